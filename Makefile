@@ -1,0 +1,62 @@
+# make          environment, then help      make test   the project's own tests
+# make bench    the suite on real graphs    make lint   ruff and mypy
+#
+# SPARSE=0  leaves out torch_scatter and torch_sparse, which build from source in about 11 minutes, once
+# ARGS=...  goes to pytest
+
+PYTHON ?= python3
+VENV   ?= .venv
+SPARSE ?= 1
+ARGS   ?=
+
+python  := $(VENV)/bin/python
+pip     := $(python) -m pip
+install := $(pip) install --disable-pip-version-check --progress-bar off -c constraints.txt
+say     := @printf '\033[1m==>\033[0m %s\n'
+base    := $(VENV)/.installed
+sparse  := $(VENV)/.installed-sparse
+
+environment := $(base) $(if $(filter-out 0,$(SPARSE)),$(sparse))
+
+.PHONY: help environment test bench lint clean
+
+help: environment
+	@sed -n 's/^# \{0,1\}//p' Makefile
+	@$(VENV)/bin/gnnbench doctor
+
+environment: $(environment)
+
+# torch first: what builds against it must find the version that will run it.
+$(base): pyproject.toml constraints.txt
+	$(say) "environment 1/3: a virtual environment in $(VENV)"
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "gnnbench needs Python 3.11 or newer: make PYTHON=python3.11")'
+	@test -x $(python) || $(PYTHON) -m venv $(VENV)
+	$(say) "environment 2/3: torch, a few hundred megabytes"
+	@$(install) torch setuptools wheel ninja
+	$(say) "environment 3/3: gnnbench with PyG, DGL, ogb and the development tools"
+	@$(install) -e '.[dgl,report,dev]'
+	@touch $@
+
+$(sparse): $(base)
+	$(say) "torch_scatter, then torch_sparse, from source: about 11 minutes the first time (SPARSE=0 leaves them out)"
+	@MAX_JOBS=$${MAX_JOBS:-$$(nproc 2>/dev/null || echo 2)} \
+	    $(install) --no-build-isolation torch_scatter torch_sparse
+	@touch $@
+
+test: environment
+	$(say) "tests, two at a time"
+	@$(python) -m pytest -n 2 $(ARGS)
+
+bench: environment
+	$(say) "benchmarks: about five minutes, one line each; results also in .benchmarks/latest.json"
+	@mkdir -p .benchmarks
+	@$(python) -m pytest benchmarks --benchmark-json=.benchmarks/latest.json $(ARGS)
+
+lint: $(base)
+	$(say) "ruff and mypy"
+	@$(VENV)/bin/ruff check .
+	@$(VENV)/bin/ruff format --check .
+	@$(VENV)/bin/mypy
+
+clean:
+	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis .benchmarks

@@ -1,0 +1,24 @@
+"""The symmetric normalisation of a graph convolution: degrees, a power, and one product per edge.
+
+Uncached layers compute it in every forward pass, three times an epoch for three layers. On SparseTensor it
+rebuilds the matrix, which has cost host reads of the GPU's memory before.
+"""
+
+import pytest
+
+
+@pytest.mark.operations("gcn_norm")
+def test_gcn_norm(case, kernel, measure, reference):
+    measure(kernel.run, kernel.build(case), case.edge_weight(), reference=reference.gcn_norm)
+
+
+@pytest.mark.operations("edge_weight_norm")
+def test_edge_weight_norm(case, kernel, measure, reference):
+    """DGL's counterpart, which divides by the sums at both ends."""
+    measure(kernel.run, kernel.build(case), case.edge_weight(), reference=reference.edge_weight_norm)
+
+
+@pytest.mark.operations("degree_norm")
+def test_degree_norm(case, kernel, measure, reference):
+    """DGL's GraphConv scales nodes, not edges: degrees and a power in every forward pass."""
+    measure(kernel.run, kernel.build(case), case.features(1), reference=reference.degree_norm)

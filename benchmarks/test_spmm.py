@@ -1,0 +1,19 @@
+"""Sums, means and maxima over neighbours: sparse times dense, where a GNN on a large graph spends its time.
+
+Bound by memory: two operations per number moved. The same sum by gather and scatter moves each edge's row
+three times; how much slower it is tells what fusing is worth.
+"""
+
+import pytest
+
+
+@pytest.mark.operations("spmm_sum", "spmm_mean", "spmm_max")
+def test_spmm(case, kernel, measure, reference):
+    expected = getattr(reference, case.spec.operation)
+    measure(kernel.run, kernel.build(case), case.features(), reference=expected)
+
+
+@pytest.mark.operations("spmm_sum_edge_index", "gather_scatter_sum")
+def test_other_sums(case, kernel, measure, reference):
+    """The same sum on PyG's EdgeIndex, which knows that it is sorted, and without any matrix."""
+    measure(kernel.run, kernel.build(case), case.features(), reference=reference.spmm_sum)

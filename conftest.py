@@ -1,0 +1,125 @@
+"""Fixtures of the suite: what is built once, and how a kernel is checked before it is timed."""
+
+import os
+from collections.abc import Callable
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from gnnbench import platforms
+from gnnbench.errors import UsageError
+from gnnbench.plugin import run_of, stop
+from gnnbench.spec import FORWARD_BACKWARD, Spec
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+    from gnnbench.case import Case
+    from gnnbench.graphs.graph import Graph
+    from gnnbench.models.training import Training
+    from gnnbench.reference import Reference
+
+# OpenMP reads it when it is first loaded. Threads that wait by spinning steal the core of whoever they wait
+# for: with libgomp's default, 3 of 10 processes on two shared cores had SpMM medians of 26 ms, not 1.05.
+os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
+
+
+@pytest.fixture(scope="session")
+def graph(request: pytest.FixtureRequest) -> "Graph":
+    """The graph that a test's id names, loaded once."""
+    from gnnbench.graphs.load import load
+    from gnnbench.graphs.locate import cache_folder
+
+    run = run_of(request.config)
+    try:
+        return load(run.datasets[request.param], run.options.data_root, cache_folder())
+    except UsageError as error:
+        mistake = str(error)
+    # Outside of the handler: one line, without the story of what else was being handled.
+    return stop(mistake, request.config)
+
+
+@pytest.fixture(scope="session")
+def weights(graph: "Graph", hidden: int) -> "list[tuple[Tensor, Tensor]]":
+    """The weights and biases from which every platform's network starts, drawn once."""
+    from gnnbench.models import gcn
+
+    return gcn.initial_weights(gcn.widths(graph, hidden))
+
+
+@pytest.fixture
+def case(
+    operation: str,
+    direction: str,
+    platform: str,
+    dtype: str,
+    index_dtype: str,
+    graph: "Graph",
+    hidden: int,
+    device: str,
+) -> "Case":
+    """What a test's inputs are built from."""
+    from gnnbench.case import Case
+
+    return Case(Spec(operation, direction, platform, dtype, index_dtype, graph.name, hidden, device), graph)
+
+
+@pytest.fixture
+def library(platform: str) -> platforms.PlatformModule:
+    """The platform's module, and with it the library."""
+    return platforms.load(platform)
+
+
+@pytest.fixture
+def kernel(library: platforms.PlatformModule, operation: str) -> platforms.Kernel:
+    """How the platform does the operation: `build(case)` its structure, then `run(structure, ...)`."""
+    return library.KERNELS[operation]
+
+
+@pytest.fixture
+def training(
+    case: "Case", library: platforms.PlatformModule, weights: "list[tuple[Tensor, Tensor]]"
+) -> "Training":
+    """The platform's model, optimiser and tensors, ready for an epoch."""
+    from gnnbench.models.training import prepare
+
+    return prepare(case, library, weights)
+
+
+@pytest.fixture
+def reference() -> ModuleType:
+    """The definitions in float64 that kernels are checked against."""
+    from gnnbench import reference
+
+    return reference
+
+
+@pytest.fixture
+def measure(case: "Case", library: platforms.PlatformModule, benchmark: Any) -> Callable[..., Any]:
+    """Check a kernel against its reference, and time it if it does its work.
+
+    `measure(run, *inputs, reference=function)` calls `run(*inputs)`, followed by its backward pass where the
+    test's direction asks for one. The reference gets the graph and float64 copies of the floating-point
+    tensors among the inputs; of a module its weights [in, out], then its biases.
+    """
+    from gnnbench.case import gradient_for
+    from gnnbench.clock import synchronized
+    from gnnbench.results import extra_info
+    from gnnbench.verification import MismatchError, verify, with_backward
+
+    def measure(run: Callable[..., Any], *inputs: Any, reference: "Reference") -> Any:
+        if case.spec.direction == FORWARD_BACKWARD:
+            gradient = gradient_for(library.values(run(*inputs)))
+            run, inputs = with_backward(run, library.values), (gradient, *inputs)
+        try:
+            verify(case, library, run, inputs, reference)
+        except MismatchError as error:
+            pytest.fail(str(error), pytrace=False)
+        if case.spec.device == "cuda":
+            run = synchronized(run)
+        benchmark.group = f"{case.spec.operation} {case.spec.direction} {case.spec.dataset}"
+        benchmark.extra_info["gnnbench"] = extra_info(case)
+        return benchmark(run, *inputs)
+
+    return measure

@@ -1,0 +1,78 @@
+"""The `gnnbench` command."""
+
+import argparse
+import sys
+from collections.abc import Sequence
+
+from gnnbench import __version__
+from gnnbench.errors import UsageError
+from gnnbench.options import HELP
+
+NOTHING_SLOWER = 0
+WRONG_USAGE = 2
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command and return its exit code: 0, or 2 for wrong usage or unusable input."""
+    options = _parser().parse_args(arguments)
+    try:
+        status: int = options.run(options)
+    except UsageError as error:
+        print(f"gnnbench: {error}", file=sys.stderr)
+        return WRONG_USAGE
+    return status
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="gnnbench",
+        description="Performance regression suite for graph neural network kernels. "
+        "The benchmarks themselves run as: pytest benchmarks",
+    )
+    parser.add_argument("--version", action="version", version=f"gnnbench {__version__}")
+    commands = parser.add_subparsers(title="commands", required=True, metavar="COMMAND")
+    for name, run, text in (
+        ("list", _list, "data sets, platforms and operations, and which are here"),
+        ("doctor", _doctor, "what is installed, what is missing, and what will disturb timings"),
+    ):
+        command = commands.add_parser(name, help=text, description=text)
+        command.add_argument("--data", metavar="ROOT", help=HELP["data"])
+        command.set_defaults(run=run)
+    return parser
+
+
+def _list(options: argparse.Namespace) -> int:
+    from rich.console import Console
+
+    from gnnbench import listing
+    from gnnbench.graphs.locate import cache_folder, data_folder
+
+    console = Console(highlight=False, markup=False)  # x[source] is code
+    for table in listing.tables(data_folder(options.data), cache_folder()):
+        console.print(table)
+        console.print()
+    return NOTHING_SLOWER
+
+
+def _doctor(options: argparse.Namespace) -> int:
+    from rich.console import Console
+    from rich.markup import escape
+    from rich.table import Table
+
+    from gnnbench import doctor
+    from gnnbench.graphs.locate import cache_folder, data_folder
+
+    console = Console(highlight=False)
+    marks = {"ok": "[green]ok[/green]", "note": "[yellow]note[/yellow]", "missing": "[red]missing[/red]"}
+    table = Table(box=None, pad_edge=False, show_header=False)
+    table.add_column(no_wrap=True)
+    table.add_column(no_wrap=True)
+    table.add_column(overflow="fold")
+    unusable = False
+    with console.status("looking"):
+        for finding in doctor.examine(data_folder(options.data), cache_folder()):
+            remedy = f"\n→ {finding.remedy}" if finding.remedy else ""
+            table.add_row(finding.what, marks[finding.status], escape(f"{finding.detail}{remedy}"))
+            unusable |= finding.required and finding.status == "missing"
+    console.print(table)
+    return WRONG_USAGE if unusable else NOTHING_SLOWER

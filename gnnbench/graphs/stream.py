@@ -1,0 +1,56 @@
+"""Random numbers that are the same on any machine and with any NumPy.
+
+Only PCG64's raw 64-bit stream is used, which NumPy guarantees (its distributions may change between
+versions), and only integer arithmetic is done with it.
+"""
+
+import numpy as np
+from numpy.typing import NDArray
+
+_HALF = np.uint64(32)
+
+
+class Stream:
+    """A seeded sequence of random integers."""
+
+    def __init__(self, seed: int) -> None:
+        self._source = np.random.PCG64(seed)
+
+    def raw(self, count: int) -> NDArray[np.uint64]:
+        """Return the next `count` numbers below 2**64: uint64 [count]."""
+        return self._source.random_raw(count).astype(np.uint64, copy=False)
+
+    def below(self, bound: int, count: int) -> NDArray[np.int64]:
+        """Return `count` numbers in [0, bound), bound < 2**32: int64 [count].
+
+        Lemire's multiplication without the rejection: off uniform by less than bound / 2**32.
+        """
+        return (((self.raw(count) >> _HALF) * np.uint64(bound)) >> _HALF).astype(np.int64)
+
+    def chance(self, probability: float, count: int) -> NDArray[np.bool_]:
+        """Return `count` coins that are true with `probability`, taken to 2**-32: bool [count]."""
+        return (self.raw(count) >> _HALF) < np.uint64(int(probability * 2**32))
+
+    def permutation(self, count: int) -> NDArray[np.int64]:
+        """Return 0 .. count - 1 in random order: int64 [count]."""
+        return self.shuffled_groups(np.zeros(count, dtype=np.int64), 1)
+
+    def shuffled_groups(self, group: NDArray[np.int64], groups: int) -> NDArray[np.int64]:
+        """Return positions sorted by group, in random order within each: int64, as long as `group`.
+
+        The sort's key is unique (group, random bits, position), so that every sorting algorithm gives
+        the same order.
+
+        Args:
+            group: int64 [M], in [0, groups).
+            groups: how many there are.
+        """
+        position_bits = max(1, (len(group) - 1).bit_length())
+        random_bits = 64 - position_bits - max(1, (groups - 1).bit_length())
+        key = group.astype(np.uint64) << np.uint64(random_bits)
+        key |= self.raw(len(group)) >> np.uint64(64 - random_bits)
+        key <<= np.uint64(position_bits)
+        key |= np.arange(len(group), dtype=np.uint64)
+        key.sort()
+        key &= np.uint64((1 << position_bits) - 1)
+        return key.astype(np.int64)

@@ -1,0 +1,99 @@
+"""The options of the plugin and of the command, read once into a frozen record."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from gnnbench import devices
+from gnnbench.errors import UsageError, unknown_name
+from gnnbench.graphs.catalog import FORMS, DatasetName
+from gnnbench.graphs.locate import data_folder
+from gnnbench.operations import FLOATS, INTEGERS
+from gnnbench.platforms import PLATFORMS
+
+HELP = {
+    "dataset": f"graph to measure on, repeatable or comma-separated: {FORMS}. Default: cora, and ogbn-arxiv "
+    "(on a CPU its synthetic twin at a tenth).",
+    "platform": f"library to measure, repeatable or comma-separated: {', '.join(PLATFORMS)}. Default: all.",
+    "device": "auto, cpu or cuda. Default: auto.",
+    "hidden": "feature width, repeatable or comma-separated. Default: 256 on the Planetoid sets, "
+    "128 elsewhere.",
+    "dtype": f"of features and weights, repeatable or comma-separated: {', '.join(FLOATS)}. "
+    "Default: float32.",
+    "index-dtype": "of the graph's structure, repeatable or comma-separated: int64, int32. Default: int64.",
+    "data": "folder of real data sets, only read (also the variable GNNBENCH_DATA).",
+    "real": "fail where a real data set cannot be had, instead of using its synthetic twin.",
+}
+"""Option: help text; the plugin puts --gnn- before it, the command --."""
+
+LISTS = ("dataset", "platform", "hidden", "dtype", "index-dtype")
+"""Those that may be repeated."""
+
+_CPU_DATASETS = ("cora", "ogbn-arxiv:synthetic@0.1")
+_CUDA_DATASETS = ("cora", "ogbn-arxiv")
+
+
+@dataclass(frozen=True)
+class Options:
+    """What the user asked for, checked; nothing is loaded or downloaded yet."""
+
+    datasets: tuple[DatasetName, ...]
+    platforms: tuple[str, ...]
+    device: str
+    hidden: tuple[int, ...]
+    """Empty: each data set's own default."""
+    dtypes: tuple[str, ...]
+    index_dtypes: tuple[str, ...]
+    data_root: Path | None
+    real_only: bool
+
+    @classmethod
+    def parse(
+        cls,
+        *,
+        dataset: Sequence[str] = (),
+        platform: Sequence[str] = (),
+        device: str | None = None,
+        hidden: Sequence[str] = (),
+        dtype: Sequence[str] = (),
+        index_dtype: Sequence[str] = (),
+        data: str | None = None,
+        real: bool = False,
+    ) -> "Options":
+        """Read the options' texts.
+
+        Raises:
+            UsageError: a name that is not known, with the nearest ones; CUDA where there is none; a data
+                folder that is not there; a width that is not a positive whole number.
+        """
+        resolved = devices.resolve(device or "auto")
+        defaults = _CUDA_DATASETS if resolved == "cuda" else _CPU_DATASETS
+        return cls(
+            datasets=tuple(DatasetName.parse(name) for name in _split(dataset) or defaults),
+            platforms=_known("platform", _split(platform), PLATFORMS) or tuple(PLATFORMS),
+            device=resolved,
+            hidden=tuple(dict.fromkeys(map(_width, _split(hidden)))),
+            dtypes=_known("dtype", _split(dtype), FLOATS) or FLOATS[:1],
+            index_dtypes=_known("index dtype", _split(index_dtype), INTEGERS) or INTEGERS[:1],
+            data_root=data_folder(data),
+            real_only=real,
+        )
+
+
+def _split(texts: Sequence[str]) -> tuple[str, ...]:
+    """Join repeated options and comma-separated lists, each name once."""
+    names = (name.strip() for text in texts for name in text.split(","))
+    return tuple(dict.fromkeys(name for name in names if name))
+
+
+def _known(kind: str, names: tuple[str, ...], known: Iterable[str]) -> tuple[str, ...]:
+    for name in names:
+        if name not in known:
+            raise unknown_name(kind, name, known)
+    return names
+
+
+def _width(text: str) -> int:
+    if not text.isascii() or not text.isdecimal() or int(text) == 0:
+        raise UsageError(f"hidden width '{text}' must be a whole number of at least 1, as in 128")
+    return int(text)

@@ -1,0 +1,57 @@
+"""Which third-party packages are here, asked without importing them."""
+
+import importlib.util
+import sys
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from importlib import metadata
+
+_FROM_SOURCE = "pip install --no-build-isolation"
+
+INSTALL = {
+    "torch_scatter": f"{_FROM_SOURCE} torch_scatter",
+    "torch_sparse": f"{_FROM_SOURCE} torch_scatter torch_sparse",
+    "dgl": "pip install 'gnnbench[dgl]'",
+}
+"""Package: the command that installs it, where that is not `pip install PACKAGE`."""
+
+
+def is_installed(package: str) -> bool:
+    """Tell whether a top-level package can be found."""
+    return importlib.util.find_spec(package) is not None
+
+
+def version(package: str) -> str | None:
+    """Return the installed version, local part included, or None."""
+    try:
+        return metadata.version(package)
+    except metadata.PackageNotFoundError:
+        return None
+
+
+def install_command(package: str) -> str:
+    """Return the command that brings a package."""
+    return INSTALL.get(package, f"pip install {package}")
+
+
+def missing(packages: Iterable[str]) -> str | None:
+    """Say which of the packages is not installed and how to get it; None where all are."""
+    for package in packages:
+        if not is_installed(package):
+            return f"{package} is not installed: {install_command(package)}"
+    return None
+
+
+@contextmanager
+def hidden(*packages: str) -> Iterator[None]:
+    """Let imports of these packages fail as if they were not installed."""
+    modules = {name: sys.modules.get(name) for name in packages}
+    sys.modules.update(dict.fromkeys(packages))  # type: ignore[arg-type]  # None stands for "not there"
+    try:
+        yield
+    finally:
+        for name, module in modules.items():
+            if module is None:
+                del sys.modules[name]
+            else:
+                sys.modules[name] = module

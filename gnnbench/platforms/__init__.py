@@ -1,0 +1,74 @@
+"""The libraries whose kernels are timed, one module each, with the same operation names.
+
+This package itself imports none of them; `load` does.
+"""
+
+import importlib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, cast
+
+if TYPE_CHECKING:
+    from torch import Tensor, nn
+
+    from gnnbench.case import Case
+
+
+@dataclass(frozen=True)
+class Platform:
+    """A library, or a way of using one."""
+
+    name: str
+    title: str
+    packages: tuple[str, ...]
+
+
+PLATFORMS: Mapping[str, Platform] = {
+    platform.name: platform
+    for platform in (
+        Platform("pyg", "PyG on edge_index", ("torch_geometric",)),
+        Platform(
+            "sparse",
+            "PyG and torch_sparse on SparseTensor",
+            ("torch_geometric", "torch_scatter", "torch_sparse"),
+        ),
+        Platform("torch", "plain PyTorch on sparse CSR", ("torch",)),
+        Platform("dgl", "DGL", ("dgl",)),
+    )
+}
+
+
+class Kernel(NamedTuple):
+    """How one platform does one operation."""
+
+    build: "Callable[[Case], Any]"
+    """Makes the platform's own structure of the graph; not timed."""
+    run: Callable[..., Any]
+    """What is timed: called with the structure and the operation's tensors."""
+
+
+class PlatformModule(Protocol):
+    """What each module of this package offers."""
+
+    KERNELS: Mapping[str, Kernel]
+    """Operation: kernel; the keys are those of the table in `operations`, but for the epoch's."""
+
+    TRANSPOSED_WEIGHT: bool
+    """Whether layers keep their weight as [out, in]."""
+
+    MODEL_OPERATION: str
+    """The operation whose kernel the model's layers use: `conv` or `conv_cached`."""
+
+    def canonical(self, output: Any) -> "Tensor":
+        """Make outputs comparable: dense as they are, a graph as a coalesced COO [target, source]."""
+
+    def values(self, output: Any) -> "Tensor":
+        """Return the part of an output that has a gradient."""
+
+    def layer(self, weight: "Tensor", bias: "Tensor", *, cached: bool) -> "nn.Module":
+        """Make the platform's graph convolution from weight [in, out] and bias [out]."""
+
+
+def load(name: str) -> PlatformModule:
+    """Import one platform's module, and with it the library."""
+    return cast("PlatformModule", importlib.import_module(f"gnnbench.platforms.{name}"))

@@ -1,0 +1,165 @@
+"""What every operation must give: plain definitions in float64 on the CPU.
+
+Each function takes the graph and the operation's tensors in float64, and is differentiable. None uses a
+sparse kernel: rows are gathered and scattered, a few columns at a time so that memory stays bounded.
+"""
+
+from collections.abc import Callable
+from typing import Literal
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from gnnbench.case import gradient_for
+from gnnbench.graphs.graph import Graph
+from gnnbench.models.training import LEARNING_RATE
+
+Reduce = Literal["sum", "mean", "amax"]
+Reference = Callable[..., Tensor]
+
+_CHUNK_BYTES = 256 * 2**20
+
+
+def looped(graph: Graph, weight: Tensor | None = None) -> tuple[Tensor, Tensor]:
+    """Add self-loops of weight 1.
+
+    Returns:
+        entries int64 [2, E + N], sources and targets; their weights float64 [E + N].
+    """
+    node = torch.arange(graph.num_nodes)
+    entries = torch.cat((graph.edge_index, node.expand(2, -1)), dim=1)
+    if weight is None:
+        weight = torch.ones(graph.num_edges, dtype=torch.float64)
+    return entries, torch.cat((weight, torch.ones(graph.num_nodes, dtype=torch.float64)))
+
+
+def aggregate(entries: Tensor, weight: Tensor | None, x: Tensor, reduce: Reduce = "sum") -> Tensor:
+    """Reduce over each target's entries weight * x[source]; zero where a target has none.
+
+    Args:
+        entries: int64 [2, E], sources and targets.
+        weight: float64 [E], or None for ones.
+        x: float64 [N, F].
+        reduce: what `Tensor.scatter_reduce` calls it.
+
+    Returns:
+        float64 [N, F].
+    """
+    source, target = entries
+    width = max(1, _CHUNK_BYTES // (8 * max(1, len(source))))
+
+    def part(columns: Tensor) -> Tensor:
+        messages = columns[source] if weight is None else columns[source] * weight.unsqueeze(1)
+        index = target.unsqueeze(1).expand_as(messages)
+        return torch.zeros_like(columns).scatter_reduce(0, index, messages, reduce, include_self=False)
+
+    return torch.cat([part(columns) for columns in x.split(width, dim=1)], dim=1)
+
+
+def add_self_loops(graph: Graph, weight: Tensor) -> Tensor:
+    """Return the weighted graph with self-loops of weight 1: COO [target, source]."""
+    return _matrix(graph, *looped(graph, weight))
+
+
+def gcn_norm(graph: Graph, weight: Tensor) -> Tensor:
+    """Return D^-1/2 (A + I) D^-1/2, D the sums over targets (Kipf and Welling, ICLR 2017): COO."""
+    entries, weight = looped(graph, weight)
+    return _matrix(graph, entries, normalized(entries, weight, graph.num_nodes))
+
+
+def edge_weight_norm(graph: Graph, weight: Tensor) -> Tensor:
+    """Return (A + I) divided by the roots of each target's sum and each source's sum: COO.
+
+    That is `dgl.nn.EdgeWeightNorm("both")`; where weights differ by direction it is not gcn_norm.
+    """
+    entries, weight = looped(graph, weight)
+    source, target = entries
+    inward = torch.zeros(graph.num_nodes, dtype=torch.float64).index_add(0, target, weight)
+    outward = torch.zeros(graph.num_nodes, dtype=torch.float64).index_add(0, source, weight)
+    return _matrix(graph, entries, weight * inward[target].rsqrt() * outward[source].rsqrt())
+
+
+def normalized(entries: Tensor, weight: Tensor, num_nodes: int) -> Tensor:
+    """Return D^-1/2[target] * weight * D^-1/2[source]: float64 [E]."""
+    source, target = entries
+    scale = torch.zeros(num_nodes, dtype=torch.float64).index_add(0, target, weight).rsqrt()
+    return scale[target] * weight * scale[source]
+
+
+def degree_norm(graph: Graph, like: Tensor) -> Tensor:  # noqa: ARG001
+    """Return max(degree, 1) ** -1/2 without self-loops: [N]."""
+    return torch.bincount(graph.edge_index[0], minlength=graph.num_nodes).clamp(min=1).double().rsqrt()
+
+
+def spmm_sum(graph: Graph, x: Tensor) -> Tensor:
+    """Return the sums over neighbours: [N, F]."""
+    return aggregate(graph.edge_index, None, x)
+
+
+def spmm_mean(graph: Graph, x: Tensor) -> Tensor:
+    """Return the means over neighbours: [N, F]."""
+    return aggregate(graph.edge_index, None, x, "mean")
+
+
+def spmm_max(graph: Graph, x: Tensor) -> Tensor:
+    """Return the maxima over neighbours: [N, F]."""
+    return aggregate(graph.edge_index, None, x, "amax")
+
+
+def u_mul_e_sum(graph: Graph, x: Tensor, weight: Tensor) -> Tensor:
+    """Return the sums over neighbours of features times edge weights: [N, F]."""
+    return aggregate(graph.edge_index, weight, x)
+
+
+def linear(graph: Graph, weight: Tensor, x: Tensor) -> Tensor:  # noqa: ARG001
+    """Return x @ weight."""
+    return x @ weight
+
+
+def conv(graph: Graph, weight: Tensor, bias: Tensor, x: Tensor) -> Tensor:
+    """Return D^-1/2 (A + I) D^-1/2 (x @ weight) + bias: [N, out]."""
+    entries, ones = looped(graph)
+    return aggregate(entries, normalized(entries, ones, graph.num_nodes), x @ weight) + bias
+
+
+def aggregate_two_hops(graph: Graph, x: Tensor) -> Tensor:
+    """Return (A + I) (A + I) x (the aggregate of MH-Aug: Park et al., NeurIPS 2021): [N, 1]."""
+    entries, _ = looped(graph)
+    return aggregate(entries, None, aggregate(entries, None, x))
+
+
+def logits(graph: Graph, *tensors: Tensor) -> Tensor:
+    """Return the GCN's output, given its weights, its biases and x: convolutions with ReLU between."""
+    *parameters, x = tensors
+    depth = len(parameters) // 2
+    for index, (weight, bias) in enumerate(zip(parameters[:depth], parameters[depth:], strict=True)):
+        x = conv(graph, weight, bias, x if index == 0 else F.relu(x))
+    return x
+
+
+def loss(graph: Graph, logits: Tensor) -> Tensor:
+    """Return the mean loss over the training nodes: cross-entropy, binary where labels are one per task."""
+    logits, labels = logits[graph.train_mask], graph.y[graph.train_mask]
+    if labels.is_floating_point():
+        return -torch.where(labels > 0, F.logsigmoid(logits), F.logsigmoid(-logits)).mean()
+    return (logits.logsumexp(dim=1) - logits.gather(1, labels.unsqueeze(1)).squeeze(1)).mean()
+
+
+def epoch_loss(graph: Graph, *tensors: Tensor) -> Tensor:
+    """Return the loss of the GCN, given its weights, its biases and x."""
+    return loss(graph, logits(graph, *tensors))
+
+
+def first_adam_step(graph: Graph, parameter: Tensor) -> Tensor:  # noqa: ARG001
+    """Return the parameter after one step of Adam (Kingma and Ba, ICLR 2015) over the fixed gradient.
+
+    In the first step the corrected moments are the gradient g and its square: lr * g / (|g| + eps).
+    """
+    gradient = gradient_for(parameter)
+    return parameter - LEARNING_RATE * gradient / (gradient.abs() + 1e-8)
+
+
+def _matrix(graph: Graph, entries: Tensor, weight: Tensor) -> Tensor:
+    size = (graph.num_nodes, graph.num_nodes)
+    return torch.sparse_coo_tensor(entries.flip(0), weight, size).coalesce()

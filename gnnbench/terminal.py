@@ -1,0 +1,150 @@
+"""What a run of the suite's benchmarks shows: header, progress, table. A part of the plugin."""
+
+import io
+from collections.abc import Sequence
+from dataclasses import asdict, fields
+from typing import Any
+
+import pytest
+from rich.console import Console
+
+from gnnbench import environment, units
+from gnnbench.spec import Spec
+from gnnbench.table import SHORT_DIRECTION, Timing, heading, tables
+
+_THEIR_TABLE = tuple(
+    f"--benchmark-{name}" for name in ("columns", "compare", "histogram", "cprofile", "verbose")
+)
+"""pytest-benchmark's options that ask for its table, where the user gives them."""
+
+
+def spec_of(item: pytest.Item) -> Spec:
+    """Return the identity of one of the suite's tests."""
+    assert isinstance(item, pytest.Function)
+    params: dict[str, Any] = {**item.callspec.params, "dataset": item.callspec.params["graph"]}
+    return Spec(**{field.name: params[field.name] for field in fields(Spec)})
+
+
+def header(device: str, notices: Sequence[str]) -> list[str]:
+    """Return the lines that say on what a run measures."""
+    here = environment.collect()
+    processor = here.gpu if device == "cuda" and here.gpu else here.cpu
+    policy = f"OMP_WAIT_POLICY={here.wait_policy or 'unset: idle threads will spin'}"
+    if environment.openmp_is_loaded():
+        policy += " (torch was loaded before it could be set)"
+    libraries = ", ".join(f"{name} {version}" for name, version in here.libraries)
+    return [
+        f"gnnbench: {device}, {processor}, {here.threads} threads on {here.cores} cores, {policy}",
+        f"python {here.python}, {libraries}",
+        *notices,
+    ]
+
+
+def record(item: pytest.Item) -> dict[str, Any] | None:
+    """Return what the summary needs of a test that passed, None where nothing was measured.
+
+    Plain data, as it crosses from xdist's workers.
+    """
+    benchmark = item.funcargs.get("benchmark")  # type: ignore[attr-defined]
+    ours = benchmark and benchmark.extra_info.get("gnnbench")
+    if not ours:
+        return None
+    return {
+        "spec": asdict(spec_of(item)),
+        "synthetic": ours["graph"]["synthetic"],
+        "median_seconds": benchmark.stats.stats.median if benchmark.stats else None,
+    }
+
+
+class Progress:
+    """Says which benchmark of how many runs, and what it took."""
+
+    def __init__(self, reporter: Any, items: Sequence[pytest.Item]) -> None:
+        self._reporter = reporter
+        self._ours = {item.nodeid for item in items}
+        runnable = [item for item in items if not item.get_closest_marker("skip")]
+        self._specs = {item.nodeid: spec_of(item) for item in runnable}
+        self._count = len(runnable)
+        self._number = 0
+        self._heading = ""
+        self._width = max((len(spec.operation) for spec in self._specs.values()), default=0)
+        reporter.showfspath = False
+
+    def pytest_report_teststatus(self, report: pytest.TestReport) -> tuple[str, str, str] | None:
+        """Keep pytest's letters out of our lines."""
+        if report.nodeid not in self._ours:
+            return None
+        if report.when == "call" or not report.passed:
+            return report.outcome if report.when == "call" or report.skipped else "error", "", ""
+        return "", "", ""
+
+    def pytest_runtest_logstart(self, nodeid: str) -> None:
+        """Show what runs now, where a terminal can take it back."""
+        spec = self._specs.get(nodeid)
+        if spec is None:
+            return
+        self._number += 1
+        if heading(spec) != self._heading:
+            self._heading = heading(spec)
+            self._reporter.ensure_newline()
+            self._reporter.write_line(self._heading, bold=True)
+        if self._reporter.isatty:
+            self._reporter.rewrite(self._line(spec, "…"), erase=True)
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        """Show how it ended."""
+        spec = self._specs.get(report.nodeid)
+        if spec is None or (report.passed and report.when != "call"):
+            return
+        measured = getattr(report, "gnnbench", None)
+        if measured is None:
+            result = report.outcome.upper()
+        elif measured["median_seconds"] is None:
+            result = "checked"
+        else:
+            result = f"{units.seconds(measured['median_seconds']):>9}"
+        markup = {"red": report.failed, "yellow": report.skipped}
+        if self._reporter.isatty:
+            self._reporter.rewrite(self._line(spec, result), erase=True, **markup)
+            self._reporter.write_line("")
+        else:
+            self._reporter.write_line(self._line(spec, result), **markup)
+
+    def _line(self, spec: Spec, result: str) -> str:
+        number = f"[{self._number:{len(str(self._count))}}/{self._count}]"
+        direction = SHORT_DIRECTION[spec.direction]
+        return f"{number} {spec.operation:{self._width}} {direction:7} {spec.platform:6} {result}"
+
+
+def summarize(reporter: Any) -> None:
+    """Write the tables and one line that counts what was timed, checked and skipped."""
+    records = [report.gnnbench for report in reporter.stats["passed"] if getattr(report, "gnnbench", None)]
+    timings = [
+        Timing(Spec(**entry["spec"]), entry["median_seconds"])
+        for entry in records
+        if entry["median_seconds"] is not None
+    ]
+    text = io.StringIO()
+    width = reporter._tw.fullwidth  # noqa: SLF001
+    console = Console(file=text, width=width, force_terminal=reporter.hasmarkup, highlight=False)
+    for title, table in tables(timings).items():
+        console.print(f"\n[bold]{title}[/bold]")
+        console.print(table)
+    reporter.ensure_newline()
+    reporter.write(text.getvalue())
+    skipped = len(reporter.stats.get("skipped", ()))
+    synthetic = sorted({entry["spec"]["dataset"] for entry in records if entry["synthetic"]})
+    lines = [f"{len(records)} workloads checked against the reference, {len(timings) or 'none'} timed"]
+    if skipped:
+        lines.append(f"{skipped} cells skipped: -rs says why")
+    if synthetic:
+        lines.append(f"synthetic data: {', '.join(synthetic)}")
+    reporter.write_line("")
+    for line in lines:
+        reporter.write_line(f"gnnbench: {line}")
+
+
+def hide_their_table(config: pytest.Config) -> None:
+    """Leave pytest-benchmark's table out unless an option asks for it: ours stands instead."""
+    if not any(argument.startswith(_THEIR_TABLE) for argument in config.invocation_params.args):
+        config._benchmarksession.quiet = True  # type: ignore[attr-defined]  # noqa: SLF001

@@ -1,0 +1,72 @@
+"""What tests share."""
+
+import shutil
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from gnnbench.case import Case
+from gnnbench.graphs.graph import Graph
+from gnnbench.spec import Spec
+from tests.suite import ROOT
+
+pytest_plugins = ["pytester"]
+
+
+@pytest.fixture(scope="session")
+def small_graph() -> Graph:
+    """Sixty nodes, a hub, an isolated node, labels and splits."""
+    rng = np.random.default_rng(0)
+    source, target = rng.integers(0, 59, (2, 150))
+    source[:30] = 7
+    nodes = rng.permutation(60)
+    return Graph.build(
+        "small",
+        source,
+        target,
+        rng.random((60, 24), dtype=np.float32),
+        rng.integers(0, 4, 60),
+        4,
+        nodes[:20],
+        nodes[20:40],
+        nodes[40:],
+        synthetic=True,
+    )
+
+
+@pytest.fixture(scope="session")
+def multi_label_graph(small_graph: Graph) -> Graph:
+    """The small graph with four tasks of 0 or 1 per node in the place of four classes."""
+    tasks = np.random.default_rng(1).integers(0, 2, (60, 4)).astype(np.float32)
+    return replace(small_graph, y=torch.from_numpy(tasks))
+
+
+@pytest.fixture(scope="session")
+def make_case(small_graph: Graph) -> Callable[..., Case]:
+    """Make a case on the small graph, on the CPU, in float32 and forward where nothing else is asked for."""
+
+    def make(
+        operation: str = "spmm_sum",
+        platform: str = "torch",
+        direction: str = "forward",
+        dtype: str = "float32",
+        index_dtype: str = "int64",
+        hidden: int = 8,
+        graph: Graph = small_graph,
+    ) -> Case:
+        return Case(
+            Spec(operation, direction, platform, dtype, index_dtype, graph.name, hidden, "cpu"), graph
+        )
+
+    return make
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    """A folder with our conftest, for benchmarks of one's own."""
+    shutil.copy(ROOT / "conftest.py", tmp_path)
+    return tmp_path

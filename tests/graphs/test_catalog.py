@@ -1,0 +1,82 @@
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gnnbench.errors import UsageError
+from gnnbench.graphs.catalog import DATASETS, DatasetName
+
+
+@pytest.mark.parametrize("name", [*DATASETS, "cora:synthetic", "ogbn-arxiv:synthetic@0.1", "rmat:14"])
+def test_an_id_reads_back_as_itself(name: str) -> None:
+    assert DatasetName.parse(name).id == name
+
+
+@given(st.floats(0.2, 1))
+def test_a_fraction_survives_its_id(fraction: float) -> None:
+    name = DatasetName.parse(f"cora:synthetic@{fraction}")
+    assert DatasetName.parse(name.id) == name
+    assert name.nodes == round(2708 * fraction)
+
+
+@pytest.mark.parametrize("whole", ["cora:synthetic@1", "cora:synthetic@1.0"])
+def test_all_of_a_twin_is_the_twin(whole: str) -> None:
+    assert DatasetName.parse(whole) == DatasetName.parse("cora:synthetic")
+
+
+def test_counts_are_the_published_ones() -> None:
+    assert (DatasetName.parse("cora").nodes, DatasetName.parse("cora").pairs) == (2708, 5278)
+    part = DatasetName.parse("ogbn-arxiv:synthetic@0.1")
+    assert (part.nodes, part.pairs, part.features, part.classes) == (16934, 116624, 128, 40)
+    assert DatasetName.parse("rmat:4").nodes == 16
+    assert [DatasetName.parse(name).hidden for name in ("cora", "ogbn-mag", "rmat:4")] == [256, 128, 128]
+
+
+@pytest.mark.parametrize("dataset", DATASETS.values(), ids=list(DATASETS))
+def test_splits_fit_their_nodes(dataset: object) -> None:
+    assert sum(dataset.split) <= dataset.nodes
+
+
+def test_a_file_goes_by_its_name(tmp_path: Path) -> None:
+    (tmp_path / "a.mtx").touch()
+    assert DatasetName.parse(str(tmp_path / "a.mtx")).id == "a.mtx"
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("coar", "did you mean cora?"),
+        ("ogbn-arxv:synthetic", "did you mean ogbn-arxiv"),
+        ("cora:synthetik", "cora:synthetic@0.1"),
+        ("cora@0.5", "unknown dataset"),
+        ("cora:synthetic@0", "above 0 and at most 1"),
+        ("cora:synthetic@1.5", "above 0 and at most 1"),
+        ("cora:synthetic@nan", "above 0 and at most 1"),
+        ("cora:synthetic@", "above 0 and at most 1"),
+        ("cora:synthetic@half", "above 0 and at most 1"),
+        ("ogbn-proteins:synthetic@0.001", "give a larger fraction"),
+        ("cora:synthetic@0.0001", "give a larger fraction"),
+        ("rmat:3", "from 4 to 30"),
+        ("rmat:x", "from 4 to 30"),
+        ("rmat:", "from 4 to 30"),
+        ("rmat", "from 4 to 30"),
+        ("nowhere/x.mtx", "nowhere/x.mtx: there is no such file"),
+    ],
+)
+def test_a_bad_id_is_one_line(text: str, message: str) -> None:
+    with pytest.raises(UsageError) as caught:
+        DatasetName.parse(text)
+    assert message in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_collection_imports_nothing_heavy() -> None:
+    code = (
+        "import sys, gnnbench.graphs.catalog, gnnbench.graphs.locate, gnnbench.graphs.capacity;"
+        "print({'torch', 'numpy', 'scipy', 'ogb', 'torch_geometric', 'ssl'} & set(sys.modules))"
+    )
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert ran.stdout.strip() == "set()"

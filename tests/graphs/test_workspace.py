@@ -1,0 +1,47 @@
+from pathlib import Path
+
+import pytest
+
+from gnnbench.graphs.catalog import DATASETS
+from gnnbench.graphs.locate import is_here
+from gnnbench.graphs.workspace import link_files, workspace
+
+CORA = DATASETS["cora"]
+
+
+def test_what_a_failed_borrower_left_is_gone(tmp_path: Path) -> None:
+    def stop_halfway() -> None:
+        with workspace(CORA, None, tmp_path) as folder:
+            (folder / "half").touch()
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        stop_halfway()
+    assert not is_here(CORA, None, tmp_path)
+    with workspace(CORA, None, tmp_path) as folder:
+        assert not list(folder.iterdir())
+        (folder / "whole").touch()
+    assert is_here(CORA, None, tmp_path)
+    with workspace(CORA, None, tmp_path) as folder:
+        assert (folder / "whole").exists()
+
+
+def test_changed_files_get_another_folder(tmp_path: Path) -> None:
+    origin = tmp_path / "origin"
+    origin.mkdir()
+    folders = set()
+    for text in ("a", "bb"):
+        (origin / "file").write_text(text)
+        with workspace(CORA, origin, tmp_path / "cache") as folder:
+            folders.add(folder)
+    assert len(folders) == 2
+
+
+def test_links_leave_out_what_a_library_processed(tmp_path: Path) -> None:
+    for name in ("raw/deep/a", "processed/b"):
+        (tmp_path / "origin" / name).parent.mkdir(parents=True)
+        (tmp_path / "origin" / name).touch()
+    for _ in range(2):
+        link_files(tmp_path / "origin", tmp_path / "target")
+    assert (tmp_path / "target/raw/deep/a").is_symlink()
+    assert not (tmp_path / "target/processed").exists()

@@ -1,0 +1,35 @@
+"""Real runs of the suite, in processes of their own."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+
+SMALL = ("--gnn-dataset", "rmat:5", "--gnn-hidden", "8")
+"""A graph so small that checking a kernel takes milliseconds."""
+SHORT = ("--benchmark-max-time", "0.001", "--benchmark-min-rounds", "1")
+
+OFFLINE = dict.fromkeys(("http_proxy", "https_proxy", "HTTP_PROXY", "HTTPS_PROXY"), "http://127.0.0.1:9")
+"""A proxy where nothing answers: what has no network sees."""
+
+
+def environment(**changes: str | None) -> dict[str, str]:
+    """This process's environment without gnnbench's and pytest's variables, offline, and with changes."""
+    mine = ("GNNBENCH_", "PYTEST_", "OMP_", "COLUMNS")
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(mine)}
+    return {name: value for name, value in {**kept, **OFFLINE, **changes}.items() if value is not None}
+
+
+def run(*arguments: str, cwd: Path = ROOT, **changes: str | None) -> subprocess.CompletedProcess[str]:
+    """Run pytest as a user would, and return what it printed and its exit status."""
+    return subprocess.run(
+        [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", *arguments],
+        cwd=cwd,
+        env=environment(**changes),
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+    )

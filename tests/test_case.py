@@ -1,0 +1,87 @@
+import numpy as np
+import pytest
+import torch
+
+from gnnbench.case import gradient_for, pattern
+from gnnbench.operations import FLOATS, INTEGERS
+
+
+def test_pattern_has_zero_mean_and_unit_variance():
+    columns = pattern(20_000, 16)
+    assert columns.dtype == torch.float64
+    torch.testing.assert_close(columns.mean(0), torch.zeros(16).double(), atol=0.01, rtol=0)
+    torch.testing.assert_close(columns.var(0), torch.ones(16).double(), atol=0.01, rtol=0)
+
+
+@pytest.mark.parametrize(("rows", "columns"), [(8_388_593, 1), (200_000, 8)])
+def test_no_number_comes_twice_in_a_column_of_float32(rows, columns):
+    for column in pattern(rows, columns).float().t():
+        assert len(column.unique()) == rows
+
+
+def test_no_column_is_constant_however_wide():
+    first, second = pattern(2, 50_000)
+    assert (first != second).all()
+
+
+def test_pattern_is_the_same_for_more_rows_and_columns():
+    assert torch.equal(pattern(50, 4), pattern(100, 9)[:50, :4])
+
+
+def test_gradient_of_a_matrix_is_a_pattern_and_of_edges_ones():
+    assert torch.equal(gradient_for(torch.zeros(5, 3)), pattern(5, 3).float())
+    assert torch.equal(
+        gradient_for(torch.zeros(5, dtype=torch.bfloat16)), torch.ones(5, dtype=torch.bfloat16)
+    )
+
+
+@pytest.mark.parametrize("direction", ["forward", "forward_backward", "backward", "step", "train"])
+@pytest.mark.parametrize("dtype", FLOATS)
+def test_inputs_are_fresh_leaves_of_the_specs_type(make_case, direction, dtype):
+    case = make_case(direction=direction, dtype=dtype, hidden=8)
+    weight, bias = case.weights(24, 8)
+    inputs = [case.features(), case.features(3), weight, bias, case.edge_weight()]
+    assert [tuple(tensor.shape) for tensor in inputs] == [
+        (60, 8),
+        (60, 3),
+        (24, 8),
+        (8,),
+        (case.graph.num_edges,),
+    ]
+    for tensor in inputs:
+        assert tensor.is_leaf
+        assert tensor.dtype == getattr(torch, dtype)
+        assert tensor.requires_grad == (direction != "forward")
+    assert not case.node_features().requires_grad
+    assert case.edge_weight().min() > 0
+
+
+def test_inputs_share_no_memory_with_the_graph_or_each_other(make_case, small_graph):
+    case, before = make_case(), small_graph.edge_index.clone()
+    for make in (case.node_features, case.features, case.edge_weight, case.edge_index):
+        first = make()
+        first.zero_()
+        assert make().any()
+    for array in case.csr():
+        array.zero_()
+    assert torch.equal(small_graph.edge_index, before)
+    assert small_graph.x.any()
+
+
+@pytest.mark.parametrize("index_dtype", INTEGERS)
+@pytest.mark.parametrize("self_loops", [False, True])
+@pytest.mark.parametrize("normalized", [False, True])
+def test_csr_is_the_adjacency_matrix(make_case, small_graph, index_dtype, self_loops, normalized):
+    pointer, columns, values = make_case(index_dtype=index_dtype, dtype="float64").csr(
+        self_loops=self_loops, normalized=normalized
+    )
+    assert pointer.dtype == columns.dtype == getattr(torch, index_dtype)
+    source, target = small_graph.edge_index.numpy()
+    dense = np.zeros((60, 60))
+    dense[target, source] = 1
+    dense += self_loops * np.eye(60)
+    if normalized:
+        scale = np.maximum(dense.sum(1), 1) ** -0.5
+        dense *= scale[:, None] * scale
+    found = torch.sparse_csr_tensor(pointer, columns, values, (60, 60), check_invariants=True)
+    np.testing.assert_allclose(found.to_dense().numpy(), dense, rtol=1e-14)

@@ -1,0 +1,64 @@
+import sys
+
+import pytest
+import torch
+
+from gnnbench import devices
+from gnnbench.errors import UsageError
+
+
+@pytest.fixture
+def no_cuda(monkeypatch):
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "")
+
+
+@pytest.mark.parametrize("hidden", ["", "-1"])
+def test_hidden_gpus_are_not_there(monkeypatch, hidden):
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", hidden)
+    assert devices.why_no_cuda() == "CUDA_VISIBLE_DEVICES hides every GPU"
+    assert devices.resolve("auto") == "cpu"
+
+
+def test_agrees_with_torch(monkeypatch):
+    monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
+    assert (devices.why_no_cuda() is None) == torch.cuda.is_available()
+    assert devices.resolve("auto") == ("cuda" if torch.cuda.is_available() else "cpu")
+
+
+def test_reads_how_torch_is_built_without_importing_it():
+    assert devices._torch_cuda_version() == torch.version.cuda
+
+
+@pytest.mark.parametrize(
+    ("text", "built_for"),
+    [
+        ("cuda: Optional[str] = '12.8'\nhip: Optional[str] = None\n", "12.8"),
+        ("cuda = '11.8'\n", "11.8"),
+        ("cuda: Optional[str] = None\nhip: Optional[str] = '6.2'\n", None),
+    ],
+)
+def test_reads_version_file(monkeypatch, tmp_path, text, built_for):
+    package = tmp_path / "torch"
+    package.mkdir()
+    (package / "__init__.py").touch()
+    (package / "version.py").write_text(text)
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.delitem(sys.modules, "torch")
+    assert devices._torch_cuda_version() == built_for
+
+
+def test_cpu_is_always_there():
+    assert devices.resolve("cpu") == "cpu"
+
+
+@pytest.mark.usefixtures("no_cuda")
+def test_cuda_is_refused_where_there_is_none():
+    with pytest.raises(
+        UsageError, match=r"^device 'cuda' was asked for, but CUDA_VISIBLE_DEVICES .*; use cpu$"
+    ):
+        devices.resolve("cuda")
+
+
+def test_unknown_device_names_the_nearest():
+    with pytest.raises(UsageError, match=r"^unknown device 'cdua': did you mean cuda or cpu\?$"):
+        devices.resolve("cdua")

@@ -1,0 +1,25 @@
+from pathlib import Path
+
+import pytest
+
+from gnnbench.options import HELP
+
+ROOT = Path(__file__).parents[1]
+
+
+@pytest.mark.parametrize("page", ["README.md", "docs/cli.md"])
+def test_every_option_is_documented(page):
+    text = (ROOT / page).read_text()
+    assert [name for name in HELP if f"--gnn-{name}" not in text] == []
+
+
+def test_every_benchmark_file_says_why():
+    for path in (ROOT / "benchmarks").glob("test_*.py"):
+        first = path.read_text().split('"""')[1]
+        assert len(first.split()) > 20, f"{path.name} does not say why its operation is worth timing"
+
+
+def test_format_version_is_documented():
+    from gnnbench.results import FORMAT_VERSION
+
+    assert f"| {FORMAT_VERSION} |" in (ROOT / "docs/formats.md").read_text()

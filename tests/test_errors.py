@@ -1,0 +1,26 @@
+import pytest
+
+from gnnbench.errors import UsageError, unknown_name
+
+KNOWN = ("pyg", "sparse", "torch", "dgl")
+
+
+@pytest.mark.parametrize(
+    ("name", "hint"),
+    [
+        ("spars", "did you mean sparse?"),
+        ("PyG", "did you mean pyg?"),
+        ("tensorflow", "known: dgl, pyg, sparse, torch"),
+        ("", "known: dgl, pyg, sparse, torch"),
+    ],
+)
+def test_unknown_name_names_the_nearest_or_all(name, hint):
+    error = unknown_name("platform", name, KNOWN)
+    assert isinstance(error, UsageError)
+    assert str(error) == f"unknown platform '{name}': {hint}"
+
+
+def test_several_near_names_are_all_offered():
+    assert str(unknown_name("dtype", "float16", ("float32", "bfloat16"))).endswith(
+        "did you mean bfloat16 or float32?"
+    )

@@ -1,0 +1,118 @@
+"""Every cell of the table either does its work on the small graph, or does not and the table says why."""
+
+import pytest
+
+from gnnbench import platforms, reference
+from gnnbench.case import gradient_for
+from gnnbench.models import gcn, training
+from gnnbench.operations import FLOATS, INTEGERS, OPERATIONS, unsupported
+from gnnbench.platforms import PLATFORMS
+from gnnbench.spec import DIRECTIONS, FORWARD_BACKWARD
+from gnnbench.verification import verify, with_backward
+
+CELLS = [
+    pytest.param(name, platform, direction, id=f"{name}-{platform}-{direction}")
+    for name, operation in OPERATIONS.items()
+    for platform in operation.calls
+    for direction in operation.directions
+]
+
+
+def kernel_workload(case, module):
+    """Return what is timed, its inputs and its reference."""
+    name = case.spec.operation
+    kernel = module.KERNELS[name]
+    definition = {
+        "spmm_sum_edge_index": "spmm_sum",
+        "gather_scatter_sum": "spmm_sum",
+        "update_all_u_mul_e_sum": "u_mul_e_sum",
+        "conv_cached": "conv",
+        "aggregate": "aggregate_two_hops",
+    }.get(name, name.replace("update_all_copy_u", "spmm"))
+    match name:
+        case "add_self_loops" | "gcn_norm" | "edge_weight_norm":
+            inputs = [case.edge_weight()]
+        case "degree_norm" | "aggregate":
+            inputs = [case.features(1)]
+        case "update_all_u_mul_e_sum":
+            inputs = [case.features(), case.edge_weight()]
+        case "linear":
+            weight, _ = case.weights(case.graph.num_features, case.spec.hidden)
+            inputs = [module.linear_layer(weight), case.node_features()]
+        case "conv" | "conv_cached":
+            weight, bias = case.weights(case.spec.hidden, case.spec.hidden)
+            inputs = [module.layer(weight, bias, cached=name == "conv_cached"), case.features()]
+        case _:
+            inputs = [case.features()]
+    return kernel.run, [kernel.build(case), *inputs], getattr(reference, definition)
+
+
+def epoch_workload(case, module):
+    """Return likewise an epoch, or one of its phases."""
+    weights = gcn.initial_weights(gcn.widths(case.graph, case.spec.hidden))
+    prepared = training.prepare(case, module, weights)
+    model, optimizer, structure = prepared.model, prepared.optimizer, prepared.structure
+    x, train, y = prepared.x, prepared.train, prepared.y
+    match case.spec.operation:
+        case "epoch":
+            return training.epoch, [model, structure, x, train, y, optimizer], reference.epoch_loss
+        case "epoch_forward":
+            return lambda model, x: model(structure, x), [model, x], reference.logits
+        case "epoch_loss":
+            return training.loss, [case.features(case.graph.num_classes), train, y], reference.loss
+        case "epoch_backward":
+
+            def backward(model, x):
+                value = training.loss(model(structure, x), train, y)
+                value.backward()
+                return value
+
+            return backward, [model, x], reference.epoch_loss
+        case "epoch_step":
+            weight = model.layers[0].weight
+            weight.grad = gradient_for(weight)
+            return lambda weight: optimizer.step() or weight, [weight], reference.first_adam_step
+
+
+def check(case):
+    """Verify a cell's workload as the suite does before it times it."""
+    module = platforms.load(case.spec.platform)
+    is_epoch = case.spec.operation.startswith("epoch")
+    run, inputs, expected = (epoch_workload if is_epoch else kernel_workload)(case, module)
+    if case.spec.direction == FORWARD_BACKWARD:
+        gradient = gradient_for(module.values(run(*inputs)))
+        run, inputs = with_backward(run, module.values), [gradient, *inputs]
+    verify(case, module, run, inputs, expected)
+
+
+@pytest.mark.parametrize("index_dtype", INTEGERS)
+@pytest.mark.parametrize("dtype", FLOATS)
+@pytest.mark.parametrize(("operation", "platform", "direction"), CELLS)
+def test_cell_does_its_work_or_the_table_says_why_not(
+    make_case, operation, platform, direction, dtype, index_dtype
+):
+    case = make_case(operation, platform, direction, dtype, index_dtype)
+    reason = unsupported(operation, platform, direction, dtype, index_dtype, "cpu")
+    if reason is None:
+        check(case)
+    elif "gradient of max is not unique" not in reason:
+        # A library raises what it likes, and a wrong result is a MismatchError.
+        with pytest.raises((RuntimeError, TypeError, ValueError, AssertionError)):
+            check(case)
+
+
+@pytest.mark.parametrize("operation", OPERATIONS.values(), ids=OPERATIONS)
+def test_row_says_something_of_every_platform(operation):
+    assert set(operation.calls) | set(operation.absent) == set(PLATFORMS)
+    assert not set(operation.calls) & set(operation.absent)
+    assert all(text for text in (*operation.calls.values(), *operation.absent.values()))
+    assert operation.directions
+    assert set(operation.directions) <= set(DIRECTIONS)
+
+
+def test_reductions_that_only_the_cpu_has():
+    cells = [("spmm_mean", "torch"), ("spmm_max", "torch"), ("spmm_max", "pyg")]
+    for operation, platform in cells:
+        cell = (operation, platform, "forward", "float32", "int64")
+        assert unsupported(*cell, "cpu") is None
+        assert unsupported(*cell, "cuda").endswith("on the CPU only")

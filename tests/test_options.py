@@ -1,0 +1,102 @@
+from pathlib import Path
+
+import pytest
+
+from gnnbench.errors import UsageError
+from gnnbench.options import HELP, LISTS, Options
+from gnnbench.platforms import PLATFORMS
+
+
+@pytest.fixture(autouse=True)
+def _plain_environment(monkeypatch):
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "")
+    monkeypatch.delenv("GNNBENCH_DATA", raising=False)
+
+
+def test_defaults_on_a_cpu():
+    options = Options.parse()
+    assert [name.id for name in options.datasets] == ["cora", "ogbn-arxiv:synthetic@0.1"]
+    assert options.platforms == tuple(PLATFORMS)
+    assert (options.device, options.hidden, options.real_only) == ("cpu", (), False)
+    assert (options.dtypes, options.index_dtypes) == (("float32",), ("int64",))
+    assert options.data_root is None
+
+
+@pytest.mark.parametrize(
+    "given",
+    [["pyg", "dgl"], ["pyg,dgl"], [" pyg , dgl ,"], ["pyg,dgl", "pyg"], ["", "pyg", ",dgl"]],
+)
+def test_lists_are_repeated_or_comma_separated(given):
+    assert Options.parse(platform=given).platforms == ("pyg", "dgl")
+
+
+def test_every_list_is_read_as_one():
+    options = Options.parse(
+        dataset=["pubmed,rmat:5"],
+        platform=["torch"],
+        hidden=["16,32", "64,016"],
+        dtype=["float64,bfloat16"],
+        index_dtype=["int32", "int64"],
+    )
+    assert [name.id for name in options.datasets] == ["pubmed", "rmat:5"]
+    assert options.hidden == (16, 32, 64)
+    assert options.dtypes == ("float64", "bfloat16")
+    assert options.index_dtypes == ("int32", "int64")
+    assert set(LISTS) <= set(HELP)
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"dataset": ["corra"]}, "unknown dataset 'corra': did you mean cora"),
+        ({"platform": ["pyg,dlg"]}, "unknown platform 'dlg': did you mean dgl"),
+        ({"dtype": ["flaot64"]}, "unknown dtype 'flaot64': did you mean float64"),
+        ({"index_dtype": ["int16"]}, "unknown index dtype 'int16': did you mean int"),
+        ({"device": "gpu"}, "unknown device 'gpu': "),
+        ({"device": "cuda"}, "device 'cuda' was asked for, but CUDA_VISIBLE_DEVICES hides every GPU"),
+        ({"data": "no/such/folder"}, "data folder no/such/folder is not there"),
+    ],
+)
+def test_wrong_input_is_one_line_that_helps(given, message):
+    with pytest.raises(UsageError) as caught:
+        Options.parse(**given)
+    assert str(caught.value).startswith(message)
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("width", ["0", "-1", "1.5", "1e3", "wide", "²", "1_000", "+8"])
+def test_width_is_a_positive_whole_number(width):
+    with pytest.raises(UsageError, match="must be a whole number of at least 1"):
+        Options.parse(hidden=["64", width])
+
+
+def test_data_folder_is_the_option_or_the_variable(monkeypatch, tmp_path):
+    given, variable = tmp_path / "given", tmp_path / "variable"
+    given.mkdir()
+    variable.mkdir()
+    monkeypatch.setenv("GNNBENCH_DATA", str(variable))
+    assert Options.parse().data_root == variable
+    assert Options.parse(data=str(given)).data_root == given
+    monkeypatch.setenv("GNNBENCH_DATA", "")
+    assert Options.parse().data_root is None
+
+
+def test_data_folder_of_the_variable_must_be_there(monkeypatch, tmp_path):
+    monkeypatch.setenv("GNNBENCH_DATA", str(tmp_path / "gone"))
+    with pytest.raises(UsageError, match="GNNBENCH_DATA"):
+        Options.parse()
+
+
+def test_data_folder_is_resolved(monkeypatch, tmp_path):
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "data").mkdir()
+    assert Options.parse(data="~/data").data_root == tmp_path / "data"
+    assert Options.parse(data="data").data_root == Path.cwd() / "data"
+
+
+def test_data_folder_is_no_file(tmp_path):
+    file = tmp_path / "file"
+    file.touch()
+    with pytest.raises(UsageError, match="is not there"):
+        Options.parse(data=str(file))

@@ -1,0 +1,251 @@
+import json
+import os
+import pty
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import jsonschema
+import pytest
+
+from gnnbench.operations import OPERATIONS
+from gnnbench.spec import Spec
+from tests.suite import ROOT, SHORT, SMALL, environment, run
+
+
+@pytest.fixture(scope="module")
+def whole_run(tmp_path_factory: pytest.TempPathFactory):
+    """The whole suite on a small graph: what it printed, and its JSON."""
+    saved = tmp_path_factory.mktemp("whole") / "run.json"
+    result = run("benchmarks", *SMALL, *SHORT, "-rs", f"--benchmark-json={saved}")
+    return result, json.loads(saved.read_text())
+
+
+def test_every_cell_runs_or_is_a_skip_that_says_why(whole_run):
+    result, saved = whole_run
+    assert result.returncode == 0, result.stdout
+    measured = {(b["params"]["operation"], b["params"]["platform"]) for b in saved["benchmarks"]}
+    assert measured == {(name, platform) for name, op in OPERATIONS.items() for platform in op.calls}
+    reasons = {reason for operation in OPERATIONS.values() for reason in operation.absent.values()}
+    unfolded = " ".join(result.stdout.split())
+    assert all(" ".join(reason.split()) in unfolded for reason in reasons)
+
+
+def test_run_file_follows_the_schema_and_the_test_id_is_the_spec(whole_run):
+    schema = json.loads((ROOT / "gnnbench/schemas/run.schema.json").read_text())
+    for benchmark in whole_run[1]["benchmarks"]:
+        ours = benchmark["extra_info"]["gnnbench"]
+        jsonschema.validate(ours, schema)
+        assert benchmark["param"] == Spec(**ours["spec"]).id
+        assert ours["graph"]["synthetic"]
+        assert "UNSERIALIZABLE" not in json.dumps(benchmark)
+
+
+def test_whole_run_shows_header_progress_and_table(whole_run):
+    result, saved = whole_run
+    count = len(saved["benchmarks"])
+    assert "OMP_WAIT_POLICY=PASSIVE" in result.stdout
+    assert re.search(r"gnnbench: cpu, .+ threads on \d+ cores", result.stdout)
+    assert "torch 2." in result.stdout
+    numbers = [int(n) for n in re.findall(rf"^\[ *(\d+)/{count}\] ", result.stdout, re.MULTILINE)]
+    assert numbers == list(range(1, count + 1))
+    assert f"{count} workloads checked against the reference, {count} timed" in result.stdout
+    assert re.search(r"^spmm_sum +fwd +(\S+ [mµn]?s *){4}$", result.stdout, re.MULTILINE)
+    table = result.stdout.partition("median time")[2].partition("gnnbench:")[0]
+    assert max(map(len, table.splitlines())) <= 80
+
+
+def test_collecting_is_light():
+    script = (
+        "import sys, pytest\n"
+        "status = pytest.main(['benchmarks', '--collect-only', '-q', '-p', 'no:cacheprovider'])\n"
+        "heavy = {'torch', 'dgl', 'ogb', 'torch_geometric', 'scipy'} & set(sys.modules)\n"
+        "print('HEAVY', sorted(heavy), int(status))"
+    )
+    found = subprocess.run(
+        [sys.executable, "-c", script],
+        cwd=ROOT,
+        env=environment(),
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert "HEAVY [] 0" in found.stdout
+
+
+def test_core_is_a_few_dozen():
+    listed = run("benchmarks", "--collect-only", "-q", "-m", "core").stdout
+    assert 12 <= len(re.findall("^benchmarks/", listed, re.MULTILINE)) <= 80
+
+
+def test_parallel_run_checks_everything_times_nothing_and_says_so():
+    result = run("benchmarks", *SMALL, "-n", "2", "-k", "spmm or conv")
+    assert result.returncode == 0, result.stdout
+    assert re.search(r"gnnbench: \d+ workloads checked against the reference, none timed", result.stdout)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--gnn-dataset", "kora"], "unknown dataset 'kora': did you mean cora?"),
+        (["--gnn-platform", "pgy"], "unknown platform 'pgy': did you mean pyg?"),
+        (["--gnn-dtype", "float23"], "unknown dtype 'float23': did you mean float32"),
+        (["--gnn-index-dtype", "int23"], "unknown index dtype 'int23': did you mean int32"),
+        (["--gnn-device", "gpu"], "unknown device 'gpu'"),
+        (["--gnn-hidden", "0"], "hidden width '0' must be a whole number"),
+        (["--gnn-data", "nowhere"], "data folder nowhere is not there"),
+        (["--gnn-dataset", "missing.mtx"], "missing.mtx: there is no such file"),
+        (["--gnn-dataset", "citeseer", "--gnn-real"], "citeseer is not under the data root"),
+    ],
+)
+def test_wrong_usage_is_one_line(arguments, message, tmp_path):
+    result = run("benchmarks", *arguments, GNNBENCH_CACHE=str(tmp_path))
+    assert result.returncode == pytest.ExitCode.USAGE_ERROR
+    assert f"ERROR: gnnbench: {message}" in result.stderr
+    assert "Traceback" not in result.stdout + result.stderr
+
+
+def test_wrong_usage_is_one_line_in_a_parallel_run_too():
+    result = run("benchmarks", "--gnn-dataset", "kora", "-n", "2")
+    assert result.returncode == pytest.ExitCode.USAGE_ERROR
+    assert result.stderr.strip() == "ERROR: gnnbench: unknown dataset 'kora': did you mean cora?"
+
+
+def test_no_gpu_is_one_line():
+    result = run("benchmarks", "--gnn-device", "cuda", CUDA_VISIBLE_DEVICES="")
+    assert result.returncode == pytest.ExitCode.USAGE_ERROR
+    assert "device 'cuda' was asked for, but CUDA_VISIBLE_DEVICES hides every GPU; use cpu" in result.stderr
+
+
+def test_a_broken_file_is_one_line(tmp_path):
+    file = tmp_path / "broken.mtx"
+    file.write_text("%%MatrixMarket matrix coordinate pattern general\n3 3 2\n1 2\n")
+    result = run("benchmarks", "--gnn-dataset", str(file), "-k", "spmm_sum and torch")
+    assert result.returncode == pytest.ExitCode.USAGE_ERROR
+    lines = [line for line in result.stdout.splitlines() if "gnnbench: " in line and "broken.mtx:" in line]
+    assert len(lines) == 1
+    assert "Traceback" not in result.stdout + result.stderr
+    parallel = run("benchmarks", "--gnn-dataset", str(file), "-k", "spmm_sum and torch", "-n", "1")
+    assert parallel.returncode == pytest.ExitCode.TESTS_FAILED
+    assert "INTERNALERROR" not in parallel.stdout + parallel.stderr
+    assert "broken.mtx:" in parallel.stdout
+
+
+def test_a_platform_that_is_not_installed_is_a_skip_with_the_command():
+    script = (
+        "import sys, importlib.util as u; find = u.find_spec;"
+        "u.find_spec = lambda name, *rest: None if name == 'dgl' else find(name, *rest);"
+        "import pytest; sys.exit(pytest.main(sys.argv[1:]))"
+    )
+    arguments = [
+        "benchmarks",
+        *SMALL,
+        *SHORT,
+        "-rs",
+        "-k",
+        "spmm_sum and forward and dgl",
+        "-p",
+        "no:cacheprovider",
+    ]
+    result = subprocess.run(
+        [sys.executable, "-c", script, *arguments],
+        cwd=ROOT,
+        env=environment(),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert "dgl is not installed: pip install 'gnnbench[dgl]'" in result.stdout
+    assert "skipped" in result.stdout
+
+
+def test_without_data_or_network_the_twin_is_used_and_said(tmp_path):
+    result = run(
+        "benchmarks", *SHORT, "--gnn-dataset", "cora", "--gnn-hidden", "4", "-k", "spmm_sum and torch",
+        GNNBENCH_CACHE=str(tmp_path),
+    )  # fmt: skip
+    assert result.returncode == 0, result.stdout
+    assert (
+        "cora is not under the data root and cannot be downloaded: using its synthetic twin" in result.stdout
+    )
+    assert "gnnbench: synthetic data: cora:synthetic" in result.stdout
+
+
+def test_a_kernel_that_does_less_fails_with_the_largest_error_and_is_not_timed(project):
+    (project / "test_less.py").write_text(
+        "import pytest\n"
+        "@pytest.mark.operations('lazy_sum')\n"
+        "def test_lazy(case, measure, reference):\n"
+        "    lazy = lambda edge_index, x: x\n"
+        "    measure(lazy, case.edge_index(), case.features(), reference=reference.spmm_sum)\n"
+    )
+    result = run(*SMALL, *SHORT, "--benchmark-json=run.json", "-p", "no:randomly", cwd=project)
+    assert result.returncode == pytest.ExitCode.TESTS_FAILED
+    assert re.search(
+        r"lazy_sum-forward-torch-\S+: output is wrong: largest error \S+ at \(\d+, \d+\)", result.stdout
+    )
+    assert "Traceback" not in result.stdout
+    assert not (project / "run.json").exists() or not (project / "run.json").read_text()
+
+
+def test_the_readme_s_kernel_runs_and_is_short(project):
+    code = re.search(r"```python\n(.+?)```", (ROOT / "README.md").read_text(), re.DOTALL)
+    assert code is not None
+    assert len(code[1].splitlines()) <= 25
+    (project / "test_mine.py").write_text(code[1])
+    result = run(*SMALL, *SHORT, cwd=project)
+    assert result.returncode == 0, result.stdout
+    assert "gnnbench: 2 workloads checked against the reference, 2 timed" in result.stdout
+
+
+def test_pytest_benchmark_s_own_tools_work(tmp_path):
+    only = (
+        "benchmarks",
+        *SMALL,
+        *SHORT,
+        "-k",
+        "spmm_sum and torch",
+        f"--benchmark-storage=file://{tmp_path}",
+    )
+    assert run(*only, "--benchmark-autosave").returncode == 0
+    compared = run(*only, "--benchmark-compare", f"--benchmark-histogram={tmp_path}/picture")
+    assert compared.returncode == 0
+    assert "(NOW)" in compared.stdout
+    assert "(0001_" in compared.stdout
+    assert len(list(tmp_path.glob("picture*.svg"))) == 2
+    listed = subprocess.run(
+        [Path(sys.executable).with_name("pytest-benchmark"), "--storage", f"file://{tmp_path}", "compare",
+         "--group-by=param:platform"],
+        cwd=ROOT, capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    assert re.search("benchmark 'platform=.?torch", listed.stdout)
+
+
+def test_a_terminal_of_80_columns_sees_what_runs_in_lines_that_fit():
+    main, other = pty.openpty()
+    process = subprocess.Popen(
+        [sys.executable, "-m", "pytest", "benchmarks", *SMALL, *SHORT, "-k", "spmm"],
+        cwd=ROOT, env=environment(COLUMNS="80", TERM="xterm"), stdout=other, stderr=other,
+    )  # fmt: skip
+    os.close(other)
+    seen = b""
+    while True:
+        try:
+            seen += os.read(main, 65536)
+        except OSError:  # the other end is closed
+            break
+    assert process.wait() == 0
+    text = re.sub(r"\x1b\[[0-9;]*m", "", seen.decode())
+    assert "] spmm_sum            fwd     pyg    …" in text
+    ours = [line.rpartition("\r")[2] for line in text.split("\r\n") if line.lstrip("\r").startswith("[")]
+    assert ours
+    assert all(len(line.rstrip()) <= 80 for line in ours)
+
+
+def test_a_stranger_s_suite_is_left_alone(tmp_path):
+    (tmp_path / "test_plain.py").write_text("def test_plain(benchmark):\n    benchmark(sum, range(9))\n")
+    result = run(*SHORT, cwd=tmp_path)
+    assert result.returncode == 0
+    assert "benchmark: 1 tests" in result.stdout
+    assert "gnnbench:" not in result.stdout

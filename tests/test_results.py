@@ -1,0 +1,20 @@
+import json
+
+from gnnbench.results import FORMAT_VERSION, extra_info
+from gnnbench.spec import Spec
+
+
+def test_identity_and_graph_survive_json(make_case, small_graph):
+    case = make_case(hidden=16)
+    read = json.loads(json.dumps(extra_info(case)))
+    assert Spec(**read["spec"]) == case.spec
+    assert read["version"] == FORMAT_VERSION
+    assert read["graph"] == {
+        "name": "small",
+        "synthetic": True,
+        "nodes": 60,
+        "entries": small_graph.num_edges,
+        "features": 24,
+        "classes": 4,
+        "content_hash": small_graph.content_hash,
+    }

@@ -1,0 +1,36 @@
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gnnbench.units import seconds
+
+FACTOR = {"s": 1.0, "ms": 1e-3, "µs": 1e-6, "ns": 1e-9}
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (1.05e-3, "1.05 ms"),
+        (0.0123, "12.3 ms"),
+        (0.456, "456 ms"),
+        (1.0, "1.00 s"),
+        (59.99, "60.0 s"),
+        (7.5e-6, "7.50 µs"),
+        (2.5e-7, "250 ns"),
+        (0.9996e-3, "1.00 ms"),
+        (9.999e-3, "10.0 ms"),
+        (99.96e-6, "100 µs"),
+        (3e-4, "300 µs"),
+        (0.0, "0.00 ns"),
+    ],
+)
+def test_examples(value, text):
+    assert seconds(value) == text
+
+
+@given(st.floats(1e-9, 999))
+def test_three_significant_digits(value):
+    number, unit = seconds(value).split()
+    assert sum(character.isdigit() for character in number) == 3
+    assert number[0] != "0"
+    assert float(number) * FACTOR[unit] == pytest.approx(value, rel=0.0051)

@@ -1,0 +1,196 @@
+"""What a kernel may get wrong is caught before it is timed, and what it gets right passes."""
+
+from dataclasses import replace
+
+import pytest
+import torch
+
+from gnnbench import platforms, reference
+from gnnbench.case import gradient_for
+from gnnbench.operations import FLOATS
+from gnnbench.verification import MismatchError, verify, with_backward
+
+
+@pytest.fixture(scope="module")
+def plain():
+    return platforms.load("torch")
+
+
+@pytest.fixture
+def check(plain):
+    """Verify a function of a case's inputs as the suite does."""
+
+    def check(case, run, *inputs, expected=reference.spmm_sum, module=plain):
+        if case.spec.direction == "forward_backward":
+            gradient = gradient_for(module.values(run(*inputs)))
+            run, inputs = with_backward(run, module.values), (gradient, *inputs)
+        verify(case, module, run, inputs, expected)
+
+    return check
+
+
+def neighbours(case, reduce="sum"):
+    """Return a kernel that reduces over neighbours."""
+    source, target = case.edge_index()
+
+    def run(x):
+        index = target.unsqueeze(1).expand(-1, x.size(1))
+        return torch.zeros_like(x).scatter_reduce(0, index, x[source], reduce, include_self=False)
+
+    return run
+
+
+@pytest.mark.parametrize("dtype", FLOATS)
+@pytest.mark.parametrize("direction", ["forward", "forward_backward"])
+def test_right_kernel_passes_where_a_node_is_isolated(make_case, check, direction, dtype):
+    case = make_case(direction=direction, dtype=dtype)
+    assert (torch.bincount(case.graph.edge_index[1], minlength=60) == 0).any()
+    check(case, neighbours(case), case.features())
+    check(case, neighbours(case, "mean"), case.features(), expected=reference.spmm_mean)
+
+
+@pytest.mark.parametrize("direction", ["forward", "forward_backward"])
+def test_right_kernel_passes_where_there_is_no_edge(make_case, check, small_graph, direction):
+    empty = replace(small_graph, edge_index=small_graph.edge_index[:, :0])
+    case = make_case(direction=direction, graph=empty)
+    check(case, neighbours(case), case.features())
+    weighted = neighbours(case)
+    check(
+        case,
+        lambda x, weight: weighted(x) + weight.sum(),
+        case.features(),
+        case.edge_weight(),
+        expected=reference.u_mul_e_sum,
+    )
+
+
+def test_sum_where_a_mean_is_due(make_case, check):
+    case = make_case()
+    with pytest.raises(MismatchError, match="output is wrong"):
+        check(case, neighbours(case), case.features(), expected=reference.spmm_mean)
+
+
+@pytest.mark.parametrize("what", ["edge", "self-loop"])
+def test_missing_entry_of_a_matrix(make_case, check, what):
+    case = make_case("add_self_loops", "pyg")
+    module = platforms.load("pyg")
+    graph, kernel = module.numbered_edges(case), module.KERNELS["add_self_loops"].run
+    check(
+        case, lambda w: kernel(graph, w), case.edge_weight(), expected=reference.add_self_loops, module=module
+    )
+
+    def without_one(weight):
+        edge_index, weight = kernel(graph, weight)
+        keep = slice(1, None) if what == "edge" else slice(-1)
+        return edge_index[:, keep], weight[keep]
+
+    entries = case.graph.num_edges + 60
+    with pytest.raises(MismatchError, match=rf"other entries .*\({entries - 1} against {entries}\)"):
+        check(case, without_one, case.edge_weight(), expected=reference.add_self_loops, module=module)
+
+
+def test_missing_self_loops_of_a_convolution(make_case, check, plain):
+    case = make_case("conv_cached")
+    layer = plain.layer(*case.weights(8, 8), cached=True)
+    without = plain._csr(case, normalized=True)
+    with pytest.raises(MismatchError, match="output is wrong"):
+        check(case, lambda layer, x: layer(without, x), layer, case.features(), expected=reference.conv)
+
+
+@pytest.mark.parametrize("value", [-7.0, float("nan"), float("inf")])
+@pytest.mark.parametrize("at", [(0, 0), (37, 5), (59, 7)])
+def test_one_wrong_entry_is_named(make_case, check, at, value):
+    case = make_case()
+    run, x = neighbours(case), case.features()
+    right = float(reference.spmm_sum(case.graph, x.double())[at])
+
+    def wrong(x):
+        output = run(x)
+        output[at] = value
+        return output
+
+    with pytest.raises(MismatchError) as caught:
+        check(case, wrong, x)
+    message = str(caught.value)
+    assert message.startswith(
+        f"{case.spec.id}: output is wrong: largest error {abs(value - right):.3g} at {at},"
+    )
+    assert f"where the reference is {right:.6g}" in message
+    assert "(2e-05 of its largest value)" in message
+    assert "\n" not in message
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [lambda output: output[:-1], lambda output: output.t(), lambda output: output.unsqueeze(0)],
+)
+def test_wrong_shape(make_case, check, wrong):
+    case = make_case()
+    run = neighbours(case)
+    with pytest.raises(MismatchError, match=r"output has shape \(.*\), the reference \(60, 8\)"):
+        check(case, lambda x: wrong(run(x)), case.features())
+
+
+def test_other_device(make_case, check):
+    case = make_case()
+    with pytest.raises(MismatchError, match="the output is on meta, not on cpu"):
+        check(case, lambda x: x.to("meta"), case.features())
+
+
+def test_wrong_gradient_of_a_right_output(make_case, check):
+    case = make_case(direction="forward_backward")
+    run = neighbours(case)
+
+    def doubled(x):
+        output = run(x)
+        return output.detach() + 2 * (output - output.detach())
+
+    check(replace(case, spec=replace(case.spec, direction="forward")), doubled, case.features())
+    with pytest.raises(MismatchError, match=r"gradient 0 is wrong: largest error .* at"):
+        check(case, doubled, case.features())
+
+
+def test_missing_gradient_of_a_right_output(make_case, check):
+    case = make_case("update_all_u_mul_e_sum", "dgl", "forward_backward")
+    module = platforms.load("dgl")
+    kernel = module.KERNELS["update_all_u_mul_e_sum"]
+    graph, inputs = kernel.build(case), (case.features(), case.edge_weight())
+    expected = {"expected": reference.u_mul_e_sum, "module": module}
+    check(case, lambda x, weight: kernel.run(graph, x, weight), *inputs, **expected)
+    with pytest.raises(MismatchError, match="gradient 1 is missing"):
+        check(case, lambda x, weight: kernel.run(graph, x, weight.detach()), *inputs, **expected)
+
+
+@pytest.mark.parametrize("platform", ["pyg", "torch"])
+def test_wrong_gradients_of_a_layers_parameters(make_case, check, platform):
+    case = make_case("conv_cached", platform, "forward_backward")
+    module = platforms.load(platform)
+    kernel = module.KERNELS["conv_cached"]
+    structure = kernel.build(case)
+    weight, bias = case.weights(8, 8)
+    layer = module.layer(weight, bias, cached=True)
+    expected = {"expected": reference.conv, "module": module}
+    check(case, lambda layer, x: kernel.run(structure, layer, x), layer, case.features(), **expected)
+    next(p for p in layer.parameters() if p.dim() > 1).register_hook(lambda gradient: gradient * 1.001)
+    with pytest.raises(MismatchError, match="gradient 0 is wrong"):
+        check(case, lambda layer, x: kernel.run(structure, layer, x), layer, case.features(), **expected)
+
+
+@pytest.mark.parametrize(("dtype", "inside"), [("float32", "bfloat16"), ("float64", "float32")])
+@pytest.mark.parametrize("direction", ["forward", "forward_backward"])
+def test_lower_precision_inside(make_case, check, direction, dtype, inside):
+    case = make_case(direction=direction, dtype=dtype)
+    run = neighbours(case)
+    with pytest.raises(MismatchError, match="is wrong"):
+        check(case, lambda x: run(x.to(getattr(torch, inside))).to(x.dtype), case.features())
+
+
+def test_stale_gradients_do_not_add_up(make_case):
+    case = make_case(direction="forward_backward")
+    x = case.features()
+    run = with_backward(neighbours(case), lambda output: output)
+    gradient = torch.ones(60, 8)
+    run(gradient, x)
+    first = x.grad.clone()
+    run(gradient, x)
+    assert torch.equal(x.grad, first)
