@@ -112,10 +112,13 @@ def measure(case: "Case", library: platforms.PlatformModule, benchmark: Any) -> 
         if case.spec.direction == FORWARD_BACKWARD:
             gradient = gradient_for(library.values(run(*inputs)))
             run, inputs = with_backward(run, library.values), (gradient, *inputs)
+        mismatch = None
         try:
             verify(case, library, run, inputs, reference)
         except MismatchError as error:
-            pytest.fail(str(error), pytrace=False)
+            mismatch = str(error)
+        if mismatch:
+            pytest.fail(mismatch, pytrace=False)
         if case.spec.device == "cuda":
             run = synchronized(run)
         benchmark.group = f"{case.spec.operation} {case.spec.direction} {case.spec.dataset}"

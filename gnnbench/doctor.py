@@ -11,7 +11,7 @@ from typing import Literal
 import psutil
 
 from gnnbench import devices, environment
-from gnnbench.packages import install_command, is_installed, version
+from gnnbench.packages import hidden, install_command, is_installed, version
 from gnnbench.platforms.dgl_import import import_dgl, uses_stand_in
 
 Status = Literal["ok", "note", "missing"]
@@ -56,7 +56,9 @@ def _package(package: str, *, required: bool) -> Finding:
     if found is None or not is_installed(package):
         return Finding(package, "missing", "not installed", install_command(package), required)
     try:
-        import_dgl() if package == "dgl" else importlib.import_module(package)
+        # With `outdated` ogb asks the network for newer versions, in threads.
+        with hidden("outdated"):
+            import_dgl() if package == "dgl" else importlib.import_module(package)
     except Exception as error:  # noqa: BLE001 - whatever a broken installation raises is what we report
         reason = (str(error).splitlines() or [type(error).__name__])[0]
         return Finding(

@@ -208,10 +208,9 @@ def unsupported(
         "torch_sparse's SparseTensor takes int64 indices only": index_dtype == "int32"
         and platform == "sparse"
         and operation != "gather_scatter_sum",
-        "scatter's gradient takes int64 indices only": index_dtype == "int32"
+        "scatter_add_ takes int64 indices only, but for the smallest inputs": index_dtype == "int32"
         and platform in ("pyg", "sparse")
-        and operation == "gather_scatter_sum"
-        and direction == FORWARD_BACKWARD,
+        and operation == "gather_scatter_sum",
         "EdgeIndex.matmul without values multiplies by float32 ones only": dtype != "float32"
         and operation == "spmm_sum_edge_index",
         "torch.sparse.mm reduces by mean and amax on the CPU only": device == "cuda"

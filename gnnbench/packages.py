@@ -45,13 +45,11 @@ def missing(packages: Iterable[str]) -> str | None:
 @contextmanager
 def hidden(*packages: str) -> Iterator[None]:
     """Let imports of these packages fail as if they were not installed."""
-    modules = {name: sys.modules.get(name) for name in packages}
+    modules = {name: sys.modules[name] for name in packages if name in sys.modules}
     sys.modules.update(dict.fromkeys(packages))  # type: ignore[arg-type]  # None stands for "not there"
     try:
         yield
     finally:
-        for name, module in modules.items():
-            if module is None:
-                del sys.modules[name]
-            else:
-                sys.modules[name] = module
+        for name in packages:
+            sys.modules.pop(name, None)
+        sys.modules.update(modules)

@@ -66,17 +66,23 @@ class Progress:
         self._specs = {item.nodeid: spec_of(item) for item in runnable}
         self._count = len(runnable)
         self._number = 0
+        self._finished = False
         self._heading = ""
         self._width = max((len(spec.operation) for spec in self._specs.values()), default=0)
         reporter.showfspath = False
 
     def pytest_report_teststatus(self, report: pytest.TestReport) -> tuple[str, str, str] | None:
-        """Keep pytest's letters out of our lines."""
-        if report.nodeid not in self._ours:
+        """Keep pytest's letters out of our lines, though not its words out of its summary."""
+        if report.nodeid not in self._ours or self._finished:
             return None
         if report.when == "call" or not report.passed:
             return report.outcome if report.when == "call" or report.skipped else "error", "", ""
         return "", "", ""
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_sessionfinish(self) -> None:
+        """Leave the rest to pytest."""
+        self._finished = True
 
     def pytest_runtest_logstart(self, nodeid: str) -> None:
         """Show what runs now, where a terminal can take it back."""

@@ -18,6 +18,13 @@ TOLERANCE = {"float64": 1e-10, "float32": 2e-5, "bfloat16": 0.1}
 bfloat16 rounds to 0.4 % at each addition, and libraries that scatter accumulate in it.
 """
 
+KINK_TOLERANCE = {"float64": 1e-10, "float32": 5e-3, "bfloat16": 0.2}
+"""The same for the gradients of a network with ReLU, as a fraction of the largest of all of them.
+
+Where rounding moves one of millions of pre-activations across zero, its part of the gradient comes or goes:
+on a tenth to a third of ogbn-arxiv's twin that was up to 8.4e-4 in float32, and nothing in float64.
+"""
+
 
 class MismatchError(AssertionError):
     """A kernel does not do the work it is timed for."""
@@ -78,20 +85,26 @@ def verify(
     if case.spec.direction == FORWARD_BACKWARD:
         # The first input is the gradient of the output, which the reference takes apart from the rest.
         gradient, *arguments = arguments
+    if values.dtype != case.dtype:
+        raise MismatchError(f"{case.spec.id}: the output is {values.dtype}, not {case.dtype}")
     expected = reference(case.graph, *arguments)
+    tolerance = TOLERANCE[case.spec.dtype]
     with torch.no_grad():
-        _compare(case, "output", module.canonical(output), expected)
+        _compare(case, "output", module.canonical(output), expected, tolerance * _largest(expected))
     if case.spec.direction in (FORWARD, STEP):
         return
     wanted = [argument for argument in arguments if argument.requires_grad]
     start = expected.coalesce().values() if expected.is_sparse else expected
     given = gradient.detach() if case.spec.direction == FORWARD_BACKWARD else torch.ones_like(start)
-    for index, (found, right) in enumerate(
-        zip(_gradients(inputs, module), torch.autograd.grad(start, wanted, given), strict=True)
-    ):
+    gradients = torch.autograd.grad(start, wanted, given)
+    if case.spec.direction != FORWARD_BACKWARD:
+        tolerance = KINK_TOLERANCE[case.spec.dtype]
+    # One scale for all: that of a last layer's bias nearly cancels where classes are balanced.
+    allowed = tolerance * max(map(_largest, gradients))
+    for index, (found, right) in enumerate(zip(_gradients(inputs, module), gradients, strict=True)):
         if found is None:
             raise MismatchError(f"{case.spec.id}: gradient {index} is missing")
-        _compare(case, f"gradient {index}", found, right)
+        _compare(case, f"gradient {index}", found, right, allowed)
 
 
 def _tensors(inputs: Sequence[Any], module: PlatformModule) -> Iterator[tuple[Tensor, bool]]:
@@ -117,7 +130,12 @@ def _gradients(inputs: Sequence[Any], module: PlatformModule) -> Iterator[Tensor
             yield tensor.grad.t() if transposed and tensor.grad is not None else tensor.grad
 
 
-def _compare(case: Case, what: str, found: Tensor, expected: Tensor) -> None:
+def _largest(expected: Tensor) -> float:
+    values = expected.detach().coalesce().values() if expected.is_sparse else expected.detach()
+    return values.abs().max().item() if values.numel() else 0.0
+
+
+def _compare(case: Case, what: str, found: Tensor, expected: Tensor, allowed: float) -> None:
     found, expected = found.detach().cpu(), expected.detach()
     if expected.is_sparse:
         expected = expected.coalesce()
@@ -132,14 +150,11 @@ def _compare(case: Case, what: str, found: Tensor, expected: Tensor) -> None:
             f"{case.spec.id}: {what} has shape {tuple(found.shape)}, the reference {tuple(expected.shape)}"
         )
     error = (found.double() - expected).abs()
-    scale = expected.abs().max().item() if expected.numel() else 0.0
-    allowed = TOLERANCE[case.spec.dtype] * scale
     # Written so that NaN fails.
     if not bool((error <= allowed).all()):
         worst = int(error.nan_to_num(torch.inf).argmax())
         raise MismatchError(
             f"{case.spec.id}: {what} is wrong: largest error {error.reshape(-1)[worst].item():.3g} at "
             f"{tuple(map(int, np.unravel_index(worst, error.shape)))}, where the reference is "
-            f"{expected.reshape(-1)[worst].item():.6g}; allowed {allowed:.3g} "
-            f"({TOLERANCE[case.spec.dtype]:g} of its largest value)"
+            f"{expected.reshape(-1)[worst].item():.6g}; allowed {allowed:.3g}"
         )

@@ -11,10 +11,21 @@ import torch
 
 from gnnbench.case import Case
 from gnnbench.graphs.graph import Graph
+from gnnbench.packages import missing
+from gnnbench.platforms import PLATFORMS
 from gnnbench.spec import Spec
 from tests.suite import ROOT
 
 pytest_plugins = ["pytester"]
+
+
+@pytest.fixture(autouse=True)
+def _platform_is_installed(request: pytest.FixtureRequest) -> None:
+    """Skip a test whose parameter `platform` needs a package that was left out."""
+    callspec = getattr(request.node, "callspec", None)
+    platform = PLATFORMS.get(callspec.params.get("platform")) if callspec else None
+    if platform and (reason := missing(platform.packages)):
+        pytest.skip(reason)
 
 
 @pytest.fixture(scope="session")

@@ -32,9 +32,9 @@ def test_list_says_what_is_missing(monkeypatch, capsys):
 
 def test_doctor_is_content_here(capsys, tmp_path):
     assert main(["doctor", "--data", str(tmp_path)]) == 0
-    shown = capsys.readouterr().out
-    assert str(tmp_path) in shown
-    assert "missing" not in [line.split()[1] for line in shown.splitlines() if line[:1].strip()]
+    shown = capsys.readouterr()
+    assert str(tmp_path) in shown.out
+    assert not shown.err
 
 
 @pytest.mark.parametrize(("package", "status"), [("dgl", 0), ("ogb", 2)])

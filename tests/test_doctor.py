@@ -5,7 +5,7 @@ import sys
 import pytest
 
 from gnnbench import doctor
-from gnnbench.packages import version
+from gnnbench.packages import missing, version
 from gnnbench.platforms.dgl_import import uses_stand_in
 
 
@@ -31,8 +31,8 @@ def test_what_is_installed_is_there_with_its_version(examine, tmp_path):
 
 
 def test_says_that_dgl_runs_without_its_data_loading(examine):
-    if version("dgl") is None:
-        pytest.skip("DGL is not installed")
+    if reason := missing(["dgl"]):
+        pytest.skip(reason)
     finding = examine()["dgl"]
     assert finding.status == ("note" if uses_stand_in() else "ok")
     assert finding.detail.startswith(version("dgl"))
@@ -55,12 +55,8 @@ def test_missing_package_comes_with_its_command(monkeypatch, examine, package, c
 
 
 def test_package_that_does_not_import_is_missing_with_the_reason(tmp_path):
-    (tmp_path / "torch_scatter.py").write_text("raise OSError('undefined symbol: _ZN3c10\\nand more')")
-    code = (
-        "from gnnbench.doctor import _package\n"
-        "print(_package('torch_scatter', required=False))\n"
-        "import sys; assert 'torch_geometric' not in sys.modules"
-    )
+    (tmp_path / "ogb.py").write_text("raise OSError('undefined symbol: _ZN3c10\\nand more')")
+    code = "from gnnbench.doctor import _package\nprint(_package('ogb', required=True))\n"
     result = subprocess.run(
         [sys.executable, "-c", code],
         env={**os.environ, "PYTHONPATH": str(tmp_path)},
@@ -70,6 +66,17 @@ def test_package_that_does_not_import_is_missing_with_the_reason(tmp_path):
     )
     assert "status='missing'" in result.stdout
     assert "does not import: undefined symbol: _ZN3c10'" in result.stdout
+
+
+def test_asks_no_network(tmp_path):
+    code = (
+        "import sys, threading, pathlib\n"
+        "from gnnbench import doctor\n"
+        "found = list(doctor.examine(None, pathlib.Path()))\n"
+        "assert 'ogb' in sys.modules and 'outdated' not in sys.modules\n"
+        "assert threading.enumerate() == [threading.main_thread()]\n"
+    )
+    subprocess.run([sys.executable, "-c", code], cwd=tmp_path, check=True)
 
 
 def test_no_data_folder_is_a_note(examine):

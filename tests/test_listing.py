@@ -50,6 +50,6 @@ def test_says_where_a_data_set_is(render, tmp_path):
 
 
 def test_says_how_to_get_a_missing_platform(monkeypatch, render):
-    assert rows(render(), "dgl")[0][-1] == "yes"
+    assert rows(render(), "pyg")[0][-1] == "yes"
     monkeypatch.setitem(sys.modules, "dgl", None)
     assert "dgl is not installed: pip install 'gnnbench[dgl]'" in render()

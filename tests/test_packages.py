@@ -29,3 +29,29 @@ def test_package_that_nobody_has():
     assert not packages.is_installed("gnnbench_no_such_package")
     assert packages.version("gnnbench_no_such_package") is None
     assert packages.missing(["gnnbench_no_such_package"]).endswith("pip install gnnbench_no_such_package")
+
+
+def test_hidden_packages_are_missing_until_they_are_not(monkeypatch, tmp_path):
+    (tmp_path / "gnnbench_new.py").touch()
+    monkeypatch.syspath_prepend(tmp_path)
+    loaded = sys.modules["importlib.metadata"]
+    with packages.hidden("gnnbench_new", "importlib.metadata"):
+        for name in ("gnnbench_new", "importlib.metadata"):
+            with pytest.raises(ModuleNotFoundError):
+                importlib.import_module(name)
+    assert sys.modules["importlib.metadata"] is loaded
+    assert "gnnbench_new" not in sys.modules
+    assert packages.is_installed("gnnbench_new")
+
+
+def test_packages_may_be_hidden_twice(monkeypatch):
+    monkeypatch.setitem(sys.modules, "gnnbench_new", None)
+    with packages.hidden("gnnbench_new"), packages.hidden("gnnbench_new"):
+        pass
+    assert sys.modules["gnnbench_new"] is None
+
+
+def test_hidden_packages_come_back_after_an_error():
+    with pytest.raises(RuntimeError), packages.hidden("gnnbench_no_such_package"):
+        raise RuntimeError
+    assert "gnnbench_no_such_package" not in sys.modules

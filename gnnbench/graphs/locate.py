@@ -34,7 +34,7 @@ def data_folder(given: str | None = None) -> Path | None:
     folder = Path(text).expanduser()
     if not folder.is_dir():
         raise UsageError(
-            f"data folder {text} is not there; give --gnn-data or {DATA_VARIABLE} an existing folder"
+            f"data folder {text} is not there; give another, or none, by option or in {DATA_VARIABLE}"
         )
     return folder.resolve()
 

@@ -12,13 +12,13 @@ from gnnbench.platforms import PLATFORMS
 from gnnbench.platforms.dgl_import import import_dgl
 
 
-@pytest.mark.parametrize("name", PLATFORMS)
-def test_kernels_are_those_of_the_table(name):
-    module = platforms.load(name)
+@pytest.mark.parametrize("platform", PLATFORMS)
+def test_kernels_are_those_of_the_table(platform):
+    module = platforms.load(platform)
     of_the_table = {
         operation.name
         for operation in OPERATIONS.values()
-        if name in operation.calls and not operation.name.startswith("epoch")
+        if platform in operation.calls and not operation.name.startswith("epoch")
     }
     assert set(module.KERNELS) == of_the_table
     assert module.MODEL_OPERATION in module.KERNELS
@@ -30,9 +30,9 @@ def test_registry_names_its_keys_and_the_tables_platforms():
     assert all(name == operation.name for name, operation in OPERATIONS.items())
 
 
-@pytest.mark.parametrize("name", PLATFORMS)
-def test_layer_takes_the_given_weights_and_keeps_none_of_them(name):
-    module = platforms.load(name)
+@pytest.mark.parametrize("platform", PLATFORMS)
+def test_layer_takes_the_given_weights_and_keeps_none_of_them(platform):
+    module = platforms.load(platform)
     weight, bias = torch.rand(5, 3, dtype=torch.float64), torch.rand(3, dtype=torch.float64)
     layer = module.layer(weight, bias, cached=False)
     (matrix,) = [parameter for parameter in layer.parameters() if parameter.dim() == 2]
@@ -43,28 +43,28 @@ def test_layer_takes_the_given_weights_and_keeps_none_of_them(name):
     assert matrix.any()
 
 
-@pytest.mark.parametrize("name", PLATFORMS)
-def test_canonical_form_of_a_dense_output_is_itself(name):
-    module, dense = platforms.load(name), torch.rand(4, 2)
+@pytest.mark.parametrize("platform", PLATFORMS)
+def test_canonical_form_of_a_dense_output_is_itself(platform):
+    module, dense = platforms.load(platform), torch.rand(4, 2)
     assert module.canonical(dense) is dense
     assert module.values(dense) is dense
 
 
-@pytest.mark.parametrize("name", ["pyg", "sparse", "dgl"])
-def test_canonical_form_of_a_graph_has_targets_as_rows(name):
+@pytest.mark.parametrize("platform", ["pyg", "sparse", "dgl"])
+def test_canonical_form_of_a_graph_has_targets_as_rows(platform):
     # The edges 0 → 2, 2 → 1 and 0 → 1, none of them with its reverse.
     source, target = torch.tensor([[0, 2, 0], [2, 1, 1]])
     weight = torch.tensor([1.0, 2.0, 3.0])
-    if name == "pyg":
+    if platform == "pyg":
         output = (torch.stack((source, target)), weight)
-    elif name == "sparse":
+    elif platform == "sparse":
         from torch_sparse import SparseTensor
 
         output = SparseTensor(row=target, col=source, value=weight, sparse_sizes=(3, 3))
     else:
         output = import_dgl().graph((source, target), num_nodes=3)
         output.edata["w"] = weight
-    module = platforms.load(name)
+    module = platforms.load(platform)
     expected = torch.tensor([[0.0, 0.0, 0.0], [3.0, 0.0, 2.0], [1.0, 0.0, 0.0]])
     assert torch.equal(module.canonical(output).to_dense(), expected)
     assert module.canonical(output).is_coalesced()
