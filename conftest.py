@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from gnnbench import platforms
+from gnnbench import counter_baseline, platforms
 from gnnbench.errors import UsageError
-from gnnbench.plugin import run_of, stop
+from gnnbench.options import Options
+from gnnbench.plugin import COUNTED, run_of, stop
 from gnnbench.spec import FORWARD_BACKWARD, Spec
 
 if TYPE_CHECKING:
@@ -95,9 +96,36 @@ def reference() -> ModuleType:
     return reference
 
 
+def _count(request: pytest.FixtureRequest, spec: Spec, run: Callable[[], object], options: Options) -> None:
+    """Count what a workload does, and fail the test where it is not what the baseline has."""
+    from gnnbench.counters import count
+
+    found = count(run)
+    baseline = counter_baseline.read(counter_baseline.path_of(request.config.rootpath, spec.platform))
+    recorded = baseline.get(spec.id)
+    request.node.stash[COUNTED] = {
+        "counts": found.counts,
+        "unsteady": found.unsteady,
+        "operators": found.operators,
+        "host_reads": found.host_reads,
+        "recorded": recorded is not None,
+    }
+    if options.counters == "update":
+        return
+    if recorded is None:
+        if options.strict:
+            pytest.fail(f"{spec.id}: no counters recorded with these versions", pytrace=False)
+        return
+    changed = counter_baseline.differences(recorded, found.counts, found.unsteady)
+    if changed:
+        pytest.fail(f"{spec.id}: {', '.join(changed)}", pytrace=False)
+
+
 @pytest.fixture
-def measure(case: "Case", library: platforms.PlatformModule, benchmark: Any) -> Callable[..., Any]:
-    """Check a kernel against its reference, and time it if it does its work.
+def measure(
+    request: pytest.FixtureRequest, case: "Case", library: platforms.PlatformModule, benchmark: Any
+) -> Callable[..., Any]:
+    """Check a kernel against its reference, and time it if it does its work; or count what it does.
 
     `measure(run, *inputs, reference=function)` calls `run(*inputs)`, followed by its backward pass where the
     test's direction asks for one. The reference gets the graph and float64 copies of the floating-point
@@ -108,10 +136,16 @@ def measure(case: "Case", library: platforms.PlatformModule, benchmark: Any) -> 
     from gnnbench.results import extra_info
     from gnnbench.verification import MismatchError, verify, with_backward
 
+    options = run_of(request.config).options
+
     def measure(run: Callable[..., Any], *inputs: Any, reference: "Reference") -> Any:
         if case.spec.direction == FORWARD_BACKWARD:
             gradient = gradient_for(library.values(run(*inputs)))
             run, inputs = with_backward(run, library.values), (gradient, *inputs)
+        benchmark.extra_info["gnnbench"] = extra_info(case)
+        benchmark.group = f"{case.spec.operation} {case.spec.direction} {case.spec.dataset}"
+        if options.counters:
+            return _count(request, case.spec, lambda: run(*inputs), options)
         mismatch = None
         try:
             verify(case, library, run, inputs, reference)
@@ -121,8 +155,6 @@ def measure(case: "Case", library: platforms.PlatformModule, benchmark: Any) -> 
             pytest.fail(mismatch, pytrace=False)
         if case.spec.device == "cuda":
             run = synchronized(run)
-        benchmark.group = f"{case.spec.operation} {case.spec.direction} {case.spec.dataset}"
-        benchmark.extra_info["gnnbench"] = extra_info(case)
         return benchmark(run, *inputs)
 
     return measure

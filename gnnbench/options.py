@@ -22,12 +22,20 @@ HELP = {
     "Default: float32.",
     "index-dtype": "of the graph's structure, repeatable or comma-separated: int64, int32. Default: int64.",
     "data": "folder of real data sets, only read (also the variable GNNBENCH_DATA).",
+    "counters": "count operators, copies, library and Python calls instead of timing, and fail what differs "
+    "from baselines/counters; --gnn-counters=update records them.",
+    "strict": "fail what could not be judged: no counters recorded for these versions.",
     "real": "fail where a real data set cannot be had, instead of using its synthetic twin.",
 }
 """Option: help text; the plugin puts --gnn- before it, the command --."""
 
 LISTS = ("dataset", "platform", "hidden", "dtype", "index-dtype")
 """Those that may be repeated."""
+
+FLAGS = ("real", "strict")
+"""Those without a value."""
+
+COUNTERS = ("check", "update")
 
 _CPU_DATASETS = ("cora", "ogbn-arxiv:synthetic@0.1")
 _CUDA_DATASETS = ("cora", "ogbn-arxiv")
@@ -46,6 +54,9 @@ class Options:
     index_dtypes: tuple[str, ...]
     data_root: Path | None
     real_only: bool
+    counters: str | None
+    """`check` or `update`; None: time instead."""
+    strict: bool
 
     @classmethod
     def parse(
@@ -59,6 +70,8 @@ class Options:
         index_dtype: Sequence[str] = (),
         data: str | None = None,
         real: bool = False,
+        counters: str | None = None,
+        strict: bool = False,
     ) -> "Options":
         """Read the options' texts.
 
@@ -66,6 +79,8 @@ class Options:
             UsageError: a name that is not known, with the nearest ones; CUDA where there is none; a data
                 folder that is not there; a width that is not a positive whole number.
         """
+        if counters not in (None, *COUNTERS):
+            raise unknown_name("value of --gnn-counters", counters, COUNTERS)
         resolved = devices.resolve(device or "auto")
         defaults = _CUDA_DATASETS if resolved == "cuda" else _CPU_DATASETS
         return cls(
@@ -77,6 +92,8 @@ class Options:
             index_dtypes=_known("index dtype", _split(index_dtype), INTEGERS) or INTEGERS[:1],
             data_root=data_folder(data),
             real_only=real,
+            counters=counters,
+            strict=strict,
         )
 
 

@@ -27,6 +27,8 @@ class Run:
 
 
 _RUN = pytest.StashKey[Run]()
+COUNTED = pytest.StashKey[dict[str, Any]]()
+"""On a test: what was counted instead of timed, as plain data."""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -36,8 +38,12 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         flag, destination = f"--gnn-{name}", f"gnn_{name.replace('-', '_')}"
         if name in options.LISTS:
             group.addoption(flag, dest=destination, action="append", default=[], metavar="NAME", help=text)
-        elif name == "real":
+        elif name in options.FLAGS:
             group.addoption(flag, dest=destination, action="store_true", help=text)
+        elif name == "counters":
+            group.addoption(
+                flag, dest=destination, nargs="?", const="check", metavar="check|update", help=text
+            )
         else:
             group.addoption(flag, dest=destination, metavar=name.upper(), help=text)
 

@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from gnnbench import environment, units
+from gnnbench import counter_baseline, environment, units
+from gnnbench.plugin import COUNTED
 from gnnbench.spec import Spec
 from gnnbench.table import SHORT_DIRECTION, Timing, heading, tables
 
@@ -53,6 +54,7 @@ def record(item: pytest.Item) -> dict[str, Any] | None:
         "spec": asdict(spec_of(item)),
         "synthetic": ours["graph"]["synthetic"],
         "median_seconds": benchmark.stats.stats.median if benchmark.stats else None,
+        "counted": item.stash.get(COUNTED, None),
     }
 
 
@@ -105,6 +107,9 @@ class Progress:
         measured = getattr(report, "gnnbench", None)
         if measured is None:
             result = report.outcome.upper()
+        elif measured["counted"]:
+            counted = measured["counted"]
+            result = f"{counted['operators']:5} operators {counted['host_reads']:3} host reads"
         elif measured["median_seconds"] is None:
             result = "checked"
         else:
@@ -141,6 +146,8 @@ def summarize(reporter: Any) -> None:
     skipped = len(reporter.stats.get("skipped", ()))
     synthetic = sorted({entry["spec"]["dataset"] for entry in records if entry["synthetic"]})
     lines = [f"{len(records)} workloads checked against the reference, {len(timings) or 'none'} timed"]
+    if any(entry["counted"] for entry in records):
+        lines = _counted(records, reporter.config)
     if skipped:
         lines.append(f"{skipped} cells skipped: -rs says why")
     if synthetic:
@@ -148,6 +155,39 @@ def summarize(reporter: Any) -> None:
     reporter.write_line("")
     for line in lines:
         reporter.write_line(f"gnnbench: {line}")
+
+
+def _counted(records: Sequence[dict[str, Any]], config: pytest.Config) -> list[str]:
+    """Record counters where that was asked for, and return the lines that say what came of counting."""
+    lines = [f"{len(records)} workloads counted, nothing timed"]
+    for platform in dict.fromkeys(entry["spec"]["platform"] for entry in records):
+        found = {
+            Spec(**entry["spec"]).id: entry["counted"]
+            for entry in records
+            if entry["spec"]["platform"] == platform
+        }
+        path = counter_baseline.path_of(config.rootpath, platform)
+        if config.getoption("gnn_counters") == "update":
+            saved = counter_baseline.read(path)
+            for name, counted in found.items():
+                changed = counter_baseline.differences(
+                    saved.get(name, {}), counted["counts"], counted["unsteady"]
+                )
+                if name in saved and changed:
+                    lines.append(f"{name}: {', '.join(changed)}")
+            counter_baseline.write(
+                path, platform, {name: counted["counts"] for name, counted in found.items()}
+            )
+            lines.append(f"{len(found)} recorded in {path.relative_to(config.rootpath)}")
+        elif unrecorded := sum(not counted["recorded"] for counted in found.values()):
+            missing = f"not in {path.relative_to(config.rootpath)}"
+            lines.append(f"{unrecorded} not judged: {missing}; record with --gnn-counters=update")
+    lines.extend(
+        f"not gated, as two passes differed: {Spec(**entry['spec']).id}: {', '.join(unsteady)}"
+        for entry in records
+        if (unsteady := entry["counted"]["unsteady"])
+    )
+    return lines
 
 
 def hide_their_table(config: pytest.Config) -> None:

@@ -1,0 +1,121 @@
+import json
+import threading
+from pathlib import Path
+
+import jsonschema
+import pytest
+
+from gnnbench import counter_baseline
+from gnnbench.errors import UsageError
+from tests.suite import ROOT, SMALL, run
+
+COUNTS = {"operators": {"aten::mm": 2}, "python_calls": {"Python calls": 7}}
+
+
+def test_differences_name_what_came_went_and_changed():
+    baseline = {"operators": {"aten::mm": 1, "aten::sort": 3, "aten::add": 1}}
+    found = {"operators": {"aten::mm": 2, "aten::add": 1, "aten::sum": 4}}
+    assert counter_baseline.differences(baseline, found, ()) == [
+        "+1 aten::mm",
+        "-3 aten::sort",
+        "+4 aten::sum",
+    ]
+    assert counter_baseline.differences(baseline, found, ("aten::sort",)) == ["+1 aten::mm", "+4 aten::sum"]
+
+
+def test_file_is_named_by_the_versions_that_matter_to_the_platform():
+    name = counter_baseline.path_of(Path("project"), "dgl")
+    assert name.parent == Path("project/baselines/counters")
+    assert "dgl-" in name.name
+    assert "torch-2." in name.name
+    assert "torch_geometric" not in name.name
+    assert "+cpu" not in name.name
+
+
+def test_written_is_read_and_other_benchmarks_stay(tmp_path):
+    path = counter_baseline.path_of(tmp_path, "torch")
+    assert counter_baseline.read(path) == {}
+    counter_baseline.write(path, "torch", {"one": COUNTS, "two": COUNTS})
+    changed = {**COUNTS, "operators": {"aten::mm": 3}}
+    counter_baseline.write(path, "torch", {"two": changed})
+    assert counter_baseline.read(path) == {"one": COUNTS, "two": changed}
+    assert [file.name for file in path.parent.iterdir()] == [path.name]
+
+
+def test_readers_never_see_half_a_file(tmp_path):
+    path = counter_baseline.path_of(tmp_path, "torch")
+    many = {f"benchmark {number}": COUNTS for number in range(500)}
+    counter_baseline.write(path, "torch", many)
+    stop = threading.Event()
+    seen = []
+
+    def watch():
+        while not stop.is_set():
+            seen.append(len(counter_baseline.read(path)))
+
+    watcher = threading.Thread(target=watch)
+    watcher.start()
+    for _ in range(20):
+        counter_baseline.write(path, "torch", many)
+    stop.set()
+    watcher.join()
+    assert set(seen) == {500}
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("{", "not a file of counters"),
+        ("[]", "not a file of counters"),
+        ('{"version": 1}', "not a file of counters"),
+        ('{"version": 99, "counters": {}}', "version 99 of the format"),
+    ],
+)
+def test_a_file_that_is_not_ours_is_refused_in_one_line(tmp_path, content, message):
+    path = tmp_path / "counters.json"
+    path.write_text(content)
+    with pytest.raises(UsageError, match=message) as caught:
+        counter_baseline.read(path)
+    assert str(path) in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_baselines_of_the_project_follow_the_schema():
+    schema = json.loads((ROOT / "gnnbench/schemas/counters.schema.json").read_text())
+    files = list((ROOT / counter_baseline.FOLDER).glob("*.json"))
+    assert files
+    for file in files:
+        jsonschema.validate(json.loads(file.read_text()), schema)
+
+
+def test_an_edited_count_fails_exactly_its_benchmark_and_names_itself(project):
+    (project / "test_own.py").write_text((ROOT / "benchmarks/test_spmm.py").read_text())
+    only = (*SMALL, "--gnn-platform", "torch", "-k", "test_spmm", f"--rootdir={project}")
+    unrecorded = run(*only, "--gnn-counters", cwd=project)
+    assert unrecorded.returncode == 0, unrecorded.stdout
+    assert "6 not judged: not in baselines/counters/python-" in unrecorded.stdout
+    strict = run(*only, "--gnn-counters", "--gnn-strict", cwd=project)
+    assert strict.returncode == pytest.ExitCode.TESTS_FAILED
+    assert "no counters recorded with these versions" in strict.stdout
+    recorded = run(*only, "--gnn-counters=update", cwd=project)
+    assert recorded.returncode == 0, recorded.stdout
+    assert "6 recorded in baselines/counters/python-" in recorded.stdout
+    assert run(*only, "--gnn-counters", "--gnn-strict", "-n", "2", cwd=project).returncode == 0
+
+    file = counter_baseline.path_of(project, "torch")
+    saved = json.loads(file.read_text())
+    name = next(name for name in saved["counters"] if name.startswith("spmm_mean-forward-"))
+    saved["counters"][name]["operators"]["aten::sort"] = 1
+    file.write_text(json.dumps(saved))
+    failed = run(*only, "--gnn-counters", cwd=project)
+    assert failed.returncode == pytest.ExitCode.TESTS_FAILED
+    assert f"{name}: -1 aten::sort" in failed.stdout
+    assert "1 failed, 5 passed" in failed.stdout
+    updated = run(*only, "--gnn-counters=update", cwd=project)
+    assert f"gnnbench: {name}: -1 aten::sort" in updated.stdout
+
+
+def test_a_path_after_the_option_is_not_taken_for_its_value():
+    result = run("--gnn-counters", "benchmarks")
+    assert result.returncode == pytest.ExitCode.USAGE_ERROR
+    assert "unknown value of --gnn-counters 'benchmarks': known: check, update" in result.stderr
