@@ -12,7 +12,7 @@ ARGS   ?=
 python  := $(VENV)/bin/python
 pip     := $(python) -m pip
 install := $(pip) install --disable-pip-version-check --progress-bar off -c constraints.txt
-say     := @printf '\033[1m==>\033[0m %s\n'
+say     := @printf '==> %s\n'
 base    := $(VENV)/.installed
 sparse  := $(VENV)/.installed-sparse
 
@@ -21,7 +21,7 @@ environment := $(base) $(if $(filter-out 0,$(SPARSE)),$(sparse))
 .PHONY: help environment test bench lint clean
 
 help: environment
-	@sed -n 's/^# \{0,1\}//p' Makefile
+	@sed -n '/^$$/q; s/^# \{0,1\}//p' Makefile
 	@$(VENV)/bin/gnnbench doctor
 
 environment: $(environment)
@@ -48,7 +48,7 @@ test: environment
 	@$(python) -m pytest -n 2 $(ARGS)
 
 bench: environment
-	$(say) "benchmarks: about five minutes, one line each; results also in .benchmarks/latest.json"
+	$(say) "benchmarks: about four minutes for all of them, one line each; results also in .benchmarks/latest.json"
 	@mkdir -p .benchmarks
 	@$(python) -m pytest benchmarks --benchmark-json=.benchmarks/latest.json $(ARGS)
 

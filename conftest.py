@@ -1,14 +1,14 @@
 """Fixtures of the suite: what is built once, and how a kernel is checked before it is timed."""
 
-import os
 from collections.abc import Callable
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from gnnbench import counter_baseline, platforms
+from gnnbench import counter_baseline, environment, platforms
 from gnnbench.errors import UsageError
+from gnnbench.graphs.locate import cache_folder, data_folder
 from gnnbench.options import Options
 from gnnbench.plugin import COUNTED, run_of, stop
 from gnnbench.spec import FORWARD_BACKWARD, Spec
@@ -21,16 +21,21 @@ if TYPE_CHECKING:
     from gnnbench.models.training import Training
     from gnnbench.reference import Reference
 
-# OpenMP reads it when it is first loaded. Threads that wait by spinning steal the core of whoever they wait
-# for: with libgomp's default, 3 of 10 processes on two shared cores had SpMM medians of 26 ms, not 1.05.
-os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
+environment.let_idle_threads_sleep()
+
+
+def pytest_configure() -> None:
+    """Refuse a GNNBENCH_DATA that is not there before anything is collected."""
+    try:
+        data_folder()
+    except UsageError as error:
+        raise pytest.UsageError(f"gnnbench: {error}") from None
 
 
 @pytest.fixture(scope="session")
 def graph(request: pytest.FixtureRequest) -> "Graph":
     """The graph that a test's id names, loaded once."""
     from gnnbench.graphs.load import load
-    from gnnbench.graphs.locate import cache_folder
 
     run = run_of(request.config)
     try:
@@ -131,7 +136,6 @@ def measure(
     test's direction asks for one. The reference gets the graph and float64 copies of the floating-point
     tensors among the inputs; of a module its weights [in, out], then its biases.
     """
-    from gnnbench.case import gradient_for
     from gnnbench.clock import synchronized
     from gnnbench.results import extra_info
     from gnnbench.verification import MismatchError, verify, with_backward
@@ -140,8 +144,7 @@ def measure(
 
     def measure(run: Callable[..., Any], *inputs: Any, reference: "Reference") -> Any:
         if case.spec.direction == FORWARD_BACKWARD:
-            gradient = gradient_for(library.values(run(*inputs)))
-            run, inputs = with_backward(run, library.values), (gradient, *inputs)
+            run, inputs = with_backward(library, run, inputs)
         benchmark.extra_info["gnnbench"] = extra_info(case)
         benchmark.group = f"{case.spec.operation} {case.spec.direction} {case.spec.dataset}"
         if options.counters:

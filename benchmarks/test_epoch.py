@@ -51,7 +51,7 @@ def test_backward(training, measure, reference):
 
 @pytest.mark.operations("epoch_step")
 def test_step(training, measure, reference):
-    """Adam over all parameters with gradients that stay as they are; the first weight is checked."""
+    """Adam over all parameters with gradients that stay as they are; the largest weight is checked."""
     from gnnbench.case import gradient_for
 
     for parameter in training.model.parameters():

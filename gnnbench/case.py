@@ -26,14 +26,21 @@ def pattern(rows: int, columns: int) -> Tensor:
     return (integers.double() / (_PRIME / 2) - 1) * 3**0.5
 
 
-def gradient_for(output: Tensor) -> Tensor:
-    """Return a fixed gradient for an output: a pattern for a matrix, ones for the weights of edges.
+def gradient_for(values: Tensor, entries: Tensor | None = None) -> Tensor:
+    """Return a fixed gradient for an output.
 
-    Edges come in each library's own order, so theirs must not depend on it.
+    Args:
+        values: [N, F], [N] or [] of a dense output, or the weights [M] of a graph's entries.
+        entries: int64 [2, M] of a graph: each weight's gradient follows from its entry, because libraries
+            list them in orders of their own.
     """
-    if output.dim() == 1:
-        return torch.ones_like(output)
-    return pattern(*output.shape).to(output)
+    if entries is not None:
+        target, source = entries
+        integers = (target * _BASE + source * (_BASE // 2)) % _PRIME
+        return (integers.double() / _PRIME + 0.5).to(values)
+    if values.dim() == 0:
+        return torch.ones_like(values)
+    return pattern(len(values), values[:1].numel()).reshape(values.shape).to(values)
 
 
 @dataclass(frozen=True)

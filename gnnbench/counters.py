@@ -55,12 +55,13 @@ class Counters:
 
 
 def count(run: Callable[[], object]) -> Counters:
-    """Call a function that has run before twice for each method of counting, and compare.
+    """Call a function twice for each method of counting, after a pass that warms up, and compare.
 
     Operators are those a TorchDispatchMode sees, so below autograd, its backward pass included. Python calls
     are counted in passes of their own: the mode itself is Python.
     """
-    run()
+    # Caches fill: the libraries' in the first calls, those of isinstance on abstract classes while counting.
+    _pass(run)
     first, second = _pass(run), _pass(run)
     names = {(kind, name) for counts in (first, second) for kind in counts for name in counts[kind]}
     unsteady = sorted(name for kind, name in names if first[kind].get(name) != second[kind].get(name))

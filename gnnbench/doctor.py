@@ -80,7 +80,7 @@ def _data(data_root: Path | None) -> Finding:
             "data",
             "note",
             "no folder of real data sets",
-            "set GNNBENCH_DATA to one; downloads and twins serve else",
+            "set GNNBENCH_DATA to one; otherwise downloads or twins serve",
         )
     return Finding("data", "ok", str(data_root))
 

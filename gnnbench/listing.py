@@ -32,7 +32,7 @@ def _datasets(data_root: Path | None, cache: Path) -> Table:
         table.add_row(
             dataset.id,
             *(f"{count:,}" for count in (dataset.nodes, dataset.edges, dataset.features, dataset.classes)),
-            place(dataset, data_root, cache) or "no",
+            {"data root": "yes", "cache": "cache"}.get(place(dataset, data_root, cache) or "", "no"),
             dataset.family,
         )
     table.caption = (

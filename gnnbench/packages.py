@@ -35,11 +35,13 @@ def install_command(package: str) -> str:
 
 
 def missing(packages: Iterable[str]) -> str | None:
-    """Say which of the packages is not installed and how to get it; None where all are."""
-    for package in packages:
-        if not is_installed(package):
-            return f"{package} is not installed: {install_command(package)}"
-    return None
+    """Say which of the packages are not installed and how to get them; None where all are."""
+    absent = [package for package in packages if not is_installed(package)]
+    if not absent:
+        return None
+    verb = "is" if len(absent) == 1 else "are"
+    # The last one's command brings what it builds on.
+    return f"{' and '.join(absent)} {verb} not installed: {install_command(absent[-1])}"
 
 
 @contextmanager

@@ -1,6 +1,5 @@
 """The pytest plugin: options, and one test for each cell of operation, platform and graph."""
 
-import os
 from collections.abc import Generator
 from dataclasses import dataclass
 from typing import Any, NoReturn
@@ -10,7 +9,7 @@ import pytest
 from gnnbench import options, selection
 from gnnbench.errors import UsageError
 from gnnbench.graphs.catalog import DatasetName
-from gnnbench.graphs.locate import DATA_VARIABLE, cache_folder, resolve
+from gnnbench.graphs.locate import cache_folder, resolve
 from gnnbench.options import Options
 
 MARKER = "operations"
@@ -57,7 +56,7 @@ def pytest_configure(config: pytest.Config) -> None:
     )
     config.addinivalue_line("markers", "core: the few dozen benchmarks that a pull request runs.")
     # Early enough for a mistake to be one line, and not at all where the plugin is only installed.
-    if any(_given(config).values()) or DATA_VARIABLE in os.environ:
+    if any(_given(config).values()):
         try:
             _find_run(config)
         except UsageError as error:
@@ -98,10 +97,14 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
         return
     run = run_of(metafunc.config)
     chosen = run.options
+    mistake = None
     try:
         operations = selection.declared(marker.args, **marker.kwargs)
-    except UsageError as error:
-        stop(str(error), metafunc.config)
+    except (UsageError, TypeError) as error:
+        mistake = f"gnnbench: {metafunc.function.__name__}: {error}"
+    if mistake:
+        # Outside of the handler: one line, without the story of what else was being handled.
+        raise pytest.Collector.CollectError(mistake)
     cells = selection.cells(operations, chosen.platforms, chosen.dtypes, chosen.index_dtypes, chosen.device)
     metafunc.parametrize(
         ("operation", "direction", "platform", "dtype", "index_dtype"),
@@ -185,4 +188,10 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     if any(getattr(report, "gnnbench", None) for report in terminalreporter.stats.get("passed", ())):
         from gnnbench import terminal
 
+        if terminalreporter.config.getoption("numprocesses", None):
+            # Only the workers collected, and what they say of themselves is not shown.
+            run = run_of(terminalreporter.config)
+            terminalreporter.ensure_newline()
+            for line in terminal.header(run.options.device, run.notices):
+                terminalreporter.write_line(line)
         terminal.summarize(terminalreporter)

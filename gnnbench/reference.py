@@ -1,11 +1,12 @@
 """What every operation must give: plain definitions in float64 on the CPU.
 
 Each function takes the graph and the operation's tensors in float64, and is differentiable. None uses a
-sparse kernel: rows are gathered and scattered, a few columns at a time so that memory stays bounded.
+sparse kernel: rows are gathered and scattered, a few columns at a time so that memory stays bounded (but for
+the gradient of a maximum, which keeps what was gathered).
 """
 
 from collections.abc import Callable
-from typing import Literal
+from typing import Any, Literal
 
 import torch
 import torch.nn.functional as F
@@ -46,15 +47,60 @@ def aggregate(entries: Tensor, weight: Tensor | None, x: Tensor, reduce: Reduce 
     Returns:
         float64 [N, F].
     """
+    if reduce == "mean":
+        degree = torch.bincount(entries[1], minlength=len(x)).clamp(min=1).unsqueeze(1)
+        return aggregate(entries, weight, x) / degree
+    if reduce == "sum":
+        ones = torch.ones(entries.size(1), dtype=torch.float64) if weight is None else weight
+        total: Tensor = _WeightedSum.apply(entries, ones, x)  # type: ignore[no-untyped-call]
+        return total
     source, target = entries
-    width = max(1, _CHUNK_BYTES // (8 * max(1, len(source))))
-
-    def part(columns: Tensor) -> Tensor:
+    parts = []
+    for columns in x.split(_width(entries), dim=1):
         messages = columns[source] if weight is None else columns[source] * weight.unsqueeze(1)
         index = target.unsqueeze(1).expand_as(messages)
-        return torch.zeros_like(columns).scatter_reduce(0, index, messages, reduce, include_self=False)
+        parts.append(torch.zeros_like(columns).scatter_reduce(0, index, messages, reduce, include_self=False))
+    return torch.cat(parts, dim=1)
 
-    return torch.cat([part(columns) for columns in x.split(width, dim=1)], dim=1)
+
+def _width(entries: Tensor) -> int:
+    """Columns whose messages fit into the bytes set aside for them."""
+    return max(1, _CHUNK_BYTES // (8 * max(1, entries.size(1))))
+
+
+class _WeightedSum(torch.autograd.Function):
+    """Sums over entries that keep no messages for the backward pass: it makes them again."""
+
+    @staticmethod
+    def forward(ctx: Any, entries: Tensor, weight: Tensor, x: Tensor) -> Tensor:
+        ctx.save_for_backward(entries, weight, x)
+        return _weighted_sum(entries, weight, x)
+
+    @staticmethod
+    def backward(ctx: Any, *gradients: Tensor) -> tuple[None, Tensor | None, Tensor | None]:
+        entries, weight, x = ctx.saved_tensors
+        (gradient,) = gradients
+        source, target = entries
+        for_weight = for_x = None
+        if ctx.needs_input_grad[1]:
+            for_weight = torch.zeros_like(weight)
+            for columns, part in zip(
+                x.split(_width(entries), dim=1), gradient.split(_width(entries), dim=1), strict=True
+            ):
+                for_weight += (columns[source] * part[target]).sum(dim=1)
+        if ctx.needs_input_grad[2]:
+            for_x = _weighted_sum(entries.flip(0), weight, gradient)
+        return None, for_weight, for_x
+
+
+def _weighted_sum(entries: Tensor, weight: Tensor, x: Tensor) -> Tensor:
+    source, target = entries
+    sums = torch.zeros_like(x)
+    for columns, part in zip(
+        x.split(_width(entries), dim=1), sums.split(_width(entries), dim=1), strict=True
+    ):
+        part.index_add_(0, target, columns[source] * weight.unsqueeze(1))
+    return sums
 
 
 def add_self_loops(graph: Graph, weight: Tensor) -> Tensor:
@@ -151,13 +197,17 @@ def epoch_loss(graph: Graph, *tensors: Tensor) -> Tensor:
     return loss(graph, logits(graph, *tensors))
 
 
-def first_adam_step(graph: Graph, parameter: Tensor) -> Tensor:  # noqa: ARG001
-    """Return the parameter after one step of Adam (Kingma and Ba, ICLR 2015) over the fixed gradient.
+def adam_step(parameter: Tensor, gradient: Tensor) -> Tensor:
+    """Return the parameter after the first step of Adam (Kingma and Ba, ICLR 2015).
 
     In the first step the corrected moments are the gradient g and its square: lr * g / (|g| + eps).
     """
-    gradient = gradient_for(parameter)
     return parameter - LEARNING_RATE * gradient / (gradient.abs() + 1e-8)
+
+
+def first_adam_step(graph: Graph, parameter: Tensor) -> Tensor:  # noqa: ARG001
+    """Return the parameter after the first step of Adam over `gradient_for` it."""
+    return adam_step(parameter, gradient_for(parameter))
 
 
 def _matrix(graph: Graph, entries: Tensor, weight: Tensor) -> Tensor:

@@ -1,22 +1,30 @@
 """What a run of the suite's benchmarks shows: header, progress, table. A part of the plugin."""
 
 import io
+import textwrap
 from collections.abc import Sequence
 from dataclasses import asdict, fields
 from typing import Any
 
 import pytest
 from rich.console import Console
+from rich.markup import escape
 
 from gnnbench import counter_baseline, environment, units
 from gnnbench.plugin import COUNTED
 from gnnbench.spec import Spec
 from gnnbench.table import SHORT_DIRECTION, Timing, heading, tables
 
-_THEIR_TABLE = tuple(
-    f"--benchmark-{name}" for name in ("columns", "compare", "histogram", "cprofile", "verbose")
-)
-"""pytest-benchmark's options that ask for its table, where the user gives them."""
+_THEIR_TABLE: dict[str, object] = {
+    "compare": [],
+    "histogram": [],
+    "cprofile": None,
+    "verbose": False,
+    "sort": "min",
+    "group_by": "group",
+    "name": "normal",
+}
+"""pytest-benchmark's options that ask for its table when they have not these values."""
 
 
 def spec_of(item: pytest.Item) -> Spec:
@@ -30,13 +38,12 @@ def header(device: str, notices: Sequence[str]) -> list[str]:
     """Return the lines that say on what a run measures."""
     here = environment.collect()
     processor = here.gpu if device == "cuda" and here.gpu else here.cpu
-    policy = f"OMP_WAIT_POLICY={here.wait_policy or 'unset: idle threads will spin'}"
-    if environment.openmp_is_loaded():
-        policy += " (torch was loaded before it could be set)"
+    policy = f"OMP_WAIT_POLICY={here.wait_policy or 'unset, so idle threads spin'}"
     libraries = ", ".join(f"{name} {version}" for name, version in here.libraries)
+    libraries = textwrap.fill(f"python {here.python}, {libraries}", 80, break_on_hyphens=False)
     return [
         f"gnnbench: {device}, {processor}, {here.threads} threads on {here.cores} cores, {policy}",
-        f"python {here.python}, {libraries}",
+        *libraries.splitlines(),
         *notices,
     ]
 
@@ -75,7 +82,7 @@ class Progress:
 
     def pytest_report_teststatus(self, report: pytest.TestReport) -> tuple[str, str, str] | None:
         """Keep pytest's letters out of our lines, though not its words out of its summary."""
-        if report.nodeid not in self._ours or self._finished:
+        if report.nodeid not in self._ours or self._finished or hasattr(report, "wasxfail"):
             return None
         if report.when == "call" or not report.passed:
             return report.outcome if report.when == "call" or report.skipped else "error", "", ""
@@ -106,7 +113,8 @@ class Progress:
             return
         measured = getattr(report, "gnnbench", None)
         if measured is None:
-            result = report.outcome.upper()
+            xfail = hasattr(report, "wasxfail")
+            result = ("XPASS" if report.passed else "XFAIL") if xfail else report.outcome.upper()
         elif measured["counted"]:
             counted = measured["counted"]
             result = f"{counted['operators']:5} operators {counted['host_reads']:3} host reads"
@@ -139,7 +147,7 @@ def summarize(reporter: Any) -> None:
     width = reporter._tw.fullwidth  # noqa: SLF001
     console = Console(file=text, width=width, force_terminal=reporter.hasmarkup, highlight=False)
     for title, table in tables(timings).items():
-        console.print(f"\n[bold]{title}[/bold]")
+        console.print(f"\n[bold]{escape(title)}[/bold]")
         console.print(table)
     reporter.ensure_newline()
     reporter.write(text.getvalue())
@@ -192,5 +200,10 @@ def _counted(records: Sequence[dict[str, Any]], config: pytest.Config) -> list[s
 
 def hide_their_table(config: pytest.Config) -> None:
     """Leave pytest-benchmark's table out unless an option asks for it: ours stands instead."""
-    if not any(argument.startswith(_THEIR_TABLE) for argument in config.invocation_params.args):
+    asked = any(
+        config.getoption(f"benchmark_{name}") not in (default, None) for name, default in _THEIR_TABLE.items()
+    )
+    # The project's own addopts set the columns, so their value does not tell.
+    columns = any("--benchmark-columns" in argument for argument in config.invocation_params.args)
+    if not asked and not columns:
         config._benchmarksession.quiet = True  # type: ignore[attr-defined]  # noqa: SLF001

@@ -7,22 +7,23 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from gnnbench.case import Case
+from gnnbench.case import Case, gradient_for
 from gnnbench.platforms import PlatformModule
-from gnnbench.reference import Reference
-from gnnbench.spec import FORWARD, FORWARD_BACKWARD, STEP
+from gnnbench.reference import Reference, adam_step
+from gnnbench.spec import FORWARD, FORWARD_BACKWARD, STEP, TRAIN
 
-TOLERANCE = {"float64": 1e-10, "float32": 2e-5, "bfloat16": 0.1}
-"""Largest error allowed, as a fraction of the largest magnitude in the reference.
+TOLERANCE = {"float64": 1e-10, "float32": 1e-4, "bfloat16": 0.1}
+"""Largest error allowed in an entry, as a fraction of its row's largest or of the root mean square of all.
 
 bfloat16 rounds to 0.4 % at each addition, and libraries that scatter accumulate in it.
 """
 
-KINK_TOLERANCE = {"float64": 1e-10, "float32": 5e-3, "bfloat16": 0.2}
-"""The same for the gradients of a network with ReLU, as a fraction of the largest of all of them.
+KINK_TOLERANCE = {"float64": 1e-10, "float32": 2e-3, "bfloat16": 0.1}
+"""Largest norm of the error allowed in a gradient of a network with ReLU, as a fraction of its norm.
 
-Where rounding moves one of millions of pre-activations across zero, its part of the gradient comes or goes:
-on a tenth to a third of ogbn-arxiv's twin that was up to 8.4e-4 in float32, and nothing in float64.
+Where rounding moves one of millions of pre-activations across zero, its part of the gradient comes or goes,
+and single entries say little: on Cora, PubMed's and ogbn-arxiv's twins the error's norm was up to 1.5e-4 in
+float32 and 5e-2 in bfloat16.
 """
 
 
@@ -30,21 +31,25 @@ class MismatchError(AssertionError):
     """A kernel does not do the work it is timed for."""
 
 
-def with_backward(kernel: Callable[..., Any], values: Callable[[Any], Tensor]) -> Callable[..., Any]:
-    """Return the kernel followed by its backward pass, as a training step runs it.
+def with_backward(
+    module: PlatformModule, kernel: Callable[..., Any], inputs: Sequence[Any]
+) -> tuple[Callable[..., Any], tuple[Any, ...]]:
+    """Return a kernel followed by its backward pass, as a training step runs it, and its inputs.
 
-    The function returned takes the gradient of the output first, then the kernel's inputs, and leaves the
-    inputs' gradients in `.grad`.
+    The gradient of the output comes first among the inputs, before the kernel's. Each call leaves the inputs'
+    gradients in `.grad`.
     """
+    output = kernel(*inputs)
+    gradient = gradient_for(module.values(output), module.entries(output))
 
     def run(gradient: Tensor, *inputs: Any) -> Any:
         for leaf in leaves(inputs):
             leaf.grad = None
         output = kernel(*inputs)
-        values(output).backward(gradient)
+        module.values(output).backward(gradient)
         return output
 
-    return run
+    return run, (gradient, *inputs)
 
 
 def leaves(inputs: Sequence[Any]) -> Iterator[Tensor]:
@@ -87,24 +92,41 @@ def verify(
         gradient, *arguments = arguments
     if values.dtype != case.dtype:
         raise MismatchError(f"{case.spec.id}: the output is {values.dtype}, not {case.dtype}")
-    expected = reference(case.graph, *arguments)
-    tolerance = TOLERANCE[case.spec.dtype]
+    with torch.set_grad_enabled(case.spec.direction not in (FORWARD, STEP)):
+        expected = reference(case.graph, *arguments)
+    entries = module.entries(output)
     with torch.no_grad():
-        _compare(case, "output", module.canonical(output), expected, tolerance * _largest(expected))
-    if case.spec.direction in (FORWARD, STEP):
-        return
-    wanted = [argument for argument in arguments if argument.requires_grad]
-    start = expected.coalesce().values() if expected.is_sparse else expected
-    given = gradient.detach() if case.spec.direction == FORWARD_BACKWARD else torch.ones_like(start)
-    gradients = torch.autograd.grad(start, wanted, given)
-    if case.spec.direction != FORWARD_BACKWARD:
-        tolerance = KINK_TOLERANCE[case.spec.dtype]
-    # One scale for all: that of a last layer's bias nearly cancels where classes are balanced.
-    allowed = tolerance * max(map(_largest, gradients))
-    for index, (found, right) in enumerate(zip(_gradients(inputs, module), gradients, strict=True)):
-        if found is None:
+        _compare(case, "output", _comparable(values, entries, expected), expected)
+    if case.spec.direction not in (FORWARD, STEP):
+        wanted = [argument for argument in arguments if argument.requires_grad]
+        start = expected.coalesce().values() if expected.is_sparse else expected
+        given = gradient_for(start, expected.coalesce().indices() if expected.is_sparse else None)
+        if case.spec.direction == FORWARD_BACKWARD and not expected.is_sparse:
+            given = gradient  # as rounded to the case's dtype
+        _verify_gradients(case, module, inputs, wanted, torch.autograd.grad(start, wanted, given))
+
+
+def _verify_gradients(
+    case: Case,
+    module: PlatformModule,
+    inputs: Sequence[Any],
+    before: Sequence[Tensor],
+    right: Sequence[Tensor],
+) -> None:
+    """Compare what the backward pass left behind, and after a whole epoch the parameters too."""
+    found = list(_gradients(inputs, module))
+    for index, (gradient, _) in enumerate(found):
+        if gradient is None:
             raise MismatchError(f"{case.spec.id}: gradient {index} is missing")
-        _compare(case, f"gradient {index}", found, right, allowed)
+    if case.spec.direction != FORWARD_BACKWARD:
+        _compare_network(case, [gradient for gradient, _ in found], right)
+    else:
+        for index, ((gradient, _), expected) in enumerate(zip(found, right, strict=True)):
+            _compare(case, f"gradient {index}", gradient, expected)
+    if case.spec.direction == TRAIN:
+        for index, ((gradient, parameter), start) in enumerate(zip(found, before, strict=True)):
+            after = adam_step(start.detach(), gradient.detach().cpu().double())
+            _compare(case, f"parameter {index} after the step", parameter, after)
 
 
 def _tensors(inputs: Sequence[Any], module: PlatformModule) -> Iterator[tuple[Tensor, bool]]:
@@ -124,18 +146,35 @@ def _argument(tensor: Tensor, transposed: bool) -> Tensor:
     return (copy.t() if transposed else copy).requires_grad_(tensor.requires_grad)
 
 
-def _gradients(inputs: Sequence[Any], module: PlatformModule) -> Iterator[Tensor | None]:
+def _gradients(inputs: Sequence[Any], module: PlatformModule) -> Iterator[tuple[Any, Tensor]]:
+    """Yield the gradient (or None) of each tensor that should have one, and the tensor."""
     for tensor, transposed in _tensors(inputs, module):
         if tensor.requires_grad:
-            yield tensor.grad.t() if transposed and tensor.grad is not None else tensor.grad
+            gradient = tensor.grad.t() if transposed and tensor.grad is not None else tensor.grad
+            yield gradient, tensor.t() if transposed else tensor
 
 
-def _largest(expected: Tensor) -> float:
-    values = expected.detach().coalesce().values() if expected.is_sparse else expected.detach()
-    return values.abs().max().item() if values.numel() else 0.0
+def _comparable(values: Tensor, entries: Tensor | None, expected: Tensor) -> Tensor:
+    if entries is None:
+        return values
+    return torch.sparse_coo_tensor(entries, values, expected.shape).coalesce()
 
 
-def _compare(case: Case, what: str, found: Tensor, expected: Tensor, allowed: float) -> None:
+def _compare_network(case: Case, found: Sequence[Tensor], right: Sequence[Tensor]) -> None:
+    """Compare gradients by norm; a bias's with the largest bias's, as that of the last nearly cancels."""
+    bias = max((gradient.norm().item() for gradient in right if gradient.dim() == 1), default=0.0)
+    for index, (gradient, expected) in enumerate(zip(found, right, strict=True)):
+        error = (gradient.detach().cpu().double() - expected).norm().item()
+        norm = bias if expected.dim() == 1 else expected.norm().item()
+        allowed = KINK_TOLERANCE[case.spec.dtype] * norm
+        if not error <= allowed:  # written so that NaN fails
+            raise MismatchError(
+                f"{case.spec.id}: gradient {index} is wrong: its error has norm {error:.3g}; "
+                f"allowed {allowed:.3g}"
+            )
+
+
+def _compare(case: Case, what: str, found: Tensor, expected: Tensor) -> None:
     found, expected = found.detach().cpu(), expected.detach()
     if expected.is_sparse:
         expected = expected.coalesce()
@@ -149,12 +188,18 @@ def _compare(case: Case, what: str, found: Tensor, expected: Tensor, allowed: fl
         raise MismatchError(
             f"{case.spec.id}: {what} has shape {tuple(found.shape)}, the reference {tuple(expected.shape)}"
         )
+    if not expected.numel():
+        return
     error = (found.double() - expected).abs()
+    row = expected.abs().amax(dim=1, keepdim=True) if expected.dim() > 1 else expected.abs()
+    scale = row.clamp(min=expected.square().mean().sqrt().item()).expand_as(error)
+    excess = error - TOLERANCE[case.spec.dtype] * scale
     # Written so that NaN fails.
-    if not bool((error <= allowed).all()):
-        worst = int(error.nan_to_num(torch.inf).argmax())
+    if not bool((excess <= 0).all()):
+        worst = int(excess.nan_to_num(torch.inf).argmax())
         raise MismatchError(
             f"{case.spec.id}: {what} is wrong: largest error {error.reshape(-1)[worst].item():.3g} at "
             f"{tuple(map(int, np.unravel_index(worst, error.shape)))}, where the reference is "
-            f"{expected.reshape(-1)[worst].item():.6g}; allowed {allowed:.3g}"
+            f"{expected.reshape(-1)[worst].item():.6g}; "
+            f"allowed {TOLERANCE[case.spec.dtype] * scale.reshape(-1)[worst].item():.3g}"
         )

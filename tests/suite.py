@@ -23,9 +23,9 @@ def environment(**changes: str | None) -> dict[str, str]:
 
 
 def run(*arguments: str, cwd: Path = ROOT, **changes: str | None) -> subprocess.CompletedProcess[str]:
-    """Run pytest as a user would, and return what it printed and its exit status."""
+    """Run pytest as a user would, on the CPU, and return what it printed and its exit status."""
     return subprocess.run(
-        [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", *arguments],
+        [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "--gnn-device", "cpu", *arguments],
         cwd=cwd,
         env=environment(**changes),
         capture_output=True,

@@ -28,11 +28,17 @@ def test_pattern_is_the_same_for_more_rows_and_columns():
     assert torch.equal(pattern(50, 4), pattern(100, 9)[:50, :4])
 
 
-def test_gradient_of_a_matrix_is_a_pattern_and_of_edges_ones():
+def test_gradient_of_a_dense_output_is_a_pattern_and_of_a_loss_one():
     assert torch.equal(gradient_for(torch.zeros(5, 3)), pattern(5, 3).float())
-    assert torch.equal(
-        gradient_for(torch.zeros(5, dtype=torch.bfloat16)), torch.ones(5, dtype=torch.bfloat16)
-    )
+    assert torch.equal(gradient_for(torch.zeros(5)), pattern(5, 1).squeeze(1).float())
+    assert gradient_for(torch.zeros((), dtype=torch.bfloat16)) == torch.ones((), dtype=torch.bfloat16)
+
+
+def test_gradient_of_edges_follows_the_entry_not_its_place():
+    entries, order = torch.tensor([[0, 1, 2, 2], [3, 1, 0, 1]]), torch.tensor([2, 0, 3, 1])
+    gradient = gradient_for(torch.zeros(4), entries)
+    assert len(gradient.unique()) == 4
+    assert torch.equal(gradient_for(torch.zeros(4), entries[:, order]), gradient[order])
 
 
 @pytest.mark.parametrize("direction", ["forward", "forward_backward", "backward", "step", "train"])

@@ -51,7 +51,7 @@ def test_a_doubled_product_is_named(neighbours):
     before = counters.count(neighbours)
     after = counters.count(lambda: (neighbours(), neighbours()))
     changed = counter_baseline.differences(before.counts, after.counts, after.unsteady)
-    assert [line for line in changed if "mm" in line] == ["+1 aten::mm"]
+    assert [line for line in changed if "mm" in line] == ["+1 aten::_sparse_mm_reduce_impl"]
 
 
 @pytest.mark.parametrize("platform", ["pyg", "sparse", "torch", "dgl"])
@@ -91,7 +91,7 @@ def test_a_count_that_two_passes_differ_in_is_unsteady_and_not_judged(neighbours
 
     def sometimes():
         state["calls"] += 1
-        if state["calls"] % 4:
+        if state["calls"] % 4 != 1:
             torch.ones(3).argsort()
         return neighbours()
 

@@ -33,11 +33,22 @@ def test_openmp_takes_every_core_where_no_number_is_given(monkeypatch, given):
 def test_leaves_the_libraries_alone():
     code = (
         "import sys; from gnnbench import environment; environment.collect(); "
-        "assert not environment.openmp_is_loaded(); "
         f"assert not set(sys.modules) & set({environment.LIBRARIES})"
     )
     subprocess.run([sys.executable, "-c", code], check=True)
 
 
-def test_sees_that_openmp_is_loaded():
-    assert environment.openmp_is_loaded()
+@pytest.mark.parametrize(
+    ("before", "policy"),
+    [("", "PASSIVE"), ("os.environ['OMP_WAIT_POLICY'] = 'ACTIVE'", "ACTIVE"), ("import torch", "")],
+    ids=["unset", "set by the user", "too late"],
+)
+def test_idle_threads_sleep_unless_it_is_the_user_s_wish_or_too_late(before, policy):
+    code = (
+        "import os; os.environ.pop('OMP_WAIT_POLICY', None)\n"
+        f"{before}\n"
+        "from gnnbench import environment\n"
+        "environment.let_idle_threads_sleep()\n"
+        f"assert environment.collect().wait_policy == {policy!r}"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)

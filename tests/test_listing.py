@@ -44,7 +44,7 @@ def test_says_where_a_data_set_is(render, tmp_path):
     downloaded.parent.mkdir(parents=True)
     downloaded.touch()
     text = render(tmp_path / "data")
-    assert rows(text, "citeseer")[0][1:] == ["3,327", "9,104", "3,703", "6", "data", "root", "planetoid"]
+    assert rows(text, "citeseer")[0][1:] == ["3,327", "9,104", "3,703", "6", "yes", "planetoid"]
     assert rows(text, "pubmed")[0][-2:] == ["cache", "planetoid"]
     assert rows(text, "cora")[0][-2:] == ["no", "planetoid"]
 

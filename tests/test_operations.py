@@ -80,8 +80,7 @@ def check(case):
     is_epoch = case.spec.operation.startswith("epoch")
     run, inputs, expected = (epoch_workload if is_epoch else kernel_workload)(case, module)
     if case.spec.direction == FORWARD_BACKWARD:
-        gradient = gradient_for(module.values(run(*inputs)))
-        run, inputs = with_backward(run, module.values), [gradient, *inputs]
+        run, inputs = with_backward(module, run, inputs)
     verify(case, module, run, inputs, expected)
 
 
@@ -96,7 +95,7 @@ def test_cell_does_its_work_or_the_table_says_why_not(
     reason = unsupported(operation, platform, direction, dtype, index_dtype, "cpu")
     if reason is None:
         check(case)
-    elif "gradient of max is not unique" not in reason:
+    elif not reason.startswith("the gradient of"):
         # A library raises what it likes, and a wrong result is a MismatchError.
         with pytest.raises((RuntimeError, TypeError, ValueError, AssertionError)):
             check(case)

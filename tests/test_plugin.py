@@ -249,3 +249,31 @@ def test_a_stranger_s_suite_is_left_alone(tmp_path):
     assert result.returncode == 0
     assert "benchmark: 1 tests" in result.stdout
     assert "gnnbench:" not in result.stdout
+
+
+@pytest.mark.parametrize(
+    ("marker", "message"),
+    [
+        ('"spmm_sum", core=True', "operation 'spmm_sum' is gnnbench's own: give one of yours another name"),
+        ('"mine", platforms=["pgy"]', "operation 'mine': unknown platform 'pgy'"),
+        ('"mine", platfroms=["pyg"]', "unexpected keyword argument 'platfroms'"),
+    ],
+)
+def test_a_mistake_in_the_marker_is_one_line(project, marker, message):
+    (project / "test_mine.py").write_text(
+        f"import pytest\n@pytest.mark.operations({marker})\ndef test_mine(case):\n    pass\n"
+    )
+    result = run(*SMALL, cwd=project)
+    assert result.returncode == pytest.ExitCode.INTERRUPTED
+    assert sum(message in line for line in result.stdout.splitlines()) == 1
+    assert "gnnbench: test_mine: " in result.stdout
+    assert "Traceback" not in result.stdout
+
+
+def test_a_data_folder_that_is_gone_stops_the_suite_and_nobody_else(tmp_path):
+    result = run("benchmarks", GNNBENCH_DATA=str(tmp_path / "gone"))
+    assert result.returncode == pytest.ExitCode.USAGE_ERROR
+    assert "ERROR: gnnbench: data folder" in result.stderr
+    (tmp_path / "test_plain.py").write_text("def test_plain():\n    pass\n")
+    gone = environment(GNNBENCH_DATA=str(tmp_path / "gone"))
+    subprocess.run([sys.executable, "-m", "pytest"], cwd=tmp_path, env=gone, check=True)

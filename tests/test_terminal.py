@@ -49,3 +49,28 @@ def test_a_failure_stands_in_its_line_of_progress(project):
     assert re.search(r"^\[4/4\] broken +fwd +torch +FAILED$", out, re.MULTILINE)
     assert re.search(r"^\[3/4\] nothing +fwd +torch +PASSED$", out, re.MULTILINE)
     assert "benchmark: 1 tests" in out, "pytest-benchmark's table is needed for the plain benchmark"
+
+
+@pytest.mark.parametrize("option", ["--benchmark-group-by=param:platform", "--benchmark-sort=name"])
+def test_pytest_benchmark_s_table_is_shown_where_an_option_is_about_it(project, option):
+    (project / "test_own.py").write_text(OWN.partition("def test_plain")[0])
+    assert "benchmark 'scale" not in run(*SMALL, *SHORT, "-k", "scale", cwd=project).stdout
+    asked = run(*SMALL, *SHORT, "-k", "scale", cwd=project, PYTEST_ADDOPTS=option).stdout
+    assert "Name (time in" in asked
+
+
+def test_a_parallel_run_says_on_what_it_ran_and_which_data_it_used(tmp_path):
+    only = ("--gnn-dataset", "cora", "--gnn-hidden", "4", "-k", "spmm_sum and torch", "-n", "2")
+    out = run("benchmarks", *only, GNNBENCH_CACHE=str(tmp_path)).stdout
+    assert "OMP_WAIT_POLICY=PASSIVE" in out
+    assert "using its synthetic twin cora:synthetic" in out
+
+
+def test_expected_failures_and_brackets_are_shown_as_they_are(project):
+    marked = '@pytest.mark.xfail(reason="known")\n@pytest.mark.operations("broken")'
+    (project / "test_own.py").write_text(OWN.replace('@pytest.mark.operations("broken")', marked))
+    (project / "a[b].mtx").write_text("%%MatrixMarket matrix coordinate pattern symmetric\n3 3 2\n2 1\n3 2\n")
+    out = run("--gnn-dataset", "a[b].mtx", *SHORT, cwd=project).stdout
+    assert "XFAIL" in out
+    assert "1 xfailed" in out
+    assert out.count("a[b].mtx · hidden 128") == 2

@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from gnnbench import platforms, reference
-from gnnbench.case import gradient_for
+from gnnbench.models import gcn, training
 from gnnbench.operations import FLOATS
 from gnnbench.verification import MismatchError, verify, with_backward
 
@@ -22,8 +22,7 @@ def check(plain):
 
     def check(case, run, *inputs, expected=reference.spmm_sum, module=plain):
         if case.spec.direction == "forward_backward":
-            gradient = gradient_for(module.values(run(*inputs)))
-            run, inputs = with_backward(run, module.values), (gradient, *inputs)
+            run, inputs = with_backward(module, run, inputs)
         verify(case, module, run, inputs, expected)
 
     return check
@@ -187,14 +186,13 @@ def test_lower_precision_inside(make_case, check, direction, dtype, inside):
         check(case, lambda x: run(x.to(getattr(torch, inside))).to(x.dtype), case.features())
 
 
-def test_stale_gradients_do_not_add_up(make_case):
+def test_stale_gradients_do_not_add_up(make_case, plain):
     case = make_case(direction="forward_backward")
     x = case.features()
-    run = with_backward(neighbours(case), lambda output: output)
-    gradient = torch.ones(60, 8)
-    run(gradient, x)
+    run, inputs = with_backward(plain, neighbours(case), [x])
+    run(*inputs)
     first = x.grad.clone()
-    run(gradient, x)
+    run(*inputs)
     assert torch.equal(x.grad, first)
 
 
@@ -203,3 +201,78 @@ def test_an_output_of_another_dtype_is_named(make_case, check):
     run = neighbours(case)
     with pytest.raises(MismatchError, match=r"the output is torch\.float64, not torch\.float32"):
         check(case, lambda x: run(x).double(), case.features())
+
+
+@pytest.fixture
+def epoch(plain, make_case):
+    """An epoch's inputs on plain PyTorch, and its case."""
+
+    def prepare(dtype="float32"):
+        case = make_case("epoch", "torch", "train", dtype)
+        t = training.prepare(case, plain, gcn.initial_weights(gcn.widths(case.graph, case.spec.hidden)))
+        return case, (t.model, t.structure, t.x, t.train, t.y, t.optimizer)
+
+    return prepare
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_epoch_without_its_step_is_caught(epoch, check, dtype):
+    case, inputs = epoch(dtype)
+
+    def no_step(model, structure, x, train, y, optimizer):
+        optimizer.zero_grad()
+        value = training.loss(model(structure, x), train, y)
+        value.backward()
+        return value
+
+    with pytest.raises(MismatchError, match="parameter 0 after the step is wrong"):
+        check(case, no_step, *inputs, expected=reference.epoch_loss)
+
+
+@pytest.mark.parametrize(("dtype", "factor"), [("float32", 0.99), ("bfloat16", 0.8), ("bfloat16", 0)])
+@pytest.mark.parametrize("index", range(3))
+def test_epoch_with_one_weight_s_gradient_scaled_is_caught(epoch, check, dtype, factor, index):
+    case, inputs = epoch(dtype)
+
+    def scaled(model, structure, x, train, y, optimizer):
+        weight = model.layers[index].weight
+        handle = weight.register_hook(lambda gradient: gradient * factor)
+        value = training.epoch(model, structure, x, train, y, optimizer)
+        handle.remove()
+        return value
+
+    with pytest.raises(MismatchError, match=f"gradient {index} is wrong"):
+        check(case, scaled, *inputs, expected=reference.epoch_loss)
+
+
+@pytest.mark.parametrize("dtype", FLOATS)
+def test_rows_of_low_degree_left_out_are_caught(make_case, check, dtype):
+    case = make_case(dtype=dtype)
+    run, degree = neighbours(case), torch.bincount(case.graph.edge_index[1], minlength=60)
+    with pytest.raises(MismatchError, match="output is wrong"):
+        check(case, lambda x: run(x) * (degree > 2).unsqueeze(1), case.features())
+
+
+def test_gradients_of_edges_in_the_wrong_order_are_caught(make_case, check):
+    module = platforms.load("pyg")
+    case = make_case("add_self_loops", "pyg", "forward_backward")
+    kernel = module.KERNELS["add_self_loops"]
+
+    class Flipped(torch.autograd.Function):
+        @staticmethod
+        def forward(_, weight):
+            return weight.clone()
+
+        @staticmethod
+        def backward(_, gradient):
+            return gradient.flip(0)
+
+    with pytest.raises(MismatchError, match="gradient 0 is wrong"):
+        check(
+            case,
+            lambda graph, weight: kernel.run(graph, Flipped.apply(weight)),
+            kernel.build(case),
+            case.edge_weight(),
+            expected=reference.add_self_loops,
+            module=module,
+        )

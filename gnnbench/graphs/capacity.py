@@ -15,6 +15,8 @@ _NODE_FACTOR = 2.5
 """Peak over final size of features and labels. Measured on twins: 1.3 dense, 2.3 bag of words."""
 _READ_NODE_FACTOR = 5
 """The same of published files, which are parsed in float64. Measured on ogbn-arxiv's CSV layout: 4.3."""
+_LEAST_PART = 1e-4
+"""Of a data set that is worth offering."""
 _UNPACKED = 3
 """Disk for an archive, what is in it, and what the library makes of that, over the archive's size."""
 
@@ -64,7 +66,8 @@ def check_memory(name: DatasetName, free: int | None = None) -> None:
     free = memory_free() if free is None else free
     if needed > free:
         raise UsageError(
-            f"{name.id} needs about {_figure(needed)} of memory and {_figure(free)} is free; {_smaller(name)}"
+            f"{name.id} needs about {_figure(needed)} of memory and {_figure(free)} is free; "
+            f"{_smaller(name, needed, free)}"
         )
 
 
@@ -139,7 +142,11 @@ def _figure(count: int) -> str:
     return f"{readable(count)} ({count} bytes)"
 
 
-def _smaller(name: DatasetName) -> str:
+def _smaller(name: DatasetName, needed: int, free: int) -> str:
     if name.published:
-        return f"use part of it, as in {name.published.id}:synthetic@0.1"
+        # One digit, with a tenth to spare: memory in use comes and goes.
+        part = f"{0.9 * free / needed * name.fraction:.0e}"
+        if float(part) >= _LEAST_PART:
+            return f"use part of it, as in {name.published.id}:synthetic@{float(part):g}"
+        return "use a smaller graph"
     return "use a smaller scale" if name.scale else "use a smaller file"

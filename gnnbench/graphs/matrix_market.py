@@ -60,4 +60,4 @@ def read(path: Path) -> Graph:
 
 
 def _unreadable(path: Path, error: Exception) -> UsageError:
-    return UsageError(f"{path}: not a readable Matrix Market file ({error}); fetch it again")
+    return UsageError(f"{path}: not a readable Matrix Market file ({error}); mend or replace it")

@@ -59,8 +59,8 @@ class PlatformModule(Protocol):
     MODEL_OPERATION: str
     """The operation whose kernel the model's layers use: `conv` or `conv_cached`."""
 
-    def canonical(self, output: Any) -> "Tensor":
-        """Make outputs comparable: dense as they are, a graph as a coalesced COO [target, source]."""
+    def entries(self, output: Any) -> "Tensor | None":
+        """Return a graph's int64 [2, M] targets and sources, in its own order; None for a dense output."""
 
     def values(self, output: Any) -> "Tensor":
         """Return the part of an output that has a gradient."""

@@ -32,13 +32,12 @@ def layer(weight: Tensor, bias: Tensor, *, cached: bool) -> nn.Module:
     return conv
 
 
-def canonical(output: Tensor | DGLGraph) -> Tensor:
-    """Return a dense output as it is, a graph with weights as a coalesced COO [target, source]."""
+def entries(output: Tensor | DGLGraph) -> Tensor | None:
+    """Return targets and sources of a graph, None for a dense output."""
     if isinstance(output, Tensor):
-        return output
+        return None
     source, target = output.edges()
-    size = (output.num_nodes(), output.num_nodes())
-    return torch.sparse_coo_tensor(torch.stack((target, source)).long(), output.edata["w"], size).coalesce()
+    return torch.stack((target, source)).long()
 
 
 def values(output: Tensor | DGLGraph) -> Tensor:
@@ -47,14 +46,19 @@ def values(output: Tensor | DGLGraph) -> Tensor:
 
 
 def graph(case: Case) -> DGLGraph:
-    """Return the graph, its kernels' formats made beforehand as DGL does on first use."""
+    """Return the graph in all of its formats, which DGL makes on first use otherwise."""
     source, target = case.edge_index()
-    return dgl.graph((source, target), num_nodes=case.graph.num_nodes).formats(["coo", "csr", "csc"])
+    return _with_formats(dgl.graph((source, target), num_nodes=case.graph.num_nodes))
+
+
+def _with_formats(graph: DGLGraph) -> DGLGraph:
+    graph.create_formats_()
+    return graph
 
 
 def looped_graph(case: Case) -> DGLGraph:
     """Return the graph with self-loops."""
-    return dgl.add_self_loop(graph(case))
+    return _with_formats(dgl.add_self_loop(graph(case)))
 
 
 def normalized_graph(case: Case) -> DGLGraph:

@@ -34,12 +34,9 @@ def layer(weight: Tensor, bias: Tensor, *, cached: bool) -> nn.Module:
     return conv
 
 
-def canonical(output: Tensor | tuple[Tensor, Tensor]) -> Tensor:
-    """Return a dense output as it is, (edge_index, weight) as a coalesced COO [target, source]."""
-    if isinstance(output, Tensor):
-        return output
-    edge_index, weight = output
-    return torch.sparse_coo_tensor(edge_index.flip(0).long(), weight).coalesce()
+def entries(output: Tensor | tuple[Tensor, Tensor]) -> Tensor | None:
+    """Return targets and sources of (edge_index, weight), None for a dense output."""
+    return None if isinstance(output, Tensor) else output[0].flip(0).long()
 
 
 def linear_layer(weight: Tensor) -> nn.Module:

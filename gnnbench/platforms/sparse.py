@@ -11,17 +11,17 @@ from gnnbench.case import Case
 from gnnbench.platforms import Kernel
 from gnnbench.platforms.pyg import TRANSPOSED_WEIGHT, Edges, layer, numbered_edges
 
-__all__ = ["KERNELS", "MODEL_OPERATION", "TRANSPOSED_WEIGHT", "canonical", "layer", "values"]
+__all__ = ["KERNELS", "MODEL_OPERATION", "TRANSPOSED_WEIGHT", "entries", "layer", "values"]
 
 MODEL_OPERATION = "conv"
 
 
-def canonical(output: Tensor | SparseTensor) -> Tensor:
-    """Return a dense output as it is, a SparseTensor as a coalesced COO [target, source]."""
+def entries(output: Tensor | SparseTensor) -> Tensor | None:
+    """Return rows and columns of a SparseTensor, None for a dense output."""
     if isinstance(output, Tensor):
-        return output
-    row, column, value = output.coo()
-    return torch.sparse_coo_tensor(torch.stack((row, column)), value, output.sizes()).coalesce()
+        return None
+    row, column, _ = output.coo()
+    return torch.stack((row, column))
 
 
 def values(output: Tensor | SparseTensor) -> Tensor:

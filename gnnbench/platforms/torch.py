@@ -21,7 +21,7 @@ class CSRConv(nn.Module):
 
     def forward(self, adjacency: Tensor, x: Tensor) -> Tensor:
         """Return adjacency @ (x @ weight) + bias: [N, out]."""
-        return adjacency @ (x @ self.weight) + self.bias
+        return product(adjacency, x @ self.weight) + self.bias
 
 
 def layer(weight: Tensor, bias: Tensor, *, cached: bool) -> nn.Module:  # noqa: ARG001
@@ -34,12 +34,13 @@ def linear_layer(weight: Tensor) -> Tensor:
     return weight
 
 
-def canonical(output: Tensor) -> Tensor:
-    """Return the output: every operation here gives a dense tensor."""
+def entries(output: Tensor) -> None:
+    """Return None: every operation here gives a dense tensor."""
+
+
+def values(output: Tensor) -> Tensor:
+    """Return the output itself."""
     return output
-
-
-values = canonical
 
 
 def edges(case: Case) -> Tensor:
@@ -58,13 +59,24 @@ def _csr(case: Case, *, self_loops: bool = False, normalized: bool = False) -> T
     return torch.sparse_csr_tensor(*arrays, size=size, check_invariants=False)
 
 
+def product(adjacency: Tensor, x: Tensor) -> Tensor:
+    """Return adjacency @ x the best way that PyTorch has.
+
+    On the CPU its reducing kernel took 0.56 to 0.62 of the time of `@` with 128 and 256 columns, and it takes
+    bfloat16; with one column `@` is faster, and on a GPU there is nothing else.
+    """
+    if x.device.type == "cpu" and x.size(1) > 1:
+        return torch.sparse.mm(adjacency, x, "sum")
+    return adjacency @ x
+
+
 def gather_scatter_sum(edge_index: Tensor, x: Tensor) -> Tensor:
     """Copy each edge's source row, and add it to the row of its target: [N, F]."""
     return torch.zeros_like(x).index_add(0, edge_index[1], x.index_select(0, edge_index[0]))
 
 
 KERNELS = {
-    "spmm_sum": Kernel(matrix, lambda adjacency, x: adjacency @ x),
+    "spmm_sum": Kernel(matrix, product),
     "spmm_mean": Kernel(matrix, lambda adjacency, x: torch.sparse.mm(adjacency, x, "mean")),
     "spmm_max": Kernel(matrix, lambda adjacency, x: torch.sparse.mm(adjacency, x, "amax")),
     "gather_scatter_sum": Kernel(edges, gather_scatter_sum),
