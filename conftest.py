@@ -1,6 +1,8 @@
 """Fixtures of the suite: what is built once, and how a kernel is checked before it is timed."""
 
 from collections.abc import Callable
+from dataclasses import asdict
+from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
@@ -17,7 +19,9 @@ if TYPE_CHECKING:
     from torch import Tensor
 
     from gnnbench.case import Case
+    from gnnbench.counters import Counters
     from gnnbench.graphs.graph import Graph
+    from gnnbench.limits import Rates
     from gnnbench.models.training import Training
     from gnnbench.reference import Reference
 
@@ -101,11 +105,17 @@ def reference() -> ModuleType:
     return reference
 
 
-def _count(request: pytest.FixtureRequest, spec: Spec, run: Callable[[], object], options: Options) -> None:
-    """Count what a workload does, and fail the test where it is not what the baseline has."""
-    from gnnbench.counters import count
+@pytest.fixture(scope="session")
+def rates(device: str) -> "Callable[[str], Rates]":
+    """The rates of this machine's memory and arithmetic in a dtype, measured once and kept in the cache."""
+    from gnnbench import limits
 
-    found = count(run)
+    here = environment.name(asdict(environment.collect(device=device)))
+    return lambda dtype: limits.rates(device, dtype, here, cache_folder())
+
+
+def _judge_counters(request: pytest.FixtureRequest, spec: Spec, found: "Counters", options: Options) -> None:
+    """Fail the test where a workload does not do what the baseline has."""
     baseline = counter_baseline.read(counter_baseline.path_of(request.config.rootpath, spec.platform))
     recorded = baseline.get(spec.id)
     request.node.stash[COUNTED] = {
@@ -128,7 +138,11 @@ def _count(request: pytest.FixtureRequest, spec: Spec, run: Callable[[], object]
 
 @pytest.fixture
 def measure(
-    request: pytest.FixtureRequest, case: "Case", library: platforms.PlatformModule, benchmark: Any
+    request: pytest.FixtureRequest,
+    case: "Case",
+    library: platforms.PlatformModule,
+    rates: "Callable[[str], Rates]",
+    benchmark: Any,
 ) -> Callable[..., Any]:
     """Check a kernel against its reference, and time it if it does its work; or count what it does.
 
@@ -136,19 +150,22 @@ def measure(
     test's direction asks for one. The reference gets the graph and float64 copies of the floating-point
     tensors among the inputs; of a module its weights [in, out], then its biases.
     """
-    from gnnbench.clock import synchronized
-    from gnnbench.results import extra_info
+    from gnnbench import results
+    from gnnbench.counters import count
     from gnnbench.verification import MismatchError, verify, with_backward
 
     options = run_of(request.config).options
 
     def measure(run: Callable[..., Any], *inputs: Any, reference: "Reference") -> Any:
-        if case.spec.direction == FORWARD_BACKWARD:
+        spec = case.spec
+        ours = benchmark.extra_info["gnnbench"] = results.identity(
+            case, (request.function, run), (request.path.parent, Path(platforms.__file__).parent)
+        )
+        benchmark.group = f"{spec.operation} {spec.direction} {spec.dataset}"
+        if spec.direction == FORWARD_BACKWARD:
             run, inputs = with_backward(library, run, inputs)
-        benchmark.extra_info["gnnbench"] = extra_info(case)
-        benchmark.group = f"{case.spec.operation} {case.spec.direction} {case.spec.dataset}"
         if options.counters:
-            return _count(request, case.spec, lambda: run(*inputs), options)
+            return _judge_counters(request, spec, count(lambda: run(*inputs), spec.device), options)
         mismatch = None
         try:
             verify(case, library, run, inputs, reference)
@@ -156,8 +173,11 @@ def measure(
             mismatch = str(error)
         if mismatch:
             pytest.fail(mismatch, pytrace=False)
-        if case.spec.device == "cuda":
-            run = synchronized(run)
-        return benchmark(run, *inputs)
+        output = benchmark(run, *inputs)
+        if "measurement" in ours:
+            seconds = ours["measurement"]["location_ns"] / 1e9
+            ours["counters"] = results.counters(count(lambda: run(*inputs), spec.device))
+            ours["limit"] = results.limit(case, seconds, rates(spec.dtype))
+        return output
 
     return measure

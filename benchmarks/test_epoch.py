@@ -34,6 +34,7 @@ def test_loss(case, training, measure, reference):
     measure(loss, logits, training.train, training.y, reference=reference.loss)
 
 
+@pytest.mark.in_place("a recorded forward pass cannot be copied")
 @pytest.mark.operations("epoch_backward")
 def test_backward(training, measure, reference):
     """Again and again over one recorded forward pass; the features are there for the reference."""

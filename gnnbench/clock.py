@@ -1,20 +1,135 @@
-"""What makes a host's clock right for kernels that run on a device."""
+"""What times a call: the clock of the processor, of the GPU, or a simulated one.
 
-from collections.abc import Callable
-from typing import Any
+The clock follows the inputs: `clock_for` picks it by the devices of their tensors.
+"""
 
-import torch
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import repeat
+from typing import Any, NamedTuple, Protocol
+
+_TRIES = 100_000
+"""Readings after which a clock that shows the same time is taken to stand still."""
 
 
-def synchronized(run: Callable[..., Any]) -> Callable[..., Any]:
-    """Return the function with a wait for the GPU at its end, so that a clock around it times the kernels.
+class ClockError(Exception):
+    """A clock cannot time what it was given; the message says why and what to do."""
 
-    Without it only their launch is timed.
+
+class Call(NamedTuple):
+    """A function with its inputs."""
+
+    function: Callable[..., Any]
+    args: tuple[Any, ...]
+    kwargs: Mapping[str, Any]
+
+    def __call__(self) -> Any:
+        """Call it."""
+        return self.function(*self.args, **self.kwargs)
+
+
+class Block(NamedTuple):
+    """Rounds timed one after another on the same buffers."""
+
+    seconds: list[float]
+    """Of each round, all of its iterations together: as a user waits for it."""
+    device_seconds: list[float] | None = None
+    """The same as the GPU counts it; None elsewhere."""
+
+
+class Clock(Protocol):
+    """Times rounds of a call."""
+
+    @property
+    def name(self) -> str:
+        """What files call it."""
+
+    @property
+    def resolution_seconds(self) -> float:
+        """The smallest step that it shows."""
+
+    def now(self) -> float:
+        """Return seconds since some moment: what budgets are counted in."""
+
+    def block(self, call: Call, rounds: int, iterations: int) -> Block:
+        """Time some rounds of so many iterations each."""
+
+    def renewed(self) -> None:
+        """Take note that the inputs of the next block lie elsewhere."""
+
+
+@dataclass(frozen=True)
+class HostClock:
+    """Reads a timer of the host before and after each round; right for kernels on the CPU."""
+
+    timer: Callable[[], float]
+    """Seconds, increasing."""
+    resolution_seconds: float
+    name: str = "perf_counter"
+
+    @classmethod
+    def of(cls, timer: Callable[[], float] = time.perf_counter) -> "HostClock":
+        """Find a timer's resolution.
+
+        Raises:
+            ClockError: the timer stands still.
+        """
+        name = getattr(timer, "__name__", type(timer).__name__)
+        steps = []
+        previous = timer()
+        for _ in range(_TRIES):
+            reading = timer()
+            if reading > previous:
+                steps.append(reading - previous)
+                if len(steps) == 100:  # noqa: PLR2004 - enough for the smallest step to be among them
+                    break
+            previous = reading
+        if not steps:
+            raise ClockError(f"the timer {name} showed the same time {_TRIES:,} times: use time.perf_counter")
+        return cls(timer, min(steps), name)
+
+    def now(self) -> float:
+        """Return the monotonic clock: a timer may leave out time that passed."""
+        return time.monotonic()
+
+    def block(self, call: Call, rounds: int, iterations: int) -> Block:
+        """Time each round by two readings around a bare loop."""
+        timer = self.timer
+        function, args, kwargs = call
+        seconds = []
+        if iterations == 1:
+            for _ in repeat(None, rounds):
+                start = timer()
+                function(*args, **kwargs)
+                end = timer()
+                seconds.append(end - start)
+        else:
+            for _ in repeat(None, rounds):
+                start = timer()
+                for _ in repeat(None, iterations):
+                    function(*args, **kwargs)
+                end = timer()
+                seconds.append(end - start)
+        return Block(seconds)
+
+    def renewed(self) -> None:
+        """Do nothing: a real clock does not care."""
+
+
+def clock_for(devices: Sequence[str], timer: Callable[[], float], *, flush: bool) -> Clock:
+    """Return the clock for inputs on these kinds of devices.
+
+    Args:
+        devices: `cpu`, `cuda`, ... of the inputs' tensors.
+        timer: of the host.
+        flush: whether the GPU's L2 cache is emptied before each round.
+
+    Raises:
+        ClockError: the timer stands still.
     """
+    if "cuda" in devices:
+        from gnnbench.cuda_clock import CudaClock
 
-    def synchronized_run(*inputs: Any) -> Any:
-        output = run(*inputs)
-        torch.cuda.synchronize()
-        return output
-
-    return synchronized_run
+        return CudaClock(flush=flush)
+    return HostClock.of(timer)

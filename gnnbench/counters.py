@@ -3,34 +3,52 @@
 Counts do not drift: they are the same on any machine with the same versions, whatever else runs there.
 """
 
-import gc
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 import torch
 from torch import Tensor
 from torch.utils._python_dispatch import TorchDispatchMode
 
+from gnnbench.memory import Memory, collector_paused, trace
+
 HOST_READS = (
     "aten::_local_scalar_dense",
+    "aten::_coalesce",
+    "aten::_linalg_check_errors",
+    "aten::_linalg_eigh",
+    "aten::_linalg_svd",
+    "aten::_to_sparse",
+    "aten::_to_sparse_csc",
+    "aten::_to_sparse_csr",
+    "aten::_unique2",
+    "aten::allclose",
+    "aten::bincount",
     "aten::equal",
-    "aten::is_nonzero",
     "aten::masked_select",
     "aten::nonzero",
-    "aten::_unique2",
+    "aten::segment_reduce",
     "aten::unique_consecutive",
     "aten::unique_dim",
 )
-"""Operators whose result's value or size the host must know: on a GPU each of them waits for it."""
+"""Operators whose result's value or size the host must know: on a GPU each of them waits for it.
+
+Beside them, `repeat_interleave` without an `output_size`, and copies to the CPU that block; `tolist` and
+`cpu` are seen as such, on a GPU only. Indexing with a mask waits too, but is counted apart: its name does not
+tell.
+"""
 
 _COPIES = ("aten::_to_copy", "aten::copy_")
+_INDEXED = ("aten::index", "aten::index_put", "aten::index_put_")
 
 Counts = dict[str, dict[str, int]]
 """Kind, name: how often."""
+
+_DETAILS = ("host_reads", "mask_reads", "kernels", "memory")
 
 
 @dataclass(frozen=True)
@@ -39,9 +57,13 @@ class Counters:
 
     counts: Counts
     """By kind: `operators` as PyTorch's dispatcher names them; `copies` between devices, and `copied_bytes`,
-    as `cpu→cuda`; `library_calls` into the C interfaces of other libraries; `python_calls`."""
+    as `cpu→cuda`; `library_calls` into the C interfaces of other libraries; `python_calls`; `compilation`,
+    what torch.compile does. They hold on every machine with the same versions, and are gated."""
     unsteady: tuple[str, ...] = field(default=())
     """Names whose counts two passes did not agree on."""
+    details: Counts = field(default_factory=dict, compare=False)
+    """Likewise, not gated: `host_reads` and `mask_reads`, which of `operators` and `copies` a host waits for;
+    and of this environment only the GPU's `kernels`, and `memory`: `allocated_bytes` and `peak_bytes`."""
 
     @property
     def operators(self) -> int:
@@ -50,53 +72,97 @@ class Counters:
 
     @property
     def host_reads(self) -> int:
-        """Operators that a host would have to wait for: see HOST_READS."""
-        return sum(self.counts["operators"].get(name, 0) for name in HOST_READS)
+        """What a host would have to wait for, masks left out: see HOST_READS."""
+        return sum(self.details["host_reads"].values())
 
 
-def count(run: Callable[[], object]) -> Counters:
-    """Call a function twice for each method of counting, after a pass that warms up, and compare.
+def count(run: Callable[[], object], device: str = "cpu") -> Counters:
+    """Call a function several times, counting something else each time; again; and compare the two rounds.
 
-    Operators are those a TorchDispatchMode sees, so below autograd, its backward pass included. Python calls
-    are counted in passes of their own: the mode itself is Python.
+    Operators are those a TorchDispatchMode sees, so below autograd, its backward pass included, and of
+    compiled code what it asks the dispatcher for. The mode is Python, so Python calls are counted without it.
+
+    Args:
+        run: the function.
+        device: `cpu` or `cuda`: where the function works.
     """
-    # Caches fill: the libraries' in the first calls, those of isinstance on abstract classes while counting.
-    _pass(run)
-    first, second = _pass(run), _pass(run)
+    first, second = _pass(run, device), _pass(run, device)
     names = {(kind, name) for counts in (first, second) for kind in counts for name in counts[kind]}
     unsteady = sorted(name for kind, name in names if first[kind].get(name) != second[kind].get(name))
     steady = {
         kind: {name: number for name, number in sorted(counts.items()) if name not in unsteady}
         for kind, counts in first.items()
     }
-    return Counters(steady, tuple(unsteady))
+    details = {kind: steady.pop(kind) for kind in _DETAILS}
+    return Counters(steady, tuple(unsteady), details)
 
 
-def _pass(run: Callable[[], object]) -> Counts:
-    collecting = gc.isenabled()
-    gc.disable()  # what it finalises would count
-    try:
+def _pass(run: Callable[[], object], device: str) -> Counts:
+    with collector_paused():  # what it finalises would count
+        memory, compilation = _from_cold(run, device)
         with _Operators() as seen, _library_calls() as library:
             run()
         python = _python_calls(run)
-    finally:
-        if collecting:
-            gc.enable()
+        kernels = _kernels(run) if device == "cuda" else {}
     return {
         "operators": dict(seen.operators),
         "copies": dict(seen.copies),
         "copied_bytes": dict(seen.copied_bytes),
         "library_calls": dict(library),
         "python_calls": {"Python calls": python},
+        "compilation": compilation,
+        "host_reads": dict(seen.host_reads),
+        "mask_reads": dict(seen.mask_reads),
+        "kernels": kernels,
+        "memory": asdict(memory),
     }
+
+
+def _from_cold(run: Callable[[], object], device: str) -> tuple[Memory, dict[str, int]]:
+    """Trace memory, and count what torch.compile does meanwhile: graphs, recompilations, breaks by reason.
+
+    Cold, as compiled code does not say where it was broken: what the process has compiled is dropped. `trace`
+    calls twice, which shows what compiles anew each time; by then what can be cached for the counts to come
+    is. Dynamo takes long to load, and a function that does not compile does not load it.
+    """
+    if "torch._dynamo" in sys.modules:
+        torch._dynamo.reset()  # noqa: SLF001
+        torch._dynamo.utils.counters.clear()  # noqa: SLF001
+    memory = trace(run, device)
+    if "torch._dynamo" not in sys.modules:
+        return memory, {}
+    compiled = torch._dynamo.convert_frame.FRAME_COMPILE_COUNTER  # noqa: SLF001 - by function: how often
+    if not compiled:
+        return memory, {}
+    found = torch._dynamo.utils.counters  # noqa: SLF001
+    counts = {"graphs": found["stats"]["unique_graphs"], "recompilations": compiled.total() - len(compiled)}
+    for reason, number in found["graph_break"].items():
+        name = f"graph break: {reason.splitlines()[0]}"  # below it are explanations and hints
+        counts[name] = counts.get(name, 0) + number
+    return memory, counts
+
+
+def _kernels(run: Callable[[], object]) -> dict[str, int]:
+    """Count what runs on the GPU, by name: kernels, and copies and fills of its memory."""
+    with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CUDA]) as profile:
+        run()
+        torch.cuda.synchronize()
+    return dict(Counter(event.name for event in profile.events() if event.device_type.name == "CUDA"))
 
 
 class _Operators(TorchDispatchMode):
     """Counts what PyTorch's dispatcher is asked for."""
 
+    @classmethod
+    def ignore_compile_internals(cls) -> bool:
+        """Let compiled code run, which dynamo skips under a mode otherwise (and before this method)."""
+        return True
+
     def __init__(self) -> None:
         super().__init__()  # type: ignore[no-untyped-call]
         self.operators: Counter[str] = Counter()
+        self.host_reads: Counter[str] = Counter()
+        self.mask_reads: Counter[str] = Counter()
         self.copies: Counter[str] = Counter()
         self.copied_bytes: Counter[str] = Counter()
 
@@ -104,18 +170,25 @@ class _Operators(TorchDispatchMode):
         self, function: Any, types: Any, args: tuple[Any, ...] = (), kwargs: Mapping[str, Any] | None = None
     ) -> Any:
         name = function._schema.name  # noqa: SLF001 - there is no public name without the overload
-        result = function(*args, **(kwargs or {}))
+        kwargs = kwargs or {}
+        result = function(*args, **kwargs)
         self.operators[name] += 1
+        if name in HOST_READS or (name == "aten::repeat_interleave" and kwargs.get("output_size") is None):
+            self.host_reads[name] += 1
+        if name in _INDEXED and any(index is not None and index.dtype == torch.bool for index in args[1]):
+            self.mask_reads[name] += 1
         if name in _COPIES:
             source = args[1] if name == "aten::copy_" else args[0]
-            self._copied(source, result)
+            self._copied(source, result, waits=not (kwargs.get("non_blocking") or args[2:] == (True,)))
         return result
 
-    def _copied(self, source: Tensor, target: Tensor) -> None:
+    def _copied(self, source: Tensor, target: Tensor, *, waits: bool) -> None:
         if source.device != target.device:
             direction = f"{source.device.type}→{target.device.type}"
             self.copies[direction] += 1
             self.copied_bytes[direction] += target.nbytes
+            if waits and target.device.type == "cpu":
+                self.host_reads[direction] += 1
 
 
 @contextmanager

@@ -11,6 +11,7 @@ from typing import Literal
 import psutil
 
 from gnnbench import devices, environment
+from gnnbench.environment import Environment, Gpu
 from gnnbench.packages import hidden, install_command, is_installed, version
 from gnnbench.platforms.dgl_import import import_dgl, uses_stand_in
 
@@ -40,15 +41,16 @@ def examine(data_root: Path | None, cache: Path) -> Iterator[Finding]:
     yield Finding("python", "ok", sys.version.split()[0])
     for package in (*_REQUIRED, *_OPTIONAL):
         yield _package(package, required=package in _REQUIRED)
-    why_not = devices.why_no_cuda()
-    yield (
-        Finding("cuda", "note", f"not here: {why_not}")
-        if why_not
-        else Finding("cuda", "ok", environment.collect().gpu or "")
-    )
+    here = environment.collect()
+    yield _cuda(here.gpu)
     yield _data(data_root)
     yield _cache(cache)
-    yield from _disturbances()
+    yield Finding("processor", "ok", _processor(here))
+    yield Finding("system", "ok", _system(here))
+    yield from _processor_disturbances(here)
+    yield from _system_disturbances(here)
+    if here.gpu:
+        yield from _gpu_disturbances(here.gpu)
 
 
 def _package(package: str, *, required: bool) -> Finding:
@@ -94,9 +96,44 @@ def _cache(cache: Path) -> Finding:
     )
 
 
-def _disturbances() -> Iterator[Finding]:
-    here = environment.collect()
-    yield Finding("processor", "ok", f"{here.cpu}, {here.cores} cores, {here.threads} threads")
+def _cuda(gpu: Gpu | None) -> Finding:
+    if why_not := devices.why_no_cuda():
+        return Finding("cuda", "note", f"not here: {why_not}")
+    if gpu is None:
+        return Finding(
+            "cuda",
+            "note",
+            f"CUDA_VISIBLE_DEVICES is {os.environ.get('CUDA_VISIBLE_DEVICES')}, and no GPU is that",
+            "name one that nvidia-smi -L lists",
+        )
+    known = (
+        gpu.name,
+        f"driver {gpu.driver}",
+        f"CUDA {gpu.cuda}",
+        gpu.graphics_clock_mhz and f"{gpu.graphics_clock_mhz} MHz now",
+        gpu.power_cap_watts and f"power cap {gpu.power_cap_watts:.0f} W",
+    )
+    return Finding("cuda", "ok", ", ".join(str(part) for part in known if part))
+
+
+def _processor(here: Environment) -> str:
+    memory = f"{here.memory_bytes / 2**30:.0f} GiB"
+    return f"{here.cpu}, {here.architecture}, {here.cores} cores, {here.threads} threads, {memory}"
+
+
+def _system(here: Environment) -> str:
+    settings = (
+        here.system,
+        here.huge_pages and f"huge pages {here.huge_pages}",
+        here.governor and f"governor {here.governor}",
+        here.allocator,
+        here.openmp,
+        *(f"{name}={value}" for name, value in here.thread_settings),
+    )
+    return ", ".join(filter(None, settings))
+
+
+def _processor_disturbances(here: Environment) -> Iterator[Finding]:
     if here.wait_policy.upper() != "PASSIVE":
         yield Finding(
             "idle threads",
@@ -104,26 +141,102 @@ def _disturbances() -> Iterator[Finding]:
             f"OMP_WAIT_POLICY is {here.wait_policy or 'unset'}: they spin and steal the other core",
             "the suite sets it to PASSIVE for itself; export OMP_WAIT_POLICY=PASSIVE for your own scripts",
         )
+    if here.quota_cores is not None and here.quota_cores < here.threads:
+        yield Finding(
+            "CPU quota",
+            "note",
+            f"{here.quota_cores:g} cores' worth of time for {here.threads} threads: they are stopped for "
+            "milliseconds when it is used up",
+            f"export OMP_NUM_THREADS={max(1, int(here.quota_cores))}, or raise the container's limit",
+        )
+    if environment.read("sys/devices/system/cpu/smt/active") == "1":
+        yield Finding(
+            "hyperthreads",
+            "note",
+            "two threads may share a core",
+            "export OMP_PLACES=cores OMP_PROC_BIND=close, with one thread for each core at most",
+        )
+    if here.governor not in ("", "performance"):
+        yield Finding(
+            "governor",
+            "note",
+            f"{here.governor}: the clock follows the load",
+            "sudo cpupower frequency-set -g performance",
+        )
+    if here.boost:
+        intel = environment.read("sys/devices/system/cpu/intel_pstate/no_turbo")
+        switch = "1 | sudo tee {}/intel_pstate/no_turbo" if intel else "0 | sudo tee {}/cpufreq/boost"
+        yield Finding(
+            "turbo",
+            "note",
+            "the clock depends on heat and on how many cores work",
+            f"echo {switch.format('/sys/devices/system/cpu')}",
+        )
+
+
+def _system_disturbances(here: Environment) -> Iterator[Finding]:
     load = psutil.getloadavg()[0]
     if load > here.cores / 4:
         yield Finding(
             "load", "note", f"{load:.1f} on {here.cores} cores in the last minute", "stop what else runs here"
         )
-    governors = {
-        path.read_text().strip()
-        for path in Path("/sys/devices/system/cpu").glob("cpu*/cpufreq/scaling_governor")
-    }
-    if governors - {"performance"}:
-        yield Finding(
-            "governor",
-            "note",
-            f"{', '.join(sorted(governors))}: the clock follows the load",
-            "sudo cpupower frequency-set -g performance",
-        )
-    cpuinfo = Path("/proc/cpuinfo")
-    if cpuinfo.exists() and " hypervisor" in cpuinfo.read_text():
+    if " hypervisor" in (environment.read("proc/cpuinfo") or ""):
         yield Finding(
             "virtual machine", "note", "neighbours come and go within seconds", "compare variants in turns"
         )
     if psutil.swap_memory().used > 2**28:
         yield Finding("swap", "note", "in use: memory is short", "free memory before measuring")
+    if here.huge_pages == "always":
+        yield Finding(
+            "huge pages",
+            "note",
+            "always: arrays lie on large or small pages as luck has it, and times have two modes",
+            "echo madvise | sudo tee /sys/kernel/mm/transparent_hugepage/enabled",
+        )
+
+
+def _gpu_disturbances(gpu: Gpu) -> Iterator[Finding]:
+    import pynvml
+
+    with devices.first_gpu() as ask:
+        assert ask is not None
+        top_mhz = ask("MaxClockInfo", pynvml.NVML_CLOCK_GRAPHICS)
+        reasons = ask("CurrentClocksEventReasons")
+        cap_milliwatts = ask("PowerManagementDefaultLimit")
+        persistent = ask("PersistenceMode")
+        # A desktop draws with it, too.
+        kinds = (ask("ComputeRunningProcesses"), ask("GraphicsRunningProcesses"))
+        others = sorted({process.pid for found in kinds for process in found or ()})
+    if reasons is not None and not reasons & pynvml.nvmlClocksEventReasonUserDefinedClocks:
+        yield Finding(
+            "GPU clocks",
+            "note",
+            f"not locked, as far as the driver tells: up to {top_mhz} MHz, as load and heat allow",
+            "sudo nvidia-smi -lgc MHZ, one it can hold; sudo nvidia-smi -rgc afterwards",
+        )
+    if gpu.power_cap_watts and cap_milliwatts and gpu.power_cap_watts * 1000 < cap_milliwatts:
+        default = f"{cap_milliwatts / 1000:.0f}"
+        yield Finding(
+            "GPU power",
+            "note",
+            f"capped at {gpu.power_cap_watts:.0f} W, and its default is {default} W",
+            f"sudo nvidia-smi -pl {default}",
+        )
+    if others:
+        yield Finding(
+            "GPU load", "note", f"others use it: process {', '.join(map(str, others))}", "wait, or stop them"
+        )
+    if persistent == pynvml.NVML_FEATURE_DISABLED:
+        yield Finding(
+            "persistence",
+            "note",
+            "off: the driver leaves the GPU between runs, and its settings with it",
+            "sudo nvidia-smi -pm 1",
+        )
+    if gpu.mig:
+        yield Finding(
+            "MIG",
+            "note",
+            "the GPU is cut into slices that share its power and clock",
+            "leave the others idle",
+        )

@@ -1,47 +1,149 @@
-"""What a run was measured with: versions, threads, processor."""
+"""What a run was measured with: the machine, its settings, versions; and whether two of them compare."""
 
+import hashlib
+import json
 import os
 import platform
+import re
+import subprocess
 import sys
+from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
+from pathlib import Path, PurePosixPath
+from typing import Any
 
+import psutil
+
+from gnnbench import devices
 from gnnbench.packages import version
 
 _WAIT_POLICY = "OMP_WAIT_POLICY"
 
+SYSTEM = Path("/")
+"""Where `proc` and `sys` are."""
+
 LIBRARIES = ("torch", "torch_geometric", "torch_scatter", "torch_sparse", "dgl", "ogb")
+THREAD_SETTINGS = ("OMP_PROC_BIND", "OMP_PLACES", "KMP_AFFINITY", "MKL_NUM_THREADS", "GOMP_SPINCOUNT")
+
+COMPARABLE = (
+    *("cpu", "architecture", "cores", "quota_cores", "threads", "wait_policy"),
+    *(f"thread_settings.{name}" for name in THREAD_SETTINGS),
+    *("governor", "boost", "huge_pages", "allocator", "openmp"),
+    *("gpu.name", "gpu.driver", "gpu.cuda", "gpu.power_cap_watts", "gpu.mig"),
+    "python",
+    *(f"libraries.{name}" for name in LIBRARIES if name != "ogb"),
+)
+"""What must be equal for two timings to compare: hardware, and whatever sets its pace on purpose.
+
+Left out is what is being measured (the commit), what a timing hardly feels (memory's size, the kernel's
+release, Python's patch release, ogb, which only loads data), and what moves by itself (a GPU's clocks)."""
+
+
+@dataclass(frozen=True)
+class Gpu:
+    """The GPU that CUDA takes as its first; None stands for what the driver does not tell."""
+
+    name: str
+    """Of a slice of a GPU with its profile, as in `NVIDIA H100 80GB HBM3 MIG 1g.10gb`."""
+    driver: str
+    cuda: str | None
+    """That torch is built with."""
+    graphics_clock_mhz: int | None
+    """At the moment of asking, like the next."""
+    memory_clock_mhz: int | None
+    power_cap_watts: float | None
+    mig: bool | None
+    """Whether it is cut into slices."""
 
 
 @dataclass(frozen=True)
 class Environment:
-    """The part of a machine that a timing depends on."""
+    """The part of a machine and a process that a timing depends on; empty or None: not to be had here."""
 
     cpu: str
+    architecture: str
     cores: int
     """That this process may run on."""
+    quota_cores: float | None
+    """Cores' worth of time that its control group gives it, as a container's limit; None for no limit."""
+    memory_bytes: int
     threads: int
-    """That OpenMP will start."""
+    """That torch will use, once it is imported; until then, those that OpenMP will start."""
     wait_policy: str
     """Of OpenMP's idle threads: `PASSIVE` where they sleep; empty: the library's default, which spins."""
-    gpu: str | None
+    thread_settings: tuple[tuple[str, str], ...]
+    """Those of THREAD_SETTINGS that are set."""
+    governor: str
+    boost: bool | None
+    """Whether the processor may go above its nominal clock."""
+    huge_pages: str
+    allocator: str
+    """File that LD_PRELOAD puts in the place of the C library's malloc."""
+    openmp: str
+    """File that LD_PRELOAD puts in the place of torch's OpenMP."""
+    system: str
+    gpu: Gpu | None
     python: str
     libraries: tuple[tuple[str, str], ...]
     """Names and versions of those installed."""
+    commit: str | None
+    """Of the project that is measured; None without git or a repository."""
+    dirty: bool | None
+    """Whether files that git follows differ from the commit."""
 
 
-def collect() -> Environment:
-    """Look at this machine and process; imports no library that is measured."""
+def collect(root: Path | None = None, *, device: str = "cuda") -> Environment:
+    """Look at this machine and process; imports no library that is measured.
+
+    A record to be saved is collected after torch is imported, as only torch knows how many threads it uses.
+
+    Args:
+        root: folder of the project that is measured, None where its commit is of no interest.
+        device: `cpu` leaves the GPU out: a timing on the CPU compares across drivers.
+    """
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    torch = sys.modules.get("torch")
+    commit, dirty = _commit(root) if root else (None, None)
     return Environment(
         cpu=_cpu_model(),
+        architecture=platform.machine(),
         cores=cores,
-        threads=_threads() or cores,
+        quota_cores=_quota_cores(),
+        memory_bytes=psutil.virtual_memory().total,
+        threads=torch.get_num_threads() if torch else _threads() or cores,
         wait_policy=os.environ.get(_WAIT_POLICY, ""),
-        gpu=_gpu_model(),
+        thread_settings=tuple((name, os.environ[name]) for name in THREAD_SETTINGS if name in os.environ),
+        governor=_governor(),
+        boost=_boost(),
+        huge_pages=_huge_pages(),
+        allocator=_preloaded(r"malloc"),
+        openmp=_preloaded(r"^lib[gi]?omp"),
+        system=f"{platform.system()} {platform.release()}",
+        gpu=_gpu() if device == "cuda" else None,
         python=platform.python_version(),
         libraries=tuple((name, found) for name in LIBRARIES if (found := version(name))),
+        commit=commit,
+        dirty=dirty,
     )
+
+
+def differences(one: Mapping[str, Any], other: Mapping[str, Any]) -> list[tuple[str, Any, Any]]:
+    """Return each field of COMPARABLE in which two environments differ, with its two values.
+
+    Both are as `dataclasses.asdict` gives them, or as they are read from a file.
+    """
+    left, right = _comparable(one), _comparable(other)
+    return [(field, left[field], right[field]) for field in COMPARABLE if left[field] != right[field]]
+
+
+def name(environment: Mapping[str, Any]) -> str:
+    """Return a folder's name, the same for environments that compare: `amd-epyc_torch-2.13.0_1f0c9a3e`."""
+    fields = _comparable(environment)
+    model = re.sub(r"\((R|TM)\)|\bCPU\b|@.*", "", fields["gpu.name"] or fields["cpu"])
+    slug = re.sub(r"[^a-z0-9]+", "-", model.lower())[:40].strip("-")
+    torch = (fields["libraries.torch"] or "none").partition("+")[0]
+    digest = hashlib.sha256(json.dumps(fields).encode()).hexdigest()
+    return f"{slug}_torch-{torch}_{digest[:8]}"
 
 
 def let_idle_threads_sleep() -> None:
@@ -54,6 +156,22 @@ def let_idle_threads_sleep() -> None:
         os.environ[_WAIT_POLICY] = "PASSIVE"
 
 
+def read(path: str) -> str | None:
+    """Return what a file of the system holds, `sys/...` or `proc/...`; None where it cannot be read."""
+    try:
+        return (SYSTEM / path).read_text(encoding="utf-8").strip()
+    except OSError:
+        return None
+
+
+def _comparable(environment: Mapping[str, Any]) -> dict[str, Any]:
+    flat = dict(environment)
+    for field in ("thread_settings", "gpu", "libraries"):
+        flat |= {f"{field}.{name}": value for name, value in dict(environment[field] or ()).items()}
+    flat["python"] = ".".join(environment["python"].split(".")[:2])
+    return {field: flat.get(field) for field in COMPARABLE}
+
+
 def _threads() -> int | None:
     """Return the number that OMP_NUM_THREADS gives, None where it gives none, as OpenMP reads it."""
     text = os.environ.get("OMP_NUM_THREADS", "").partition(",")[0].strip()
@@ -61,19 +179,70 @@ def _threads() -> int | None:
 
 
 def _cpu_model() -> str:
-    cpuinfo = Path("/proc/cpuinfo")
-    lines = cpuinfo.read_text(encoding="utf-8").splitlines() if cpuinfo.exists() else []
-    names = (line.partition(":")[2].strip() for line in lines if line.startswith("model name"))
-    return next(names, platform.processor() or platform.machine())
+    names = re.findall(r"^model name\s*: (.*)", read("proc/cpuinfo") or "", re.MULTILINE)
+    return names[0] if names else platform.processor() or platform.machine()
 
 
-def _gpu_model() -> str | None:
+def _quota_cores() -> float | None:
+    groups = re.findall(r"^0::/(.*)", read("proc/self/cgroup") or "", re.MULTILINE)
+    folder = PurePosixPath("sys/fs/cgroup", *groups)
+    # Every group above it limits it as well.
+    limits = [read(f"{path}/cpu.max") or "max" for path in (folder, *folder.parents)]
+    given = [limit.split() for limit in limits if not limit.startswith("max")]
+    return min((int(quota) / int(period) for quota, period in given), default=None)
+
+
+def _governor() -> str:
+    paths = (SYSTEM / "sys/devices/system/cpu").glob("cpu*/cpufreq/scaling_governor")
+    return ", ".join(sorted({path.read_text(encoding="utf-8").strip() for path in paths}))
+
+
+def _boost() -> bool | None:
+    if no_turbo := read("sys/devices/system/cpu/intel_pstate/no_turbo"):
+        return no_turbo == "0"
+    boost = read("sys/devices/system/cpu/cpufreq/boost")
+    return boost == "1" if boost else None
+
+
+def _huge_pages() -> str:
+    options = read("sys/kernel/mm/transparent_hugepage/enabled") or ""
+    return options.partition("[")[2].partition("]")[0]
+
+
+def _preloaded(pattern: str) -> str:
+    names = (Path(path).name for path in re.split(r"[: ]", os.environ.get("LD_PRELOAD", "")))
+    return next((name for name in names if re.search(pattern, name)), "")
+
+
+def _gpu() -> Gpu | None:
     import pynvml
 
+    with devices.first_gpu() as ask:
+        if ask is None:
+            return None
+        model = ask("Name") or ""
+        mode = ask("MigMode")
+        cap_milliwatts = ask("PowerManagementLimit")
+        return Gpu(
+            name=model,
+            driver=pynvml.nvmlSystemGetDriverVersion(),
+            cuda=devices.torch_cuda_version(),
+            graphics_clock_mhz=ask("ClockInfo", pynvml.NVML_CLOCK_GRAPHICS),
+            memory_clock_mhz=ask("ClockInfo", pynvml.NVML_CLOCK_MEM),
+            power_cap_watts=cap_milliwatts and cap_milliwatts / 1000,
+            # A slice has no mode of its own.
+            mig=" MIG " in model or (mode and bool(mode[0])),
+        )
+
+
+def _commit(root: Path) -> tuple[str | None, bool | None]:
+    # A hook's GIT_DIR is another repository's.
+    foreign = ("GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE")
+    own = {name: value for name, value in os.environ.items() if name not in foreign}
+    command = ["git", "-C", str(root), "describe", "--always", "--abbrev=40", "--exclude=*", "--dirty"]
     try:
-        pynvml.nvmlInit()
-        name: str = pynvml.nvmlDeviceGetName(pynvml.nvmlDeviceGetHandleByIndex(0))
-        pynvml.nvmlShutdown()
-    except pynvml.NVMLError:
-        return None
-    return name
+        answer = subprocess.run(command, capture_output=True, text=True, check=True, env=own).stdout  # noqa: S603
+    except (OSError, subprocess.CalledProcessError):
+        return None, None
+    commit, _, dirty = answer.strip().partition("-")
+    return commit, bool(dirty)

@@ -1,5 +1,6 @@
 """The options of the plugin and of the command, read once into a frozen record."""
 
+import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,6 +23,11 @@ HELP = {
     "Default: float32.",
     "index-dtype": "of the graph's structure, repeatable or comma-separated: int64, int32. Default: int64.",
     "data": "folder of real data sets, only read (also the variable GNNBENCH_DATA).",
+    "precision": "stop measuring when the 99% interval of a benchmark's time is this close: 2% or 0.02. "
+    "Default: 2%.",
+    "layouts": "sample: re-allocate the inputs between blocks of rounds; one: time them where they are; off: "
+    "leave timing to pytest-benchmark. Default: sample for gnnbench's own benchmarks, off for others.",
+    "l2": "flush or keep the GPU's L2 cache between rounds. Default: flush.",
     "counters": "count operators, copies, library and Python calls instead of timing, and fail what differs "
     "from baselines/counters; --gnn-counters=update records them.",
     "strict": "fail what could not be judged: no counters recorded for these versions.",
@@ -36,6 +42,9 @@ FLAGS = ("real", "strict")
 """Those without a value."""
 
 COUNTERS = ("check", "update")
+LAYOUTS = ("sample", "one", "off")
+L2 = ("flush", "keep")
+PRECISION = 0.02
 
 _CPU_DATASETS = ("cora", "ogbn-arxiv:synthetic@0.1")
 _CUDA_DATASETS = ("cora", "ogbn-arxiv")
@@ -57,6 +66,11 @@ class Options:
     counters: str | None
     """`check` or `update`; None: time instead."""
     strict: bool
+    precision: float
+    """Half-width of the interval at which to stop measuring, as a fraction."""
+    layouts: str | None
+    """One of LAYOUTS; None: sampled for the suite's own benchmarks, off for others."""
+    flush_l2: bool
 
     @classmethod
     def parse(
@@ -72,6 +86,9 @@ class Options:
         real: bool = False,
         counters: str | None = None,
         strict: bool = False,
+        precision: str | None = None,
+        layouts: str | None = None,
+        l2: str | None = None,
     ) -> "Options":
         """Read the options' texts.
 
@@ -81,6 +98,10 @@ class Options:
         """
         if counters not in (None, *COUNTERS):
             raise unknown_name("value of --gnn-counters", counters, COUNTERS)
+        if layouts not in (None, *LAYOUTS):
+            raise unknown_name("value of --gnn-layouts", layouts, LAYOUTS)
+        if l2 not in (None, *L2):
+            raise unknown_name("value of --gnn-l2", l2, L2)
         resolved = devices.resolve(device or "auto")
         defaults = _CUDA_DATASETS if resolved == "cuda" else _CPU_DATASETS
         return cls(
@@ -94,6 +115,9 @@ class Options:
             real_only=real,
             counters=counters,
             strict=strict,
+            precision=_fraction("precision", precision) if precision else PRECISION,
+            layouts=layouts,
+            flush_l2=l2 != "keep",
         )
 
 
@@ -108,6 +132,18 @@ def _known(kind: str, names: tuple[str, ...], known: Iterable[str]) -> tuple[str
         if name not in known:
             raise unknown_name(kind, name, known)
     return names
+
+
+def _fraction(name: str, text: str) -> float:
+    """Read `3%` or `0.03`."""
+    number, percent, rest = text.strip().partition("%")
+    try:
+        fraction = float(number) / (100 if percent else 1)
+    except ValueError:
+        fraction = math.nan
+    if rest or not 0 < fraction < 1:
+        raise UsageError(f"{name} '{text}' must lie between 0 and 1, as in 2% or 0.02")
+    return fraction
 
 
 def _width(text: str) -> int:

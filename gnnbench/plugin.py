@@ -1,16 +1,20 @@
 """The pytest plugin: options, and one test for each cell of operation, platform and graph."""
 
+import sys
 from collections.abc import Generator
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any, NoReturn
 
 import pytest
 
-from gnnbench import options, selection
+from gnnbench import environment, options, selection
+from gnnbench.clock import ClockError
 from gnnbench.errors import UsageError
 from gnnbench.graphs.catalog import DatasetName
 from gnnbench.graphs.locate import cache_folder, resolve
 from gnnbench.options import Options
+from gnnbench.results import FORMAT_VERSION
+from gnnbench.seam import Seam, Settings
 
 MARKER = "operations"
 
@@ -25,9 +29,12 @@ class Run:
     notices: tuple[str, ...]
 
 
+_SEAM = pytest.StashKey[Seam]()
 _RUN = pytest.StashKey[Run]()
 COUNTED = pytest.StashKey[dict[str, Any]]()
 """On a test: what was counted instead of timed, as plain data."""
+OUT_OF_MEMORY = pytest.StashKey[str]()
+"""On a test: `OOM at N GiB`, its result."""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -54,13 +61,23 @@ def pytest_configure(config: pytest.Config) -> None:
         f"{MARKER}(*names, platforms=None, directions=None, core=False): the operations a benchmark runs, "
         "one test for each with every platform, direction, type and graph; the rest is for your own.",
     )
+    config.addinivalue_line(
+        "markers", "in_place(reason): time this benchmark on its inputs as they are, never on copies."
+    )
     config.addinivalue_line("markers", "core: the few dozen benchmarks that a pull request runs.")
+    config.stash[_SEAM] = Seam()
     # Early enough for a mistake to be one line, and not at all where the plugin is only installed.
     if any(_given(config).values()):
         try:
             _find_run(config)
         except UsageError as error:
             raise pytest.UsageError(f"gnnbench: {error}") from None
+
+
+def pytest_unconfigure(config: pytest.Config) -> None:
+    """Leave pytest-benchmark as it was found."""
+    if seam := config.stash.get(_SEAM, None):  # None: a plugin before this one refused the configuration
+        seam.remove()
 
 
 def _given(config: pytest.Config) -> dict[str, Any]:
@@ -70,6 +87,13 @@ def _given(config: pytest.Config) -> dict[str, Any]:
 
 def _find_run(config: pytest.Config) -> Run:
     chosen = Options.parse(**_given(config))
+    if config.getoption("benchmark_precision", None) is not None and (
+        config.getoption("gnn_precision") or config.getoption("gnn_layouts")
+    ):
+        raise UsageError(
+            "--benchmark-precision is for pytest-benchmark's own timing: give either it or "
+            "--gnn-precision and --gnn-layouts"
+        )
     found, notices = resolve(chosen.datasets, chosen.data_root, cache_folder(), real_only=chosen.real_only)
     return config.stash.setdefault(_RUN, Run(chosen, {name.id: name for name in found}, tuple(notices)))
 
@@ -148,6 +172,14 @@ def _is_ours(item: pytest.Item) -> bool:
 def pytest_collection_finish(session: pytest.Session) -> None:
     """Report a run of the suite's benchmarks in the suite's own way."""
     config = session.config
+    if any(map(_settings, session.items)) and not hasattr(config, "workerinput"):
+        mistake = None
+        try:
+            config.stash[_SEAM].install()
+        except UsageError as error:
+            mistake = str(error)
+        if mistake:
+            stop(mistake, config)
     reporter = config.pluginmanager.get_plugin("terminalreporter")
     ours = [item for item in session.items if _is_ours(item)]
     if not ours or reporter is None or config.option.collectonly:
@@ -166,8 +198,81 @@ def pytest_report_collectionfinish(config: pytest.Config, items: list[pytest.Ite
         return []
     from gnnbench import terminal
 
-    run = run_of(config)
-    return terminal.header(run.options.device, run.notices)
+    return terminal.header(run_of(config))
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object]:
+    """Have a benchmark timed in our way: one of the suite's, or any where an option asks for it."""
+    seam = item.config.stash[_SEAM]
+    seam.settings = _settings(item)
+    try:
+        return (yield)
+    finally:
+        seam.settings = None
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> Generator[None, object, object]:
+    """End what no clock can time in one line, and take running out of memory for a result."""
+    seam = pyfuncitem.config.stash[_SEAM]
+    mistake = None
+    try:
+        return (yield)
+    except Exception as error:
+        if seam.settings is None:
+            raise
+        if isinstance(error, (ClockError, UsageError)):
+            mistake = str(error)
+        elif text := _out_of_memory(error):
+            seam.ran_out_of_memory(pyfuncitem.nodeid, text)
+            pyfuncitem.stash[OUT_OF_MEMORY] = text
+        else:
+            raise
+    if mistake:
+        # Outside of the handler: one line, without the story of what else was being handled.
+        pytest.fail(f"gnnbench: {pyfuncitem.name}: {mistake}", pytrace=False)
+    return True
+
+
+def _out_of_memory(error: Exception) -> str | None:
+    """Say how much memory was asked for, where that is what went wrong."""
+    if "torch" not in sys.modules:
+        return "OOM" if isinstance(error, MemoryError) else None
+    from gnnbench import memory
+
+    return memory.describe_out_of_memory(error) if memory.is_out_of_memory(error) else None
+
+
+def _settings(item: pytest.Item) -> Settings | None:
+    config = item.config
+    if not _is_ours(item) and not config.getoption("gnn_layouts"):
+        return None
+    if config.getoption("benchmark_precision", None) is not None:
+        return None
+    chosen = run_of(config).options
+    if chosen.layouts == "off":
+        return None
+    marker = item.get_closest_marker("in_place")
+    return Settings(
+        sample_layouts=chosen.layouts != "one",
+        precision=chosen.precision,
+        flush=chosen.flush_l2,
+        in_place=(marker and " ".join(map(str, marker.args))) or None,
+    )
+
+
+def pytest_benchmark_update_json(config: pytest.Config, output_json: dict[str, Any]) -> None:
+    """Save the environment, and the benchmarks that were cut short, which pytest-benchmark leaves out."""
+    seam = config.stash[_SEAM]
+    if not seam.used:
+        return
+    here = environment.collect(config.rootpath, device=run_of(config).options.device)
+    output_json["gnnbench"] = {
+        "version": FORMAT_VERSION,
+        "environment": asdict(here),
+        "incomplete": seam.incomplete,
+    }
 
 
 @pytest.hookimpl(wrapper=True)
@@ -190,8 +295,7 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
 
         if terminalreporter.config.getoption("numprocesses", None):
             # Only the workers collected, and what they say of themselves is not shown.
-            run = run_of(terminalreporter.config)
             terminalreporter.ensure_newline()
-            for line in terminal.header(run.options.device, run.notices):
+            for line in terminal.header(run_of(terminalreporter.config)):
                 terminalreporter.write_line(line)
         terminal.summarize(terminalreporter)

@@ -1,24 +1,79 @@
-"""The table at the end of a run: one row per operation and direction, platforms side by side."""
+"""The table at the end of a run: one row per benchmark, and the notes that it needs."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from rich.markup import escape
 from rich.table import Table
 
 from gnnbench import units
-from gnnbench.platforms import PLATFORMS
 from gnnbench.spec import BACKWARD, FORWARD, FORWARD_BACKWARD, STEP, TRAIN, Spec
 
-SHORT_DIRECTION = {FORWARD: "fwd", FORWARD_BACKWARD: "fwd+bwd", BACKWARD: "bwd", STEP: "step", TRAIN: "train"}
+SHORT_DIRECTION = {FORWARD: "fwd", FORWARD_BACKWARD: "f+b", BACKWARD: "bwd", STEP: "step", TRAIN: "train"}
+
+_NAMED = 4
+"""Benchmarks that a note names; of more it says how many."""
 
 
 @dataclass(frozen=True)
-class Timing:
+class Row:
     """What the table shows of one benchmark."""
 
     spec: Spec
-    median_seconds: float
+    seconds: float
+    interval: str
+    """`1.2%`, to both sides of the time; `+4.2%` where there are too few blocks for a lower bound."""
+    stopped_by: str
+    limit: float | None
+    """Least possible time over measured time; None without a model."""
+    peak_bytes: int | None
+    """None where two passes did not agree on it."""
+    operators: int
+    host_reads: int
+    notes: tuple[str, ...] = ()
+
+    @classmethod
+    def of(cls, spec: Spec, ours: dict[str, Any]) -> "Row":
+        """Take a row from our part of a benchmark's record."""
+        measured = ours["measurement"]
+        middle, low, high = measured["location_ns"], measured["low_ns"], measured["high_ns"]
+        limit, counters = ours.get("limit"), ours["counters"]
+        return cls(
+            spec,
+            middle / 1e9,
+            _interval(middle, low, high),
+            measured["stopped_by"],
+            limit and limit["fraction"],
+            counters["details"]["memory"].get("peak_bytes"),
+            sum(counters["counts"]["operators"].values()),
+            counters["host_reads"],
+            tuple(_notes(measured, limit)),
+        )
+
+
+def _interval(middle: float, low: float | None, high: float | None) -> str:
+    if high is None:
+        return "?"
+    above = (high - middle) / middle
+    if low is None:
+        return f"+{units.fraction(above)}"
+    return units.fraction(max(above, (middle - low) / middle))
+
+
+def _notes(measured: dict[str, Any], limit: dict[str, Any] | None) -> Iterable[str]:
+    if measured["in_place"]:
+        yield f"one layout only, {measured['in_place']}"
+    for name in measured["not_copied"]:
+        yield f"not copied between blocks: {name}"
+    if measured["changes_inputs"]:
+        yield "writes to its inputs, so that no two rounds have the same"
+    if measured["rejected_rounds"]:
+        yield "rounds without a positive time were left out"
+    if measured["low_ns"] is None or measured["high_ns"] is None:
+        yield "+: too few blocks for a lower bound; a longer --benchmark-max-time has more"
+    if limit and limit["note"]:
+        yield f"over 100% of the limit, {limit['note']}"
 
 
 def heading(spec: Spec) -> str:
@@ -26,31 +81,48 @@ def heading(spec: Spec) -> str:
     return f"{spec.dataset} · hidden {spec.hidden} · {spec.dtype} · {spec.index_dtype} · {spec.device}"
 
 
-def tables(timings: Iterable[Timing]) -> dict[str, Table]:
-    """Lay out median times, the fastest platform of a row in bold: a table for each heading."""
-    groups: dict[str, dict[tuple[str, str], dict[str, float]]] = {}
-    for timing in timings:
-        spec = timing.spec
-        row = (spec.operation, SHORT_DIRECTION[spec.direction])
-        groups.setdefault(heading(spec), {}).setdefault(row, {})[spec.platform] = timing.median_seconds
-    return {title: _table(rows) for title, rows in groups.items()}
+def tables(rows: Iterable[Row]) -> dict[str, Table]:
+    """Lay out what was measured, the fastest platform of an operation in bold: a table for each heading."""
+    groups: dict[str, dict[tuple[str, str], list[Row]]] = {}
+    for row in rows:
+        key = (row.spec.operation, row.spec.direction)
+        groups.setdefault(heading(row.spec), {}).setdefault(key, []).append(row)
+    return {title: _table(list(operations.values())) for title, operations in groups.items()}
 
 
-def _table(rows: Mapping[tuple[str, str], Mapping[str, float]]) -> Table:
-    platforms = [name for name in PLATFORMS if any(name in row for row in rows.values())]
-    table = Table(box=None, pad_edge=False)
-    table.add_column("median time", no_wrap=True)
-    table.add_column("", no_wrap=True)
-    for name in platforms:
+def _table(operations: Sequence[Sequence[Row]]) -> Table:
+    table = Table(box=None, pad_edge=False, padding=(0, 1, 0, 0))
+    for name in ("operation", "dir", "on"):
+        table.add_column(name, no_wrap=True)
+    for name in ("time", "±", "stop", "limit", "peak", "ops", "sync"):
         table.add_column(name, justify="right", no_wrap=True)
-    for labels, row in rows.items():
-        fastest = min(row.values())
-        texts = [units.seconds(row[name]) if name in row else "" for name in platforms]
-        table.add_row(
-            *map(escape, labels),
-            *(
-                f"[bold]{text}[/bold]" if len(row) > 1 and row.get(name) == fastest else text
-                for name, text in zip(platforms, texts, strict=True)
-            ),
-        )
+    for rows in operations:
+        fastest = min(row.seconds for row in rows)
+        for row in rows:
+            time = units.seconds(row.seconds)
+            table.add_row(
+                escape(row.spec.operation) if row is rows[0] else "",
+                SHORT_DIRECTION[row.spec.direction] if row is rows[0] else "",
+                row.spec.platform,
+                f"[bold]{time}[/bold]" if len(rows) > 1 and row.seconds == fastest else time,
+                row.interval,
+                row.stopped_by[:4],
+                "" if row.limit is None else units.fraction(row.limit),
+                "" if row.peak_bytes is None else units.size(row.peak_bytes),
+                str(row.operators),
+                str(row.host_reads),
+            )
     return table
+
+
+def notes(rows: Iterable[Row]) -> list[str]:
+    """Return a line for each thing that must be known of some benchmarks, naming them or saying how many."""
+    found: dict[str, list[str]] = {}
+    for row in rows:
+        name = f"{row.spec.operation} {SHORT_DIRECTION[row.spec.direction]} {row.spec.platform}"
+        for note in row.notes:
+            found.setdefault(note, []).append(name)
+    return [
+        f"{note}: {', '.join(dict.fromkeys(names)) if len(names) <= _NAMED else f'{len(names)} benchmarks'}"
+        for note, names in found.items()
+    ]

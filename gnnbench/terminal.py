@@ -11,9 +11,9 @@ from rich.console import Console
 from rich.markup import escape
 
 from gnnbench import counter_baseline, environment, units
-from gnnbench.plugin import COUNTED
+from gnnbench.plugin import COUNTED, OUT_OF_MEMORY, Run
 from gnnbench.spec import Spec
-from gnnbench.table import SHORT_DIRECTION, Timing, heading, tables
+from gnnbench.table import SHORT_DIRECTION, Row, heading, notes, tables
 
 _THEIR_TABLE: dict[str, object] = {
     "compare": [],
@@ -34,17 +34,21 @@ def spec_of(item: pytest.Item) -> Spec:
     return Spec(**{field.name: params[field.name] for field in fields(Spec)})
 
 
-def header(device: str, notices: Sequence[str]) -> list[str]:
+def header(run: Run) -> list[str]:
     """Return the lines that say on what a run measures."""
+    device = run.options.device
     here = environment.collect()
-    processor = here.gpu if device == "cuda" and here.gpu else here.cpu
+    processor = here.cpu
+    if device == "cuda" and here.gpu:
+        cache = "flushed between rounds" if run.options.flush_l2 else "kept from round to round"
+        processor = f"{here.gpu.name}, L2 cache {cache}"
     policy = f"OMP_WAIT_POLICY={here.wait_policy or 'unset, so idle threads spin'}"
     libraries = ", ".join(f"{name} {version}" for name, version in here.libraries)
     libraries = textwrap.fill(f"python {here.python}, {libraries}", 80, break_on_hyphens=False)
     return [
         f"gnnbench: {device}, {processor}, {here.threads} threads on {here.cores} cores, {policy}",
         *libraries.splitlines(),
-        *notices,
+        *run.notices,
     ]
 
 
@@ -54,14 +58,20 @@ def record(item: pytest.Item) -> dict[str, Any] | None:
     Plain data, as it crosses from xdist's workers.
     """
     benchmark = item.funcargs.get("benchmark")  # type: ignore[attr-defined]
-    ours = benchmark and benchmark.extra_info.get("gnnbench")
-    if not ours:
+    ours = benchmark.extra_info.get("gnnbench", {}) if benchmark else {}
+    out_of_memory = item.stash.get(OUT_OF_MEMORY, None)
+    if not ours and not out_of_memory:
         return None
+    spec, row = spec_of(item), None
+    if "counters" in ours:
+        row = Row.of(spec, ours)
     return {
-        "spec": asdict(spec_of(item)),
-        "synthetic": ours["graph"]["synthetic"],
-        "median_seconds": benchmark.stats.stats.median if benchmark.stats else None,
+        "spec": asdict(spec),
+        "synthetic": ours["graph"]["synthetic"] if ours else False,
+        "row": row,
+        "seconds": row.seconds if row else benchmark.stats.stats.median if benchmark.stats else None,
         "counted": item.stash.get(COUNTED, None),
+        "out_of_memory": out_of_memory,
     }
 
 
@@ -118,10 +128,15 @@ class Progress:
         elif measured["counted"]:
             counted = measured["counted"]
             result = f"{counted['operators']:5} operators {counted['host_reads']:3} host reads"
-        elif measured["median_seconds"] is None:
+        elif measured["out_of_memory"]:
+            result = measured["out_of_memory"]
+        elif measured["row"]:
+            row = measured["row"]
+            result = f"{units.seconds(row.seconds):>9} {row.interval:>6} {row.stopped_by}"
+        elif measured["seconds"] is None:
             result = "checked"
         else:
-            result = f"{units.seconds(measured['median_seconds']):>9}"
+            result = f"{units.seconds(measured['seconds']):>9}"
         markup = {"red": report.failed, "yellow": report.skipped}
         if self._reporter.isatty:
             self._reporter.rewrite(self._line(spec, result), erase=True, **markup)
@@ -138,24 +153,25 @@ class Progress:
 def summarize(reporter: Any) -> None:
     """Write the tables and one line that counts what was timed, checked and skipped."""
     records = [report.gnnbench for report in reporter.stats["passed"] if getattr(report, "gnnbench", None)]
-    timings = [
-        Timing(Spec(**entry["spec"]), entry["median_seconds"])
-        for entry in records
-        if entry["median_seconds"] is not None
-    ]
+    rows = [entry["row"] for entry in records if entry["row"]]
     text = io.StringIO()
     width = reporter._tw.fullwidth  # noqa: SLF001
     console = Console(file=text, width=width, force_terminal=reporter.hasmarkup, highlight=False)
-    for title, table in tables(timings).items():
+    for title, table in tables(rows).items():
         console.print(f"\n[bold]{escape(title)}[/bold]")
         console.print(table)
+    for note in notes(rows):
+        console.print(escape(note), soft_wrap=False)
     reporter.ensure_newline()
     reporter.write(text.getvalue())
+    memory = [entry for entry in records if entry["out_of_memory"]]
     skipped = len(reporter.stats.get("skipped", ()))
     synthetic = sorted({entry["spec"]["dataset"] for entry in records if entry["synthetic"]})
-    lines = [f"{len(records)} workloads checked against the reference, {len(timings) or 'none'} timed"]
+    timed = sum(entry["seconds"] is not None for entry in records)
+    lines = [f"{len(records)} workloads checked against the reference, {timed or 'none'} timed"]
     if any(entry["counted"] for entry in records):
         lines = _counted(records, reporter.config)
+    lines.extend(f"{Spec(**entry['spec']).id}: {entry['out_of_memory']}" for entry in memory)
     if skipped:
         lines.append(f"{skipped} cells skipped: -rs says why")
     if synthetic:

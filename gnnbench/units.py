@@ -1,12 +1,26 @@
 """Numbers as people read them."""
 
 _TIMES = ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs"), (1e-9, "ns"))
+_SIZES = ("B", "KiB", "MiB", "GiB", "TiB")
 
 
 def seconds(value: float) -> str:
     """Write a time with three significant digits: `1.05 ms`."""
     value = float(f"{value:.3g}")  # first, so that 999.6 µs becomes 1.00 ms
     scale, unit = next((row for row in _TIMES if value >= row[0]), _TIMES[-1])
-    scaled = value / scale
+    scaled = float(f"{value / scale:.3g}")  # again: 1e-7 / 1e-9 is 99.99999999999999
     digits = max(0, 3 - len(str(int(scaled))))
     return f"{scaled:.{digits}f} {unit}"
+
+
+def size(count: int) -> str:
+    """Write a number of bytes: `1.4 GiB`, `124 MiB`."""
+    power = min(max(count.bit_length() - 1, 0) // 10, len(_SIZES) - 1)
+    scaled = count / 2 ** (10 * power)
+    return f"{scaled:.{1 if power and scaled < 100 else 0}f} {_SIZES[power]}"  # noqa: PLR2004 - three digits
+
+
+def fraction(value: float) -> str:
+    """Write a fraction in percent: `0.4%`, `12%`."""
+    percent = 100 * value
+    return f"{percent:.1f}%" if percent < 9.95 else f"{percent:.0f}%"  # noqa: PLR2004 - where 10 begins

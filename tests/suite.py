@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
@@ -15,11 +16,19 @@ OFFLINE = dict.fromkeys(("http_proxy", "https_proxy", "HTTP_PROXY", "HTTPS_PROXY
 """A proxy where nothing answers: what has no network sees."""
 
 
+CACHE = Path(tempfile.gettempdir(), f"gnnbench-tests-{os.getuid()}")
+"""Not the user's: rates that are measured while tests run are not this machine's."""
+
+
 def environment(**changes: str | None) -> dict[str, str]:
-    """This process's environment without gnnbench's and pytest's variables, offline, and with changes."""
+    """This process's environment without gnnbench's and pytest's variables, offline, with changes."""
     mine = ("GNNBENCH_", "PYTEST_", "OMP_", "COLUMNS")
     kept = {name: value for name, value in os.environ.items() if not name.startswith(mine)}
-    return {name: value for name, value in {**kept, **OFFLINE, **changes}.items() if value is not None}
+    return {
+        name: value
+        for name, value in {**kept, **OFFLINE, "GNNBENCH_CACHE": str(CACHE), **changes}.items()
+        if value is not None
+    }
 
 
 def run(*arguments: str, cwd: Path = ROOT, **changes: str | None) -> subprocess.CompletedProcess[str]:

@@ -23,6 +23,15 @@ def test_differences_name_what_came_went_and_changed():
     assert counter_baseline.differences(baseline, found, ("aten::sort",)) == ["+1 aten::mm", "+4 aten::sum"]
 
 
+def test_a_kind_that_the_baseline_does_not_have_is_empty():
+    assert counter_baseline.differences(COUNTS, {**COUNTS, "compilation": {}}, ()) == []
+    broken = {"graphs": 2, "recompilations": 0, "graph break: Unsupported": 1}
+    assert counter_baseline.differences(COUNTS, {**COUNTS, "compilation": broken}, ()) == [
+        "+1 graph break: Unsupported",
+        "+2 graphs",
+    ]
+
+
 def test_file_is_named_by_the_versions_that_matter_to_the_platform():
     name = counter_baseline.path_of(Path("project"), "dgl")
     assert name.parent == Path("project/baselines/counters")

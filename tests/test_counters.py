@@ -1,8 +1,12 @@
+import subprocess
+import sys
+
 import pytest
 import torch
 from torch_geometric.nn import GCNConv
 
 from gnnbench import counter_baseline, counters, platforms
+from tests.suite import ROOT
 
 
 @pytest.fixture
@@ -91,7 +95,7 @@ def test_a_count_that_two_passes_differ_in_is_unsteady_and_not_judged(neighbours
 
     def sometimes():
         state["calls"] += 1
-        if state["calls"] % 4 != 1:
+        if state["calls"] > 4:  # the second round of passes
             torch.ones(3).argsort()
         return neighbours()
 
@@ -100,6 +104,108 @@ def test_a_count_that_two_passes_differ_in_is_unsteady_and_not_judged(neighbours
     assert "aten::sort" not in found.counts["operators"]
     steady = counters.count(neighbours)
     assert counter_baseline.differences(steady.counts, found.counts, (*found.unsteady, "Python calls")) == []
+
+
+@pytest.mark.parametrize(
+    ("reads", "host_reads", "mask_reads"),
+    [
+        (lambda x: x.nonzero(), {"aten::nonzero": 1}, {}),
+        (lambda x: x.unique(), {"aten::_unique2": 1}, {}),
+        (lambda x: torch.allclose(x, x), {"aten::allclose": 1}, {}),
+        (lambda x: bool(x.sum() > 1), {"aten::_local_scalar_dense": 1}, {}),
+        (lambda x: x.long().bincount(), {"aten::bincount": 1}, {}),
+        (lambda x: x.repeat_interleave(x.long()), {"aten::repeat_interleave": 1}, {}),
+        (lambda x: x.repeat_interleave(x.long(), output_size=6), {}, {}),
+        (lambda x: x.repeat_interleave(2), {}, {}),
+        (lambda x: x[x > 1], {}, {"aten::index": 1}),
+        (lambda x: x[x.long()], {}, {}),
+        (lambda x: x.sort(), {}, {}),
+    ],
+)
+def test_what_a_host_waits_for(reads, host_reads, mask_reads):
+    x = torch.tensor([0.0, 1, 2, 3])
+    found = counters.count(lambda: reads(x))
+    assert found.details["host_reads"] == host_reads
+    assert found.details["mask_reads"] == mask_reads
+    assert found.host_reads == sum(host_reads.values())
+
+
+def test_kernels_and_memory_are_beside_the_counts_that_are_gated():
+    x = torch.ones(250, 4)
+    found = counters.count(lambda: (x + x) + x)
+    assert found.details["memory"] == {"allocated_bytes": 8000, "peak_bytes": 8000}
+    assert found.details["kernels"] == {}
+    assert set(found.counts).isdisjoint(found.details)
+    assert found.unsteady == ()
+
+
+def broken_twice(x):
+    x = x + 1
+    torch._dynamo.graph_break()
+    x = x.sin()
+    torch._dynamo.graph_break()
+    return x * 2
+
+
+def test_graph_breaks_are_counted_with_their_reason_and_compiled_code_runs():
+    ran = []
+
+    def backend(module, _inputs):
+        return lambda *inputs: ran.append(None) or module(*inputs)
+
+    x = torch.ones(3)
+    compiled = torch.compile(broken_twice, backend=backend)
+    compiled(x)  # warm: what follows starts from cold all the same
+    ran.clear()
+    found = counters.count(lambda: compiled(x))
+    breaks = {name: number for name, number in found.counts["compilation"].items() if "break" in name}
+    assert sum(breaks.values()) == 2
+    assert all(name.startswith("graph break: ") and "\n" not in name for name in breaks)
+    assert found.counts["compilation"]["recompilations"] == 0
+    assert found.counts["compilation"]["graphs"] == 3
+    assert found.counts["operators"] == {"aten::add": 1, "aten::mul": 1, "aten::sin": 1}
+    assert found.unsteady == ()
+    assert len(ran) == 8 * 3  # each call, under the dispatch mode too
+
+
+@pytest.mark.parametrize(
+    ("inputs", "graphs", "recompilations"),
+    [
+        ([torch.ones(3), torch.ones(3)], 1, 0),
+        ([torch.ones(3), torch.ones(3).double()], 2, 1),
+        ([torch.ones(3), torch.ones(5), torch.ones(3).double()], 3, 2),
+    ],
+    ids=["same", "dtype", "shape and dtype"],
+)
+def test_recompilations_are_counted_whatever_was_compiled_before(inputs, graphs, recompilations):
+    compiled = torch.compile(lambda x: x * 2, backend="eager")
+    found = [counters.count(lambda: [compiled(x) for x in inputs]) for _ in range(2)]
+    expected = {"graphs": graphs, "recompilations": recompilations}
+    assert [counted.counts["compilation"] for counted in found] == [expected] * 2
+    once = counters.count(lambda: compiled(inputs[0]))
+    changed = counter_baseline.differences(once.counts, found[0].counts, ())
+    assert ("+1 recompilations" in changed) == (recompilations == 1)
+
+
+def test_what_compiles_anew_in_each_call_is_seen():
+    state = {"calls": 0}
+    compiled = torch.compile(lambda x, calls: x * calls["calls"], backend="eager")
+
+    def run():
+        state["calls"] += 1
+        return compiled(torch.ones(3), state)
+
+    assert counters.count(run).counts["compilation"]["recompilations"] == 1
+
+
+def test_what_does_not_compile_has_no_compilation_and_does_not_load_dynamo(neighbours):
+    assert counters.count(neighbours).counts["compilation"] == {}
+    code = (
+        "import sys, torch; from gnnbench import counters; "
+        "counters._from_cold(lambda: torch.ones(3) + 1, 'cpu'); "
+        "sys.exit('torch._dynamo' in sys.modules)"
+    )
+    assert subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=False).returncode == 0
 
 
 def test_copies_between_devices_have_a_direction_and_bytes():

@@ -26,7 +26,7 @@ def test_agrees_with_torch(monkeypatch):
 
 
 def test_reads_how_torch_is_built_without_importing_it():
-    assert devices._torch_cuda_version() == torch.version.cuda
+    assert devices.torch_cuda_version() == torch.version.cuda
 
 
 @pytest.mark.parametrize(
@@ -44,7 +44,7 @@ def test_reads_version_file(monkeypatch, tmp_path, text, built_for):
     (package / "version.py").write_text(text)
     monkeypatch.syspath_prepend(tmp_path)
     monkeypatch.delitem(sys.modules, "torch")
-    assert devices._torch_cuda_version() == built_for
+    assert devices.torch_cuda_version() == built_for
 
 
 def test_cpu_is_always_there():

@@ -4,9 +4,10 @@ import sys
 
 import pytest
 
-from gnnbench import doctor
+from gnnbench import doctor, environment
 from gnnbench.packages import missing, version
 from gnnbench.platforms.dgl_import import uses_stand_in
+from tests import nvml
 
 
 @pytest.fixture
@@ -15,6 +16,21 @@ def examine(tmp_path):
         return {finding.what: finding for finding in doctor.examine(data_root, cache)}
 
     return examine
+
+
+@pytest.fixture
+def system(monkeypatch, tmp_path, examine):
+    """Examine a machine of the files that it has under / ."""
+    monkeypatch.setattr(environment, "SYSTEM", tmp_path)
+
+    def system(files):
+        for name, text in files.items():
+            path = tmp_path / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(f"{text}\n")
+        return examine()
+
+    return system
 
 
 def test_what_is_installed_is_there_with_its_version(examine, tmp_path):
@@ -120,3 +136,83 @@ def test_hidden_gpus_are_a_note(monkeypatch, examine):
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "")
     finding = examine()["cuda"]
     assert (finding.status, finding.detail) == ("note", "not here: CUDA_VISIBLE_DEVICES hides every GPU")
+
+
+CPU = "sys/devices/system/cpu"
+PAGES = "sys/kernel/mm/transparent_hugepage/enabled"
+
+
+@pytest.mark.parametrize(
+    ("what", "file", "bad", "good", "remedy"),
+    [
+        ("hyperthreads", f"{CPU}/smt/active", "1", "0", "OMP_PLACES=cores"),
+        ("governor", f"{CPU}/cpu0/cpufreq/scaling_governor", "powersave", "performance", "cpupower"),
+        ("turbo", f"{CPU}/intel_pstate/no_turbo", "0", "1", f"echo 1 | sudo tee /{CPU}/intel"),
+        ("turbo", f"{CPU}/cpufreq/boost", "1", "0", f"echo 0 | sudo tee /{CPU}/cpuf"),
+        ("huge pages", PAGES, "[always] madvise never", "always [madvise] never", f"tee /{PAGES}"),
+        ("virtual machine", "proc/cpuinfo", "flags : fpu hypervisor adx", "flags : fpu adx", "in turns"),
+        ("CPU quota", "sys/fs/cgroup/cpu.max", "50000 100000", "max 100000", "OMP_NUM_THREADS=1"),
+    ],
+)
+def test_a_setting_that_disturbs_is_noted_with_its_remedy(system, what, file, bad, good, remedy):
+    assert what not in system({})
+    assert what not in system({file: good})
+    finding = system({file: bad})[what]
+    assert finding.status == "note"
+    assert remedy in finding.remedy
+
+
+def test_shows_the_machine_and_its_settings(monkeypatch, system):
+    monkeypatch.setenv("OMP_PLACES", "cores")
+    monkeypatch.setenv("LD_PRELOAD", "/lib/libjemalloc.so.2")
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "")
+    found = system({"proc/cpuinfo": "model name : Fast", PAGES: "[never]"})
+    here = environment.collect()
+    memory = f"{here.memory_bytes / 2**30:.0f} GiB"
+    assert found["processor"].detail == (
+        f"Fast, {here.architecture}, {here.cores} cores, {here.threads} threads, {memory}"
+    )
+    assert found["system"].detail == f"{here.system}, huge pages never, libjemalloc.so.2, OMP_PLACES=cores"
+
+
+def test_a_gpu_s_settings_are_shown_and_noted(monkeypatch, examine):
+    nvml.install(monkeypatch, MigMode=[1, 1])
+    found = examine()
+    assert (found["cuda"].status, found["cuda"].detail) == (
+        "ok",
+        "NVIDIA H100 80GB HBM3, driver 570.1, CUDA 13.0, 1980 MHz now, power cap 600 W",
+    )
+    for what, detail, remedy in (
+        ("GPU clocks", "up to 1980 MHz", "nvidia-smi -lgc"),
+        ("GPU power", "capped at 600 W, and its default is 700 W", "nvidia-smi -pl 700"),
+        ("GPU load", "process 12", "stop"),
+        ("persistence", "off", "nvidia-smi -pm 1"),
+        ("MIG", "slices", "idle"),
+    ):
+        assert found[what].status == "note"
+        assert detail in found[what].detail
+        assert remedy in found[what].remedy
+
+
+QUIET = {
+    "CurrentClocksEventReasons": 3,
+    "PowerManagementLimit": 700_000,
+    "ComputeRunningProcesses": [],
+    "PersistenceMode": 1,
+}
+
+
+@pytest.mark.parametrize("answers", [QUIET, dict.fromkeys((*nvml.ANSWERS,))], ids=["quiet", "silent"])
+def test_a_gpu_without_disturbances_or_answers_has_no_notes(monkeypatch, examine, answers):
+    nvml.install(monkeypatch, **answers)
+    found = examine()
+    assert found["cuda"].status == "ok"
+    assert "None" not in found["cuda"].detail
+    assert not {"GPU clocks", "GPU power", "GPU load", "persistence", "MIG"} & set(found)
+
+
+def test_a_gpu_that_is_named_wrongly_is_a_note(monkeypatch, examine):
+    nvml.install(monkeypatch)
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "7")
+    finding = examine()["cuda"]
+    assert (finding.status, finding.detail) == ("note", "CUDA_VISIBLE_DEVICES is 7, and no GPU is that")

@@ -22,6 +22,14 @@ def test_defaults_on_a_cpu():
     assert options.data_root is None
 
 
+def test_how_to_measure():
+    options = Options.parse()
+    assert (options.precision, options.layouts, options.flush_l2) == (0.02, None, True)
+    options = Options.parse(precision="1.5%", layouts="one", l2="keep")
+    assert (options.precision, options.layouts, options.flush_l2) == (0.015, "one", False)
+    assert Options.parse(precision="0.05").precision == 0.05
+
+
 @pytest.mark.parametrize(
     "given",
     [["pyg", "dgl"], ["pyg,dgl"], [" pyg , dgl ,"], ["pyg,dgl", "pyg"], ["", "pyg", ",dgl"]],
@@ -54,6 +62,11 @@ def test_every_list_is_read_as_one():
         ({"index_dtype": ["int16"]}, "unknown index dtype 'int16': did you mean int"),
         ({"device": "gpu"}, "unknown device 'gpu': "),
         ({"device": "cuda"}, "device 'cuda' was asked for, but CUDA_VISIBLE_DEVICES hides every GPU"),
+        ({"precision": "0"}, "precision '0' must lie between 0 and 1, as in 2% or 0.02"),
+        ({"precision": "2 percent"}, "precision '2 percent' must lie between 0 and 1"),
+        ({"precision": "nan"}, "precision 'nan' must lie between 0 and 1"),
+        ({"layouts": "samples"}, "unknown value of --gnn-layouts 'samples': did you mean sample"),
+        ({"l2": "flsh"}, "unknown value of --gnn-l2 'flsh': did you mean flush"),
         ({"data": "no/such/folder"}, "data folder no/such/folder is not there"),
     ],
 )

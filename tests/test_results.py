@@ -1,12 +1,27 @@
 import json
+from pathlib import Path
 
-from gnnbench.results import FORMAT_VERSION, extra_info
+import pytest
+import torch
+
+from gnnbench import results
+from gnnbench.counters import count
+from gnnbench.limits import Rates
+from gnnbench.results import FORMAT_VERSION
 from gnnbench.spec import Spec
+
+
+def helper(x):
+    return x
+
+
+def benchmark(x):
+    return helper(x)
 
 
 def test_identity_and_graph_survive_json(make_case, small_graph):
     case = make_case(hidden=16)
-    read = json.loads(json.dumps(extra_info(case)))
+    read = json.loads(json.dumps(results.identity(case, [benchmark], [Path(__file__).parent])))
     assert Spec(**read["spec"]) == case.spec
     assert read["version"] == FORMAT_VERSION
     assert read["graph"] == {
@@ -18,3 +33,24 @@ def test_identity_and_graph_survive_json(make_case, small_graph):
         "classes": 4,
         "content_hash": small_graph.content_hash,
     }
+    assert len(read["code_hash"]) == 16
+    other = results.identity(case, [helper], [Path(__file__).parent])
+    assert other["code_hash"] != read["code_hash"]
+
+
+def test_counters_survive_json():
+    x = torch.ones(256)
+    found = count(lambda: x + x)
+    read = json.loads(json.dumps(results.counters(found)))
+    assert read["counts"]["operators"] == {"aten::add": 1}
+    assert read["details"]["memory"]["peak_bytes"] == 1024
+    assert read["host_reads"] == 0
+
+
+def test_a_limit_is_a_fraction_of_the_least_time(make_case):
+    rates = Rates(copy_bytes_per_second=1e9, flops_per_second=1e12)
+    found = results.limit(make_case("spmm_sum"), 1.0, rates)
+    assert found["fraction"] == pytest.approx(found["least"]["bytes"] / 1e9)
+    assert found["note"] == ""
+    assert results.limit(make_case("spmm_sum"), 1e-9, rates)["note"]
+    assert results.limit(make_case("of my own"), 1.0, rates) is None

@@ -4,45 +4,105 @@ from dataclasses import replace
 from rich.console import Console
 
 from gnnbench.spec import Spec
-from gnnbench.table import Timing, heading, tables
+from gnnbench.table import Row, heading, notes, tables
 
 SPEC = Spec("spmm_sum", "forward", "pyg", "float32", "int64", "cora", 256, "cpu")
+ROW = Row(SPEC, 1e-3, "1.2%", "precision", 0.52, 3 * 2**20, 12, 3)
+
+OURS = {
+    "measurement": {
+        "location_ns": 1e6,
+        "low_ns": 0.98e6,
+        "high_ns": 1.05e6,
+        "stopped_by": "time",
+        "in_place": None,
+        "not_copied": [],
+        "changes_inputs": False,
+        "rejected_rounds": 0,
+    },
+    "counters": {
+        "counts": {"operators": {"aten::mm": 2, "aten::add": 1}},
+        "host_reads": 1,
+        "details": {"memory": {"peak_bytes": 4096}},
+    },
+    "limit": {"fraction": 0.25, "note": ""},
+}
 
 
-def render(*timings, color=False):
+def render(*rows, color=False, width=80):
     file = io.StringIO()
-    (table,) = tables(timings).values()
-    Console(file=file, width=120, highlight=False, force_terminal=color).print(table)
+    (table,) = tables(rows).values()
+    Console(file=file, width=width, highlight=False, force_terminal=color).print(table)
     return file.getvalue()
 
 
-def test_platforms_side_by_side_in_their_order():
-    head, first, second = render(
-        Timing(replace(SPEC, platform="dgl"), 2e-3),
-        Timing(SPEC, 1e-3),
-        Timing(replace(SPEC, operation="conv", direction="forward_backward"), 5e-6),
+def of(spec=SPEC, **changes):
+    measurement = {**OURS["measurement"], **changes}
+    return Row.of(spec, {**OURS, "measurement": measurement})
+
+
+def test_a_row_for_each_platform_under_its_operation():
+    head, first, second, third = render(
+        ROW,
+        replace(ROW, spec=replace(SPEC, platform="dgl"), seconds=2e-3, interval="+4.1%", stopped_by="time"),
+        replace(ROW, spec=replace(SPEC, operation="mine"), limit=None, peak_bytes=None),
     ).splitlines()
-    assert head.split() == ["median", "time", "pyg", "dgl"]
-    assert first.split() == ["spmm_sum", "fwd", "1.00", "ms", "2.00", "ms"]
-    assert second.split() == ["conv", "fwd+bwd", "5.00", "µs"]
+    assert head.split() == ["operation", "dir", "on", "time", "±", "stop", "limit", "peak", "ops", "sync"]
+    rest = ["52%", "3.0", "MiB", "12", "3"]
+    assert first.split() == ["spmm_sum", "fwd", "pyg", "1.00", "ms", "1.2%", "prec", *rest]
+    assert second.split() == ["dgl", "2.00", "ms", "+4.1%", "time", *rest]
+    assert third.split() == ["mine", "fwd", "pyg", "1.00", "ms", "1.2%", "prec", "12", "3"]
+
+
+def test_the_widest_row_fits_a_terminal_of_80_columns():
+    spec = replace(SPEC, operation="update_all_copy_u_mean", direction="train", platform="sparse")
+    row = replace(ROW, spec=spec, limit=24.34, peak_bytes=1023 * 2**20, operators=9999, host_reads=999)
+    assert all(len(line) <= 80 for line in render(row, width=200).splitlines())
+    assert "1023 MiB" in render(row)
+
+
+def test_a_row_is_taken_from_a_record():
+    row = of()
+    assert (row.seconds, row.stopped_by, row.limit, row.peak_bytes) == (1e-3, "time", 0.25, 4096)
+    assert (row.operators, row.host_reads) == (3, 1)
+    assert row.interval == "5.0%"
+    assert row.notes == ()
+    assert of(low_ns=None).interval == "+5.0%"
+    assert of(low_ns=None, high_ns=None).interval == "?"
+    assert Row.of(SPEC, {**OURS, "limit": None}).limit is None
+
+
+def test_notes_name_a_few_benchmarks_and_count_many():
+    rows = [of(in_place="too large to copy"), of(replace(SPEC, platform="dgl"), in_place="too large to copy")]
+    assert notes(rows) == ["one layout only, too large to copy: spmm_sum fwd pyg, spmm_sum fwd dgl"]
+    rows = [of(replace(SPEC, operation=f"own{number}"), changes_inputs=True) for number in range(9)]
+    assert notes(rows) == ["writes to its inputs, so that no two rounds have the same: 9 benchmarks"]
+    rows = [of(not_copied=["Thing"], rejected_rounds=2, high_ns=None)]
+    assert [line.partition(":")[0] for line in notes(rows)] == [
+        "not copied between blocks",
+        "rounds without a positive time were left out",
+        "+",
+    ]
+    over = Row.of(SPEC, {**OURS, "limit": {"fraction": 1.5, "note": "in cache: little"}})
+    assert notes([over]) == ["over 100% of the limit, in cache: little: spmm_sum fwd pyg"]
 
 
 def test_one_table_for_each_graph_width_and_type():
     specs = [SPEC, replace(SPEC, hidden=64), replace(SPEC, dtype="bfloat16"), replace(SPEC, dataset="pubmed")]
-    found = tables(Timing(spec, 1.0) for spec in (*specs, *specs))
+    found = tables(replace(ROW, spec=spec) for spec in (*specs, *specs))
     assert list(found) == [heading(spec) for spec in specs]
     assert heading(SPEC) == "cora · hidden 256 · float32 · int64 · cpu"
 
 
 def test_fastest_is_bold_where_there_is_a_choice():
-    fastest, slower = Timing(SPEC, 1e-3), Timing(replace(SPEC, platform="torch"), 3e-3)
-    assert "\x1b[1m1.00 ms\x1b[0m" in render(fastest, slower, color=True)
-    assert "\x1b[1m3.00 ms\x1b[0m" not in render(fastest, slower, color=True)
-    assert "\x1b[1m1.00 ms\x1b[0m" not in render(fastest, color=True)
+    slower = replace(ROW, spec=replace(SPEC, platform="torch"), seconds=3e-3)
+    assert "\x1b[1m1.00 ms\x1b[0m" in render(ROW, slower, color=True)
+    assert "\x1b[1m3.00 ms\x1b[0m" not in render(ROW, slower, color=True)
+    assert "\x1b[1m1.00 ms\x1b[0m" not in render(ROW, color=True)
 
 
 def test_a_name_with_brackets_is_shown_as_it_is():
-    assert "mine[red]" in render(Timing(replace(SPEC, operation="mine[red]"), 1.0))
+    assert "mine[red]" in render(replace(ROW, spec=replace(SPEC, operation="mine[red]")))
 
 
 def test_nothing_timed_is_no_table():

@@ -1,3 +1,4 @@
+import json
 import re
 from pathlib import Path
 
@@ -74,3 +75,56 @@ def test_expected_failures_and_brackets_are_shown_as_they_are(project):
     assert "XFAIL" in out
     assert "1 xfailed" in out
     assert out.count("a[b].mtx · hidden 128") == 2
+
+
+def test_running_out_of_memory_is_a_result(project):
+    huge = """
+import pytest
+
+@pytest.mark.operations("huge")
+def test_huge(case, measure):
+    import torch
+    measure(lambda x: torch.empty(2**50), case.features(), reference=lambda graph, x: x)
+
+@pytest.mark.operations("huge_to_build")
+def test_huge_to_build(case, measure):
+    import torch
+    torch.empty(2**50)
+"""
+    (project / "test_own.py").write_text(huge + OWN.partition('@pytest.mark.operations("broken')[0])
+    file = project / "run.json"
+    result = run(*SMALL, *SHORT, f"--benchmark-json={file}", cwd=project)
+    assert result.returncode == 0, result.stdout
+    assert re.search(r"huge +fwd +torch +OOM at 4194304 GiB", result.stdout)
+    assert result.stdout.count("OOM at 4194304 GiB") == 4
+    content = json.loads(file.read_text())
+    assert [entry["error"] for entry in content["gnnbench"]["incomplete"]] == ["OOM at 4194304 GiB"] * 2
+    assert {entry["extra_info"]["gnnbench"]["spec"]["operation"] for entry in content["benchmarks"]} == {
+        "scale"
+    }
+
+
+def test_the_table_has_what_was_measured_and_notes_what_must_be_known(project):
+    own = """
+import pytest
+
+@pytest.mark.operations("writes")
+def test_writes(case, measure):
+    def add(x):
+        x.mul_(1)
+        return x
+    measure(add, case.features(), reference=lambda graph, x: x)
+
+@pytest.mark.in_place("it must")
+@pytest.mark.operations("stays")
+def test_stays(case, measure):
+    measure(lambda x: x * 1, case.features(), reference=lambda graph, x: x)
+"""
+    (project / "test_own.py").write_text(own)
+    out = run(*SMALL, "--benchmark-max-time=0.05", cwd=project).stdout
+    assert re.search(r"^operation +dir on +time +± +stop +limit +peak +ops +sync$", out, re.MULTILINE), out
+    assert re.search(
+        r"^stays +fwd torch +[\d.]+ µs +\+?[\d.]+% (time|prec) +1\.0 KiB +1 +0$", out, re.MULTILINE
+    ), out
+    assert "one layout only, it must: stays fwd torch" in out
+    assert "writes to its inputs, so that no two rounds have the same: writes fwd torch" in out

@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gnnbench.units import seconds
+from gnnbench.units import fraction, seconds, size
 
 FACTOR = {"s": 1.0, "ms": 1e-3, "µs": 1e-6, "ns": 1e-9}
 
@@ -22,6 +22,7 @@ FACTOR = {"s": 1.0, "ms": 1e-3, "µs": 1e-6, "ns": 1e-9}
         (99.96e-6, "100 µs"),
         (3e-4, "300 µs"),
         (0.0, "0.00 ns"),
+        (1e-7, "100 ns"),
     ],
 )
 def test_examples(value, text):
@@ -34,3 +35,25 @@ def test_three_significant_digits(value):
     assert sum(character.isdigit() for character in number) == 3
     assert number[0] != "0"
     assert float(number) * FACTOR[unit] == pytest.approx(value, rel=0.0051)
+
+
+@pytest.mark.parametrize(
+    ("count", "text"),
+    [
+        (0, "0 B"),
+        (1023, "1023 B"),
+        (1536, "1.5 KiB"),
+        (300 << 20, "300 MiB"),
+        (5 << 30, "5.0 GiB"),
+        (1 << 60, "1048576 TiB"),
+    ],
+)
+def test_sizes(count, text):
+    assert size(count) == text
+
+
+@pytest.mark.parametrize(
+    ("value", "text"), [(0, "0.0%"), (0.0123, "1.2%"), (0.0994, "9.9%"), (0.0999, "10%"), (24.3, "2430%")]
+)
+def test_fractions(value, text):
+    assert fraction(value) == text

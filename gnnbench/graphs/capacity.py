@@ -5,10 +5,10 @@ from pathlib import Path, PurePosixPath
 
 import psutil
 
+from gnnbench import units
 from gnnbench.errors import UsageError
 from gnnbench.graphs.catalog import Dataset, DatasetName
 
-_UNITS = ("B", "KiB", "MiB", "GiB", "TiB")
 _ENTRY_BYTES = 64
 """At the peak, per entry of edge_index, which itself takes 16. Measured on twins: 50 to 62."""
 _NODE_FACTOR = 2.5
@@ -19,12 +19,6 @@ _LEAST_PART = 1e-4
 """Of a data set that is worth offering."""
 _UNPACKED = 3
 """Disk for an archive, what is in it, and what the library makes of that, over the archive's size."""
-
-
-def readable(count: int) -> str:
-    """Write a number of bytes as people read it: `1.4 GiB`."""
-    power = min(max(count.bit_length() - 1, 0) // 10, len(_UNITS) - 1)
-    return f"{count / 2 ** (10 * power):.{1 if power else 0}f} {_UNITS[power]}"
 
 
 def peak_bytes(name: DatasetName) -> int:
@@ -139,7 +133,7 @@ def _page_cache(folder: Path) -> int:
 
 
 def _figure(count: int) -> str:
-    return f"{readable(count)} ({count} bytes)"
+    return f"{units.size(count)} ({count} bytes)"
 
 
 def _smaller(name: DatasetName, needed: int, free: int) -> str:

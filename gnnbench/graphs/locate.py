@@ -8,8 +8,8 @@ from pathlib import Path
 
 import platformdirs
 
+from gnnbench import units
 from gnnbench.errors import UsageError
-from gnnbench.graphs.capacity import readable
 from gnnbench.graphs.catalog import Dataset, DatasetName
 
 DATA_VARIABLE = "GNNBENCH_DATA"
@@ -127,7 +127,7 @@ def resolve(
         if dataset and not asked.synthetic and not is_here(dataset, data_root, cache):
             if is_reachable(dataset):
                 notices.append(
-                    f"{name.id} will be downloaded, {readable(dataset.download_bytes)}, to {cache}"
+                    f"{name.id} will be downloaded, {units.size(dataset.download_bytes)}, to {cache}"
                 )
             elif real_only:
                 raise UsageError(

@@ -7,14 +7,6 @@ from gnnbench.graphs import capacity
 from gnnbench.graphs.catalog import DATASETS, DatasetName
 
 
-@pytest.mark.parametrize(
-    ("count", "text"),
-    [(0, "0 B"), (1023, "1023 B"), (1536, "1.5 KiB"), (5 << 30, "5.0 GiB"), (1 << 60, "1048576.0 TiB")],
-)
-def test_bytes_are_readable(count: int, text: str) -> None:
-    assert capacity.readable(count) == text
-
-
 def test_estimates_grow_with_the_graph() -> None:
     names = (
         "ogbn-arxiv:synthetic@0.1",

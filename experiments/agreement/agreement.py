@@ -1,0 +1,128 @@
+"""How far runs of the same code in fresh processes agree, with layouts sampled and without.
+
+    python experiments/agreement/agreement.py run FOLDER [--processes 20] [--seconds 5]
+    python experiments/agreement/agreement.py table FOLDER
+
+`run` starts processes with layouts sampled and without in turns, one run file each in FOLDER, and goes on
+where it was stopped. `table` prints what docs/measurement.md shows, for the location in use and for the other
+candidates, and draws the picture.
+"""
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import altair as alt
+import numpy as np
+
+from gnnbench import location
+
+KERNELS = Path(__file__).with_name("kernels.py")
+POLICIES = ("sample", "one")
+
+
+def run(folder: Path, processes: int, seconds: float) -> None:
+    """Measure each kernel for so many seconds in fresh processes."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for number in range(processes):
+        for policy in POLICIES if number % 2 else reversed(POLICIES):
+            file = folder / f"{policy}-{number:02}.json"
+            if file.exists():
+                continue
+            print(f"{file.name} of {processes} processes each", flush=True)
+            command = [sys.executable, "-m", "pytest", str(KERNELS), "-q", "--gnn-layouts", policy]
+            # A precision that is never reached: all spend the same time.
+            command += ["--gnn-precision", "0.0001", "--benchmark-max-time", str(seconds)]
+            command += [f"--benchmark-json={file.with_suffix('.part')}", "-p", "no:cacheprovider"]
+            environment = {**os.environ, "OMP_WAIT_POLICY": "PASSIVE"}
+            subprocess.run(command, check=True, env=environment, stdout=subprocess.DEVNULL)
+            file.with_suffix(".part").rename(file)
+
+
+def blocks(folder: Path) -> dict[tuple[str, str], list[list[list[float]]]]:
+    """Return by policy and kernel the blocks of each process, in nanoseconds."""
+    found: dict[tuple[str, str], list[list[list[float]]]] = {}
+    for policy in POLICIES:
+        for file in sorted(folder.glob(f"{policy}-*.json")):
+            for benchmark in json.loads(file.read_text(encoding="utf-8"))["benchmarks"]:
+                kernel = benchmark["name"].removeprefix("test_")
+                measurement = benchmark["extra_info"]["gnnbench"]["measurement"]
+                found.setdefault((policy, kernel), []).append(measurement["processes"][0]["blocks_ns"])
+    return found
+
+
+def spread(processes: list[list[list[float]]], quantile: float, value: str) -> tuple[float, float]:
+    """Return largest over smallest location of the processes, and the standard deviation of its logarithm."""
+    reduce = np.median if value == "median" else np.min
+    locations = [np.quantile([reduce(block) for block in process], quantile) for process in processes]
+    return max(locations) / min(locations), float(np.std(np.log(locations), ddof=1))
+
+
+def table(folder: Path) -> None:
+    """Print the tables and draw the picture."""
+    found = blocks(folder)
+    kernels = list(dict.fromkeys(kernel for _, kernel in found))
+    print(f"| kernel | runs | {' | '.join(POLICIES)} | covered |\n|---|---|---|---|---|")
+    for kernel in kernels:
+        texts = []
+        for policy in POLICIES:
+            ratio, deviation = spread(found[policy, kernel], location.QUANTILE, "median")
+            texts.append(f"{ratio:.3f} (sd {deviation:.1%})")
+        runs = [location.estimate(location.block_values(process)) for process in found["sample", kernel]]
+        middle = float(np.median([run.location for run in runs]))
+        covered = sum((run.low or 0) <= middle <= (run.high or np.inf) for run in runs)
+        print(f"| {kernel} | {len(runs)} | {' | '.join(texts)} | {covered} |")
+    candidates = [(quantile, value) for value in ("median", "min") for quantile in (0.1, 0.25, 0.5)]
+    for policy in POLICIES:
+        print(f"\n{policy}, largest over smallest:\n| kernel |", end="")
+        print(*(f" {quantile:.0%} of {value}s |" for quantile, value in candidates), sep="")
+        print("|---" * (len(candidates) + 1) + "|")
+        for kernel in kernels:
+            ratios = (spread(found[policy, kernel], *candidate)[0] for candidate in candidates)
+            print(f"| {kernel} |", *(f" {ratio:.3f} |" for ratio in ratios), sep="")
+    picture(found, Path(folder) / "agreement.svg")
+
+
+def picture(found: dict[tuple[str, str], list[list[list[float]]]], file: Path) -> None:
+    """Draw each process's location, as a ratio to the smallest of its kernel."""
+    rows = []
+    for (policy, kernel), processes in found.items():
+        locations = [location.estimate(location.block_values(process)).location for process in processes]
+        smallest = min(locations)
+        label = {"sample": "layouts sampled", "one": "one layout"}[policy]
+        rows += [{"kernel": kernel, "layouts": label, "ratio": value / smallest} for value in locations]
+    chart = (
+        alt.Chart(alt.Data(values=rows))
+        .mark_point(filled=True, opacity=0.6, size=45)
+        .encode(
+            x=alt.X("ratio:Q", title="time of a run over that of the fastest run")
+            .scale(type="log", domainMin=1)
+            .axis(grid=True),
+            y=alt.Y("layouts:N", title=None, sort=["layouts sampled", "one layout"]),
+            color=alt.Color("layouts:N", legend=None).scale(range=["#0b7a75", "#c8553d"]),
+            row=alt.Row("kernel:N", title=None).header(labelAngle=0, labelAlign="left", labelFontSize=12),
+        )
+        .properties(width=420, height=44)
+    )
+    chart.save(file)
+
+
+def main() -> None:
+    """Read the command line."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser.add_argument("what", choices=("run", "table"))
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("--processes", type=int, default=20)
+    parser.add_argument("--seconds", type=float, default=5.0)
+    options = parser.parse_args()
+    if options.what == "run":
+        run(options.folder, options.processes, options.seconds)
+    else:
+        table(options.folder)
+
+
+if __name__ == "__main__":
+    main()

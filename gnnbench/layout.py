@@ -1,0 +1,79 @@
+"""Layouts: where a call's inputs lie in memory, and copies of them that lie elsewhere.
+
+Identical code on identical data differs by up to 3x from one set of buffers to the next. Copies of the inputs
+make one process sample many.
+"""
+
+import random
+import sys
+from collections.abc import Callable
+
+import psutil
+
+from gnnbench.clock import Call
+from gnnbench.inputs import Copies, tensors
+
+MEMORY_SHARE = 0.25
+"""Of the memory that is free, what copies may take: two of them live at a time."""
+
+_SPACER_BYTES = 1 << 16
+"""Less than this lies between copies, for small tensors, which share pages, to begin elsewhere in theirs."""
+
+
+class Layouts:
+    """A call's inputs, and copies of them.
+
+    Copied are strided and sparse tensors, SparseTensor, EdgeIndex, Data, DGLGraph, modules and optimisers, in
+    the arguments themselves or in lists, tuples, dictionaries, partials and bound methods. A tensor that is
+    found twice is one in the copy too, views of one storage stay views of one storage; strides,
+    `requires_grad` and gradients are kept.
+    """
+
+    def __init__(self, call: Call) -> None:
+        """Look at the inputs; copies nothing yet."""
+        self.original = call
+        """On the inputs as they were given."""
+        self.current = call
+        """On the last copies, or on the original inputs where there are none."""
+        self.left: tuple[str, ...] = ()
+        """What `renew` did not copy."""
+        self._spacer = b""
+        self._random = random.Random(0)  # noqa: S311 - places in memory, not secrets
+        found = list(tensors(tuple(call)))
+        storages = {
+            storage.data_ptr(): storage.nbytes() for storage in (part.untyped_storage() for part in found)
+        }
+        self.bytes = sum(storages.values())
+        self.devices = tuple(sorted({part.device.type for part in found}))
+
+    def why_in_place(self) -> str | None:
+        """Say why the inputs are not to be copied; None where they are."""
+        if not self.devices:
+            return "no tensors among its inputs"
+        free = psutil.virtual_memory().available
+        if "cuda" in self.devices:
+            free = min(free, sys.modules["torch"].cuda.mem_get_info()[0])
+        if 2 * self.bytes > MEMORY_SHARE * free:
+            return f"too large to copy: {self.bytes / 2**30:.1f} GiB of inputs, {free / 2**30:.1f} GiB free"
+        return None
+
+    def renew(self) -> Call:
+        """Return the call on new copies of the original inputs; the copies before them are freed then.
+
+        They live on until these are made: otherwise the allocator would give the same places again.
+        """
+        copies = Copies()
+        spacer = bytes(self._random.randrange(_SPACER_BYTES))
+        self.current = Call(*map(copies.of, self.original))
+        self._spacer = spacer
+        self.left = tuple(copies.left)
+        return self.current
+
+    def watch(self) -> Callable[[], bool]:
+        """Return a function that tells whether a tensor of the present copies was written to since."""
+        versions = [
+            (tensor, tensor._version)  # noqa: SLF001 - what autograd checks saved tensors by
+            for tensor in tensors(tuple(self.current))
+            if not tensor.is_inference()
+        ]
+        return lambda: any(tensor._version != version for tensor, version in versions)  # noqa: SLF001

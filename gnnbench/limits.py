@@ -1,0 +1,198 @@
+"""How near a kernel is to what its device can do: the rates of a copy and of a matrix product.
+
+The roofline model (Williams, Waterman and Patterson, CACM 2009), with both roofs measured, once for each
+environment.
+"""
+
+import json
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from time import perf_counter
+
+import torch
+from filelock import FileLock
+
+from gnnbench import units
+from gnnbench.errors import UsageError
+from gnnbench.graphs.capacity import memory_free
+from gnnbench.graphs.locate import CACHE_VARIABLE
+from gnnbench.work import Work
+
+FORMAT_VERSION = 1
+# 1: rates by dtype.
+
+_SECONDS = 0.5
+"""To spend on each of the two rates, so that a neighbour's short burst is not all that is seen."""
+_ARRAY_BYTES = {"cpu": 256 * 2**20, "cuda": 2 * 2**30}
+"""Of what is copied, at least: on a GPU less is over too soon beside the launch."""
+_CACHE_FACTOR = 4
+"""How much larger than the last-level cache that is (McCalpin's rule for STREAM)."""
+_MEMORY_PART = 8
+"""At most one part in so many of the free memory is used."""
+_ROUNDS = 3
+"""At least, of each thing measured."""
+_FIRST_SIDE = 128
+"""Of the smallest matrix."""
+
+
+@dataclass(frozen=True)
+class Rates:
+    """What a device was seen to do in one dtype."""
+
+    copy_bytes_per_second: float
+    """Read and written."""
+    flops_per_second: float
+    """Of a dense matrix product."""
+
+
+def fraction(work: Work, seconds: float, rates: Rates) -> float:
+    """Return the least time over the measured `seconds`: max(bytes / copy rate, flops / flop rate) / seconds.
+
+    Above 1 where data stays in a cache, whose rate is higher than the memory's; see `explain`.
+    """
+    least = max(work.bytes / rates.copy_bytes_per_second, work.flops / rates.flops_per_second)
+    return least / seconds
+
+
+def fits_cache(work: Work, cache_bytes: int) -> bool:
+    """Whether all of the data can stay in a cache from one call to the next."""
+    return work.bytes <= cache_bytes
+
+
+def explain(work: Work, seconds: float, rates: Rates, cache_bytes: int | None) -> str:
+    """Say why a fraction is above 1; empty where it is not.
+
+    Args:
+        work: of the kernel.
+        seconds: its measured time.
+        rates: of the device.
+        cache_bytes: of the last-level cache; None where it is not known.
+    """
+    if fraction(work, seconds, rates) <= 1:
+        return ""
+    # No cache makes arithmetic faster.
+    memory_alone = work.flops / seconds <= rates.flops_per_second
+    if memory_alone and cache_bytes is not None and fits_cache(work, cache_bytes):
+        return f"in cache: {units.size(work.bytes)} of data, {units.size(cache_bytes)} of last-level cache"
+    return "over the measured rates: measure them again"
+
+
+def rates(device: str, dtype: str, environment_key: str, cache: Path) -> Rates:
+    """Return the rates that are kept for an environment, measured where there are none.
+
+    Args:
+        device: `cpu` or `cuda`.
+        dtype: as torch names it.
+        environment_key: what names the environment; part of a file's name.
+        cache: the cache folder. A file there that is damaged or of another version is replaced.
+
+    Raises:
+        UsageError: the cache cannot be written.
+    """
+    path = cache / "rates" / f"{environment_key}-{device}.json"
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        held = FileLock(path.with_suffix(".lock")).acquire()
+    except OSError as error:
+        raise UsageError(
+            f"the cache folder {cache} cannot be written ({error.strerror}); "
+            f"name another in the variable {CACHE_VARIABLE}"
+        ) from error
+    # Also while measuring: two processes that measure at once see half the rates.
+    with held:
+        kept = _read(path)
+        if dtype not in kept:
+            kept[dtype] = measure(device, dtype)
+            _write(path, kept)
+    return kept[dtype]
+
+
+def measure(device: str, dtype: str) -> Rates:
+    """Measure both rates, the best of several rounds each, in about a second.
+
+    The copy is that of STREAM (McCalpin, 1995): bytes read and bytes written, of an array far larger than the
+    caches, over the time of the fastest round. Matrices grow until the time is spent, so that a dtype that is
+    emulated takes no longer.
+    """
+    free = memory_free() if device == "cpu" else torch.cuda.mem_get_info()[0]
+    room = free // _MEMORY_PART
+    kind = getattr(torch, dtype)
+    return Rates(_copy_rate(device, kind, room), _matrix_rate(device, kind, room))
+
+
+def last_level_cache_bytes(device: str, root: Path = Path("/")) -> int | None:
+    """Return the size of the last-level cache, of all of them where cores have several; None if unknown.
+
+    Args:
+        device: `cpu`: as Linux says under `sys`, other systems do not; `cuda`: the GPU's L2.
+        root: of the file system with `sys`.
+    """
+    if device == "cuda":
+        size: int = torch.cuda.get_device_properties(device).L2_cache_size
+        return size
+    caches = {}
+    for file in root.glob("sys/devices/system/cpu/cpu[0-9]*/cache/index*/size"):
+        level, cores = (file.with_name(name).read_text() for name in ("level", "shared_cpu_list"))
+        caches[int(level), cores] = 1024 * int(file.read_text().strip().removesuffix("K"))
+    last = max((level for level, _ in caches), default=None)
+    return last and sum(size for (level, _), size in caches.items() if level == last)
+
+
+def _copy_rate(device: str, dtype: torch.dtype, room: int) -> float:
+    wanted = max(_ARRAY_BYTES[device], _CACHE_FACTOR * (last_level_cache_bytes(device) or 0))
+    source = torch.ones(min(wanted, room // 2) // dtype.itemsize, dtype=dtype, device=device)
+    target = torch.empty_like(source)
+    return 2 * source.nbytes / _fastest(lambda: target.copy_(source), device, _SECONDS)
+
+
+def _matrix_rate(device: str, dtype: torch.dtype, room: int) -> float:
+    # Its own generator, as the process's random numbers are the user's.
+    generator = torch.Generator(device).manual_seed(0)
+    best, side, seconds = 0.0, _FIRST_SIDE, 0.0
+    deadline = perf_counter() + _SECONDS
+    # Twice the side takes eight times as long.
+    while 2 * dtype.itemsize * side**2 <= room and perf_counter() + _ROUNDS * 8 * seconds <= deadline:
+        factor = torch.rand(side, side, dtype=dtype, device=device, generator=generator)
+        product = torch.empty_like(factor)
+        seconds = _fastest(lambda: torch.mm(factor, factor, out=product), device)  # noqa: B023
+        best = max(best, 2 * side**3 / seconds)
+        side *= 2
+    return best
+
+
+def _fastest(run: Callable[[], object], device: str, at_least_seconds: float = 0.0) -> float:
+    """Return the seconds of the fastest round, of a few or of those that fill the time."""
+    times: list[float] = []
+    while len(times) < _ROUNDS or sum(times) < at_least_seconds:
+        start = perf_counter()
+        run()
+        if device == "cuda":
+            torch.cuda.synchronize()
+        times.append(perf_counter() - start)
+    return min(times)
+
+
+def _read(path: Path) -> dict[str, Rates]:
+    """Return the rates by dtype; none where the file is not there or cannot be understood."""
+    try:
+        saved = json.loads(path.read_text(encoding="utf-8"))
+        if saved["version"] != FORMAT_VERSION:
+            return {}
+        return {
+            dtype: Rates(float(found["copy_bytes_per_second"]), float(found["flops_per_second"]))
+            for dtype, found in saved["rates"].items()
+        }
+    except (FileNotFoundError, ValueError, KeyError, TypeError, AttributeError):
+        return {}
+
+
+def _write(path: Path, found: dict[str, Rates]) -> None:
+    """Replace the file, whole or not at all; whoever writes holds the lock."""
+    content = {
+        "version": FORMAT_VERSION,
+        "rates": {dtype: asdict(measured) for dtype, measured in found.items()},
+    }
+    fresh = path.with_suffix(".new")
+    fresh.write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")
+    fresh.replace(path)

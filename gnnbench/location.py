@@ -1,0 +1,128 @@
+"""The location of a benchmark's time, and the interval of it.
+
+A block is a few rounds on one layout, and its value the median of them. The location is a quantile of the
+blocks' values: docs/measurement.md shows the experiment that chose it.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import stats
+
+QUANTILE = 0.1
+NAME = "first decile of block medians"
+"""What the location is called in files and documents."""
+LEVEL = 0.99
+"""Of the interval."""
+
+MIN_MODE_SHARE = 0.05
+MIN_MODE_RATIO = 1.1
+MIN_MODE_SEPARATION = 4.5
+"""Ashman's D (Ashman, Bird and Zepf, Astronomical Journal 1994). 2 separates two that are known;
+one normal distribution that is cut in two has 2.65, and more by chance."""
+_MIN_VALUES = 20
+"""For modes to be told apart."""
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """A location with its interval, in the unit of the values."""
+
+    location: float
+    low: float | None
+    """None: too few values to have a bound."""
+    high: float | None
+
+    @property
+    def half_width(self) -> float:
+        """The larger distance of a bound from the location, as a fraction of it; infinite without bounds."""
+        if self.low is None or self.high is None:
+            return math.inf
+        return max(self.high - self.location, self.location - self.low) / self.location
+
+
+@dataclass(frozen=True)
+class Mode:
+    """A kind of layout: where its values lie, and what share of the layouts is of it."""
+
+    median: float
+    share: float
+
+
+def block_values(blocks: Sequence[Sequence[float]]) -> NDArray[np.float64]:
+    """Return the value of each block [B]: the median of its rounds."""
+    return np.array([np.median(block) for block in blocks])
+
+
+def estimate(values: NDArray[np.float64], level: float = LEVEL) -> Estimate:
+    """Estimate the location of values in the order in which they were measured.
+
+    The interval is that of order statistics, exact for independent values of any distribution (Conover,
+    Practical Nonparametric Statistics, 3.2), and conservative where the distribution drifts: the number of
+    values below a quantile of their mixture varies less than binomially (Hoeffding, 1956). Values that depend
+    on the ones before count for fewer: n / (the autocorrelation time of "at most the location").
+
+    Args:
+        values: float64 [n], positive, n at least 1.
+        level: probability that the interval holds.
+    """
+    n = len(values)
+    ordered = np.sort(values)
+    location = float(np.quantile(ordered, QUANTILE))
+    effective = max(1, int(n / autocorrelation_time(values <= location)))
+    tail = (1 - level) / 2
+    # Order statistics a and b (from 1) of `effective` independent values; then the same fractions of n.
+    below = stats.binom.ppf(tail, effective, QUANTILE)
+    above = stats.binom.isf(tail, effective, QUANTILE) + 1
+    first, last = math.floor(below / effective * n), math.ceil(above / effective * n)
+    return Estimate(
+        location,
+        float(ordered[first - 1]) if first >= 1 else None,
+        float(ordered[last - 1]) if last <= n else None,
+    )
+
+
+def autocorrelation_time(indicator: NDArray[np.bool_]) -> float:
+    """Return how many values of a series count as one independent value, at least 1.
+
+    The sum of autocorrelations up to where a sum of two neighbours is no longer positive (Geyer, Statistical
+    Science 1992, initial positive sequence), here: no larger than that of an independent series often is.
+    """
+    centred = indicator - indicator.mean()
+    n = len(centred)
+    variance = float(centred @ centred)
+    if variance == 0 or n < 4:  # noqa: PLR2004 - two pairs of lags
+        return 1.0
+    size = 2 ** math.ceil(math.log2(2 * n))
+    spectrum = np.fft.rfft(centred, size)
+    correlation = np.fft.irfft(spectrum * spectrum.conj(), size)[:n] / variance
+    pairs = correlation[1 : n - 1 : 2] + correlation[2:n:2]
+    ends = np.flatnonzero(pairs <= math.sqrt(2 / n))  # their standard deviation where there is no dependence
+    positive = pairs[: ends[0] if len(ends) else len(pairs)]
+    return max(1.0, 1 + 2 * float(positive.sum()))
+
+
+def modes(values: NDArray[np.float64]) -> tuple[Mode, ...]:
+    """Tell two kinds of layouts apart; one mode where they are not clearly two.
+
+    Splits the logarithms where the variance within both parts is smallest (Otsu, 1979).
+    """
+    ordered = np.sort(np.log(values))
+    n = len(ordered)
+    one = (Mode(float(np.median(values)), 1.0),)
+    fewest = max(2, math.ceil(MIN_MODE_SHARE * n))
+    if n < _MIN_VALUES:
+        return one
+    sizes = np.arange(fewest, n - fewest + 1)
+    sums, squares = np.cumsum(ordered), np.cumsum(ordered**2)
+    within = squares[-1] - sums[sizes - 1] ** 2 / sizes - (sums[-1] - sums[sizes - 1]) ** 2 / (n - sizes)
+    split = int(sizes[np.argmin(within)])
+    fast, slow = ordered[:split], ordered[split:]
+    spread = math.sqrt((fast.var() + slow.var()) / 2)
+    distance = float(np.median(slow) - np.median(fast))
+    if distance < max(math.log(MIN_MODE_RATIO), MIN_MODE_SEPARATION * spread):
+        return one
+    return tuple(Mode(float(np.exp(np.median(part))), len(part) / n) for part in (fast, slow))

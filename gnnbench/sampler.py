@@ -1,0 +1,154 @@
+"""Times a call: warms up, sizes rounds, and measures blocks, each on a new layout, until told to stop."""
+
+import gc
+import math
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from gnnbench.clock import Block, Call, Clock, ClockError
+from gnnbench.layout import Layouts
+from gnnbench.measurement import Measurement
+from gnnbench.sampling import Stopping, rounds_per_block
+
+_PILOT_BLOCKS = 8
+_PILOT_ROUNDS = 3
+"""Enough to tell what rounds vary from what layouts vary."""
+
+_ROUNDS_PER_BUDGET = 2000
+"""A round is at least this part of the budget, so that files stay small and a round's own cost vanishes."""
+
+_RESOLUTIONS = 100
+"""A round is at least so many steps of its clock."""
+
+_MAX_ITERATIONS = 10_000_000
+_MAX_REJECTED = 100
+"""Rounds without a positive time, beyond as many with one, after which a clock is given up."""
+
+_SETTLED = 0.9
+"""Warm-up ends with a call that took at least this part of the fastest before it."""
+
+
+@dataclass(frozen=True)
+class Effort:
+    """What may be spent on a benchmark."""
+
+    precision: float
+    """Half-width of the location's interval at which to stop, as a fraction."""
+    max_seconds: float
+    min_seconds: float
+    """Of a round."""
+    min_rounds: int
+    warmup_iterations: int = 1
+
+
+def sample(
+    layouts: Layouts,
+    clock: Clock,
+    effort: Effort,
+    measurement: Measurement,
+    add: Callable[[Block], None],
+) -> None:
+    """Measure until the stopping rule says so.
+
+    Args:
+        layouts: the inputs; renewed before each block where the measurement says that layouts are sampled.
+        clock: of the inputs' device.
+        effort: bounds.
+        measurement: what is known so far.
+        add: takes each block into the measurement.
+
+    Raises:
+        ClockError: the clock cannot see the call.
+        Exception: what the call raises.
+    """
+    stopping = Stopping(effort.precision, effort.max_seconds, effort.min_rounds)
+    start = clock.now()
+    call = _next(layouts, clock, measurement)
+    written = layouts.watch()
+    call_seconds = _warm_up(call, clock, effort)
+    measurement.changes_inputs = written()
+    measurement.iterations = _iterations(call, call_seconds, clock, effort)
+    rounds = _PILOT_ROUNDS if call_seconds * 8 * _PILOT_BLOCKS < effort.max_seconds else 1
+    renewal_seconds = 0.0
+    while measurement.stopped_by is None:
+        begin = clock.now()
+        if measurement.layouts == "sampled":
+            call = _next(layouts, clock, measurement)
+            clock.block(call, 1, 1)  # the first call on new buffers is slower
+        ready = clock.now()
+        block = clock.block(call, rounds, measurement.iterations)
+        renewal_seconds += ready - begin
+        add(block)
+        if measurement.rejected_rounds > measurement.rounds + _MAX_REJECTED:
+            raise ClockError(
+                f"{measurement.rejected_rounds} rounds had no positive time by {clock.name}, "
+                f"{measurement.rounds} had one: is a clock being set?"
+            )
+        blocks = measurement.blocks_ns
+        if len(blocks) == _PILOT_BLOCKS and rounds > 1:
+            round_seconds = sum(map(sum, blocks)) * measurement.iterations / 1e9 / measurement.rounds
+            rounds = rounds_per_block(
+                blocks, round_seconds, renewal_seconds / _PILOT_BLOCKS, effort.max_seconds
+            )
+        measurement.stopped_by = stopping.reason(blocks, measurement.rounds, clock.now() - start)
+
+
+def _next(layouts: Layouts, clock: Clock, measurement: Measurement) -> Call:
+    if measurement.layouts == "one":
+        return layouts.original
+    call = layouts.renew()
+    clock.renewed()
+    return call
+
+
+def _warm_up(call: Call, clock: Clock, effort: Effort) -> float:
+    """Call until times settle, and return the fastest in seconds; zero where the clock saw nothing."""
+    start = clock.now()
+    fastest, calls = math.inf, 0
+    while True:
+        (seconds,) = clock.block(call, 1, 1).seconds
+        calls += 1
+        settled = seconds >= _SETTLED * fastest and calls >= effort.warmup_iterations
+        if seconds > 0:
+            fastest = min(fastest, seconds)
+        if settled or clock.now() - start > effort.max_seconds / 2 or fastest == math.inf:
+            return fastest if fastest < math.inf else 0.0
+
+
+def _iterations(call: Call, call_seconds: float, clock: Clock, effort: Effort) -> int:
+    """Choose how many calls make a round."""
+    wanted = max(
+        effort.min_seconds,
+        _RESOLUTIONS * clock.resolution_seconds,
+        effort.max_seconds / _ROUNDS_PER_BUDGET,
+    )
+    iterations = math.ceil(wanted / call_seconds) if call_seconds > 0 else 10
+    while True:
+        if iterations <= 1:
+            return 1
+        iterations = min(iterations, _MAX_ITERATIONS)
+        (seconds,) = clock.block(call, 1, iterations).seconds
+        if seconds >= wanted / 2 or (iterations == _MAX_ITERATIONS and seconds > 0):
+            return iterations
+        if iterations == _MAX_ITERATIONS:
+            raise ClockError(
+                f"{iterations:,} calls took no time that {clock.name} can see: "
+                "let one call do more, or choose a finer clock with --benchmark-timer"
+            )
+        # Towards a round of the length wanted, but not by more than tenfold on one reading.
+        growth = min(10.0, wanted / seconds) if seconds > 0 else 10.0
+        iterations = math.ceil(iterations * max(growth, 1.2))
+
+
+@contextmanager
+def garbage_collection(*, off: bool) -> Iterator[None]:
+    """Keep Python from collecting garbage meanwhile, where that is asked for."""
+    collecting = gc.isenabled()
+    if off:
+        gc.disable()
+    try:
+        yield
+    finally:
+        if collecting:
+            gc.enable()

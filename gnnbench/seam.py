@@ -1,0 +1,220 @@
+"""The one place where pytest-benchmark's timing is replaced by ours.
+
+It has no hook for timing. Replacing two inner methods of its fixture keeps the fixture's type, the options of
+its marker, `weave`, `extra_info` and `stats`, and a suite's own override of the fixture as they are.
+"""
+
+import cProfile
+import inspect
+import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from functools import wraps
+from typing import TYPE_CHECKING, Any
+
+import pytest_benchmark
+from pytest_benchmark.fixture import BenchmarkFixture, PauseInstrumentation
+
+from gnnbench.errors import UsageError
+
+if TYPE_CHECKING:
+    from gnnbench.clock import Call, Clock
+    from gnnbench.fake_clock import FakeMachine
+    from gnnbench.layout import Layouts
+    from gnnbench.measurement import Measurement
+    from gnnbench.pedantic import Pedantic
+
+_PARAMETERS = {
+    "_raw": ("self", "function_to_benchmark", "args", "kwargs"),
+    "_raw_pedantic": (
+        *("self", "target", "args", "kwargs", "setup", "teardown", "rounds", "warmup_rounds", "iterations"),
+    ),
+    "_make_stats": ("self", "iterations"),
+    "_save_cprofile": ("self", "profile"),
+}
+"""What this module relies on in BenchmarkFixture."""
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How a benchmark is to be measured."""
+
+    sample_layouts: bool
+    """Whether the inputs are re-allocated between blocks of rounds."""
+    precision: float
+    """Half-width of the location's interval at which to stop, as a fraction."""
+    flush: bool
+    """Whether the GPU's L2 cache is emptied before each round."""
+    in_place: str | None = None
+    """Why its author wants the inputs to stay where they are."""
+
+
+@dataclass
+class Seam:
+    """The replaced methods, and what they measure with."""
+
+    settings: Settings | None = None
+    """Of the test that runs now; None: pytest-benchmark times it."""
+    used: bool = False
+    """Whether a benchmark of this session was measured with it."""
+    incomplete: list[dict[str, Any]] = field(default_factory=list)
+    """Benchmarks that ended before their measurement did, with what was measured."""
+    _machine: "FakeMachine | None" = None
+    _theirs: tuple[Callable[..., Any], Callable[..., Any]] | None = None
+
+    def install(self) -> None:
+        """Put our timing in the place of theirs.
+
+        Raises:
+            UsageError: this version of pytest-benchmark has other inner parts; or the fake clock that
+                GNNBENCH_FAKE_CLOCK asks for cannot be had.
+        """
+        check_pytest_benchmark()
+        if text := os.environ.get("GNNBENCH_FAKE_CLOCK"):
+            from gnnbench.fake_clock import FakeMachine
+
+            self._machine = FakeMachine.parse(text)
+        raw, pedantic = BenchmarkFixture._raw, BenchmarkFixture._raw_pedantic  # noqa: SLF001
+        self._theirs = raw, pedantic
+        seam = self
+
+        @wraps(raw)
+        def _raw(self: Any, function_to_benchmark: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+            if seam.settings is None or self.disabled:
+                return raw(self, function_to_benchmark, *args, **kwargs)
+            return seam._measure(self, seam.settings, function_to_benchmark, args, kwargs)
+
+        @wraps(pedantic)
+        def _raw_pedantic(self: Any, target: Callable[..., Any], **options: Any) -> Any:
+            if seam.settings is None or self.disabled or not _valid(**options):
+                return pedantic(self, target, **options)
+            from gnnbench.pedantic import Pedantic
+
+            options["kwargs"] = options["kwargs"] or {}
+            return seam._measure_pedantic(self, seam.settings, Pedantic(target, **options))
+
+        BenchmarkFixture._raw = _raw  # noqa: SLF001
+        BenchmarkFixture._raw_pedantic = _raw_pedantic  # noqa: SLF001
+
+    def remove(self) -> None:
+        """Put theirs back."""
+        if self._theirs:
+            BenchmarkFixture._raw, BenchmarkFixture._raw_pedantic = self._theirs  # noqa: SLF001
+            self._theirs = None
+
+    def ran_out_of_memory(self, fullname: str, text: str) -> None:
+        """Keep `OOM at N GiB` as a benchmark's result, with what was measured before."""
+        if not self.incomplete or self.incomplete[-1]["fullname"] != fullname:
+            self.incomplete.append({"fullname": fullname, "measurement": None})
+        self.incomplete[-1]["error"] = text
+
+    def _measure(
+        self, fixture: Any, settings: Settings, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> Any:
+        """Stand in for `benchmark(function, *args, **kwargs)`."""
+        from gnnbench.sampler import Effort, sample
+
+        with self._measuring(fixture, settings, function, args, kwargs) as (layouts, clock, measurement, add):
+            effort = Effort(
+                precision=settings.precision,
+                max_seconds=fixture._max_time,  # noqa: SLF001
+                min_seconds=fixture._min_time,  # noqa: SLF001
+                min_rounds=fixture._min_rounds,  # noqa: SLF001
+                warmup_iterations=fixture._warmup or 1,  # noqa: SLF001
+            )
+            sample(layouts, clock, effort, measurement, add)
+        if not fixture.cprofile:
+            return function(*args, **kwargs)
+        return _profile(fixture, measurement.iterations, lambda: layouts.original)
+
+    def _measure_pedantic(self, fixture: Any, settings: Settings, asked: "Pedantic") -> Any:
+        """Stand in for `benchmark.pedantic`."""
+        if asked.setup:
+            settings = replace(settings, in_place="its setup makes the inputs")
+        call = asked.target, asked.args, asked.kwargs
+        with self._measuring(fixture, settings, *call) as (layouts, clock, measurement, add):
+            measurement.iterations = asked.iterations
+            result = asked.measure(layouts, clock, measurement, add)
+            if fixture.cprofile:
+                _profile(fixture, asked.iterations, lambda: asked.inputs(layouts))
+        return result
+
+    @contextmanager
+    def _measuring(
+        self, fixture: Any, settings: Settings, *call: Any
+    ) -> "Iterator[tuple[Layouts, Clock, Measurement, Callable[[Any], None]]]":
+        """Prepare what measures a call; keep what was measured, also where it is cut short."""
+        from gnnbench.clock import Call, clock_for
+        from gnnbench.layout import Layouts
+        from gnnbench.measurement import Measurement
+        from gnnbench.results import FORMAT_VERSION
+        from gnnbench.sampler import garbage_collection
+
+        self.used = True
+        layouts = Layouts(Call(*call))
+        if self._machine:
+            clock: Clock = self._machine.clock(fixture.fullname)
+        else:
+            clock = clock_for(layouts.devices, fixture._timer, flush=settings.flush)  # noqa: SLF001
+        in_place = settings.in_place or layouts.why_in_place()
+        if not settings.sample_layouts:
+            in_place = in_place or "asked for"
+        measurement = Measurement(clock.name, "one" if in_place else "sampled", in_place)
+
+        def add(block: Any) -> None:
+            if fixture.stats is None:
+                fixture._make_stats(measurement.iterations)  # noqa: SLF001
+            for seconds in measurement.add(block):
+                fixture.stats.update(seconds)
+
+        try:
+            with PauseInstrumentation(), garbage_collection(off=fixture._disable_gc):  # noqa: SLF001
+                yield layouts, clock, measurement, add
+        except BaseException as error:
+            # An interruption is no Exception: pytest-benchmark would take what there is for the whole.
+            fixture.has_error = True
+            text = f"{type(error).__name__}: {error}"
+            record = {"fullname": fixture.fullname, "error": text, "measurement": measurement.as_json()}
+            self.incomplete.append(record)
+            raise
+        measurement.not_copied = layouts.left
+        ours = fixture.extra_info.setdefault("gnnbench", {"version": FORMAT_VERSION})
+        ours["measurement"] = measurement.as_json()
+
+
+def check_pytest_benchmark() -> None:
+    """Refuse a pytest-benchmark whose inner parts are not those that this module replaces.
+
+    Raises:
+        UsageError: naming the part.
+    """
+    for name, expected in _PARAMETERS.items():
+        method = getattr(BenchmarkFixture, name, None)
+        found = tuple(inspect.signature(method).parameters) if method else None
+        if found != expected:
+            raise UsageError(
+                f"pytest-benchmark {pytest_benchmark.__version__} is not one that gnnbench can time with: "
+                f"BenchmarkFixture.{name} {'has other parameters' if method else 'is gone'}; "
+                "pip install 'pytest-benchmark>=5.2,<6'"
+            )
+
+
+def _valid(*, rounds: Any, warmup_rounds: Any, iterations: Any, setup: Any, **_options: Any) -> bool:
+    """Tell whether pytest-benchmark would accept these; where not, it says why."""
+    numbers = (rounds, 1), (warmup_rounds, 0), (iterations, 1)
+    if any(not isinstance(number, int) or number < least for number, least in numbers):
+        return False
+    return iterations == 1 or not setup
+
+
+def _profile(fixture: Any, iterations: int, inputs: "Callable[[], Call]") -> Any:
+    """Call under cProfile as pytest-benchmark does after timing."""
+    profile = cProfile.Profile()
+    loops = iterations if fixture.cprofile_loops is None else fixture.cprofile_loops
+    result: Any = None
+    for _ in range(loops):
+        call = inputs()
+        result = profile.runcall(call.function, *call.args, **call.kwargs)
+    fixture._save_cprofile(profile)  # noqa: SLF001
+    return result

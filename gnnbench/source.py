@@ -1,0 +1,88 @@
+"""Python source as a tree: functions and classes by where they are, without what does not run."""
+
+import ast
+import functools
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+
+@functools.cache
+def _tree(file: str) -> ast.Module:
+    """Return a file's syntax tree, empty where it has none.
+
+    Read once, as Python reads it once.
+    """
+    try:
+        return ast.parse(Path(file).read_bytes())
+    except (OSError, SyntaxError, ValueError):
+        return ast.Module([], [])
+
+
+@functools.cache
+def nodes(file: str) -> Mapping[tuple[str, int | None], list[ast.AST]]:
+    """Return a file's functions by name and first line, and its classes by name, without documentation.
+
+    Several lambdas of a line cannot be told apart and stand together. The nodes are to be compared as
+    `ast.unparse` writes them: `ast.dump` has fields that differ among versions of Python.
+    """
+    found: dict[tuple[str, int | None], list[ast.AST]] = {}
+    for node in ast.walk(_tree(file)):
+        if isinstance(node, ast.Lambda):
+            found.setdefault(("<lambda>", node.lineno), []).append(node)
+        elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            line = min(part.lineno for part in (node, *node.decorator_list))
+            found.setdefault((node.name, None if isinstance(node, ast.ClassDef) else line), []).append(node)
+    for same in found.values():
+        for node in same:
+            _strip(node)
+    return found
+
+
+def _strip(node: Any) -> None:
+    """Remove docstrings, other bare strings, and pytest's marks, which decide whether and not what is run."""
+    for part in ast.walk(node):
+        body = getattr(part, "body", None)
+        if isinstance(body, list):
+            part.body = [one for one in body if not _is_text(one)] or [ast.Pass()]  # type: ignore[attr-defined]
+    if not isinstance(node, ast.Lambda):
+        kept = [one for one in node.decorator_list if not ast.unparse(one).startswith("pytest.mark.")]
+        node.decorator_list = kept
+
+
+def _is_text(statement: ast.stmt) -> bool:
+    value = getattr(statement, "value", None)
+    return (
+        isinstance(statement, ast.Expr) and isinstance(value, ast.Constant) and isinstance(value.value, str)
+    )
+
+
+def assigned(file: str, name: str) -> str:
+    """Return the statements of a module that give a global its value."""
+    return "\n".join(
+        ast.unparse(statement)
+        for statement in _tree(file).body
+        if isinstance(statement, ast.Assign | ast.AnnAssign | ast.AugAssign)
+        and any(isinstance(part, ast.Name) and part.id == name for part in _targets(statement))
+    )
+
+
+def _targets(statement: ast.Assign | ast.AnnAssign | ast.AugAssign) -> list[ast.expr]:
+    return statement.targets if isinstance(statement, ast.Assign) else [statement.target]
+
+
+def defined(node: Any) -> set[str]:
+    """Return the names that a class's body gives values to."""
+    names = set()
+    for statement in node.body:
+        if isinstance(statement, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            names.add(statement.name)
+        elif isinstance(statement, ast.Assign | ast.AnnAssign):
+            names |= {part.id for part in _targets(statement) if isinstance(part, ast.Name)}
+    return names
+
+
+def chains(nodes: Iterable[ast.AST]) -> set[str]:
+    """Return the names that code mentions, with their attributes: `a`, `a.b` and `a.b.c` of `a.b.c`."""
+    parts = (part for node in nodes for part in ast.walk(node) if isinstance(part, ast.Name | ast.Attribute))
+    return {chain for chain in map(ast.unparse, parts) if chain.replace(".", "").isidentifier()}

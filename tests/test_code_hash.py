@@ -1,0 +1,308 @@
+import ast
+import functools
+import importlib.util
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from gnnbench.code_hash import fingerprint
+from gnnbench.packages import missing
+from gnnbench.platforms import PLATFORMS, load
+from tests.suite import ROOT
+
+OURS = [ROOT / "benchmarks", ROOT / "gnnbench"]
+
+
+@pytest.fixture
+def loaded(tmp_path, monkeypatch):
+    """Make a module of a source, in a folder and under a name of its own."""
+    counter = iter(range(100))
+
+    def loaded(source, folder="here"):
+        name = f"{tmp_path.name}_{next(counter)}"
+        path = tmp_path / folder / f"{name}.py"
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(source)
+        spec = importlib.util.spec_from_file_location(name, path)
+        module = importlib.util.module_from_spec(spec)
+        monkeypatch.setitem(sys.modules, name, module)
+        spec.loader.exec_module(module)
+        return module
+
+    return loaded
+
+
+@pytest.fixture
+def hashed(loaded, tmp_path):
+    """Return the fingerprint of `run` in a source."""
+    return lambda source: fingerprint([loaded(source).run], [tmp_path / "here"])
+
+
+PLAIN = """
+import functools, math
+from dataclasses import dataclass
+
+WIDTH = 3
+NAMES = ("a", b"b", None, 1.5)
+TABLE = {"double": lambda x: x * 2}
+NOTE = object()
+
+@dataclass(frozen=True)
+class Scale:
+    factor: int = 2
+
+    def __call__(self, x):
+        return x * self.factor
+
+class Base:
+    offset = 1
+
+class Shift(Base):
+    def apply(self, x):
+        return helper(x) + self.offset
+
+    @staticmethod
+    def twice(x):
+        return x + x
+
+    @property
+    def half(self):
+        return other(self.offset) / 2
+
+def logged(f):
+    @functools.wraps(f)
+    def wrapper(*arguments):
+        return f(*arguments)
+    return wrapper
+
+def helper(x):
+    return x + WIDTH
+
+def other(x):
+    return even(x)
+
+def even(x):
+    return x == 0 or odd(x - 1)
+
+def odd(x):
+    return x != 0 and even(x - 1)
+
+def add(x, amount):
+    return x + amount
+
+add_five = functools.partial(add, amount=5)
+scale = Scale(4)
+
+@functools.cache
+def cached(x):
+    return x - 1
+
+@logged
+def wrapped(x):
+    return x // 1
+
+def unused():
+    return 1
+
+def run(x, start=WIDTH, *, then=helper):
+    unrelated = [name for name in NAMES]
+    def inner(y):
+        return TABLE["double"](y)
+    shift = Shift()
+    return math.sqrt(inner(add_five(x)) + shift.apply(start) + cached(x) + wrapped(x) + scale(x)), NOTE
+"""
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("def helper(x):", "def helper(x):\n    '''Say what it does.'''"),
+        ("class Base:", "class Base:\n    'A base.'\n    # and more"),
+        ("offset = 1", "offset = 1\n    'Of what.'"),
+        ("return x + WIDTH", "return (x +\n        WIDTH)  # a comment"),
+        ("def helper", "\n\n\n# moved\ndef helper"),
+        ("    return 1\n", "    return 2\n"),
+        ("def run(", "import pytest\n@pytest.mark.core\n@pytest.mark.skipif(False, reason='')\ndef run("),
+        ("WIDTH = 3", "WIDTH = 1 + 2"),
+    ],
+    ids=["docstring", "class", "attribute", "formatting", "lines", "unused", "marks", "equal constant"],
+)
+def test_what_does_not_run_is_not_counted(hashed, before, after):
+    assert before in PLAIN
+    assert hashed(PLAIN) == hashed(PLAIN.replace(before, after))
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("x + WIDTH", "x - WIDTH"),
+        ("WIDTH = 3", "WIDTH = 4"),
+        ("1.5", "2.5"),
+        ("x * 2", "x * 3"),
+        ("x * self.factor", "self.factor * x"),
+        ("Scale(4)", "Scale(5)"),
+        ("offset = 1", "offset = 2"),
+        ("x + x", "2 * x"),
+        ("self.offset) / 2", "self.offset) / 3"),
+        ("x != 0 and", "x != 1 and"),
+        ("return f(*arguments)", "return f(*arguments) + 0"),
+        ("x + amount", "amount + x"),
+        ("amount=5", "amount=6"),
+        ("return x - 1", "return x - 2"),
+        ("return x // 1", "return x // 2"),
+        ("start=WIDTH", "start=4"),
+        ("then=helper", "then=other"),
+        ("math.sqrt", "math.exp"),
+        ("NOTE = object()", "NOTE = list((1,)).__iter__()"),
+        ("@functools.cache", "@functools.lru_cache(maxsize=3)"),
+    ],
+)
+def test_what_runs_is_counted(hashed, before, after):
+    assert before in PLAIN
+    assert hashed(PLAIN) != hashed(PLAIN.replace(before, after))
+
+
+def test_a_function_of_elsewhere_counts_by_its_name(loaded, tmp_path):
+    here = [tmp_path / "here"]
+    hashes = []
+    for body in ("return 1", "return 2"):
+        library = loaded(f"def far():\n    {body}\nLIMIT = 3", folder="there")
+        library.far.__module__ = "library"
+        module = loaded("def run():\n    return far()")
+        module.far = library.far
+        hashes.append(fingerprint([module.run, library.far, len], here))
+    assert hashes[0] == hashes[1]
+    module.far = print
+    assert fingerprint([module.run, library.far, len], here) != hashes[0]
+
+
+def test_installed_packages_below_a_folder_are_libraries(loaded, tmp_path):
+    module = loaded("def run():\n    return 1", folder="site-packages")
+    assert fingerprint([module.run], [tmp_path]) != fingerprint([module.run], [tmp_path / "site-packages"])
+
+
+@pytest.mark.parametrize("statement", ["import {} as m", "from {} import m", "from {} import value as m"])
+def test_imports_inside_of_a_function_are_followed(tmp_path, statement):
+    hashes = []
+    for number in "12":
+        folder = tmp_path / number / "package"
+        folder.mkdir(parents=True)
+        (folder / "__init__.py").write_text(f"def value(): return {number}")
+        (folder / "m.py").write_text(f"def value(): return {number}")
+        (folder / "code.py").write_text(
+            f"def run():\n    {statement.format('package')}\n    return m.value, m"
+        )
+        code = (
+            "import pathlib\n"
+            "from package.code import run\n"
+            "from gnnbench.code_hash import fingerprint\n"
+            "print(fingerprint([run], [pathlib.Path.cwd() / 'package']))"
+        )
+        hashes.append(_python(code, tmp_path / number))
+    assert hashes[0] != hashes[1]
+
+
+def _python(code, folder, **variables):
+    environment = {**os.environ, "PYTHONPATH": str(folder), **variables}
+    command = [sys.executable, "-c", code]
+    return subprocess.run(
+        command, cwd=folder, env=environment, capture_output=True, text=True, check=True
+    ).stdout
+
+
+def test_lambdas_of_one_line_stand_together(loaded, tmp_path):
+    one, two, three = (
+        loaded(f"PAIR = (lambda x: x + 1, lambda x: x + {number})").PAIR for number in (2, 2, 3)
+    )
+    hashes = [fingerprint([pair[0]], [tmp_path]) for pair in (one, two, three)]
+    assert hashes[0] == hashes[1] != hashes[2]
+
+
+def test_closures_tell_functions_of_one_source_apart(loaded, tmp_path):
+    module = loaded("def make(f, n):\n    def run(x):\n        return f(x) + n\n    return run")
+    found = {
+        fingerprint([module.make(f, n)], [tmp_path]) for f, n in ((abs, 1), (abs, 2), (len, 1), (abs, 1))
+    }
+    assert len(found) == 3
+
+
+def test_order_and_repetition_do_not_matter(loaded, tmp_path):
+    module = loaded(PLAIN)
+    functions = [module.run, module.helper, module.Shift().apply, module.add_five]
+    expected = fingerprint(functions, [tmp_path])
+    assert fingerprint([*reversed(functions), module.run], [tmp_path]) == expected
+    assert fingerprint(functions[1:], [tmp_path]) != expected
+    assert len(expected) == 16
+    assert int(expected, 16) >= 0
+
+
+@pytest.mark.parametrize("fate", ["gone", "changed", "broken"])
+def test_code_without_its_source_counts_by_its_bytecode(loaded, tmp_path, fate):
+    hashes = []
+    for body in ("x + 1", "x + 1", "x + 2", "x - 1", "f(x)"):
+        module = loaded(f"def run(x):\n    f = [lambda y: y]\n    return {body}")
+        path = Path(module.__file__)
+        if fate == "gone":
+            path.unlink()
+        else:
+            path.write_text("# another file" if fate == "changed" else "def (")
+        hashes.append(fingerprint([module.run], [tmp_path]))
+    assert hashes[0] == hashes[1]
+    assert len(set(hashes)) == 4
+
+
+def test_cells_that_are_empty_and_cycles_through_values_end(loaded, tmp_path):
+    module = loaded(
+        "ALL = {}\ndef run():\n    return ALL, inner\nALL['run'] = [run, ALL, {run, print}]\n"
+        "def make():\n    def early():\n        return late\n    yield early\n    late = 1\n"
+        "inner = next(make())"
+    )
+    assert fingerprint([module.run, module.inner], [tmp_path]) == fingerprint(
+        [module.inner, module.run], [tmp_path]
+    )
+
+
+def _platforms():
+    return [name for name, platform in PLATFORMS.items() if not missing(platform.packages)]
+
+
+def test_is_the_same_in_every_process():
+    code = (
+        "from pathlib import Path\n"
+        "from gnnbench.code_hash import fingerprint\n"
+        "from gnnbench.platforms import load\n"
+        f"for platform in {_platforms()}:\n"
+        "    for name, kernel in load(platform).KERNELS.items():\n"
+        f"        print(fingerprint([kernel.build, kernel.run], [Path({str(ROOT)!r})]))\n"
+    )
+    first, second = (_python(code, ROOT, PYTHONHASHSEED=seed) for seed in "12")
+    assert first == second
+    kernels = [load(name).KERNELS for name in _platforms()]
+    here = [fingerprint([k.build, k.run], [ROOT]) for table in kernels for k in table.values()]
+    assert first.split() == here
+
+
+@pytest.mark.parametrize("platform", list(PLATFORMS))
+def test_kernels_differ_unless_they_are_the_same(platform):
+    kernels = {id(kernel.run): kernel for kernel in load(platform).KERNELS.values()}
+    hashes = [fingerprint([kernel.build, kernel.run], OURS) for kernel in kernels.values()]
+    assert len(set(hashes)) == len(hashes)
+
+
+def test_a_benchmark_counts_by_its_body(tmp_path):
+    path = ROOT / "benchmarks" / "test_spmm.py"
+    spec = importlib.util.spec_from_file_location(tmp_path.name, path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    expected = fingerprint([module.test_spmm], OURS)
+    copied = tmp_path / "test_renamed.py"
+    copied.write_text(ast.unparse(ast.parse(path.read_text())).replace("spmm_max", "spmm_min"))
+    spec = importlib.util.spec_from_file_location(f"{tmp_path.name}_copy", copied)
+    copy = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(copy)
+    assert fingerprint([copy.test_spmm], [tmp_path]) == expected
+    assert fingerprint([functools.partial(copy.test_spmm)], [tmp_path]) != expected
+    assert fingerprint([copy.test_other_sums], [tmp_path]) != expected

@@ -1,0 +1,100 @@
+import json
+import math
+
+import numpy as np
+import pytest
+
+from gnnbench.clock import Call
+from gnnbench.errors import UsageError
+from gnnbench.fake_clock import FakeMachine, Noise, Truth
+
+QUIET = Noise(sigma=0, spike_probability=0, drift=0, overhead_seconds=0, renewal_seconds=0)
+NOTHING = Call(int, (), {})
+
+
+def logs(noise, rounds=4000, seed=1):
+    clock = FakeMachine(seed, {"test_a": Truth(1e-3)}, noise).clock("test_a")
+    return np.log(np.array(clock.block(NOTHING, rounds, 1).seconds) / 1e-3)
+
+
+def test_without_noise_the_truth_is_read():
+    machine = FakeMachine(0, {"test_a": Truth(1e-3)}, QUIET)
+    clock = machine.clock("file.py::test_a")
+    assert clock.block(NOTHING, 2, 3).seconds == [3e-3, 3e-3]
+    assert clock.now() == pytest.approx(6e-3)
+
+
+def test_the_call_is_made_once_a_round():
+    calls = []
+    clock = FakeMachine(0, {"test_a": Truth(1e-3)}, QUIET).clock("test_a")
+    clock.block(Call(calls.append, (1,), {}), 4, 100)
+    assert len(calls) == 4
+
+
+def test_noise_is_as_asked_for_and_the_same_for_the_same_seed():
+    noise = Noise(sigma=0.1, autocorrelation=0.5, spike_probability=0, drift=0, overhead_seconds=0)
+    found = logs(noise)
+    assert found.std() == pytest.approx(0.1, rel=0.1)
+    assert np.corrcoef(found[1:], found[:-1])[0, 1] == pytest.approx(0.5, abs=0.05)
+    assert (found == logs(noise)).all()
+    assert not (found == logs(noise, seed=2)).all()
+
+
+def test_spikes_overhead_and_processes():
+    spikes = logs(Noise(sigma=0, spike_probability=0.02, drift=0, overhead_seconds=0))
+    assert np.mean(spikes > 1) == pytest.approx(0.02, abs=0.01)
+    assert spikes.max() == pytest.approx(math.log(3))
+    assert logs(Noise(0, 0, 0, 1, 0, overhead_seconds=1e-3))[0] == pytest.approx(math.log(2))
+    of_processes = [
+        logs(Noise(0, 0, 0, 1, 0, overhead_seconds=0, process_sigma=0.05), 1, seed)[0] for seed in range(300)
+    ]
+    assert np.std(of_processes) == pytest.approx(0.05, rel=0.2)
+
+
+def test_drift_is_shared_and_has_its_period():
+    machine = FakeMachine(5, {"test_a": Truth(0.5), "test_b": Truth(0.5)}, Noise(0, 0, 0, 1, 0.2))
+    one, other = machine.clock("test_a"), machine.clock("test_b")
+    found = [clock.block(NOTHING, 1, 1).seconds[0] for _ in range(150) for clock in (one, other)]
+    assert max(found) == pytest.approx(0.6, rel=0.01)
+    assert min(found) == pytest.approx(0.4, rel=0.01)
+    assert machine.drift(10) == pytest.approx(machine.drift(70))
+
+
+def test_layouts_have_their_modes():
+    truth = Truth(1e-3, ((1, 0.8), (2, 0.2)))
+    clock = FakeMachine(3, {"test_a": truth}, QUIET).clock("test_a")
+    found = []
+    for _ in range(1000):
+        clock.renewed()
+        block = clock.block(NOTHING, 2, 1).seconds
+        assert block[0] == block[1]
+        found.append(block[0])
+    assert np.mean(np.array(found) > 1.5e-3) == pytest.approx(0.2, abs=0.04)
+
+
+def test_a_file_is_read(tmp_path):
+    file = tmp_path / "truth.json"
+    content = {"benchmarks": {"test_a": 1e-3, "x.py::test_b": {"seconds": 2, "modes": [[1, 0.5], [2, 0.5]]}}}
+    file.write_text(json.dumps(content | {"noise": {"drift": 0}}))
+    machine = FakeMachine.parse(f"7:{file}")
+    assert machine.seed == 7
+    assert machine.noise.drift == 0
+    assert machine.truths["x.py::test_b"].modes == ((1, 0.5), (2, 0.5))
+    with pytest.raises(UsageError, match=r"no true time for x\.py::test_c"):
+        machine.clock("x.py::test_c")
+
+
+@pytest.mark.parametrize(
+    "content", ["", "[]", "{}", '{"benchmarks": {"a": {}}}', '{"benchmarks": {}, "noise": {"x": 1}}']
+)
+def test_a_bad_file_is_one_line(tmp_path, content):
+    file = tmp_path / "truth.json"
+    file.write_text(content)
+    with pytest.raises(UsageError, match="cannot be read as true times"):
+        FakeMachine.parse(f"0:{file}")
+
+
+@pytest.mark.parametrize("text", ["", "file", "x:file", "3:"])
+def test_a_bad_variable_is_one_line(text):
+    with pytest.raises(UsageError, match="must be a whole number, a colon and a file"):
+        FakeMachine.parse(text)

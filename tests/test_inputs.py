@@ -1,0 +1,226 @@
+import copy
+from functools import partial
+from types import MethodType
+from typing import NamedTuple
+
+import pytest
+import torch
+from torch import nn
+from torch.utils._python_dispatch import TorchDispatchMode
+from torch_geometric import EdgeIndex
+from torch_geometric.data import Data, HeteroData
+
+from gnnbench.inputs import Copies, tensors
+from gnnbench.models import gcn
+from gnnbench.models.training import epoch, prepare
+from gnnbench.operations import OPERATIONS, unsupported
+from gnnbench.platforms import PLATFORMS, load
+from gnnbench.verification import with_backward
+
+
+class Pair(NamedTuple):
+    left: torch.Tensor
+    right: torch.Tensor
+
+
+def shares_memory(one, other):
+    here, there = list(tensors(one)), list(tensors(other))  # both alive: some are made anew by each asking
+    return bool(places(here) & places(there))
+
+
+def places(parts):
+    return {part.untyped_storage().data_ptr() for part in parts} - {0}
+
+
+def edge_index():
+    index = EdgeIndex([[0, 1, 1], [1, 0, 2]], sparse_size=(3, 3), sort_order="row")
+    return index.fill_cache_()
+
+
+def hetero():
+    data = HeteroData()
+    data["paper"].x = torch.ones(3)
+    data["paper", "cites", "paper"].edge_index = torch.zeros(2, 4, dtype=torch.int64)
+    return data
+
+
+def batch_norm():
+    module = nn.BatchNorm1d(3)
+    module(torch.ones(2, 3)).sum().backward()
+    return module
+
+
+MADE = {
+    "strided": lambda: torch.arange(12.0).reshape(3, 4).t(),
+    "part of a storage": lambda: torch.arange(12.0)[3:7],
+    "empty": lambda: torch.ones(0),
+    "bfloat16": lambda: torch.ones(3, dtype=torch.bfloat16),
+    "csr": lambda: torch.eye(3).to_sparse_csr(),
+    "csc": lambda: torch.eye(3).to_sparse_csc(),
+    "coo": lambda: torch.eye(3).to_sparse_coo(),
+    "EdgeIndex": edge_index,
+    "Data": lambda: Data(x=torch.ones(3), edge_index=torch.zeros(2, 4, dtype=torch.int64)),
+    "HeteroData": hetero,
+    "module": batch_norm,
+    "list": lambda: [torch.ones(3), {"a": (torch.ones(2), 3)}],
+    "named tuple": lambda: Pair(torch.ones(3), torch.zeros(3)),
+    "partial": lambda: partial(torch.add, torch.ones(3), alpha=2),
+    "bound method": lambda: nn.Linear(2, 2).forward,
+}
+
+
+@pytest.mark.parametrize("make", MADE.values(), ids=MADE)
+def test_all_tensors_of_a_copy_lie_elsewhere_and_hold_the_same(make):
+    original = make()
+    copies = Copies()
+    found = copies.of(original)
+    assert not copies.left
+    assert type(found) is type(original)
+    here, there = list(tensors(original)), list(tensors(found))
+    assert len(here) == len(there) > 0
+    for one, other in zip(here, there, strict=True):
+        assert torch.equal(one, other)
+        assert one.stride() == other.stride()
+        assert one.storage_offset() == other.storage_offset()
+        assert one.requires_grad == other.requires_grad
+        assert (one.grad is None) == (other.grad is None)
+    assert not shares_memory(original, found)
+
+
+def test_sparse_copies_are_as_sparse_as_the_original():
+    for make in (MADE["csr"], MADE["csc"], MADE["coo"]):
+        original = make().requires_grad_()
+        found = Copies().of(original)
+        assert found.layout == original.layout
+        assert found.requires_grad
+        assert torch.equal(found.to_dense(), original.to_dense())
+    uncoalesced = torch.sparse_coo_tensor([[0, 0]], [1.0, 2.0], (3,))
+    assert not Copies().of(uncoalesced).is_coalesced()
+
+
+def test_aliases_stay_aliases():
+    base = torch.arange(6.0)
+    row, same = base[:3], base
+    found_base, found_row, found_same = Copies().of((base, row, same))
+    assert found_same is found_base
+    found_base[0] = 9
+    assert found_row[0] == 9
+    assert base[0] == 0
+
+
+def test_an_optimizer_steps_the_copied_parameters_as_it_steps_the_original_s():
+    model = nn.Linear(3, 2)
+    optimizer = torch.optim.Adam(model.parameters(), lr=0.1)
+    model(torch.ones(3)).sum().backward()
+    optimizer.step()
+    for order in ((model, optimizer), (optimizer, model)):
+        found = Copies().of(order)
+        found_model, found_optimizer = found if order[0] is model else found[::-1]
+        before = copy.deepcopy(model.state_dict())
+        found_optimizer.step()
+        assert torch.equal(model.weight, before["weight"]), "the original must stay as it is"
+        assert not torch.equal(found_model.weight, before["weight"]), "a gradient was lost"
+    optimizer.step()
+    assert torch.equal(found_model.weight, model.weight)
+
+
+def test_what_cannot_be_copied_is_left_and_named():
+    captured = torch.ones(3)
+    inside = torch.ones(3, requires_grad=True) * 2
+    module = nn.Linear(1, 1)
+    module.lock = open(__file__)  # noqa: PTH123, SIM115 - something that no one can copy
+    values = (object(), lambda: captured, inside, module, {1, 2}, torch.ones(1).numpy())
+    copies = Copies()
+    found = copies.of(values)
+    module.lock.close()
+    assert all(one is other for one, other in zip(found, values, strict=True))
+    assert list(copies.left) == [
+        "object",
+        "tensors that <lambda> captured",
+        "a tensor inside a recorded autograd graph",
+        "Linear (TypeError)",
+        "set",
+        "ndarray",
+    ]
+
+
+def test_a_bound_method_is_bound_to_the_copy():
+    module = nn.Linear(2, 2)
+    found = Copies().of(module.forward)
+    assert isinstance(found, MethodType)
+    assert found.__self__ is not module
+
+
+class Names(TorchDispatchMode):
+    def __init__(self):
+        super().__init__()
+        self.names = []
+
+    def __torch_dispatch__(self, function, types, args=(), kwargs=None):
+        self.names.append(str(function))
+        return function(*args, **(kwargs or {}))
+
+
+KERNELS = [
+    (operation, platform)
+    for operation, row in OPERATIONS.items()
+    for platform in row.calls
+    if not operation.startswith("epoch")
+]
+
+
+@pytest.mark.parametrize(("operation", "platform"), KERNELS)
+def test_a_kernel_does_the_same_work_on_copies(operation, platform, make_case):
+    """Whatever a library caches in a structure must be in its copy: or the copy would be fast for nothing."""
+    assert platform in PLATFORMS
+    if unsupported(operation, platform, "forward_backward", "float32", "int64", "cpu"):
+        pytest.skip("not in these types")
+    case = make_case(operation, platform, "forward_backward")
+    module = load(platform)
+    kernel = module.KERNELS[operation]
+    width = case.spec.hidden
+    inputs = [kernel.build(case)]
+    if operation in ("conv", "conv_cached"):
+        layer = module.layer(*case.weights(width, width), cached=operation == "conv_cached")
+        inputs += [layer, case.features()]
+    elif operation == "linear":
+        weight = module.linear_layer(case.weights(width, width)[0])
+        inputs += [weight.requires_grad_(), case.features()]
+    elif operation in ("add_self_loops", "gcn_norm", "edge_weight_norm"):
+        inputs.append(case.edge_weight())
+    else:
+        inputs.append(case.features(1 if operation == "aggregate" else width))
+        inputs += [case.edge_weight()] if operation == "update_all_u_mul_e_sum" else []
+    run = kernel.run
+    if operation != "degree_norm":
+        run, inputs = with_backward(module, kernel.run, inputs)
+    run(*inputs)
+    copies = Copies()
+    found = copies.of(tuple(inputs))
+    assert not copies.left
+    results, names = [], []
+    for given in (inputs, found):
+        with Names() as seen:
+            results.append(module.values(run(*given)))
+        names.append(seen.names)
+    assert names[0] == names[1]
+    assert torch.equal(*results)
+    assert not shares_memory(tuple(inputs), found)
+
+
+@pytest.mark.parametrize("platform", PLATFORMS)
+def test_an_epoch_does_the_same_work_on_copies(platform, make_case, small_graph):
+    module = load(platform)
+    weights = gcn.initial_weights(gcn.widths(small_graph, 8))
+    t = prepare(make_case("epoch", platform, "train"), module, weights)
+    inputs = (t.model, t.structure, t.x, t.train, t.y, t.optimizer)
+    epoch(*inputs)
+    found = Copies().of(inputs)
+    assert not shares_memory(inputs, found)
+    losses, names = [], []
+    for given in (found, inputs):
+        with Names() as seen:
+            losses.append([epoch(*given).item() for _ in range(3)])
+        names.append(seen.names)
+    assert losses[0] == losses[1]
+    assert names[0] == names[1]

@@ -1,0 +1,164 @@
+"""Rates measured on this machine, small and short; and what is made of them."""
+
+import json
+
+import pytest
+import torch
+
+from gnnbench import limits
+from gnnbench.errors import UsageError
+from gnnbench.limits import Rates, explain, fits_cache, fraction, last_level_cache_bytes, measure, rates
+from gnnbench.work import Work
+
+MIB = 2**20
+SENTINEL = {"copy_bytes_per_second": 1.5, "flops_per_second": 2.5}
+
+
+@pytest.fixture(autouse=True)
+def _briefly_and_in_little_memory(monkeypatch):
+    monkeypatch.setattr(limits, "_SECONDS", 0.01)
+    monkeypatch.setattr(limits, "memory_free", lambda: 16 * MIB)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "bfloat16", "float64"])
+def test_measures_plausible_rates(dtype):
+    found = measure("cpu", dtype)
+    assert 1e6 < found.copy_bytes_per_second < 1e14
+    assert 1e6 < found.flops_per_second < 1e17
+
+
+def test_measuring_leaves_the_users_random_numbers_alone():
+    before = torch.random.get_rng_state()
+    measure("cpu", "float32")
+    assert torch.equal(torch.random.get_rng_state(), before)
+
+
+def test_measures_once_for_each_environment_device_and_dtype(tmp_path):
+    first = rates("cpu", "float32", "here", tmp_path)
+    assert rates("cpu", "float32", "here", tmp_path) == first
+    other = rates("cpu", "float64", "here", tmp_path)
+    assert other != first
+    assert rates("cpu", "float32", "here", tmp_path) == first
+    (file,) = (tmp_path / "rates").glob("*.json")
+    assert file.name == "here-cpu.json"
+    assert set(json.loads(file.read_text())["rates"]) == {"float32", "float64"}
+    rates("cpu", "float32", "elsewhere", tmp_path)
+    assert len(list((tmp_path / "rates").glob("*.json"))) == 2
+
+
+def keep(cache, text):
+    """Write the file of the environment `here`."""
+    file = cache / "rates" / "here-cpu.json"
+    file.parent.mkdir()
+    file.write_text(text)
+    return file
+
+
+def test_what_is_kept_is_not_measured_again(tmp_path):
+    file = keep(tmp_path, json.dumps({"version": 1, "rates": {"float32": SENTINEL}}))
+    assert rates("cpu", "float32", "here", tmp_path) == Rates(1.5, 2.5)
+    assert rates("cpu", "float64", "here", tmp_path).flops_per_second > 2.5
+    assert json.loads(file.read_text())["rates"]["float32"] == SENTINEL
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        '{"version": 1, "rates"',
+        "[]",
+        '{"rates": {}}',
+        '{"version": 1, "rates": []}',
+        '{"version": 1, "rates": {"float32": {"copy_bytes_per_second": 1.5}}}',
+        '{"version": 1, "rates": {"float32": {"copy_bytes_per_second": "?", "flops_per_second": 2.5}}}',
+        json.dumps({"version": 2, "rates": {"float32": SENTINEL}}),
+    ],
+)
+def test_a_damaged_or_unknown_file_is_measured_again(tmp_path, text):
+    file = keep(tmp_path, text)
+    found = rates("cpu", "float32", "here", tmp_path)
+    assert found.flops_per_second > 2.5
+    assert json.loads(file.read_text())["version"] == limits.FORMAT_VERSION
+    assert rates("cpu", "float32", "here", tmp_path) == found
+    assert {entry.name for entry in file.parent.iterdir()} <= {"here-cpu.json", "here-cpu.lock"}
+
+
+def test_a_cache_that_cannot_be_written_is_the_users_mistake(tmp_path):
+    (tmp_path / "rates").write_text("a file where the folder belongs")
+    with pytest.raises(UsageError, match=r"cannot be written .*GNNBENCH_CACHE"):
+        rates("cpu", "float32", "here", tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("work", "expected"),
+    [
+        (Work(bytes=100, flops=0), 0.5),
+        (Work(bytes=0, flops=1000), 0.25),
+        (Work(bytes=100, flops=1000), 0.5),
+        (Work(bytes=40, flops=4000), 1.0),
+        (Work(bytes=400, flops=10), 2.0),
+    ],
+)
+def test_fraction_is_of_the_slower_of_the_two(work, expected):
+    assert fraction(work, 20.0, Rates(copy_bytes_per_second=10, flops_per_second=200)) == expected
+
+
+def test_explains_only_what_is_above_one():
+    measured = Rates(copy_bytes_per_second=MIB, flops_per_second=100)
+    small, large = Work(12 * MIB, 1000), Work(33 * MIB, 0)
+    assert explain(small, 12.0, measured, 32 * MIB) == explain(large, 40.0, measured, None) == ""
+    in_cache = "in cache: 12.0 MiB of data, 32.0 MiB of last-level cache"
+    assert explain(small, 11.0, measured, 32 * MIB) == in_cache
+
+
+@pytest.mark.parametrize(
+    ("work", "seconds", "cache_bytes"),
+    [(Work(33 * MIB, 0), 30.0, 32 * MIB), (Work(12 * MIB, 0), 11.0, None), (Work(MIB, 1000), 9.0, 32 * MIB)],
+    ids=["too large", "cache unknown", "more flops than can be"],
+)
+def test_what_no_cache_explains_was_measured_wrong(work, seconds, cache_bytes):
+    again = "over the measured rates: measure them again"
+    assert explain(work, seconds, Rates(MIB, 100), cache_bytes) == again
+
+
+def test_fits_up_to_the_last_byte():
+    assert fits_cache(Work(64, 0), 64)
+    assert not fits_cache(Work(65, 0), 64)
+
+
+def test_adds_up_last_level_caches_each_once(tmp_path):
+    # Four cores, two to each last-level cache.
+    for core in range(4):
+        pair = "0-1\n" if core < 2 else "2-3\n"
+        for index, (level, cores, size) in enumerate(
+            [("1\n", f"{core}\n", "999K\n"), ("3\n", pair, "512K\n")]
+        ):
+            folder = tmp_path / f"sys/devices/system/cpu/cpu{core}/cache/index{index}"
+            folder.mkdir(parents=True)
+            for name, text in (("level", level), ("shared_cpu_list", cores), ("size", size)):
+                (folder / name).write_text(text)
+    assert last_level_cache_bytes("cpu", tmp_path) == 2 * 512 * 1024
+
+
+def test_a_cache_that_the_system_does_not_tell_of_is_unknown(tmp_path):
+    assert last_level_cache_bytes("cpu", tmp_path) is None
+
+
+def test_caches_of_this_machine_are_whole_kibibytes():
+    found = last_level_cache_bytes("cpu")
+    assert found is None or (found > 0 and found % 1024 == 0)
+
+
+def test_measuring_keeps_to_an_eighth_of_the_free_memory(monkeypatch):
+    taken = []
+    for name in ("ones", "rand"):
+        make = getattr(torch, name)
+
+        def recorded(*args, make=make, **kwargs):
+            tensor = make(*args, **kwargs)
+            taken.append(2 * tensor.nbytes)  # each has a second of its size beside it
+            return tensor
+
+        monkeypatch.setattr(torch, name, recorded)
+    measure("cpu", "float32")
+    assert 0 < max(taken) <= 2 * MIB

@@ -1,0 +1,88 @@
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import stats
+
+from gnnbench import location
+from gnnbench.location import autocorrelation_time, block_values, estimate, modes
+
+TIMES = st.floats(1e-9, 1e12, allow_nan=False)
+
+
+def test_the_value_of_a_block_is_its_median():
+    assert block_values([[1, 5, 3], [2], [4, 2]]).tolist() == [3, 2, 3]
+
+
+@given(st.lists(TIMES, min_size=1, max_size=300))
+def test_an_interval_holds_its_location_and_only_values_that_were_measured(values):
+    found = estimate(np.array(values))
+    assert min(values) * (1 - 1e-12) <= found.location <= max(values) * (1 + 1e-12)
+    for bound in (found.low, found.high):
+        assert bound is None or bound in values
+    assert found.low is None or found.low <= found.location
+    assert found.high is None or found.high >= found.location
+    assert found.half_width >= 0
+    assert found.half_width < math.inf or found.low is None or found.high is None
+
+
+@given(st.lists(TIMES, min_size=1, max_size=100), st.floats(1e-3, 1e3))
+def test_units_do_not_matter(values, factor):
+    one, other = estimate(np.array(values)), estimate(np.array(values) * factor)
+    assert other.location == pytest.approx(one.location * factor, rel=1e-9)
+    assert (one.low is None) == (other.low is None)
+
+
+def test_few_values_have_no_bounds():
+    for n in range(1, 10):
+        found = estimate(np.linspace(1, 2, n))
+        assert found.low is None
+        assert found.half_width == math.inf
+
+
+def test_the_interval_covers_the_location_of_independent_values():
+    random = np.random.default_rng(0)
+    true = math.exp(0.1 * stats.norm.ppf(location.QUANTILE))
+    held = 0
+    for _ in range(1000):
+        found = estimate(np.exp(random.normal(0, 0.1, 80)))
+        held += (found.low or 0) <= true <= (found.high or math.inf)
+    assert held >= 980
+
+
+def test_it_widens_on_drift():
+    random = np.random.default_rng(1)
+    values = np.exp(random.normal(0, 0.02, 400) + np.linspace(0, 0.2, 400))
+    drifting, shuffled = estimate(values), estimate(random.permutation(values))
+    assert drifting.half_width > 3 * shuffled.half_width
+
+
+def test_autocorrelation_time_of_known_series():
+    random = np.random.default_rng(2)
+    independent = random.random(5000) < 0.3
+    assert autocorrelation_time(independent) == pytest.approx(1, abs=0.3)
+    assert autocorrelation_time(np.repeat(independent, 10)) == pytest.approx(10, rel=0.3)
+    assert autocorrelation_time(np.ones(50, dtype=bool)) == 1
+    assert autocorrelation_time(np.array([True])) == 1
+
+
+@pytest.mark.parametrize("share", [0.2, 0.5, 0.8])
+def test_two_kinds_of_layouts_are_told_apart(share):
+    random = np.random.default_rng(3)
+    slow = random.random(400) > share
+    found = modes(np.exp(random.normal(0, 0.05, 400)) * np.where(slow, 2.0, 1.0))
+    assert [round(mode.median, 1) for mode in found] == [1, 2]
+    assert found[0].share == pytest.approx(share, abs=0.06)
+    assert found[0].share + found[1].share == pytest.approx(1)
+
+
+def test_noise_drift_and_spikes_are_one_mode():
+    random = np.random.default_rng(4)
+    for n in (1, 5, 12, 50, 500):
+        assert len(modes(np.exp(random.normal(0, 0.1, n)))) == 1
+    assert len(modes(np.linspace(1, 1.4, 300))) == 1
+    spiked = np.exp(random.normal(0, 0.05, 300)) * np.where(random.random(300) < 0.02, 3, 1)
+    assert len(modes(spiked)) == 1
+    assert modes(np.ones(100))[0].share == 1

@@ -1,0 +1,192 @@
+import itertools
+import math
+
+import numpy as np
+import pytest
+import torch
+
+from gnnbench import location
+from gnnbench.clock import Block, Call, ClockError, HostClock
+from gnnbench.fake_clock import FakeMachine, Noise, Truth
+from gnnbench.layout import Layouts
+from gnnbench.measurement import Measurement
+from gnnbench.sampler import Effort, garbage_collection, sample
+
+EFFORT = Effort(precision=0.02, max_seconds=1.0, min_seconds=5e-6, min_rounds=5)
+
+
+class Nowhere(Layouts):
+    """Inputs without tensors, so that a thousand runs take seconds."""
+
+    def renew(self):
+        return self.current
+
+
+def run(clock, effort=EFFORT, call=None, layouts="sampled"):
+    inputs = Nowhere(call or Call(int, (), {}))
+    measurement = Measurement(clock.name, layouts)
+    sample(inputs, clock, effort, measurement, measurement.add)
+    return measurement
+
+
+def fake(truth, seed=0, noise=None):
+    return FakeMachine(seed, {"test": truth}, noise or Noise()).clock("test")
+
+
+def noise_of_blocks(rounds, noise, random, count=1500):
+    """Return values of blocks [count] of so many rounds as the noise alone makes them."""
+    rho = noise.autocorrelation
+    logs = np.empty((count, rounds))
+    logs[:, 0] = random.normal(0, noise.sigma, count)
+    for number in range(1, rounds):
+        steps = random.normal(0, noise.sigma * math.sqrt(1 - rho**2), count)
+        logs[:, number] = rho * logs[:, number - 1] + steps
+    spikes = np.where(random.random((count, rounds)) < noise.spike_probability, noise.spike_factor, 1)
+    return np.median(np.exp(logs) * spikes, axis=1)
+
+
+@pytest.mark.parametrize("share", [0.2, 0.5, 0.8])
+def test_intervals_cover_the_location_over_the_window_that_was_measured(share):
+    """In 334 runs each: the 99 % interval in at least 98 %."""
+    truth = Truth(1e-3, ((1.0, share), (2.0, 1 - share)))
+    random = np.random.default_rng(0)
+    held, runs = 0, 334
+    tables = {rounds: noise_of_blocks(rounds, Noise(), random) for rounds in range(1, 11)}
+    for seed in range(runs):
+        machine = FakeMachine(seed, {"test": truth})
+        found = run(machine.clock("test"))
+        window = [machine.drift(moment) for moment in np.linspace(0, machine.now_seconds, 25)]
+        # Most blocks have as many rounds as the last one: the pilot's few do not count.
+        noise = tables[len(found.blocks_ns[-1])]
+        values = np.concatenate([np.outer(factor * noise, window).ravel() for factor in (1, 2)]) * 1e6
+        weights = np.repeat([share, 1 - share], values.size // 2)
+        order = np.argsort(values)
+        rank = np.searchsorted(np.cumsum(weights[order]) / weights.sum(), location.QUANTILE)
+        expected = values[order][rank]
+        estimate = found.estimate()
+        held += (estimate.low or 0) <= expected <= (estimate.high or math.inf)
+    assert held >= 0.98 * runs
+
+
+def test_the_budget_is_spent_where_the_precision_is_not_reached():
+    clock = fake(Truth(1e-3))
+    found = run(clock, Effort(1e-6, 1.0, 5e-6, 5))
+    assert found.stopped_by == "time"
+    assert 1.0 <= clock.now() < 1.1
+
+
+def test_a_quiet_benchmark_ends_early():
+    clock = fake(Truth(1e-3), noise=Noise(sigma=0.005, drift=0))
+    found = run(clock, Effort(0.02, 10.0, 5e-6, 5))
+    assert found.stopped_by == "precision"
+    assert clock.now() < 5.0
+    assert found.estimate().location == pytest.approx(1e6, rel=0.02)
+
+
+def test_a_slow_benchmark_has_its_least_rounds_and_no_more():
+    clock = fake(Truth(2.0))
+    found = run(clock)
+    assert found.rounds == 5
+    assert found.stopped_by == "time"
+
+
+def test_a_fast_benchmark_has_rounds_of_many_calls():
+    found = run(fake(Truth(1e-7), noise=Noise(drift=0)))
+    assert 1000 < found.iterations < 20_000
+    assert found.estimate().location == pytest.approx(
+        88, rel=0.05
+    )  # the first decile of 100 ns with 10 % noise
+
+
+def test_where_layouts_do_not_vary_blocks_are_long_and_where_only_they_vary_short():
+    same = run(fake(Truth(1e-4), noise=Noise(autocorrelation=0, drift=0, renewal_seconds=5e-3)))
+    apart = Truth(1e-4, tuple((1 + number / 10, 0.1) for number in range(10)))
+    varied = run(fake(apart, noise=Noise(0.01, 0, 0, drift=0, renewal_seconds=5e-3)))
+    assert len(same.blocks_ns[-1]) > len(varied.blocks_ns[-1])
+
+
+def test_one_layout_is_never_renewed():
+    x = torch.ones(3)
+    seen = set()
+    layouts = Layouts(Call(lambda x: seen.add(x.data_ptr()), (x,), {}))
+    measurement = Measurement("fake", "one")
+    sample(layouts, fake(Truth(0.1)), EFFORT, measurement, measurement.add)
+    assert seen == {x.data_ptr()}
+
+
+def test_writing_to_inputs_is_noted():
+    for function, writes in ((torch.neg, False), (torch.neg_, True)):
+        layouts = Layouts(Call(function, (torch.ones(3),), {}))
+        measurement = Measurement("fake", "sampled")
+        sample(layouts, fake(Truth(0.1)), EFFORT, measurement, measurement.add)
+        assert measurement.changes_inputs is writes
+
+
+def test_what_was_measured_before_an_error_is_kept():
+    calls = itertools.count()
+
+    def fails():
+        if next(calls) == 30:
+            raise ValueError("enough")
+
+    measurement = Measurement("fake", "sampled")
+    with pytest.raises(ValueError, match="enough"):
+        sample(Nowhere(Call(fails, (), {})), fake(Truth(0.01)), EFFORT, measurement, measurement.add)
+    assert measurement.rounds > 5
+    assert measurement.stopped_by is None
+
+
+def test_a_call_shorter_than_any_clock_can_see_is_an_error():
+    clock = HostClock(lambda: 1.0, 1e-9, "stuck")
+    with pytest.raises(ClockError, match=r"10,000,000 calls took no time that stuck can see"):
+        sample(Nowhere(Call(int, (), {})), clock, EFFORT, Measurement("stuck", "one"), list)
+
+
+class Jumping:
+    """A clock that is set back in every third round, and far forward once."""
+
+    name = "jumping"
+    resolution_seconds = 1e-9
+
+    def __init__(self):
+        self.rounds = 0
+
+    def now(self):
+        return self.rounds * 1e-3
+
+    def block(self, _call, rounds, iterations):
+        seconds = []
+        for _ in range(rounds):
+            self.rounds += 1
+            jump = -5.0 if self.rounds % 3 == 0 else 3600.0 if self.rounds == 50 else 0.0
+            seconds.append(1e-3 * iterations + jump)
+        return Block(seconds)
+
+    def renewed(self):
+        pass
+
+
+def test_clock_jumps_are_left_out_and_counted():
+    found = run(Jumping())
+    assert found.rejected_rounds > 5
+    assert found.estimate().location == pytest.approx(1e6)
+
+
+def test_a_clock_that_only_runs_backwards_is_an_error():
+    class Backwards(Jumping):
+        def block(self, _call, rounds, _iterations):
+            self.rounds += rounds
+            return Block([1e-3] * rounds if self.rounds < 10 else [-1.0] * rounds)
+
+    with pytest.raises(ClockError, match=r"1\d\d rounds had no positive time by jumping"):
+        run(Backwards(), Effort(0.02, 1.0, 1e-4, 5))
+
+
+def test_the_collector_is_left_as_it_was():
+    import gc
+
+    with garbage_collection(off=True):
+        assert not gc.isenabled()
+    assert gc.isenabled()
+    with garbage_collection(off=False):
+        assert gc.isenabled()

@@ -1,0 +1,103 @@
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gnnbench.sampling import (
+    MAX_ROUNDS,
+    Stopping,
+    allocate,
+    rounds_per_block,
+    variance_components,
+)
+
+BLOCKS = st.lists(st.lists(st.floats(1e-9, 1e9), min_size=1, max_size=5), min_size=1, max_size=60)
+SECONDS = st.floats(1e-9, 1e3)
+
+
+def test_effort_goes_where_variance_is_and_cost_is_not():
+    assert allocate([1, 4], [1, 1]) == [2]
+    assert allocate([1, 4], [9, 1]) == [6]
+    assert allocate([4, 1], [1, 1]) == [1], "at least one"
+    assert allocate([1, 4, 4], [4, 1, 1]) == [4, 1], "processes, layouts, rounds"
+    assert allocate([0, 1], [1, 1]) == [math.inf]
+    assert allocate([0, 0], [1, 1]) == [1]
+
+
+def test_the_allocation_is_the_best_one():
+    """Minimise the variance of the mean at the cost of one unit of the outer level, by trying."""
+    between, within, costs = 0.01, 0.04, (5.0, 1.0)
+    (wanted,) = allocate([between, within], costs)
+
+    def variance_times_cost(rounds):
+        return (between + within / rounds) * (costs[0] + rounds * costs[1])
+
+    assert min(range(1, 50), key=variance_times_cost) == pytest.approx(wanted, abs=1)
+
+
+def test_components_are_found_again():
+    random = np.random.default_rng(0)
+    layouts = random.normal(0, 0.3, 2000)
+    blocks = np.exp(layouts[:, None] + random.normal(0, 0.1, (2000, 4)))
+    between, within = variance_components(blocks.tolist())
+    assert between == pytest.approx(0.09, rel=0.1)
+    assert within == pytest.approx(0.01, rel=0.1)
+    assert variance_components([[1.0, 2.0]]) == (0, 0)
+    assert variance_components([[1.0], [2.0]]) == (0, 0)
+
+
+@given(BLOCKS, SECONDS, SECONDS, SECONDS)
+def test_rounds_of_a_block_are_within_bounds(blocks, round_seconds, renewal_seconds, max_seconds):
+    assert 1 <= rounds_per_block(blocks, round_seconds, renewal_seconds, max_seconds) <= MAX_ROUNDS
+
+
+@given(BLOCKS, st.floats(0, 1e3), st.integers(1, 50), st.floats(0.001, 0.5), SECONDS)
+def test_budget_and_minimum_are_honoured(blocks, elapsed, min_rounds, precision, max_seconds):
+    reason = Stopping(precision, max_seconds, min_rounds).reason(blocks, sum(map(len, blocks)), elapsed)
+    rounds = sum(map(len, blocks))
+    if rounds < min_rounds:
+        assert reason is None
+    elif elapsed >= max_seconds:
+        assert reason == "time"
+    else:
+        assert reason in (None, "precision")
+
+
+@given(st.lists(st.floats(1e-9, 1e9), min_size=1, max_size=30), st.floats(1e-2, 10))
+def test_it_never_goes_on_for_ever(values, cost):
+    stopping = Stopping(0.001, 1.0, 5)
+    blocks = []
+    for number in range(10_000_000):
+        blocks.append([values[number % len(values)]])
+        if stopping.reason(blocks, number + 1, (number + 1) * cost):
+            break
+    assert len(blocks) <= max(5, math.ceil(1 / cost) + 1)
+
+
+def test_an_elapsed_time_that_is_no_number_ends_it():
+    assert Stopping(0.02, 1.0, 1).reason([[1.0]], 1, math.nan) == "time"
+
+
+def test_precision_ends_it_once_it_is_reached_and_not_before():
+    random = np.random.default_rng(1)
+    stopping, blocks = Stopping(0.02, 1e9, 5), []
+    while stopping.reason(blocks, len(blocks), 0.0) is None:
+        blocks.append([float(np.exp(random.normal(0, 0.05)))])
+    assert 20 < len(blocks) < 1000
+    assert stopping.estimate(blocks).half_width <= 0.02
+
+
+def test_drift_keeps_it_from_ending():
+    random = np.random.default_rng(2)
+    drifting, steady = (
+        [[float(np.exp(random.normal(0, 0.03) + slope * number))] for number in range(400)]
+        for slope in (0.002, 0)
+    )
+    ended = [
+        next((n for n in range(1, 401) if stopping.reason(blocks[:n], n, 0.0)), None)
+        for blocks in (drifting, steady)
+        for stopping in [Stopping(0.02, 1e9, 5)]
+    ]
+    assert ended[0] is None or ended[0] > 2 * ended[1]

@@ -1,0 +1,258 @@
+"""Real runs of pytest with our timing in the place of pytest-benchmark's."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+from pytest_benchmark.fixture import BenchmarkFixture
+
+from gnnbench.errors import UsageError
+from gnnbench.seam import check_pytest_benchmark
+from tests.suite import environment, run
+
+SUITE = """
+import itertools
+import pytest
+import torch
+
+x = torch.ones(100)
+
+def test_plain(benchmark):
+    assert benchmark(torch.neg, x).sum() == -100
+    assert benchmark.stats.stats.rounds > 4
+    benchmark.extra_info["mine"] = 1
+
+def test_pedantic(benchmark):
+    assert benchmark.pedantic(torch.neg, (x,), rounds=7).sum() == -100
+
+def test_no_tensors(benchmark):
+    assert benchmark(len, [1, 2]) == 2
+
+@pytest.mark.in_place("it has to be")
+def test_in_place(benchmark):
+    benchmark(torch.neg, x)
+
+@pytest.mark.benchmark(group="mine", max_time=0.01, min_rounds=3)
+class TestClass:
+    def test_marked(self, benchmark):
+        benchmark(torch.add, x, other=x)
+
+@pytest.fixture
+def timed(benchmark):
+    return benchmark(torch.neg, x)
+
+def test_in_a_fixture(timed):
+    assert timed.sum() == -100
+"""
+
+FAILING = """
+import itertools
+import os
+import signal
+import torch
+
+def test_raises(benchmark):
+    calls = itertools.count()
+    def fails(x):
+        if next(calls) == 40:
+            raise ValueError("enough")
+    benchmark(fails, torch.ones(3))
+
+def test_out_of_memory(benchmark):
+    calls = itertools.count()
+    benchmark(lambda x: torch.empty(2**50) if next(calls) == 40 else None, torch.ones(3))
+
+def test_good(benchmark):
+    benchmark(torch.neg, torch.ones(3))
+
+def test_interrupted(benchmark):
+    calls = itertools.count()
+    benchmark(lambda x: os.kill(os.getpid(), signal.SIGINT) if next(calls) == 40 else None, torch.ones(3))
+
+def test_never_reached(benchmark):
+    benchmark(torch.neg, torch.ones(3))
+"""
+
+QUIET = {"sigma": 0.02, "drift": 0, "spike_probability": 0}
+
+
+@pytest.fixture
+def truth(tmp_path):
+    """Write the file of a fake clock, and return the variable's value."""
+
+    def write(benchmarks, noise=QUIET, seed=1):
+        file = tmp_path / "truth.json"
+        file.write_text(json.dumps({"benchmarks": benchmarks, "noise": noise}))
+        return f"{seed}:{file}"
+
+    return write
+
+
+def measure(folder, suite, *options, **changes):
+    (folder / "test_suite.py").write_text(suite)
+    file = folder / "run.json"
+    result = run(f"--benchmark-json={file}", *options, cwd=folder, **changes)
+    content = json.loads(file.read_text()) if file.exists() and file.stat().st_size else {}
+    return result, content
+
+
+def measurements(content):
+    return {
+        entry["name"]: entry["extra_info"].get("gnnbench", {}).get("measurement")
+        for entry in content["benchmarks"]
+    }
+
+
+def test_any_benchmark_is_timed_on_sampled_layouts_where_that_is_asked_for(tmp_path, truth):
+    names = ("plain", "pedantic", "no_tensors", "in_place", "marked", "in_a_fixture")
+    fake = truth({f"test_{name}": 1e-3 for name in names})
+    result, content = measure(
+        tmp_path, SUITE, "--gnn-layouts", "sample", "--gnn-precision", "1%", GNNBENCH_FAKE_CLOCK=fake
+    )
+    assert result.returncode == 0, result.stdout + result.stderr
+    found = measurements(content)
+    assert {name: entry["layouts"] for name, entry in found.items()} == {
+        "test_plain": "sampled",
+        "test_pedantic": "sampled",
+        "test_no_tensors": "one",
+        "test_in_place": "one",
+        "test_marked": "sampled",
+        "test_in_a_fixture": "sampled",
+    }
+    assert found["test_in_place"]["in_place"] == "it has to be"
+    assert found["test_plain"]["stopped_by"] == "precision"
+    assert found["test_pedantic"]["stopped_by"] == "rounds"
+    assert found["test_marked"]["stopped_by"] == "time"
+    assert all(entry["clock"] == "fake" for entry in found.values())
+    assert found["test_plain"]["location_ns"] == pytest.approx(1e6, rel=0.05)
+    plain = next(entry for entry in content["benchmarks"] if entry["name"] == "test_plain")
+    assert plain["extra_info"]["mine"] == 1
+    rounds = [value for block in found["test_plain"]["processes"][0]["blocks_ns"] for value in block]
+    assert plain["stats"]["rounds"] == len(rounds)
+    assert plain["stats"]["data"] == pytest.approx([value / 1e9 for value in rounds])
+
+
+def test_a_stranger_s_benchmarks_are_left_to_pytest_benchmark(tmp_path):
+    result, content = measure(tmp_path, SUITE, "--benchmark-max-time", "0.01")
+    assert result.returncode == 0, result.stdout + result.stderr
+    assert set(measurements(content).values()) == {None}
+
+
+def test_layouts_off_leaves_our_own_benchmarks_to_pytest_benchmark(tmp_path):
+    file = tmp_path / "run.json"
+    options = ("--gnn-dataset", "rmat:5", "--gnn-hidden", "4", "-k", "spmm_sum-forward-torch")
+    result = run(
+        "benchmarks", *options, "--gnn-layouts=off", "--benchmark-max-time=0.01", f"--benchmark-json={file}"
+    )
+    assert result.returncode == 0, result.stdout
+    assert set(measurements(json.loads(file.read_text())).values()) == {None}
+
+
+def test_what_was_measured_before_an_error_or_an_interruption_is_saved(tmp_path, truth):
+    names = ("raises", "out_of_memory", "good", "interrupted", "never_reached")
+    fake = truth({f"test_{name}": 1e-3 for name in names})
+    result, content = measure(tmp_path, FAILING, "--gnn-layouts=sample", GNNBENCH_FAKE_CLOCK=fake)
+    assert result.returncode == pytest.ExitCode.INTERRUPTED, result.stdout + result.stderr
+    assert list(measurements(content)) == ["test_good"]
+    incomplete = {entry["fullname"].partition("::")[2]: entry for entry in content["gnnbench"]["incomplete"]}
+    assert incomplete["test_raises"]["error"] == "ValueError: enough"
+    assert incomplete["test_interrupted"]["error"].startswith("KeyboardInterrupt")
+    assert incomplete["test_out_of_memory"]["error"] == "OOM at 4194304 GiB"
+    for entry in incomplete.values():
+        assert entry["measurement"]["stopped_by"] is None
+        assert sum(map(len, entry["measurement"]["processes"][0]["blocks_ns"])) > 4
+
+
+def test_a_real_interrupt_in_a_real_run_saves_what_there_is(tmp_path):
+    """Ctrl-C, as a terminal sends it, while the second of two benchmarks is timed by the real clock."""
+    (tmp_path / "test_suite.py").write_text(
+        "import pathlib, torch\n"
+        "def test_first(benchmark):\n    benchmark(torch.neg, torch.ones(3))\n"
+        "def test_second(benchmark):\n"
+        "    def call(x):\n        pathlib.Path('started').touch()\n"
+        "    benchmark(call, torch.ones(3))\n"
+    )
+    file = tmp_path / "run.json"
+    command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "--gnn-layouts=sample"]
+    command += ["--gnn-precision=0.0001", "--benchmark-max-time=2", f"--benchmark-json={file}"]
+    process = subprocess.Popen(command, cwd=tmp_path, env=environment(), stdout=subprocess.PIPE, text=True)
+    while not (tmp_path / "started").exists():
+        assert process.poll() is None
+        time.sleep(0.05)
+    time.sleep(0.3)
+    os.kill(process.pid, signal.SIGINT)
+    out, _ = process.communicate(timeout=60)
+    assert process.returncode == pytest.ExitCode.INTERRUPTED, out
+    content = json.loads(file.read_text())
+    assert list(measurements(content)) == ["test_first"]
+    (incomplete,) = content["gnnbench"]["incomplete"]
+    assert incomplete["fullname"].endswith("test_second")
+
+
+def test_a_call_no_clock_can_see_fails_with_one_line(tmp_path):
+    (tmp_path / "stuck.py").write_text("def stuck():\n    return 1.0\n")
+    suite = "import torch\ndef test_short(benchmark):\n    benchmark(torch.neg, torch.ones(3))\n"
+    result, _ = measure(
+        tmp_path, suite, "--gnn-layouts=sample", "--benchmark-timer=stuck.stuck", PYTHONPATH=str(tmp_path)
+    )
+    assert result.returncode == pytest.ExitCode.TESTS_FAILED
+    assert "the timer stuck showed the same time 100,000 times: use time.perf_counter" in result.stdout
+    assert "Traceback" not in result.stdout
+    assert "clock.py" not in result.stdout
+
+
+@pytest.mark.parametrize("options", [["--gnn-precision=1%"], ["--gnn-layouts=sample"]])
+def test_two_ways_to_stop_are_an_error(tmp_path, options):
+    result, _ = measure(tmp_path, SUITE, "--benchmark-precision=0.01", *options)
+    assert result.returncode == pytest.ExitCode.USAGE_ERROR
+    assert result.stderr.count("\n") <= 2
+    assert "--benchmark-precision is for pytest-benchmark's own timing" in result.stderr
+
+
+def test_a_bad_fake_clock_is_one_line(tmp_path):
+    result, _ = measure(tmp_path, SUITE, "--gnn-layouts=one", GNNBENCH_FAKE_CLOCK="nonsense")
+    assert result.returncode == pytest.ExitCode.USAGE_ERROR
+    assert "GNNBENCH_FAKE_CLOCK='nonsense' must be a whole number" in result.stdout + result.stderr
+
+
+def test_profiles_and_disabled_runs_are_as_ever(tmp_path, truth):
+    suite = (
+        "import torch\ndef test_a(benchmark):\n    assert benchmark(torch.neg, torch.ones(3)).sum() == -3\n"
+    )
+    fake = truth({"test_a": 1e-3})
+    options = ("--gnn-layouts=sample", "--benchmark-cprofile=ncalls")
+    result, content = measure(tmp_path, suite, *options, GNNBENCH_FAKE_CLOCK=fake)
+    assert result.returncode == 0, result.stdout + result.stderr
+    assert content["benchmarks"][0]["cprofile"]
+    assert measure(tmp_path, suite, "--gnn-layouts=sample", "--benchmark-disable")[0].returncode == 0
+
+
+def test_the_installed_pytest_benchmark_has_the_parts_we_replace():
+    check_pytest_benchmark()
+
+
+@pytest.mark.parametrize("part", ["_raw", "_raw_pedantic", "_make_stats", "_save_cprofile"])
+def test_a_pytest_benchmark_with_other_parts_is_refused_loudly(monkeypatch, part):
+    monkeypatch.setattr(BenchmarkFixture, part, lambda _self, _other: None)
+    with pytest.raises(UsageError, match=f"BenchmarkFixture.{part} has other parameters"):
+        check_pytest_benchmark()
+    monkeypatch.delattr(BenchmarkFixture, part)
+    with pytest.raises(UsageError, match=f"BenchmarkFixture.{part} is gone"):
+        check_pytest_benchmark()
+
+
+def test_only_who_needs_it_is_refused(tmp_path):
+    """A stranger's suite runs with any pytest-benchmark; ours says why it does not."""
+    (tmp_path / "conftest.py").write_text(
+        "from pytest_benchmark.fixture import BenchmarkFixture\n"
+        "BenchmarkFixture._moved, BenchmarkFixture._save_cprofile = BenchmarkFixture._save_cprofile, None\n"
+    )
+    suite = "def test_a(benchmark):\n    benchmark(sum, [1])\n"
+    assert measure(tmp_path, suite, "--benchmark-max-time=0.01")[0].returncode == 0
+    refused, _ = measure(tmp_path, suite, "--gnn-layouts=sample")
+    assert refused.returncode == pytest.ExitCode.USAGE_ERROR
+    assert "BenchmarkFixture._save_cprofile is gone; pip install" in refused.stdout
