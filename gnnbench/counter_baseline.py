@@ -1,14 +1,13 @@
 """The counters that hold on every machine with the same versions, in `baselines/counters/`."""
 
 import json
-import os
 import sys
-import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from gnnbench.errors import UsageError
+from gnnbench.files import write_whole
 from gnnbench.packages import version
 from gnnbench.platforms import PLATFORMS
 
@@ -85,12 +84,4 @@ def write(path: Path, platform: str, counters: Mapping[str, Any]) -> None:
         "versions": versions(platform),
         "counters": dict(sorted({**read(path), **counters}.items())),
     }
-    path.parent.mkdir(parents=True, exist_ok=True)
-    descriptor, temporary = tempfile.mkstemp(dir=path.parent, prefix=".counters-")
-    with os.fdopen(descriptor, "w", encoding="utf-8") as file:
-        json.dump(content, file, indent=1, ensure_ascii=False)
-        file.write("\n")
-        file.flush()
-        os.fsync(file.fileno())
-    Path(temporary).chmod(0o644)
-    Path(temporary).replace(path)
+    write_whole(path, json.dumps(content, indent=1, ensure_ascii=False) + "\n")

@@ -11,12 +11,10 @@ from pathlib import Path
 from time import perf_counter
 
 import torch
-from filelock import FileLock
 
 from gnnbench import units
-from gnnbench.errors import UsageError
+from gnnbench.files import hold, write_whole
 from gnnbench.graphs.capacity import memory_free
-from gnnbench.graphs.locate import CACHE_VARIABLE
 from gnnbench.work import Work
 
 FORMAT_VERSION = 1
@@ -91,16 +89,8 @@ def rates(device: str, dtype: str, environment_key: str, cache: Path) -> Rates:
         UsageError: the cache cannot be written.
     """
     path = cache / "rates" / f"{environment_key}-{device}.json"
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        held = FileLock(path.with_suffix(".lock")).acquire()
-    except OSError as error:
-        raise UsageError(
-            f"the cache folder {cache} cannot be written ({error.strerror}); "
-            f"name another in the variable {CACHE_VARIABLE}"
-        ) from error
-    # Also while measuring: two processes that measure at once see half the rates.
-    with held:
+    # Held also while measuring: two processes that measure at once see half the rates.
+    with hold(path.with_suffix(".lock"), cache):
         kept = _read(path)
         if dtype not in kept:
             kept[dtype] = measure(device, dtype)
@@ -188,11 +178,8 @@ def _read(path: Path) -> dict[str, Rates]:
 
 
 def _write(path: Path, found: dict[str, Rates]) -> None:
-    """Replace the file, whole or not at all; whoever writes holds the lock."""
     content = {
         "version": FORMAT_VERSION,
         "rates": {dtype: asdict(measured) for dtype, measured in found.items()},
     }
-    fresh = path.with_suffix(".new")
-    fresh.write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")
-    fresh.replace(path)
+    write_whole(path, json.dumps(content, indent=1) + "\n")

@@ -10,17 +10,17 @@ pytorch_memlab and a GPU, and rounds to megabytes; `get_gpu_memory_from_nvidia_s
 and asks about the whole device, other processes and the allocator's cache included.
 """
 
-import gc
 import os
 import re
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import accumulate
 
 import torch
 from torch.autograd import profiler
 from torch.autograd.profiler_util import MEMORY_EVENT_NAME
+
+from gnnbench.garbage import collector_paused
 
 # Without it the profiler of torch 2.13 writes two lines to stderr each time. Read when it is first used.
 _SILENT = ("KINETO_LOG_LEVEL", "6")
@@ -56,18 +56,6 @@ def trace(run: Callable[[], object], device: str) -> Memory:
     """
     with collector_paused():
         return _cuda(run) if device == "cuda" else _cpu(run)
-
-
-@contextmanager
-def collector_paused() -> Iterator[None]:
-    """Keep Python's collector out: tensors in cycles would be freed, and finalisers run, at any time."""
-    collecting = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if collecting:
-            gc.enable()
 
 
 def _cpu(run: Callable[[], object]) -> Memory:

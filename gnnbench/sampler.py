@@ -1,9 +1,7 @@
 """Times a call: warms up, sizes rounds, and measures blocks, each on a new layout, until told to stop."""
 
-import gc
 import math
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from gnnbench.clock import Block, Call, Clock, ClockError
@@ -139,16 +137,3 @@ def _iterations(call: Call, call_seconds: float, clock: Clock, effort: Effort) -
         # Towards a round of the length wanted, but not by more than tenfold on one reading.
         growth = min(10.0, wanted / seconds) if seconds > 0 else 10.0
         iterations = math.ceil(iterations * max(growth, 1.2))
-
-
-@contextmanager
-def garbage_collection(*, off: bool) -> Iterator[None]:
-    """Keep Python from collecting garbage meanwhile, where that is asked for."""
-    collecting = gc.isenabled()
-    if off:
-        gc.disable()
-    try:
-        yield
-    finally:
-        if collecting:
-            gc.enable()

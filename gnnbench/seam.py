@@ -8,7 +8,7 @@ import cProfile
 import inspect
 import os
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
 from functools import wraps
 from typing import TYPE_CHECKING, Any
@@ -17,6 +17,7 @@ import pytest_benchmark
 from pytest_benchmark.fixture import BenchmarkFixture, PauseInstrumentation
 
 from gnnbench.errors import UsageError
+from gnnbench.garbage import collector_paused
 
 if TYPE_CHECKING:
     from gnnbench.clock import Call, Clock
@@ -149,7 +150,6 @@ class Seam:
         from gnnbench.layout import Layouts
         from gnnbench.measurement import Measurement
         from gnnbench.results import FORMAT_VERSION
-        from gnnbench.sampler import garbage_collection
 
         self.used = True
         layouts = Layouts(Call(*call))
@@ -169,7 +169,7 @@ class Seam:
                 fixture.stats.update(seconds)
 
         try:
-            with PauseInstrumentation(), garbage_collection(off=fixture._disable_gc):  # noqa: SLF001
+            with PauseInstrumentation(), collector_paused() if fixture._disable_gc else nullcontext():  # noqa: SLF001
                 yield layouts, clock, measurement, add
         except BaseException as error:
             # An interruption is no Exception: pytest-benchmark would take what there is for the whole.

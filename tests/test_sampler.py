@@ -10,7 +10,7 @@ from gnnbench.clock import Block, Call, ClockError, HostClock
 from gnnbench.fake_clock import FakeMachine, Noise, Truth
 from gnnbench.layout import Layouts
 from gnnbench.measurement import Measurement
-from gnnbench.sampler import Effort, garbage_collection, sample
+from gnnbench.sampler import Effort, sample
 
 EFFORT = Effort(precision=0.02, max_seconds=1.0, min_seconds=5e-6, min_rounds=5)
 
@@ -180,13 +180,3 @@ def test_a_clock_that_only_runs_backwards_is_an_error():
 
     with pytest.raises(ClockError, match=r"1\d\d rounds had no positive time by jumping"):
         run(Backwards(), Effort(0.02, 1.0, 1e-4, 5))
-
-
-def test_the_collector_is_left_as_it_was():
-    import gc
-
-    with garbage_collection(off=True):
-        assert not gc.isenabled()
-    assert gc.isenabled()
-    with garbage_collection(off=False):
-        assert gc.isenabled()

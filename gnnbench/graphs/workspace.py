@@ -6,11 +6,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from filelock import FileLock
-
-from gnnbench.errors import UsageError
+from gnnbench.files import hold
 from gnnbench.graphs.catalog import Dataset
-from gnnbench.graphs.locate import CACHE_VARIABLE, DOWNLOADED
+from gnnbench.graphs.locate import DOWNLOADED
 
 
 @contextmanager
@@ -33,15 +31,7 @@ def workspace(dataset: Dataset, origin: Path | None, cache: Path) -> Iterator[Pa
     """
     complete = cache / dataset.id / (f"{_fingerprint(origin)}/.complete" if origin else DOWNLOADED)
     folder = complete.parent
-    try:
-        folder.parent.mkdir(parents=True, exist_ok=True)
-        held = FileLock(folder.with_suffix(".lock")).acquire()
-    except OSError as error:
-        raise UsageError(
-            f"the cache folder {cache} cannot be written ({error.strerror}); "
-            f"name another in the variable {CACHE_VARIABLE}"
-        ) from error
-    with held:
+    with hold(folder.with_suffix(".lock"), cache):
         if not complete.exists():
             shutil.rmtree(folder, ignore_errors=True)
             folder.mkdir()

@@ -1,0 +1,47 @@
+"""Files that others may read or write at the same time."""
+
+import os
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from filelock import FileLock
+
+from gnnbench.errors import UsageError
+from gnnbench.graphs.locate import CACHE_VARIABLE
+
+
+def write_whole(path: Path, text: str) -> None:
+    """Replace a file by another, on the disk before it has its name: no reader ever sees a part of it."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    descriptor, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.stem}-")
+    temporary = Path(name)
+    try:
+        with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+            file.write(text)
+            file.flush()
+            os.fsync(file.fileno())
+        temporary.chmod(0o644)
+        temporary.replace(path)
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+@contextmanager
+def hold(lock: Path, cache: Path) -> Iterator[None]:
+    """Hold a lock in the cache folder, once nobody else does.
+
+    Raises:
+        UsageError: the cache cannot be written.
+    """
+    try:
+        lock.parent.mkdir(parents=True, exist_ok=True)
+        held = FileLock(lock).acquire()
+    except OSError as error:
+        raise UsageError(
+            f"the cache folder {cache} cannot be written ({error.strerror}); "
+            f"name another in the variable {CACHE_VARIABLE}"
+        ) from error
+    with held:
+        yield
