@@ -48,7 +48,7 @@ test: environment
 	@$(python) -m pytest -n 2 $(ARGS)
 
 bench: environment
-	$(say) "benchmarks: about four minutes for all of them, one line each; results also in .benchmarks/latest.json"
+	$(say) "benchmarks: about five minutes for all of them, one line each; results also in .benchmarks/latest.json"
 	@mkdir -p .benchmarks
 	@$(python) -m pytest benchmarks --benchmark-json=.benchmarks/latest.json $(ARGS)
 

@@ -129,7 +129,9 @@ def _judge_counters(request: pytest.FixtureRequest, spec: Spec, found: "Counters
         return
     if recorded is None:
         if options.strict:
-            pytest.fail(f"{spec.id}: no counters recorded with these versions", pytrace=False)
+            path = counter_baseline.path_of(request.config.rootpath, spec.platform)
+            missing = f"not in {path.relative_to(request.config.rootpath)}; record with --gnn-counters=update"
+            pytest.fail(f"{spec.id}: {missing}", pytrace=False)
         return
     changed = counter_baseline.differences(recorded, found.counts, found.unsteady)
     if changed:

@@ -1,6 +1,5 @@
 """The clock of kernels on a GPU: synchronised wall time, and device time by events."""
 
-import statistics
 import time
 from itertools import repeat
 
@@ -9,63 +8,34 @@ import torch
 from gnnbench.clock import Block, Call, ClockError
 
 _LAUNCHES = 100
+_CALLS = 5
+_SLACK = 0.8
+"""Of the time of an empty launch, as two smallest times differ."""
 
 
 class CudaClock:
     """Times rounds on the current CUDA device.
 
-    Wall time runs from an idle device until it is idle again. Device time is between two events recorded in
-    the current stream around the round (torch.cuda.Event, resolution about half a microsecond), and so does
-    not contain the wait of the host.
+    Wall time runs from an idle device until it is idle again. Device time is between two events in the
+    current stream around the round (torch.cuda.Event, resolution about half a microsecond): it leaves out the
+    host's last wait, but not the gaps in which the device waits for the host to launch the next kernel.
     """
 
     name = "cuda"
     resolution_seconds = 5e-7
 
     def __init__(self, *, flush: bool) -> None:
-        """Measure what a launch costs, and make the buffer that empties the L2 cache if that is asked for."""
-        properties = torch.cuda.get_device_properties()
+        """Make the buffer that empties the L2 cache, if that is asked for."""
+        size = 2 * torch.cuda.get_device_properties().L2_cache_size
         # Writing twice its size leaves nothing else in the cache.
-        self._flush = (
-            torch.empty(2 * properties.L2_cache_size, dtype=torch.int8, device="cuda") if flush else None
-        )
-        self._nothing_seconds = self._device_seconds(Call(lambda: None, (), {}))
-        one = torch.zeros(1, device="cuda")
-        self._launch_seconds = self._device_seconds(Call(one.zero_, (), {}))
+        self._flush = torch.empty(size, dtype=torch.int8, device="cuda") if flush else None
 
     def now(self) -> float:
         """Return the host's monotonic clock."""
         return time.monotonic()
 
     def block(self, call: Call, rounds: int, iterations: int) -> Block:
-        """Time each round by the host's clock and by two events.
-
-        Raises:
-            ClockError: no kernel ran between the events, or less than an empty launch costs.
-        """
-        block = self._time(call, rounds, iterations)
-        assert block.device_seconds is not None
-        typical = statistics.median(block.device_seconds)
-        if typical <= self._nothing_seconds:
-            raise ClockError(
-                "its inputs are on the GPU, but no kernel ran there: the GPU spent "
-                f"{typical * 1e6:.1f} µs on it, as on nothing at all"
-            )
-        if typical < self._launch_seconds:
-            raise ClockError(
-                f"the GPU spent {typical * 1e6:.1f} µs on it, less than launching an empty kernel costs "
-                f"({self._launch_seconds * 1e6:.1f} µs): measure something larger"
-            )
-        return block
-
-    def renewed(self) -> None:
-        """Do nothing: a real clock does not care."""
-
-    def _device_seconds(self, call: Call) -> float:
-        self._time(call, _LAUNCHES, 1)
-        return statistics.median(self._time(call, _LAUNCHES, 1).device_seconds or ())
-
-    def _time(self, call: Call, rounds: int, iterations: int) -> Block:
+        """Time each round by the host's clock and by two events."""
         function, args, kwargs = call
         timer = time.perf_counter
         start_event = torch.cuda.Event(enable_timing=True)
@@ -85,3 +55,31 @@ class CudaClock:
             seconds.append(end - start)
             device_seconds.append(start_event.elapsed_time(end_event) / 1e3)
         return Block(seconds, device_seconds)
+
+    def renewed(self) -> None:
+        """Do nothing: a real clock does not care."""
+
+    def check(self, call: Call) -> None:
+        """Call, and see that kernels run on the GPU, and take no less than launching an empty one does.
+
+        Raises:
+            ClockError: no kernel ran there; or the wall time is below that of an empty launch, so that it is
+                not the call that was timed.
+        """
+        with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CUDA]) as profile:
+            call()
+            torch.cuda.synchronize()
+        gpu = torch.profiler.DeviceType.CUDA
+        if not any(event.device_type == gpu for event in profile.events()):
+            raise ClockError(
+                "torch uses the GPU, but no kernel of this call ran there: time it with --gnn-device cpu"
+            )
+        launch_seconds = min(
+            self.block(Call(torch.zeros(1, device="cuda").zero_, (), {}), _LAUNCHES, 1).seconds
+        )
+        fastest_seconds = min(self.block(call, _CALLS, 1).seconds)
+        if fastest_seconds < _SLACK * launch_seconds:
+            raise ClockError(
+                f"it took {fastest_seconds * 1e6:.1f} µs, less than launching an empty kernel does "
+                f"({launch_seconds * 1e6:.1f} µs): measure something larger"
+            )

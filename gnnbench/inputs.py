@@ -18,7 +18,10 @@ class Copies:
         self.memo: dict[Any, Any] = {}
         """As `copy.deepcopy` keeps it: by `id`; and by place, the copies of storages."""
         self.left: dict[str, None] = {}
-        """What was not copied, in order."""
+        """Types that are not known, and were not copied, in order."""
+        self.torn: dict[str, None] = {}
+        """What holds tensors and could not be copied: copies of the rest would do other work than the
+        originals, as an optimiser does whose module stayed behind."""
 
     def of(self, value: Any) -> Any:
         """Return a copy of a value of a known type; any other value is returned itself and noted."""
@@ -32,9 +35,9 @@ class Copies:
             self.memo.setdefault(id(self.memo), []).append(value)
         return self.memo[id(value)]
 
-    def leave(self, value: Any, what: str) -> Any:
-        """Note what stays where it is, and return it."""
-        self.left[what] = None
+    def tear(self, value: Any, what: str) -> Any:
+        """Note what holds tensors and stays where it is, and return it."""
+        self.torn[what] = None
         return value
 
 
@@ -51,8 +54,9 @@ class _Kind(NamedTuple):
 def tensors(value: Any) -> Iterator[Any]:
     """Yield the strided tensors that a value of a known type is made of, some perhaps twice."""
     kind = _kind(value)
-    if kind is _STRIDED and value.layout == _torch().strided:
-        yield value
+    if kind is _STRIDED and (value.layout == _torch().strided or _why_not(value)):
+        if not value.is_nested and value.layout == _torch().strided:
+            yield value
     elif kind is not None:
         for part in kind.tensors(value):
             yield from tensors(part)
@@ -73,12 +77,12 @@ def _kind(value: Any) -> _Kind | None:
 def _copy_tensor(value: Any, copies: Copies) -> Any:
     """Copy a leaf with its gradient; views of one storage share the copy of it, strides are kept."""
     torch = _torch()
-    if not value.is_leaf:
-        return copies.leave(value, "a tensor inside a recorded autograd graph")
+    if why_not := _why_not(value):
+        return copies.tear(value, why_not)
     if value.layout != torch.strided:
         return _copy_sparse(value, copies)
     storage = value.untyped_storage()
-    place = ("storage", storage.data_ptr(), storage.nbytes())
+    place = ("storage", value.device, storage.data_ptr(), storage.nbytes())
     if place not in copies.memo:
         copies.memo[place] = storage.clone()
     found = torch.empty(0, dtype=value.dtype, device=value.device)
@@ -99,7 +103,26 @@ def _copy_sparse(value: Any, copies: Copies) -> Any:
             found = torch.sparse_coo_tensor(*parts, size=value.shape, is_coalesced=value.is_coalesced())
         else:
             found = torch.sparse_compressed_tensor(*parts, size=value.shape, layout=value.layout)
-    return found.requires_grad_(value.requires_grad)
+    found.requires_grad_(value.requires_grad)
+    if value.grad is not None:
+        found.grad = copies.of(value.grad)
+    return found
+
+
+def _why_not(value: Any) -> str | None:
+    """Say why a tensor cannot be copied part by part; None where it can."""
+    torch = _torch()
+    sparse = (torch.sparse_coo, torch.sparse_csr, torch.sparse_csc, torch.sparse_bsr, torch.sparse_bsc)
+    reasons = {
+        "a tensor inside a recorded autograd graph": not value.is_leaf,
+        "a tensor with hooks": bool(value._backward_hooks),  # noqa: SLF001 - there is no public way to ask
+        "a quantized tensor": value.is_quantized,
+        "a nested tensor": value.is_nested,
+        "a tensor that is conjugated or negated when read": value.is_conj() or value.is_neg(),
+        "an inference tensor": value.is_inference(),
+        f"a tensor of layout {value.layout}": value.layout not in (torch.strided, *sparse),
+    }
+    return next((reason for reason, holds in reasons.items() if holds), None)
 
 
 def _sparse_parts(value: Any) -> tuple[Any, ...]:
@@ -119,13 +142,28 @@ def _copy_whole(value: Any, copies: Copies) -> Any:
             copies.of(tensor)
         return copy.deepcopy(value, copies.memo)
     except Exception as error:  # noqa: BLE001 - a module holds whatever its author put there
-        return copies.leave(value, f"{type(value).__name__} ({type(error).__name__})")
+        return copies.tear(value, f"{type(value).__name__} ({type(error).__name__})")
+
+
+def _copy_optimizer(value: Any, copies: Copies) -> Any:
+    """Copy all that it holds: its own deepcopy leaves hooks, and LBFGS's parameters, behind."""
+    if "step" in vars(value):
+        return copies.tear(value, f"{type(value).__name__} whose step something else replaced")
+    found = object.__new__(type(value))
+    copies.memo[id(value)] = found
+    for tensor in tensors(value):
+        copies.of(tensor)
+    vars(found).update({name: copy.deepcopy(item, copies.memo) for name, item in vars(value).items()})
+    return found
+
+
+def _captured(function: Any) -> list[Any]:
+    return [cell.cell_contents for cell in function.__closure__ or ()]
 
 
 def _copy_function(value: Any, copies: Copies) -> Any:
-    cells = [cell.cell_contents for cell in value.__closure__ or ()]
-    if any(True for cell in cells for _ in tensors(cell)):
-        return copies.leave(value, f"tensors that {value.__name__} captured")
+    if any(True for _ in tensors(_captured(value))):
+        return copies.tear(value, f"tensors that {value.__name__} captured")
     return value
 
 
@@ -162,7 +200,7 @@ _KINDS: dict[str, _Kind] = {
         ),
         _PLAIN,
     ),
-    "builtins.function": _Kind(lambda _: (), _copy_function),
+    "builtins.function": _Kind(_captured, _copy_function),
     "builtins.method": _Kind(
         lambda method: (method.__self__,),
         lambda method, copies: MethodType(method.__func__, copies.of(method.__self__)),
@@ -187,7 +225,7 @@ _KINDS: dict[str, _Kind] = {
             *(parameter for group in optimizer.param_groups for parameter in group["params"]),
             *(part for state in optimizer.state.values() for part in state.values()),
         ),
-        _copy_whole,
+        _copy_optimizer,
     ),
     "torch_geometric.edge_index.EdgeIndex": _Kind(lambda index: vars(index).values(), _copy_whole),
     "torch_geometric.data.data.Data": _Kind(lambda data: data.to_dict().values(), _copy_whole),

@@ -4,9 +4,12 @@ Identical code on identical data differs by up to 3x from one set of buffers to 
 make one process sample many.
 """
 
+import gc
 import random
 import sys
+import weakref
 from collections.abc import Callable
+from typing import Any
 
 import psutil
 
@@ -14,7 +17,11 @@ from gnnbench.clock import Call
 from gnnbench.inputs import Copies, tensors
 
 MEMORY_SHARE = 0.25
-"""Of the memory that is free, what copies may take: two of them live at a time."""
+"""Of the memory that is free, what copies may take."""
+
+_POOL = 6
+"""Earlier copies that live on, at most: freed one by one at random, or an allocator would give the same two
+or three places again and again."""
 
 _SPACER_BYTES = 1 << 16
 """Less than this lies between copies, for small tensors, which share pages, to begin elsewhere in theirs."""
@@ -37,7 +44,9 @@ class Layouts:
         """On the last copies, or on the original inputs where there are none."""
         self.left: tuple[str, ...] = ()
         """What `renew` did not copy."""
-        self._spacer = b""
+        self._pool: list[tuple[Call, Any]] = []
+        self._torn: tuple[str, ...] = ()
+        self._room = 2
         self._random = random.Random(0)  # noqa: S311 - places in memory, not secrets
         found = list(tensors(tuple(call)))
         storages = {
@@ -49,25 +58,39 @@ class Layouts:
     def why_in_place(self) -> str | None:
         """Say why the inputs are not to be copied; None where they are."""
         if not self.devices:
-            return "no tensors among its inputs"
+            return "no tensors among its arguments"
         free = psutil.virtual_memory().available
         if "cuda" in self.devices:
             free = min(free, sys.modules["torch"].cuda.mem_get_info()[0])
-        if 2 * self.bytes > MEMORY_SHARE * free:
+        self._room = int(MEMORY_SHARE * free / max(1, self.bytes))
+        if self._room < 2:  # noqa: PLR2004 - the last copy, and the one that is made
             return f"too large to copy: {self.bytes / 2**30:.1f} GiB of inputs, {free / 2**30:.1f} GiB free"
-        return None
+        self.renew()
+        if not self._torn:
+            return None
+        self._pool.clear()
+        self.current, self.left = self.original, ()
+        return f"cannot copy {', '.join(self._torn)}"
 
     def renew(self) -> Call:
-        """Return the call on new copies of the original inputs; the copies before them are freed then.
-
-        They live on until these are made: otherwise the allocator would give the same places again.
-        """
+        """Return the call on new copies of the original inputs; one of those before is freed then."""
         copies = Copies()
-        spacer = bytes(self._random.randrange(_SPACER_BYTES))
+        torch = sys.modules["torch"]
+        device = "cuda" if "cuda" in self.devices else "cpu"
+        spacer = torch.empty(self._random.randrange(_SPACER_BYTES), dtype=torch.uint8, device=device)
         self.current = Call(*map(copies.of, self.original))
-        self._spacer = spacer
-        self.left = tuple(copies.left)
+        self._pool.append((self.current, spacer))
+        if len(self._pool) > min(_POOL, self._room - 1):
+            self._free(self._random.randrange(len(self._pool) - 1))
+        self.left, self._torn = tuple(copies.left), tuple(copies.torn)
         return self.current
+
+    def _free(self, number: int) -> None:
+        """Free a copy, also where it is part of a cycle that only the collector finds."""
+        probe = weakref.ref(next(tensors(tuple(self._pool[number][0]))))
+        del self._pool[number]
+        if probe() is not None:
+            gc.collect()
 
     def watch(self) -> Callable[[], bool]:
         """Return a function that tells whether a tensor of the present copies was written to since."""

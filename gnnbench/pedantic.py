@@ -1,14 +1,12 @@
-"""`benchmark.pedantic`: as many calls as its author asked for, and no more."""
+"""`benchmark.pedantic`: the calls that its author asked for, on the inputs that he gave, and no others."""
 
 from collections.abc import Callable
+from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import Any
 
 from gnnbench.clock import Block, Call, Clock
-from gnnbench.layout import Layouts
-from gnnbench.measurement import Measurement
-
-_ROUNDS_PER_LAYOUT = 3
+from gnnbench.garbage import collector_paused
 
 
 @dataclass(frozen=True)
@@ -24,13 +22,10 @@ class Pedantic:
     warmup_rounds: int
     iterations: int
 
-    def measure(
-        self, layouts: Layouts, clock: Clock, measurement: Measurement, add: Callable[[Block], None]
-    ) -> Any:
-        """Time the rounds, on a new layout every few of them, and return the last call's result.
+    def measure(self, clock: Clock, add: Callable[[Block], None], *, disable_gc: bool) -> Any:
+        """Time the rounds, each a block of its own, and return the last call's result.
 
-        A round is a block of its own; of rounds with several iterations one more call is made for the result,
-        as pytest-benchmark does.
+        Of rounds with several iterations one more call is made for the result, as pytest-benchmark does.
         """
         result = None
 
@@ -39,35 +34,33 @@ class Pedantic:
             result = self.target(*args, **kwargs)
 
         for number in range(-self.warmup_rounds, self.rounds):
-            if measurement.layouts == "sampled" and number % _ROUNDS_PER_LAYOUT == 0:
-                layouts.renew()
-                clock.renewed()
-            call = self.inputs(layouts)
+            call = self.inputs()
             timed = call if self.iterations > 1 else call._replace(function=kept)
-            block = clock.block(timed, 1, self.iterations)
+            with collector_paused() if disable_gc else nullcontext():
+                block = clock.block(timed, 1, self.iterations)
             if number >= 0:
                 add(block)
-            self._tear_down(call)
-        measurement.stopped_by = "rounds"
+            self.tear_down(call)
         if self.iterations > 1:
-            call = self.inputs(layouts)
+            call = self.inputs()
             result = call()
-            self._tear_down(call)
+            self.tear_down(call)
         return result
 
-    def inputs(self, layouts: Layouts) -> Call:
-        """Return the next call: on what the setup makes, or on the last copies.
+    def inputs(self) -> Call:
+        """Return the next call: on what the setup makes, or on the arguments.
 
         Raises:
             TypeError: arguments come both from the setup and from the caller, as in pytest-benchmark.
         """
         made = self.setup() if self.setup else None
         if not made:
-            return layouts.current
+            return Call(self.target, self.args, self.kwargs)
         if self.args or self.kwargs:
             raise TypeError("Can't use `args` or `kwargs` if `setup` returns the arguments.")
         return Call(self.target, *made)
 
-    def _tear_down(self, call: Call) -> None:
+    def tear_down(self, call: Call) -> None:
+        """Give the inputs back."""
         if self.teardown:
             self.teardown(*call.args, **call.kwargs)

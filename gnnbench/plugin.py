@@ -40,7 +40,8 @@ OUT_OF_MEMORY = pytest.StashKey[str]()
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Declare the options."""
     group = parser.getgroup("gnnbench", "graph neural network benchmarks")
-    for name, text in options.HELP.items():
+    for name, words in options.HELP.items():
+        text = words.replace("%", "%%")  # argparse formats it
         flag, destination = f"--gnn-{name}", f"gnn_{name.replace('-', '_')}"
         if name in options.LISTS:
             group.addoption(flag, dest=destination, action="append", default=[], metavar="NAME", help=text)
@@ -172,7 +173,7 @@ def _is_ours(item: pytest.Item) -> bool:
 def pytest_collection_finish(session: pytest.Session) -> None:
     """Report a run of the suite's benchmarks in the suite's own way."""
     config = session.config
-    if any(map(_settings, session.items)) and not hasattr(config, "workerinput"):
+    if any(map(_settings, session.items)):
         mistake = None
         try:
             config.stash[_SEAM].install()
@@ -188,7 +189,8 @@ def pytest_collection_finish(session: pytest.Session) -> None:
 
     if reporter.verbosity == 0:
         config.pluginmanager.register(terminal.Progress(reporter, ours), "gnnbench-progress")
-    if all(_is_ours(item) for item in session.items if "benchmark" in getattr(item, "fixturenames", ())):
+    benchmarks = [item for item in session.items if "benchmark" in getattr(item, "fixturenames", ())]
+    if all(_is_ours(item) and _settings(item) for item in benchmarks):
         terminal.hide_their_table(config)
 
 
@@ -222,10 +224,13 @@ def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> Generator[None, object, o
     except Exception as error:
         if seam.settings is None:
             raise
+        text = None if isinstance(error, AssertionError) else _out_of_memory(error)
         if isinstance(error, (ClockError, UsageError)):
             mistake = str(error)
-        elif text := _out_of_memory(error):
+        elif text and (_is_ours(pyfuncitem) or seam.failure is error):
             seam.ran_out_of_memory(pyfuncitem.nodeid, text)
+            if not _is_ours(pyfuncitem):
+                raise
             pyfuncitem.stash[OUT_OF_MEMORY] = text
         else:
             raise
@@ -244,6 +249,11 @@ def _out_of_memory(error: Exception) -> str | None:
     return memory.describe_out_of_memory(error) if memory.is_out_of_memory(error) else None
 
 
+def _reason(marker: pytest.Mark) -> str:
+    words = (*marker.args, *marker.kwargs.values())
+    return " ".join(map(str, words)) or "marked in_place"
+
+
 def _settings(item: pytest.Item) -> Settings | None:
     config = item.config
     if not _is_ours(item) and not config.getoption("gnn_layouts"):
@@ -258,8 +268,28 @@ def _settings(item: pytest.Item) -> Settings | None:
         sample_layouts=chosen.layouts != "one",
         precision=chosen.precision,
         flush=chosen.flush_l2,
-        in_place=(marker and " ".join(map(str, marker.args))) or None,
+        in_place=_reason(marker) if marker else None,
     )
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """Save what was measured of benchmarks that were cut short also where no other was measured."""
+    config = session.config
+    theirs = getattr(config, "_benchmarksession", None)
+    if not config.stash[_SEAM].incomplete or theirs is None or theirs.benchmarks or not theirs.json:
+        return
+    hooks = config.hook
+    commit_info = hooks.pytest_benchmark_generate_commit_info(config=config)
+    content = hooks.pytest_benchmark_generate_json(
+        config=config,
+        benchmarks=[],
+        include_data=True,
+        machine_info=theirs.get_machine_info(),
+        commit_info=commit_info,
+    )
+    hooks.pytest_benchmark_update_json(config=config, benchmarks=[], output_json=content)
+    theirs.save_json(content)
 
 
 def pytest_benchmark_update_json(config: pytest.Config, output_json: dict[str, Any]) -> None:
@@ -281,15 +311,27 @@ def pytest_runtest_makereport(
 ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
     """Attach to a passed test what the summary shows of it."""
     report = yield
-    if _is_ours(item) and call.when == "call" and report.passed:
+    if call.when == "call" and report.passed and (_is_ours(item) or _settings(item)):
         from gnnbench import terminal
 
-        report.gnnbench = terminal.record(item)  # type: ignore[attr-defined]
+        if _is_ours(item):
+            report.gnnbench = terminal.record(item)  # type: ignore[attr-defined]
+        else:
+            report.gnnbench_other = terminal.record_other(item)  # type: ignore[attr-defined]
     return report
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """Show the suite's table and what was checked, timed and skipped."""
+    """Show what was measured, and of the suite what was checked, timed and skipped."""
+    others = [
+        report.gnnbench_other
+        for report in terminalreporter.stats.get("passed", ())
+        if getattr(report, "gnnbench_other", None)
+    ]
+    if others:
+        from gnnbench import terminal
+
+        terminal.summarize_others(terminalreporter, others)
     if any(getattr(report, "gnnbench", None) for report in terminalreporter.stats.get("passed", ())):
         from gnnbench import terminal
 

@@ -2,9 +2,11 @@
 
 import math
 from collections.abc import Callable
+from contextlib import nullcontext
 from dataclasses import dataclass
 
 from gnnbench.clock import Block, Call, Clock, ClockError
+from gnnbench.garbage import collector_paused
 from gnnbench.layout import Layouts
 from gnnbench.measurement import Measurement
 from gnnbench.sampling import Stopping, rounds_per_block
@@ -13,8 +15,9 @@ _PILOT_BLOCKS = 8
 _PILOT_ROUNDS = 3
 """Enough to tell what rounds vary from what layouts vary."""
 
+_ROUND_SECONDS = 5e-4
+"""Of a round at least, so that files stay small and a round's own cost vanishes; less for a small budget."""
 _ROUNDS_PER_BUDGET = 2000
-"""A round is at least this part of the budget, so that files stay small and a round's own cost vanishes."""
 
 _RESOLUTIONS = 100
 """A round is at least so many steps of its clock."""
@@ -38,6 +41,7 @@ class Effort:
     """Of a round."""
     min_rounds: int
     warmup_iterations: int = 1
+    disable_gc: bool = False
 
 
 def sample(
@@ -64,10 +68,13 @@ def sample(
     start = clock.now()
     call = _next(layouts, clock, measurement)
     written = layouts.watch()
+    clock.check(call)
     call_seconds = _warm_up(call, clock, effort)
     measurement.changes_inputs = written()
     measurement.iterations = _iterations(call, call_seconds, clock, effort)
-    rounds = _PILOT_ROUNDS if call_seconds * 8 * _PILOT_BLOCKS < effort.max_seconds else 1
+    # With the untimed call before each block the pilot may take half of the budget.
+    pilot_seconds = call_seconds * (_PILOT_ROUNDS + 1) * _PILOT_BLOCKS
+    rounds = _PILOT_ROUNDS if pilot_seconds < effort.max_seconds / 2 else 1
     renewal_seconds = 0.0
     while measurement.stopped_by is None:
         begin = clock.now()
@@ -75,7 +82,8 @@ def sample(
             call = _next(layouts, clock, measurement)
             clock.block(call, 1, 1)  # the first call on new buffers is slower
         ready = clock.now()
-        block = clock.block(call, rounds, measurement.iterations)
+        with collector_paused() if effort.disable_gc else nullcontext():
+            block = clock.block(call, rounds, measurement.iterations)
         renewal_seconds += ready - begin
         add(block)
         if measurement.rejected_rounds > measurement.rounds + _MAX_REJECTED:
@@ -119,7 +127,7 @@ def _iterations(call: Call, call_seconds: float, clock: Clock, effort: Effort) -
     wanted = max(
         effort.min_seconds,
         _RESOLUTIONS * clock.resolution_seconds,
-        effort.max_seconds / _ROUNDS_PER_BUDGET,
+        min(_ROUND_SECONDS, effort.max_seconds / _ROUNDS_PER_BUDGET),
     )
     iterations = math.ceil(wanted / call_seconds) if call_seconds > 0 else 10
     while True:

@@ -8,7 +8,7 @@ import cProfile
 import inspect
 import os
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import wraps
 from typing import TYPE_CHECKING, Any
@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Any
 import pytest_benchmark
 from pytest_benchmark.fixture import BenchmarkFixture, PauseInstrumentation
 
+from gnnbench.clock import ClockError
 from gnnbench.errors import UsageError
-from gnnbench.garbage import collector_paused
 
 if TYPE_CHECKING:
     from gnnbench.clock import Call, Clock
@@ -59,6 +59,8 @@ class Seam:
     """Of the test that runs now; None: pytest-benchmark times it."""
     used: bool = False
     """Whether a benchmark of this session was measured with it."""
+    failure: BaseException | None = None
+    """What ended the last measurement that did not come to its end."""
     incomplete: list[dict[str, Any]] = field(default_factory=list)
     """Benchmarks that ended before their measurement did, with what was measured."""
     _machine: "FakeMachine | None" = None
@@ -123,22 +125,26 @@ class Seam:
                 min_seconds=fixture._min_time,  # noqa: SLF001
                 min_rounds=fixture._min_rounds,  # noqa: SLF001
                 warmup_iterations=fixture._warmup or 1,  # noqa: SLF001
+                disable_gc=fixture._disable_gc,  # noqa: SLF001
             )
             sample(layouts, clock, effort, measurement, add)
         if not fixture.cprofile:
             return function(*args, **kwargs)
-        return _profile(fixture, measurement.iterations, lambda: layouts.original)
+        return _profile(fixture, measurement.iterations, layouts.original)
 
     def _measure_pedantic(self, fixture: Any, settings: Settings, asked: "Pedantic") -> Any:
         """Stand in for `benchmark.pedantic`."""
-        if asked.setup:
-            settings = replace(settings, in_place="its setup makes the inputs")
+        settings = replace(settings, in_place="benchmark.pedantic makes the calls it was asked for")
         call = asked.target, asked.args, asked.kwargs
-        with self._measuring(fixture, settings, *call) as (layouts, clock, measurement, add):
+        with self._measuring(fixture, settings, *call) as (_, clock, measurement, add):
             measurement.iterations = asked.iterations
-            result = asked.measure(layouts, clock, measurement, add)
-            if fixture.cprofile:
-                _profile(fixture, asked.iterations, lambda: asked.inputs(layouts))
+            result = asked.measure(clock, add, disable_gc=fixture._disable_gc)  # noqa: SLF001
+            measurement.stopped_by = "rounds"
+            if not measurement.rounds:
+                raise ClockError(f"none of {asked.rounds} rounds had a positive time by {clock.name}")
+        if fixture.cprofile:
+            inputs = asked.inputs()
+            _profile(fixture, asked.iterations, inputs, lambda: asked.tear_down(inputs))
         return result
 
     @contextmanager
@@ -157,24 +163,25 @@ class Seam:
             clock: Clock = self._machine.clock(fixture.fullname)
         else:
             clock = clock_for(layouts.devices, fixture._timer, flush=settings.flush)  # noqa: SLF001
-        in_place = settings.in_place or layouts.why_in_place()
-        if not settings.sample_layouts:
-            in_place = in_place or "asked for"
+        in_place = settings.in_place or (None if settings.sample_layouts else "asked for")
+        in_place = in_place or layouts.why_in_place()
         measurement = Measurement(clock.name, "one" if in_place else "sampled", in_place)
 
         def add(block: Any) -> None:
-            if fixture.stats is None:
+            seconds = measurement.add(block)
+            if seconds and fixture.stats is None:
                 fixture._make_stats(measurement.iterations)  # noqa: SLF001
-            for seconds in measurement.add(block):
-                fixture.stats.update(seconds)
+            for one in seconds:
+                fixture.stats.update(one)
 
         try:
-            with PauseInstrumentation(), collector_paused() if fixture._disable_gc else nullcontext():  # noqa: SLF001
+            with PauseInstrumentation():
                 yield layouts, clock, measurement, add
-        except BaseException as error:
+        except (Exception, KeyboardInterrupt) as error:
             # An interruption is no Exception: pytest-benchmark would take what there is for the whole.
             fixture.has_error = True
-            text = f"{type(error).__name__}: {error}"
+            self.failure = error
+            text = ": ".join(filter(None, (type(error).__name__, str(error))))
             record = {"fullname": fixture.fullname, "error": text, "measurement": measurement.as_json()}
             self.incomplete.append(record)
             raise
@@ -208,13 +215,13 @@ def _valid(*, rounds: Any, warmup_rounds: Any, iterations: Any, setup: Any, **_o
     return iterations == 1 or not setup
 
 
-def _profile(fixture: Any, iterations: int, inputs: "Callable[[], Call]") -> Any:
+def _profile(fixture: Any, iterations: int, call: "Call", after: Callable[[], None] = lambda: None) -> Any:
     """Call under cProfile as pytest-benchmark does after timing."""
     profile = cProfile.Profile()
-    loops = iterations if fixture.cprofile_loops is None else fixture.cprofile_loops
     result: Any = None
-    for _ in range(loops):
-        call = inputs()
-        result = profile.runcall(call.function, *call.args, **call.kwargs)
+    for _ in range(iterations if fixture.cprofile_loops is None else fixture.cprofile_loops):
+        with PauseInstrumentation():
+            result = profile.runcall(call.function, *call.args, **call.kwargs)
+        after()
     fixture._save_cprofile(profile)  # noqa: SLF001
     return result

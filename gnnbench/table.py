@@ -37,22 +37,23 @@ class Row:
     def of(cls, spec: Spec, ours: dict[str, Any]) -> "Row":
         """Take a row from our part of a benchmark's record."""
         measured = ours["measurement"]
-        middle, low, high = measured["location_ns"], measured["low_ns"], measured["high_ns"]
         limit, counters = ours.get("limit"), ours["counters"]
         return cls(
             spec,
-            middle / 1e9,
-            _interval(middle, low, high),
+            measured["location_ns"] / 1e9,
+            interval(measured),
             measured["stopped_by"],
             limit and limit["fraction"],
             counters["details"]["memory"].get("peak_bytes"),
             sum(counters["counts"]["operators"].values()),
             counters["host_reads"],
-            tuple(_notes(measured, limit)),
+            (*remarks(measured), *_over(limit)),
         )
 
 
-def _interval(middle: float, low: float | None, high: float | None) -> str:
+def interval(measured: dict[str, Any]) -> str:
+    """Write a measurement's interval as a fraction of its location, see `Row.interval`."""
+    middle, low, high = measured["location_ns"], measured["low_ns"], measured["high_ns"]
     if high is None:
         return "?"
     above = (high - middle) / middle
@@ -61,19 +62,21 @@ def _interval(middle: float, low: float | None, high: float | None) -> str:
     return units.fraction(max(above, (middle - low) / middle))
 
 
-def _notes(measured: dict[str, Any], limit: dict[str, Any] | None) -> Iterable[str]:
-    if measured["in_place"]:
-        yield f"one layout only, {measured['in_place']}"
-    for name in measured["not_copied"]:
-        yield f"not copied between blocks: {name}"
-    if measured["changes_inputs"]:
-        yield "writes to its inputs, so that no two rounds have the same"
-    if measured["rejected_rounds"]:
-        yield "rounds without a positive time were left out"
-    if measured["low_ns"] is None or measured["high_ns"] is None:
-        yield "+: too few blocks for a lower bound; a longer --benchmark-max-time has more"
-    if limit and limit["note"]:
-        yield f"over 100% of the limit, {limit['note']}"
+def remarks(measured: dict[str, Any]) -> list[str]:
+    """Say what must be known of a measurement."""
+    few = measured["low_ns"] is None or measured["high_ns"] is None
+    found = {
+        f"one layout only, {measured['in_place']}": measured["in_place"],
+        "writes to its inputs, so that no two rounds have the same": measured["changes_inputs"],
+        "rounds without a positive time were left out": measured["rejected_rounds"],
+        "+: too few blocks for a lower bound; a longer --benchmark-max-time has more": few,
+    }
+    not_copied = [f"not copied between blocks: {name}" for name in measured["not_copied"]]
+    return [*not_copied, *(remark for remark, holds in found.items() if holds)]
+
+
+def _over(limit: dict[str, Any] | None) -> list[str]:
+    return [f"over 100% of the limit, {limit['note']}"] if limit and limit["note"] else []
 
 
 def heading(spec: Spec) -> str:
@@ -117,10 +120,17 @@ def _table(operations: Sequence[Sequence[Row]]) -> Table:
 
 def notes(rows: Iterable[Row]) -> list[str]:
     """Return a line for each thing that must be known of some benchmarks, naming them or saying how many."""
+    return grouped(
+        (f"{row.spec.operation} {SHORT_DIRECTION[row.spec.direction]} {row.spec.platform}", row.notes)
+        for row in rows
+    )
+
+
+def grouped(remarks: Iterable[tuple[str, Sequence[str]]]) -> list[str]:
+    """Return each remark once, with the names of what it is about."""
     found: dict[str, list[str]] = {}
-    for row in rows:
-        name = f"{row.spec.operation} {SHORT_DIRECTION[row.spec.direction]} {row.spec.platform}"
-        for note in row.notes:
+    for name, notes in remarks:
+        for note in notes:
             found.setdefault(note, []).append(name)
     return [
         f"{note}: {', '.join(dict.fromkeys(names)) if len(names) <= _NAMED else f'{len(names)} benchmarks'}"

@@ -13,7 +13,7 @@ from rich.markup import escape
 from gnnbench import counter_baseline, environment, units
 from gnnbench.plugin import COUNTED, OUT_OF_MEMORY, Run
 from gnnbench.spec import Spec
-from gnnbench.table import SHORT_DIRECTION, Row, heading, notes, tables
+from gnnbench.table import SHORT_DIRECTION, Row, grouped, heading, interval, notes, remarks, tables
 
 _THEIR_TABLE: dict[str, object] = {
     "compare": [],
@@ -73,6 +73,40 @@ def record(item: pytest.Item) -> dict[str, Any] | None:
         "counted": item.stash.get(COUNTED, None),
         "out_of_memory": out_of_memory,
     }
+
+
+def record_other(item: pytest.Item) -> dict[str, Any] | None:
+    """Return what the summary needs of a benchmark that is not gnnbench's own; None of any other test."""
+    benchmark = item.funcargs.get("benchmark")  # type: ignore[attr-defined]
+    measured = benchmark and benchmark.extra_info.get("gnnbench", {}).get("measurement")
+    if not measured:
+        return None
+    return {
+        "name": item.nodeid,
+        "seconds": measured["location_ns"] / 1e9,
+        "interval": interval(measured),
+        "stopped_by": measured["stopped_by"],
+        "remarks": remarks(measured),
+    }
+
+
+def summarize_others(reporter: Any, records: Sequence[dict[str, Any]]) -> None:
+    """Write a line for each benchmark that is not gnnbench's own, and what must be known of them."""
+    from gnnbench import location
+
+    reporter.ensure_newline()
+    reporter.write_line(f"gnnbench: {location.NAME}, with the interval of {location.LEVEL:.0%}")
+    policy = environment.collect(device="cpu").wait_policy
+    if policy.upper() != "PASSIVE":
+        reporter.write_line(
+            f"gnnbench: OMP_WAIT_POLICY is {policy or 'unset'}: idle threads spin and take the other core away;"
+            " export OMP_WAIT_POLICY=PASSIVE"
+        )
+    for entry in records:
+        time = f"{units.seconds(entry['seconds']):>9} {entry['interval']:>6} {entry['stopped_by']:9}"
+        reporter.write_line(f"{time} {entry['name']}")
+    for line in grouped((entry["name"], entry["remarks"]) for entry in records):
+        reporter.write_line(f"gnnbench: {line}")
 
 
 class Progress:
@@ -161,7 +195,7 @@ def summarize(reporter: Any) -> None:
         console.print(f"\n[bold]{escape(title)}[/bold]")
         console.print(table)
     for note in notes(rows):
-        console.print(escape(note), soft_wrap=False)
+        console.print(textwrap.fill(note, width, break_on_hyphens=False), markup=False)
     reporter.ensure_newline()
     reporter.write(text.getvalue())
     memory = [entry for entry in records if entry["out_of_memory"]]

@@ -129,19 +129,58 @@ def test_what_cannot_be_copied_is_left_and_named():
     inside = torch.ones(3, requires_grad=True) * 2
     module = nn.Linear(1, 1)
     module.lock = open(__file__)  # noqa: PTH123, SIM115 - something that no one can copy
-    values = (object(), lambda: captured, inside, module, {1, 2}, torch.ones(1).numpy())
+    hooked = torch.ones(1, requires_grad=True)
+    hooked.register_hook(lambda gradient: gradient)
+    scheduled = torch.optim.SGD([torch.ones(1, requires_grad=True)])
+    torch.optim.lr_scheduler.StepLR(scheduled, 1)
+    with torch.inference_mode():
+        inference = torch.ones(1)
+    conjugated = torch.ones(1, dtype=torch.complex64).conj()
+    nested = torch.nested.nested_tensor([torch.ones(1), torch.ones(2)])
+    torn = (lambda: captured, inside, module, hooked, scheduled, inference, conjugated, nested)
+    unknown = (object(), {1, 2}, torch.ones(1).numpy())
     copies = Copies()
-    found = copies.of(values)
+    found = copies.of((*torn, *unknown))
     module.lock.close()
-    assert all(one is other for one, other in zip(found, values, strict=True))
-    assert list(copies.left) == [
-        "object",
+    assert all(one is other for one, other in zip(found, (*torn, *unknown), strict=True))
+    assert list(copies.left) == ["object", "set", "ndarray"]
+    assert list(copies.torn) == [
         "tensors that <lambda> captured",
         "a tensor inside a recorded autograd graph",
         "Linear (TypeError)",
-        "set",
-        "ndarray",
+        "a tensor with hooks",
+        "SGD whose step something else replaced",
+        "an inference tensor",
+        "a tensor that is conjugated or negated when read",
+        "a nested tensor",
     ]
+    assert all(True for value in torn for _ in tensors(value)), "none of them stops who asks for its parts"
+
+
+def test_an_optimizer_with_more_than_state_is_copied_with_all_of_it():
+    """LBFGS keeps its parameters once more, and hooks are no part of what an optimiser pickles."""
+    parameter = torch.ones(2, requires_grad=True)
+    lbfgs = torch.optim.LBFGS([parameter])
+    calls = []
+    lbfgs.register_step_post_hook(lambda *_: calls.append(1))
+    found, copied = Copies().of((lbfgs, parameter))
+
+    def closure():
+        copied.grad = None
+        loss = (copied**2).sum()
+        loss.backward()
+        return loss
+
+    found.step(closure)
+    assert calls == [1]
+    assert copied.abs().sum() < 2
+    assert parameter.sum() == 2
+
+
+def test_a_sparse_copy_has_its_gradient():
+    matrix = torch.eye(3).to_sparse_coo().requires_grad_()
+    matrix.grad = torch.eye(3).to_sparse_coo()
+    assert Copies().of(matrix).grad is not None
 
 
 def test_a_bound_method_is_bound_to_the_copy():

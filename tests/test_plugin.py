@@ -302,3 +302,9 @@ def test_a_data_folder_that_is_gone_stops_the_suite_and_nobody_else(tmp_path):
     (tmp_path / "test_plain.py").write_text("def test_plain():\n    pass\n")
     gone = environment(GNNBENCH_DATA=str(tmp_path / "gone"))
     subprocess.run([sys.executable, "-m", "pytest"], cwd=tmp_path, env=gone, check=True)
+
+
+def test_help_is_shown_where_the_plugin_is_installed(tmp_path):
+    result = run("--help", cwd=tmp_path)
+    assert result.returncode == 0, result.stderr
+    assert "Default: 2%." in " ".join(result.stdout.split())

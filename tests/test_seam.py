@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -35,6 +36,18 @@ def test_no_tensors(benchmark):
 @pytest.mark.in_place("it has to be")
 def test_in_place(benchmark):
     benchmark(torch.neg, x)
+
+@pytest.mark.in_place
+def test_in_place_without_a_reason(benchmark):
+    benchmark(torch.neg, x)
+
+@pytest.mark.in_place(reason="by name")
+def test_in_place_by_name(benchmark):
+    benchmark(torch.neg, x)
+
+def test_captured(benchmark):
+    y = torch.ones(3)
+    benchmark(lambda: y + 1)
 
 @pytest.mark.benchmark(group="mine", max_time=0.01, min_rounds=3)
 class TestClass:
@@ -108,7 +121,8 @@ def measurements(content):
 
 
 def test_any_benchmark_is_timed_on_sampled_layouts_where_that_is_asked_for(tmp_path, truth):
-    names = ("plain", "pedantic", "no_tensors", "in_place", "marked", "in_a_fixture")
+    in_place = ("in_place", "in_place_without_a_reason", "in_place_by_name", "captured")
+    names = ("plain", "pedantic", "no_tensors", *in_place, "marked", "in_a_fixture")
     fake = truth({f"test_{name}": 1e-3 for name in names})
     result, content = measure(
         tmp_path, SUITE, "--gnn-layouts", "sample", "--gnn-precision", "1%", GNNBENCH_FAKE_CLOCK=fake
@@ -117,13 +131,23 @@ def test_any_benchmark_is_timed_on_sampled_layouts_where_that_is_asked_for(tmp_p
     found = measurements(content)
     assert {name: entry["layouts"] for name, entry in found.items()} == {
         "test_plain": "sampled",
-        "test_pedantic": "sampled",
+        "test_pedantic": "one",
         "test_no_tensors": "one",
-        "test_in_place": "one",
+        **{f"test_{name}": "one" for name in in_place},
         "test_marked": "sampled",
         "test_in_a_fixture": "sampled",
     }
-    assert found["test_in_place"]["in_place"] == "it has to be"
+    assert [found[f"test_{name}"]["in_place"] for name in in_place] == [
+        "it has to be",
+        "marked in_place",
+        "by name",
+        "cannot copy tensors that <lambda> captured",
+    ]
+    assert re.search(
+        r"^ +[\d.]+ [mµ]s +[\d.]+% precision test_suite.py::test_plain$", result.stdout, re.MULTILINE
+    )
+    assert "gnnbench: one layout only, it has to be: test_suite.py::test_in_place\n" in result.stdout
+    assert "OMP_WAIT_POLICY is unset: idle threads spin" in result.stdout
     assert found["test_plain"]["stopped_by"] == "precision"
     assert found["test_pedantic"]["stopped_by"] == "rounds"
     assert found["test_marked"]["stopped_by"] == "time"
@@ -165,6 +189,28 @@ def test_what_was_measured_before_an_error_or_an_interruption_is_saved(tmp_path,
     for entry in incomplete.values():
         assert entry["measurement"]["stopped_by"] is None
         assert sum(map(len, entry["measurement"]["processes"][0]["blocks_ns"])) > 4
+
+
+def test_what_was_measured_is_saved_also_where_nothing_else_was(tmp_path, truth):
+    only = FAILING.partition("def test_good")[0]
+    fake = truth({"test_raises": 1e-3, "test_out_of_memory": 1e-3})
+    result, content = measure(tmp_path, only, "--gnn-layouts=sample", GNNBENCH_FAKE_CLOCK=fake)
+    assert result.returncode == pytest.ExitCode.TESTS_FAILED, result.stdout + result.stderr
+    assert len(content["gnnbench"]["incomplete"]) == 2
+
+
+def test_a_stranger_s_failure_stays_one_whatever_it_says(tmp_path):
+    suite = """
+import torch
+def test_text():
+    assert "expected" in "CUDA out of memory"
+def test_error():
+    raise MemoryError("a bug")
+def test_benchmark(benchmark):
+    assert str(benchmark(torch.neg, torch.ones(1))) == "out of memory"
+"""
+    result, _ = measure(tmp_path, suite, "--gnn-layouts=sample", "--benchmark-max-time=0.01")
+    assert "3 failed" in result.stdout
 
 
 def test_a_real_interrupt_in_a_real_run_saves_what_there_is(tmp_path):
