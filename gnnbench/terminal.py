@@ -99,8 +99,8 @@ def summarize_others(reporter: Any, records: Sequence[dict[str, Any]]) -> None:
     policy = environment.collect(device="cpu").wait_policy
     if policy.upper() != "PASSIVE":
         reporter.write_line(
-            f"gnnbench: OMP_WAIT_POLICY is {policy or 'unset'}: idle threads spin and take the other core away;"
-            " export OMP_WAIT_POLICY=PASSIVE"
+            f"gnnbench: OMP_WAIT_POLICY is {policy or 'unset'}: idle threads spin and take the other core; "
+            "export OMP_WAIT_POLICY=PASSIVE"
         )
     for entry in records:
         time = f"{units.seconds(entry['seconds']):>9} {entry['interval']:>6} {entry['stopped_by']:9}"

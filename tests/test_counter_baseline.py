@@ -105,7 +105,7 @@ def test_an_edited_count_fails_exactly_its_benchmark_and_names_itself(project):
     assert "6 not judged: not in baselines/counters/python-" in unrecorded.stdout
     strict = run(*only, "--gnn-counters", "--gnn-strict", cwd=project)
     assert strict.returncode == pytest.ExitCode.TESTS_FAILED
-    assert "no counters recorded with these versions" in strict.stdout
+    assert "; record with --gnn-counters=update" in strict.stdout
     recorded = run(*only, "--gnn-counters=update", cwd=project)
     assert recorded.returncode == 0, recorded.stdout
     assert "6 recorded in baselines/counters/python-" in recorded.stdout
