@@ -30,7 +30,10 @@ class Copies:
             self.left[type(value).__name__] = None
             return value
         if id(value) not in self.memo:
-            self.memo[id(value)] = kind.copy(value, self)
+            try:
+                self.memo[id(value)] = kind.copy(value, self)
+            except Exception as error:  # noqa: BLE001 - a module holds whatever its author put there
+                return self.tear(value, f"{type(value).__name__} ({type(error).__name__})")
             # Alive as long as its id is in use: where deepcopy keeps what it has seen.
             self.memo.setdefault(id(self.memo), []).append(value)
         return self.memo[id(value)]
@@ -54,8 +57,8 @@ class _Kind(NamedTuple):
 def tensors(value: Any) -> Iterator[Any]:
     """Yield the strided tensors that a value of a known type is made of, some perhaps twice."""
     kind = _kind(value)
-    if kind is _STRIDED and (value.layout == _torch().strided or _why_not(value)):
-        if not value.is_nested and value.layout == _torch().strided:
+    if kind is _STRIDED and value.layout == _torch().strided:
+        if not value.is_nested:  # which has no storage to look at
             yield value
     elif kind is not None:
         for part in kind.tensors(value):
@@ -109,10 +112,14 @@ def _copy_sparse(value: Any, copies: Copies) -> Any:
     return found
 
 
+def _sparse_layouts() -> tuple[Any, ...]:
+    torch = _torch()
+    return torch.sparse_coo, torch.sparse_csr, torch.sparse_csc, torch.sparse_bsr, torch.sparse_bsc
+
+
 def _why_not(value: Any) -> str | None:
     """Say why a tensor cannot be copied part by part; None where it can."""
     torch = _torch()
-    sparse = (torch.sparse_coo, torch.sparse_csr, torch.sparse_csc, torch.sparse_bsr, torch.sparse_bsc)
     reasons = {
         "a tensor inside a recorded autograd graph": not value.is_leaf,
         "a tensor with hooks": bool(value._backward_hooks),  # noqa: SLF001 - there is no public way to ask
@@ -120,7 +127,7 @@ def _why_not(value: Any) -> str | None:
         "a nested tensor": value.is_nested,
         "a tensor that is conjugated or negated when read": value.is_conj() or value.is_neg(),
         "an inference tensor": value.is_inference(),
-        f"a tensor of layout {value.layout}": value.layout not in (torch.strided, *sparse),
+        f"a tensor of layout {value.layout}": value.layout not in (torch.strided, *_sparse_layouts()),
     }
     return next((reason for reason, holds in reasons.items() if holds), None)
 
@@ -128,6 +135,8 @@ def _why_not(value: Any) -> str | None:
 def _sparse_parts(value: Any) -> tuple[Any, ...]:
     """Return the strided tensors of a sparse one, in the order its constructor takes them."""
     torch = _torch()
+    if value.layout not in _sparse_layouts():
+        return ()
     if value.layout == torch.sparse_coo:
         return value._indices(), value._values()  # noqa: SLF001 - the public ones want it coalesced
     if value.layout in (torch.sparse_csr, torch.sparse_bsr):
@@ -137,12 +146,9 @@ def _sparse_parts(value: Any) -> tuple[Any, ...]:
 
 def _copy_whole(value: Any, copies: Copies) -> Any:
     """Copy by deepcopy what its author made for it, after the tensors: it would lose their gradients."""
-    try:
-        for tensor in tensors(value):
-            copies.of(tensor)
-        return copy.deepcopy(value, copies.memo)
-    except Exception as error:  # noqa: BLE001 - a module holds whatever its author put there
-        return copies.tear(value, f"{type(value).__name__} ({type(error).__name__})")
+    for tensor in tensors(value):
+        copies.of(tensor)
+    return copy.deepcopy(value, copies.memo)
 
 
 def _copy_optimizer(value: Any, copies: Copies) -> Any:

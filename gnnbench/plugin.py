@@ -211,7 +211,7 @@ def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object
     try:
         return (yield)
     finally:
-        seam.settings = None
+        seam.settings = seam.failure = None  # whose frames hold the inputs
 
 
 @pytest.hookimpl(wrapper=True)
