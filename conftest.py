@@ -12,7 +12,7 @@ from gnnbench import counter_baseline, environment, platforms
 from gnnbench.errors import UsageError
 from gnnbench.graphs.locate import cache_folder, data_folder
 from gnnbench.options import Options
-from gnnbench.plugin import COUNTED, run_of, stop
+from gnnbench.run import COUNTED, run_of, stop
 from gnnbench.spec import FORWARD_BACKWARD, Spec
 
 if TYPE_CHECKING:

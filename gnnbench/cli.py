@@ -4,22 +4,29 @@ import argparse
 import sys
 from collections.abc import Sequence
 
-from gnnbench import __version__
+from gnnbench import __version__, cli_baseline, cli_compare
 from gnnbench.errors import UsageError
 from gnnbench.options import HELP
 
 NOTHING_SLOWER = 0
 WRONG_USAGE = 2
+INTERRUPTED = 130
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command and return its exit code: 0, or 2 for wrong usage or unusable input."""
-    options = _parser().parse_args(arguments)
+    """Run the command and return its exit code, see docs/cli.md; what follows `--` is the command's own."""
+    words = list(sys.argv[1:] if arguments is None else arguments)
+    end = words.index("--") if "--" in words else len(words)
+    options = _parser().parse_args(words[:end])
+    options.rest = words[end + 1 :]
     try:
         status: int = options.run(options)
     except UsageError as error:
         print(f"gnnbench: {error}", file=sys.stderr)
         return WRONG_USAGE
+    except KeyboardInterrupt:
+        print("gnnbench: interrupted; nothing was saved", file=sys.stderr)
+        return INTERRUPTED
     return status
 
 
@@ -38,6 +45,10 @@ def _parser() -> argparse.ArgumentParser:
         command = commands.add_parser(name, help=text, description=text)
         command.add_argument("--data", metavar="ROOT", help=HELP["data"])
         command.set_defaults(run=run)
+    text = "saved timings to compare with: record, list, show, verify, prune"
+    cli_baseline.add_commands(commands.add_parser("baseline", help=text, description=text))
+    text = "judge saved runs: compare A.json... -- B.json..."
+    cli_compare.add_arguments(commands.add_parser("compare", help=text, description=text))
     return parser
 
 

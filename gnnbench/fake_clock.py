@@ -11,6 +11,7 @@ Keys are names of tests, with or without their file (pytest-benchmark's `fullnam
 
 import json
 import math
+import os
 import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
@@ -23,6 +24,12 @@ from gnnbench.clock import Block, Call
 from gnnbench.errors import UsageError
 
 VARIABLE = "GNNBENCH_FAKE_CLOCK"
+
+
+def reseeded(number: int) -> dict[str, str]:
+    """Return the variable with another seed, for the process of that number; empty where it is not set."""
+    seed, colon, file = os.environ.get(VARIABLE, "").partition(":")
+    return {VARIABLE: f"{int(seed) + number}{colon}{file}"} if seed.isdecimal() else {}
 
 
 @dataclass(frozen=True)

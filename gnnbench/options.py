@@ -28,9 +28,13 @@ HELP = {
     "layouts": "sample: re-allocate the inputs between blocks of rounds; one: time them where they are; off: "
     "leave timing to pytest-benchmark. Default: sample for gnnbench's own benchmarks, off for others.",
     "l2": "flush or keep the GPU's L2 cache between rounds. Default: flush.",
+    "effect": "change that matters to --benchmark-compare: 3% or 0.03. Default: 3%.",
+    "confirm": "fresh processes in which --benchmark-compare times again what looks slower, before it fails. "
+    "Default: 3.",
     "counters": "count operators, copies, library and Python calls instead of timing, and fail what differs "
     "from baselines/counters; --gnn-counters=update records them.",
-    "strict": "fail what could not be judged: no counters recorded for these versions.",
+    "strict": "fail what could not be judged: undecided and incomparable benchmarks, those that vanished, no "
+    "timings or counters recorded for these versions, nothing judged.",
     "real": "fail where a real data set cannot be had, instead of using its synthetic twin.",
 }
 """Option: help text; the plugin puts --gnn- before it, the command --."""
@@ -45,6 +49,8 @@ COUNTERS = ("check", "update")
 LAYOUTS = ("sample", "one", "off")
 L2 = ("flush", "keep")
 PRECISION = 0.02
+EFFECT = 0.03
+CONFIRM = 3
 
 _CPU_DATASETS = ("cora", "ogbn-arxiv:synthetic@0.1")
 _CUDA_DATASETS = ("cora", "ogbn-arxiv")
@@ -71,6 +77,10 @@ class Options:
     layouts: str | None
     """One of LAYOUTS; None: sampled for the suite's own benchmarks, off for others."""
     flush_l2: bool
+    effect: float
+    """Change that matters, as a fraction."""
+    confirm: int
+    """Fresh processes that time again what looks slower."""
 
     @classmethod
     def parse(
@@ -89,12 +99,15 @@ class Options:
         precision: str | None = None,
         layouts: str | None = None,
         l2: str | None = None,
+        effect: str | None = None,
+        confirm: str | None = None,
     ) -> "Options":
         """Read the options' texts.
 
         Raises:
             UsageError: a name that is not known, with the nearest ones; CUDA where there is none; a data
-                folder that is not there; a width that is not a positive whole number.
+                folder that is not there; a width that is not a positive whole number; a fraction that is
+                none.
         """
         if counters not in (None, *COUNTERS):
             raise unknown_name("value of --gnn-counters", counters, COUNTERS)
@@ -115,9 +128,11 @@ class Options:
             real_only=real,
             counters=counters,
             strict=strict,
-            precision=_fraction("precision", precision) if precision else PRECISION,
+            precision=fraction("precision", precision) if precision else PRECISION,
             layouts=layouts,
             flush_l2=l2 != "keep",
+            effect=fraction("effect", effect) if effect else EFFECT,
+            confirm=_count(confirm) if confirm else CONFIRM,
         )
 
 
@@ -134,7 +149,7 @@ def _known(kind: str, names: tuple[str, ...], known: Iterable[str]) -> tuple[str
     return names
 
 
-def _fraction(name: str, text: str) -> float:
+def fraction(name: str, text: str) -> float:
     """Read `3%` or `0.03`."""
     number, percent, rest = text.strip().partition("%")
     try:
@@ -144,6 +159,12 @@ def _fraction(name: str, text: str) -> float:
     if rest or not 0 < fraction < 1:
         raise UsageError(f"{name} '{text}' must lie between 0 and 1, as in 2% or 0.02")
     return fraction
+
+
+def _count(text: str) -> int:
+    if not text.isascii() or not text.isdecimal():
+        raise UsageError(f"confirm '{text}' must be a whole number of processes, as in 3; 0 for none")
+    return int(text)
 
 
 def _width(text: str) -> int:

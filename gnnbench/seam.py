@@ -11,13 +11,19 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import wraps
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest_benchmark
+from filelock import FileLock
 from pytest_benchmark.fixture import BenchmarkFixture, PauseInstrumentation
+from pytest_benchmark.session import BenchmarkSession
+from pytest_benchmark.storage.file import FileStorage
+from pytest_benchmark.utils import safe_dumps
 
 from gnnbench.clock import ClockError
 from gnnbench.errors import UsageError
+from gnnbench.files import write_whole
 
 if TYPE_CHECKING:
     from gnnbench.clock import Call, Clock
@@ -26,15 +32,29 @@ if TYPE_CHECKING:
     from gnnbench.measurement import Measurement
     from gnnbench.pedantic import Pedantic
 
-_PARAMETERS = {
-    "_raw": ("self", "function_to_benchmark", "args", "kwargs"),
-    "_raw_pedantic": (
-        *("self", "target", "args", "kwargs", "setup", "teardown", "rounds", "warmup_rounds", "iterations"),
-    ),
-    "_make_stats": ("self", "iterations"),
-    "_save_cprofile": ("self", "profile"),
+_PARAMETERS: dict[type, dict[str, tuple[str, ...]]] = {
+    BenchmarkFixture: {
+        "_raw": ("self", "function_to_benchmark", "args", "kwargs"),
+        "_raw_pedantic": (
+            *(
+                "self",
+                "target",
+                "args",
+                "kwargs",
+                "setup",
+                "teardown",
+                "rounds",
+                "warmup_rounds",
+                "iterations",
+            ),
+        ),
+        "_make_stats": ("self", "iterations"),
+        "_save_cprofile": ("self", "profile"),
+    },
+    BenchmarkSession: {"save_json": ("self", "output_json")},
+    FileStorage: {"save": ("self", "output_json", "save"), "get": ("self", "name")},
 }
-"""What this module relies on in BenchmarkFixture."""
+"""What this module relies on."""
 
 
 @dataclass(frozen=True)
@@ -64,7 +84,7 @@ class Seam:
     incomplete: list[dict[str, Any]] = field(default_factory=list)
     """Benchmarks that ended before their measurement did, with what was measured."""
     _machine: "FakeMachine | None" = None
-    _theirs: tuple[Callable[..., Any], Callable[..., Any]] | None = None
+    _theirs: list[tuple[type, str, Callable[..., Any]]] = field(default_factory=list)
 
     def install(self) -> None:
         """Put our timing in the place of theirs.
@@ -79,7 +99,6 @@ class Seam:
 
             self._machine = FakeMachine.parse(text)
         raw, pedantic = BenchmarkFixture._raw, BenchmarkFixture._raw_pedantic  # noqa: SLF001
-        self._theirs = raw, pedantic
         seam = self
 
         @wraps(raw)
@@ -97,14 +116,19 @@ class Seam:
             options["kwargs"] = options["kwargs"] or {}
             return seam._measure_pedantic(self, seam.settings, Pedantic(target, **options))
 
-        BenchmarkFixture._raw = _raw  # noqa: SLF001
-        BenchmarkFixture._raw_pedantic = _raw_pedantic  # noqa: SLF001
+        self._replace(BenchmarkFixture, "_raw", _raw)
+        self._replace(BenchmarkFixture, "_raw_pedantic", _raw_pedantic)
+        self._replace(BenchmarkSession, "save_json", _save_json)
+        self._replace(FileStorage, "save", _save)
+
+    def _replace(self, owner: type, name: str, ours: Callable[..., Any]) -> None:
+        self._theirs.append((owner, name, getattr(owner, name)))
+        setattr(owner, name, ours)
 
     def remove(self) -> None:
         """Put theirs back."""
-        if self._theirs:
-            BenchmarkFixture._raw, BenchmarkFixture._raw_pedantic = self._theirs  # noqa: SLF001
-            self._theirs = None
+        while self._theirs:
+            setattr(*self._theirs.pop())
 
     def ran_out_of_memory(self, fullname: str, text: str) -> None:
         """Keep `OOM at N GiB` as a benchmark's result, with what was measured before."""
@@ -196,15 +220,37 @@ def check_pytest_benchmark() -> None:
     Raises:
         UsageError: naming the part.
     """
-    for name, expected in _PARAMETERS.items():
-        method = getattr(BenchmarkFixture, name, None)
-        found = tuple(inspect.signature(method).parameters) if method else None
-        if found != expected:
-            raise UsageError(
-                f"pytest-benchmark {pytest_benchmark.__version__} is not one that gnnbench can time with: "
-                f"BenchmarkFixture.{name} {'has other parameters' if method else 'is gone'}; "
-                "pip install 'pytest-benchmark>=5.2,<6'"
-            )
+    for owner, methods in _PARAMETERS.items():
+        for name, expected in methods.items():
+            method = getattr(owner, name, None)
+            found = tuple(inspect.signature(method).parameters) if method else None
+            if found != expected:
+                version = pytest_benchmark.__version__
+                raise UsageError(
+                    f"pytest-benchmark {version} is not one that gnnbench can time with: "
+                    f"{owner.__name__}.{name} {'has other parameters' if method else 'is gone'}; "
+                    "pip install 'pytest-benchmark>=5.2,<6'"
+                )
+
+
+def _save_json(self: Any, output_json: dict[str, Any]) -> None:
+    """Write what --benchmark-json asks for, whole or not at all."""
+    path = Path(getattr(self.json, "name", self.json) if hasattr(self.json, "close") else self.json).resolve()
+    text = safe_dumps(output_json, ensure_ascii=True, indent=4)
+    if path.exists() and not path.is_file():
+        path.write_text(text, encoding="utf-8")  # as /dev/stdout
+    else:
+        write_whole(path, text)
+    self.logger.info(f"Wrote benchmark data in: {path}", purple=True)  # noqa: G004 - not Python's logger
+
+
+def _save(self: Any, output_json: dict[str, Any], save: str) -> None:
+    """Write what --benchmark-save asks for, whole or not at all, under a number of its own."""
+    folder = self.get("").resolve()
+    with FileLock(folder / ".lock"):
+        path = self.get(f"{self._next_num}_{save}.json")
+        write_whole(path, safe_dumps(output_json, ensure_ascii=True, indent=4))
+    self.logger.info(f"Saved benchmark data in: {path}")  # noqa: G004
 
 
 def _valid(*, rounds: Any, warmup_rounds: Any, iterations: Any, setup: Any, **_options: Any) -> bool:

@@ -11,9 +11,12 @@ from rich.console import Console
 from rich.markup import escape
 
 from gnnbench import counter_baseline, environment, units
-from gnnbench.plugin import COUNTED, OUT_OF_MEMORY, Run
+from gnnbench.run import COUNTED, OUT_OF_MEMORY, Run
 from gnnbench.spec import Spec
 from gnnbench.table import SHORT_DIRECTION, Row, grouped, heading, interval, notes, remarks, tables
+
+PROGRESS = "gnnbench-progress"
+"""Name of the plugin that shows it."""
 
 _THEIR_TABLE: dict[str, object] = {
     "compare": [],
@@ -120,6 +123,7 @@ class Progress:
         self._count = len(runnable)
         self._number = 0
         self._finished = False
+        self._shown: set[str] = set()
         self._heading = ""
         self._width = max((len(spec.operation) for spec in self._specs.values()), default=0)
         reporter.showfspath = False
@@ -153,8 +157,9 @@ class Progress:
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         """Show how it ended."""
         spec = self._specs.get(report.nodeid)
-        if spec is None or (report.passed and report.when != "call"):
+        if spec is None or report.nodeid in self._shown or (report.passed and report.when != "call"):
             return
+        self._shown.add(report.nodeid)
         measured = getattr(report, "gnnbench", None)
         if measured is None:
             xfail = hasattr(report, "wasxfail")

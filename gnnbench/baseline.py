@@ -1,0 +1,241 @@
+"""Saved timings to compare with: records of several processes, by environment, in pytest-benchmark's storage.
+
+A record is the files `<environment>/<machine>/NNNN_NAME_pK.json`, K from 1 to the number of its processes.
+"""
+
+import json
+import os
+import re
+import tempfile
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+from filelock import FileLock
+
+from gnnbench import environment, run_file
+from gnnbench.errors import UsageError
+from gnnbench.run_file import RunFile
+
+FOLDER = Path("baselines") / "timings"
+
+_FILE = re.compile(r"(\d{4})_(.+)_p([1-9]\d*)\.json")
+_LAST_NUMBER = 9999
+"""pytest-benchmark's storage looks for four digits."""
+
+
+@dataclass(frozen=True)
+class Record:
+    """Several processes of one commit, recorded together."""
+
+    environment: str
+    """Folder's name."""
+    machine: str
+    """pytest-benchmark's folder within."""
+    number: int
+    name: str
+    files: tuple[Path, ...]
+    """By process."""
+
+    @property
+    def id(self) -> str:
+        """What selects it: NNNN."""
+        return f"{self.number:04}"
+
+    def read(self) -> list[RunFile]:
+        """Return its processes.
+
+        Raises:
+            UsageError: a file cannot be used, or processes are missing.
+        """
+        runs = [run_file.read(file) for file in self.files]
+        for run in runs:
+            if run.record is None:
+                raise UsageError(f"{run.path}: no part of a baseline; remove it, and record one")
+            count = run.record.get("processes")
+            if count != len(runs):
+                raise UsageError(
+                    f"{run.path}: record {self.id} has {count} processes, and {len(runs)} of them are here; "
+                    "restore them, or remove the rest with gnnbench baseline prune"
+                )
+        return runs
+
+
+@dataclass(frozen=True)
+class Store:
+    """The folder of a project's saved timings."""
+
+    root: Path
+    """`baselines/timings`."""
+
+    def environments(self) -> list[str]:
+        """Return the names of the environments that have records."""
+        return sorted({record.environment for record in self.records()})
+
+    def records(self, environment_name: str | None = None) -> list[Record]:
+        """Return the records, of one environment or of all, the oldest first."""
+        groups: dict[tuple[str, str, int, str], dict[int, Path]] = {}
+        for file in sorted(self.root.glob(f"{environment_name or '*'}/*/*.json")):
+            if match := _FILE.fullmatch(file.name):
+                number, name, process = match.groups()
+                key = file.parent.parent.name, file.parent.name, int(number), name
+                groups.setdefault(key, {})[int(process)] = file
+        return [
+            Record(*key, tuple(file for _, file in sorted(files.items())))
+            for key, files in sorted(groups.items(), key=lambda item: (item[0][0], item[0][2]))
+        ]
+
+    def find(self, environment_name: str, machine: str, number: str | None) -> Record | None:
+        """Return an environment's record of that number, or its newest; None where it has none.
+
+        Raises:
+            UsageError: it has records, but not that one.
+        """
+        records = [record for record in self.records(environment_name) if record.machine == machine]
+        if number is None or not records:
+            return records[-1] if records else None
+        for record in records:
+            if number.isdecimal() and record.number == int(number):
+                return record
+        raise UsageError(
+            f"no record {number} in {self.root / environment_name}; "
+            f"there are {', '.join(record.id for record in records)}"
+        )
+
+    def nearest(self, here: Mapping[str, Any]) -> tuple[Record, list[tuple[str, Any, Any]]] | None:
+        """Return the newest record that differs in the fewest fields of its environment, and the fields."""
+        found = []
+        for record in self.records():
+            try:
+                other = run_file.read(record.files[0]).environment
+            except UsageError:
+                continue
+            if other:
+                found.append((environment.differences(other, here), record))
+        if not found:
+            return None
+        fields, record = min(found, key=lambda item: (len(item[0]), -item[1].number))
+        return record, fields
+
+    def save(self, contents: Sequence[dict[str, Any]], machine: str, name: str, reason: str) -> Record:
+        """Save the run files of several processes as the next record of their environment.
+
+        All files are on the disk before the first has its name, and no file is ever replaced. Where this is
+        cut short between two names, the record lacks files, says so of itself, and is never used.
+
+        Args:
+            contents: run files, one a process, as they were read.
+            machine: pytest-benchmark's name of this machine.
+            name: of the record; what cannot stand in a file's name is left out of it.
+            reason: why there is a new one.
+
+        Raises:
+            UsageError: the folder cannot be written, or has no number left.
+        """
+        folder = self.root / environment.name(contents[0]["gnnbench"]["environment"]) / machine
+        safe = re.sub(r"[^A-Za-z0-9.]+", "-", name).strip("-.")[:60] or "record"
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            with (
+                FileLock(folder / ".lock"),
+                tempfile.TemporaryDirectory(dir=folder, prefix=".unfinished-") as temporary,
+            ):
+                number = max((record.number for record in self.records(folder.parent.name)), default=0) + 1
+                if number > _LAST_NUMBER:
+                    raise UsageError(f"{folder}: all numbers are used; make room: gnnbench baseline prune")
+                staged = []
+                for process, content in enumerate(contents, 1):
+                    content["gnnbench"]["record"] = {
+                        "number": number,
+                        "process": process,
+                        "processes": len(contents),
+                        "reason": reason,
+                    }
+                    staged.append(Path(temporary, f"{number:04}_{safe}_p{process}.json"))
+                    _write(staged[-1], run_file.seal(content))
+                files = tuple(folder / file.name for file in staged)
+                for file, final in zip(staged, files, strict=True):
+                    os.link(file, final)  # unlike a renaming, never over another file
+        except OSError as error:
+            raise UsageError(
+                f"{folder} cannot be written ({error.strerror or error}); nothing was recorded"
+            ) from None
+        return Record(folder.parent.name, machine, number, safe, files)
+
+    def remove(self, record: Record) -> None:
+        """Remove a record's files.
+
+        Raises:
+            UsageError: one of them cannot be removed.
+        """
+        try:
+            for file in record.files:
+                file.unlink()
+        except OSError as error:
+            raise UsageError(f"{error.filename} cannot be removed ({error.strerror})") from None
+
+
+def _write(path: Path, text: str) -> None:
+    with path.open("w", encoding="utf-8") as file:
+        file.write(text)
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def verify(record: Record) -> None:
+    """Check everything about a record that can be checked.
+
+    Raises:
+        UsageError: it is not whole, not of the form that the schema describes, or in another's folder.
+    """
+    runs = record.read()
+    if reason := unfit(runs):
+        raise UsageError(f"{record.files[0]}: no baseline: {reason}")
+    schema = json.loads(resources.files("gnnbench").joinpath("schemas/run.schema.json").read_text("utf-8"))
+    entries = jsonschema.Draft202012Validator(schema)
+    file = entries.evolve(schema={**schema["$defs"]["file"], "$defs": schema["$defs"]})
+    for run in runs:
+        content = run_file.load(run.path)
+        parts = [(entries, entry["extra_info"]["gnnbench"]) for entry in content["benchmarks"]]
+        for validator, part in ((file, content["gnnbench"]), *parts):
+            if error := next(validator.iter_errors(part), None):
+                raise UsageError(
+                    f"{run.path}: {error.json_path}: {error.message}; restore it, or record again"
+                )
+        if (own := environment.name(run.environment or {})) != record.environment:
+            raise UsageError(f"{run.path}: lies in another environment's folder; it belongs to {own}")
+
+
+def unfit(runs: Sequence[RunFile]) -> str | None:
+    """Say why runs are no baseline; None where they are."""
+    first = runs[0]
+    return next((reason for run in runs if (reason := _unfit(run) or _unlike(run, first))), None)
+
+
+def _unfit(run: RunFile) -> str | None:
+    if run.environment is None:
+        return "gnnbench did not time it: was it run with --gnn-layouts off?"
+    if run.incomplete:
+        return f"{run.incomplete[0]} was cut short"
+    if not run.benchmarks:
+        return "no benchmark was timed"
+    return "files that git follows differ from the commit" if run.environment["dirty"] else None
+
+
+def _unlike(run: RunFile, first: RunFile) -> str | None:
+    """Say in what a process differs from the first one of its record."""
+    fields = environment.differences(first.environment or {}, run.environment or {})
+    if fields:
+        names = ", ".join(name for name, _, _ in fields)
+        return f"the environment changed while it was recorded: {names}"
+    if run.commit != first.commit:
+        return "another commit was checked out while it was recorded"
+    if run.benchmarks.keys() != first.benchmarks.keys():
+        return f"{min(run.benchmarks.keys() ^ first.benchmarks.keys())} is not in all processes"
+    for name, benchmark in run.benchmarks.items():
+        if benchmark.code_hash != first.benchmarks[name].code_hash:
+            return f"the code of {name} changed while it was recorded"
+    return None

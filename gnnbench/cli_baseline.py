@@ -1,0 +1,258 @@
+"""`gnnbench baseline`: record saved timings, and look after them."""
+
+import argparse
+import json
+import math
+import shlex
+import tempfile
+import time
+from collections.abc import Callable
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+from gnnbench import units
+from gnnbench.errors import UsageError
+
+if TYPE_CHECKING:
+    from gnnbench.baseline import Record, Store
+
+PROCESSES = 5
+KEEP = 3
+
+
+def add_commands(parser: argparse.ArgumentParser) -> None:
+    """Declare the commands below `gnnbench baseline`."""
+    commands = parser.add_subparsers(title="commands", required=True, metavar="COMMAND")
+
+    def add(name: str, run: Callable[[argparse.Namespace], int], text: str) -> argparse.ArgumentParser:
+        command = commands.add_parser(name, help=text, description=text)
+        command.set_defaults(run=run)
+        return command
+
+    record = add(
+        "record",
+        _record,
+        "run a suite in fresh processes and save what they measure; after --: pytest's arguments",
+    )
+    record.add_argument(
+        "--processes",
+        type=int,
+        default=PROCESSES,
+        metavar="N",
+        help=f"fresh processes. Default: {PROCESSES}.",
+    )
+    record.add_argument("--reason", default="", metavar="TEXT", help="why there is a new one")
+    record.add_argument("--name", metavar="NAME", help="in the files' names. Default: the commit.")
+    add("list", _list, "the records, by environment")
+    show = add("show", _show, "one record: environment, commit, reason, times")
+    verify = add("verify", _verify, "whether every record is whole and of the form it should have")
+    prune = add("prune", _prune, "remove old records, and what was left of interrupted ones")
+    prune.add_argument(
+        "--keep",
+        type=int,
+        default=KEEP,
+        metavar="N",
+        help=f"newest records of each environment to keep. Default: {KEEP}.",
+    )
+    prune.add_argument("--yes", action="store_true", help="remove them; without it: only say which")
+    show.add_argument(
+        "number", nargs="?", metavar="NNNN", help="default: the newest of this environment, or of all"
+    )
+    for command in (show, verify):
+        command.add_argument(
+            "--environment", metavar="NAME", help="default: this machine's, where it has records"
+        )
+
+
+def _store() -> "Store":
+    from gnnbench import baseline
+    from gnnbench.baseline import Store
+
+    return Store(Path.cwd() / baseline.FOLDER)
+
+
+def _record(options: argparse.Namespace) -> int:
+    from pytest_benchmark.utils import get_machine_id
+
+    from gnnbench import baseline, environment, fresh, run_file
+
+    console = Console(highlight=False, stderr=True)
+    root = Path.cwd()
+    if options.processes < 2:  # noqa: PLR2004
+        raise UsageError(
+            "--processes must be at least 2: one process does not tell how much processes differ"
+        )
+    if environment.collect(root, device="cpu").dirty:
+        raise UsageError("files that git follows differ from the commit; commit or stash them, then record")
+    arguments = _arguments(options.rest)
+    chosen = any(argument.startswith("--gnn-layouts") for argument in arguments)
+    layouts = () if chosen else ("--gnn-layouts", "sample")  # of any suite, as --benchmark-compare does
+    with tempfile.TemporaryDirectory() as folder:
+        files = [Path(folder, f"{number}.json") for number in range(1, options.processes + 1)]
+        for number, file in enumerate(files, 1):
+            title = f"process {number} of {options.processes}: pytest {shlex.join(arguments)}"
+            start = time.monotonic()
+            with _progress(console, title) as progress:
+                fresh.run([*arguments, *layouts], file, root, number, progress)
+            if not console.is_terminal or number == options.processes:
+                console.print(f"{title}: {units.seconds(time.monotonic() - start)}", markup=False)
+        runs = [run_file.read(file) for file in files]
+        if reason := baseline.unfit(runs):
+            raise UsageError(f"nothing was recorded: {reason}")
+        name = options.name or (runs[0].commit or "unversioned")[:10]
+        contents = [_without_data(run_file.load(file)) for file in files]
+        saved = _store().save(contents, get_machine_id(), name, options.reason)
+    count, processes = len(runs[0].benchmarks), len(saved.files)
+    print(f"recorded {count} benchmarks in {processes} processes: record {saved.id} of {saved.environment}")
+    print(f"compare with it: pytest {shlex.join(arguments)} --benchmark-compare={saved.id}")
+    return 0
+
+
+def _arguments(rest: list[str]) -> list[str]:
+    """Return pytest's arguments: the suite's folder where none names a path."""
+    named = any(Path(argument.partition("::")[0]).exists() for argument in rest)
+    if not named and not Path("benchmarks").is_dir():
+        raise UsageError("no folder benchmarks here; name the suite: gnnbench baseline record -- PATH")
+    return rest if named else ["benchmarks", *rest]
+
+
+def _progress(console: Console, title: str) -> AbstractContextManager[Callable[[str], None]]:
+    @contextmanager
+    def show() -> Any:
+        if not console.is_terminal:
+            yield lambda _line: None
+            return
+        with console.status(escape(title)) as status:
+            yield lambda line: status.update(escape(f"{title}\n  {line[: console.width - 4]}"))
+
+    return show()
+
+
+def _without_data(content: dict[str, Any]) -> dict[str, Any]:
+    """Leave out pytest-benchmark's copy of the rounds: ours has them by block."""
+    for entry in content["benchmarks"]:
+        entry["stats"].pop("data", None)
+    return content
+
+
+def _list(options: argparse.Namespace) -> int:
+    del options
+    console = Console(highlight=False)
+    store = _store()
+    records = store.records()
+    if not records:
+        console.print(
+            f"no records in {store.root.relative_to(Path.cwd())}; make one: gnnbench baseline record",
+            markup=False,
+        )
+    for name in store.environments():
+        console.print(f"[bold]{escape(name)}[/bold]")
+        table = Table(box=None, pad_edge=False)
+        for column in ("record", "name", "processes", "benchmarks", "commit", "reason"):
+            table.add_column(column, overflow="fold")
+        for record in (record for record in records if record.environment == name):
+            table.add_row(record.id, escape(record.name), *_summary(record))
+        console.print(table)
+    return 0
+
+
+def _summary(record: "Record") -> tuple[str, ...]:
+    try:
+        runs = record.read()
+    except UsageError as error:
+        return str(len(record.files)), "", "", escape(f"cannot be used: {error}")
+    reason = str((runs[0].record or {}).get("reason", ""))
+    return str(len(runs)), str(len(runs[0].benchmarks)), (runs[0].commit or "")[:10], escape(reason)
+
+
+def _chosen(options: argparse.Namespace) -> str | None:
+    """Return the environment that is asked for: by name, or this machine's; None where it has no records."""
+    store = _store()
+    if options.environment:
+        if options.environment not in store.environments():
+            raise UsageError(
+                f"no records of {options.environment}; there are {', '.join(store.environments()) or 'none'}"
+            )
+        return str(options.environment)
+    import torch  # noqa: F401 - which alone knows its threads
+
+    from gnnbench import environment
+
+    names = (environment.name(asdict(environment.collect(device=device))) for device in ("cpu", "cuda"))
+    return next((name for name in names if name in store.environments()), None)
+
+
+def _show(options: argparse.Namespace) -> int:
+    console = Console(highlight=False)
+    records = _store().records(_chosen(options))
+    if options.number:
+        records = [record for record in records if record.id == options.number.zfill(4)]
+    if not records:
+        raise UsageError(
+            f"no record {options.number or ''} in {_store().root}; gnnbench baseline list shows them"
+        )
+    record = records[-1]
+    runs = record.read()
+    first = runs[0].record or {}
+    console.print(f"record {record.id} {record.name} of {record.environment}", markup=False)
+    console.print(
+        f"commit {runs[0].commit}, {len(runs)} processes; {first.get('reason') or 'no reason given'}",
+        markup=False,
+    )
+    for key, value in (runs[0].environment or {}).items():
+        console.print(f"  {key}: {json.dumps(value)}", markup=False, soft_wrap=True)
+    table = Table(box=None, pad_edge=False)
+    table.add_column("benchmark", overflow="fold")
+    table.add_column("time", justify="right", no_wrap=True)
+    table.add_column("spread", justify="right", no_wrap=True)
+    for name in runs[0].benchmarks:
+        logs = [process.log for run in runs for process in run.benchmarks[name].processes]
+        middle = sum(logs) / len(logs)
+        deviation = math.sqrt(sum((log - middle) ** 2 for log in logs) / max(len(logs) - 1, 1))
+        table.add_row(escape(name), units.seconds(math.exp(middle) / 1e9), units.fraction(deviation))
+    console.print(table)
+    return 0
+
+
+def _verify(options: argparse.Namespace) -> int:
+    from gnnbench import baseline
+
+    records = _store().records(options.environment)
+    if not records:
+        raise UsageError(f"no records in {_store().root}")
+    wrong = 0
+    for record in records:
+        try:
+            baseline.verify(record)
+        except UsageError as error:
+            wrong += 1
+            print(error)
+        else:
+            print(f"{record.environment} {record.id}: {len(record.files)} processes, whole")
+    return 2 if wrong else 0
+
+
+def _prune(options: argparse.Namespace) -> int:
+    store = _store()
+    if options.keep < 1:
+        raise UsageError("--keep must be at least 1; to have none, remove the folder yourself")
+    for name in store.environments():
+        usable, broken = [], []
+        for record in store.records(name):
+            try:
+                record.read()
+            except UsageError:
+                broken.append(record)
+            else:
+                usable.append(record)
+        for record in (*broken, *usable[: -options.keep]):
+            if options.yes:
+                store.remove(record)
+            print(f"{'removed' if options.yes else 'would remove'} {name} {record.id} {record.name}")
+    return 0

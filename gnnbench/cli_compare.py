@@ -1,0 +1,95 @@
+"""`gnnbench compare A.json... -- B.json...`: the judgement of `--benchmark-compare` on saved files."""
+
+import argparse
+import json
+import shutil
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from gnnbench.errors import UsageError
+from gnnbench.files import write_whole
+from gnnbench.options import EFFECT, fraction
+
+if TYPE_CHECKING:
+    from gnnbench.comparison import Comparison
+    from gnnbench.run_file import RunFile
+    from gnnbench.verdict import Thresholds
+
+NOTHING_SLOWER, SLOWER, NOT_JUDGED = 0, 1, 3
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments."""
+    parser.add_argument(
+        "base",
+        nargs="+",
+        type=Path,
+        metavar="A.json",
+        help="runs of the older side; after --: those of the newer",
+    )
+    parser.add_argument(
+        "--effect", default=f"{EFFECT:.0%}", metavar="E", help="change that matters. Default: 3%%."
+    )
+    parser.add_argument(
+        "--strict", action="store_true", help="exit with 3 if something is undecided or incomparable"
+    )
+    parser.add_argument("--json", type=Path, metavar="FILE", help="also write the result there")
+    parser.add_argument("--markdown", action="store_true", help="write a table for a page instead")
+    parser.set_defaults(run=run)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Judge, show, and return the exit code."""
+    from gnnbench import comparison, run_file, verdict_table
+    from gnnbench.verdict import Thresholds
+
+    if not options.rest:
+        raise UsageError("name the runs of both sides: gnnbench compare A.json... -- B.json...")
+    head = [run_file.read(Path(name)) for name in options.rest]
+    base = [run_file.read(path) for path in options.base]
+    thresholds = Thresholds(fraction("effect", options.effect))
+    found = comparison.compare(base, head, thresholds)
+    rows = found.rows
+    if not rows:
+        raise UsageError("there is no benchmark in these files")
+    if options.json:
+        try:
+            write_whole(options.json, json.dumps(_as_json(found, thresholds, base, head), indent=1) + "\n")
+        except OSError as error:
+            raise UsageError(f"{options.json} cannot be written ({error.strerror})") from None
+    if options.markdown:
+        sys.stdout.write(verdict_table.markdown(found))
+    else:
+        width = shutil.get_terminal_size((80, 24)).columns
+        verdict_table.write(found, sys.stdout.write, width, colour=sys.stdout.isatty())
+        print(verdict_table.count(rows))
+    verdicts = {row.judgement.verdict for row in found.rows}
+    if "slower" in verdicts:
+        return SLOWER
+    unsure = {"undecided", "incomparable"}
+    return (
+        NOT_JUDGED
+        if verdicts == {"incomparable"} or (options.strict and verdicts & unsure)
+        else NOTHING_SLOWER
+    )
+
+
+def _as_json(
+    found: "Comparison",
+    thresholds: "Thresholds",
+    base: "list[RunFile]",
+    head: "list[RunFile]",
+) -> dict[str, Any]:
+    from gnnbench import verdict_table
+
+    return {
+        "version": verdict_table.FORMAT_VERSION,
+        "effect": thresholds.effect,
+        "family_level": thresholds.family_level,
+        "own_level": thresholds.own_level,
+        "base": [str(one.path) for one in base],
+        "head": [str(one.path) for one in head],
+        "shared": verdict_table.as_json(found.shared) if found.shared else None,
+        "benchmarks": {row.fullname: verdict_table.as_json(row.judgement, row.notes) for row in found.rows},
+    }

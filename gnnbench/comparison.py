@@ -1,0 +1,210 @@
+"""Saved runs of two sides, judged benchmark by benchmark."""
+
+import difflib
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from gnnbench import counter_baseline, environment, units
+from gnnbench.run_file import Benchmark, RunFile
+from gnnbench.verdict import Judgement, Side, Thresholds, judge
+
+_MODE_CHANGE = 0.1
+"""Of the share of slow layouts, and as many standard errors as `_MODE_ERRORS`, that is worth saying."""
+_MODE_ERRORS = 4.0
+
+_RENAMED = 0.75
+"""Likeness of two names, see difflib."""
+
+
+@dataclass(frozen=True)
+class Row:
+    """One benchmark on both sides."""
+
+    fullname: str
+    judgement: Judgement
+    seconds: float | None
+    """The head's time, the mean of its processes; None where it was not measured."""
+    notes: tuple[str, ...] = ()
+    """What stands beside the verdict: counters that differ, changed weights of layout modes."""
+    spec: Mapping[str, Any] | None = None
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """All benchmarks of two sides."""
+
+    rows: list[Row]
+    shared: Judgement | None
+    """See `verdict.Judged`."""
+
+
+def compare(
+    base: Sequence[RunFile],
+    head: Sequence[RunFile],
+    thresholds: Thresholds,
+    *,
+    family: int | None = None,
+    vanished: Iterable[str] | None = None,
+) -> Comparison:
+    """Judge the benchmarks of two sides, those of the head first.
+
+    Args:
+        base: processes of the older side; at least one.
+        head: of the newer side; at least one.
+        thresholds: what a verdict needs.
+        family: benchmarks that the interval for all at once counts; None: those on either side.
+        vanished: names that the base has and the head should have had; None: all that it has not.
+    """
+    names = list(dict.fromkeys(name for run in head for name in run.benchmarks))
+    gone = dict.fromkeys(name for run in base for name in run.benchmarks)
+    gone = {name: None for name in gone if name not in set(names)}
+    shown = {*names, *(gone if vanished is None else vanished)}
+    # How much processes differ is known best from all that the base has.
+    names.extend(gone)
+    mismatch = _mismatch(base, head)
+    sides = _side(base, names), _side(head, names)
+    judged = judge(*sides, thresholds, family=len(shown) if family is None else family)
+    rows = [
+        _row(name, _found(base, name), _found(head, name), judgement, mismatch, (base, head))
+        for name, judgement in zip(names, judged.benchmarks, strict=True)
+        if name in shown
+    ]
+    return Comparison(rows, None if mismatch else judged.shared)
+
+
+def differing_fields(base: Sequence[RunFile], head: Sequence[RunFile]) -> list[tuple[str, Any, Any]]:
+    """Return each field of the environments in which some file of one side differs from the head's first."""
+    here = head[0]
+    found: dict[str, tuple[str, Any, Any]] = {}
+    for run in (*base, *head[1:]):
+        if run.environment and here.environment:
+            fields = environment.differences(run.environment, here.environment)
+        else:
+            fields = [
+                (name, run.machine[name], value)
+                for name, value in here.machine.items()
+                if run.machine[name] != value
+            ]
+        for field in fields:
+            found.setdefault(field[0], field)
+    return list(found.values())
+
+
+def _mismatch(base: Sequence[RunFile], head: Sequence[RunFile]) -> str | None:
+    fields = differing_fields(base, head)
+    return f"other environment: {describe_fields(fields)}" if fields else None
+
+
+def describe_fields(fields: Iterable[tuple[str, Any, Any]]) -> str:
+    """Write fields of two environments that differ: the other's value, then that of here."""
+    return ", ".join(f"{name} {there or 'none'} there, {here or 'none'} here" for name, there, here in fields)
+
+
+def _found(runs: Sequence[RunFile], name: str) -> list[Benchmark]:
+    return [run.benchmarks[name] for run in runs if name in run.benchmarks]
+
+
+def _side(runs: Sequence[RunFile], names: Sequence[str]) -> Side:
+    """Lay out what processes measured: a row for each process of each file."""
+    rows: list[list[tuple[float, float]]] = []
+    missing = (math.nan, math.nan)
+    for run in runs:
+        columns = [run.benchmarks[name].processes if name in run.benchmarks else () for name in names]
+        rows.extend(
+            [
+                (column[number].log, column[number].error) if number < len(column) else missing
+                for column in columns
+            ]
+            for number in range(max(map(len, columns), default=0))
+        )
+    table = np.array(rows, dtype=float).reshape(len(rows), len(names), 2)
+    return Side(table[..., 0], table[..., 1])
+
+
+def _row(
+    name: str,
+    base: list[Benchmark],
+    head: list[Benchmark],
+    judgement: Judgement,
+    mismatch: str | None,
+    runs: tuple[Sequence[RunFile], Sequence[RunFile]],
+) -> Row:
+    if not base or not head:
+        reason = _one_sided(name, runs, new=bool(head))
+        return Row(name, replace(judgement, reason=reason), _seconds(head), spec=_spec(base + head))
+    hindrance = mismatch or _different_work(base, head)
+    if hindrance:
+        judgement = Judgement(
+            "incomparable",
+            hindrance,
+            ratio=judgement.ratio,
+            head_processes=judgement.head_processes,
+            base_processes=judgement.base_processes,
+        )
+    notes = (*_counters(base, head), *_modes(base, head))
+    return Row(name, judgement, _seconds(head), notes, _spec(head))
+
+
+def _one_sided(name: str, runs: tuple[Sequence[RunFile], Sequence[RunFile]], *, new: bool) -> str:
+    """Say that a benchmark is new or gone, and what it may have been called."""
+    base, head = ({name for run in side for name in run.benchmarks} for side in runs)
+    others = base - head if new else head - base
+    near = difflib.get_close_matches(name, others, n=1, cutoff=_RENAMED)
+    hint = f"; renamed {'from' if new else 'to'} {near[0]}?" if near else ""
+    return f"{'new: not in the baseline' if new else 'vanished: in the baseline, and not in this run'}{hint}"
+
+
+def _different_work(base: list[Benchmark], head: list[Benchmark]) -> str | None:
+    if not all(benchmark.processes for benchmark in base + head):
+        return "no raw data: save with --benchmark-save-data, or as --benchmark-json does"
+    kinds = (
+        ("graph_hash", "another graph: its content hash is"),
+        ("code_hash", "other code of the benchmark: its hash is"),
+        ("estimand", "measured in another way:"),
+    )
+    for field, words in kinds:
+        there, here = (list(dict.fromkeys(getattr(one, field) for one in side)) for side in (base, head))
+        if there != here:
+            texts = (" and ".join(value or "not saved" for value in side) for side in (there, here))
+            return f"{words} {next(texts)} there, {next(texts)} here"
+    return None
+
+
+def _counters(base: list[Benchmark], head: list[Benchmark]) -> list[str]:
+    """Name what a call does now and did not do, or the other way round."""
+    there, here = base[0].counters, head[0].counters
+    if not there or not here:
+        return []
+    changed = counter_baseline.differences(
+        there["counts"], here["counts"], [*there["unsteady"], *here["unsteady"]]
+    )
+    return [f"counters: {', '.join(changed)}"] if changed else []
+
+
+def _modes(base: list[Benchmark], head: list[Benchmark]) -> list[str]:
+    """Say where the share of slow layouts changed, which is no change of the code's speed."""
+    shares, errors = [], []
+    for side in (base, head):
+        slow = np.array([1 - one.modes[0][1] if len(one.modes) > 1 else 0.0 for one in side])
+        blocks = sum(process.blocks for one in side for process in one.processes)
+        shares.append(float(slow.mean()))
+        errors.append(max(float(slow.std()) / math.sqrt(len(slow)), 0.5 / math.sqrt(max(blocks, 1))))
+    change = abs(shares[1] - shares[0])
+    if change < max(_MODE_CHANGE, _MODE_ERRORS * math.hypot(*errors)):
+        return []
+    factors = [one.modes[1][0] / one.modes[0][0] for one in base + head if len(one.modes) > 1]
+    there, here = map(units.fraction, shares)
+    return [f"layouts {np.median(factors):.1f}x slower: {there} of them there, {here} here"]
+
+
+def _seconds(head: list[Benchmark]) -> float | None:
+    logs = [process.log for benchmark in head for process in benchmark.processes]
+    return math.exp(sum(logs) / len(logs)) / 1e9 if logs else None
+
+
+def _spec(found: list[Benchmark]) -> Mapping[str, Any] | None:
+    return found[0].spec if found else None

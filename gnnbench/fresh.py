@@ -1,0 +1,61 @@
+"""Fresh processes of a suite: pytest, run again from the beginning, its samples read back."""
+
+import os
+import subprocess
+import sys
+from collections import deque
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from gnnbench import fake_clock
+from gnnbench.errors import UsageError
+
+_TAIL_LINES = 20
+
+
+def run(
+    arguments: Sequence[str],
+    output: Path,
+    folder: Path,
+    number: int,
+    progress: Callable[[str], None],
+) -> None:
+    """Run pytest in a process of its own, and have its run file written.
+
+    Args:
+        arguments: of pytest; they never pass a shell.
+        output: the run file.
+        folder: where it runs.
+        number: of the process, from 1: each has noise of its own on the simulated machine.
+        progress: is given each line that it prints.
+
+    Raises:
+        UsageError: it failed, with the end of what it printed; or it measured nothing.
+    """
+    command = [sys.executable, "-m", "pytest", *arguments, f"--benchmark-json={output}"]
+    last: deque[str] = deque(maxlen=_TAIL_LINES)
+    environment = {**os.environ, **fake_clock.reseeded(number)}
+    with subprocess.Popen(  # noqa: S603
+        command,
+        cwd=folder,
+        env=environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        stdin=subprocess.DEVNULL,
+        text=True,
+        errors="replace",
+    ) as process:
+        assert process.stdout
+        try:
+            for line in process.stdout:
+                last.append(line.rstrip())
+                progress(last[-1])
+        except BaseException:
+            process.terminate()
+            raise
+    if process.returncode:
+        raise UsageError(
+            f"process {number} failed: pytest ended with {process.returncode}\n" + "\n".join(last)
+        )
+    if not output.exists():
+        raise UsageError(f"process {number} timed nothing\n" + "\n".join(last))

@@ -1,0 +1,265 @@
+"""`--benchmark-compare`: judges a session's benchmarks against a record, and fails what is slower.
+
+A part of the plugin. Reports of benchmarks that were timed are held back until all are: then each is judged
+with all that is known, and what looks slower is timed again in fresh processes.
+"""
+
+import shlex
+import tempfile
+from collections.abc import Generator, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from _pytest.runner import runtestprotocol
+from pytest_benchmark.utils import get_machine_id
+
+from gnnbench import (
+    baseline,
+    comparison,
+    counter_baseline,
+    drift,
+    environment,
+    fresh,
+    run_file,
+    terminal,
+    verdict_table,
+)
+from gnnbench.baseline import Record, Store
+from gnnbench.comparison import Comparison
+from gnnbench.errors import UsageError
+from gnnbench.results import FORMAT_VERSION
+from gnnbench.run import asks_for, run_of
+from gnnbench.run_file import RunFile
+from gnnbench.spec import Spec
+from gnnbench.timing import timing_of
+from gnnbench.verdict import Thresholds
+
+_OWN = ("--benchmark-compare", "--benchmark-json", "--junit", "--gnn-strict", "--gnn-confirm", "--gnn-effect")
+"""Options of a run that judges, which one that records does not need."""
+_FIRST_CONFIRMING = 101
+"""Number of the first process that confirms: none that a record has."""
+
+
+class Gate:
+    """Holds reports back, judges, and reports."""
+
+    def __init__(self, config: pytest.Config, number: str | None) -> None:
+        self._config = config
+        self._number = number
+        """Of the record to compare with; None: the newest."""
+        self._held: list[tuple[pytest.Item, list[pytest.TestReport]]] = []
+        self._deselected: set[str] = set()
+        self._found = Comparison([], None)
+        self._record: Record | None = None
+        self._lines: list[str] = []
+        """What the summary says."""
+        self._failures: list[str] = []
+        """What has no test to fail."""
+
+    def pytest_deselected(self, items: Sequence[pytest.Item]) -> None:
+        """Remember what was left out on purpose."""
+        self._deselected.update(item.nodeid for item in items)
+
+    def pytest_runtest_protocol(self, item: pytest.Item, nextitem: pytest.Item | None) -> bool | None:
+        """Run a benchmark's test, and hold its reports back if it was timed."""
+        if timing_of(self._config).settings(item) is None:
+            return None
+        item.ihook.pytest_runtest_logstart(nodeid=item.nodeid, location=item.location)
+        reports = runtestprotocol(item, log=False, nextitem=nextitem)
+        if all(report.passed for report in reports) and item.nodeid in self._timed():
+            if progress := self._config.pluginmanager.get_plugin(terminal.PROGRESS):
+                for report in reports:
+                    progress.pytest_runtest_logreport(report)
+            self._held.append((item, reports))
+        else:
+            _emit(item, reports)
+        return True
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtestloop(self, session: pytest.Session) -> Generator[None, object, object]:
+        """Judge once all are timed; where the session is cut short, nothing is."""
+        try:
+            result = yield
+            if not session.config.option.collectonly:
+                self._judge(session)
+        finally:
+            for item, reports in self._held:
+                _emit(item, reports)
+        return result
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_sessionfinish(self, session: pytest.Session) -> None:
+        """Fail the session for what has no test to fail."""
+        fine = (pytest.ExitCode.OK, pytest.ExitCode.NO_TESTS_COLLECTED)
+        if self._failures and session.exitstatus in fine:
+            session.exitstatus = pytest.ExitCode.TESTS_FAILED
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_terminal_summary(self, terminalreporter: Any) -> None:
+        """Show the verdicts."""
+        if self._found.rows:
+            verdict_table.write(
+                self._found,
+                terminalreporter.write,
+                terminalreporter._tw.fullwidth,  # noqa: SLF001
+                colour=terminalreporter.hasmarkup,
+            )
+        for line in self._lines:
+            terminalreporter.write_line(f"gnnbench: {line}")
+        for line in self._failures:
+            terminalreporter.write_line(f"gnnbench: failed: {line}", red=True)
+
+    def _timed(self) -> dict[str, Any]:
+        """Return the benchmarks that gnnbench measured, by the test's id."""
+        found = self._config._benchmarksession.benchmarks  # type: ignore[attr-defined]  # noqa: SLF001
+        return {
+            bench.fullname: bench for bench in found if "measurement" in bench.extra_info.get("gnnbench", {})
+        }
+
+    def _judge(self, session: pytest.Session) -> None:
+        strict = run_of(self._config).options.strict
+        for item, reports in self._held:
+            if changed := self._counters(self._timed()[item.nodeid].extra_info["gnnbench"], strict=strict):
+                _fail(reports, changed)
+        try:
+            self._judge_times(session)
+        except UsageError as error:
+            self._failures.append(str(error))
+        if not any(row.judgement.verdict != "incomparable" for row in self._found.rows):
+            why = " (xdist switches timing off)" if self._config.getoption("numprocesses", None) else ""
+            (self._failures if strict else self._lines).append(f"nothing was judged{why}")
+
+    def _judge_times(self, session: pytest.Session) -> None:
+        chosen = run_of(self._config).options
+        thresholds = Thresholds(chosen.effect)
+        root = self._config.rootpath
+        here = asdict(environment.collect(root, device=chosen.device))
+        store = Store(root / baseline.FOLDER)
+        name = environment.name(here)
+        self._record = store.find(name, get_machine_id(), self._number)
+        if self._record is None:
+            missing = self._no_record(store, name, here)
+            (self._failures if chosen.strict else self._lines).append(missing)
+            return
+        base = self._record.read()
+        vanished = self._vanished(base, session)
+        head = [self._live(here)]
+        found = comparison.compare(base, head, thresholds, vanished=vanished)
+        suspects = np.array([row.judgement.looks_slower(thresholds) for row in found.rows])
+        if suspects.any() and chosen.confirm:
+            # Where the drift is told by neighbours, they have to be there again.
+            wanted = drift.neighbours(suspects) if found.shared else suspects
+            names = [row.fullname for row, again in zip(found.rows, wanted, strict=True) if again]
+            head.extend(self._again(names, int(suspects.sum()), chosen.confirm))
+            found = comparison.compare(base, head, thresholds, vanished=vanished)
+        self._found = found
+        record = base[0].record or {}
+        commit, reason = (base[0].commit or "unknown")[:10], record.get("reason")
+        self._lines.append(
+            f"judged against record {self._record.id} of {name}: {len(base)} processes, commit {commit}"
+            f"{f': {reason}' if reason else ''}"
+        )
+        self._lines.append(verdict_table.count(found.rows))
+        self._report(chosen.strict)
+
+    def _report(self, strict: bool) -> None:
+        assert self._record
+        rows = {row.fullname: row for row in self._found.rows}
+        for item, reports in self._held:
+            row = rows.pop(item.nodeid)
+            verdict = row.judgement.verdict
+            ours = self._timed()[item.nodeid].extra_info["gnnbench"]
+            ours["comparison"] = verdict_table.as_json(row.judgement, row.notes, self._record.id)
+            if verdict == "slower" or (strict and verdict in ("undecided", "incomparable")):
+                _fail(reports, f"{verdict_table.sentence(row)} [record {self._record.id}]")
+        if strict:
+            self._failures.extend(f"{name}: {row.judgement.reason}" for name, row in rows.items())
+        shared = self._found.shared
+        if shared and (shared.verdict == "slower" or (strict and shared.verdict != "same")):
+            self._failures.append(f"the run as a whole is {shared.verdict}")
+
+    def _counters(self, ours: dict[str, Any], *, strict: bool) -> str | None:
+        """Say what a call does that its baseline has not; None where nothing is gated."""
+        if "counters" not in ours:
+            return None
+        spec = Spec(**ours["spec"])
+        path = counter_baseline.path_of(self._config.rootpath, spec.platform)
+        recorded = counter_baseline.read(path).get(spec.id)
+        if recorded is None:
+            missing = f"counters not in {path.relative_to(self._config.rootpath)}"
+            return f"{missing}; record with --gnn-counters=update" if strict else None
+        found = ours["counters"]
+        changed = counter_baseline.differences(recorded, found["counts"], found["unsteady"])
+        return f"counters differ from the baseline: {', '.join(changed)}" if changed else None
+
+    def _no_record(self, store: Store, name: str, here: dict[str, Any]) -> str:
+        text = f"no timings of this environment ({name}) in {baseline.FOLDER}"
+        if nearest := store.nearest(here):
+            record, fields = nearest
+            text += f"; the nearest, {record.environment}, has {comparison.describe_fields(fields)}"
+        words = [word for word in self._config.invocation_params.args if not word.startswith(_OWN)]
+        return f"{text}; record them: gnnbench baseline record -- {shlex.join(words)}"
+
+    def _live(self, here: dict[str, Any]) -> RunFile:
+        """Return this session as if it had been saved and read."""
+        session = self._config._benchmarksession  # type: ignore[attr-defined]  # noqa: SLF001
+        benchmarks = [
+            {"fullname": name, "extra_info": bench.extra_info, "stats": {}}
+            for name, bench in self._timed().items()
+        ]
+        ours = {"version": FORMAT_VERSION, "environment": here}
+        machine = session.get_machine_info()
+        content = {"benchmarks": benchmarks, "machine_info": machine, "gnnbench": ours}
+        return run_file.parse(Path("this run"), content)
+
+    def _vanished(self, base: Sequence[RunFile], session: pytest.Session) -> set[str]:
+        """Return the record's benchmarks that this session should have had."""
+        here = {item.nodeid for item in session.items} | self._deselected
+        if self._config.option.keyword or any("::" in argument for argument in self._config.args):
+            return set()  # it would not have been there either way
+        files = {name.partition("::")[0] for name in here}
+        chosen = run_of(self._config)
+        found = set()
+        for name, benchmark in ((name, one) for run in base for name, one in run.benchmarks.items()):
+            file = name.partition("::")[0]
+            looked_at = file in files or not (self._config.rootpath / file).exists()
+            if name not in here and looked_at and asks_for(chosen, benchmark.spec):
+                found.add(name)
+        return found
+
+    def _again(self, names: Sequence[str], suspects: int, processes: int) -> list[RunFile]:
+        """Time tests again in fresh processes."""
+        parameters = self._config.invocation_params
+        reporter = self._config.pluginmanager.get_plugin("terminalreporter")
+        found = []
+        with tempfile.TemporaryDirectory() as folder:
+            listing = Path(folder, "names")
+            listing.write_text("\n".join(names), encoding="utf-8")
+            for number in range(processes):
+                if reporter:
+                    reporter.ensure_newline()
+                    reporter.write_line(
+                        f"gnnbench: {suspects} may be slower: timed again in fresh process "
+                        f"{number + 1} of {processes}"
+                    )
+                output = Path(folder, f"{number}.json")
+                arguments = [*parameters.args, "--gnn-again", str(listing)]
+                fresh.run(arguments, output, parameters.dir, _FIRST_CONFIRMING + number, lambda _: None)
+                found.append(run_file.read(output))
+        return found
+
+
+def _emit(item: pytest.Item, reports: Sequence[pytest.TestReport]) -> None:
+    for report in reports:
+        item.ihook.pytest_runtest_logreport(report=report)
+    item.ihook.pytest_runtest_logfinish(nodeid=item.nodeid, location=item.location)
+
+
+def _fail(reports: Sequence[pytest.TestReport], message: str) -> None:
+    """Make a passed test a failed one, or add to what failed it."""
+    call = next(report for report in reports if report.when == "call")
+    call.longrepr = f"{call.longrepr}\n{message}" if call.failed else message
+    call.outcome = "failed"

@@ -1,0 +1,241 @@
+"""A saved run, read back: pytest-benchmark's JSON, with our part where it has one."""
+
+import hashlib
+import json
+import math
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NoReturn
+
+import numpy as np
+from scipy import stats
+
+from gnnbench import location
+from gnnbench.errors import UsageError
+from gnnbench.results import FORMAT_VERSION
+
+MAX_BYTES = 2**29
+"""Of a file that is read: far more than any suite's samples need."""
+
+READABLE = (FORMAT_VERSION,)
+
+_DIGEST = re.compile(rb'"digest": ?"([0-9a-f]{64})"')
+_BLANK = b"0" * 64
+
+_MACHINE = ("system", "machine", "python_implementation", "cpu.brand_raw", "cpu.arch", "cpu.count")
+"""Fields of pytest-benchmark's `machine_info` that must be equal where a file has no record of ours."""
+
+
+@dataclass(frozen=True)
+class Process:
+    """What a process measured of one benchmark."""
+
+    log: float
+    """Natural logarithm of the location in nanoseconds."""
+    error: float
+    """Its standard error within the process; NaN where there were too few blocks."""
+    blocks: int
+
+
+@dataclass(frozen=True)
+class Benchmark:
+    """One benchmark of a run."""
+
+    fullname: str
+    processes: tuple[Process, ...]
+    """Empty: the file has no raw data of it."""
+    estimand: str
+    """What the location is, and of which clock and layouts."""
+    modes: tuple[tuple[float, float], ...] = ()
+    """Nanoseconds and share of each kind of layout."""
+    spec: Mapping[str, Any] | None = None
+    """None: not one of gnnbench's own."""
+    graph_hash: str | None = None
+    code_hash: str | None = None
+    counters: Mapping[str, Any] | None = None
+
+
+@dataclass(frozen=True)
+class RunFile:
+    """A file, checked."""
+
+    path: Path
+    benchmarks: Mapping[str, Benchmark]
+    """By fullname."""
+    environment: Mapping[str, Any] | None
+    """Of gnnbench; None in a file of pytest-benchmark alone."""
+    machine: Mapping[str, Any]
+    """What pytest-benchmark says of the machine, the fields of it that matter."""
+    commit: str | None
+    incomplete: tuple[str, ...]
+    """Benchmarks that were cut short."""
+    record: Mapping[str, Any] | None
+    """Of a baseline: what it is a part of."""
+
+
+def read(path: Path) -> RunFile:
+    """Read a file.
+
+    Raises:
+        UsageError: it is missing, too large, cut off, of another form or version, or was changed by hand.
+    """
+    return parse(path, load(path))
+
+
+def load(path: Path) -> dict[str, Any]:
+    """Return a file's content, known to be JSON, of a readable version and unchanged since it was recorded.
+
+    Raises:
+        UsageError: as `read`.
+    """
+    try:
+        size = path.stat().st_size
+        if size > MAX_BYTES:
+            _refuse(path, f"{size:,} bytes, and a run file has at most {MAX_BYTES:,}")
+        raw = path.read_bytes()
+    except OSError as error:
+        raise UsageError(f"{path}: cannot be read ({error.strerror})") from None
+    try:
+        content = json.loads(raw, parse_constant=_no_constant)
+    except (ValueError, RecursionError) as error:
+        _refuse(path, f"not JSON, or cut off: {error}")
+    if not isinstance(content, dict) or not isinstance(content.get("benchmarks"), list):
+        _refuse(path, "not a run file of pytest-benchmark: it has no list of benchmarks")
+    ours = content.get("gnnbench")
+    if ours is not None:
+        version = ours.get("version") if isinstance(ours, dict) else None
+        if version not in READABLE:
+            _refuse(
+                path,
+                f"version {version!r} of the format, and this gnnbench reads {', '.join(map(str, READABLE))}",
+                "use the gnnbench that wrote it, or record again",
+            )
+        if "record" in ours and not _unchanged(raw):
+            _refuse(path, "changed since it was recorded", "restore it: git checkout -- FILE")
+    return content
+
+
+def parse(path: Path, content: Mapping[str, Any]) -> RunFile:
+    """Check a run file's content.
+
+    Args:
+        path: where it comes from, for messages.
+        content: as `load` returns it.
+
+    Raises:
+        UsageError: it is of another form.
+    """
+    try:
+        return _run(path, content)
+    except (KeyError, TypeError, ValueError, AttributeError, IndexError) as error:
+        what = f"no {error}" if isinstance(error, KeyError) else str(error)
+        _refuse(path, f"not a run file of pytest-benchmark: {what}")
+
+
+def seal(content: dict[str, Any]) -> str:
+    """Return the text of a baseline's file, whose record carries a digest of the rest of it."""
+    content["gnnbench"]["record"]["digest"] = _BLANK.decode()
+    text = json.dumps(content, ensure_ascii=True, allow_nan=False) + "\n"
+    return text.replace(_BLANK.decode(), hashlib.sha256(text.encode()).hexdigest())
+
+
+def _unchanged(raw: bytes) -> bool:
+    found = list(_DIGEST.finditer(raw))
+    if not found:
+        return False
+    start, end = found[-1].span(1)
+    return hashlib.sha256(raw[:start] + _BLANK + raw[end:]).hexdigest().encode() == raw[start:end]
+
+
+def _run(path: Path, content: Mapping[str, Any]) -> RunFile:
+    ours = content.get("gnnbench") or {}
+    machine = content.get("machine_info") or {}
+    flat = {**machine, **{f"cpu.{key}": value for key, value in (machine.get("cpu") or {}).items()}}
+    found = [_benchmark(path, entry) for entry in content["benchmarks"]]
+    python = ".".join(str(machine.get("python_version", "")).split(".")[:2])
+    return RunFile(
+        path,
+        {benchmark.fullname: benchmark for benchmark in found},
+        ours.get("environment"),
+        {**{name: flat.get(name) for name in _MACHINE}, "python": python},
+        (ours.get("environment") or {}).get("commit") or (content.get("commit_info") or {}).get("id"),
+        tuple(entry["fullname"] for entry in ours.get("incomplete", ())),
+        ours.get("record"),
+    )
+
+
+def _benchmark(path: Path, entry: Mapping[str, Any]) -> Benchmark:
+    fullname = entry["fullname"]
+    if not isinstance(fullname, str):
+        _refuse(path, f"a benchmark's fullname is {fullname!r}")
+    ours = (entry.get("extra_info") or {}).get("gnnbench") or {}
+    if "version" in ours and ours["version"] not in READABLE:
+        _refuse(
+            path, f"{fullname}: version {ours['version']!r} of the format, which this gnnbench cannot read"
+        )
+    measured = ours.get("measurement")
+    if measured is None:
+        blocks = [[seconds * 1e9] for seconds in entry["stats"].get("data", ())]
+        processes = tuple(_process(path, fullname, part) for part in [blocks] if part)
+        return Benchmark(fullname, processes, "first decile of pytest-benchmark's rounds")
+    if len(measured["processes"]) == 1 and measured.get("location_ns"):
+        processes = (_summarized(path, fullname, measured),)
+    else:
+        processes = tuple(
+            _process(path, fullname, process["blocks_ns"])
+            for process in measured["processes"]
+            if process["blocks_ns"]
+        )
+    return Benchmark(
+        fullname,
+        processes,
+        f"{measured.get('location', location.NAME)}, clock {measured['clock']}, "
+        f"layouts {measured['layouts']}",
+        tuple((float(mode["median_ns"]), float(mode["share"])) for mode in measured.get("modes", ())),
+        ours.get("spec"),
+        (ours.get("graph") or {}).get("content_hash"),
+        ours.get("code_hash"),
+        ours.get("counters"),
+    )
+
+
+def _summarized(path: Path, fullname: str, measured: Mapping[str, Any]) -> Process:
+    """Take the location and its interval as they were computed when it was measured."""
+    numbers = [measured["location_ns"], measured["low_ns"], measured["high_ns"]]
+    for number in numbers:
+        if number is not None:
+            _check(path, fullname, number)
+    middle, low, high = (None if number is None else math.log(number) for number in numbers)
+    assert middle is not None
+    return Process(middle, _error(middle, low, high), len(measured["processes"][0]["blocks_ns"]))
+
+
+def _process(path: Path, fullname: str, blocks: list[list[float]]) -> Process:
+    for block in blocks:
+        for number in block:
+            _check(path, fullname, number)
+    found = location.estimate(location.block_values(blocks))
+    low, high = (None if bound is None else float(np.log(bound)) for bound in (found.low, found.high))
+    middle = math.log(found.location)
+    return Process(middle, _error(middle, low, high), len(blocks))
+
+
+def _error(middle: float, low: float | None, high: float | None) -> float:
+    """Return the standard error that an interval of the location's level stands for."""
+    widths = [abs(bound - middle) for bound in (low, high) if bound is not None]
+    return max(widths) / float(stats.norm.isf((1 - location.LEVEL) / 2)) if widths else math.nan
+
+
+def _check(path: Path, fullname: str, number: Any) -> None:
+    if isinstance(number, bool) or not isinstance(number, int | float) or not 0 < number < math.inf:
+        _refuse(path, f"{fullname}: {number!r} is no time")
+
+
+def _no_constant(name: str) -> NoReturn:
+    raise ValueError(f"{name} is no number of JSON")
+
+
+def _refuse(path: Path, reason: str, remedy: str = "save it again") -> NoReturn:
+    raise UsageError(f"{path}: {reason}; {remedy}")

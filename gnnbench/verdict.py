@@ -1,0 +1,214 @@
+"""Whether one side's benchmarks are slower than the other's: numbers in, verdicts out.
+
+All is decided on the logarithm of the ratio head / base, so that swapping the sides mirrors every verdict.
+"""
+
+import math
+from dataclasses import dataclass, replace
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import stats
+
+from gnnbench import drift
+from gnnbench.process_variance import ProcessVariance, moderated
+
+Array = NDArray[np.float64]
+Verdict = Literal["slower", "faster", "same", "undecided", "incomparable"]
+
+
+@dataclass(frozen=True)
+class Thresholds:
+    """The one set that all decisions are made by."""
+
+    effect: float
+    """A change that matters, as a fraction."""
+    family_level: float = 0.99
+    """Of the intervals that hold for all benchmarks of a run at once: by Bonferroni."""
+    own_level: float = 0.95
+    """Of a benchmark's own interval."""
+    found: float = 0.9
+    """Probability with which the effect that is called visible is found."""
+
+
+@dataclass(frozen=True)
+class Side:
+    """What processes measured, in the order in which it ran; NaN where a process did not."""
+
+    logs: Array
+    """Natural logarithm of the location [processes, benchmarks]."""
+    errors: Array
+    """Its standard error within the process [processes, benchmarks]."""
+
+
+@dataclass(frozen=True)
+class Judgement:
+    """What was decided of one benchmark, and on what grounds."""
+
+    verdict: Verdict
+    reason: str
+    ratio: float | None = None
+    """Head's time over base's; None where one of them is missing."""
+    low: float | None = None
+    """Of the interval that holds for all benchmarks of the run at once, with `high`."""
+    high: float | None = None
+    own_low: float | None = None
+    """Of the benchmark's own interval, with `own_high`."""
+    own_high: float | None = None
+    visible: float | None = None
+    """The smallest slowdown that would have been found nine times in ten, as a fraction."""
+    process_sd: float | None = None
+    """Standard deviation of a process's log time."""
+    borrowed: bool = False
+    """Whether that is known from other benchmarks more than from this one's own processes."""
+    base_processes: int = 0
+    head_processes: int = 0
+
+    def looks_slower(self, thresholds: Thresholds) -> bool:
+        """Tell whether it is worth measuring again, by the benchmark's own interval."""
+        return bool(self.ratio and self.own_low and self.ratio >= 1 + thresholds.effect and self.own_low > 1)
+
+
+@dataclass(frozen=True)
+class Judged:
+    """A whole run."""
+
+    benchmarks: list[Judgement]
+    shared: Judgement | None
+    """Of what all benchmarks have in common, where the machine's drift was taken out of their ratios
+    (drift.py), which are relative to it then. None: they are as measured."""
+
+
+def judge(base: Side, head: Side, thresholds: Thresholds, *, family: int | None = None) -> Judged:
+    """Judge each benchmark.
+
+    A mean of n processes has the variance v / n, v being that between processes (`moderated`), which holds
+    the noise within a process as it is in the processes it was estimated from; where a side's own noise is
+    larger than that, the difference is added, and v is never taken for less than the noise within. With one
+    process on a side there is nothing else to take it from.
+
+    Args:
+        base: the older side.
+        head: the newer side, of the same benchmarks.
+        thresholds: what a verdict needs.
+        family: benchmarks that the interval for all at once counts; None: those of the sides.
+    """
+    family = max(base.logs.shape[1] if family is None else family, 1)
+    inflation = np.ones(base.logs.shape[1])
+    common = None
+    if taken := drift.estimate(base.logs, head.logs):
+        common = _shared(taken, thresholds, family)
+        base = Side(base.logs - taken.base, base.errors)
+        head = Side(head.logs - taken.head, head.errors)
+        inflation = taken.inflation
+    noise = _mean_square(np.concatenate([base.errors, head.errors]))
+    variance = moderated((base.logs, head.logs), np.nan_to_num(noise), inflation)
+    counts = [np.isfinite(side.logs).sum(axis=0) for side in (base, head)]
+    means = [_mean(side.logs) for side in (base, head)]
+    errors = _standard_errors(variance, (base, head), (counts[0], counts[1]))
+    found = []
+    for column, (error, n_base, n_head) in enumerate(zip(errors, *counts, strict=True)):
+        judgement = _missing(int(n_base), int(n_head), float(error))
+        if n_base and n_head:
+            log_ratio = float(means[1][column] - means[0][column])
+            judgement = replace(judgement, ratio=math.exp(log_ratio))
+            if math.isfinite(error):
+                freedom = float(variance.degrees_of_freedom[column])
+                judgement = _judge(log_ratio, float(error), freedom, thresholds, family)
+                judgement = replace(
+                    judgement,
+                    process_sd=math.sqrt(variance.variance[column]),
+                    borrowed=bool(variance.own[column] < freedom / 2),
+                )
+        found.append(replace(judgement, base_processes=int(n_base), head_processes=int(n_head)))
+    return Judged(found, common)
+
+
+def _mean(table: Array) -> Array:
+    """Return the mean of each column without NaN; NaN where there is nothing else."""
+    count = np.isfinite(table).sum(axis=0)
+    return np.where(count > 0, np.nansum(table, axis=0) / np.maximum(count, 1), np.nan)
+
+
+def _mean_square(table: Array) -> Array:
+    return _mean(table**2)
+
+
+def _standard_errors(
+    variance: ProcessVariance, sides: tuple[Side, Side], counts: tuple[NDArray[np.int_], NDArray[np.int_]]
+) -> Array:
+    """Return the standard error of each benchmark's log ratio [m]; NaN where nothing tells it."""
+    noises = [_mean_square(side.errors) for side in sides]
+    # The noise within, as the variance between processes has it already: that of the sides with several.
+    weights = [
+        np.where(np.isfinite(noise), count - 1, 0) for noise, count in zip(noises, counts, strict=True)
+    ]
+    total = np.maximum(sum(weights), 0)
+    known = [np.nan_to_num(noise) for noise in noises]
+    mixed = sum(weight * noise for weight, noise in zip(weights, known, strict=True))
+    held = np.where(total > 0, mixed / np.maximum(total, 1), np.minimum(*known))
+    least = np.maximum(variance.variance, held)
+    square = sum(
+        (least + np.maximum(noise - held, 0)) / np.maximum(count, 1)
+        for noise, count in zip(known, counts, strict=True)
+    )
+    # A side of one process, or of processes that know nothing of their own noise, is no evidence.
+    blind = [np.isnan(noise) & (count < 2) for noise, count in zip(noises, counts, strict=True)]  # noqa: PLR2004
+    there = (variance.degrees_of_freedom > 0) & ~(blind[0] | blind[1])
+    return np.sqrt(np.where(there, square, np.nan))
+
+
+def _missing(base: int, head: int, error: float) -> Judgement:
+    """Say why there is no verdict."""
+    if not base or not head:
+        return Judgement("incomparable", "not in the baseline" if head else "not measured")
+    if base == head == 1:
+        return Judgement("incomparable", "one process on each side: nothing tells how much processes differ")
+    return Judgement("incomparable", "too few blocks to have an interval" if math.isnan(error) else "")
+
+
+def _shared(taken: drift.Drift, thresholds: Thresholds, family: int) -> Judgement:
+    """Judge what benchmarks have in common, of which each process tells one number."""
+    base, head = (np.nanmedian(part, axis=1) for part in (taken.base, taken.head))
+    head = head[np.isfinite(head)]
+    if not len(head):
+        return Judgement("incomparable", "no benchmark of this side has neighbours")
+    freedom = len(base) + len(head) - 2
+    squares = ((base - base.mean()) ** 2).sum() + ((head - head.mean()) ** 2).sum()
+    error = math.sqrt(squares / freedom * (1 / len(base) + 1 / len(head)))
+    judgement = _judge(float(head.mean() - base.mean()), error, freedom, thresholds, family)
+    return replace(judgement, base_processes=len(base), head_processes=len(head))
+
+
+def _judge(log_ratio: float, error: float, freedom: float, thresholds: Thresholds, family: int) -> Judgement:
+    own = error * float(stats.t.isf((1 - thresholds.own_level) / 2, freedom))
+    wide = error * float(stats.t.isf((1 - thresholds.family_level) / 2 / family, freedom))
+    effect = math.log1p(thresholds.effect)
+    visible = max(wide, effect) + error * float(stats.t.ppf(thresholds.found, freedom))
+    verdict, reason = _decide(log_ratio, own, wide, effect, thresholds)
+    return Judgement(
+        verdict,
+        reason,
+        math.exp(log_ratio),
+        low=math.exp(log_ratio - wide),
+        high=math.exp(log_ratio + wide),
+        own_low=math.exp(log_ratio - own),
+        own_high=math.exp(log_ratio + own),
+        visible=math.expm1(visible),
+    )
+
+
+def _decide(
+    log_ratio: float, own: float, wide: float, effect: float, thresholds: Thresholds
+) -> tuple[Verdict, str]:
+    if abs(log_ratio) > wide and abs(log_ratio) >= effect:
+        return (
+            "slower" if log_ratio > 0 else "faster",
+            f"the {thresholds.family_level:.0%} interval for all benchmarks at once excludes 1",
+        )
+    if abs(log_ratio) + own < effect:
+        return "same", f"the {thresholds.own_level:.0%} interval lies within {thresholds.effect:.0%}"
+    if abs(log_ratio) > wide:
+        return "undecided", f"surely different, but by less than {thresholds.effect:.0%}"
+    return "undecided", "the interval is too wide"

@@ -1,0 +1,140 @@
+"""Verdicts as people and programs read them."""
+
+import io
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict
+from typing import Any
+
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+from gnnbench import units
+from gnnbench.comparison import Comparison, Row
+from gnnbench.spec import Spec
+from gnnbench.table import SHORT_DIRECTION, grouped, heading
+from gnnbench.verdict import Judgement
+
+FORMAT_VERSION = 1
+# 1: of `gnnbench compare --json`.
+
+_COLOURS = {"slower": "red", "faster": "green", "same": "", "undecided": "yellow", "incomparable": "yellow"}
+_ORDER = tuple(_COLOURS)
+
+
+def write(found: Comparison, out: Callable[[str], Any], width: int, *, colour: bool) -> None:
+    """Write a table for each graph, and the notes that it needs."""
+    rows = found.rows
+    text = io.StringIO()
+    console = Console(file=text, width=width, force_terminal=colour, highlight=False)
+    groups: dict[str, list[Row]] = {}
+    for row in rows:
+        groups.setdefault(heading(_spec(row.spec)) if row.spec else "", []).append(row)
+    for title, group in groups.items():
+        console.print(f"\n[bold]{escape(title)}[/bold]" if title else "")
+        console.print(_table(group, ours=bool(title)))
+    for note in notes(found):
+        console.print(note, markup=False)
+    out(text.getvalue())
+
+
+def _table(rows: Sequence[Row], *, ours: bool) -> Table:
+    table = Table(box=None, pad_edge=False, padding=(0, 1, 0, 0))
+    for name in ("operation", "dir", "on") if ours else ("benchmark",):
+        table.add_column(name, no_wrap=ours, overflow="fold")
+    for name in ("time", "ratio", "interval"):
+        table.add_column(name, justify="right", no_wrap=True)
+    table.add_column("verdict", no_wrap=True)
+    table.add_column("sees", justify="right", no_wrap=True)
+    for row in rows:
+        time, ratio, interval, verdict, sees = _cells(row)
+        style = _COLOURS[verdict]
+        styled = f"[{style}]{verdict}[/{style}]" if style else verdict
+        table.add_row(*map(escape, _labels(row)), time, ratio, interval, styled, sees)
+    return table
+
+
+def _cells(row: Row) -> tuple[str, str, str, str, str]:
+    found = row.judgement
+    return (
+        "" if row.seconds is None else units.seconds(row.seconds),
+        "" if found.ratio is None else f"{found.ratio:.2f}x",
+        "" if found.low is None else f"{found.low:.2f}-{found.high:.2f}",
+        found.verdict,
+        "" if found.visible is None else units.fraction(found.visible),
+    )
+
+
+def _labels(row: Row) -> tuple[str, ...]:
+    if not row.spec:
+        return (row.fullname,)
+    spec = _spec(row.spec)
+    return spec.operation, SHORT_DIRECTION[spec.direction], spec.platform
+
+
+def _spec(spec: Mapping[str, Any]) -> Spec:
+    return Spec(**spec)
+
+
+def notes(found: Comparison) -> list[str]:
+    """Return what must be known of some rows: why they have no verdict, what else changed."""
+    rows = found.rows
+    remarks = []
+    for row in rows:
+        judgement = row.judgement
+        reasons = [judgement.reason] if judgement.verdict == "incomparable" else []
+        remarks.append((_name(row), [*reasons, *row.notes]))
+    lines = grouped(remarks)
+    borrowed = sum(row.judgement.borrowed for row in rows)
+    if borrowed:
+        lines.append(
+            f"how much processes differ is borrowed from the others' processes: {borrowed} benchmarks"
+        )
+    if shared := found.shared:
+        lines.append(
+            "the machine drifted: ratios are relative to the benchmarks timed next to each. "
+            f"The run as a whole: {sentence(Row('', shared, None))}"
+        )
+    return lines
+
+
+def _name(row: Row) -> str:
+    return " ".join(_labels(row)) if row.judgement.base_processes and row.spec else row.fullname
+
+
+def count(rows: Sequence[Row]) -> str:
+    """Say how many there are of each verdict: `1 slower, 0 faster, 40 same, 3 undecided, 0 incomparable`."""
+    found: Counter[str] = Counter(row.judgement.verdict for row in rows)
+    return ", ".join(f"{found[verdict]} {verdict}" for verdict in _ORDER)
+
+
+def sentence(row: Row) -> str:
+    """Say what was decided of one benchmark and why, in a line."""
+    found = row.judgement
+    text: str = found.verdict
+    if found.low is not None and found.ratio is not None:
+        text += f": {found.ratio:.3f}x the baseline's time ({found.low:.3f} to {found.high:.3f})"
+    if row.seconds is not None and found.ratio:
+        now, then = units.seconds(row.seconds), units.seconds(row.seconds / found.ratio)
+        text += f", {now} now, {then} then"
+    text += f"; {found.reason}; processes: {found.base_processes} then, {found.head_processes} now"
+    if found.verdict == "undecided" and found.visible is not None:
+        text += f"; a slowdown of {units.fraction(found.visible)} would have been seen"
+    return "; ".join((text, *row.notes))
+
+
+def as_json(judgement: Judgement, notes: Sequence[str] = (), record: str | None = None) -> dict[str, Any]:
+    """Return a judgement as docs/formats.md describes it."""
+    return {"against": record, **asdict(judgement), "notes": list(notes)}
+
+
+def markdown(found: Comparison) -> str:
+    """Return a table for a pull request or a page."""
+    rows = found.rows
+    lines = ["| benchmark | time | ratio | interval | verdict | sees |", "|---|---:|---:|---:|---|---:|"]
+    for row in rows:
+        name = row.fullname.replace("|", "\\|").replace("`", "'")
+        cells = (f"`{name}`", *_cells(row))
+        lines.append(f"| {' | '.join(cells)} |")
+    return "\n".join([*lines, "", *(f"- {note}" for note in notes(found)), f"\n{count(rows)}"]) + "\n"

@@ -1,0 +1,108 @@
+"""Run files as gnnbench writes them, made without running anything."""
+
+import json
+import math
+
+import numpy as np
+
+from gnnbench.location import block_values, estimate
+
+ENVIRONMENT = {
+    "cpu": "A CPU",
+    "architecture": "x86_64",
+    "cores": 2,
+    "quota_cores": None,
+    "memory_bytes": 2**34,
+    "threads": 2,
+    "wait_policy": "PASSIVE",
+    "thread_settings": [],
+    "governor": "",
+    "boost": None,
+    "huge_pages": "madvise",
+    "allocator": "",
+    "openmp": "",
+    "system": "Linux 6",
+    "gpu": None,
+    "python": "3.11.7",
+    "libraries": [["torch", "2.13.0"]],
+    "commit": "a" * 40,
+    "dirty": False,
+}
+MACHINE = {
+    "system": "Linux",
+    "machine": "x86_64",
+    "python_implementation": "CPython",
+    "python_version": "3.11.7",
+    "cpu": {"brand_raw": "A CPU", "arch": "X86_64", "count": 2},
+}
+MODES = [{"median_ns": 1e6, "share": 1.0}]
+
+
+def entry(name, milliseconds=1.0, *, seed=0, blocks=60, modes=MODES, **changes):
+    """Return a benchmark's record with so many blocks of three rounds."""
+    random = np.random.default_rng([seed, *name.encode()])
+    times = (milliseconds * 1e6 * np.exp(random.normal(0, 0.02, (blocks, 3)))).round(1).tolist()
+    found = estimate(block_values(times))
+    measurement = {
+        "clock": "fake",
+        "layouts": "one",
+        "in_place": "no tensors among its arguments",
+        "not_copied": [],
+        "iterations": 1,
+        "rejected_rounds": 0,
+        "changes_inputs": False,
+        "stopped_by": "time",
+        "processes": [{"blocks_ns": times, "device_blocks_ns": []}],
+        "location": "first decile of block medians",
+        "location_ns": found.location,
+        "low_ns": found.low,
+        "high_ns": found.high,
+        "level": 0.99,
+        "modes": list(modes),
+    }
+    ours = {"version": 2, "measurement": measurement, **changes}
+    return {
+        "fullname": f"test_a.py::{name}",
+        "name": name,
+        "extra_info": {"gnnbench": ours},
+        "stats": {"median": milliseconds / 1e3},
+    }
+
+
+def content(*entries, **environment):
+    """Return a run file."""
+    return {
+        "machine_info": MACHINE,
+        "commit_info": {"id": "a" * 40},
+        "benchmarks": list(entries),
+        "gnnbench": {"version": 2, "environment": {**ENVIRONMENT, **environment}, "incomplete": []},
+    }
+
+
+def suite(seed, *, benchmarks=6, factor=1.0, deviation=0.01, **environment):
+    """Return the run file of a process: benchmark `b0` takes a millisecond, `b1` two; `b0` times a factor."""
+    random = np.random.default_rng(seed)
+    factors = np.exp(random.normal(0, deviation, benchmarks))
+    factors[0] *= factor
+    entries = (entry(f"b{number}", (number + 1) * factors[number], seed=seed) for number in range(benchmarks))
+    return content(*entries, **environment)
+
+
+def plain(seed, *, data=True):
+    """Return a file of pytest-benchmark alone."""
+    random = np.random.default_rng(seed)
+    entries = []
+    for number in range(4):
+        times = np.exp(random.normal(math.log(1e-3), 0.05, 200) + random.normal(0, 0.01)).tolist()
+        stats = {"median": float(np.median(times)), **({"data": times} if data else {})}
+        entries.append({"fullname": f"test_p.py::p{number}", "extra_info": {}, "stats": stats})
+    return {"machine_info": MACHINE, "commit_info": {"id": "b" * 40}, "benchmarks": entries}
+
+
+def save(folder, *contents):
+    """Write files, and return their paths."""
+    paths = []
+    for one in contents:
+        paths.append(folder / f"run-{len(list(folder.glob('run-*')))}.json")
+        paths[-1].write_text(json.dumps(one))
+    return paths

@@ -1,0 +1,185 @@
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from gnnbench import baseline, environment, run_file
+from gnnbench.baseline import Store
+from gnnbench.errors import UsageError
+from tests.run_files import ENVIRONMENT, content, entry, plain, save, suite
+from tests.suite import ROOT
+
+HERE = environment.name(ENVIRONMENT)
+MACHINE = "Linux-CPython-3.11-64bit"
+
+SAVER = """
+import sys
+from pathlib import Path
+from gnnbench.baseline import Store
+from tests.run_files import entry, suite
+
+contents = [suite(seed) for seed in range(3)]
+for one in contents:
+    one["padding"] = "x" * 3_000_000
+print("ready", flush=True)
+while True:
+    Store(Path(sys.argv[1])).save(contents, "machine", "again", "")
+"""
+
+
+@pytest.fixture
+def store(tmp_path):
+    return Store(tmp_path / "timings")
+
+
+def contents(count=3, **changes):
+    return [suite(seed, **changes) for seed in range(count)]
+
+
+def test_a_record_is_its_processes_under_one_number(store):
+    first = store.save(contents(), MACHINE, "abc", "the first")
+    second = store.save(contents(), MACHINE, "abc", "")
+    assert [file.relative_to(store.root).as_posix() for file in first.files] == [
+        f"{HERE}/{MACHINE}/0001_abc_p{number}.json" for number in (1, 2, 3)
+    ]
+    assert (first.id, second.id) == ("0001", "0002")
+    assert store.records() == [first, second]
+    assert store.environments() == [HERE]
+    runs = first.read()
+    assert [run.record["process"] for run in runs] == [1, 2, 3]
+    assert runs[0].record["reason"] == "the first"
+    assert store.find(HERE, MACHINE, None) == second
+    assert store.find(HERE, MACHINE, "0001") == store.find(HERE, MACHINE, "1") == first
+    assert store.find("elsewhere", MACHINE, None) is None
+    with pytest.raises(UsageError, match=r"no record 0007 in .*there are 0001, 0002"):
+        store.find(HERE, MACHINE, "0007")
+
+
+@pytest.mark.parametrize(
+    "name", ["../../evil", "a/b", "$(touch x); rm -rf ~", "..", "", "ünï\ncode", "x" * 500]
+)
+def test_no_name_leaves_the_store(store, name):
+    record = store.save(contents(), MACHINE, name, name)
+    for file in record.files:
+        assert file.parent == store.root / HERE / MACHINE
+        assert re.fullmatch(r"0001_[A-Za-z0-9.-]{1,60}_p\d\.json", file.name)
+    assert store.records() == [record]
+    assert record.read()[0].record["reason"] == name
+
+
+def test_the_nearest_environment_is_the_one_with_the_fewest_differences(store):
+    store.save(contents(threads=4, cpu="Another"), MACHINE, "far", "")
+    near = store.save(contents(threads=4), MACHINE, "near", "")
+    record, fields = store.nearest(ENVIRONMENT)
+    assert (record, fields) == (near, [("threads", 4, 2)])
+    assert Store(store.root / "none").nearest(ENVIRONMENT) is None
+
+
+def test_a_record_that_lacks_a_process_is_not_used(store):
+    record = store.save(contents(), MACHINE, "abc", "")
+    record.files[1].unlink()
+    (left,) = store.records()
+    with pytest.raises(UsageError, match="record 0001 has 3 processes, and 2 of them are here"):
+        left.read()
+
+
+def test_a_file_that_was_put_there_by_hand_is_not_used(store):
+    record = store.save(contents(), MACHINE, "abc", "")
+    record.files[0].write_text(json.dumps(suite(1)))
+    with pytest.raises(UsageError, match="no part of a baseline"):
+        record.read()
+
+
+def test_verify_sees_what_reading_does_not(store):
+    record = store.save(contents(), MACHINE, "abc", "")
+    baseline.verify(record)
+    odd = contents()
+    odd[0]["benchmarks"][0]["extra_info"]["gnnbench"]["measurement"]["iterations"] = 0
+    with pytest.raises(UsageError, match=r"p1.json: \$.measurement.iterations: 0 is less than the minimum"):
+        baseline.verify(store.save(odd, MACHINE, "odd", ""))
+    moved = store.root / "elsewhere" / MACHINE
+    moved.mkdir(parents=True)
+    for file in record.files:
+        file.rename(moved / file.name)
+    (record,) = store.records("elsewhere")
+    with pytest.raises(UsageError, match="another environment's folder; it belongs to"):
+        baseline.verify(record)
+
+
+def test_what_is_unfit_says_why(tmp_path):
+    def reason(*contents):
+        return baseline.unfit([run_file.read(path) for path in save(tmp_path, *contents)])
+
+    good = suite(1)
+    cut = suite(1)
+    cut["gnnbench"]["incomplete"] = [{"fullname": "test_a.py::b9", "error": "OOM", "measurement": None}]
+    assert reason(good, suite(2)) is None
+    assert reason(cut) == "test_a.py::b9 was cut short"
+    assert reason(content()) == "no benchmark was timed"
+    assert "gnnbench did not time it" in reason(plain(1))
+    assert reason(suite(1, dirty=True)) == "files that git follows differ from the commit"
+    assert reason(good, suite(2, threads=1)) == "the environment changed while it was recorded: threads"
+    assert "another commit" in reason(good, suite(2, commit="b" * 40))
+    assert reason(good, suite(2, benchmarks=5)) == "test_a.py::b5 is not in all processes"
+    coded = [content(entry("b", code_hash=digit * 16)) for digit in "ab"]
+    assert reason(*coded) == "the code of test_a.py::b changed while it was recorded"
+
+
+def test_two_that_save_at_once_both_land(store):
+    with ThreadPoolExecutor(4) as pool:
+        saved = list(pool.map(lambda number: store.save(contents(), MACHINE, f"n{number}", ""), range(8)))
+    assert sorted(record.number for record in saved) == list(range(1, 9))
+    assert len(store.records()) == 8
+    for record in store.records():
+        record.read()
+
+
+@pytest.mark.skipif(os.getuid() == 0 and not Path("/dev/full").exists(), reason="needs /dev/full as root")
+def test_a_disk_that_is_full_or_read_only_says_so(store, monkeypatch):
+    store.save(contents(), MACHINE, "good", "")
+
+    def full(_path, text):
+        Path("/dev/full").write_text(text)  # a real ENOSPC
+
+    monkeypatch.setattr(baseline, "_write", full)
+    with pytest.raises(
+        UsageError, match=r"cannot be written .*No space left on device.*; nothing was recorded"
+    ):
+        store.save(contents(), MACHINE, "bad", "")
+    assert len(store.records()) == 1
+    blocked = store.root / "file"
+    blocked.write_text("")
+    with pytest.raises(UsageError, match=r"cannot be written \(Not a directory\)"):
+        Store(blocked).save(contents(), MACHINE, "bad", "")
+
+
+def test_killed_at_any_moment_no_file_is_cut_and_none_is_lost(tmp_path):
+    random = np.random.default_rng(0)
+    root = tmp_path / "timings"
+    whole = 0
+    for number in range(50):
+        with subprocess.Popen(
+            [sys.executable, "-c", SAVER, str(root)], cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+        ) as process:
+            assert process.stdout.readline() == b"ready\n"
+            time.sleep(random.uniform(0, 0.2))
+            process.send_signal(signal.SIGKILL if number % 5 else signal.SIGINT)
+        files = sorted(root.glob("*/*/*.json"))
+        for file in files:
+            run_file.load(file)  # whole, and as it was sealed
+        assert len(files) >= whole
+        whole = len(files)
+        for record in Store(root).records()[:-4]:
+            Store(root).remove(record)
+            whole -= len(record.files)
+    assert whole
+    saved = Store(root).save(contents(), MACHINE, "after", "")
+    assert saved.read()

@@ -1,0 +1,150 @@
+import json
+import re
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from gnnbench import cli, cli_baseline
+from gnnbench.baseline import FOLDER, Store
+from tests.run_files import suite
+from tests.suite import environment
+
+SUITE = (
+    "def test_one(benchmark):\n    benchmark(sum, [1])\n\ndef test_two(benchmark):\n    benchmark(sum, [2])\n"
+)
+MACHINE = "Linux-CPython-3.11-64bit"
+
+
+def git(folder, *arguments):
+    identity = ["-c", "user.name=Test", "-c", "user.email=test@example.org"]
+    subprocess.run(["git", *identity, *arguments], cwd=folder, check=True, capture_output=True)
+
+
+@pytest.fixture
+def project(tmp_path, monkeypatch):
+    """A repository with a suite in `benchmarks`, on the simulated machine."""
+    (tmp_path / "benchmarks").mkdir()
+    (tmp_path / "benchmarks" / "test_suite.py").write_text(SUITE)
+    (tmp_path / "pytest.ini").write_text("[pytest]\n")
+    truth = tmp_path / "truth.json"
+    truth.write_text(json.dumps({"benchmarks": {"test_one": 1e-3, "test_two": 2e-3}, "noise": {"drift": 0}}))
+    git(tmp_path, "init", "-q")
+    git(tmp_path, "add", ".")
+    git(tmp_path, "commit", "-qm", "suite")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("PYTEST_XDIST_WORKER", raising=False)  # as nobody's shell has it
+    for name, value in environment(GNNBENCH_FAKE_CLOCK=f"1:{truth}").items():
+        monkeypatch.setenv(name, value)
+    return tmp_path
+
+
+def call(capsys, *arguments):
+    status = cli.main(["baseline", *arguments])
+    shown = capsys.readouterr()
+    return status, " ".join(shown.out.split()), shown.err
+
+
+def test_record_list_show_verify_prune(project, capsys):
+    status, out, err = call(capsys, "record", "--processes", "2", "--reason", "new [driver]")
+    assert status == 0, err
+    assert "recorded 2 benchmarks in 2 processes: record 0001" in out
+    assert "compare with it: pytest benchmarks --benchmark-compare=0001" in out
+    assert "process 2 of 2: pytest benchmarks: " in err
+    files = sorted((project / FOLDER).rglob("*.json"))
+    assert [re.sub("[0-9a-f]{10}", "COMMIT", file.name) for file in files] == [
+        "0001_COMMIT_p1.json",
+        "0001_COMMIT_p2.json",
+    ]
+    assert "data" not in json.loads(files[0].read_text())["benchmarks"][0]["stats"]
+    # The files are no change of the project's own: a second record may follow at once.
+    assert call(capsys, "record", "--processes", "2", "--name", "again", "--", "-k", "one")[0] == 0
+    status, out, _ = call(capsys, "list")
+    assert "0001" in out
+    assert "new [driver]" in out
+    assert "0002 again 2 1" in out
+    status, out, _ = call(capsys, "show")
+    assert "record 0002 again" in out
+    assert "no reason given" in out
+    assert "benchmarks/test_suite.py::test_one" in out
+    assert "test_two" in call(capsys, "show", "1")[1]
+    assert call(capsys, "verify")[0] == 0
+    status, out, _ = call(capsys, "prune", "--keep", "1")
+    assert "would remove" in out
+    assert len(list((project / FOLDER).rglob("*.json"))) == 4
+    status, out, _ = call(capsys, "prune", "--keep", "1", "--yes")
+    assert "removed" in out
+    assert len(list((project / FOLDER).rglob("*.json"))) == 2
+    assert call(capsys, "prune", "--keep", "0")[0] == 2
+
+
+def test_what_is_dirty_or_fails_is_never_recorded(project, capsys):
+    suite_file = project / "benchmarks" / "test_suite.py"
+    suite_file.write_text(SUITE + "\n")
+    status, _, err = call(capsys, "record")
+    assert (status, err.count("\n")) == (2, 1)
+    assert "commit or stash them, then record" in err
+    suite_file.write_text(SUITE + "\ndef test_bad():\n    assert 0\n")
+    git(project, "commit", "-qam", "bad")
+    status, _, err = call(capsys, "record", "--processes", "2")
+    assert status == 2
+    assert "process 1 failed: pytest ended with 1" in err
+    assert "test_bad" in err
+    assert call(capsys, "record", "--processes", "1")[0] == 2
+    status, _, err = call(capsys, "record", "--processes", "2", "--", "-k", "one", "--gnn-layouts", "off")
+    assert status == 2
+    assert "gnnbench did not time it" in err
+    assert not (project / FOLDER).exists()
+
+
+def test_an_interruption_leaves_nothing(project):
+    command = [Path(sys.executable).with_name("gnnbench"), "baseline", "record"]
+    with subprocess.Popen(command, cwd=project, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        time.sleep(4)  # in the second process or so
+        process.send_signal(signal.SIGINT)
+        _, err = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert b"gnnbench: interrupted; nothing was saved" in err
+    assert not (project / FOLDER).exists()
+
+
+def test_without_records_or_a_suite_each_says_what_to_do(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    assert call(capsys, "list")[:2] == (
+        0,
+        "no records in baselines/timings; make one: gnnbench baseline record",
+    )
+    for command in ("show", "verify"):
+        status, _, err = call(capsys, command)
+        assert status == 2
+        assert "no record" in err
+    status, _, err = call(capsys, "record")
+    assert (status, err) == (
+        2,
+        "gnnbench: no folder benchmarks here; name the suite: gnnbench baseline record -- PATH\n",
+    )
+
+
+def test_what_is_broken_is_named_and_pruned(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    store = Store(tmp_path / FOLDER)
+    whole = store.save([suite(seed) for seed in range(2)], MACHINE, "whole", "")
+    broken = store.save([suite(seed) for seed in range(2)], MACHINE, "broken", "")
+    broken.files[0].write_text("{")
+    status, out, _ = call(capsys, "verify")
+    assert status == 2
+    assert "not JSON, or cut off" in out
+    assert "0001: 2 processes, whole" in out
+    assert "cannot be used" in call(capsys, "list")[1]
+    status, _, err = call(capsys, "show", "--environment", "elsewhere")
+    assert status == 2
+    assert f"no records of elsewhere; there are {whole.environment}" in err
+    assert call(capsys, "prune", "--yes")[0] == 0
+    assert store.records() == [whole]
+
+
+def test_processes_and_keep_have_defaults():
+    assert (cli_baseline.PROCESSES, cli_baseline.KEEP) == (5, 3)

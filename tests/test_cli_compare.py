@@ -1,0 +1,87 @@
+import json
+from importlib import resources
+
+import jsonschema
+import pytest
+from referencing import Registry, Resource
+
+from gnnbench import cli
+from tests.run_files import plain, save, suite
+
+
+def compare(capsys, base, head, *options):
+    status = cli.main(["compare", *map(str, base), *options, "--", *map(str, head)])
+    shown = capsys.readouterr()
+    return status, shown.out, shown.err
+
+
+@pytest.fixture
+def base(tmp_path):
+    return save(tmp_path, *(suite(seed) for seed in range(5)))
+
+
+def test_slower_is_exit_1_and_the_same_code_0(tmp_path, base, capsys):
+    status, out, _ = compare(capsys, base, save(tmp_path, *(suite(seed) for seed in range(10, 13))))
+    assert status == 0
+    assert "0 slower" in out
+    status, out, _ = compare(capsys, base, save(tmp_path, *(suite(seed, factor=1.3) for seed in (20, 21))))
+    assert status == 1
+    assert "1 slower" in out
+    assert max(map(len, out.splitlines())) <= 80
+
+
+def test_what_cannot_be_judged_is_exit_3(tmp_path, base, capsys):
+    status, out, _ = compare(capsys, base, save(tmp_path, suite(9, threads=8)))
+    assert status == 3
+    assert "threads 2 there, 8 here" in " ".join(out.split())
+    head = save(tmp_path, suite(9, deviation=0.02))
+    assert compare(capsys, base, head)[0] == 0
+    assert compare(capsys, base, head, "--strict")[0] == 3
+    status, out, _ = compare(capsys, base[:1], base[1:2])
+    assert status == 3
+    assert "one process on each side" in out
+    files = save(tmp_path, plain(1, data=False), plain(2, data=False), plain(3))
+    status, out, _ = compare(capsys, files[:2], files[2:])
+    assert status == 3
+    assert "no raw data" in out
+
+
+def test_json_follows_its_schema_and_markdown_is_a_table(tmp_path, base, capsys):
+    head = save(tmp_path, suite(9, factor=1.5))
+    file = tmp_path / "result.json"
+    status, out, _ = compare(capsys, base, head, "--json", str(file), "--markdown")
+    assert status == 1
+    assert "| `test_a.py::b0` | 1.46 ms |" in out
+    assert "| slower |" in out
+    folder = resources.files("gnnbench") / "schemas"
+    schemas = {
+        name: json.loads((folder / name).read_text()) for name in ("run.schema.json", "compare.schema.json")
+    }
+    registry = Registry().with_resources(
+        (schema["$id"], Resource.from_contents(schema)) for schema in schemas.values()
+    )
+    content = json.loads(file.read_text())
+    jsonschema.Draft202012Validator(schemas["compare.schema.json"], registry=registry).validate(content)
+    assert content["benchmarks"]["test_a.py::b0"]["verdict"] == "slower"
+    assert content["effect"] == 0.03
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (("--effect", "3"), "effect '3' must lie between 0 and 1"),
+        (("--json", "/proc/all.json"), "cannot be written"),
+    ],
+)
+def test_wrong_usage_is_one_line(base, capsys, options, message):
+    status, _, err = compare(capsys, base, base[:1], *options)
+    assert status == 2
+    assert message in err
+    assert err.count("\n") == 1
+
+
+def test_both_sides_must_be_named(base, capsys):
+    assert cli.main(["compare", str(base[0])]) == 2
+    assert "compare A.json... -- B.json..." in capsys.readouterr().err
+    assert cli.main(["compare", str(base[0]), "--", "nothing.json"]) == 2
+    assert "nothing.json: cannot be read" in capsys.readouterr().err

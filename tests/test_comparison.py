@@ -1,0 +1,128 @@
+import pytest
+
+from gnnbench import run_file
+from gnnbench.comparison import compare, describe_fields, differing_fields
+from gnnbench.verdict import Thresholds
+from tests.run_files import MODES, content, entry, plain, save, suite
+
+THRESHOLDS = Thresholds(effect=0.03)
+
+
+def runs(folder, *contents):
+    return [run_file.read(path) for path in save(folder, *contents)]
+
+
+def by_name(found):
+    return {row.fullname.rpartition("::")[2]: row for row in found.rows}
+
+
+def test_the_slower_one_is_named_and_the_order_is_the_run_s(tmp_path):
+    base = runs(tmp_path, *(suite(seed) for seed in range(5)))
+    head = runs(tmp_path, *(suite(seed, factor=1.3) for seed in range(10, 13)))
+    found = compare(base, head, THRESHOLDS)
+    assert [row.fullname for row in found.rows] == [f"test_a.py::b{number}" for number in range(6)]
+    rows = by_name(found)
+    assert rows.pop("b0").judgement.verdict == "slower"
+    assert {row.judgement.verdict for row in rows.values()} <= {"same", "undecided"}
+    assert rows["b1"].seconds == pytest.approx(2e-3, rel=0.06)
+
+
+def test_another_environment_is_named_by_its_fields(tmp_path):
+    base = runs(tmp_path, *(suite(seed) for seed in range(3)))
+    head = runs(tmp_path, suite(9, threads=4, wait_policy=""))
+    for row in compare(base, head, THRESHOLDS).rows:
+        assert row.judgement.verdict == "incomparable"
+        assert row.judgement.reason == (
+            "other environment: threads 2 there, 4 here, wait_policy PASSIVE there, none here"
+        )
+    assert describe_fields(differing_fields(base, base)) == ""
+
+
+def test_new_vanished_and_renamed_benchmarks_are_named(tmp_path):
+    base = runs(tmp_path, *(content(entry("spmm_sum_fwd"), entry("b1", seed=seed)) for seed in range(3)))
+    head = runs(tmp_path, content(entry("spmm_sum_forward"), entry("b1")))
+    rows = by_name(compare(base, head, THRESHOLDS))
+    assert rows["spmm_sum_forward"].judgement.reason == (
+        "new: not in the baseline; renamed from test_a.py::spmm_sum_fwd?"
+    )
+    assert rows["spmm_sum_fwd"].judgement.reason == (
+        "vanished: in the baseline, and not in this run; renamed to test_a.py::spmm_sum_forward?"
+    )
+    rows = by_name(compare(base, head, THRESHOLDS, vanished=()))
+    assert "spmm_sum_fwd" not in rows
+
+
+def test_benchmarks_that_were_not_asked_for_still_tell_how_much_processes_differ(tmp_path):
+    base = runs(tmp_path, *(suite(seed, benchmarks=30) for seed in range(5)))
+    one = suite(9, benchmarks=1, deviation=0)
+    alone = compare(base, runs(tmp_path, one), THRESHOLDS, vanished=()).rows
+    assert len(alone) == 1
+    assert alone[0].judgement.borrowed
+    few = runs(tmp_path, *(suite(seed, benchmarks=1) for seed in range(5)))
+    assert not compare(few, runs(tmp_path, one), THRESHOLDS).rows[0].judgement.borrowed
+
+
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [
+        ({"code_hash": "f" * 16}, "other code of the benchmark: its hash is eeeeeeeeeeeeeeee there, ffff"),
+        ({"graph": {"content_hash": "0" * 16}}, "another graph: its content hash is not saved there, 0000"),
+    ],
+)
+def test_other_work_is_not_compared(tmp_path, change, reason):
+    base = runs(tmp_path, *(content(entry("b", seed=seed, code_hash="e" * 16)) for seed in range(3)))
+    head = runs(tmp_path, content(entry("b", **{"code_hash": "e" * 16, **change})))
+    (row,) = compare(base, head, THRESHOLDS).rows
+    assert row.judgement.verdict == "incomparable"
+    assert row.judgement.reason.startswith(reason)
+
+
+def test_other_layouts_and_clocks_are_not_compared(tmp_path):
+    base = runs(tmp_path, *(content(entry("b", seed=seed)) for seed in range(3)))
+    other = entry("b")
+    other["extra_info"]["gnnbench"]["measurement"]["layouts"] = "sampled"
+    (row,) = compare(base, runs(tmp_path, content(other)), THRESHOLDS).rows
+    assert "measured in another way" in row.judgement.reason
+
+
+def test_counters_that_differ_stand_beside_the_verdict(tmp_path):
+    def counted(**operators):
+        counts = {"operators": {f"aten::{name}": count for name, count in operators.items()}}
+        return {"counts": counts, "unsteady": [], "host_reads": 0, "details": {}}
+
+    base = runs(
+        tmp_path, *(content(entry("b", seed=seed, counters=counted(mm=1, sort=1))) for seed in range(3))
+    )
+    head = runs(tmp_path, content(entry("b", counters=counted(mm=2, item=4))))
+    (row,) = compare(base, head, THRESHOLDS).rows
+    assert row.notes == ("counters: +4 aten::item, +1 aten::mm, -1 aten::sort",)
+
+
+def test_changed_weights_of_layout_modes_stand_beside_the_verdict(tmp_path):
+    def modes(share):
+        return [{"median_ns": 1e6, "share": 1 - share}, {"median_ns": 2.1e6, "share": share}]
+
+    base = runs(
+        tmp_path, *(content(entry("b", seed=seed, blocks=200, modes=modes(0.2))) for seed in range(5))
+    )
+    head = runs(tmp_path, content(entry("b", blocks=200, modes=modes(0.7))))
+    (row,) = compare(base, head, THRESHOLDS).rows
+    assert row.notes == ("layouts 2.1x slower: 20% of them there, 70% here",)
+    (row,) = compare(
+        base, runs(tmp_path, content(entry("b", blocks=200, modes=modes(0.25)))), THRESHOLDS
+    ).rows
+    assert row.notes == ()
+    (row,) = compare(base, runs(tmp_path, content(entry("b", blocks=200, modes=MODES))), THRESHOLDS).rows
+    assert row.notes == ("layouts 2.1x slower: 20% of them there, 0.0% here",)
+
+
+def test_files_of_pytest_benchmark_alone_are_judged_where_they_have_their_rounds(tmp_path):
+    base = runs(tmp_path, *(plain(seed) for seed in range(5)))
+    rows = compare(base, runs(tmp_path, plain(9)), THRESHOLDS).rows
+    assert {row.judgement.verdict for row in rows} <= {"same", "undecided"}
+    rows = compare(base, runs(tmp_path, plain(9, data=False)), THRESHOLDS).rows
+    assert {row.judgement.reason for row in rows} == {
+        "no raw data: save with --benchmark-save-data, or as --benchmark-json does"
+    }
+    rows = compare(base[:1], base[1:2], THRESHOLDS).rows
+    assert "one process on each side" in rows[0].judgement.reason

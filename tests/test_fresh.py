@@ -1,0 +1,53 @@
+import json
+
+import pytest
+
+from gnnbench import fresh
+from gnnbench.errors import UsageError
+
+SUITE = """
+def test_good(benchmark):
+    benchmark(sum, [1, 2])
+
+def test_bad():
+    assert not "really; $(echo bad)"
+"""
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    monkeypatch.setenv("PYTEST_ADDOPTS", "-p no:cacheprovider")
+    monkeypatch.delenv("PYTEST_XDIST_WORKER", raising=False)  # as nobody's shell has it
+    (tmp_path / "test_suite.py").write_text(SUITE)
+    return tmp_path
+
+
+def test_a_fresh_process_leaves_a_run_file_and_its_lines(folder):
+    lines = []
+    fresh.run(["-k", "good", "--benchmark-max-time=0.01"], folder / "out.json", folder, 1, lines.append)
+    (benchmark,) = json.loads((folder / "out.json").read_text())["benchmarks"]
+    assert benchmark["name"] == "test_good"
+    assert any("1 passed" in line for line in lines)
+
+
+def test_one_that_fails_says_so_with_the_end_of_what_it_printed(folder):
+    with pytest.raises(UsageError, match="process 3 failed: pytest ended with 1") as caught:
+        fresh.run(["-k", "bad"], folder / "out.json", folder, 3, lambda _: None)
+    assert "$(echo bad)" in str(caught.value)
+
+
+def test_one_that_times_nothing_says_so(folder):
+    with pytest.raises(UsageError, match="process 1 timed nothing"):
+        fresh.run(["--benchmark-disable", "-k", "good"], folder / "out.json", folder, 1, lambda _: None)
+
+
+def test_each_has_noise_of_its_own(folder, monkeypatch):
+    (folder / "truth.json").write_text('{"benchmarks": {"test_good": 1e-3}}')
+    monkeypatch.setenv("GNNBENCH_FAKE_CLOCK", f"5:{folder / 'truth.json'}")
+    found = []
+    for number in (1, 2):
+        output = folder / f"{number}.json"
+        fresh.run(["-k", "good", "--gnn-layouts=sample"], output, folder, number, lambda _: None)
+        ours = json.loads(output.read_text())["benchmarks"][0]["extra_info"]["gnnbench"]
+        found.append(ours["measurement"]["location_ns"])
+    assert found[0] != found[1]

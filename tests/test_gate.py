@@ -1,0 +1,288 @@
+"""Real pytest runs with `--benchmark-compare`, on the simulated machine."""
+
+import json
+import shutil
+import subprocess
+import sys
+import xml.etree.ElementTree as ET
+from pathlib import Path
+
+import jsonschema
+import pytest
+
+from gnnbench.baseline import FOLDER
+from tests.suite import ROOT, environment, run
+
+SUITE = """
+import pytest
+
+@pytest.mark.parametrize("n", range(10))
+def test_sum(benchmark, n):
+    benchmark(sum, [n])
+
+def test_sorted(benchmark):
+    benchmark(sorted, [2, 1])
+"""
+NAMES = [*(f"test_sum[{n}]" for n in range(10)), "test_sorted"]
+QUIET = {"sigma": 0.02, "drift": 0, "spike_probability": 0, "process_sigma": 0.005}
+COMPARE = "--benchmark-compare"
+
+
+class Project:
+    """A suite in a git repository, with five processes recorded."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+
+    def truth(self, seed=100, noise=QUIET, **factors):
+        """Return the fake clock's variable: a millisecond for each, times the factors."""
+        times = {name: 1e-3 * factors.get(name.partition("[")[0], 1) for name in NAMES}
+        times["test_renamed"] = 1e-3
+        file = self.folder / f"truth-{seed}-{len(list(self.folder.glob('truth-*')))}.json"
+        file.write_text(json.dumps({"benchmarks": times, "noise": noise}))
+        return f"{seed}:{file}"
+
+    def run(self, *arguments, fake=None, **changes):
+        """Run pytest, and return its result and the verdicts by test."""
+        saved = self.folder / "run.json"
+        saved.unlink(missing_ok=True)
+        result = run(
+            "test_suite.py",
+            *arguments,
+            f"--benchmark-json={saved}",
+            f"--junitxml={self.folder / 'junit.xml'}",
+            cwd=self.folder,
+            GNNBENCH_FAKE_CLOCK=fake or self.truth(),
+            **changes,
+        )
+        content = json.loads(saved.read_text()) if saved.exists() else {"benchmarks": []}
+        ours = {entry["name"]: entry["extra_info"].get("gnnbench", {}) for entry in content["benchmarks"]}
+        return result, {
+            name: part["comparison"]["verdict"] for name, part in ours.items() if "comparison" in part
+        }
+
+    def command(self, *arguments, **changes):
+        """Run gnnbench."""
+        return subprocess.run(
+            [str(Path(sys.executable).with_name("gnnbench")), *arguments],
+            cwd=self.folder,
+            env=environment(**{"GNNBENCH_FAKE_CLOCK": self.truth(), **changes}),
+            capture_output=True,
+            text=True,
+            timeout=300,
+            check=False,
+        )
+
+    def failures(self):
+        """Return what JUnit's file says of failed tests."""
+        root = ET.parse(self.folder / "junit.xml").getroot()
+        return {
+            case.get("name"): failure.get("message")
+            for case in root.iter("testcase")
+            for failure in case.findall("failure")
+        }
+
+
+def git(folder, *arguments):
+    identity = ["-c", "user.name=Test", "-c", "user.email=test@example.org"]
+    subprocess.run(["git", *identity, *arguments], cwd=folder, check=True, capture_output=True)
+
+
+@pytest.fixture(scope="module")
+def recorded(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("recorded")
+    (folder / "test_suite.py").write_text(SUITE)
+    (folder / "pytest.ini").write_text("[pytest]\n")
+    git(folder, "init", "-q")
+    git(folder, "add", ".")
+    git(folder, "commit", "-qm", "suite")
+    (folder / "baselines").mkdir()
+    project = Project(folder)
+    result = project.command("baseline", "record", "--reason", "first", "--", "test_suite.py")
+    assert result.returncode == 0, result.stderr
+    assert "recorded 11 benchmarks in 5 processes: record 0001" in result.stdout
+    return folder
+
+
+@pytest.fixture
+def project(recorded, tmp_path):
+    shutil.copytree(recorded, tmp_path / "project")
+    return Project(tmp_path / "project")
+
+
+def files(project):
+    return sorted(path.read_bytes() for path in (project.folder / FOLDER).rglob("*.json"))
+
+
+def test_the_same_code_passes(project):
+    before = files(project)
+    result, verdicts = project.run(COMPARE, fake=project.truth(7))
+    assert result.returncode == 0, result.stdout
+    assert set(verdicts) == set(NAMES)
+    assert set(verdicts.values()) <= {"same", "undecided"}
+    assert "judged against record 0001" in result.stdout
+    assert "first" in result.stdout
+    assert "0 slower, 0 faster" in result.stdout
+    assert files(project) == before
+
+
+@pytest.mark.parametrize("factor", [1.3, 1.05])
+def test_a_slowdown_fails_exactly_that_test_and_is_no_next_baseline(project, factor):
+    before = files(project)
+    fake = project.truth(8, test_sorted=factor)
+    result, verdicts = project.run(COMPARE, fake=fake)
+    assert result.returncode == 1, result.stdout
+    assert "1 may be slower: timed again in fresh process 3 of 3" in result.stdout
+    assert {name for name, verdict in verdicts.items() if verdict == "slower"} == {"test_sorted"}
+    ((name, message),) = project.failures().items()
+    assert name == "test_sorted"
+    assert float(message.split()[1].rstrip("x")) == pytest.approx(factor, rel=0.03)
+    assert "the 99% interval for all benchmarks at once excludes 1; processes: 5 then, 4 now" in message
+    assert "[record 0001]" in message
+    assert "FAILED test_suite.py::test_sorted - slower: 1." in result.stdout
+    # A second time it is judged against the same record, and is as slow as before.
+    assert files(project) == before
+    assert project.run(COMPARE, fake=fake)[0].returncode == 1
+
+
+def test_what_looks_slower_once_is_timed_again_before_it_fails(project):
+    noisy = {**QUIET, "process_sigma": 0.02}
+    outcomes = []
+    for seed in range(3):
+        result, verdicts = project.run(COMPARE, "--gnn-effect=0.1%", fake=project.truth(900 + seed, noisy))
+        outcomes.append(("timed again" in result.stdout, "slower" in verdicts.values()))
+    assert any(again for again, _ in outcomes)
+    assert not all(slower for _, slower in outcomes)
+    result, _ = project.run(COMPARE, "--gnn-confirm=0", fake=project.truth(8, test_sorted=1.5))
+    assert result.returncode == 1
+    assert "timed again" not in result.stdout
+
+
+def test_another_environment_is_refused_by_its_fields(project):
+    result, verdicts = project.run(COMPARE, OMP_NUM_THREADS="1")
+    assert result.returncode == 0
+    assert verdicts == {}
+    text = " ".join(result.stdout.split())
+    assert "no timings of this environment" in text
+    assert "the nearest," in text
+    assert "has threads 2 there, 1 here" in text
+    assert "gnnbench baseline record -- -p no:cacheprovider --gnn-device cpu test_suite.py gnnbench:" in text
+    assert "nothing was judged" in text
+    strict, _ = project.run(COMPARE, "--gnn-strict", OMP_NUM_THREADS="1")
+    assert strict.returncode == 1
+    assert "failed: nothing was judged" in strict.stdout
+
+
+def test_new_removed_and_renamed_benchmarks_are_named(project):
+    suite = (project.folder / "test_suite.py").read_text()
+    (project.folder / "test_suite.py").write_text(suite.replace("test_sorted", "test_sorted_list"))
+    fake = project.truth(9)
+    path = Path(fake.partition(":")[2])
+    path.write_text(path.read_text().replace("test_sorted", "test_sorted_list"))
+    result, verdicts = project.run(COMPARE, "--gnn-effect=30%", fake=fake)
+    assert result.returncode == 0
+    assert verdicts["test_sorted_list"] == "incomparable"
+    text = " ".join(result.stdout.split())
+    assert "new: not in the baseline; renamed from test_suite.py::test_sorted?" in text
+    assert (
+        "vanished: in the baseline, and not in this run; renamed to test_suite.py::test_sorted_list?" in text
+    )
+    strict, _ = project.run(COMPARE, "--gnn-effect=30%", "--gnn-strict", fake=fake)
+    assert strict.returncode == 1
+    assert "failed: test_suite.py::test_sorted: vanished" in strict.stdout
+    # What was left out on purpose has not vanished.
+    result, _ = project.run(COMPARE, "--gnn-effect=30%", "--gnn-strict", "-k", "sum", fake=fake)
+    assert result.returncode == 0, result.stdout
+    assert "vanished" not in result.stdout
+
+
+def test_strict_fails_what_is_undecided_and_a_run_that_judged_nothing(project):
+    result, verdicts = project.run(COMPARE, "--gnn-strict", "--gnn-effect=0.1%")
+    assert result.returncode == 1
+    undecided = {name for name, verdict in verdicts.items() if verdict == "undecided"}
+    assert undecided
+    assert set(project.failures()) == undecided
+    assert "would have been seen" in next(iter(project.failures().values()))
+    for arguments in (("-k", "nothing_of_that_name"), ("--benchmark-skip",), ("--benchmark-disable",)):
+        result, _ = project.run(COMPARE, "--gnn-strict", *arguments)
+        assert result.returncode == 1, arguments
+        assert "failed: nothing was judged" in result.stdout
+
+
+def test_a_parallel_run_never_passes_as_judged(project):
+    result, _ = project.run(COMPARE, "-n", "2")
+    assert "nothing was judged (xdist switches timing off)" in result.stdout
+    strict, _ = project.run(COMPARE, "-n", "2", "--gnn-strict")
+    assert strict.returncode == 1
+    assert "failed: nothing was judged (xdist switches timing off)" in strict.stdout
+
+
+def test_a_record_is_chosen_by_its_number(project):
+    assert project.run(f"{COMPARE}=0001", fake=project.truth(7))[0].returncode == 0
+    result, _ = project.run(f"{COMPARE}=0009")
+    assert result.returncode == 1
+    assert "no record 0009" in result.stdout
+
+
+def test_a_baseline_that_was_changed_by_hand_judges_nothing(project):
+    file = next((project.folder / FOLDER).rglob("*_p3.json"))
+    file.write_text(file.read_text().replace('"first"', '"other"'))
+    result, _ = project.run(COMPARE)
+    assert result.returncode == 1
+    assert "changed since it was recorded" in result.stdout
+
+
+def test_a_test_that_fails_and_one_that_is_interrupted_are_reported_as_ever(project):
+    more = "\n\ndef test_fails():\n    assert 0\n\ndef test_stops():\n    raise KeyboardInterrupt\n"
+    suite = (project.folder / "test_suite.py").read_text()
+    (project.folder / "test_suite.py").write_text(suite + more)
+    result, verdicts = project.run(COMPARE)
+    assert result.returncode == 2
+    assert "1 failed, 11 passed" in result.stdout
+    assert verdicts == {}
+
+
+def test_verdicts_are_saved_by_their_schema(project):
+    project.run(COMPARE)
+    schema = json.loads((ROOT / "gnnbench/schemas/run.schema.json").read_text())
+    content = json.loads((project.folder / "run.json").read_text())
+    for entry in content["benchmarks"]:
+        jsonschema.validate(entry["extra_info"]["gnnbench"], schema)
+    assert entry["extra_info"]["gnnbench"]["comparison"]["against"] == "0001"
+
+
+def test_a_drift_is_taken_out(project):
+    drifting = {**QUIET, "drift": 0.3}
+    shutil.rmtree(project.folder / FOLDER)
+    whole = "--gnn-precision=0.01%"  # which is never reached: a second each, and so a part of the minute
+    command = ("baseline", "record", "--processes=3", "--", "test_suite.py", whole)
+    assert project.command(*command, GNNBENCH_FAKE_CLOCK=project.truth(300, drifting)).returncode == 0
+    result, verdicts = project.run(COMPARE, whole, fake=project.truth(400, drifting, test_sorted=1.5))
+    assert "the machine drifted: ratios are relative" in " ".join(result.stdout.split())
+    assert "slower" not in {verdicts[name] for name in NAMES[:-1]}
+
+
+def test_the_suite_s_own_counters_are_judged_too(tmp_path):
+    """A workload that does more fails, however fast it is."""
+    shutil.copy(ROOT / "conftest.py", tmp_path)
+    shutil.copytree(
+        ROOT / "benchmarks", tmp_path / "benchmarks", ignore=shutil.ignore_patterns("__pycache__")
+    )
+    shutil.copytree(ROOT / "baselines" / "counters", tmp_path / "baselines" / "counters")
+    (tmp_path / "pytest.ini").write_text("[pytest]\n")
+    name = "spmm_sum-forward-torch-float32-int64-rmat:5-8-cpu"
+    arguments = ("benchmarks/test_spmm.py", "--gnn-dataset=rmat:5", "--gnn-hidden=8", "--gnn-platform=torch")
+    select = ("-k", "spmm_sum and not backward", "--benchmark-max-time=0.02")
+    counted = run(*arguments, *select, "--gnn-counters=update", cwd=tmp_path)
+    assert counted.returncode == 0, counted.stdout
+    result = run(*arguments, *select, COMPARE, cwd=tmp_path)
+    assert result.returncode == 0, result.stdout
+    assert "no timings of this environment" in " ".join(result.stdout.split())
+    (file,) = (path for path in (tmp_path / "baselines/counters").glob("*.json") if name in path.read_text())
+    content = json.loads(file.read_text())
+    operators = content["counters"][name]["operators"]
+    operators["aten::mm"] = operators.get("aten::mm", 0) + 2
+    file.write_text(json.dumps(content))
+    result = run(*arguments, *select, COMPARE, cwd=tmp_path)
+    assert result.returncode == 1
+    assert "counters differ from the baseline: -2 aten::mm" in result.stdout

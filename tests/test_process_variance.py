@@ -1,0 +1,93 @@
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gnnbench.process_variance import independent_benchmarks, moderated
+
+
+def estimate(*sides, noise=0.0, inflation=1.0):
+    m = sides[0].shape[1]
+    return moderated(sides, np.full(m, noise), np.full(m, inflation))
+
+
+def test_equal_benchmarks_know_their_variance_together():
+    random = np.random.default_rng(1)
+    found = estimate(random.normal(0, 0.02, (5, 200)))
+    assert np.sqrt(found.variance) == pytest.approx(0.02, rel=0.15)
+    assert (found.degrees_of_freedom == 30).all()  # never more is claimed
+    assert (found.own == 4).all()
+
+
+def test_a_benchmark_that_is_much_noisier_keeps_some_of_its_own():
+    random = np.random.default_rng(2)
+    scales = np.where(np.arange(60) % 3 == 0, 0.1, 0.01)
+    found = np.sqrt(estimate(random.normal(0, 1, (8, 60)) * scales).variance)
+    assert np.median(found[scales == 0.1]) > 4 * np.median(found[scales == 0.01])
+
+
+def test_noise_within_is_expected_and_not_taken_for_what_processes_add():
+    random = np.random.default_rng(3)
+    noise = np.where(np.arange(100) < 50, 0.05, 0.01)
+    logs = random.normal(0, np.sqrt(noise**2 + 0.01**2), (5, 100))
+    found = np.sqrt(moderated([logs], noise**2, np.ones(100)).variance)
+    assert np.median(found[:50]) == pytest.approx(0.051, rel=0.2)
+    assert np.median(found[50:]) == pytest.approx(0.014, rel=0.3)
+
+
+def test_inflation_is_a_benchmark_s_own():
+    random = np.random.default_rng(4)
+    inflation = np.where(np.arange(200) < 100, 4.0, 1.0)
+    logs = random.normal(0, 0.01, (5, 200)) * np.sqrt(inflation)
+    found = np.sqrt(moderated([logs], np.zeros(200), inflation).variance)
+    assert np.median(found[:100]) == pytest.approx(0.02, rel=0.2)
+    assert np.median(found[100:]) == pytest.approx(0.01, rel=0.2)
+
+
+def test_two_sides_add_their_processes_and_not_their_difference():
+    random = np.random.default_rng(5)
+    base, head = random.normal(0, 0.02, (5, 100)), random.normal(3, 0.02, (3, 100))
+    found = estimate(base, head)
+    assert (found.own == 6).all()
+    assert np.median(np.sqrt(found.variance)) == pytest.approx(0.02, rel=0.2)
+
+
+def test_processes_that_are_off_together_are_few_numbers():
+    random = np.random.default_rng(6)
+    together = random.normal(0, 0.1, (5, 1)) + random.normal(0, 0.001, (5, 100))
+    assert estimate(together).degrees_of_freedom.max() < 8
+    assert independent_benchmarks(together - together.mean(axis=0), 4) < 2
+    apart = random.normal(0, 1, (5, 100))
+    assert independent_benchmarks(apart - apart.mean(axis=0), 4) > 50
+
+
+def test_few_benchmarks_have_nothing_to_borrow():
+    found = estimate(np.array([[0.0, 1.0], [0.2, 1.1]]))
+    assert found.variance == pytest.approx([0.02, 0.005])
+    assert (found.degrees_of_freedom == 1).all()
+
+
+def test_one_process_on_each_side_knows_nothing():
+    found = estimate(np.zeros((1, 5)), np.ones((1, 5)))
+    assert (found.degrees_of_freedom == 0).all()
+    assert np.isnan(found.variance).all()
+
+
+def test_a_benchmark_with_one_process_borrows_everything():
+    logs = np.random.default_rng(7).normal(0, 0.02, (5, 50))
+    logs[1:, 0] = np.nan
+    found = estimate(logs)
+    assert found.own[0] == 0
+    assert np.sqrt(found.variance[0]) == pytest.approx(0.02, rel=0.2)
+    assert found.degrees_of_freedom[0] > 10
+
+
+@given(st.integers(0, 2**32), st.integers(2, 6), st.integers(1, 12), st.floats(0, 0.5))
+def test_it_is_always_a_variance(seed, processes, benchmarks, missing):
+    random = np.random.default_rng(seed)
+    logs = random.normal(0, random.uniform(1e-4, 1), (processes, benchmarks))
+    logs[random.random(logs.shape) < missing] = np.nan
+    found = estimate(logs)
+    known = found.degrees_of_freedom > 0
+    assert (found.variance[known] >= 0).all()
+    assert (found.degrees_of_freedom[known] >= found.own[known]).all()

@@ -1,0 +1,105 @@
+import json
+import math
+
+import pytest
+
+from gnnbench import run_file
+from gnnbench.errors import UsageError
+from tests.run_files import content, entry, plain, save, suite
+
+
+def refused(tmp_path, text):
+    path = tmp_path / "run.json"
+    path.write_bytes(text if isinstance(text, bytes) else text.encode())
+    with pytest.raises(UsageError) as caught:
+        run_file.read(path)
+    message = str(caught.value)
+    assert str(path) in message
+    assert "\n" not in message
+    return message
+
+
+def test_what_was_measured_is_read(tmp_path):
+    (path,) = save(tmp_path, suite(1))
+    run = run_file.read(path)
+    assert list(run.benchmarks) == [f"test_a.py::b{number}" for number in range(6)]
+    (process,) = run.benchmarks["test_a.py::b1"].processes
+    assert math.exp(process.log) == pytest.approx(2e6, rel=0.06)
+    assert 0.001 < process.error < 0.02
+    assert process.blocks == 60
+    assert run.commit == "a" * 40
+
+
+def test_several_processes_in_a_file_are_several(tmp_path):
+    two = entry("b")
+    measured = two["extra_info"]["gnnbench"]["measurement"]
+    measured["processes"] = measured["processes"] * 2
+    (path,) = save(tmp_path, content(two))
+    one, other = run_file.read(path).benchmarks["test_a.py::b"].processes
+    assert one == other
+    assert one.log == pytest.approx(math.log(measured["location_ns"]))
+
+
+def test_files_of_pytest_benchmark_alone_are_read(tmp_path):
+    paths = save(tmp_path, plain(1), plain(2, data=False))
+    with_data, without = (run_file.read(path).benchmarks["test_p.py::p0"] for path in paths)
+    assert math.exp(with_data.processes[0].log) == pytest.approx(0.94e6, rel=0.05)
+    assert without.processes == ()
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "not JSON, or cut off"),
+        ('{"benchmarks": [', "not JSON, or cut off"),
+        ("\x00\x01", "not JSON, or cut off"),
+        (b"\xff\xfe\x00", "not JSON, or cut off"),
+        ('{"benchmarks": [NaN]}', "NaN is no number of JSON"),
+        ("[" * 100_000, "not JSON, or cut off"),
+        ("[]", "it has no list of benchmarks"),
+        ('{"benchmarks": 3}', "it has no list of benchmarks"),
+        ('{"benchmarks": [3]}', "not a run file of pytest-benchmark"),
+        ('{"benchmarks": [{"fullname": "a"}]}', "no 'stats'"),
+        ('{"benchmarks": [], "gnnbench": {"version": 99}}', "version 99 of the format"),
+        ('{"benchmarks": [], "gnnbench": 7}', "version None of the format"),
+        ('{"benchmarks": [{"fullname": 3, "stats": {}}]}', "fullname is 3"),
+        ('{"benchmarks": [{"fullname": "a", "stats": {"data": [1, -1]}}]}', "is no time"),
+        ('{"benchmarks": [{"fullname": "a", "stats": {"data": ["x"]}}]}', "not a run file"),
+        (
+            '{"benchmarks": [{"fullname": "a", "stats": {}, "extra_info": {"gnnbench": {"version": 1}}}]}',
+            "version 1 of the format",
+        ),
+    ],
+)
+def test_what_is_no_run_file_is_refused_with_place_and_reason(tmp_path, text, message):
+    assert message in refused(tmp_path, text)
+
+
+def test_missing_and_gigantic_files_are_refused(tmp_path, monkeypatch):
+    with pytest.raises(UsageError, match="cannot be read"):
+        run_file.read(tmp_path / "nothing.json")
+    monkeypatch.setattr(run_file, "MAX_BYTES", 100)
+    assert "a run file has at most 100" in refused(tmp_path, json.dumps(suite(1)))
+
+
+def sealed():
+    one = suite(1)
+    one["gnnbench"]["record"] = {"number": 1, "process": 1, "processes": 2, "reason": 'a "digest": 0'}
+    return run_file.seal(one)
+
+
+def test_a_sealed_file_is_read_and_a_changed_one_refused(tmp_path):
+    text = sealed()
+    (tmp_path / "good.json").write_text(text)
+    assert run_file.read(tmp_path / "good.json").record["processes"] == 2
+    assert "changed since it was recorded" in refused(tmp_path, text.replace("1000", "1001", 1))
+    assert "changed since it was recorded" in refused(tmp_path, json.dumps(json.loads(text), indent=1))
+    without = json.loads(text)
+    del without["gnnbench"]["record"]["digest"]
+    assert "changed since it was recorded" in refused(tmp_path, json.dumps(without))
+
+
+def test_every_cut_of_a_file_is_refused(tmp_path):
+    text = sealed()
+    for end in range(0, len(text) - 2, len(text) // 50):
+        refused(tmp_path, text[:end])

@@ -1,0 +1,146 @@
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from gnnbench.verdict import Side, Thresholds, judge
+
+THRESHOLDS = Thresholds(effect=0.03)
+
+
+def side(random, processes, benchmarks=20, deviation=0.01, error=0.005):
+    logs = random.normal(0, deviation, (processes, benchmarks))
+    return Side(logs, np.full(logs.shape, error))
+
+
+def shifted(one, column, factor):
+    logs = one.logs.copy()
+    logs[:, column] += math.log(factor)
+    return Side(logs, one.errors)
+
+
+def verdicts(base, head, **options):
+    return [one.verdict for one in judge(base, head, THRESHOLDS, **options).benchmarks]
+
+
+def test_what_is_slower_is_slower_and_the_rest_is_not():
+    random = np.random.default_rng(1)
+    base, head = side(random, 5), side(random, 3)
+    found = judge(base, shifted(head, 4, 1.1), THRESHOLDS).benchmarks
+    assert found[4].verdict == "slower"
+    assert found[4].low > 1.03
+    assert "99%" in found[4].reason
+    assert {one.verdict for number, one in enumerate(found) if number != 4} <= {"same", "undecided"}
+    assert judge(base, shifted(head, 4, 1 / 1.1), THRESHOLDS).benchmarks[4].verdict == "faster"
+
+
+def test_a_sure_difference_below_the_effect_is_no_alarm():
+    random = np.random.default_rng(2)
+    quiet = {"deviation": 0.001, "error": 0.0005}
+    base, head = side(random, 5, **quiet), side(random, 5, **quiet)
+    found = judge(base, shifted(head, 4, 1.025), THRESHOLDS).benchmarks[4]
+    assert found.verdict == "same"
+    found = judge(base, shifted(head, 4, 1.0299), THRESHOLDS).benchmarks[4]
+    assert (found.verdict, found.reason) == ("undecided", "surely different, but by less than 3%")
+
+
+def test_the_interval_for_all_widens_with_their_number():
+    random = np.random.default_rng(3)
+    base, head = side(random, 5), side(random, 1)
+    few, many = (judge(base, head, THRESHOLDS, family=family).benchmarks[0] for family in (1, 1000))
+    assert many.high > few.high
+    assert many.own_high == few.own_high
+
+
+def test_what_is_called_visible_is_found_nine_times_in_ten():
+    found = seen = 0
+    for seed in range(300):
+        random = np.random.default_rng(seed)
+        base, head = side(random, 5), side(random, 1)
+        visible = judge(base, head, THRESHOLDS).benchmarks[0].visible
+        seen += visible
+        found += judge(base, shifted(head, 0, 1 + visible), THRESHOLDS).benchmarks[0].verdict == "slower"
+    assert 0.84 < found / 300 < 0.96
+    assert 0.03 < seen / 300 < 0.1
+
+
+def test_noise_within_a_process_counts_where_it_is_larger_than_the_base_s():
+    random = np.random.default_rng(4)
+    base, head = side(random, 5), side(random, 1)
+    noisy = Side(head.logs, np.full(head.logs.shape, 0.1))
+    quiet, loud = (judge(base, one, THRESHOLDS).benchmarks[0] for one in (head, noisy))
+    assert loud.high - loud.low > 4 * (quiet.high - quiet.low)
+
+
+def test_processes_that_agree_by_luck_are_not_taken_for_sure():
+    base = Side(np.zeros((5, 1)) + np.arange(5)[:, None] * 1e-9, np.full((5, 1), 0.02))
+    head = Side(np.full((1, 1), 0.05), np.full((1, 1), 0.02))
+    assert judge(base, head, THRESHOLDS).benchmarks[0].verdict == "undecided"
+
+
+def test_what_cannot_be_judged_says_why():
+    nan = np.nan
+    base = Side(np.array([[0.0, nan, 0.0], [0.01, nan, 0.01]]), np.full((2, 3), 0.01))
+    head = Side(np.array([[0.0, 0.0, nan]]), np.full((1, 3), 0.01))
+    found = judge(base, head, THRESHOLDS).benchmarks
+    assert [one.verdict for one in found[1:]] == ["incomparable"] * 2
+    assert [one.reason for one in found[1:]] == ["not in the baseline", "not measured"]
+    one = Side(np.zeros((1, 1)), np.full((1, 1), 0.01))
+    assert "one process on each side" in judge(one, one, THRESHOLDS).benchmarks[0].reason
+    blind = Side(np.zeros((1, 3)), np.full((1, 3), nan))
+    assert judge(base, blind, THRESHOLDS).benchmarks[0].reason == "too few blocks to have an interval"
+
+
+def test_borrowing_is_said():
+    random = np.random.default_rng(5)
+    assert judge(side(random, 5), side(random, 1), THRESHOLDS).benchmarks[0].borrowed
+    few = judge(side(random, 9, benchmarks=2), side(random, 9, benchmarks=2), THRESHOLDS)
+    assert not few.benchmarks[0].borrowed
+
+
+def test_a_drift_is_taken_out_and_the_run_as_a_whole_judged_apart():
+    random = np.random.default_rng(6)
+    phases = random.uniform(0, 6, (6, 1))
+    drift = 0.2 * np.sin(np.arange(20) / 10 + phases)
+    logs = drift + random.normal(0, 0.01, drift.shape)
+    errors = np.full(logs.shape, 0.005)
+    found = judge(Side(logs[:5], errors[:5]), Side(logs[5:], errors[5:]), THRESHOLDS)
+    assert found.shared.verdict == "undecided"
+    assert (found.shared.base_processes, found.shared.head_processes) == (5, 1)
+    assert {one.verdict for one in found.benchmarks} <= {"same", "undecided"}
+    assert max(one.high for one in found.benchmarks) < 1.3
+    # Twice as slow altogether is no news of any one benchmark, and the run's own.
+    found = judge(Side(logs[:5], errors[:5]), Side(logs[5:] + 3, errors[5:]), THRESHOLDS)
+    assert found.shared.verdict == "slower"
+
+
+MIRROR = {"slower": "faster", "faster": "slower"}
+
+
+@settings(deadline=None)
+@given(
+    st.integers(0, 2**32),
+    st.integers(1, 5),
+    st.integers(1, 5),
+    st.integers(1, 30),
+    st.floats(0, 0.3),
+    st.sampled_from([0, 0.2]),
+)
+def test_swapping_the_sides_mirrors_every_verdict(seed, one, other, benchmarks, missing, drift):
+    random = np.random.default_rng(seed)
+    sides = [side(random, count, benchmarks, deviation=random.uniform(0.001, 0.1)) for count in (one, other)]
+    for part in sides:
+        part.logs[random.random(part.logs.shape) < missing] = np.nan
+    sides[1].logs[:, 0] += 0.2
+    for part in sides:
+        part.logs[:] += drift * np.sin(np.arange(benchmarks) / 9 + random.uniform(0, 6, (len(part.logs), 1)))
+    there, back = judge(*sides, THRESHOLDS), judge(*reversed(sides), THRESHOLDS)
+    assert (there.shared is None) == (back.shared is None)
+    for forward, backward in zip(there.benchmarks, back.benchmarks, strict=True):
+        assert MIRROR.get(forward.verdict, forward.verdict) == backward.verdict
+        if forward.low is not None:
+            assert forward.low == pytest.approx(1 / backward.high)
+            assert forward.visible == pytest.approx(backward.visible)
+            assert forward.low <= forward.own_low <= forward.ratio <= forward.own_high <= forward.high

@@ -1,0 +1,67 @@
+from dataclasses import replace
+
+from gnnbench.comparison import Comparison, Row
+from gnnbench.spec import Spec
+from gnnbench.verdict import Judgement
+from gnnbench.verdict_table import count, markdown, notes, sentence, write
+
+SLOWER = Judgement(
+    "slower",
+    "it is",
+    ratio=1.314,
+    low=1.2,
+    high=1.42,
+    own_low=1.25,
+    own_high=1.38,
+    visible=0.08,
+    process_sd=0.01,
+    borrowed=True,
+    base_processes=5,
+    head_processes=4,
+)
+MISSING = Judgement("incomparable", "new: not in the baseline", head_processes=1)
+SPEC = Spec("add_remaining_self_loops", "forward_backward", "sparse", "float32", "int64", "cora", 256, "cpu")
+
+
+def row(judgement, name="test_a.py::b", **changes):
+    return Row(name, judgement, 1.31e-3, **changes)
+
+
+def shown(*rows, shared=None, width=80):
+    text = []
+    write(Comparison(list(rows), shared), text.append, width, colour=False)
+    return "".join(text)
+
+
+def test_our_own_fit_80_columns():
+    from dataclasses import asdict
+
+    text = shown(row(MISSING, spec=asdict(SPEC)), row(SLOWER, spec=asdict(SPEC)))
+    assert max(map(len, text.splitlines())) <= 80
+    assert "cora · hidden 256" in text
+    assert "1.31x 1.20-1.42 slower" in " ".join(text.split())
+
+
+def test_a_stranger_s_name_is_text_and_not_markup():
+    text = shown(row(SLOWER, "test_a.py::b[red]"))
+    assert "test_a.py::b[red]" in text
+    assert "how much processes differ is borrowed from the others' processes: 1 benchmarks" in text
+
+
+def test_a_sentence_says_what_and_why():
+    assert sentence(row(SLOWER, notes=("counters: +1 aten::sort",))) == (
+        "slower: 1.314x the baseline's time (1.200 to 1.420), 1.31 ms now, 997 µs then; it is; "
+        "processes: 5 then, 4 now; counters: +1 aten::sort"
+    )
+    assert "a slowdown of 8.0% would have been seen" in sentence(row(replace(SLOWER, verdict="undecided")))
+
+
+def test_reasons_stand_below_and_drift_is_said():
+    found = notes(Comparison([row(MISSING)], SLOWER))
+    assert found[0] == "new: not in the baseline: test_a.py::b"
+    assert found[1].startswith("the machine drifted: ratios are relative")
+    assert count([row(MISSING), row(SLOWER)]) == "1 slower, 0 faster, 0 same, 0 undecided, 1 incomparable"
+
+
+def test_markdown_escapes_what_would_break_it():
+    assert "`test_a.py::b[x\\|y]`" in markdown(Comparison([row(SLOWER, "test_a.py::b[x|y]")], None))
