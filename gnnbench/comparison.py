@@ -16,6 +16,9 @@ _MODE_CHANGE = 0.1
 """Of the share of slow layouts, and as many standard errors as `_MODE_ERRORS`, that is worth saying."""
 _MODE_ERRORS = 4.0
 
+DISTURBED = "other programs took the processors while it was timed"
+"""Why there is no verdict where no process is evidence."""
+
 _RENAMED = 0.75
 """Likeness of two names, see difflib."""
 
@@ -116,7 +119,9 @@ def _side(runs: Sequence[RunFile], names: Sequence[str]) -> Side:
         columns = [run.benchmarks[name].processes if name in run.benchmarks else () for name in names]
         rows.extend(
             [
-                (column[number].log, column[number].error) if number < len(column) else missing
+                (column[number].log, column[number].error)
+                if number < len(column) and not column[number].disturbed
+                else missing
                 for column in columns
             ]
             for number in range(max(map(len, columns), default=0))
@@ -136,7 +141,7 @@ def _row(
     if not base or not head:
         reason = _one_sided(name, runs, new=bool(head))
         return Row(name, replace(judgement, reason=reason), _seconds(head), spec=_spec(base + head))
-    hindrance = mismatch or _different_work(base, head)
+    hindrance = mismatch or _different_work(base, head) or _disturbed(base, head)
     if hindrance:
         judgement = Judgement(
             "incomparable",
@@ -171,6 +176,14 @@ def _different_work(base: list[Benchmark], head: list[Benchmark]) -> str | None:
         if there != here:
             texts = (" and ".join(value or "not saved" for value in side) for side in (there, here))
             return f"{words} {next(texts)} there, {next(texts)} here"
+    return None
+
+
+def _disturbed(base: list[Benchmark], head: list[Benchmark]) -> str | None:
+    for side, where in ((base, "there"), (head, "here")):
+        processes = [process for benchmark in side for process in benchmark.processes]
+        if all(process.disturbed for process in processes):
+            return f"{DISTURBED} {where}"
     return None
 
 

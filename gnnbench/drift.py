@@ -15,6 +15,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from gnnbench.process_variance import whole_runs
+
 Array = NDArray[np.float64]
 
 WIDTH = 4.0
@@ -55,7 +57,7 @@ def estimate(base: Array, head: Array) -> Drift | None:
     several = [
         side - mean
         for side, mean in zip((base, head), means, strict=True)
-        if np.isfinite(side - mean).all(axis=0).sum() >= _FEWEST_BENCHMARKS and len(side) > 1
+        if whole_runs(side).sum() > 1 and np.isfinite(mean).sum() >= _FEWEST_BENCHMARKS
     ]
     if not several:
         return None
@@ -75,13 +77,10 @@ def estimate(base: Array, head: Array) -> Drift | None:
 
 
 def _mean_of_whole_runs(side: Array) -> Array:
-    """Return the mean over the processes that ran all that any of them did [m], NaN where none ran it.
-
-    A mean over other processes here than there would look like a drift.
-    """
-    there = np.isfinite(side)
-    whole = there.sum(axis=1) == there.any(axis=0).sum()
-    return side[whole].mean(axis=0) if whole.any() else np.full(side.shape[1], np.nan)
+    """Return the mean over processes [m], NaN where none ran it."""
+    main = side[whole_runs(side)]
+    count = np.isfinite(main).sum(axis=0)
+    return np.where(count > 0, np.nansum(main, axis=0) / np.maximum(count, 1), np.nan)
 
 
 def neighbours(columns: NDArray[np.bool_]) -> NDArray[np.bool_]:

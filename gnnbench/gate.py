@@ -28,7 +28,7 @@ from gnnbench import (
     verdict_table,
 )
 from gnnbench.baseline import Record, Store
-from gnnbench.comparison import Comparison
+from gnnbench.comparison import Comparison, Row
 from gnnbench.errors import UsageError
 from gnnbench.results import FORMAT_VERSION
 from gnnbench.run import asks_for, run_of
@@ -148,7 +148,7 @@ class Gate:
         vanished = self._vanished(base, session)
         head = [self._live(here)]
         found = comparison.compare(base, head, thresholds, vanished=vanished)
-        suspects = np.array([row.judgement.looks_slower(thresholds) for row in found.rows])
+        suspects = np.array([_is_suspect(row, thresholds) for row in found.rows])
         if suspects.any() and chosen.confirm:
             # Where the drift is told by neighbours, they have to be there again.
             wanted = drift.neighbours(suspects) if found.shared else suspects
@@ -242,14 +242,19 @@ class Gate:
                 if reporter:
                     reporter.ensure_newline()
                     reporter.write_line(
-                        f"gnnbench: {suspects} may be slower: timed again in fresh process "
-                        f"{number + 1} of {processes}"
+                        f"gnnbench: {suspects} may be slower or were disturbed: timed again "
+                        f"in fresh process {number + 1} of {processes}"
                     )
                 output = Path(folder, f"{number}.json")
                 arguments = [*parameters.args, "--gnn-again", str(listing)]
                 fresh.run(arguments, output, parameters.dir, _FIRST_CONFIRMING + number, lambda _: None)
                 found.append(run_file.read(output))
         return found
+
+
+def _is_suspect(row: Row, thresholds: Thresholds) -> bool:
+    disturbed = row.judgement.reason == f"{comparison.DISTURBED} here"
+    return disturbed or row.judgement.looks_slower(thresholds)
 
 
 def _emit(item: pytest.Item, reports: Sequence[pytest.TestReport]) -> None:

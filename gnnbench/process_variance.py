@@ -65,31 +65,40 @@ def moderated(sides: Sequence[Array], noise: Array, inflation: Array) -> Process
     pooled = prior * expected
     if np.isfinite(prior_freedom):
         pooled = (squares + prior_freedom * pooled) / (own + prior_freedom)
-    scaled = residuals[:, known] / np.sqrt(pooled[known])
-    most = own[known].mean() * independent_benchmarks(scaled, int(own[known].max()))
+    most = own[known].mean() * independent_benchmarks(sides, pooled * known)
     most = np.maximum(min(most, _MOST_FREEDOM), own)
     return ProcessVariance(pooled, np.minimum(own + prior_freedom, most), own)
 
 
-def independent_benchmarks(residuals: Array, freedom: int) -> float:
+def independent_benchmarks(sides: Sequence[Array], variance: Array) -> float:
     """Return how many independent benchmarks would give an average variance that is known as well.
 
     (tr C)^2 / tr(C^2) of the covariance C between benchmarks, its second term estimated without the bias
-    that a few processes give it (Bai and Saranadasa, Statistica Sinica 1996).
+    that a few processes give it (Bai and Saranadasa, Statistica Sinica 1996); of whole runs.
 
     Args:
-        residuals: deviations from the mean of their side [processes, m], NaN where one was not measured.
-        freedom: processes less the means that were taken.
+        sides: log locations [processes, m] of the same m benchmarks, NaN where one was not measured.
+        variance: of each benchmark [m]; those without one are left out.
     """
-    benchmarks = residuals.shape[1]
-    filled = np.nan_to_num(residuals)
-    gram = filled @ filled.T / freedom
+    residuals, freedom = [], 0
+    for side in sides:
+        main = side[whole_runs(side)]
+        residuals.append(main - _mean(main))
+        freedom += len(main) - 1
+    used = variance > 0
+    scaled = np.nan_to_num(np.concatenate(residuals)[:, used]) / np.sqrt(variance[used])
+    if freedom < 2:  # noqa: PLR2004 - one number tells nothing of what depends on what
+        return 1.0
+    gram = scaled @ scaled.T / freedom
     trace, square = float(np.trace(gram)), float((gram**2).sum())
-    if freedom > 1:
-        square = (square - trace**2 / freedom) * freedom**2 / ((freedom - 1) * (freedom + 2))
-    else:
-        square = trace**2
-    return float(np.clip(trace**2 / max(square, trace**2 / benchmarks), 1, benchmarks))
+    square = (square - trace**2 / freedom) * freedom**2 / ((freedom - 1) * (freedom + 2))
+    return float(np.clip(trace**2 / max(square, trace**2 / used.sum()), 1, used.sum()))
+
+
+def whole_runs(side: Array) -> NDArray[np.bool_]:
+    """Tell which processes ran the suite, unlike those that ran a few benchmarks again [processes]."""
+    count = np.isfinite(side).sum(axis=1)
+    return np.asarray(count * 2 >= count.max(initial=0))
 
 
 def _mean(side: Array) -> Array:

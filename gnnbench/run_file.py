@@ -12,7 +12,7 @@ from typing import Any, NoReturn
 import numpy as np
 from scipy import stats
 
-from gnnbench import location
+from gnnbench import interference, location
 from gnnbench.errors import UsageError
 from gnnbench.results import FORMAT_VERSION
 
@@ -37,6 +37,13 @@ class Process:
     error: float
     """Its standard error within the process; NaN where there were too few blocks."""
     blocks: int
+    others_share: float | None = None
+    """Part of the processors' time that other programs took meanwhile, where it is known."""
+
+    @property
+    def disturbed(self) -> bool:
+        """Whether it is no evidence, because of them."""
+        return (self.others_share or 0) > interference.DISTURBED
 
 
 @dataclass(frozen=True)
@@ -209,7 +216,8 @@ def _summarized(path: Path, fullname: str, measured: Mapping[str, Any]) -> Proce
             _check(path, fullname, number)
     middle, low, high = (None if number is None else math.log(number) for number in numbers)
     assert middle is not None
-    return Process(middle, _error(middle, low, high), len(measured["processes"][0]["blocks_ns"]))
+    blocks = len(measured["processes"][0]["blocks_ns"])
+    return Process(middle, _error(middle, low, high), blocks, measured.get("others_share"))
 
 
 def _process(path: Path, fullname: str, blocks: list[list[float]]) -> Process:

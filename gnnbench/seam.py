@@ -177,6 +177,7 @@ class Seam:
     ) -> "Iterator[tuple[Layouts, Clock, Measurement, Callable[[Any], None]]]":
         """Prepare what measures a call; keep what was measured, also where it is cut short."""
         from gnnbench.clock import Call, clock_for
+        from gnnbench.interference import Watch
         from gnnbench.layout import Layouts
         from gnnbench.measurement import Measurement
         from gnnbench.results import FORMAT_VERSION
@@ -198,6 +199,7 @@ class Seam:
             for one in seconds:
                 fixture.stats.update(one)
 
+        watch = Watch()
         try:
             with PauseInstrumentation():
                 yield layouts, clock, measurement, add
@@ -210,6 +212,8 @@ class Seam:
             self.incomplete.append(record)
             raise
         measurement.not_copied = layouts.left
+        if not (self._machine or clock.name == "cuda"):
+            measurement.others_share = watch.others_share()
         ours = fixture.extra_info.setdefault("gnnbench", {"version": FORMAT_VERSION})
         ours["measurement"] = measurement.as_json()
 

@@ -8,6 +8,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from gnnbench import units
+from gnnbench.interference import DISTURBED
 from gnnbench.spec import BACKWARD, FORWARD, FORWARD_BACKWARD, STEP, TRAIN, Spec
 
 SHORT_DIRECTION = {FORWARD: "fwd", FORWARD_BACKWARD: "f+b", BACKWARD: "bwd", STEP: "step", TRAIN: "train"}
@@ -64,11 +65,13 @@ def interval(measured: dict[str, Any]) -> str:
 
 def remarks(measured: dict[str, Any]) -> list[str]:
     """Say what must be known of a measurement."""
+    disturbed = (measured["others_share"] or 0) > DISTURBED
     few = measured["low_ns"] is None or measured["high_ns"] is None
     found = {
         f"one layout only, {measured['in_place']}": measured["in_place"],
         "writes to its inputs, so that no two rounds have the same": measured["changes_inputs"],
         "rounds without a positive time were left out": measured["rejected_rounds"],
+        f"other programs took more than {DISTURBED:.0%} of the processors meanwhile": disturbed,
         "+: too few blocks for a lower bound; a longer --benchmark-max-time has more": few,
     }
     not_copied = [f"not copied between blocks: {name}" for name in measured["not_copied"]]

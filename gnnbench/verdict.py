@@ -66,8 +66,13 @@ class Judgement:
     head_processes: int = 0
 
     def looks_slower(self, thresholds: Thresholds) -> bool:
-        """Tell whether it is worth measuring again, by the benchmark's own interval."""
-        return bool(self.ratio and self.own_low and self.ratio >= 1 + thresholds.effect and self.own_low > 1)
+        """Tell whether it is worth measuring again: by the effect, and by a standard error or so.
+
+        What is looked at again costs time only: the verdict is that on all processes.
+        """
+        if self.ratio is None or self.own_high is None:
+            return False
+        return self.ratio >= 1 + thresholds.effect and self.ratio**2 > self.own_high / self.ratio
 
 
 @dataclass(frozen=True)

@@ -51,6 +51,7 @@ def entry(name, milliseconds=1.0, *, seed=0, blocks=60, modes=MODES, **changes):
         "iterations": 1,
         "rejected_rounds": 0,
         "changes_inputs": False,
+        "others_share": None,
         "stopped_by": "time",
         "processes": [{"blocks_ns": times, "device_blocks_ns": []}],
         "location": "first decile of block medians",

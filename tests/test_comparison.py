@@ -126,3 +126,17 @@ def test_files_of_pytest_benchmark_alone_are_judged_where_they_have_their_rounds
     }
     rows = compare(base[:1], base[1:2], THRESHOLDS).rows
     assert "one process on each side" in rows[0].judgement.reason
+
+
+def test_what_others_disturbed_is_no_evidence(tmp_path):
+    def process(seed, share):
+        one = entry("b", seed=seed)
+        one["extra_info"]["gnnbench"]["measurement"]["others_share"] = share
+        return content(one, entry("c", seed=seed))
+
+    base = runs(tmp_path, *(process(seed, 0.5 if seed == 0 else 0.01) for seed in range(4)))
+    rows = by_name(compare(base, runs(tmp_path, process(9, 0.02)), THRESHOLDS))
+    assert (rows["b"].judgement.base_processes, rows["c"].judgement.base_processes) == (3, 4)
+    rows = by_name(compare(base, runs(tmp_path, process(9, 0.4)), THRESHOLDS))
+    assert rows["b"].judgement.reason == "other programs took the processors while it was timed here"
+    assert rows["c"].judgement.verdict != "incomparable"

@@ -132,7 +132,7 @@ def test_a_slowdown_fails_exactly_that_test_and_is_no_next_baseline(project, fac
     fake = project.truth(8, test_sorted=factor)
     result, verdicts = project.run(COMPARE, fake=fake)
     assert result.returncode == 1, result.stdout
-    assert "1 may be slower: timed again in fresh process 3 of 3" in result.stdout
+    assert "may be slower or were disturbed: timed again in fresh process 3 of 3" in result.stdout
     assert {name for name, verdict in verdicts.items() if verdict == "slower"} == {"test_sorted"}
     ((name, message),) = project.failures().items()
     assert name == "test_sorted"

@@ -1,0 +1,189 @@
+"""What the rule does on runs of unchanged code on a real machine.
+
+    python experiments/verdict/real.py record FOLDER [--runs 25] [--every 150]
+    python experiments/verdict/real.py reduce FOLDER [--out experiments/verdict/real.json]
+    python experiments/verdict/real.py judge [--data experiments/verdict/real.json]
+
+`record` runs the core benchmarks in fresh processes over more than an hour. `reduce` keeps of them what the
+rule sees: the log of each benchmark's location, its standard error, and what other programs took of the
+processors. `judge` draws, for each run, forty baselines of five from the others, and judges the run alone and
+together with two more runs that confirm; then it plants the slowdown that was called visible.
+"""
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gnnbench import drift, interference, run_file
+from gnnbench.verdict import Judged, Side, Thresholds, judge
+
+ROOT = Path(__file__).parents[2]
+DATA = Path(__file__).with_name("real.json")
+BASELINES, PROCESSES, CONFIRMING = 40, 5, 2
+OFTEN = 0.05
+"""Part of its draws in which a run may alarm."""
+THRESHOLDS = Thresholds(effect=0.03)
+
+
+def record(folder: Path, runs: int, every: float) -> None:
+    """Run the core benchmarks, one run after another, and go on where it was stopped."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for number in range(1, runs + 1):
+        file = folder / f"run-{number:02}.json"
+        if file.exists():
+            continue
+        start = time.monotonic()
+        print(f"run {number} of {runs}", flush=True)
+        command = [
+            sys.executable,
+            "-m",
+            "pytest",
+            "benchmarks",
+            "-m",
+            "core",
+            "-q",
+            f"--benchmark-json={file}",
+        ]
+        environment = {**os.environ, "OMP_WAIT_POLICY": "PASSIVE"}
+        subprocess.run(command, check=True, cwd=ROOT, env=environment, stdout=subprocess.DEVNULL)
+        time.sleep(max(0.0, every - (time.monotonic() - start)) if number < runs else 0)
+
+
+def reduce(folder: Path, out: Path) -> None:
+    """Keep what the rule sees."""
+    runs = [run_file.read(file) for file in sorted(folder.glob("run-*.json"))]
+    names = list(runs[0].benchmarks)
+    content = {
+        "environment": runs[0].environment,
+        "times": [
+            json.loads(file.read_text("utf-8"))["datetime"] for file in sorted(folder.glob("run-*.json"))
+        ],
+        "benchmarks": names,
+        "logs": [[round(run.benchmarks[name].processes[0].log, 5) for name in names] for run in runs],
+        "errors": [[_known(run.benchmarks[name].processes[0].error) for name in names] for run in runs],
+        "others": [
+            [round(run.benchmarks[name].processes[0].others_share or 0, 3) for name in names] for run in runs
+        ],
+    }
+    out.write_text(json.dumps(content) + "\n", encoding="utf-8")
+
+
+def _known(error: float) -> float | None:
+    return round(error, 5) if np.isfinite(error) else None
+
+
+def read(data: Path) -> tuple[list[str], Side]:
+    """Return the benchmarks' names, and what all runs measured of them."""
+    content = json.loads(data.read_text(encoding="utf-8"))
+    errors = np.array(content["errors"], dtype=float)  # None becomes NaN
+    disturbed = np.array(content["others"]) > interference.DISTURBED
+    return content["benchmarks"], Side(np.where(disturbed, np.nan, content["logs"]), errors)
+
+
+def _rows(side: Side, rows: NDArray[np.int_] | list[int]) -> Side:
+    return Side(side.logs[rows], side.errors[rows])
+
+
+def _confirmed(base: Side, whole: Side, first: Judged) -> set[int]:
+    """Return what is slower after the runs that confirm, of which each measured only what looked so."""
+    suspects = np.array([one.looks_slower(THRESHOLDS) for one in first.benchmarks])
+    suspects |= np.isnan(whole.logs[0])  # disturbed, and so timed again
+    if not suspects.any():
+        return set()
+    logs = whole.logs.copy()
+    logs[1:, ~(drift.neighbours(suspects) if first.shared else suspects)] = np.nan
+    found = judge(base, Side(logs, whole.errors), THRESHOLDS).benchmarks
+    return {column for column in np.flatnonzero(suspects) if found[column].verdict == "slower"}
+
+
+def _draws(runs: int) -> Any:
+    """Yield run, baseline and the runs that confirm, all drawn from a fixed seed."""
+    random = np.random.default_rng(0)
+    for run in range(runs):
+        others = np.array([other for other in range(runs) if other != run])
+        for _ in range(BASELINES):
+            drawn = random.permutation(others)[: PROCESSES + CONFIRMING]
+            yield run, drawn[:PROCESSES], [run, *drawn[PROCESSES:]]
+
+
+def judge_all(names: list[str], side: Side) -> dict[str, Any]:
+    """Count alarms by run, and what planted slowdowns of the visible size are found."""
+    runs = len(side.logs)
+    alone, confirmed = np.zeros(runs), np.zeros(runs)
+    by_name: dict[str, int] = {}
+    verdicts: dict[str, int] = {}
+    drifts = planted = found = 0
+    visible, process_sds = [], []
+    for number, (run, baseline, several) in enumerate(_draws(runs)):
+        base, whole = _rows(side, baseline), _rows(side, several)
+        judged = judge(base, _rows(side, [run]), THRESHOLDS)
+        drifts += judged.shared is not None
+        wrong = [
+            name
+            for name, one in zip(names, judged.benchmarks, strict=True)
+            if one.verdict in ("slower", "faster")
+        ]
+        for name in wrong:
+            by_name[name] = by_name.get(name, 0) + 1
+        for one in judged.benchmarks:
+            verdicts[one.verdict] = verdicts.get(one.verdict, 0) + 1
+        alone[run] += bool(wrong)
+        confirmed[run] += bool(_confirmed(base, whole, judged))
+        visible.append([one.visible or np.nan for one in judged.benchmarks])
+        process_sds.append([one.process_sd or np.nan for one in judged.benchmarks])
+        # One benchmark of each draw, in turns, is made as much slower as was said to be seen.
+        column = number % len(names)
+        if judged.benchmarks[column].verdict == "undecided":
+            logs = side.logs[[run]].copy()
+            logs[:, column] += np.log1p(visible[-1][column])
+            again = judge(base, Side(logs, side.errors[[run]]), THRESHOLDS).benchmarks[column]
+            planted, found = planted + 1, found + (again.verdict == "slower")
+    return {
+        "runs": runs,
+        "benchmarks": len(names),
+        "runs that alarm in over 5 % of draws, alone": int((alone / BASELINES > OFTEN).sum()),
+        "the same, confirmed": int((confirmed / BASELINES > OFTEN).sum()),
+        "draws that alarm, alone": float(alone.mean() / BASELINES),
+        "draws that alarm, confirmed": float(confirmed.mean() / BASELINES),
+        "alarms by run, alone": [int(count) for count in alone],
+        "alarms by run, confirmed": [int(count) for count in confirmed],
+        "alarms by benchmark, alone": dict(sorted(by_name.items(), key=lambda item: -item[1])),
+        "verdicts": verdicts,
+        "draws in which a drift was taken out": drifts / (runs * BASELINES),
+        "visible, median over draws, quartiles over benchmarks": [
+            round(float(value), 4)
+            for value in np.nanquantile(np.nanmedian(visible, axis=0), (0.25, 0.5, 0.75))
+        ],
+        "process sd, median": round(float(np.nanmedian(process_sds)), 4),
+        "visible slowdowns planted": planted,
+        "of them found": found,
+    }
+
+
+def main() -> None:
+    """Read the command line."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser.add_argument("what", choices=("record", "reduce", "judge"))
+    parser.add_argument("folder", type=Path, nargs="?")
+    parser.add_argument("--runs", type=int, default=25)
+    parser.add_argument("--every", type=float, default=150.0, help="seconds between the starts of two runs")
+    parser.add_argument("--data", type=Path, default=DATA)
+    options = parser.parse_args()
+    if options.what == "record":
+        record(options.folder, options.runs, options.every)
+    elif options.what == "reduce":
+        reduce(options.folder, options.data)
+    else:
+        print(json.dumps(judge_all(*read(options.data)), indent=1))
+
+
+if __name__ == "__main__":
+    main()

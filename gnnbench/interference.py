@@ -1,0 +1,52 @@
+"""How much of the processors other programs took while something was timed."""
+
+import os
+import time
+from dataclasses import dataclass, field
+
+import psutil
+
+DISTURBED = 0.1
+"""Part of the processors' time that others took, from which on a timing is no evidence.
+
+One busy program on two cores takes half; what a system does for itself, about a hundredth."""
+
+_SHORTEST_SECONDS = 0.25
+"""Of a window: the system counts in steps of a hundredth of a second."""
+
+
+def _cores() -> list[int]:
+    return sorted(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else []
+
+
+def _busy_seconds(cores: list[int]) -> float:
+    """Return how long the cores have worked since the system began, for whomever, a hypervisor included."""
+    every = psutil.cpu_times(percpu=True)
+    wanted = [every[core] for core in cores if core < len(every)] or every
+    idle = ("idle", "iowait", "guest", "guest_nice")  # a guest's time is in `user` as well
+    return sum(value for one in wanted for name, value in one._asdict().items() if name not in idle)
+
+
+@dataclass
+class Watch:
+    """Looks at the processors from its making on."""
+
+    _cores: list[int] = field(default_factory=_cores)
+
+    def __post_init__(self) -> None:
+        """Take the first look."""
+        self._start = time.perf_counter(), _busy_seconds(self._cores), time.process_time()
+
+    def others_share(self) -> float | None:
+        """Return the part of the processors' time that others took since then; None: too short a time."""
+        wall, busy, own = (
+            now - then
+            for now, then in zip(
+                (time.perf_counter(), _busy_seconds(self._cores), time.process_time()),
+                self._start,
+                strict=True,
+            )
+        )
+        if wall < _SHORTEST_SECONDS:
+            return None
+        return max(0.0, busy - own) / (wall * (len(self._cores) or os.cpu_count() or 1))
