@@ -7,7 +7,7 @@ import json
 import os
 import re
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
@@ -23,6 +23,7 @@ from gnnbench.run_file import RunFile
 FOLDER = Path("baselines") / "timings"
 
 _FILE = re.compile(r"(\d{4})_(.+)_p([1-9]\d*)\.json")
+_UNFINISHED = ".unfinished-"
 _LAST_NUMBER = 9999
 """pytest-benchmark's storage looks for four digits."""
 
@@ -44,6 +45,14 @@ class Record:
     def id(self) -> str:
         """What selects it: NNNN."""
         return f"{self.number:04}"
+
+    def lacks_files(self) -> bool:
+        """Tell whether it was cut short while it was saved, or files of it were removed since."""
+        try:
+            run = run_file.read(self.files[0])
+        except UsageError:
+            return False  # which says nothing of how many there should be
+        return run.record is not None and run.record.get("processes") != len(self.files)
 
     def read(self) -> list[RunFile]:
         """Return its processes.
@@ -92,18 +101,22 @@ class Store:
         """Return an environment's record of that number, or its newest; None where it has none.
 
         Raises:
-            UsageError: it has records, but not that one.
+            UsageError: it has not that one, or two of the number, as after merging branches.
         """
         records = [record for record in self.records(environment_name) if record.machine == machine]
-        if number is None or not records:
-            return records[-1] if records else None
-        for record in records:
-            if number.isdecimal() and record.number == int(number):
-                return record
-        raise UsageError(
-            f"no record {number} in {self.root / environment_name}; "
-            f"there are {', '.join(record.id for record in records)}"
-        )
+        if number is None and not records:
+            return None
+        wanted = records[-1].id if number is None else number.zfill(4)
+        found = [record for record in records if record.id == wanted]
+        if len(found) > 1:
+            names = " and ".join(record.name for record in found)
+            raise UsageError(f"{self.root / environment_name}: two records {wanted}, {names}; remove one")
+        if not found:
+            raise UsageError(
+                f"no record {number} in {self.root / environment_name}; "
+                f"there are {', '.join(record.id for record in records) or 'none'}"
+            )
+        return found[0]
 
     def nearest(self, here: Mapping[str, Any]) -> tuple[Record, list[tuple[str, Any, Any]]] | None:
         """Return the newest record that differs in the fewest fields of its environment, and the fields."""
@@ -119,6 +132,20 @@ class Store:
             return None
         fields, record = min(found, key=lambda item: (len(item[0]), -item[1].number))
         return record, fields
+
+    def check(self) -> None:
+        """Find out whether something can be saved, before anything is measured.
+
+        Raises:
+            UsageError: the folder cannot be written, or knows no hard links.
+        """
+        try:
+            self.root.mkdir(parents=True, exist_ok=True)
+            with tempfile.TemporaryDirectory(dir=self.root, prefix=_UNFINISHED) as folder:
+                Path(folder, "one").touch()
+                os.link(Path(folder, "one"), Path(folder, "two"))
+        except OSError as error:
+            raise UsageError(f"{self.root} cannot be written ({error.strerror or error})") from None
 
     def save(self, contents: Sequence[dict[str, Any]], machine: str, name: str, reason: str) -> Record:
         """Save the run files of several processes as the next record of their environment.
@@ -141,7 +168,7 @@ class Store:
             folder.mkdir(parents=True, exist_ok=True)
             with (
                 FileLock(folder / ".lock"),
-                tempfile.TemporaryDirectory(dir=folder, prefix=".unfinished-") as temporary,
+                tempfile.TemporaryDirectory(dir=folder, prefix=_UNFINISHED) as temporary,
             ):
                 number = max((record.number for record in self.records(folder.parent.name)), default=0) + 1
                 if number > _LAST_NUMBER:
@@ -157,13 +184,38 @@ class Store:
                     staged.append(Path(temporary, f"{number:04}_{safe}_p{process}.json"))
                     _write(staged[-1], run_file.seal(content))
                 files = tuple(folder / file.name for file in staged)
-                for file, final in zip(staged, files, strict=True):
-                    os.link(file, final)  # unlike a renaming, never over another file
+                _link(staged, files)
         except OSError as error:
             raise UsageError(
                 f"{folder} cannot be written ({error.strerror or error}); nothing was recorded"
             ) from None
         return Record(folder.parent.name, machine, number, safe, files)
+
+    def superseded(self, keep: int, left_alone: Callable[[str], None]) -> list[Record]:
+        """Return what may go: all but the newest records of each environment, and those that lack files.
+
+        Args:
+            keep: records of each environment that stay.
+            left_alone: is told of each record that cannot be read, as by this version, and so stays too.
+        """
+        found = []
+        for name in self.environments():
+            usable = []
+            for record in self.records(name):
+                try:
+                    record.read()
+                    usable.append(record)
+                except UsageError as error:
+                    if record.lacks_files():
+                        found.append(record)
+                    else:
+                        left_alone(str(error))
+            found.extend(usable[:-keep])
+        return found
+
+    def left_over(self) -> list[Path]:
+        """Return the folders that interrupted recordings left."""
+        return [*self.root.glob(f"{_UNFINISHED}*"), *self.root.glob(f"*/*/{_UNFINISHED}*")]
 
     def remove(self, record: Record) -> None:
         """Remove a record's files.
@@ -176,6 +228,19 @@ class Store:
                 file.unlink()
         except OSError as error:
             raise UsageError(f"{error.filename} cannot be removed ({error.strerror})") from None
+
+
+def _link(staged: Sequence[Path], files: Sequence[Path]) -> None:
+    """Give files their names: all or none, and unlike a renaming never over another file."""
+    done: list[Path] = []
+    try:
+        for file, final in zip(staged, files, strict=True):
+            os.link(file, final)
+            done.append(final)
+    except BaseException:
+        for final in done:
+            final.unlink()
+        raise
 
 
 def _write(path: Path, text: str) -> None:
@@ -212,7 +277,18 @@ def verify(record: Record) -> None:
 def unfit(runs: Sequence[RunFile]) -> str | None:
     """Say why runs are no baseline; None where they are."""
     first = runs[0]
-    return next((reason for run in runs if (reason := _unfit(run) or _unlike(run, first))), None)
+    reasons = (_unfit(run) or _unlike(run, first) for run in runs)
+    return next((reason for reason in reasons if reason), None) or _disturbed(runs)
+
+
+def _disturbed(runs: Sequence[RunFile]) -> str | None:
+    """Say where too few processes are left that tell how much processes differ."""
+    for name in runs[0].benchmarks:
+        processes = [process for run in runs for process in run.benchmarks[name].processes]
+        quiet = sum(not process.disturbed for process in processes)
+        if quiet < min(2, len(processes)):
+            return f"other programs took the processors while {name} was timed"
+    return None
 
 
 def _unfit(run: RunFile) -> str | None:

@@ -5,10 +5,10 @@ import sys
 from collections.abc import Sequence
 
 from gnnbench import __version__, cli_baseline, cli_compare
+from gnnbench.cli_compare import NOTHING_SLOWER
 from gnnbench.errors import UsageError
 from gnnbench.options import HELP
 
-NOTHING_SLOWER = 0
 WRONG_USAGE = 2
 INTERRUPTED = 130
 

@@ -3,7 +3,9 @@
 import argparse
 import json
 import math
+import os
 import shlex
+import shutil
 import tempfile
 import time
 from collections.abc import Callable
@@ -66,7 +68,7 @@ def add_commands(parser: argparse.ArgumentParser) -> None:
     )
     for command in (show, verify):
         command.add_argument(
-            "--environment", metavar="NAME", help="default: this machine's, where it has records"
+            "--environment", metavar="NAME", help="default: this machine's where it has records, else all"
         )
 
 
@@ -91,6 +93,7 @@ def _record(options: argparse.Namespace) -> int:
     if environment.collect(root, device="cpu").dirty:
         raise UsageError("files that git follows differ from the commit; commit or stash them, then record")
     arguments = _arguments(options.rest)
+    _store().check()
     chosen = any(argument.startswith("--gnn-layouts") for argument in arguments)
     layouts = () if chosen else ("--gnn-layouts", "sample")  # of any suite, as --benchmark-compare does
     with tempfile.TemporaryDirectory() as folder:
@@ -116,7 +119,9 @@ def _record(options: argparse.Namespace) -> int:
 
 def _arguments(rest: list[str]) -> list[str]:
     """Return pytest's arguments: the suite's folder where none names a path."""
-    named = any(Path(argument.partition("::")[0]).exists() for argument in rest)
+    # A word after an option may be its value.
+    words = [word for before, word in zip(("", *rest), rest, strict=False) if not before.startswith("-")]
+    named = any(os.path.exists(word.partition("::")[0]) for word in words)  # noqa: PTH110 - False for any text
     if not named and not Path("benchmarks").is_dir():
         raise UsageError("no folder benchmarks here; name the suite: gnnbench baseline record -- PATH")
     return rest if named else ["benchmarks", *rest]
@@ -171,15 +176,20 @@ def _summary(record: "Record") -> tuple[str, ...]:
     return str(len(runs)), str(len(runs[0].benchmarks)), (runs[0].commit or "")[:10], escape(reason)
 
 
+def _known(store: "Store", name: str | None) -> None:
+    if name and name not in store.environments():
+        raise UsageError(f"no records of {name}; there are {', '.join(store.environments()) or 'none'}")
+
+
 def _chosen(options: argparse.Namespace) -> str | None:
     """Return the environment that is asked for: by name, or this machine's; None where it has no records."""
     store = _store()
     if options.environment:
-        if options.environment not in store.environments():
-            raise UsageError(
-                f"no records of {options.environment}; there are {', '.join(store.environments()) or 'none'}"
-            )
+        _known(store, options.environment)
         return str(options.environment)
+    from gnnbench import environment
+
+    environment.let_idle_threads_sleep()  # as the suite does
     import torch  # noqa: F401 - which alone knows its threads
 
     from gnnbench import environment
@@ -223,9 +233,11 @@ def _show(options: argparse.Namespace) -> int:
 def _verify(options: argparse.Namespace) -> int:
     from gnnbench import baseline
 
-    records = _store().records(options.environment)
+    store = _store()
+    _known(store, options.environment)
+    records = store.records(options.environment)
     if not records:
-        raise UsageError(f"no records in {_store().root}")
+        raise UsageError(f"no records in {store.root}")
     wrong = 0
     for record in records:
         try:
@@ -242,17 +254,13 @@ def _prune(options: argparse.Namespace) -> int:
     store = _store()
     if options.keep < 1:
         raise UsageError("--keep must be at least 1; to have none, remove the folder yourself")
-    for name in store.environments():
-        usable, broken = [], []
-        for record in store.records(name):
-            try:
-                record.read()
-            except UsageError:
-                broken.append(record)
-            else:
-                usable.append(record)
-        for record in (*broken, *usable[: -options.keep]):
-            if options.yes:
-                store.remove(record)
-            print(f"{'removed' if options.yes else 'would remove'} {name} {record.id} {record.name}")
+    for record in store.superseded(options.keep, left_alone=lambda text: print(f"left alone: {text}")):
+        if options.yes:
+            store.remove(record)
+        what = "removed" if options.yes else "would remove"
+        print(f"{what} {record.environment} {record.id} {record.name}")
+    for folder in store.left_over():
+        if options.yes:
+            shutil.rmtree(folder)
+        print(f"{'removed' if options.yes else 'would remove'} {folder}")
     return 0

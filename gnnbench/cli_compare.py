@@ -46,6 +46,9 @@ def run(options: argparse.Namespace) -> int:
 
     if not options.rest:
         raise UsageError("name the runs of both sides: gnnbench compare A.json... -- B.json...")
+    paths = [path.resolve() for path in (*options.base, *map(Path, options.rest))]
+    if twice := next((path for path in paths if paths.count(path) > 1), None):
+        raise UsageError(f"{twice} is named twice; a run is one process, on one side")
     head = [run_file.read(Path(name)) for name in options.rest]
     base = [run_file.read(path) for path in options.base]
     thresholds = Thresholds(fraction("effect", options.effect))
@@ -64,15 +67,14 @@ def run(options: argparse.Namespace) -> int:
         width = shutil.get_terminal_size((80, 24)).columns
         verdict_table.write(found, sys.stdout.write, width, colour=sys.stdout.isatty())
         print(verdict_table.count(rows))
-    verdicts = {row.judgement.verdict for row in found.rows}
+    verdicts: set[str] = {row.judgement.verdict for row in rows}
+    judged = verdicts != {"incomparable"}
+    if found.shared:
+        verdicts.add(found.shared.verdict)
     if "slower" in verdicts:
         return SLOWER
-    unsure = {"undecided", "incomparable"}
-    return (
-        NOT_JUDGED
-        if verdicts == {"incomparable"} or (options.strict and verdicts & unsure)
-        else NOTHING_SLOWER
-    )
+    unsure = verdicts & {"undecided", "incomparable"}
+    return NOTHING_SLOWER if judged and not (options.strict and unsure) else NOT_JUDGED
 
 
 def _as_json(

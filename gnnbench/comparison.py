@@ -16,11 +16,10 @@ _MODE_CHANGE = 0.1
 """Of the share of slow layouts, and as many standard errors as `_MODE_ERRORS`, that is worth saying."""
 _MODE_ERRORS = 4.0
 
-DISTURBED = "other programs took the processors while it was timed"
-"""Why there is no verdict where no process is evidence."""
-
 _RENAMED = 0.75
 """Likeness of two names, see difflib."""
+_MANY = 50
+"""Names among which a likeness is looked for: where more are gone, another suite or graph was run."""
 
 
 @dataclass(frozen=True)
@@ -31,6 +30,8 @@ class Row:
     judgement: Judgement
     seconds: float | None
     """The head's time, the mean of its processes; None where it was not measured."""
+    disturbed: bool = False
+    """Whether other programs had the processors whenever the head was timed."""
     notes: tuple[str, ...] = ()
     """What stands beside the verdict: counters that differ, changed weights of layout modes."""
     spec: Mapping[str, Any] | None = None
@@ -62,21 +63,34 @@ def compare(
         family: benchmarks that the interval for all at once counts; None: those on either side.
         vanished: names that the base has and the head should have had; None: all that it has not.
     """
-    names = list(dict.fromkeys(name for run in head for name in run.benchmarks))
-    gone = dict.fromkeys(name for run in base for name in run.benchmarks)
-    gone = {name: None for name in gone if name not in set(names)}
-    shown = {*names, *(gone if vanished is None else vanished)}
-    # How much processes differ is known best from all that the base has.
-    names.extend(gone)
+    here = list(dict.fromkeys(name for run in head for name in run.benchmarks))
+    there = list(dict.fromkeys(name for run in base for name in run.benchmarks))
+    shown = {*here, *(there if vanished is None else vanished)}
+    # All that the base has, as it tells how much processes differ; in its order, as neighbours tell a drift.
+    names = _merged(there, here)
     mismatch = _mismatch(base, head)
     sides = _side(base, names), _side(head, names)
     judged = judge(*sides, thresholds, family=len(shown) if family is None else family)
+    found = dict(zip(names, judged.benchmarks, strict=True))
     rows = [
-        _row(name, _found(base, name), _found(head, name), judgement, mismatch, (base, head))
-        for name, judgement in zip(names, judged.benchmarks, strict=True)
+        _row(name, _found(base, name), _found(head, name), found[name], mismatch, (base, head))
+        for name in [*here, *(name for name in there if name not in set(here))]
         if name in shown
     ]
     return Comparison(rows, None if mismatch else judged.shared)
+
+
+def _merged(there: list[str], here: list[str]) -> list[str]:
+    """Return all names in the order of one side, those that only the other has after the ones before them."""
+    known = set(there)
+    after: dict[str | None, list[str]] = {}
+    previous = None
+    for name in here:
+        if name in known:
+            previous = name
+        else:
+            after.setdefault(previous, []).append(name)
+    return [*after.get(None, ()), *(one for name in there for one in (name, *after.get(name, ())))]
 
 
 def differing_fields(base: Sequence[RunFile], head: Sequence[RunFile]) -> list[tuple[str, Any, Any]]:
@@ -141,7 +155,12 @@ def _row(
     if not base or not head:
         reason = _one_sided(name, runs, new=bool(head))
         return Row(name, replace(judgement, reason=reason), _seconds(head), spec=_spec(base + head))
-    hindrance = mismatch or _different_work(base, head) or _disturbed(base, head)
+    disturbed = [_disturbed(side) for side in (base, head)]
+    hindrance = mismatch or _different_work(base, head)
+    if not hindrance and any(disturbed):
+        hindrance = (
+            f"other programs took the processors while it was timed {'here' if disturbed[1] else 'there'}"
+        )
     if hindrance:
         judgement = Judgement(
             "incomparable",
@@ -151,16 +170,16 @@ def _row(
             base_processes=judgement.base_processes,
         )
     notes = (*_counters(base, head), *_modes(base, head))
-    return Row(name, judgement, _seconds(head), notes, _spec(head))
+    return Row(name, judgement, _seconds(head), disturbed[1], notes, _spec(head))
 
 
 def _one_sided(name: str, runs: tuple[Sequence[RunFile], Sequence[RunFile]], *, new: bool) -> str:
     """Say that a benchmark is new or gone, and what it may have been called."""
     base, head = ({name for run in side for name in run.benchmarks} for side in runs)
     others = base - head if new else head - base
-    near = difflib.get_close_matches(name, others, n=1, cutoff=_RENAMED)
-    hint = f"; renamed {'from' if new else 'to'} {near[0]}?" if near else ""
-    return f"{'new: not in the baseline' if new else 'vanished: in the baseline, and not in this run'}{hint}"
+    what = "new: not in the baseline" if new else "vanished: in the baseline, and not timed in this run"
+    near = difflib.get_close_matches(name, others, n=1, cutoff=_RENAMED) if len(others) <= _MANY else ()
+    return f"{what}; renamed {'from' if new else 'to'} {near[0]}?" if near else what
 
 
 def _different_work(base: list[Benchmark], head: list[Benchmark]) -> str | None:
@@ -179,12 +198,9 @@ def _different_work(base: list[Benchmark], head: list[Benchmark]) -> str | None:
     return None
 
 
-def _disturbed(base: list[Benchmark], head: list[Benchmark]) -> str | None:
-    for side, where in ((base, "there"), (head, "here")):
-        processes = [process for benchmark in side for process in benchmark.processes]
-        if all(process.disturbed for process in processes):
-            return f"{DISTURBED} {where}"
-    return None
+def _disturbed(side: list[Benchmark]) -> bool:
+    processes = [process for benchmark in side for process in benchmark.processes]
+    return bool(processes) and all(process.disturbed for process in processes)
 
 
 def _counters(base: list[Benchmark], head: list[Benchmark]) -> list[str]:

@@ -77,6 +77,23 @@ def differences(baseline: Counts, found: Counts, unsteady: Sequence[str]) -> lis
     return lines
 
 
+def changes(
+    root: Path, platform: str, benchmark: str, counts: Counts, unsteady: Sequence[str]
+) -> list[str] | None:
+    """Name every count of a benchmark that differs from the baseline; None where it is not recorded.
+
+    Raises:
+        UsageError: the baseline cannot be read.
+    """
+    recorded = read(path_of(root, platform)).get(benchmark)
+    return None if recorded is None else differences(recorded, counts, unsteady)
+
+
+def missing(root: Path, platform: str) -> str:
+    """Say where counters are not recorded, and how that is done."""
+    return f"not in {path_of(root, platform).relative_to(root)}; record with --gnn-counters=update"
+
+
 def write(path: Path, platform: str, counters: Mapping[str, Any]) -> None:
     """Add to a platform's baseline, replacing what it has for the same benchmarks; whole or not at all."""
     content = {

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from gnnbench.process_variance import whole_runs
+from gnnbench.process_variance import mean, whole_runs
 
 Array = NDArray[np.float64]
 
@@ -53,11 +53,11 @@ def estimate(base: Array, head: Array) -> Drift | None:
         base: log locations [processes, m], in the order in which the benchmarks ran; NaN where one did not.
         head: the same of the newer side.
     """
-    means = [_mean_of_whole_runs(side) for side in (base, head)]
+    means = [mean(side[whole_runs(side)]) for side in (base, head)]
     several = [
-        side - mean
-        for side, mean in zip((base, head), means, strict=True)
-        if whole_runs(side).sum() > 1 and np.isfinite(mean).sum() >= _FEWEST_BENCHMARKS
+        side - middle
+        for side, middle in zip((base, head), means, strict=True)
+        if whole_runs(side).sum() > 1 and np.isfinite(middle).sum() >= _FEWEST_BENCHMARKS
     ]
     if not several:
         return None
@@ -74,13 +74,6 @@ def estimate(base: Array, head: Array) -> Drift | None:
         if (judged.any(axis=0) & ~(judged & np.isfinite(drift)).any(axis=0)).any():
             return None  # too few benchmarks were run on that side
     return Drift(drifts[0], drifts[1], 1 + smooth(centre[None])[1][0])
-
-
-def _mean_of_whole_runs(side: Array) -> Array:
-    """Return the mean over processes [m], NaN where none ran it."""
-    main = side[whole_runs(side)]
-    count = np.isfinite(main).sum(axis=0)
-    return np.where(count > 0, np.nansum(main, axis=0) / np.maximum(count, 1), np.nan)
 
 
 def neighbours(columns: NDArray[np.bool_]) -> NDArray[np.bool_]:

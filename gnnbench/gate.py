@@ -28,7 +28,7 @@ from gnnbench import (
     verdict_table,
 )
 from gnnbench.baseline import Record, Store
-from gnnbench.comparison import Comparison, Row
+from gnnbench.comparison import Comparison
 from gnnbench.errors import UsageError
 from gnnbench.results import FORMAT_VERSION
 from gnnbench.run import asks_for, run_of
@@ -39,6 +39,7 @@ from gnnbench.verdict import Thresholds
 
 _OWN = ("--benchmark-compare", "--benchmark-json", "--junit", "--gnn-strict", "--gnn-confirm", "--gnn-effect")
 """Options of a run that judges, which one that records does not need."""
+_OWN_WITH_VALUE = ("--benchmark-json", "--junitxml", "--junit-xml", "--gnn-confirm", "--gnn-effect")
 _FIRST_CONFIRMING = 101
 """Number of the first process that confirms: none that a record has."""
 
@@ -85,6 +86,9 @@ class Gate:
             result = yield
             if not session.config.option.collectonly:
                 self._judge(session)
+        except BaseException:
+            self._failures.append("cut short: what was timed was not judged")
+            raise
         finally:
             for item, reports in self._held:
                 _emit(item, reports)
@@ -121,12 +125,13 @@ class Gate:
 
     def _judge(self, session: pytest.Session) -> None:
         strict = run_of(self._config).options.strict
-        for item, reports in self._held:
-            if changed := self._counters(self._timed()[item.nodeid].extra_info["gnnbench"], strict=strict):
-                _fail(reports, changed)
         try:
+            for item, reports in self._held:
+                ours = self._timed()[item.nodeid].extra_info["gnnbench"]
+                if changed := self._counters(ours, strict=strict):
+                    _fail(reports, changed)
             self._judge_times(session)
-        except UsageError as error:
+        except (UsageError, OSError) as error:
             self._failures.append(str(error))
         if not any(row.judgement.verdict != "incomparable" for row in self._found.rows):
             why = " (xdist switches timing off)" if self._config.getoption("numprocesses", None) else ""
@@ -135,9 +140,8 @@ class Gate:
     def _judge_times(self, session: pytest.Session) -> None:
         chosen = run_of(self._config).options
         thresholds = Thresholds(chosen.effect)
-        root = self._config.rootpath
-        here = asdict(environment.collect(root, device=chosen.device))
-        store = Store(root / baseline.FOLDER)
+        here = asdict(environment.collect(self._config.rootpath, device=chosen.device))
+        store = Store(self._config.invocation_params.dir / baseline.FOLDER)
         name = environment.name(here)
         self._record = store.find(name, get_machine_id(), self._number)
         if self._record is None:
@@ -148,11 +152,13 @@ class Gate:
         vanished = self._vanished(base, session)
         head = [self._live(here)]
         found = comparison.compare(base, head, thresholds, vanished=vanished)
-        suspects = np.array([_is_suspect(row, thresholds) for row in found.rows])
+        suspects = np.array([row.disturbed or row.judgement.looks_slower(thresholds) for row in found.rows])
         if suspects.any() and chosen.confirm:
             # Where the drift is told by neighbours, they have to be there again.
             wanted = drift.neighbours(suspects) if found.shared else suspects
-            names = [row.fullname for row, again in zip(found.rows, wanted, strict=True) if again]
+            held = {item.nodeid for item, _ in self._held}  # unlike those that failed for another reason
+            again = (row.fullname for row, is_one in zip(found.rows, wanted, strict=True) if is_one)
+            names = [name for name in again if name in held]
             head.extend(self._again(names, int(suspects.sum()), chosen.confirm))
             found = comparison.compare(base, head, thresholds, vanished=vanished)
         self._found = found
@@ -175,8 +181,12 @@ class Gate:
             ours["comparison"] = verdict_table.as_json(row.judgement, row.notes, self._record.id)
             if verdict == "slower" or (strict and verdict in ("undecided", "incomparable")):
                 _fail(reports, f"{verdict_table.sentence(row)} [record {self._record.id}]")
-        if strict:
-            self._failures.extend(f"{name}: {row.judgement.reason}" for name, row in rows.items())
+        unsure = ("undecided", "incomparable") if strict else ()
+        self._failures.extend(
+            f"{name}: {verdict_table.sentence(row)}"
+            for name, row in rows.items()
+            if row.judgement.verdict in ("slower", *unsure)
+        )
         shared = self._found.shared
         if shared and (shared.verdict == "slower" or (strict and shared.verdict != "same")):
             self._failures.append(f"the run as a whole is {shared.verdict}")
@@ -185,14 +195,11 @@ class Gate:
         """Say what a call does that its baseline has not; None where nothing is gated."""
         if "counters" not in ours:
             return None
-        spec = Spec(**ours["spec"])
-        path = counter_baseline.path_of(self._config.rootpath, spec.platform)
-        recorded = counter_baseline.read(path).get(spec.id)
-        if recorded is None:
-            missing = f"counters not in {path.relative_to(self._config.rootpath)}"
-            return f"{missing}; record with --gnn-counters=update" if strict else None
-        found = ours["counters"]
-        changed = counter_baseline.differences(recorded, found["counts"], found["unsteady"])
+        spec, found = Spec(**ours["spec"]), ours["counters"]
+        root = self._config.rootpath
+        changed = counter_baseline.changes(root, spec.platform, spec.id, found["counts"], found["unsteady"])
+        if changed is None:
+            return f"counters {counter_baseline.missing(root, spec.platform)}" if strict else None
         return f"counters differ from the baseline: {', '.join(changed)}" if changed else None
 
     def _no_record(self, store: Store, name: str, here: dict[str, Any]) -> str:
@@ -200,7 +207,13 @@ class Gate:
         if nearest := store.nearest(here):
             record, fields = nearest
             text += f"; the nearest, {record.environment}, has {comparison.describe_fields(fields)}"
-        words = [word for word in self._config.invocation_params.args if not word.startswith(_OWN)]
+        given = self._config.invocation_params.args
+        # Without the options of a run that judges, nor the value that follows one.
+        words = [
+            word
+            for before, word in zip(("", *given), given, strict=False)
+            if not word.startswith(_OWN) and not (before in _OWN_WITH_VALUE and not word.startswith("-"))
+        ]
         return f"{text}; record them: gnnbench baseline record -- {shlex.join(words)}"
 
     def _live(self, here: dict[str, Any]) -> RunFile:
@@ -216,17 +229,21 @@ class Gate:
         return run_file.parse(Path("this run"), content)
 
     def _vanished(self, base: Sequence[RunFile], session: pytest.Session) -> set[str]:
-        """Return the record's benchmarks that this session should have had."""
-        here = {item.nodeid for item in session.items} | self._deselected
-        if self._config.option.keyword or any("::" in argument for argument in self._config.args):
-            return set()  # it would not have been there either way
-        files = {name.partition("::")[0] for name in here}
+        """Return the record's benchmarks that this session should have timed, and did not."""
+        collected = {item.nodeid for item in session.items}
+        left = {name for run in base for name in run.benchmarks} - self._timed().keys() - self._deselected
+        found = left & collected
+        option = self._config.option
+        again = getattr(option, "lf", False) or option.keyword
+        if again or any("::" in argument for argument in self._config.args):
+            return found  # the others would not have been there either way
+        asked = [Path(argument).resolve() for argument in self._config.args]
         chosen = run_of(self._config)
-        found = set()
-        for name, benchmark in ((name, one) for run in base for name, one in run.benchmarks.items()):
-            file = name.partition("::")[0]
-            looked_at = file in files or not (self._config.rootpath / file).exists()
-            if name not in here and looked_at and asks_for(chosen, benchmark.spec):
+        specs = {name: benchmark.spec for run in base for name, benchmark in run.benchmarks.items()}
+        for name in left - collected:
+            file = (self._config.rootpath / name.partition("::")[0]).resolve()
+            looked_at = any(file.is_relative_to(place) for place in asked)
+            if looked_at and asks_for(chosen, specs[name]):
                 found.add(name)
         return found
 
@@ -250,11 +267,6 @@ class Gate:
                 fresh.run(arguments, output, parameters.dir, _FIRST_CONFIRMING + number, lambda _: None)
                 found.append(run_file.read(output))
         return found
-
-
-def _is_suspect(row: Row, thresholds: Thresholds) -> bool:
-    disturbed = row.judgement.reason == f"{comparison.DISTURBED} here"
-    return disturbed or row.judgement.looks_slower(thresholds)
 
 
 def _emit(item: pytest.Item, reports: Sequence[pytest.TestReport]) -> None:

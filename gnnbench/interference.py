@@ -2,6 +2,7 @@
 
 import os
 import time
+from contextlib import suppress
 from dataclasses import dataclass, field
 
 import psutil
@@ -27,6 +28,15 @@ def _busy_seconds(cores: list[int]) -> float:
     return sum(value for one in wanted for name, value in one._asdict().items() if name not in idle)
 
 
+def _own_seconds() -> float:
+    """Return what this process and its children have used, those that still run included."""
+    total = sum(os.times()[:4])
+    for child in psutil.Process().children(recursive=True):
+        with suppress(psutil.Error):  # it has just ended
+            total += sum(child.cpu_times()[:2])
+    return total
+
+
 @dataclass
 class Watch:
     """Looks at the processors from its making on."""
@@ -35,14 +45,14 @@ class Watch:
 
     def __post_init__(self) -> None:
         """Take the first look."""
-        self._start = time.perf_counter(), _busy_seconds(self._cores), time.process_time()
+        self._start = time.perf_counter(), _busy_seconds(self._cores), _own_seconds()
 
     def others_share(self) -> float | None:
         """Return the part of the processors' time that others took since then; None: too short a time."""
         wall, busy, own = (
             now - then
             for now, then in zip(
-                (time.perf_counter(), _busy_seconds(self._cores), time.process_time()),
+                (time.perf_counter(), _busy_seconds(self._cores), _own_seconds()),
                 self._start,
                 strict=True,
             )

@@ -63,7 +63,8 @@ def pytest_configure(config: pytest.Config) -> None:
     config.pluginmanager.register(Timing(config, all_benchmarks=judging or bool(again)), TIMING)
     if judging:
         wanted = config.option.benchmark_compare
-        config.option.benchmark_compare = None  # pytest-benchmark's table and thresholds are not needed then
+        # Not pytest-benchmark's table and thresholds as well, which are of its own storage.
+        config.option.benchmark_compare = config.option.benchmark_compare_fail = None
         from gnnbench.gate import Gate
 
         config.pluginmanager.register(Gate(config, None if wanted is True else wanted), GATE)
@@ -71,20 +72,25 @@ def pytest_configure(config: pytest.Config) -> None:
 
 def _is_judged_here(config: pytest.Config) -> bool:
     """Tell whether `--benchmark-compare` means our records, not pytest-benchmark's files."""
-    return bool(
-        config.getoption("benchmark_compare", None)
-        and config.getoption("benchmark_storage") == _DEFAULT_STORAGE
-        and (config.rootpath / "baselines").is_dir()
-        and not hasattr(config, "workerinput")
-    )
+    if not config.getoption("benchmark_compare", None) or config.getoption("gnn_counters"):
+        return False
+    if hasattr(config, "workerinput"):
+        return False
+    if config.getoption("gnn_strict"):
+        return True
+    ours = (config.invocation_params.dir / "baselines").is_dir()
+    return ours and config.getoption("benchmark_storage") == _DEFAULT_STORAGE
 
 
 def _be_quiet(config: pytest.Config) -> None:
     """Leave nothing behind but the samples: the process that asked for them reports."""
-    options_of_theirs = ("compare", "compare_fail", "save", "autosave", "histogram", "cprofile")
-    for name in options_of_theirs:
-        setattr(config.option, f"benchmark_{name}", None)
-    config.option.xmlpath = None
+    theirs = ("compare", "compare_fail", "save", "autosave", "histogram", "cprofile")
+    outputs = ("xmlpath", "log_file", "report_log", "htmlpath", "basetemp", "pastebin")
+    for name in (*(f"benchmark_{name}" for name in theirs), *outputs):
+        if hasattr(config.option, name):
+            setattr(config.option, name, None)
+    if hasattr(config.option, "no_cov"):
+        config.option.no_cov = True
 
 
 class _Again:

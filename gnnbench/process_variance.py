@@ -47,10 +47,10 @@ def moderated(sides: Sequence[Array], noise: Array, inflation: Array) -> Process
     Args:
         sides: log locations [processes, m] of the same m benchmarks, NaN where one was not measured; only the
             spread within a side counts.
-        noise: variance within a process [m].
+        noise: variance within a process [m]; NaN where that is not known.
         inflation: factor of each benchmark's whole variance [m], as drift.py gives it.
     """
-    residuals = np.concatenate([side - _mean(side) for side in sides])
+    residuals = np.concatenate([side - mean(side) for side in sides])
     own = sum(np.maximum(np.isfinite(side).sum(axis=0) - 1, 0) for side in sides).astype(float)
     squares = np.nansum(residuals**2, axis=0)
     known = (own > 0) & (squares > 0)
@@ -58,9 +58,12 @@ def moderated(sides: Sequence[Array], noise: Array, inflation: Array) -> Process
     variance[own > 0] = squares[own > 0] / own[own > 0]
     if known.sum() < _FEWEST_TO_POOL:
         return ProcessVariance(variance, own, own)
-    added = max(0.0, float(np.median(variance[known] / inflation[known] - noise[known])))
-    # In units of what is expected, so that a benchmark with more noise is not taken for one with less.
-    expected = inflation * (added + noise)
+    there = variance[known] / inflation[known]
+    within = np.where(np.isnan(noise), np.nanmedian(noise) if np.isfinite(noise).any() else 0.0, noise)
+    added = max(0.0, float(np.median(there - within[known])))
+    # In units of what is expected, so that a benchmark with more noise is not taken for one with less. Where
+    # processes agree by luck, of something at least.
+    expected = inflation * np.maximum(added + within, float(np.median(there)) / _MOST_FREEDOM)
     prior, prior_freedom = _prior(variance[known] / expected[known], own[known])
     pooled = prior * expected
     if np.isfinite(prior_freedom):
@@ -83,7 +86,7 @@ def independent_benchmarks(sides: Sequence[Array], variance: Array) -> float:
     residuals, freedom = [], 0
     for side in sides:
         main = side[whole_runs(side)]
-        residuals.append(main - _mean(main))
+        residuals.append(main - mean(main))
         freedom += len(main) - 1
     used = variance > 0
     scaled = np.nan_to_num(np.concatenate(residuals)[:, used]) / np.sqrt(variance[used])
@@ -92,6 +95,8 @@ def independent_benchmarks(sides: Sequence[Array], variance: Array) -> float:
     gram = scaled @ scaled.T / freedom
     trace, square = float(np.trace(gram)), float((gram**2).sum())
     square = (square - trace**2 / freedom) * freedom**2 / ((freedom - 1) * (freedom + 2))
+    if trace == 0:
+        return 1.0
     return float(np.clip(trace**2 / max(square, trace**2 / used.sum()), 1, used.sum()))
 
 
@@ -101,9 +106,10 @@ def whole_runs(side: Array) -> NDArray[np.bool_]:
     return np.asarray(count * 2 >= count.max(initial=0))
 
 
-def _mean(side: Array) -> Array:
+def mean(side: Array) -> Array:
+    """Return the mean of each column without NaN; NaN where there is nothing else."""
     count = np.isfinite(side).sum(axis=0)
-    return np.nansum(side, axis=0) / np.maximum(count, 1)
+    return np.where(count > 0, np.nansum(side, axis=0) / np.maximum(count, 1), np.nan)
 
 
 def _prior(variances: Array, freedom: Array) -> tuple[float, float]:

@@ -12,9 +12,10 @@ from typing import Any, NoReturn
 import numpy as np
 from scipy import stats
 
-from gnnbench import interference, location
+from gnnbench import environment, interference, location
 from gnnbench.errors import UsageError
 from gnnbench.results import FORMAT_VERSION
+from gnnbench.spec import Spec
 
 MAX_BYTES = 2**29
 """Of a file that is read: far more than any suite's samples need."""
@@ -37,13 +38,13 @@ class Process:
     error: float
     """Its standard error within the process; NaN where there were too few blocks."""
     blocks: int
-    others_share: float | None = None
-    """Part of the processors' time that other programs took meanwhile, where it is known."""
+    others_share: float = 0.0
+    """Part of the processors' time that other programs took meanwhile, as far as it is known."""
 
     @property
     def disturbed(self) -> bool:
         """Whether it is no evidence, because of them."""
-        return (self.others_share or 0) > interference.DISTURBED
+        return self.others_share > interference.DISTURBED
 
 
 @dataclass(frozen=True)
@@ -158,6 +159,8 @@ def _unchanged(raw: bytes) -> bool:
 
 def _run(path: Path, content: Mapping[str, Any]) -> RunFile:
     ours = content.get("gnnbench") or {}
+    if ours.get("environment"):
+        environment.name(ours["environment"])  # has the fields that are compared
     machine = content.get("machine_info") or {}
     flat = {**machine, **{f"cpu.{key}": value for key, value in (machine.get("cpu") or {}).items()}}
     found = [_benchmark(path, entry) for entry in content["benchmarks"]]
@@ -178,6 +181,10 @@ def _benchmark(path: Path, entry: Mapping[str, Any]) -> Benchmark:
     if not isinstance(fullname, str):
         _refuse(path, f"a benchmark's fullname is {fullname!r}")
     ours = (entry.get("extra_info") or {}).get("gnnbench") or {}
+    if spec := ours.get("spec"):
+        Spec(**spec)  # has these fields and no others
+    if counters := ours.get("counters"):
+        counters["counts"].items(), list(counters["unsteady"])
     if "version" in ours and ours["version"] not in READABLE:
         _refuse(
             path, f"{fullname}: version {ours['version']!r} of the format, which this gnnbench cannot read"
@@ -200,10 +207,10 @@ def _benchmark(path: Path, entry: Mapping[str, Any]) -> Benchmark:
         processes,
         f"{measured.get('location', location.NAME)}, clock {measured['clock']}, "
         f"layouts {measured['layouts']}",
-        tuple((float(mode["median_ns"]), float(mode["share"])) for mode in measured.get("modes", ())),
+        tuple(_mode(path, fullname, mode) for mode in measured.get("modes", ())),
         ours.get("spec"),
-        (ours.get("graph") or {}).get("content_hash"),
-        ours.get("code_hash"),
+        _text((ours.get("graph") or {}).get("content_hash")),
+        _text(ours.get("code_hash")),
         ours.get("counters"),
     )
 
@@ -217,7 +224,16 @@ def _summarized(path: Path, fullname: str, measured: Mapping[str, Any]) -> Proce
     middle, low, high = (None if number is None else math.log(number) for number in numbers)
     assert middle is not None
     blocks = len(measured["processes"][0]["blocks_ns"])
-    return Process(middle, _error(middle, low, high), blocks, measured.get("others_share"))
+    return Process(middle, _error(middle, low, high), blocks, float(measured.get("others_share") or 0))
+
+
+def _mode(path: Path, fullname: str, mode: Mapping[str, Any]) -> tuple[float, float]:
+    _check(path, fullname, mode["median_ns"])
+    return float(mode["median_ns"]), float(mode["share"])
+
+
+def _text(value: Any) -> str | None:
+    return None if value is None else str(value)
 
 
 def _process(path: Path, fullname: str, blocks: list[list[float]]) -> Process:

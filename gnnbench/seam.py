@@ -83,6 +83,8 @@ class Seam:
     """What ended the last measurement that did not come to its end."""
     incomplete: list[dict[str, Any]] = field(default_factory=list)
     """Benchmarks that ended before their measurement did, with what was measured."""
+    unsaved: bool = False
+    """Whether a file that was asked for could not be written."""
     _machine: "FakeMachine | None" = None
     _theirs: list[tuple[type, str, Callable[..., Any]]] = field(default_factory=list)
 
@@ -118,8 +120,21 @@ class Seam:
 
         self._replace(BenchmarkFixture, "_raw", _raw)
         self._replace(BenchmarkFixture, "_raw_pedantic", _raw_pedantic)
-        self._replace(BenchmarkSession, "save_json", _save_json)
-        self._replace(FileStorage, "save", _save)
+        self._replace(BenchmarkSession, "save_json", self._or_said(_save_json))
+        self._replace(FileStorage, "save", self._or_said(_save))
+
+    def _or_said(self, save: Callable[..., None]) -> Callable[..., None]:
+        """Return a way of saving that says in a line why it cannot, and leaves the rest of the report."""
+
+        def said(theirs: Any, *arguments: Any) -> None:
+            try:
+                save(theirs, *arguments)
+            except OSError as error:
+                text = f"{error.filename or 'a file'} cannot be written ({error.strerror or error})"
+                theirs.logger.error(f"gnnbench: {text}; nothing was saved there")  # noqa: G004, TRY400
+                self.unsaved = True
+
+        return said
 
     def _replace(self, owner: type, name: str, ours: Callable[..., Any]) -> None:
         self._theirs.append((owner, name, getattr(owner, name)))

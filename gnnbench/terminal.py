@@ -243,8 +243,8 @@ def _counted(records: Sequence[dict[str, Any]], config: pytest.Config) -> list[s
             )
             lines.append(f"{len(found)} recorded in {path.relative_to(config.rootpath)}")
         elif unrecorded := sum(not counted["recorded"] for counted in found.values()):
-            missing = f"not in {path.relative_to(config.rootpath)}"
-            lines.append(f"{unrecorded} not judged: {missing}; record with --gnn-counters=update")
+            missing = counter_baseline.missing(config.rootpath, platform)
+            lines.append(f"{unrecorded} not judged: {missing}")
     lines.extend(
         f"not gated, as two passes differed: {Spec(**entry['spec']).id}: {', '.join(unsteady)}"
         for entry in records

@@ -29,6 +29,8 @@ class Timing:
     def settings(self, item: pytest.Item) -> Settings | None:
         """Return how a test's benchmark is timed; None: as pytest-benchmark does."""
         config = self._config
+        if "benchmark" not in getattr(item, "fixturenames", ()):
+            return None
         if not is_ours(item) and not config.getoption("gnn_layouts") and not self._all_benchmarks:
             return None
         if config.getoption("benchmark_precision", None) is not None:
@@ -96,9 +98,11 @@ class Timing:
         return True
 
     @pytest.hookimpl(trylast=True)
-    def pytest_sessionfinish(self) -> None:
+    def pytest_sessionfinish(self, session: pytest.Session) -> None:
         """Save what was measured of benchmarks that were cut short also where no other was measured."""
         config = self._config
+        if self._seam.unsaved and session.exitstatus == pytest.ExitCode.OK:
+            session.exitstatus = pytest.ExitCode.TESTS_FAILED
         theirs = getattr(config, "_benchmarksession", None)
         if not self._seam.incomplete or theirs is None or theirs.benchmarks or not theirs.json:
             return

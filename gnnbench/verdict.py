@@ -11,10 +11,13 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
 
-from gnnbench import drift
-from gnnbench.process_variance import ProcessVariance, moderated
+from gnnbench import drift, units
+from gnnbench.process_variance import ProcessVariance, mean, moderated
 
 Array = NDArray[np.float64]
+_WIDEST = 700.0
+TOO_FEW_BLOCKS = "too few blocks to have an interval"
+
 Verdict = Literal["slower", "faster", "same", "undecided", "incomparable"]
 
 
@@ -70,9 +73,11 @@ class Judgement:
 
         What is looked at again costs time only: the verdict is that on all processes.
         """
-        if self.ratio is None or self.own_high is None:
+        if self.ratio is None or self.ratio < 1 + thresholds.effect:
             return False
-        return self.ratio >= 1 + thresholds.effect and self.ratio**2 > self.own_high / self.ratio
+        if self.own_high is None:
+            return self.reason == TOO_FEW_BLOCKS  # of one process; several have an interval
+        return self.ratio**2 > self.own_high / self.ratio
 
 
 @dataclass(frozen=True)
@@ -100,21 +105,36 @@ def judge(base: Side, head: Side, thresholds: Thresholds, *, family: int | None 
         family: benchmarks that the interval for all at once counts; None: those of the sides.
     """
     family = max(base.logs.shape[1] if family is None else family, 1)
-    inflation = np.ones(base.logs.shape[1])
-    common = None
-    if taken := drift.estimate(base.logs, head.logs):
-        common = _shared(taken, thresholds, family)
-        base = Side(base.logs - taken.base, base.errors)
-        head = Side(head.logs - taken.head, head.errors)
-        inflation = taken.inflation
-    noise = _mean_square(np.concatenate([base.errors, head.errors]))
-    variance = moderated((base.logs, head.logs), np.nan_to_num(noise), inflation)
+    taken = drift.estimate(base.logs, head.logs)
+    if taken is None:
+        return Judged(_relative(base, head, np.ones(base.logs.shape[1]), thresholds, family), None)
+    rest = Side(base.logs - taken.base, base.errors), Side(head.logs - taken.head, head.errors)
+    found = _relative(*rest, taken.inflation, thresholds, family)
+    for column, judgement in enumerate(found):
+        if judgement.low is not None:
+            moved = _shift(taken.base[:, column], taken.head[:, column])
+            found[column] = _with_neighbours(judgement, moved, thresholds, family)
+    both = np.isfinite(taken.base).any(axis=0) & np.isfinite(taken.head).any(axis=0)
+    shift = _shift(*(_medians(part[:, both]) for part in (taken.base, taken.head)))
+    shared = Judgement("incomparable", "too few processes ran enough of it")
+    if shift.freedom > 0:
+        shared = _judge(shift.log_ratio, shift.error, shift.freedom, thresholds, family)
+    return Judged(found, replace(shared, base_processes=shift.base, head_processes=shift.head))
+
+
+def _relative(
+    base: Side, head: Side, inflation: Array, thresholds: Thresholds, family: int
+) -> list[Judgement]:
+    """Judge each benchmark by what is left of it."""
+    known = [np.where(np.isfinite(side.logs), side.errors, np.nan) for side in (base, head)]
+    base, head = Side(base.logs, known[0]), Side(head.logs, known[1])
+    variance = moderated((base.logs, head.logs), _mean_square(np.concatenate(known)), inflation)
     counts = [np.isfinite(side.logs).sum(axis=0) for side in (base, head)]
-    means = [_mean(side.logs) for side in (base, head)]
+    means = [mean(side.logs) for side in (base, head)]
     errors = _standard_errors(variance, (base, head), (counts[0], counts[1]))
     found = []
     for column, (error, n_base, n_head) in enumerate(zip(errors, *counts, strict=True)):
-        judgement = _missing(int(n_base), int(n_head), float(error))
+        judgement = _missing(int(n_base), int(n_head))
         if n_base and n_head:
             log_ratio = float(means[1][column] - means[0][column])
             judgement = replace(judgement, ratio=math.exp(log_ratio))
@@ -127,17 +147,62 @@ def judge(base: Side, head: Side, thresholds: Thresholds, *, family: int | None 
                     borrowed=bool(variance.own[column] < freedom / 2),
                 )
         found.append(replace(judgement, base_processes=int(n_base), head_processes=int(n_head)))
-    return Judged(found, common)
+    return found
 
 
-def _mean(table: Array) -> Array:
-    """Return the mean of each column without NaN; NaN where there is nothing else."""
-    count = np.isfinite(table).sum(axis=0)
-    return np.where(count > 0, np.nansum(table, axis=0) / np.maximum(count, 1), np.nan)
+@dataclass(frozen=True)
+class _Shift:
+    """How far one side's processes lie from the other's, told by them alone."""
+
+    log_ratio: float
+    error: float
+    freedom: int
+    base: int
+    head: int
+
+
+def _shift(base: Array, head: Array) -> _Shift:
+    base, head = base[np.isfinite(base)], head[np.isfinite(head)]
+    freedom = len(base) + len(head) - 2
+    if not len(base) or not len(head) or freedom < 1:
+        return _Shift(0.0, math.inf, 0, len(base), len(head))
+    squares = ((base - base.mean()) ** 2).sum() + ((head - head.mean()) ** 2).sum()
+    error = math.sqrt(squares / freedom * (1 / len(base) + 1 / len(head)))
+    return _Shift(float(head.mean() - base.mean()), error, freedom, len(base), len(head))
+
+
+def _medians(drifts: Array) -> Array:
+    """Return the middle of each process's drift, of those that have one."""
+    return np.array([np.median(one[np.isfinite(one)]) for one in drifts if np.isfinite(one).any()])
+
+
+def _with_neighbours(relative: Judgement, moved: _Shift, thresholds: Thresholds, family: int) -> Judgement:
+    """Judge a benchmark with its neighbours: the drift that was taken out may be the change itself."""
+    assert relative.ratio
+    assert relative.own_high
+    if moved.freedom and relative.verdict in ("same", "undecided"):
+        error = math.hypot(math.log(relative.own_high / relative.ratio) / 2, moved.error)
+        ratio = math.log(relative.ratio) + moved.log_ratio
+        whole = _judge(ratio, error, moved.freedom, thresholds, family)
+        if whole.verdict in ("slower", "faster"):
+            return replace(
+                whole,
+                reason=f"with its neighbours, {whole.reason}",
+                process_sd=relative.process_sd,
+                base_processes=relative.base_processes,
+                head_processes=relative.head_processes,
+            )
+    if relative.verdict == "same" and abs(moved.log_ratio) >= math.log1p(thresholds.effect):
+        return replace(
+            relative,
+            verdict="undecided",
+            reason=f"as its neighbours, which moved by {math.expm1(moved.log_ratio):+.0%}: machine or change",
+        )
+    return relative
 
 
 def _mean_square(table: Array) -> Array:
-    return _mean(table**2)
+    return mean(table**2)
 
 
 def _standard_errors(
@@ -164,26 +229,13 @@ def _standard_errors(
     return np.sqrt(np.where(there, square, np.nan))
 
 
-def _missing(base: int, head: int, error: float) -> Judgement:
+def _missing(base: int, head: int) -> Judgement:
     """Say why there is no verdict."""
     if not base or not head:
         return Judgement("incomparable", "not in the baseline" if head else "not measured")
     if base == head == 1:
         return Judgement("incomparable", "one process on each side: nothing tells how much processes differ")
-    return Judgement("incomparable", "too few blocks to have an interval" if math.isnan(error) else "")
-
-
-def _shared(taken: drift.Drift, thresholds: Thresholds, family: int) -> Judgement:
-    """Judge what benchmarks have in common, of which each process tells one number."""
-    base, head = (np.nanmedian(part, axis=1) for part in (taken.base, taken.head))
-    head = head[np.isfinite(head)]
-    if not len(head):
-        return Judgement("incomparable", "no benchmark of this side has neighbours")
-    freedom = len(base) + len(head) - 2
-    squares = ((base - base.mean()) ** 2).sum() + ((head - head.mean()) ** 2).sum()
-    error = math.sqrt(squares / freedom * (1 / len(base) + 1 / len(head)))
-    judgement = _judge(float(head.mean() - base.mean()), error, freedom, thresholds, family)
-    return replace(judgement, base_processes=len(base), head_processes=len(head))
+    return Judgement("incomparable", TOO_FEW_BLOCKS)
 
 
 def _judge(log_ratio: float, error: float, freedom: float, thresholds: Thresholds, family: int) -> Judgement:
@@ -192,16 +244,16 @@ def _judge(log_ratio: float, error: float, freedom: float, thresholds: Threshold
     effect = math.log1p(thresholds.effect)
     visible = max(wide, effect) + error * float(stats.t.ppf(thresholds.found, freedom))
     verdict, reason = _decide(log_ratio, own, wide, effect, thresholds)
-    return Judgement(
-        verdict,
-        reason,
-        math.exp(log_ratio),
-        low=math.exp(log_ratio - wide),
-        high=math.exp(log_ratio + wide),
-        own_low=math.exp(log_ratio - own),
-        own_high=math.exp(log_ratio + own),
-        visible=math.expm1(visible),
+    low, high, own_low, own_high = (
+        math.exp(_within(log_ratio + width)) for width in (-wide, wide, -own, own)
     )
+    sees = math.expm1(_within(visible))
+    return Judgement(verdict, reason, math.exp(log_ratio), low, high, own_low, own_high, sees)
+
+
+def _within(log: float) -> float:
+    """Keep to what has an exponential: with two processes in all, an interval may be of any width."""
+    return min(max(log, -_WIDEST), _WIDEST)
 
 
 def _decide(
@@ -212,8 +264,9 @@ def _decide(
             "slower" if log_ratio > 0 else "faster",
             f"the {thresholds.family_level:.0%} interval for all benchmarks at once excludes 1",
         )
+    least = units.fraction(thresholds.effect)
     if abs(log_ratio) + own < effect:
-        return "same", f"the {thresholds.own_level:.0%} interval lies within {thresholds.effect:.0%}"
+        return "same", f"the {thresholds.own_level:.0%} interval lies within {least}"
     if abs(log_ratio) > wide:
-        return "undecided", f"surely different, but by less than {thresholds.effect:.0%}"
+        return "undecided", f"surely different, but by less than {least}"
     return "undecided", "the interval is too wide"

@@ -97,7 +97,7 @@ def test_what_is_dirty_or_fails_is_never_recorded(project, capsys):
     status, _, err = call(capsys, "record", "--processes", "2", "--", "-k", "one", "--gnn-layouts", "off")
     assert status == 2
     assert "gnnbench did not time it" in err
-    assert not (project / FOLDER).exists()
+    assert not list((project / FOLDER).rglob("*.*"))
 
 
 def test_an_interruption_leaves_nothing(project):
@@ -108,7 +108,7 @@ def test_an_interruption_leaves_nothing(project):
         _, err = process.communicate(timeout=60)
     assert process.returncode == 130
     assert b"gnnbench: interrupted; nothing was saved" in err
-    assert not (project / FOLDER).exists()
+    assert not list((project / FOLDER).rglob("*.*"))
 
 
 def test_without_records_or_a_suite_each_says_what_to_do(tmp_path, monkeypatch, capsys):
@@ -132,8 +132,12 @@ def test_what_is_broken_is_named_and_pruned(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     store = Store(tmp_path / FOLDER)
     whole = store.save([suite(seed) for seed in range(2)], MACHINE, "whole", "")
+    lacking = store.save([suite(seed) for seed in range(2)], MACHINE, "lacking", "")
+    lacking.files[0].unlink()
     broken = store.save([suite(seed) for seed in range(2)], MACHINE, "broken", "")
     broken.files[0].write_text("{")
+    left = store.root / whole.environment / MACHINE / ".unfinished-abc"
+    left.mkdir()
     status, out, _ = call(capsys, "verify")
     assert status == 2
     assert "not JSON, or cut off" in out
@@ -142,8 +146,13 @@ def test_what_is_broken_is_named_and_pruned(tmp_path, monkeypatch, capsys):
     status, _, err = call(capsys, "show", "--environment", "elsewhere")
     assert status == 2
     assert f"no records of elsewhere; there are {whole.environment}" in err
-    assert call(capsys, "prune", "--yes")[0] == 0
-    assert store.records() == [whole]
+    assert "would remove" in call(capsys, "prune")[1]
+    assert left.exists()
+    status, out, _ = call(capsys, "prune", "--yes")
+    assert status == 0
+    assert "left alone: " in out  # who knows what is in it
+    assert [record.name for record in store.records()] == [whole.name, broken.name]
+    assert not left.exists()
 
 
 def test_processes_and_keep_have_defaults():

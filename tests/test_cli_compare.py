@@ -74,7 +74,7 @@ def test_json_follows_its_schema_and_markdown_is_a_table(tmp_path, base, capsys)
     ],
 )
 def test_wrong_usage_is_one_line(base, capsys, options, message):
-    status, _, err = compare(capsys, base, base[:1], *options)
+    status, _, err = compare(capsys, base[1:], base[:1], *options)
     assert status == 2
     assert message in err
     assert err.count("\n") == 1
@@ -83,5 +83,7 @@ def test_wrong_usage_is_one_line(base, capsys, options, message):
 def test_both_sides_must_be_named(base, capsys):
     assert cli.main(["compare", str(base[0])]) == 2
     assert "compare A.json... -- B.json..." in capsys.readouterr().err
+    assert cli.main(["compare", str(base[0]), "--", str(base[0])]) == 2
+    assert "is named twice" in capsys.readouterr().err
     assert cli.main(["compare", str(base[0]), "--", "nothing.json"]) == 2
     assert "nothing.json: cannot be read" in capsys.readouterr().err

@@ -46,7 +46,7 @@ def test_new_vanished_and_renamed_benchmarks_are_named(tmp_path):
         "new: not in the baseline; renamed from test_a.py::spmm_sum_fwd?"
     )
     assert rows["spmm_sum_fwd"].judgement.reason == (
-        "vanished: in the baseline, and not in this run; renamed to test_a.py::spmm_sum_forward?"
+        "vanished: in the baseline, and not timed in this run; renamed to test_a.py::spmm_sum_forward?"
     )
     rows = by_name(compare(base, head, THRESHOLDS, vanished=()))
     assert "spmm_sum_fwd" not in rows

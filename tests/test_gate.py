@@ -185,11 +185,12 @@ def test_new_removed_and_renamed_benchmarks_are_named(project):
     text = " ".join(result.stdout.split())
     assert "new: not in the baseline; renamed from test_suite.py::test_sorted?" in text
     assert (
-        "vanished: in the baseline, and not in this run; renamed to test_suite.py::test_sorted_list?" in text
+        "vanished: in the baseline, and not timed in this run; renamed to test_suite.py::test_sorted_list?"
+        in text
     )
     strict, _ = project.run(COMPARE, "--gnn-effect=30%", "--gnn-strict", fake=fake)
     assert strict.returncode == 1
-    assert "failed: test_suite.py::test_sorted: vanished" in strict.stdout
+    assert "failed: test_suite.py::test_sorted: incomparable; vanished" in strict.stdout
     # What was left out on purpose has not vanished.
     result, _ = project.run(COMPARE, "--gnn-effect=30%", "--gnn-strict", "-k", "sum", fake=fake)
     assert result.returncode == 0, result.stdout
@@ -207,6 +208,15 @@ def test_strict_fails_what_is_undecided_and_a_run_that_judged_nothing(project):
         result, _ = project.run(COMPARE, "--gnn-strict", *arguments)
         assert result.returncode == 1, arguments
         assert "failed: nothing was judged" in result.stdout
+
+
+def test_what_is_skipped_or_out_of_memory_is_named(project):
+    suite = (project.folder / "test_suite.py").read_text()
+    suite = suite.replace("    benchmark(sorted, [2, 1])", "    import pytest\n    pytest.skip('not today')")
+    (project.folder / "test_suite.py").write_text(suite)
+    result, _ = project.run(COMPARE, "--gnn-effect=30%", "--gnn-strict")
+    assert result.returncode == 1
+    assert "failed: test_suite.py::test_sorted: incomparable; vanished: in the baseline" in result.stdout
 
 
 def test_a_parallel_run_never_passes_as_judged(project):
@@ -240,6 +250,33 @@ def test_a_test_that_fails_and_one_that_is_interrupted_are_reported_as_ever(proj
     assert result.returncode == 2
     assert "1 failed, 11 passed" in result.stdout
     assert verdicts == {}
+
+
+def test_an_interruption_says_that_nothing_was_judged_and_strict_needs_a_baseline_folder(project):
+    suite = (project.folder / "test_suite.py").read_text()
+    (project.folder / "test_suite.py").write_text(
+        f"{suite}\n\ndef test_stops():\n    import pytest\n    pytest.exit('enough', 0)\n"
+    )
+    result, _ = project.run(COMPARE)
+    assert "failed: cut short: what was timed was not judged" in result.stdout
+    assert result.returncode != 0
+    (project.folder / "test_suite.py").write_text(suite)
+    shutil.rmtree(project.folder / "baselines")
+    result, _ = project.run(COMPARE, "--gnn-strict")
+    assert result.returncode == 1
+    assert "no timings of this environment" in " ".join(result.stdout.split())
+
+
+def test_an_expected_failure_that_is_slower_still_fails_the_run(project):
+    suite = (project.folder / "test_suite.py").read_text()
+    marked = suite.replace(
+        "def test_sorted(benchmark):\n    benchmark(sorted, [2, 1])",
+        "@pytest.mark.xfail\ndef test_sorted(benchmark):\n    benchmark(sorted, [2, 1])\n    assert 0",
+    )
+    (project.folder / "test_suite.py").write_text(marked)
+    result, _ = project.run(COMPARE, "--gnn-confirm=0", fake=project.truth(8, test_sorted=1.5))
+    assert result.returncode == 1, result.stdout
+    assert "failed: test_suite.py::test_sorted: slower: 1." in result.stdout
 
 
 def test_verdicts_are_saved_by_their_schema(project):

@@ -82,6 +82,28 @@ def test_missing_and_gigantic_files_are_refused(tmp_path, monkeypatch):
     assert "a run file has at most 100" in refused(tmp_path, json.dumps(suite(1)))
 
 
+@pytest.mark.parametrize(
+    ("place", "value"),
+    [
+        (("gnnbench", "environment"), {"cpu": "x"}),
+        (("extra_info", "gnnbench", "spec"), {"x": 1}),
+        (("extra_info", "gnnbench", "counters"), {"counts": {}}),
+        (("extra_info", "gnnbench", "counters"), 3),
+        (("extra_info", "gnnbench", "measurement", "others_share"), "x"),
+        (("extra_info", "gnnbench", "measurement", "modes"), [{"median_ns": 0, "share": 1}]),
+        (("extra_info", "gnnbench", "measurement", "location_ns"), -1),
+        (("extra_info", "gnnbench", "measurement", "low_ns"), "x"),
+    ],
+)
+def test_parts_of_another_form_are_refused(tmp_path, place, value):
+    found = suite(1)
+    part = found if place[0] == "gnnbench" else found["benchmarks"][0]
+    for name in place[:-1]:
+        part = part[name]
+    part[place[-1]] = value
+    refused(tmp_path, json.dumps(found))
+
+
 def sealed():
     one = suite(1)
     one["gnnbench"]["record"] = {"number": 1, "process": 1, "processes": 2, "reason": 'a "digest": 0'}

@@ -302,3 +302,26 @@ def test_only_who_needs_it_is_refused(tmp_path):
     refused, _ = measure(tmp_path, suite, "--gnn-layouts=sample")
     assert refused.returncode == pytest.ExitCode.USAGE_ERROR
     assert "BenchmarkFixture._save_cprofile is gone; pip install" in refused.stdout
+
+
+def test_what_cannot_be_saved_is_said_and_the_report_stays(tmp_path):
+    (tmp_path / "test_suite.py").write_text("def test_one(benchmark):\n    benchmark(sum, [1])\n")
+    (tmp_path / "file").write_text("")
+    options = ("--gnn-layouts", "sample", "--benchmark-max-time", "0.01", "-p", "no:cacheprovider")
+    result = run(*options, f"--benchmark-json={tmp_path / 'file' / 'run.json'}", cwd=tmp_path)
+    assert result.returncode == 1
+    assert "file cannot be written (File exists); nothing was saved there" in result.stdout + result.stderr
+    assert "test_suite.py::test_one" in result.stdout
+    assert "INTERNALERROR" not in result.stdout + result.stderr
+
+
+def test_an_older_file_is_replaced_whole(tmp_path):
+    (tmp_path / "test_suite.py").write_text("def test_one(benchmark):\n    benchmark(sum, [1])\n")
+    options = ("--gnn-layouts", "sample", "--benchmark-max-time", "0.01", "--benchmark-save=mine")
+    file = tmp_path / "run.json"
+    file.write_text("old")
+    for _ in range(2):
+        assert run(*options, f"--benchmark-json={file}", cwd=tmp_path).returncode == 0
+    assert json.loads(file.read_text())["benchmarks"]
+    saved = sorted(path.name for path in (tmp_path / ".benchmarks").glob("*/*.json"))
+    assert saved == ["0001_mine.json", "0002_mine.json"]

@@ -43,7 +43,7 @@ def test_a_sure_difference_below_the_effect_is_no_alarm():
     found = judge(base, shifted(head, 4, 1.025), THRESHOLDS).benchmarks[4]
     assert found.verdict == "same"
     found = judge(base, shifted(head, 4, 1.0299), THRESHOLDS).benchmarks[4]
-    assert (found.verdict, found.reason) == ("undecided", "surely different, but by less than 3%")
+    assert (found.verdict, found.reason) == ("undecided", "surely different, but by less than 3.0%")
 
 
 def test_the_interval_for_all_widens_with_their_number():
@@ -141,6 +141,55 @@ def test_swapping_the_sides_mirrors_every_verdict(seed, one, other, benchmarks, 
     for forward, backward in zip(there.benchmarks, back.benchmarks, strict=True):
         assert MIRROR.get(forward.verdict, forward.verdict) == backward.verdict
         if forward.low is not None:
-            assert forward.low == pytest.approx(1 / backward.high)
+            assert forward.low == pytest.approx(1 / backward.high, rel=1e-6, abs=1e-300)
             assert forward.visible == pytest.approx(backward.visible)
             assert forward.low <= forward.own_low <= forward.ratio <= forward.own_high <= forward.high
+
+
+def test_a_stretch_of_slower_neighbours_is_no_drift_that_all_is_well_with():
+    random = np.random.default_rng(11)
+    phases = random.uniform(0, 6, (9, 1))
+    logs = 0.1 * np.sin(np.arange(40) / 10 + phases) + random.normal(0, 0.005, (9, 40))
+    errors = np.full(logs.shape, 0.004)
+    logs[5:, 10:25] += math.log(1.5)
+    found = judge(Side(logs[:5], errors[:5]), Side(logs[5:6], errors[5:6]), THRESHOLDS)
+    stretch = found.benchmarks[12:23]
+    assert found.shared
+    assert {one.verdict for one in stretch} <= {"undecided", "slower"}
+    assert any("as its neighbours, which moved by" in one.reason for one in stretch)
+    # Four processes that all say so are more than a drift.
+    found = judge(Side(logs[:5], errors[:5]), Side(logs[5:], errors[5:]), THRESHOLDS)
+    slower = [one for one in found.benchmarks[12:23] if one.verdict == "slower"]
+    assert len(slower) > 5
+    assert any("with its neighbours" in one.reason for one in slower)
+
+
+def test_benchmarks_of_one_round_are_judged_by_several_processes():
+    random = np.random.default_rng(12)
+    logs = random.normal(0, 0.01, (8, 12))
+    logs[5:, 3] += math.log(2)
+    blind = np.full(logs.shape, np.nan)
+    one = judge(Side(logs[:5], blind[:5]), Side(logs[5:6], blind[5:6]), THRESHOLDS).benchmarks
+    assert one[3].verdict == "incomparable"
+    assert [number for number, found in enumerate(one) if found.looks_slower(THRESHOLDS)] == [3]
+    several = judge(Side(logs[:5], blind[:5]), Side(logs[5:], blind[5:]), THRESHOLDS).benchmarks
+    assert several[3].verdict == "slower"
+
+
+def test_a_process_that_was_disturbed_throughout_does_not_hide_the_run():
+    random = np.random.default_rng(13)
+    logs = 0.2 * np.sin(np.arange(30) / 10 + random.uniform(0, 6, (7, 1))) + random.normal(0, 0.01, (7, 30))
+    logs[2] = np.nan
+    errors = np.full(logs.shape, 0.005)
+    found = judge(Side(logs[:5], errors[:5]), Side(logs[5:] + 3, errors[5:]), THRESHOLDS)
+    assert found.shared.verdict == "slower"
+    assert (found.shared.base_processes, found.shared.head_processes) == (4, 2)
+
+
+def test_times_that_are_all_equal_end_in_a_verdict():
+    zeros = Side(np.zeros((5, 6)), np.full((5, 6), np.nan))
+    assert {one.verdict for one in judge(zeros, zeros, THRESHOLDS).benchmarks} <= {"same", "undecided"}
+    one = np.zeros((5, 6))
+    one[0, 0] = 0.01
+    nearly = Side(one, zeros.errors)
+    assert judge(nearly, zeros, THRESHOLDS).benchmarks[1].verdict in ("same", "undecided")

@@ -1,7 +1,7 @@
 """What the rule does on runs of unchanged code on a real machine.
 
     python experiments/verdict/real.py record FOLDER [--runs 25] [--every 150]
-    python experiments/verdict/real.py reduce FOLDER [--out experiments/verdict/real.json]
+    python experiments/verdict/real.py reduce FOLDER [--data experiments/verdict/real.json]
     python experiments/verdict/real.py judge [--data experiments/verdict/real.json]
 
 `record` runs the core benchmarks in fresh processes over more than an hour. `reduce` keeps of them what the
@@ -70,7 +70,7 @@ def reduce(folder: Path, out: Path) -> None:
         "logs": [[round(run.benchmarks[name].processes[0].log, 5) for name in names] for run in runs],
         "errors": [[_known(run.benchmarks[name].processes[0].error) for name in names] for run in runs],
         "others": [
-            [round(run.benchmarks[name].processes[0].others_share or 0, 3) for name in names] for run in runs
+            [round(run.benchmarks[name].processes[0].others_share, 3) for name in names] for run in runs
         ],
     }
     out.write_text(json.dumps(content) + "\n", encoding="utf-8")
@@ -135,7 +135,8 @@ def judge_all(names: list[str], side: Side) -> dict[str, Any]:
             by_name[name] = by_name.get(name, 0) + 1
         for one in judged.benchmarks:
             verdicts[one.verdict] = verdicts.get(one.verdict, 0) + 1
-        alone[run] += bool(wrong)
+        whole_run = judged.shared is not None and judged.shared.verdict in ("slower", "faster")
+        alone[run] += bool(wrong) or whole_run
         confirmed[run] += bool(_confirmed(base, whole, judged))
         visible.append([one.visible or np.nan for one in judged.benchmarks])
         process_sds.append([one.process_sd or np.nan for one in judged.benchmarks])
@@ -177,6 +178,8 @@ def main() -> None:
     parser.add_argument("--every", type=float, default=150.0, help="seconds between the starts of two runs")
     parser.add_argument("--data", type=Path, default=DATA)
     options = parser.parse_args()
+    if options.what != "judge" and not options.folder:
+        parser.error("name a folder")
     if options.what == "record":
         record(options.folder, options.runs, options.every)
     elif options.what == "reduce":

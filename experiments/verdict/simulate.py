@@ -70,6 +70,8 @@ class Outcome:
     """Half-width of the interval for all benchmarks at once."""
     own: Array
     """Half-width of the benchmark's own interval."""
+    alarm: bool
+    """Whether any benchmark, or the run as a whole, is called slower or faster."""
 
 
 def measured(blocks: Array) -> tuple[Array, Array]:
@@ -86,12 +88,15 @@ def measured(blocks: Array) -> tuple[Array, Array]:
 
 def outcome(base: tuple[Array, Array], head: tuple[Array, Array]) -> Outcome:
     """Judge two sides."""
-    found = judge(Side(*base), Side(*head), THRESHOLDS).benchmarks
+    judged = judge(Side(*base), Side(*head), THRESHOLDS)
+    found = judged.benchmarks
+    verdicts = {one.verdict for one in (*found, *((judged.shared,) if judged.shared else ()))}
     ratios = np.log([one.ratio for one in found])
     return Outcome(
         ratios,
         np.log([one.high for one in found]) - ratios,
         np.log([one.own_high for one in found]) - ratios,
+        bool(verdicts & {"slower", "faster"}),
     )
 
 
@@ -143,7 +148,7 @@ def summarize(found: list[dict[str, Any]]) -> dict[str, Any]:
             wide = np.array([run[key].wide for run in found])
             own = np.array([run[key].own for run in found])
             least = np.log1p(THRESHOLDS.effect)
-            alarms = (np.abs(ratio) > np.maximum(wide, least)).any(axis=1)
+            alarms = np.array([run[key].alarm for run in found])
             result[key] = {
                 "alarms": int(alarms.sum()),
                 "covered_family": float((np.abs(ratio) <= wide).all(axis=1).mean()),
