@@ -7,7 +7,7 @@ with all that is known, and what looks slower is timed again in fresh processes.
 import shlex
 import tempfile
 from collections.abc import Generator, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -35,7 +35,7 @@ from gnnbench.run import asks_for, run_of
 from gnnbench.run_file import RunFile
 from gnnbench.spec import Spec
 from gnnbench.timing import timing_of
-from gnnbench.verdict import Thresholds
+from gnnbench.verdict import Thresholds, confirmed
 
 _OWN = ("--benchmark-compare", "--benchmark-json", "--junit", "--gnn-strict", "--gnn-confirm", "--gnn-effect")
 """Options of a run that judges, which one that records does not need."""
@@ -161,6 +161,8 @@ class Gate:
             names = [name for name in again if name in held]
             head.extend(self._again(names, int(suspects.sum()), chosen.confirm))
             found = comparison.compare(base, head, thresholds, vanished=vanished)
+            rows = [replace(row, judgement=confirmed(row.judgement)) for row in found.rows]
+            found = replace(found, rows=rows)
         self._found = found
         record = base[0].record or {}
         commit, reason = (base[0].commit or "unknown")[:10], record.get("reason")

@@ -15,6 +15,7 @@ Array = NDArray[np.float64]
 _FEWEST_TO_POOL = 3
 """Benchmarks from which a common variance and its own spread can be estimated."""
 
+_OUTLIER = 2.0
 _MOST_FREEDOM = 30.0
 """That is ever borrowed: real processes have rare slow ones, which no number of benchmarks in five of them
 shows."""
@@ -30,6 +31,8 @@ class ProcessVariance:
     """Of Student's t that goes with it."""
     own: Array
     """Degrees of freedom that a benchmark's own processes give; what is more is borrowed from the others."""
+    farthest: float
+    """The largest distance of a process from the middle of its side, in any benchmark."""
 
 
 def moderated(sides: Sequence[Array], noise: Array, inflation: Array) -> ProcessVariance:
@@ -53,11 +56,12 @@ def moderated(sides: Sequence[Array], noise: Array, inflation: Array) -> Process
     residuals = np.concatenate([side - mean(side) for side in sides])
     own = sum(np.maximum(np.isfinite(side).sum(axis=0) - 1, 0) for side in sides).astype(float)
     squares = np.nansum(residuals**2, axis=0)
+    farthest = max((_farthest(side) for side in sides), default=0.0)
     known = (own > 0) & (squares > 0)
     variance = np.full(own.shape, np.nan)
     variance[own > 0] = squares[own > 0] / own[own > 0]
     if known.sum() < _FEWEST_TO_POOL:
-        return ProcessVariance(variance, own, own)
+        return ProcessVariance(variance, own, own, farthest)
     there = variance[known] / inflation[known]
     within = np.where(np.isnan(noise), np.nanmedian(noise) if np.isfinite(noise).any() else 0.0, noise)
     added = max(0.0, float(np.median(there - within[known])))
@@ -70,7 +74,7 @@ def moderated(sides: Sequence[Array], noise: Array, inflation: Array) -> Process
         pooled = (squares + prior_freedom * pooled) / (own + prior_freedom)
     most = own[known].mean() * independent_benchmarks(sides, pooled * known)
     most = np.maximum(min(most, _MOST_FREEDOM), own)
-    return ProcessVariance(pooled, np.minimum(own + prior_freedom, most), own)
+    return ProcessVariance(pooled, np.minimum(own + prior_freedom, most), own, farthest)
 
 
 def independent_benchmarks(sides: Sequence[Array], variance: Array) -> float:
@@ -92,12 +96,18 @@ def independent_benchmarks(sides: Sequence[Array], variance: Array) -> float:
     scaled = np.nan_to_num(np.concatenate(residuals)[:, used]) / np.sqrt(variance[used])
     if freedom < 2:  # noqa: PLR2004 - one number tells nothing of what depends on what
         return 1.0
+    scaled = np.clip(scaled, -_OUTLIER, _OUTLIER)  # or a single odd process would look like dependence
     gram = scaled @ scaled.T / freedom
     trace, square = float(np.trace(gram)), float((gram**2).sum())
     square = (square - trace**2 / freedom) * freedom**2 / ((freedom - 1) * (freedom + 2))
     if trace == 0:
         return 1.0
     return float(np.clip(trace**2 / max(square, trace**2 / used.sum()), 1, used.sum()))
+
+
+def _farthest(side: Array) -> float:
+    several = side[:, np.isfinite(side).sum(axis=0) > 1]
+    return float(np.nanmax(np.abs(several - np.nanmedian(several, axis=0)))) if several.size else 0.0
 
 
 def whole_runs(side: Array) -> NDArray[np.bool_]:

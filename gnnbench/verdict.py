@@ -16,6 +16,8 @@ from gnnbench.process_variance import ProcessVariance, mean, moderated
 
 Array = NDArray[np.float64]
 _WIDEST = 700.0
+_STRICTER = 10
+"""Part of the level that is left to what a drift itself is judged by: drifts are far from normal."""
 TOO_FEW_BLOCKS = "too few blocks to have an interval"
 
 Verdict = Literal["slower", "faster", "same", "undecided", "incomparable"]
@@ -80,6 +82,13 @@ class Judgement:
         return self.ratio**2 > self.own_high / self.ratio
 
 
+def confirmed(judgement: Judgement) -> Judgement:
+    """Take back a verdict that no fresh process could confirm, as all were disturbed."""
+    if judgement.verdict == "slower" and judgement.head_processes == 1:
+        return replace(judgement, verdict="undecided", reason="no process could confirm it")
+    return judgement
+
+
 @dataclass(frozen=True)
 class Judged:
     """A whole run."""
@@ -110,15 +119,17 @@ def judge(base: Side, head: Side, thresholds: Thresholds, *, family: int | None 
         return Judged(_relative(base, head, np.ones(base.logs.shape[1]), thresholds, family), None)
     rest = Side(base.logs - taken.base, base.errors), Side(head.logs - taken.head, head.errors)
     found = _relative(*rest, taken.inflation, thresholds, family)
-    for column, judgement in enumerate(found):
+    shifts = [_shift(*pair) for pair in zip(taken.base.T, taken.head.T, strict=True)]
+    # Drifts of a few processes agree by luck in some places.
+    typical = math.sqrt(float(np.mean([shift.variance for shift in shifts if shift.freedom] or [0.0])))
+    for column, (judgement, shift) in enumerate(zip(found, shifts, strict=True)):
         if judgement.low is not None:
-            moved = _shift(taken.base[:, column], taken.head[:, column])
-            found[column] = _with_neighbours(judgement, moved, thresholds, family)
+            found[column] = _with_neighbours(judgement, shift, typical, thresholds, family)
     both = np.isfinite(taken.base).any(axis=0) & np.isfinite(taken.head).any(axis=0)
     shift = _shift(*(_medians(part[:, both]) for part in (taken.base, taken.head)))
     shared = Judgement("incomparable", "too few processes ran enough of it")
     if shift.freedom > 0:
-        shared = _judge(shift.log_ratio, shift.error, shift.freedom, thresholds, family)
+        shared = _judge(shift.log_ratio, shift.error(typical), shift.freedom, thresholds, family * _STRICTER)
     return Judged(found, replace(shared, base_processes=shift.base, head_processes=shift.head))
 
 
@@ -140,9 +151,11 @@ def _relative(
             judgement = replace(judgement, ratio=math.exp(log_ratio))
             if math.isfinite(error):
                 freedom = float(variance.degrees_of_freedom[column])
-                judgement = _judge(log_ratio, float(error), freedom, thresholds, family)
+                least = variance.farthest / min(n_base, n_head)
+                judgement = _judge(log_ratio, float(error), freedom, thresholds, family, least)
+                sides = [_known(side.logs[:, column]) for side in (base, head)]
                 judgement = replace(
-                    judgement,
+                    _doubted(judgement, log_ratio, sides[0], sides[1], least),
                     process_sd=math.sqrt(variance.variance[column]),
                     borrowed=bool(variance.own[column] < freedom / 2),
                 )
@@ -150,25 +163,59 @@ def _relative(
     return found
 
 
+def _known(column: Array) -> Array:
+    return column[np.isfinite(column)]
+
+
+def _doubted(judgement: Judgement, log_ratio: float, base: Array, head: Array, least: float) -> Judgement:
+    """Take back a verdict of slower or faster that rests on odd processes.
+
+    Times of processes have longer tails than a normal distribution: a neighbour comes and slows one of twenty
+    by a third. So each process of a side must lie beyond the middle of the other side by a quarter of the
+    difference at least; and the difference must be larger than one such process could make (`least`): the
+    farthest that any was off, over the number of processes of the smaller side.
+    """
+    if judgement.verdict not in ("slower", "faster"):
+        return judgement
+    sign = 1 if log_ratio > 0 else -1
+    nearest = min(
+        (sign * (head - np.median(base))).min(),
+        (sign * (np.median(head) - base)).min(),
+    )
+    if nearest < abs(log_ratio) / 4:
+        return replace(judgement, verdict="undecided", reason="the processes do not agree")
+    if abs(log_ratio) <= least:
+        return replace(
+            judgement,
+            verdict="undecided",
+            reason="a single odd process could make as large a difference",
+        )
+    return judgement
+
+
 @dataclass(frozen=True)
 class _Shift:
     """How far one side's processes lie from the other's, told by them alone."""
 
     log_ratio: float
-    error: float
+    variance: float
+    """Of a process."""
     freedom: int
     base: int
     head: int
+
+    def error(self, least: float) -> float:
+        """Return the standard error, where a process has that standard deviation at least."""
+        return math.sqrt(max(self.variance, least**2) * (1 / self.base + 1 / self.head))
 
 
 def _shift(base: Array, head: Array) -> _Shift:
     base, head = base[np.isfinite(base)], head[np.isfinite(head)]
     freedom = len(base) + len(head) - 2
     if not len(base) or not len(head) or freedom < 1:
-        return _Shift(0.0, math.inf, 0, len(base), len(head))
+        return _Shift(0.0, 0.0, 0, len(base), len(head))
     squares = ((base - base.mean()) ** 2).sum() + ((head - head.mean()) ** 2).sum()
-    error = math.sqrt(squares / freedom * (1 / len(base) + 1 / len(head)))
-    return _Shift(float(head.mean() - base.mean()), error, freedom, len(base), len(head))
+    return _Shift(float(head.mean() - base.mean()), squares / freedom, freedom, len(base), len(head))
 
 
 def _medians(drifts: Array) -> Array:
@@ -176,14 +223,16 @@ def _medians(drifts: Array) -> Array:
     return np.array([np.median(one[np.isfinite(one)]) for one in drifts if np.isfinite(one).any()])
 
 
-def _with_neighbours(relative: Judgement, moved: _Shift, thresholds: Thresholds, family: int) -> Judgement:
+def _with_neighbours(
+    relative: Judgement, moved: _Shift, typical: float, thresholds: Thresholds, family: int
+) -> Judgement:
     """Judge a benchmark with its neighbours: the drift that was taken out may be the change itself."""
     assert relative.ratio
     assert relative.own_high
     if moved.freedom and relative.verdict in ("same", "undecided"):
-        error = math.hypot(math.log(relative.own_high / relative.ratio) / 2, moved.error)
+        error = math.hypot(math.log(relative.own_high / relative.ratio) / 2, moved.error(typical))
         ratio = math.log(relative.ratio) + moved.log_ratio
-        whole = _judge(ratio, error, moved.freedom, thresholds, family)
+        whole = _judge(ratio, error, moved.freedom, thresholds, family * _STRICTER)
         if whole.verdict in ("slower", "faster"):
             return replace(
                 whole,
@@ -238,11 +287,14 @@ def _missing(base: int, head: int) -> Judgement:
     return Judgement("incomparable", TOO_FEW_BLOCKS)
 
 
-def _judge(log_ratio: float, error: float, freedom: float, thresholds: Thresholds, family: int) -> Judgement:
+def _judge(
+    log_ratio: float, error: float, freedom: float, thresholds: Thresholds, family: int, least: float = 0.0
+) -> Judgement:
+    """Judge a log ratio by its standard error; `least` is what it has to exceed besides."""
     own = error * float(stats.t.isf((1 - thresholds.own_level) / 2, freedom))
     wide = error * float(stats.t.isf((1 - thresholds.family_level) / 2 / family, freedom))
     effect = math.log1p(thresholds.effect)
-    visible = max(wide, effect) + error * float(stats.t.ppf(thresholds.found, freedom))
+    visible = max(wide, effect, least) + error * float(stats.t.ppf(thresholds.found, freedom))
     verdict, reason = _decide(log_ratio, own, wide, effect, thresholds)
     low, high, own_low, own_high = (
         math.exp(_within(log_ratio + width)) for width in (-wide, wide, -own, own)

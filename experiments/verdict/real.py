@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gnnbench import drift, interference, run_file
-from gnnbench.verdict import Judged, Side, Thresholds, judge
+from gnnbench.verdict import Judged, Side, Thresholds, confirmed, judge
 
 ROOT = Path(__file__).parents[2]
 DATA = Path(__file__).with_name("real.json")
@@ -101,7 +101,7 @@ def _confirmed(base: Side, whole: Side, first: Judged) -> set[int]:
     logs = whole.logs.copy()
     logs[1:, ~(drift.neighbours(suspects) if first.shared else suspects)] = np.nan
     found = judge(base, Side(logs, whole.errors), THRESHOLDS).benchmarks
-    return {column for column in np.flatnonzero(suspects) if found[column].verdict == "slower"}
+    return {column for column in np.flatnonzero(suspects) if confirmed(found[column]).verdict == "slower"}
 
 
 def _draws(runs: int) -> Any:
@@ -117,7 +117,7 @@ def _draws(runs: int) -> Any:
 def judge_all(names: list[str], side: Side) -> dict[str, Any]:
     """Count alarms by run, and what planted slowdowns of the visible size are found."""
     runs = len(side.logs)
-    alone, confirmed = np.zeros(runs), np.zeros(runs)
+    alone, after = np.zeros(runs), np.zeros(runs)
     by_name: dict[str, int] = {}
     verdicts: dict[str, int] = {}
     drifts = planted = found = 0
@@ -137,7 +137,7 @@ def judge_all(names: list[str], side: Side) -> dict[str, Any]:
             verdicts[one.verdict] = verdicts.get(one.verdict, 0) + 1
         whole_run = judged.shared is not None and judged.shared.verdict in ("slower", "faster")
         alone[run] += bool(wrong) or whole_run
-        confirmed[run] += bool(_confirmed(base, whole, judged))
+        after[run] += bool(_confirmed(base, whole, judged))
         visible.append([one.visible or np.nan for one in judged.benchmarks])
         process_sds.append([one.process_sd or np.nan for one in judged.benchmarks])
         # One benchmark of each draw, in turns, is made as much slower as was said to be seen.
@@ -151,11 +151,11 @@ def judge_all(names: list[str], side: Side) -> dict[str, Any]:
         "runs": runs,
         "benchmarks": len(names),
         "runs that alarm in over 5 % of draws, alone": int((alone / BASELINES > OFTEN).sum()),
-        "the same, confirmed": int((confirmed / BASELINES > OFTEN).sum()),
+        "the same, confirmed": int((after / BASELINES > OFTEN).sum()),
         "draws that alarm, alone": float(alone.mean() / BASELINES),
-        "draws that alarm, confirmed": float(confirmed.mean() / BASELINES),
+        "draws that alarm, confirmed": float(after.mean() / BASELINES),
         "alarms by run, alone": [int(count) for count in alone],
-        "alarms by run, confirmed": [int(count) for count in confirmed],
+        "alarms by run, confirmed": [int(count) for count in after],
         "alarms by benchmark, alone": dict(sorted(by_name.items(), key=lambda item: -item[1])),
         "verdicts": verdicts,
         "draws in which a drift was taken out": drifts / (runs * BASELINES),

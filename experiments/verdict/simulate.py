@@ -27,7 +27,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 import rules
 
 from gnnbench import drift, location
-from gnnbench.verdict import Side, Thresholds, judge
+from gnnbench.verdict import Side, Thresholds, confirmed, judge
 
 Array = NDArray[np.float64]
 
@@ -42,6 +42,11 @@ EFFECTS = (0.02, 0.03, 0.05, 0.08, 0.12, 0.3)
 PROCESS_SDS = (0.01, 0.03)
 HEADS = (1, 3, 5)
 THRESHOLDS = Thresholds(effect=0.03)
+PLANTED = [2, 14]
+"""Benchmarks that are slowed down: one with two modes, one with one."""
+
+Processes = tuple[Array, Array]
+"""Log location and standard error of each process and benchmark."""
 
 
 def streams(random: np.random.Generator) -> Array:
@@ -63,18 +68,21 @@ def streams(random: np.random.Generator) -> Array:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What one side against the other gave in one run, for each benchmark."""
+    """What one side against the other gave in one run."""
 
-    log_ratio: Array
-    wide: Array
-    """Half-width of the interval for all benchmarks at once."""
-    own: Array
-    """Half-width of the benchmark's own interval."""
+    covered_family: bool
+    """Whether the intervals for all benchmarks at once hold the truth."""
+    covered_own: float
+    """Share of the benchmarks whose own interval does."""
+    half_width: float
+    """Of the interval for all at once, the median benchmark's."""
     alarm: bool
     """Whether any benchmark, or the run as a whole, is called slower or faster."""
+    found: dict[float, tuple[bool, ...]]
+    """By effect, whether it is found in each of the planted benchmarks."""
 
 
-def measured(blocks: Array) -> tuple[Array, Array]:
+def measured(blocks: Array) -> Processes:
     """Return log location and standard error of each process and benchmark."""
     logs, errors = np.empty(blocks.shape[:2]), np.empty(blocks.shape[:2])
     z = stats.norm.isf((1 - location.LEVEL) / 2)
@@ -86,31 +94,42 @@ def measured(blocks: Array) -> tuple[Array, Array]:
     return logs, errors
 
 
-def outcome(base: tuple[Array, Array], head: tuple[Array, Array]) -> Outcome:
-    """Judge two sides."""
+def slowed(side: Processes, effect: float) -> Side:
+    """Return a side in which the planted benchmarks are slower."""
+    logs = side[0].copy()
+    logs[:, PLANTED] += np.log1p(effect)
+    return Side(logs, side[1])
+
+
+def outcome(base: Processes, head: Processes) -> Outcome:
+    """Judge two sides, as they are and with slowdowns."""
     judged = judge(Side(*base), Side(*head), THRESHOLDS)
-    found = judged.benchmarks
-    verdicts = {one.verdict for one in (*found, *((judged.shared,) if judged.shared else ()))}
-    ratios = np.log([one.ratio for one in found])
+    verdicts = {one.verdict for one in (*judged.benchmarks, *((judged.shared,) if judged.shared else ()))}
+    covered = [(one.low <= 1 <= one.high, one.own_low <= 1 <= one.own_high) for one in judged.benchmarks]
+    found = {effect: judge(Side(*base), slowed(head, effect), THRESHOLDS).benchmarks for effect in EFFECTS}
     return Outcome(
-        ratios,
-        np.log([one.high for one in found]) - ratios,
-        np.log([one.own_high for one in found]) - ratios,
+        all(family for family, _ in covered),
+        float(np.mean([own for _, own in covered])),
+        float(np.median([one.high / one.ratio - 1 for one in judged.benchmarks])),
         bool(verdicts & {"slower", "faster"}),
+        {
+            effect: tuple(all_[column].verdict == "slower" for column in PLANTED)
+            for effect, all_ in found.items()
+        },
     )
 
 
-def confirmed(base: tuple[Array, Array], head: tuple[Array, Array], effect: float, column: int) -> bool:
-    """Tell whether the gate fails a benchmark that is slower by an effect, with three more processes."""
-    logs = head[0].copy()
-    logs[:, column] += np.log1p(effect)
-    first = judge(Side(*base), Side(logs[:1], head[1][:1]), THRESHOLDS)
+def gate(base: Processes, head: Processes, effect: float) -> set[int]:
+    """Return what the gate fails: one process is judged, and three more time again what looks slower."""
+    side = slowed(head, effect)
+    first = judge(Side(*base), Side(side.logs[:1], side.errors[:1]), THRESHOLDS)
     suspects = np.array([one.looks_slower(THRESHOLDS) for one in first.benchmarks])
-    if not suspects[column]:
-        return False
+    if not suspects.any():
+        return set()
     again = drift.neighbours(suspects) if first.shared else suspects
-    logs[1:, ~again] = np.nan
-    return judge(Side(*base), Side(logs, head[1]), THRESHOLDS).benchmarks[column].verdict == "slower"
+    side.logs[1:, ~again] = np.nan
+    found = judge(Side(*base), side, THRESHOLDS).benchmarks
+    return {column for column, one in enumerate(found) if confirmed(one).verdict == "slower"}
 
 
 def one_run(seed: int) -> dict[str, Any]:
@@ -122,18 +141,11 @@ def one_run(seed: int) -> dict[str, Any]:
     found: dict[str, Any] = {"rules": rules.judge_all(blocks.reshape(PROCESSES, BENCHMARKS, -1))}
     for deviation in PROCESS_SDS:
         varied = logs + deviation * factors
+        base = varied[:5], errors[:5]
         for heads in HEADS:
-            sides = (varied[:5], errors[:5]), (varied[5 : 5 + heads], errors[5 : 5 + heads])
-            found[f"{deviation} 5v{heads}"] = outcome(*sides)
-        sides = (varied[:5], errors[:5]), (varied[5:9], errors[5:9])
-        columns = range(BENCHMARKS)
-        found[f"{deviation} gate"] = {
-            0.0: [confirmed(*sides, 0.0, column) for column in columns],
-            **{
-                effect: [confirmed(*sides, effect, column) for column in (0, BENCHMARKS - 1)]
-                for effect in EFFECTS
-            },
-        }
+            found[f"{deviation} 5v{heads}"] = outcome(base, (varied[5 : 5 + heads], errors[5 : 5 + heads]))
+        head = varied[5:9], errors[5:9]
+        found[f"{deviation} gate"] = {effect: gate(base, head, effect) for effect in (0.0, *EFFECTS)}
     found["error"] = errors
     return found
 
@@ -144,28 +156,30 @@ def summarize(found: list[dict[str, Any]]) -> dict[str, Any]:
     for deviation in PROCESS_SDS:
         for heads in HEADS:
             key = f"{deviation} 5v{heads}"
-            ratio = np.array([run[key].log_ratio for run in found])
-            wide = np.array([run[key].wide for run in found])
-            own = np.array([run[key].own for run in found])
-            least = np.log1p(THRESHOLDS.effect)
-            alarms = np.array([run[key].alarm for run in found])
+            outcomes: list[Outcome] = [run[key] for run in found]
             result[key] = {
-                "alarms": int(alarms.sum()),
-                "covered_family": float((np.abs(ratio) <= wide).all(axis=1).mean()),
-                "covered_own": float((np.abs(ratio) <= own).mean()),
-                "half_width": float(np.expm1(np.median(wide))),
+                "alarms": sum(one.alarm for one in outcomes),
+                "covered_family": float(np.mean([one.covered_family for one in outcomes])),
+                "covered_own": float(np.mean([one.covered_own for one in outcomes])),
+                "half_width": float(np.median([one.half_width for one in outcomes])),
                 "found": {
-                    str(effect): {
-                        name: float((ratio + np.log1p(effect) > np.maximum(wide, least))[:, columns].mean())
-                        for name, columns in _COLUMNS.items()
-                    }
+                    str(effect): dict(
+                        zip(
+                            ("two modes", "one mode"),
+                            map(float, np.mean([one.found[effect] for one in outcomes], axis=0)),
+                            strict=True,
+                        )
+                    )
                     for effect in EFFECTS
                 },
             }
-        gate = [run[f"{deviation} gate"] for run in found]
+        fails = [run[f"{deviation} gate"] for run in found]
         result[f"{deviation} gate"] = {
-            "alarms": int(sum(any(run[0.0]) for run in gate)),
-            "found": {str(effect): float(np.mean([run[effect] for run in gate])) for effect in EFFECTS},
+            "alarms": sum(bool(run[0.0]) for run in fails),
+            "found": {
+                str(effect): float(np.mean([[column in run[effect] for column in PLANTED] for run in fails]))
+                for effect in EFFECTS
+            },
         }
     result["rules"] = {
         name: {
@@ -175,11 +189,11 @@ def summarize(found: list[dict[str, Any]]) -> dict[str, Any]:
         for name in found[0]["rules"]
     }
     errors = np.array([run["error"] for run in found])
-    result["error"] = {name: float(np.median(errors[..., columns])) for name, columns in _COLUMNS.items()}
+    result["error"] = {
+        "two modes": float(np.median(errors[..., :TWO_MODES])),
+        "one mode": float(np.median(errors[..., TWO_MODES:])),
+    }
     return result
-
-
-_COLUMNS = {"two modes": slice(None, TWO_MODES), "one mode": slice(TWO_MODES, None)}
 
 
 def simulate(runs: int, seed: int) -> dict[str, Any]:
