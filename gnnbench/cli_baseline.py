@@ -82,7 +82,7 @@ def _store() -> "Store":
 def _record(options: argparse.Namespace) -> int:
     from pytest_benchmark.utils import get_machine_id
 
-    from gnnbench import baseline, environment, fresh, run_file
+    from gnnbench import environment, fitness, fresh, run_file
 
     console = Console(highlight=False, stderr=True)
     root = Path.cwd()
@@ -106,7 +106,7 @@ def _record(options: argparse.Namespace) -> int:
             if not console.is_terminal or number == options.processes:
                 console.print(f"{title}: {units.seconds(time.monotonic() - start)}", markup=False)
         runs = [run_file.read(file) for file in files]
-        if reason := baseline.unfit(runs):
+        if reason := fitness.unfit(runs):
             raise UsageError(f"nothing was recorded: {reason}")
         name = options.name or (runs[0].commit or "unversioned")[:10]
         contents = [_without_data(run_file.load(file)) for file in files]
@@ -231,7 +231,6 @@ def _show(options: argparse.Namespace) -> int:
 
 
 def _verify(options: argparse.Namespace) -> int:
-    from gnnbench import baseline
 
     store = _store()
     _known(store, options.environment)
@@ -241,7 +240,7 @@ def _verify(options: argparse.Namespace) -> int:
     wrong = 0
     for record in records:
         try:
-            baseline.verify(record)
+            fitness.verify(record)
         except UsageError as error:
             wrong += 1
             print(error)

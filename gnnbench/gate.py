@@ -159,7 +159,8 @@ class Gate:
             held = {item.nodeid for item, _ in self._held}  # unlike those that failed for another reason
             again = (row.fullname for row, is_one in zip(found.rows, wanted, strict=True) if is_one)
             names = [name for name in again if name in held]
-            head.extend(self._again(names, int(suspects.sum()), chosen.confirm))
+            if names:
+                head.extend(self._again(names, int(suspects.sum()), chosen.confirm))
             found = comparison.compare(base, head, thresholds, vanished=vanished)
             rows = [replace(row, judgement=confirmed(row.judgement)) for row in found.rows]
             found = replace(found, rows=rows)

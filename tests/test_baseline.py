@@ -14,7 +14,7 @@ import pytest
 from gnnbench import baseline, environment, run_file
 from gnnbench.baseline import Store
 from gnnbench.errors import UsageError
-from tests.run_files import ENVIRONMENT, content, entry, plain, save, suite
+from tests.run_files import ENVIRONMENT, suite
 from tests.suite import ROOT
 
 HERE = environment.name(ENVIRONMENT)
@@ -96,41 +96,6 @@ def test_a_file_that_was_put_there_by_hand_is_not_used(store):
     record.files[0].write_text(json.dumps(suite(1)))
     with pytest.raises(UsageError, match="no part of a baseline"):
         record.read()
-
-
-def test_verify_sees_what_reading_does_not(store):
-    record = store.save(contents(), MACHINE, "abc", "")
-    baseline.verify(record)
-    odd = contents()
-    odd[0]["benchmarks"][0]["extra_info"]["gnnbench"]["measurement"]["iterations"] = 0
-    with pytest.raises(UsageError, match=r"p1.json: \$.measurement.iterations: 0 is less than the minimum"):
-        baseline.verify(store.save(odd, MACHINE, "odd", ""))
-    moved = store.root / "elsewhere" / MACHINE
-    moved.mkdir(parents=True)
-    for file in record.files:
-        file.rename(moved / file.name)
-    (record,) = store.records("elsewhere")
-    with pytest.raises(UsageError, match="another environment's folder; it belongs to"):
-        baseline.verify(record)
-
-
-def test_what_is_unfit_says_why(tmp_path):
-    def reason(*contents):
-        return baseline.unfit([run_file.read(path) for path in save(tmp_path, *contents)])
-
-    good = suite(1)
-    cut = suite(1)
-    cut["gnnbench"]["incomplete"] = [{"fullname": "test_a.py::b9", "error": "OOM", "measurement": None}]
-    assert reason(good, suite(2)) is None
-    assert reason(cut) == "test_a.py::b9 was cut short"
-    assert reason(content()) == "no benchmark was timed"
-    assert "gnnbench did not time it" in reason(plain(1))
-    assert reason(suite(1, dirty=True)) == "files that git follows differ from the commit"
-    assert reason(good, suite(2, threads=1)) == "the environment changed while it was recorded: threads"
-    assert "another commit" in reason(good, suite(2, commit="b" * 40))
-    assert reason(good, suite(2, benchmarks=5)) == "test_a.py::b5 is not in all processes"
-    coded = [content(entry("b", code_hash=digit * 16)) for digit in "ab"]
-    assert reason(*coded) == "the code of test_a.py::b changed while it was recorded"
 
 
 def test_two_that_save_at_once_both_land(store):

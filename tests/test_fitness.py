@@ -1,0 +1,62 @@
+import pytest
+
+from gnnbench import fitness, run_file
+from gnnbench.baseline import Store
+from gnnbench.errors import UsageError
+from tests.run_files import content, entry, plain, save, suite
+
+MACHINE = "Linux-CPython-3.11-64bit"
+
+
+@pytest.fixture
+def store(tmp_path):
+    return Store(tmp_path / "timings")
+
+
+def contents(count=3, **changes):
+    return [suite(seed, **changes) for seed in range(count)]
+
+
+def test_verify_sees_what_reading_does_not(store):
+    record = store.save(contents(), MACHINE, "abc", "")
+    fitness.verify(record)
+    odd = contents()
+    odd[0]["benchmarks"][0]["extra_info"]["gnnbench"]["measurement"]["iterations"] = 0
+    with pytest.raises(UsageError, match=r"p1.json: \$.measurement.iterations: 0 is less than the minimum"):
+        fitness.verify(store.save(odd, MACHINE, "odd", ""))
+    moved = store.root / "elsewhere" / MACHINE
+    moved.mkdir(parents=True)
+    for file in record.files:
+        file.rename(moved / file.name)
+    (record,) = store.records("elsewhere")
+    with pytest.raises(UsageError, match="another environment's folder; it belongs to"):
+        fitness.verify(record)
+
+
+def test_what_is_unfit_says_why(tmp_path):
+    def reason(*contents):
+        return fitness.unfit([run_file.read(path) for path in save(tmp_path, *contents)])
+
+    good = suite(1)
+    cut = suite(1)
+    cut["gnnbench"]["incomplete"] = [{"fullname": "test_a.py::b9", "error": "OOM", "measurement": None}]
+    assert reason(good, suite(2)) is None
+    assert reason(cut) == "test_a.py::b9 was cut short"
+    assert reason(content()) == "no benchmark was timed"
+    assert "gnnbench did not time it" in reason(plain(1))
+    assert reason(suite(1, dirty=True)) == "files that git follows differ from the commit"
+    assert reason(good, suite(2, threads=1)) == "the environment changed while it was recorded: threads"
+    assert "another commit" in reason(good, suite(2, commit="b" * 40))
+    assert reason(good, suite(2, benchmarks=5)) == "test_a.py::b5 is not in all processes"
+    coded = [content(entry("b", code_hash=digit * 16)) for digit in "ab"]
+    assert reason(*coded) == "the code of test_a.py::b changed while it was recorded"
+
+
+def test_a_benchmark_that_others_disturbed_in_all_processes_but_one_is_no_baseline(tmp_path):
+    disturbed = [suite(seed) for seed in range(3)]
+    for one in disturbed[1:]:
+        one["benchmarks"][2]["extra_info"]["gnnbench"]["measurement"]["others_share"] = 0.4
+    runs = [run_file.read(path) for path in save(tmp_path, *disturbed)]
+    assert fitness.unfit(runs) == "other programs took the processors while test_a.py::b2 was timed"
+    assert fitness.unfit(runs[:2]) is not None
+    assert fitness.unfit(runs[:1]) is None
