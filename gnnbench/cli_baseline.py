@@ -231,6 +231,7 @@ def _show(options: argparse.Namespace) -> int:
 
 
 def _verify(options: argparse.Namespace) -> int:
+    from gnnbench import fitness
 
     store = _store()
     _known(store, options.environment)
