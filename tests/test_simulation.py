@@ -13,7 +13,9 @@ def result():
     try:
         import simulate
 
-        return simulate.simulate(200, seed=3)
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(simulate, "EFFECTS", (0.08, 0.3))  # its processes are forked, and have them too
+            return simulate.simulate(200, seed=3)
     finally:
         sys.path.pop(0)
 
