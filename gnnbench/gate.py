@@ -162,7 +162,7 @@ class Gate:
             if names:
                 head.extend(self._again(names, int(suspects.sum()), chosen.confirm))
             found = comparison.compare(base, head, thresholds, vanished=vanished)
-            rows = [replace(row, judgement=confirmed(row.judgement)) for row in found.rows]
+            rows = [replace(row, judgement=confirmed(row.judgement, chosen.confirm)) for row in found.rows]
             found = replace(found, rows=rows)
         self._found = found
         record = base[0].record or {}

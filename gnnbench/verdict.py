@@ -82,10 +82,15 @@ class Judgement:
         return self.ratio**2 > self.own_high / self.ratio
 
 
-def confirmed(judgement: Judgement) -> Judgement:
-    """Take back a verdict that no fresh process could confirm, as all were disturbed."""
-    if judgement.verdict == "slower" and judgement.head_processes == 1:
-        return replace(judgement, verdict="undecided", reason="no process could confirm it")
+def confirmed(judgement: Judgement, fresh: int) -> Judgement:
+    """Take back a verdict of slower that too few undisturbed processes have confirmed.
+
+    Args:
+        judgement: on all processes.
+        fresh: processes that were to confirm it; two are needed, where there are so many.
+    """
+    if judgement.verdict == "slower" and judgement.head_processes < 1 + min(fresh, 2):
+        return replace(judgement, verdict="undecided", reason="too few undisturbed processes confirmed it")
     return judgement
 
 

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gnnbench.verdict import Side, Thresholds, judge
+from gnnbench.verdict import Judgement, Side, Thresholds, confirmed, judge
 
 THRESHOLDS = Thresholds(effect=0.03)
 
@@ -193,3 +193,44 @@ def test_times_that_are_all_equal_end_in_a_verdict():
     one[0, 0] = 0.01
     nearly = Side(one, zeros.errors)
     assert judge(nearly, zeros, THRESHOLDS).benchmarks[1].verdict in ("same", "undecided")
+
+
+@pytest.mark.parametrize(
+    ("processes", "fresh", "verdict"),
+    [
+        (1, 3, "undecided"),
+        (2, 3, "undecided"),
+        (3, 3, "slower"),
+        (1, 1, "undecided"),
+        (2, 1, "slower"),
+        (1, 0, "slower"),
+    ],
+)
+def test_what_was_to_be_confirmed_needs_undisturbed_processes(processes, fresh, verdict):
+    assert confirmed(Judgement("slower", "", head_processes=processes), fresh).verdict == verdict
+    assert confirmed(Judgement("faster", "", head_processes=processes), fresh).verdict == "faster"
+
+
+def test_a_single_odd_process_makes_no_verdict():
+    random = np.random.default_rng(21)
+    logs = random.normal(0, 0.005, (9, 20))
+    errors = np.full(logs.shape, 0.002)
+    odd = logs.copy()
+    odd[1, 7] += 0.35  # somewhere in the base, a neighbour came
+    head = odd[5:6].copy()
+    head[0, 3] += 0.3
+    found = judge(Side(odd[:5], errors[:5]), Side(head, errors[5:6]), THRESHOLDS).benchmarks[3]
+    assert (found.verdict, found.reason) == (
+        "undecided",
+        "a single odd process could make as large a difference",
+    )
+    assert (
+        judge(Side(logs[:5], errors[:5]), Side(head, errors[5:6]), THRESHOLDS).benchmarks[3].verdict
+        == "slower"
+    )
+    head = logs[5:].copy()
+    head[0, 3] += 0.35
+    assert (
+        judge(Side(logs[:5], errors[:5]), Side(head, errors[5:]), THRESHOLDS).benchmarks[3].verdict
+        == "undecided"
+    )

@@ -101,7 +101,11 @@ def _confirmed(base: Side, whole: Side, first: Judged) -> set[int]:
     logs = whole.logs.copy()
     logs[1:, ~(drift.neighbours(suspects) if first.shared else suspects)] = np.nan
     found = judge(base, Side(logs, whole.errors), THRESHOLDS).benchmarks
-    return {column for column in np.flatnonzero(suspects) if confirmed(found[column]).verdict == "slower"}
+    return {
+        column
+        for column in np.flatnonzero(suspects)
+        if confirmed(found[column], CONFIRMING).verdict == "slower"
+    }
 
 
 def _draws(runs: int) -> Any:

@@ -41,6 +41,7 @@ DRIFT, PERIOD = 0.2, 60.0
 EFFECTS = (0.02, 0.03, 0.05, 0.08, 0.12, 0.3)
 PROCESS_SDS = (0.01, 0.03)
 HEADS = (1, 3, 5)
+CONFIRMING = 3
 THRESHOLDS = Thresholds(effect=0.03)
 PLANTED = [2, 14]
 """Benchmarks that are slowed down: one with two modes, one with one."""
@@ -129,7 +130,7 @@ def gate(base: Processes, head: Processes, effect: float) -> set[int]:
     again = drift.neighbours(suspects) if first.shared else suspects
     side.logs[1:, ~again] = np.nan
     found = judge(Side(*base), side, THRESHOLDS).benchmarks
-    return {column for column, one in enumerate(found) if confirmed(one).verdict == "slower"}
+    return {column for column, one in enumerate(found) if confirmed(one, CONFIRMING).verdict == "slower"}
 
 
 def one_run(seed: int) -> dict[str, Any]:
