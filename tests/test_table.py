@@ -18,6 +18,7 @@ OURS = {
         "in_place": None,
         "not_copied": [],
         "changes_inputs": False,
+        "others_share": None,
         "rejected_rounds": 0,
     },
     "counters": {
@@ -107,3 +108,9 @@ def test_a_name_with_brackets_is_shown_as_it_is():
 
 def test_nothing_timed_is_no_table():
     assert tables([]) == {}
+
+
+def test_a_benchmark_that_others_disturbed_says_so():
+    words = "other programs took more than 10% of the processors meanwhile"
+    assert any(words in note for note in notes([of(others_share=0.4)]))
+    assert not any(words in note for note in notes([of(others_share=0.04)]))
