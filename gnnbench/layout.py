@@ -23,8 +23,10 @@ _POOL = 6
 """Earlier copies that live on, at most: freed one by one at random, or an allocator would give the same two
 or three places again and again."""
 
+_SPACER_SHARE = 0.5
 _SPACER_BYTES = 1 << 16
-"""Less than this lies between copies, for small tensors, which share pages, to begin elsewhere in theirs."""
+"""Less than this, of the inputs' bytes or in bytes, lies between copies: an allocator that is asked for equal
+sizes only, hands the same few places round."""
 
 
 class Layouts:
@@ -62,7 +64,7 @@ class Layouts:
         free = psutil.virtual_memory().available
         if "cuda" in self.devices:
             free = min(free, sys.modules["torch"].cuda.mem_get_info()[0])
-        self._room = int(MEMORY_SHARE * free / max(1, self.bytes))
+        self._room = int(MEMORY_SHARE * free / ((1 + _SPACER_SHARE) * max(1, self.bytes)))
         if self._room < 2:  # noqa: PLR2004 - the last copy, and the one that is made
             return f"too large to copy: {self.bytes / 2**30:.1f} GiB of inputs, {free / 2**30:.1f} GiB free"
         self.renew()
@@ -77,7 +79,8 @@ class Layouts:
         copies = Copies()
         torch = sys.modules["torch"]
         device = "cuda" if "cuda" in self.devices else "cpu"
-        spacer = torch.empty(self._random.randrange(_SPACER_BYTES), dtype=torch.uint8, device=device)
+        most = max(_SPACER_BYTES, int(_SPACER_SHARE * self.bytes))
+        spacer = torch.empty(self._random.randrange(most), dtype=torch.uint8, device=device)
         self.current = Call(*map(copies.of, self.original))
         self._pool.append((self.current, spacer))
         if len(self._pool) > min(_POOL, self._room - 1):

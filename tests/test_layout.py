@@ -1,4 +1,5 @@
 import gc
+import random
 
 import psutil
 import pytest
@@ -23,8 +24,18 @@ def test_each_renewal_lies_elsewhere_and_begins_from_the_original_values():
     assert x.sum() == 0
 
 
+@pytest.mark.parametrize("seed", [6, 7, 8])
 @pytest.mark.parametrize("count", [1000, 250_000, 2_500_000])
-def test_many_places_are_sampled_not_two_in_turns(count):
+def test_many_places_are_sampled_not_two_in_turns(count, seed):
+    """Also on a heap that others have used: there, freed places of the same size are handed out again."""
+    generator = random.Random(seed)
+    used = []
+    for _ in range(300):
+        bytes_ = generator.randrange(6_000_000) // 10 ** generator.randrange(4)
+        used.append(torch.empty(bytes_, dtype=torch.uint8))
+        if len(used) > 40:
+            del used[generator.randrange(len(used))]
+    del used[::2]
     layouts = Layouts(Call(torch.add, (torch.zeros(count // 4), torch.zeros(count // 4)), {}))
     assert layouts.why_in_place() is None
     places = {tuple(part.data_ptr() for part in layouts.renew().args) for _ in range(40)}
