@@ -104,7 +104,9 @@ def _record(options: argparse.Namespace) -> int:
             with _progress(console, title) as progress:
                 fresh.run([*arguments, *layouts], file, root, number, progress)
             if not console.is_terminal or number == options.processes:
-                console.print(f"{title}: {units.seconds(time.monotonic() - start)}", markup=False)
+                console.print(
+                    f"{title}: {units.seconds(time.monotonic() - start)}", markup=False, soft_wrap=True
+                )
         runs = [run_file.read(file) for file in files]
         if reason := fitness.unfit(runs):
             raise UsageError(f"nothing was recorded: {reason}")

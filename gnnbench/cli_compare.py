@@ -13,8 +13,8 @@ from gnnbench.options import EFFECT, fraction
 
 if TYPE_CHECKING:
     from gnnbench.comparison import Comparison
+    from gnnbench.judgement import Thresholds
     from gnnbench.run_file import RunFile
-    from gnnbench.verdict import Thresholds
 
 NOTHING_SLOWER, SLOWER, NOT_JUDGED = 0, 1, 3
 
@@ -42,7 +42,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     """Judge, show, and return the exit code."""
     from gnnbench import comparison, run_file, verdict_table
-    from gnnbench.verdict import Thresholds
+    from gnnbench.judgement import Thresholds
 
     if not options.rest:
         raise UsageError("name the runs of both sides: gnnbench compare A.json... -- B.json...")

@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 
 from gnnbench import counter_baseline, environment, units
+from gnnbench.judgement import Judgement, Thresholds
 from gnnbench.run_file import Benchmark, RunFile
-from gnnbench.verdict import Judgement, Side, Thresholds, judge
+from gnnbench.verdict import Side, judge
 
 _MODE_CHANGE = 0.1
 """Of the share of slow layouts, and as many standard errors as `_MODE_ERRORS`, that is worth saying."""
@@ -53,6 +54,7 @@ def compare(
     *,
     family: int | None = None,
     vanished: Iterable[str] | None = None,
+    confirming: int = 0,
 ) -> Comparison:
     """Judge the benchmarks of two sides, those of the head first.
 
@@ -62,6 +64,7 @@ def compare(
         thresholds: what a verdict needs.
         family: benchmarks that the interval for all at once counts; None: those on either side.
         vanished: names that the base has and the head should have had; None: all that it has not.
+        confirming: further processes in which what looks slower is measured, for what is called visible.
     """
     here = list(dict.fromkeys(name for run in head for name in run.benchmarks))
     there = list(dict.fromkeys(name for run in base for name in run.benchmarks))
@@ -70,7 +73,8 @@ def compare(
     names = _merged(there, here)
     mismatch = _mismatch(base, head)
     sides = _side(base, names), _side(head, names)
-    judged = judge(*sides, thresholds, family=len(shown) if family is None else family)
+    counted = len(shown) if family is None else family
+    judged = judge(*sides, thresholds, family=counted, confirming=confirming)
     found = dict(zip(names, judged.benchmarks, strict=True))
     rows = [
         _row(name, _found(base, name), _found(head, name), found[name], mismatch, (base, head))

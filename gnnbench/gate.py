@@ -30,12 +30,12 @@ from gnnbench import (
 from gnnbench.baseline import Record, Store
 from gnnbench.comparison import Comparison
 from gnnbench.errors import UsageError
+from gnnbench.judgement import Thresholds, confirmed
 from gnnbench.results import FORMAT_VERSION
 from gnnbench.run import asks_for, run_of
 from gnnbench.run_file import RunFile
 from gnnbench.spec import Spec
 from gnnbench.timing import timing_of
-from gnnbench.verdict import Thresholds, confirmed
 
 _OWN = ("--benchmark-compare", "--benchmark-json", "--junit", "--gnn-strict", "--gnn-confirm", "--gnn-effect")
 """Options of a run that judges, which one that records does not need."""
@@ -63,6 +63,14 @@ class Gate:
     def pytest_deselected(self, items: Sequence[pytest.Item]) -> None:
         """Remember what was left out on purpose."""
         self._deselected.update(item.nodeid for item in items)
+
+    def pytest_report_collectionfinish(self) -> str | None:
+        """Say before anything is timed that it cannot be judged."""
+        try:
+            self._record, missing = self._find(self._here())
+        except (UsageError, OSError):
+            return None  # said where it is judged
+        return f"gnnbench: {missing}" if missing else None
 
     def pytest_runtest_protocol(self, item: pytest.Item, nextitem: pytest.Item | None) -> bool | None:
         """Run a benchmark's test, and hold its reports back if it was timed."""
@@ -140,18 +148,15 @@ class Gate:
     def _judge_times(self, session: pytest.Session) -> None:
         chosen = run_of(self._config).options
         thresholds = Thresholds(chosen.effect)
-        here = asdict(environment.collect(self._config.rootpath, device=chosen.device))
-        store = Store(self._config.invocation_params.dir / baseline.FOLDER)
-        name = environment.name(here)
-        self._record = store.find(name, get_machine_id(), self._number)
+        here = self._here()
+        self._record, missing = self._find(here)
         if self._record is None:
-            missing = self._no_record(store, name, here)
             (self._failures if chosen.strict else self._lines).append(missing)
             return
         base = self._record.read()
         vanished = self._vanished(base, session)
         head = [self._live(here)]
-        found = comparison.compare(base, head, thresholds, vanished=vanished)
+        found = comparison.compare(base, head, thresholds, vanished=vanished, confirming=chosen.confirm)
         suspects = np.array([row.disturbed or row.judgement.looks_slower(thresholds) for row in found.rows])
         if suspects.any() and chosen.confirm:
             # Where the drift is told by neighbours, they have to be there again.
@@ -161,12 +166,13 @@ class Gate:
             names = [name for name in again if name in held]
             if names:
                 head.extend(self._again(names, int(suspects.sum()), chosen.confirm))
-            found = comparison.compare(base, head, thresholds, vanished=vanished)
+            found = comparison.compare(base, head, thresholds, vanished=vanished, confirming=chosen.confirm)
             rows = [replace(row, judgement=confirmed(row.judgement, chosen.confirm)) for row in found.rows]
             found = replace(found, rows=rows)
         self._found = found
         record = base[0].record or {}
         commit, reason = (base[0].commit or "unknown")[:10], record.get("reason")
+        name = environment.name(here)
         self._lines.append(
             f"judged against record {self._record.id} of {name}: {len(base)} processes, commit {commit}"
             f"{f': {reason}' if reason else ''}"
@@ -205,7 +211,15 @@ class Gate:
             return f"counters {counter_baseline.missing(root, spec.platform)}" if strict else None
         return f"counters differ from the baseline: {', '.join(changed)}" if changed else None
 
-    def _no_record(self, store: Store, name: str, here: dict[str, Any]) -> str:
+    def _here(self) -> dict[str, Any]:
+        return asdict(environment.collect(self._config.rootpath, device=run_of(self._config).options.device))
+
+    def _find(self, here: dict[str, Any]) -> tuple[Record | None, str]:
+        """Return the record of this environment, or None and what to do about it."""
+        store = Store(self._config.invocation_params.dir / baseline.FOLDER)
+        name = environment.name(here)
+        if record := store.find(name, get_machine_id(), self._number):
+            return record, ""
         text = f"no timings of this environment ({name}) in {baseline.FOLDER}"
         if nearest := store.nearest(here):
             record, fields = nearest
@@ -217,7 +231,7 @@ class Gate:
             for before, word in zip(("", *given), given, strict=False)
             if not word.startswith(_OWN) and not (before in _OWN_WITH_VALUE and not word.startswith("-"))
         ]
-        return f"{text}; record them: gnnbench baseline record -- {shlex.join(words)}"
+        return None, f"{text}; record them: gnnbench baseline record -- {shlex.join(words)}"
 
     def _live(self, here: dict[str, Any]) -> RunFile:
         """Return this session as if it had been saved and read."""

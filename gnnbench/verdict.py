@@ -5,36 +5,19 @@ All is decided on the logarithm of the ratio head / base, so that swapping the s
 
 import math
 from dataclasses import dataclass, replace
-from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import stats
 
-from gnnbench import drift, units
+from gnnbench import drift
+from gnnbench.judgement import TOO_FEW_BLOCKS, Judgement, Thresholds, judge_ratio, visible_after
 from gnnbench.process_variance import ProcessVariance, mean, moderated
 
 Array = NDArray[np.float64]
-_WIDEST = 700.0
 _STRICTER = 10
 """Part of the level that is left to what a drift itself is judged by: drifts are far from normal."""
-TOO_FEW_BLOCKS = "too few blocks to have an interval"
-
-Verdict = Literal["slower", "faster", "same", "undecided", "incomparable"]
-
-
-@dataclass(frozen=True)
-class Thresholds:
-    """The one set that all decisions are made by."""
-
-    effect: float
-    """A change that matters, as a fraction."""
-    family_level: float = 0.99
-    """Of the intervals that hold for all benchmarks of a run at once: by Bonferroni."""
-    own_level: float = 0.95
-    """Of a benchmark's own interval."""
-    found: float = 0.9
-    """Probability with which the effect that is called visible is found."""
+_ODDER = 2.0
+"""A process that stands alone may be odder than any seen by so much, on the scale of logarithms."""
 
 
 @dataclass(frozen=True)
@@ -48,53 +31,6 @@ class Side:
 
 
 @dataclass(frozen=True)
-class Judgement:
-    """What was decided of one benchmark, and on what grounds."""
-
-    verdict: Verdict
-    reason: str
-    ratio: float | None = None
-    """Head's time over base's; None where one of them is missing."""
-    low: float | None = None
-    """Of the interval that holds for all benchmarks of the run at once, with `high`."""
-    high: float | None = None
-    own_low: float | None = None
-    """Of the benchmark's own interval, with `own_high`."""
-    own_high: float | None = None
-    visible: float | None = None
-    """The smallest slowdown that would have been found nine times in ten, as a fraction."""
-    process_sd: float | None = None
-    """Standard deviation of a process's log time."""
-    borrowed: bool = False
-    """Whether that is known from other benchmarks more than from this one's own processes."""
-    base_processes: int = 0
-    head_processes: int = 0
-
-    def looks_slower(self, thresholds: Thresholds) -> bool:
-        """Tell whether it is worth measuring again: by the effect, and by a standard error or so.
-
-        What is looked at again costs time only: the verdict is that on all processes.
-        """
-        if self.ratio is None or self.ratio < 1 + thresholds.effect:
-            return False
-        if self.own_high is None:
-            return self.reason == TOO_FEW_BLOCKS  # of one process; several have an interval
-        return self.ratio**2 > self.own_high / self.ratio
-
-
-def confirmed(judgement: Judgement, fresh: int) -> Judgement:
-    """Take back a verdict of slower that too few undisturbed processes have confirmed.
-
-    Args:
-        judgement: on all processes.
-        fresh: processes that were to confirm it; two are needed, where there are so many.
-    """
-    if judgement.verdict == "slower" and judgement.head_processes < 1 + min(fresh, 2):
-        return replace(judgement, verdict="undecided", reason="too few undisturbed processes confirmed it")
-    return judgement
-
-
-@dataclass(frozen=True)
 class Judged:
     """A whole run."""
 
@@ -104,7 +40,9 @@ class Judged:
     (drift.py), which are relative to it then. None: they are as measured."""
 
 
-def judge(base: Side, head: Side, thresholds: Thresholds, *, family: int | None = None) -> Judged:
+def judge(
+    base: Side, head: Side, thresholds: Thresholds, *, family: int | None = None, confirming: int = 0
+) -> Judged:
     """Judge each benchmark.
 
     A mean of n processes has the variance v / n, v being that between processes (`moderated`), which holds
@@ -117,13 +55,15 @@ def judge(base: Side, head: Side, thresholds: Thresholds, *, family: int | None 
         head: the newer side, of the same benchmarks.
         thresholds: what a verdict needs.
         family: benchmarks that the interval for all at once counts; None: those of the sides.
+        confirming: further processes in which what looks slower is measured, for what is called visible.
     """
     family = max(base.logs.shape[1] if family is None else family, 1)
     taken = drift.estimate(base.logs, head.logs)
     if taken is None:
-        return Judged(_relative(base, head, np.ones(base.logs.shape[1]), thresholds, family), None)
+        inflation = np.ones(base.logs.shape[1])
+        return Judged(_relative(base, head, inflation, thresholds, family, confirming), None)
     rest = Side(base.logs - taken.base, base.errors), Side(head.logs - taken.head, head.errors)
-    found = _relative(*rest, taken.inflation, thresholds, family)
+    found = _relative(*rest, taken.inflation, thresholds, family, confirming)
     shifts = [_shift(*pair) for pair in zip(taken.base.T, taken.head.T, strict=True)]
     # Drifts of a few processes agree by luck in some places.
     typical = math.sqrt(float(np.mean([shift.variance for shift in shifts if shift.freedom] or [0.0])))
@@ -134,12 +74,14 @@ def judge(base: Side, head: Side, thresholds: Thresholds, *, family: int | None 
     shift = _shift(*(_medians(part[:, both]) for part in (taken.base, taken.head)))
     shared = Judgement("incomparable", "too few processes ran enough of it")
     if shift.freedom > 0:
-        shared = _judge(shift.log_ratio, shift.error(typical), shift.freedom, thresholds, family * _STRICTER)
+        shared = judge_ratio(
+            shift.log_ratio, shift.error(typical), shift.freedom, thresholds, family * _STRICTER
+        )
     return Judged(found, replace(shared, base_processes=shift.base, head_processes=shift.head))
 
 
 def _relative(
-    base: Side, head: Side, inflation: Array, thresholds: Thresholds, family: int
+    base: Side, head: Side, inflation: Array, thresholds: Thresholds, family: int, confirming: int
 ) -> list[Judgement]:
     """Judge each benchmark by what is left of it."""
     known = [np.where(np.isfinite(side.logs), side.errors, np.nan) for side in (base, head)]
@@ -148,6 +90,8 @@ def _relative(
     counts = [np.isfinite(side.logs).sum(axis=0) for side in (base, head)]
     means = [mean(side.logs) for side in (base, head)]
     errors = _standard_errors(variance, (base, head), (counts[0], counts[1]))
+    most = np.maximum(counts[1], 1 + confirming)
+    confirmed_errors = _standard_errors(variance, (base, head), (counts[0], most))
     found = []
     for column, (error, n_base, n_head) in enumerate(zip(errors, *counts, strict=True)):
         judgement = _missing(int(n_base), int(n_head))
@@ -156,11 +100,17 @@ def _relative(
             judgement = replace(judgement, ratio=math.exp(log_ratio))
             if math.isfinite(error):
                 freedom = float(variance.degrees_of_freedom[column])
-                least = variance.farthest / min(n_base, n_head)
-                judgement = _judge(log_ratio, float(error), freedom, thresholds, family, least)
+                least = _least(variance.farthest, min(int(n_base), int(n_head)))
+                judgement = judge_ratio(log_ratio, float(error), freedom, thresholds, family, least)
                 sides = [_known(side.logs[:, column]) for side in (base, head)]
+                judgement = _doubted(judgement, log_ratio, sides[0], sides[1], least)
+                if n_head < most[column]:
+                    least = _least(variance.farthest, min(int(n_base), int(most[column])))
+                    pair = float(error), float(confirmed_errors[column])
+                    visible = visible_after(*pair, freedom, thresholds, family, least)
+                    judgement = replace(judgement, visible=visible)
                 judgement = replace(
-                    _doubted(judgement, log_ratio, sides[0], sides[1], least),
+                    judgement,
                     process_sd=math.sqrt(variance.variance[column]),
                     borrowed=bool(variance.own[column] < freedom / 2),
                 )
@@ -172,13 +122,22 @@ def _known(column: Array) -> Array:
     return column[np.isfinite(column)]
 
 
+def _least(farthest: float, processes: int) -> float:
+    """Return a log ratio that odd processes alone could make.
+
+    Args:
+        farthest: that any process of the run lay from the middle of its side.
+        processes: of the smaller side.
+    """
+    return farthest * (_ODDER if processes == 1 else 1 / processes)
+
+
 def _doubted(judgement: Judgement, log_ratio: float, base: Array, head: Array, least: float) -> Judgement:
     """Take back a verdict of slower or faster that rests on odd processes.
 
     Times of processes have longer tails than a normal distribution: a neighbour comes and slows one of twenty
     by a third. So each process of a side must lie beyond the middle of the other side by a quarter of the
-    difference at least; and the difference must be larger than one such process could make (`least`): the
-    farthest that any was off, over the number of processes of the smaller side.
+    difference at least; and the difference must be larger than one such process could make (`least`).
     """
     if judgement.verdict not in ("slower", "faster"):
         return judgement
@@ -237,7 +196,7 @@ def _with_neighbours(
     if moved.freedom and relative.verdict in ("same", "undecided"):
         error = math.hypot(math.log(relative.own_high / relative.ratio) / 2, moved.error(typical))
         ratio = math.log(relative.ratio) + moved.log_ratio
-        whole = _judge(ratio, error, moved.freedom, thresholds, family * _STRICTER)
+        whole = judge_ratio(ratio, error, moved.freedom, thresholds, family * _STRICTER)
         if whole.verdict in ("slower", "faster"):
             return replace(
                 whole,
@@ -290,40 +249,3 @@ def _missing(base: int, head: int) -> Judgement:
     if base == head == 1:
         return Judgement("incomparable", "one process on each side: nothing tells how much processes differ")
     return Judgement("incomparable", TOO_FEW_BLOCKS)
-
-
-def _judge(
-    log_ratio: float, error: float, freedom: float, thresholds: Thresholds, family: int, least: float = 0.0
-) -> Judgement:
-    """Judge a log ratio by its standard error; `least` is what it has to exceed besides."""
-    own = error * float(stats.t.isf((1 - thresholds.own_level) / 2, freedom))
-    wide = error * float(stats.t.isf((1 - thresholds.family_level) / 2 / family, freedom))
-    effect = math.log1p(thresholds.effect)
-    visible = max(wide, effect, least) + error * float(stats.t.ppf(thresholds.found, freedom))
-    verdict, reason = _decide(log_ratio, own, wide, effect, thresholds)
-    low, high, own_low, own_high = (
-        math.exp(_within(log_ratio + width)) for width in (-wide, wide, -own, own)
-    )
-    sees = math.expm1(_within(visible))
-    return Judgement(verdict, reason, math.exp(log_ratio), low, high, own_low, own_high, sees)
-
-
-def _within(log: float) -> float:
-    """Keep to what has an exponential: with two processes in all, an interval may be of any width."""
-    return min(max(log, -_WIDEST), _WIDEST)
-
-
-def _decide(
-    log_ratio: float, own: float, wide: float, effect: float, thresholds: Thresholds
-) -> tuple[Verdict, str]:
-    if abs(log_ratio) > wide and abs(log_ratio) >= effect:
-        return (
-            "slower" if log_ratio > 0 else "faster",
-            f"the {thresholds.family_level:.0%} interval for all benchmarks at once excludes 1",
-        )
-    least = units.fraction(thresholds.effect)
-    if abs(log_ratio) + own < effect:
-        return "same", f"the {thresholds.own_level:.0%} interval lies within {least}"
-    if abs(log_ratio) > wide:
-        return "undecided", f"surely different, but by less than {least}"
-    return "undecided", "the interval is too wide"

@@ -12,9 +12,9 @@ from rich.table import Table
 
 from gnnbench import units
 from gnnbench.comparison import Comparison, Row
+from gnnbench.judgement import Judgement
 from gnnbench.spec import Spec
 from gnnbench.table import SHORT_DIRECTION, grouped, heading
-from gnnbench.verdict import Judgement
 
 FORMAT_VERSION = 1
 # 1: of `gnnbench compare --json`.

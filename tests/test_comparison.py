@@ -2,7 +2,7 @@ import pytest
 
 from gnnbench import run_file
 from gnnbench.comparison import compare, describe_fields, differing_fields
-from gnnbench.verdict import Thresholds
+from gnnbench.judgement import Thresholds
 from tests.run_files import MODES, content, entry, plain, save, suite
 
 THRESHOLDS = Thresholds(effect=0.03)

@@ -5,7 +5,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gnnbench.verdict import Judgement, Side, Thresholds, confirmed, judge
+from gnnbench.judgement import Judgement, Thresholds, confirmed
+from gnnbench.verdict import Side, judge
 
 THRESHOLDS = Thresholds(effect=0.03)
 
@@ -234,3 +235,38 @@ def test_a_single_odd_process_makes_no_verdict():
         judge(Side(logs[:5], errors[:5]), Side(head, errors[5:]), THRESHOLDS).benchmarks[3].verdict
         == "undecided"
     )
+
+
+def test_a_process_that_stands_alone_may_be_odder_than_any_seen():
+    random = np.random.default_rng(13)
+    base = side(random, 5)
+    far = np.abs(base.logs - np.median(base.logs, axis=0)).max()
+    slower = math.exp(base.logs[:, 4].mean() + 1.8 * far)
+
+    def judged(processes):
+        head = Side(np.zeros((processes, 20)), np.full((processes, 20), 0.005))
+        return judge(base, shifted(head, 4, slower), THRESHOLDS).benchmarks[4]
+
+    assert judged(1).low > 1
+    assert judged(1).verdict == "undecided"
+    assert judged(1).reason == "a single odd process could make as large a difference"
+    assert judged(3).verdict == "slower"
+
+
+def test_what_is_visible_to_the_gate_is_found_by_it_nine_times_in_ten():
+    found = seen = 0
+    for seed in range(300):
+        random = np.random.default_rng(seed)
+        base, head = side(random, 5), side(random, 4)
+        first = Side(head.logs[:1], head.errors[:1])
+        visible = judge(base, first, THRESHOLDS, confirming=3).benchmarks[0].visible
+        alone = judge(base, first, THRESHOLDS).benchmarks[0].visible
+        assert visible < alone
+        seen += visible
+        slower = shifted(head, 0, 1 + visible)
+        looks = judge(base, Side(slower.logs[:1], slower.errors[:1]), THRESHOLDS).benchmarks[0]
+        slower.logs[1:, 1:] = math.nan
+        again = judge(base, slower, THRESHOLDS).benchmarks[0]
+        found += looks.looks_slower(THRESHOLDS) and again.verdict == "slower"
+    assert 0.84 < found / 300 < 0.98
+    assert 0.03 < seen / 300 < 0.1

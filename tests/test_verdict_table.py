@@ -1,8 +1,8 @@
 from dataclasses import replace
 
 from gnnbench.comparison import Comparison, Row
+from gnnbench.judgement import Judgement
 from gnnbench.spec import Spec
-from gnnbench.verdict import Judgement
 from gnnbench.verdict_table import count, markdown, notes, sentence, write
 
 SLOWER = Judgement(

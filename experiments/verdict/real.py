@@ -23,7 +23,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gnnbench import drift, interference, run_file
-from gnnbench.verdict import Judged, Side, Thresholds, confirmed, judge
+from gnnbench.judgement import Thresholds, confirmed
+from gnnbench.verdict import Side, judge
 
 ROOT = Path(__file__).parents[2]
 DATA = Path(__file__).with_name("real.json")
@@ -92,8 +93,9 @@ def _rows(side: Side, rows: NDArray[np.int_] | list[int]) -> Side:
     return Side(side.logs[rows], side.errors[rows])
 
 
-def _confirmed(base: Side, whole: Side, first: Judged) -> set[int]:
+def _confirmed(base: Side, whole: Side) -> set[int]:
     """Return what is slower after the runs that confirm, of which each measured only what looked so."""
+    first = judge(base, _rows(whole, [0]), THRESHOLDS)
     suspects = np.array([one.looks_slower(THRESHOLDS) for one in first.benchmarks])
     suspects |= np.isnan(whole.logs[0])  # disturbed, and so timed again
     if not suspects.any():
@@ -124,8 +126,8 @@ def judge_all(names: list[str], side: Side) -> dict[str, Any]:
     alone, after = np.zeros(runs), np.zeros(runs)
     by_name: dict[str, int] = {}
     verdicts: dict[str, int] = {}
-    drifts = planted = found = 0
-    visible, process_sds = [], []
+    drifts = planted = found = planted_gate = found_gate = 0
+    visible, visible_gate, process_sds = [], [], []
     for number, (run, baseline, several) in enumerate(_draws(runs)):
         base, whole = _rows(side, baseline), _rows(side, several)
         judged = judge(base, _rows(side, [run]), THRESHOLDS)
@@ -141,16 +143,19 @@ def judge_all(names: list[str], side: Side) -> dict[str, Any]:
             verdicts[one.verdict] = verdicts.get(one.verdict, 0) + 1
         whole_run = judged.shared is not None and judged.shared.verdict in ("slower", "faster")
         alone[run] += bool(wrong) or whole_run
-        after[run] += bool(_confirmed(base, whole, judged))
+        after[run] += bool(_confirmed(base, whole))
         visible.append([one.visible or np.nan for one in judged.benchmarks])
+        gated = judge(base, _rows(side, [run]), THRESHOLDS, confirming=CONFIRMING).benchmarks
+        visible_gate.append([one.visible or np.nan for one in gated])
         process_sds.append([one.process_sd or np.nan for one in judged.benchmarks])
         # One benchmark of each draw, in turns, is made as much slower as was said to be seen.
         column = number % len(names)
         if judged.benchmarks[column].verdict == "undecided":
-            logs = side.logs[[run]].copy()
-            logs[:, column] += np.log1p(visible[-1][column])
-            again = judge(base, Side(logs, side.errors[[run]]), THRESHOLDS).benchmarks[column]
-            planted, found = planted + 1, found + (again.verdict == "slower")
+            again = judge(base, _slower(_rows(side, [run]), column, visible[-1][column]), THRESHOLDS)
+            planted, found = planted + 1, found + (again.benchmarks[column].verdict == "slower")
+            if np.isfinite(whole.logs[:, column]).all():  # the gate has a third, should one be disturbed
+                slower = _confirmed(base, _slower(whole, column, visible_gate[-1][column]))
+                planted_gate, found_gate = planted_gate + 1, found_gate + (column in slower)
     return {
         "runs": runs,
         "benchmarks": len(names),
@@ -163,14 +168,25 @@ def judge_all(names: list[str], side: Side) -> dict[str, Any]:
         "alarms by benchmark, alone": dict(sorted(by_name.items(), key=lambda item: -item[1])),
         "verdicts": verdicts,
         "draws in which a drift was taken out": drifts / (runs * BASELINES),
-        "visible, median over draws, quartiles over benchmarks": [
-            round(float(value), 4)
-            for value in np.nanquantile(np.nanmedian(visible, axis=0), (0.25, 0.5, 0.75))
-        ],
+        "visible alone, median over draws, quartiles over benchmarks": _quartiles(visible),
+        "visible to the gate": _quartiles(visible_gate),
         "process sd, median": round(float(np.nanmedian(process_sds)), 4),
         "visible slowdowns planted": planted,
-        "of them found": found,
+        "of them found alone": found,
+        "of those to the gate planted": planted_gate,
+        "of them found confirmed": found_gate,
     }
+
+
+def _slower(side: Side, column: int, effect: float) -> Side:
+    logs = side.logs.copy()
+    logs[:, column] += np.log1p(effect)
+    return Side(logs, side.errors)
+
+
+def _quartiles(visible: list[list[float]]) -> list[float]:
+    typical = np.nanmedian(visible, axis=0)
+    return [round(float(value), 4) for value in np.nanquantile(typical, (0.25, 0.5, 0.75))]
 
 
 def main() -> None:

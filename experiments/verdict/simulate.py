@@ -27,7 +27,8 @@ sys.path.insert(0, str(Path(__file__).parent))
 import rules
 
 from gnnbench import drift, location
-from gnnbench.verdict import Side, Thresholds, confirmed, judge
+from gnnbench.judgement import Thresholds, confirmed
+from gnnbench.verdict import Side, judge
 
 Array = NDArray[np.float64]
 
