@@ -4,7 +4,7 @@ import argparse
 import sys
 from collections.abc import Sequence
 
-from gnnbench import __version__, cli_baseline, cli_compare
+from gnnbench import __version__, cli_ab, cli_baseline, cli_calibrate, cli_compare
 from gnnbench.cli_compare import NOTHING_SLOWER
 from gnnbench.errors import UsageError
 from gnnbench.options import HELP
@@ -47,6 +47,10 @@ def _parser() -> argparse.ArgumentParser:
         command.set_defaults(run=run)
     text = "saved timings to compare with: record, list, show, verify, prune"
     cli_baseline.add_commands(commands.add_parser("baseline", help=text, description=text))
+    text = "time two variants in turns: ab BASE HEAD [-- PYTEST ARGS]"
+    cli_ab.add_arguments(commands.add_parser("ab", help=text, description=text))
+    text = "how often ab is wrong on this machine, and the smallest slowdown that it finds"
+    cli_calibrate.add_arguments(commands.add_parser("calibrate", help=text, description=text))
     text = "judge saved runs: compare A.json... -- B.json..."
     cli_compare.add_arguments(commands.add_parser("compare", help=text, description=text))
     return parser

@@ -3,7 +3,6 @@
 import argparse
 import json
 import math
-import os
 import shlex
 import shutil
 import tempfile
@@ -20,6 +19,7 @@ from rich.table import Table
 
 from gnnbench import units
 from gnnbench.errors import UsageError
+from gnnbench.options import suite
 
 if TYPE_CHECKING:
     from gnnbench.baseline import Record, Store
@@ -92,7 +92,7 @@ def _record(options: argparse.Namespace) -> int:
         )
     if environment.collect(root, device="cpu").dirty:
         raise UsageError("files that git follows differ from the commit; commit or stash them, then record")
-    arguments = _arguments(options.rest)
+    arguments = suite(options.rest, "gnnbench baseline record")
     _store().check()
     chosen = any(argument.startswith("--gnn-layouts") for argument in arguments)
     layouts = () if chosen else ("--gnn-layouts", "sample")  # of any suite, as --benchmark-compare does
@@ -117,16 +117,6 @@ def _record(options: argparse.Namespace) -> int:
     print(f"recorded {count} benchmarks in {processes} processes: record {saved.id} of {saved.environment}")
     print(f"compare with it: pytest {shlex.join(arguments)} --benchmark-compare={saved.id}")
     return 0
-
-
-def _arguments(rest: list[str]) -> list[str]:
-    """Return pytest's arguments: the suite's folder where none names a path."""
-    # A word after an option may be its value.
-    words = [word for before, word in zip(("", *rest), rest, strict=False) if not before.startswith("-")]
-    named = any(os.path.exists(word.partition("::")[0]) for word in words)  # noqa: PTH110 - False for any text
-    if not named and not Path("benchmarks").is_dir():
-        raise UsageError("no folder benchmarks here; name the suite: gnnbench baseline record -- PATH")
-    return rest if named else ["benchmarks", *rest]
 
 
 def _progress(console: Console, title: str) -> AbstractContextManager[Callable[[str], None]]:

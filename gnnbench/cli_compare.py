@@ -41,7 +41,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Judge, show, and return the exit code."""
-    from gnnbench import comparison, run_file, verdict_table
+    from gnnbench import calibration, comparison, run_file, verdict_table
+    from gnnbench.graphs.locate import cache_folder
     from gnnbench.judgement import Thresholds
 
     if not options.rest:
@@ -61,20 +62,34 @@ def run(options: argparse.Namespace) -> int:
             write_whole(options.json, json.dumps(_as_json(found, thresholds, base, head), indent=1) + "\n")
         except OSError as error:
             raise UsageError(f"{options.json} cannot be written ({error.strerror})") from None
+    here = head[0].environment
+    names = [row.fullname for row in rows]
+    known = (
+        calibration.notes(calibration.Store(cache_folder(), here), names, thresholds.effect, Path.cwd())
+        if here
+        else []
+    )
     if options.markdown:
-        sys.stdout.write(verdict_table.markdown(found))
+        sys.stdout.write(verdict_table.markdown(found) + "".join(f"\n- {note}" for note in known))
     else:
         width = shutil.get_terminal_size((80, 24)).columns
         verdict_table.write(found, sys.stdout.write, width, colour=sys.stdout.isatty())
+        for note in known:
+            print(note)
         print(verdict_table.count(rows))
-    verdicts: set[str] = {row.judgement.verdict for row in rows}
+    return exit_code(found, strict=options.strict)
+
+
+def exit_code(found: "Comparison", *, strict: bool) -> int:
+    """Return what a shell is told of a comparison: see docs/cli.md."""
+    verdicts: set[str] = {row.judgement.verdict for row in found.rows}
     judged = verdicts != {"incomparable"}
     if found.shared:
         verdicts.add(found.shared.verdict)
     if "slower" in verdicts:
         return SLOWER
     unsure = verdicts & {"undecided", "incomparable"}
-    return NOTHING_SLOWER if judged and not (options.strict and unsure) else NOT_JUDGED
+    return NOTHING_SLOWER if judged and not (strict and unsure) else NOT_JUDGED
 
 
 def _as_json(

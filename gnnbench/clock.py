@@ -145,7 +145,7 @@ def clock_for(devices: Sequence[str], timer: Callable[[], float], *, flush: bool
     torch = sys.modules.get("torch")
     # A function may hold its tensors where nobody sees them; a GPU that nobody uses is not initialised.
     if "cuda" in devices or (torch and torch.cuda.is_initialized()):
-        from gnnbench.cuda_clock import CudaClock
+        from .cuda_clock import CudaClock
 
         return CudaClock(flush=flush)
     return HostClock.of(timer)

@@ -14,8 +14,8 @@ import torch
 from torch import Tensor
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from gnnbench.garbage import collector_paused
-from gnnbench.memory import Memory, trace
+from .garbage import collector_paused
+from .memory import Memory, trace
 
 HOST_READS = (
     "aten::_local_scalar_dense",

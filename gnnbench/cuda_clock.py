@@ -5,7 +5,7 @@ from itertools import repeat
 
 import torch
 
-from gnnbench.clock import Block, Call, ClockError
+from .clock import Block, Call, ClockError
 
 _LAUNCHES = 100
 _CALLS = 5

@@ -20,8 +20,8 @@ from typing import Any
 
 import numpy as np
 
-from gnnbench.clock import Block, Call
-from gnnbench.errors import UsageError
+from .clock import Block, Call
+from .errors import UsageError
 
 VARIABLE = "GNNBENCH_FAKE_CLOCK"
 

@@ -13,8 +13,8 @@ from typing import Any
 
 import psutil
 
-from gnnbench.clock import Call
-from gnnbench.inputs import Copies, tensors
+from .clock import Call
+from .inputs import Copies, tensors
 
 MEMORY_SHARE = 0.25
 """Of the memory that is free, what copies may take."""

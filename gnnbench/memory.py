@@ -20,7 +20,7 @@ import torch
 from torch.autograd import profiler
 from torch.autograd.profiler_util import MEMORY_EVENT_NAME
 
-from gnnbench.garbage import collector_paused
+from .garbage import collector_paused
 
 # Without it the profiler of torch 2.13 writes two lines to stderr each time. Read when it is first used.
 _SILENT = ("KINETO_LOG_LEVEL", "6")

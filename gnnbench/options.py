@@ -1,6 +1,7 @@
 """The options of the plugin and of the command, read once into a frozen record."""
 
 import math
+import os
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -171,3 +172,22 @@ def _width(text: str) -> int:
     if not text.isascii() or not text.isdecimal() or int(text) == 0:
         raise UsageError(f"hidden width '{text}' must be a whole number of at least 1, as in 128")
     return int(text)
+
+
+def suite(arguments: Sequence[str], command: str) -> list[str]:
+    """Return pytest's arguments: with the folder benchmarks, where none of them names a path.
+
+    Args:
+        arguments: as they were given.
+        command: that they were given to.
+
+    Raises:
+        UsageError: there is no such folder either.
+    """
+    # A word after an option may be its value.
+    pairs = zip(("", *arguments), arguments, strict=False)
+    words = [word for before, word in pairs if not before.startswith("-")]
+    named = any(os.path.exists(word.partition("::")[0]) for word in words)  # noqa: PTH110 - False for any text
+    if not named and not Path("benchmarks").is_dir():
+        raise UsageError(f"no folder benchmarks here; name the suite: {command} -- PATH")
+    return list(arguments) if named else ["benchmarks", *arguments]

@@ -5,8 +5,8 @@ from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import Any
 
-from gnnbench.clock import Block, Call, Clock
-from gnnbench.garbage import collector_paused
+from .clock import Block, Call, Clock
+from .garbage import collector_paused
 
 
 @dataclass(frozen=True)

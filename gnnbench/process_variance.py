@@ -12,7 +12,7 @@ from scipy import special
 
 Array = NDArray[np.float64]
 
-_FEWEST_TO_POOL = 3
+FEWEST_TO_POOL = 3
 """Benchmarks from which a common variance and its own spread can be estimated."""
 
 _OUTLIER = 2.0
@@ -60,7 +60,7 @@ def moderated(sides: Sequence[Array], noise: Array, inflation: Array) -> Process
     known = (own > 0) & (squares > 0)
     variance = np.full(own.shape, np.nan)
     variance[own > 0] = squares[own > 0] / own[own > 0]
-    if known.sum() < _FEWEST_TO_POOL:
+    if known.sum() < FEWEST_TO_POOL:
         return ProcessVariance(variance, own, own, farthest)
     there = variance[known] / inflation[known]
     within = np.where(np.isnan(noise), np.nanmedian(noise) if np.isfinite(noise).any() else 0.0, noise)
@@ -68,7 +68,7 @@ def moderated(sides: Sequence[Array], noise: Array, inflation: Array) -> Process
     # In units of what is expected, so that a benchmark with more noise is not taken for one with less. Where
     # processes agree by luck, of something at least.
     expected = inflation * np.maximum(added + within, float(np.median(there)) / _MOST_FREEDOM)
-    prior, prior_freedom = _prior(variance[known] / expected[known], own[known])
+    prior, prior_freedom = prior_of(variance[known] / expected[known], own[known])
     pooled = prior * expected
     if np.isfinite(prior_freedom):
         pooled = (squares + prior_freedom * pooled) / (own + prior_freedom)
@@ -122,8 +122,13 @@ def mean(side: Array) -> Array:
     return np.where(count > 0, np.nansum(side, axis=0) / np.maximum(count, 1), np.nan)
 
 
-def _prior(variances: Array, freedom: Array) -> tuple[float, float]:
-    """Fit what the variances have in common, and for how many degrees of freedom it stands (Smyth, 6.2)."""
+def prior_of(variances: Array, freedom: Array) -> tuple[float, float]:
+    """Fit what variances have in common, and for how many degrees of freedom it stands (Smyth, 2004, 6.2).
+
+    Args:
+        variances: estimates [m], all positive.
+        freedom: degrees of freedom of each [m].
+    """
     centred = np.log(variances) - special.digamma(freedom / 2) + np.log(freedom / 2)
     mean = float(centred.mean())
     excess = float(centred.var(ddof=1) - special.polygamma(1, freedom / 2).mean())

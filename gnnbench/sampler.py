@@ -66,24 +66,27 @@ def sample(
     """
     stopping = Stopping(effort.precision, effort.max_seconds, effort.min_rounds)
     start = clock.now()
-    call = _next(layouts, clock, measurement)
+    sampled = measurement.layouts == "sampled"
+    if sampled:
+        _renew(layouts, clock)
     written = layouts.watch()
-    clock.check(call)
-    call_seconds = _warm_up(call, clock, effort)
+    clock.check(layouts.current)
+    call_seconds = _warm_up(layouts.current, clock, effort)
     measurement.changes_inputs = written()
-    measurement.iterations = _iterations(call, call_seconds, clock, effort)
+    del written  # which holds the inputs
+    measurement.iterations = _iterations(layouts.current, call_seconds, clock, effort)
     # With the untimed call before each block the pilot may take half of the budget.
     pilot_seconds = call_seconds * (_PILOT_ROUNDS + 1) * _PILOT_BLOCKS
     rounds = _PILOT_ROUNDS if pilot_seconds < effort.max_seconds / 2 else 1
     renewal_seconds = 0.0
     while measurement.stopped_by is None:
         begin = clock.now()
-        if measurement.layouts == "sampled":
-            call = _next(layouts, clock, measurement)
-            clock.block(call, 1, 1)  # the first call on new buffers is slower
+        if sampled:
+            _renew(layouts, clock)
+            clock.block(layouts.current, 1, 1)  # the first call on new buffers is slower
         ready = clock.now()
         with collector_paused() if effort.disable_gc else nullcontext():
-            block = clock.block(call, rounds, measurement.iterations)
+            block = clock.block(layouts.current, rounds, measurement.iterations)
         renewal_seconds += ready - begin
         add(block)
         if measurement.rejected_rounds > measurement.rounds + _MAX_REJECTED:
@@ -100,12 +103,10 @@ def sample(
         measurement.stopped_by = stopping.reason(blocks, measurement.rounds, clock.now() - start)
 
 
-def _next(layouts: Layouts, clock: Clock, measurement: Measurement) -> Call:
-    if measurement.layouts == "one":
-        return layouts.original
-    call = layouts.renew()
+def _renew(layouts: Layouts, clock: Clock) -> None:
+    # Nobody keeps the call: copies that are still in use are not freed, but looked for by the collector.
+    layouts.renew()
     clock.renewed()
-    return call
 
 
 def _warm_up(call: Call, clock: Clock, effort: Effort) -> float:

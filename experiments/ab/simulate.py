@@ -1,0 +1,293 @@
+"""How often `gnnbench ab` is wrong, what it finds and how long it takes, on a machine whose truth is known.
+
+    python experiments/ab/simulate.py [--runs 2000] [--power 300] [--keep FILE.jsonl] [--out FILE.json]
+
+The real schedule and rule, and pairs of processes that are made up. Per round lognormal noise of 10 % that
+depends on the round before (AR(1), 0.5) and 2 % spikes of 3x; a drift of 20 % up and down in a minute, of
+random phase, which both sides share; a quarter of the benchmarks with two kinds of layouts 2x apart, half of
+the blocks each; a pair's own log ratio, of 1 %, for each benchmark; and each process 25x slower with
+probability 5 %. A pair takes 3 seconds to start; a block is ten rounds of a millisecond. Twenty benchmarks
+have 60 seconds each.
+
+Stopping early is held against samples of fixed size: pairs of visits of the same length, without a pilot, of
+all benchmarks, judged once, at the same levels and without the rule's doubts. The smallest that finds 95 % of
+slowdowns of 5 % and calls 70 % of identical benchmarks the same, of those with one mode, is the one.
+
+Finished runs are kept in FILE.jsonl, one in a line, and not run again.
+"""
+
+import argparse
+import functools
+import json
+from collections.abc import Iterable
+from concurrent.futures import ProcessPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import signal
+
+from gnnbench.ab.estimate import judged
+from gnnbench.ab.evidence import Evidence
+from gnnbench.ab.schedule import Plan, Schedule
+from gnnbench.ab.visit import Pair, Visit
+from gnnbench.judgement import Thresholds
+
+Array = NDArray[np.float64]
+
+BENCHMARKS, TWO_MODES = 20, 5
+ROUNDS, ROUND_NS = 10, 1e6
+SIGMA, AUTOCORRELATION, SPIKES, SPIKE = 0.1, 0.5, 0.02, 3.0
+DRIFT, PERIOD = 0.2, 60.0
+PAIR_SD, BROKEN, BROKEN_FACTOR = 0.01, 0.05, 25.0
+START, BUDGET = 3.0, 60.0
+EFFECTS = (0.0, 0.01, 0.02, 0.03, 0.04, 0.05, 0.06)
+THRESHOLDS = Thresholds(effect=0.03)
+NAMES = [f"{'two' if number < TWO_MODES else 'one'}-{number}" for number in range(BENCHMARKS)]
+PLANTED = {"two": "two-2", "one": "one-14"}
+"""Benchmarks that are slowed down, by kind."""
+FIXED_SECONDS, FIXED_PAIRS = 0.75, 20
+"""Visits of the sample of fixed size: the schedule's own for twenty benchmarks."""
+MOST_ALARMS, LEAST_FOUND, LEAST_SAME = 12, 0.95, 0.7
+
+
+def rounds(random: np.random.Generator, blocks: int) -> Array:
+    """Return the times of blocks of rounds [blocks, ROUNDS]; the truth is 1."""
+    innovations = random.normal(0, SIGMA * np.sqrt(1 - AUTOCORRELATION**2), (blocks, ROUNDS))
+    innovations[:, 0] = random.normal(0, SIGMA, blocks)
+    logs = signal.lfilter([1], [1, -AUTOCORRELATION], innovations)
+    return np.exp(logs) * np.where(random.random(logs.shape) < SPIKES, SPIKE, 1.0)
+
+
+@functools.cache
+def medians() -> Array:
+    """Return what blocks' medians are drawn from: those of 200,000 simulated blocks [200000]."""
+    return np.asarray(np.median(rounds(np.random.default_rng(0), 200_000), axis=1))
+
+
+class Machine:
+    """Runs pairs, and has a time of its own."""
+
+    def __init__(self, random: np.random.Generator, effects: dict[str, float]) -> None:
+        self._random = random
+        self._effects = effects
+        self._now = float(random.uniform(0, PERIOD))
+
+    def pair(self, plan: Plan) -> Pair:
+        """Start two processes and visit benchmarks in them."""
+        self._now += START
+        speeds = np.where(self._random.random(2) < BROKEN, BROKEN_FACTOR, 1.0)
+        visits = {}
+        for name in plan.names:
+            offset = self._random.normal(0, PAIR_SD) + np.log1p(self._effects.get(name, 0.0))
+            visits[name] = self._visit(name, plan.seconds, speeds * np.exp([-offset / 2, offset / 2]))
+        return Pair(START, visits)
+
+    def _visit(self, name: str, seconds: float, factors: Array) -> Visit:
+        # As many blocks as fit in the time, by what one takes: a coordinator calibrates them.
+        two = name.startswith("two")
+        drift = 1 + DRIFT * np.sin(2 * np.pi * self._now / PERIOD)
+        block = ROUNDS * ROUND_NS * 1e-9 * drift * (1.5 if two else 1.0) * factors.sum()
+        count = max(1, round(seconds / block))
+        moments = self._now + block * np.arange(count)
+        times = ROUND_NS * (1 + DRIFT * np.sin(2 * np.pi * moments / PERIOD))
+        draws = medians()[self._random.integers(0, len(medians()), (2, count))]
+        if two:
+            draws *= self._random.integers(1, 3, (2, count))
+        blocks = times * draws * factors[:, None]
+        took = float(blocks.sum()) * ROUNDS * 1e-9
+        self._now += took
+        return Visit(tuple(blocks[0].tolist()), tuple(blocks[1].tolist()), count * ROUNDS, took)
+
+
+def adaptive(seed: int, effect: float) -> dict[str, Any]:
+    """Run the schedule to its end; return verdicts, pairs and seconds by benchmark."""
+    random = np.random.default_rng([seed, 1])
+    machine = Machine(random, dict.fromkeys(PLANTED.values(), effect) if effect else {})
+    schedule = Schedule(NAMES, THRESHOLDS, BUDGET, random=random)
+    starts = dict.fromkeys(NAMES, 0.0)
+    visits = []
+    while plan := schedule.next():
+        schedule.add(machine.pair(plan))
+        visits.append(plan.seconds)
+        for name in plan.names:  # who is measured shares the start
+            starts[name] += START / len(plan.names)
+    decisions = schedule.decisions()
+    truth = {name: 1 + effect if name in PLANTED.values() else 1.0 for name in NAMES}
+    judgements = {name: one.judgement for name, one in decisions.items()}
+    return {
+        "verdicts": {name: one.verdict for name, one in judgements.items()},
+        "pairs": {name: one.pairs for name, one in decisions.items()},
+        "seconds": {name: one.seconds + starts[name] for name, one in decisions.items()},
+        "ratios": {name: judgements[name].ratio for name in PLANTED.values()},
+        "wide": all(
+            (one.low or 0) <= truth[name] <= (one.high or np.inf) for name, one in judgements.items()
+        ),
+        "own": np.mean(
+            [
+                (one.own_low or 0) <= truth[name] <= (one.own_high or np.inf)
+                for name, one in judgements.items()
+            ]
+        ),
+        "visit": visits[1] if len(visits) > 1 else None,
+        "total": schedule.spent_seconds,
+    }
+
+
+def fixed(seed: int, effect: float) -> dict[str, Any]:
+    """Judge samples of each fixed size [FIXED_PAIRS]: whether found, the share called same, and alarms."""
+    random = np.random.default_rng([seed, 2])
+    machine = Machine(random, dict.fromkeys(PLANTED.values(), effect) if effect else {})
+    evidence, seconds = Evidence(NAMES), 0.0
+    found: dict[str, Any] = {"found": [], "found two": [], "same": [], "alarm": [], "seconds": []}
+    for _ in range(FIXED_PAIRS):
+        pair = machine.pair(Plan(tuple(NAMES), FIXED_SECONDS))
+        evidence.add(pair.visits)
+        seconds += pair.start_seconds + sum(visit.seconds for visit in pair.visits.values())
+        verdicts = {
+            name: judged(one, THRESHOLDS, BENCHMARKS, doubts=False).verdict
+            for name, one in evidence.estimates().items()
+        }
+        rest = [name for name in NAMES if not effect or name not in PLANTED.values()]
+        found["found"].append(verdicts[PLANTED["one"]] == "slower")
+        found["found two"].append(verdicts[PLANTED["two"]] == "slower")
+        found["same"].append(np.mean([verdicts[name] == "same" for name in rest if name.startswith("one")]))
+        found["alarm"].append(any(verdicts[name] in ("slower", "faster") for name in rest))
+        found["seconds"].append(seconds / BENCHMARKS)
+    return found
+
+
+def one_run(key: tuple[str, float, int]) -> dict[str, Any]:
+    """Simulate a run: kind, effect, seed."""
+    kind, effect, seed = key
+    found = (adaptive if kind == "adaptive" else fixed)(seed, effect)
+    return {"kind": kind, "effect": effect, "seed": seed, **found}
+
+
+def simulate(runs: int, power: int, seed: int, keep: Path | None = None) -> dict[str, Any]:
+    """Simulate runs of fixed seeds, on all cores, those that are not kept yet.
+
+    Args:
+        runs: of identical benchmarks.
+        power: with each effect, and of samples of fixed size.
+        seed: of the first; the others follow.
+        keep: file of finished runs; None keeps nothing.
+    """
+    first = seed * 1_000_000
+    wanted = [
+        ("adaptive", effect, first + run) for effect in EFFECTS for run in range(power if effect else runs)
+    ]
+    wanted += [("fixed", 0.05, first + run) for run in range(power)]
+    found: dict[tuple[str, float, int], dict[str, Any]] = {}
+    if keep and keep.exists():
+        text = keep.read_text(encoding="utf-8")
+        if text and not text.endswith("\n"):  # stopped while it wrote
+            keep.write_text(text + "\n", encoding="utf-8")
+        for line in text.splitlines():
+            run = _read(line)
+            found[run["kind"], run["effect"], run["seed"]] = run
+    left = [key for key in wanted if key not in found]
+    medians()  # the workers are forked, and have it too
+    with ProcessPoolExecutor() as pool:
+        for run in pool.map(one_run, left, chunksize=5):
+            found[run["kind"], run["effect"], run["seed"]] = run
+            if keep:
+                with keep.open("a", encoding="utf-8") as file:
+                    file.write(json.dumps(run) + "\n")
+    return summarize([found[key] for key in wanted])
+
+
+def _read(line: str) -> dict[str, Any]:
+    try:
+        return dict(json.loads(line))
+    except ValueError:  # half a line
+        return {"kind": "", "effect": 0.0, "seed": 0}
+
+
+def _share(values: Iterable[Any]) -> float:
+    return float(np.mean(list(values)))
+
+
+def _middle(values: Iterable[float]) -> dict[str, float]:
+    return dict(zip(("median", "90%"), map(float, np.percentile(list(values), [50, 90])), strict=True))
+
+
+def _of_kind(run: dict[str, Any], what: str, kind: str) -> list[Any]:
+    planted = PLANTED.values() if run["effect"] else ()
+    return [value for name, value in run[what].items() if name.startswith(kind) and name not in planted]
+
+
+def summarize(found: list[dict[str, Any]]) -> dict[str, Any]:
+    """Count over runs."""
+    runs = {
+        effect: [run for run in found if (run["kind"], run["effect"]) == ("adaptive", effect)]
+        for effect in EFFECTS
+    }
+    nothing = runs[0.0]
+    result: dict[str, Any] = {
+        "runs": len(nothing),
+        "power_runs": len(runs[EFFECTS[-1]]),
+        "alarms": sum(
+            any(one in ("slower", "faster") for one in run["verdicts"].values()) for run in nothing
+        ),
+        "covered_family": _share(run["wide"] for all_ in runs.values() for run in all_),
+        "covered_own": _share(run["own"] for all_ in runs.values() for run in all_),
+        "visit_seconds": _middle(run["visit"] for run in nothing),
+        "total_seconds": _middle(run["total"] for run in nothing),
+    }
+    for kind, planted in PLANTED.items():
+        verdicts = [verdict for run in nothing for verdict in _of_kind(run, "verdicts", kind)]
+        identical = {
+            "same": _share(verdict == "same" for verdict in verdicts),
+            "seconds": _middle(value for run in nothing for value in _of_kind(run, "seconds", kind)),
+            "pairs": _middle(value for run in nothing for value in _of_kind(run, "pairs", kind)),
+        }
+        slowed = {}
+        for effect in EFFECTS[1:]:
+            slower = [run for run in runs[effect] if run["verdicts"][planted] == "slower"]
+            slowed[str(effect)] = {
+                "found": len(slower) / len(runs[effect]),
+                "same": _share(run["verdicts"][planted] == "same" for run in runs[effect]),
+                "seconds": _middle(run["seconds"][planted] for run in runs[effect]),
+                "pairs": _middle(run["pairs"][planted] for run in runs[effect]),
+                "ratio": _middle(run["ratios"][planted] for run in runs[effect])["median"],
+            }
+        result[f"{kind} mode{'s' * (kind == 'two')}"] = {"identical": identical, "slowed": slowed}
+    result["fixed"] = _smallest([run for run in found if run["kind"] == "fixed"])
+    return result
+
+
+def _smallest(runs: list[dict[str, Any]]) -> dict[str, Any]:
+    """Return the smallest sample of fixed size that reaches both rates, and what each size reaches."""
+    rates = {
+        key: np.mean([run[key] for run in runs], axis=0)
+        for key in ("found", "found two", "same", "alarm", "seconds")
+    }
+    enough = np.flatnonzero((rates["found"] >= LEAST_FOUND) & (rates["same"] >= LEAST_SAME))
+    size = int(enough[0]) + 1 if len(enough) else None
+    return {
+        "visit_seconds": FIXED_SECONDS,
+        "pairs": size,
+        "seconds": float(np.median([run["seconds"][size - 1] for run in runs])) if size else None,
+        "by_pairs": {key: [round(float(value), 4) for value in rate] for key, rate in rates.items()},
+    }
+
+
+def main() -> None:
+    """Read the command line."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser.add_argument("--runs", type=int, default=2000)
+    parser.add_argument("--power", type=int, default=300)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--keep", type=Path, help="finished runs, so that a later call goes on")
+    parser.add_argument("--out", type=Path)
+    options = parser.parse_args()
+    text = json.dumps(simulate(options.runs, options.power, options.seed, options.keep), indent=1)
+    print(text)
+    if options.out:
+        options.out.write_text(text + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,1 @@
+"""Two variants of the code, timed in turns on one machine."""

@@ -1,0 +1,127 @@
+"""What is known of one benchmark's log ratio, and what is decided by it."""
+
+import math
+from dataclasses import dataclass, replace
+
+from scipy import special
+
+from gnnbench.judgement import Judgement, Thresholds, judge_ratio
+
+FEWEST_PAIRS = 4
+"""That are kept, for anything but "undecided"."""
+MOST_SET_ASIDE = 1 / 3
+"""Of a benchmark's pairs, for anything but "undecided"."""
+SLOW_PROCESS = 3.0
+"""Times slower than the side's fastest: a process that is not measured but set aside, and counted."""
+TOO_FEW_PAIRS = f"fewer than {FEWEST_PAIRS} pairs to judge by"
+
+_FEWEST_LOPSIDED, _OFTEN = 3, 0.1
+_AGREEING = 0.7
+"""Share of the weight of the pairs that must lie on the verdict's side, where a variance is borrowed."""
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """What is known of one benchmark's log ratio."""
+
+    log_ratio: float
+    error: float
+    """Its standard error; NaN where nothing tells it."""
+    freedom: float
+    """Degrees of freedom of that."""
+    pairs: int
+    """Kept."""
+    slow_base: int
+    """Pairs that were set aside because the base's process was slow, far beyond the other's."""
+    slow_head: int
+    pair_sd: float
+    """Of a pair's log ratio, as the visits were, in the mean."""
+    borrowed: bool
+    """Whether the error is known from other benchmarks more than from this one's pairs."""
+    agreeing: float
+    """Share of the weight of the pairs that lie beyond a quarter of the log ratio."""
+
+    @property
+    def set_aside(self) -> int:
+        """Pairs that are no evidence."""
+        return self.slow_base + self.slow_head
+
+    @property
+    def information(self) -> float:
+        """Reciprocal of the variance of the log ratio; 0 where there is none."""
+        if not self.pairs or math.isnan(self.error):
+            return 0.0
+        return 1 / max(self.error, 1e-9) ** 2
+
+    @property
+    def doubt(self) -> str | None:
+        """Why there is no verdict yet, whatever the interval is."""
+        if self.pairs < FEWEST_PAIRS:
+            return TOO_FEW_PAIRS
+        one, other = self.slow_base, self.slow_head
+        if self.set_aside > MOST_SET_ASIDE * (self.pairs + self.set_aside):
+            return "too many pairs were set aside"
+        # Three of three, five of six: fair coins fall so once in eight times or less (sign test).
+        often = abs(one - other) > _OFTEN * (self.pairs + self.set_aside)
+        lopsided = special.bdtrc(max(one, other) - 1, one + other, 0.5) if one + other else 1.0
+        if abs(one - other) >= _FEWEST_LOPSIDED and often and lopsided <= 1 / 8:
+            return "processes of one side are slow far more often"
+        return None
+
+    @property
+    def slow_processes(self) -> str:
+        """Say what was set aside and why; nothing where nothing was."""
+        if not self.set_aside:
+            return ""
+        return (
+            f"; {self.set_aside} pairs set aside, a process being over {SLOW_PROCESS:g} times slower than its"
+            f" side's fastest: {self.slow_base} of base, {self.slow_head} of head"
+        )
+
+
+def judged(
+    estimate: Estimate,
+    thresholds: Thresholds,
+    family: int,
+    tails: tuple[float, float] | None = None,
+    *,
+    doubts: bool = True,
+) -> Judgement:
+    """Judge a benchmark by what is known of it.
+
+    Args:
+        estimate: of its log ratio.
+        thresholds: what a verdict needs.
+        family: benchmarks of the run.
+        tails: probability that is left beyond either end of the interval for all benchmarks at once, and of
+            the benchmark's own, at this look. None: those of a sample of fixed size, which is looked at once.
+        doubts: whether it also asks for enough pairs that agree. A sample of fixed size has chosen its pairs.
+    """
+    asides = estimate.slow_processes
+    if estimate.freedom <= 0 or math.isnan(estimate.error):
+        ratio = math.exp(estimate.log_ratio) if estimate.pairs else None
+        reason = TOO_FEW_PAIRS if ratio else "not measured"
+        return _counted(Judgement("incomparable", reason + asides, ratio), estimate)
+    wide, own = tails or ((1 - thresholds.family_level) / 2 / family, (1 - thresholds.own_level) / 2)
+    at_look = replace(thresholds, family_level=1 - 2 * wide * family, own_level=1 - 2 * own)
+    found = judge_ratio(estimate.log_ratio, estimate.error, estimate.freedom, at_look, family)
+    verdict, reason = found.verdict, found.reason
+    if verdict in ("slower", "faster"):
+        reason = f"the {thresholds.family_level:.0%} interval for all benchmarks at once excludes 1"
+        if doubts and estimate.borrowed and estimate.agreeing < _AGREEING:
+            verdict, reason = "undecided", "the pairs do not agree"
+    elif verdict == "same":
+        reason = reason.replace(f"{at_look.own_level:.0%}", f"{thresholds.own_level:.0%}", 1)
+    if doubts and estimate.doubt and verdict != "undecided":
+        verdict, reason = "undecided", estimate.doubt
+    return _counted(replace(found, verdict=verdict, reason=reason + asides), estimate)
+
+
+def _counted(judgement: Judgement, estimate: Estimate) -> Judgement:
+    return replace(
+        judgement,
+        process_sd=None if math.isnan(estimate.pair_sd) else estimate.pair_sd,
+        borrowed=estimate.borrowed,
+        base_processes=estimate.pairs,
+        head_processes=estimate.pairs,
+    )

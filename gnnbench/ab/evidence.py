@@ -1,0 +1,186 @@
+"""What pairs of processes say of each benchmark: log ratios, and how far they are known.
+
+A pair of processes gives each benchmark one log ratio, head / base, of the named location. Its variance is
+that between pairs, which no length of a visit makes smaller, and the noise within the visit, which falls
+with the number of its blocks. Everything is on the scale of logarithms and treats the sides alike, so that
+swapping them mirrors every number.
+"""
+
+import math
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import special
+
+from gnnbench.ab.estimate import SLOW_PROCESS, Estimate
+from gnnbench.ab.sample import sample
+from gnnbench.ab.visit import Visit
+from gnnbench.process_variance import FEWEST_TO_POOL, independent_benchmarks, prior_of
+
+Array = NDArray[np.float64]
+
+USUAL_PAIR_VARIANCE = 0.01**2
+"""Between pairs of processes, as quiet kernels have it at most."""
+MOST_FREEDOM = 60.0
+"""That is ever borrowed: more than for saved baselines, as processes that take turns share what disturbs
+them."""
+_USUAL_FREEDOM = 60.0
+"""Degrees of freedom that the usual variance between pairs counts for."""
+_VARIANCES = np.concatenate([[0.0], np.geomspace(1e-8, 10.0, 64)])
+"""Between pairs, that are tried."""
+
+
+class Evidence:
+    """The pairs of a run."""
+
+    def __init__(self, names: Sequence[str]) -> None:
+        self._columns = {name: column for column, name in enumerate(names)}
+        self._rows: list[Array] = []
+        self.pair_variance = USUAL_PAIR_VARIANCE
+        """Between pairs of processes, without the noise within: the middle benchmark's, averaged with what is
+        usual. It divides the weight among visits; how large the variance is, the residuals tell."""
+
+    def add(self, visits: Mapping[str, Visit]) -> None:
+        """Add what one pair measured."""
+        row = np.full((4, len(self._columns)), np.nan)
+        for name, visit in visits.items():
+            one = sample(visit)
+            row[:, self._columns[name]] = one.base, one.head, one.noise, one.blocks
+        self._rows.append(row)
+
+    def block_noise(self) -> dict[str, float]:
+        """Return the variance that the noise within adds to a log ratio, times the number of blocks.
+
+        NaN where no visit tells it.
+        """
+        per_block = self._table()[2]
+        return dict(zip(self._columns, map(float, per_block), strict=True))
+
+    def _table(self) -> tuple[Array, Array, Array, Array]:
+        """Return what the pairs say, and what they say of the noise within.
+
+        Returns:
+            Log ratios and blocks [2, pairs, m]; -1 where the base's process is slow, 1 where the head's is, 0
+            where none is, NaN where nothing was measured [pairs, m]; noise of a block [m]; its degrees of
+            freedom [m].
+        """
+        rows = np.stack(self._rows, axis=1) if self._rows else np.full((4, 0, len(self._columns)), np.nan)
+        base, head, noise, blocks = rows
+        difference = head - base
+        there = np.isfinite(difference)
+        # Of each side's fastest: whatever the others were, a process does not run faster than it can.
+        fastest = [np.where(there, side, np.inf).min(axis=0, initial=np.inf) for side in (base, head)]
+        with np.errstate(invalid="ignore"):
+            excess = difference - (fastest[1] - fastest[0])
+        slow = np.where(there, np.sign(excess) * (np.abs(excess) > math.log(SLOW_PROCESS)), np.nan)
+        told = np.isfinite(noise) & (slow == 0)
+        total = np.where(told, noise * blocks**2, 0.0).sum(axis=0)
+        weight = np.where(told, blocks, 0.0).sum(axis=0)
+        per_block = np.where(weight > 0, total / np.maximum(weight, 1), np.nan)
+        # A jackknife of a quantile rests on about sqrt(n) of n order statistics (simulated: 15 to 100).
+        freedom = np.where(told, np.sqrt(np.maximum(blocks, 0)), 0.0).sum(axis=0)
+        per_block, freedom = _shrunken(per_block, freedom)
+        return np.stack([difference, blocks]), slow, per_block, freedom
+
+    def estimates(self) -> dict[str, Estimate]:
+        """Estimate every benchmark's log ratio.
+
+        The mean over pairs, weighted by the reciprocal of what a visit's variance is expected to be: that
+        between pairs, and the noise within by its number of blocks. How far it is
+        from there is a factor of its own for each benchmark, the moderated one of Smyth (2004), as in
+        process_variance.py: benchmarks borrow from one another as far as they have something in common.
+        """
+        (difference, blocks), slow, per_block, noise_freedom = self._table()
+        kept = slow == 0
+        logs = np.where(kept, difference, 0.0)
+        within = np.where(kept, np.nan_to_num(per_block) / np.maximum(np.nan_to_num(blocks), 1), 0.0)
+        count = kept.sum(axis=0)
+        own = np.maximum(count - 1, 0).astype(float)
+        told = _between(logs, within, kept, own) if own.any() else 0.0
+        self.pair_variance = (told * own.sum() + USUAL_PAIR_VARIANCE * _USUAL_FREEDOM) / (
+            own.sum() + _USUAL_FREEDOM
+        )
+        weights = _reciprocals(self.pair_variance + within, kept)
+        total = weights.sum(axis=0)
+        means = (weights * logs).sum(axis=0) / np.where(total > 0, total, np.nan)
+        residuals = np.where(kept, logs - means, np.nan)
+        scale, freedom = _moderated(residuals, weights, own)
+        # What is borrowed is in units of what is expected, whose noise within is an estimate too: squares of
+        # coefficients of variation, 2 / freedom, add.
+        share = (weights * weights * within).sum(axis=0) / np.where(total > 0, total, np.nan)
+        lent = share * (1 - own / np.maximum(freedom, 1e-9))
+        doubt = np.divide(lent**2, noise_freedom, out=np.zeros_like(share), where=noise_freedom > 0)
+        freedom = np.where(freedom > 0, 1 / (1 / np.maximum(freedom, 1e-9) + doubt), 0.0)
+        # Pairs that agree by luck do not know more than their noise within allows.
+        least = np.where(within > 0, _reciprocals(within, kept), 0.0).sum(axis=0)
+        floor = np.divide(1, least, out=np.zeros_like(least), where=least > 0)
+        square = np.maximum(np.divide(scale, total, out=np.full_like(total, np.nan), where=total > 0), floor)
+        beyond = kept & (np.sign(means) * logs > np.abs(means) / 4)
+        found = {}
+        for name, column in self._columns.items():
+            found[name] = Estimate(
+                float(means[column]),
+                math.sqrt(square[column]),
+                float(freedom[column]),
+                int(count[column]),
+                int((slow[:, column] < 0).sum()),
+                int((slow[:, column] > 0).sum()),
+                math.sqrt(square[column] * max(count[column], 1)),
+                bool(own[column] < freedom[column] / 2),
+                float((weights * beyond)[:, column].sum() / total[column]) if total[column] else 0.0,
+            )
+        return found
+
+
+def _reciprocals(expected: Array, kept: NDArray[np.bool_]) -> Array:
+    """Return weights [..., pairs, m]; equal ones where nothing is expected to vary."""
+    return np.where(kept, 1 / np.maximum(expected, 1e-12), 0.0)
+
+
+def _between(logs: Array, within: Array, kept: NDArray[np.bool_], own: Array) -> float:
+    """Return the variance between pairs that the middle benchmark's residuals are as large with as expected.
+
+    As Paule and Mandel find the variance between laboratories (J. Res. NBS 87, 1982), but by the median
+    over benchmarks, so that one odd benchmark counts for one.
+    """
+    several = own > 0
+    logs, within, kept, own = logs[:, several], within[:, several], kept[:, several], own[several]
+    weights = _reciprocals(_VARIANCES[:, None, None] + within, kept)
+    means = (weights * logs).sum(axis=1) / weights.sum(axis=1)
+    squares = (weights * (logs - means[:, None]) ** 2).sum(axis=1)
+    # The median of chi-squared over its degrees of freedom.
+    ratio = np.median(squares / (2 * special.gammaincinv(own / 2, 0.5)), axis=1)
+    above = np.flatnonzero(ratio > 1)
+    if not len(above):
+        return 0.0
+    last = int(above[-1])
+    return float(_VARIANCES[min(last + 1, len(_VARIANCES) - 1)] + _VARIANCES[last]) / 2
+
+
+def _shrunken(variances: Array, freedom: Array) -> tuple[Array, Array]:
+    """Average variances with what they have in common, as far as they have; with their degrees of freedom."""
+    known = (freedom > 0) & (np.nan_to_num(variances) > 0)
+    if known.sum() < FEWEST_TO_POOL:
+        return variances, freedom
+    common, borrowed = prior_of(variances[known], freedom[known])
+    borrowed = min(borrowed, MOST_FREEDOM)
+    pooled = (variances * freedom + borrowed * common) / (freedom + borrowed)
+    return np.where(known, pooled, variances), np.where(known, freedom + borrowed, freedom)
+
+
+def _moderated(residuals: Array, weights: Array, own: Array) -> tuple[Array, Array]:
+    """Return the factor of each benchmark's expected variance, and its degrees of freedom [m]."""
+    squares = np.nansum(weights * residuals**2, axis=0)
+    scale = np.divide(squares, own, out=np.full_like(own, np.nan), where=own > 0)
+    known = (own > 0) & (squares > 0)
+    if known.sum() < FEWEST_TO_POOL:
+        return scale, own
+    common, borrowed = prior_of(scale[known], own[known])
+    pooled = np.full_like(scale, common)
+    if np.isfinite(borrowed):
+        pooled = (squares + borrowed * common) / (own + borrowed)
+    spread = residuals * np.sqrt(weights)
+    most = own[known].mean() * independent_benchmarks([spread], pooled * known)
+    most = np.maximum(min(most, MOST_FREEDOM), own)
+    return pooled, np.minimum(own + borrowed, most)

@@ -1,0 +1,113 @@
+"""Messages between the coordinator and a worker, over two pipes of their own."""
+
+import json
+import os
+import select
+import time
+from collections.abc import Mapping
+from typing import Any
+
+_CHUNK_BYTES = 1 << 16
+_MOST_BYTES = 1 << 26
+"""Of one message: hundreds of thousands of names of tests."""
+
+
+class ClosedError(Exception):
+    """Nobody is at the other end any more."""
+
+
+class GarbledError(Exception):
+    """What came is no message; says what it was."""
+
+
+class Link:
+    """One end of the two pipes.
+
+    A message is a line: a token, then an object in JSON. Lines without the token are passed over, and each
+    message begins with a line break, so that a suite that writes to every file descriptor does no harm.
+    """
+
+    def __init__(self, read: int, write: int, token: str) -> None:
+        """Take over two file descriptors.
+
+        Args:
+            read: where messages come from.
+            write: where they go to.
+            token: what both ends begin their messages with.
+        """
+        for descriptor in (read, write):
+            os.set_inheritable(descriptor, False)  # what the suite starts must not keep the pipes open
+        self._read, self._write = read, write
+        self._token = token.encode()
+        self._buffer = b""
+
+    def send(self, message: Mapping[str, Any]) -> None:
+        """Send a message.
+
+        Raises:
+            ClosedError: the other end is closed.
+        """
+        data = b"\n%s%s\n" % (self._token, json.dumps(message).encode())
+        try:
+            while data:
+                data = data[os.write(self._write, data) :]
+        except OSError as error:
+            raise ClosedError(str(error)) from None
+
+    def receive(self, timeout_seconds: float | None = None) -> dict[str, Any] | None:
+        """Wait for a message, asleep; None: none came in that time.
+
+        Raises:
+            ClosedError: the other end is closed.
+            GarbledError: it is no object in JSON, or endless.
+        """
+        deadline = None if timeout_seconds is None else time.monotonic() + timeout_seconds
+        looked = False
+        while True:
+            line, end, rest = self._buffer.partition(b"\n")
+            if end:
+                self._buffer = rest
+                if line.startswith(self._token):
+                    return self._parse(line[len(self._token) :])
+            elif len(self._buffer) > _MOST_BYTES:
+                raise GarbledError(f"over {_MOST_BYTES >> 20} MiB without an end")
+            elif (looked and _is_over(deadline)) or not self._has_more(deadline):
+                return None
+            else:
+                self._buffer += self._more()
+                looked = True
+
+    def close(self) -> None:
+        """Close this end."""
+        os.close(self._read)
+        os.close(self._write)
+
+    def _has_more(self, deadline: float | None) -> bool:
+        if deadline is None:
+            return True
+        poll = select.poll()
+        poll.register(self._read, select.POLLIN)
+        return bool(poll.poll(max(0.0, deadline - time.monotonic()) * 1e3))
+
+    def _more(self) -> bytes:
+        try:
+            found = os.read(self._read, _CHUNK_BYTES)
+        except OSError as error:
+            raise ClosedError(str(error)) from None
+        if not found:
+            raise ClosedError("the other end is closed")
+        return found
+
+    @staticmethod
+    def _parse(data: bytes) -> dict[str, Any]:
+        try:
+            found = json.loads(data)
+        except ValueError:
+            found = None
+        if not isinstance(found, dict):
+            raise GarbledError(ascii(data[:60].decode(errors="replace").strip())[1:-1])
+        return found
+
+
+def _is_over(deadline: float | None) -> bool:
+    return deadline is not None and time.monotonic() >= deadline

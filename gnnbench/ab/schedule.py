@@ -1,0 +1,221 @@
+"""What to measure next, and when to stop.
+
+Looking often does no harm where errors are spent (Lan and DeMets, Biometrika 70, 1983): of the probability
+that an interval ever misses, a part that grows with the information is spent by each look. Intervals that
+hold at all looks at once are the repeated confidence intervals of Jennison and Turnbull (JRSS B 51, 1989):
+those of the last look are what is told. A benchmark that is decided is not looked at again.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from gnnbench.ab.estimate import FEWEST_PAIRS, Estimate, judged
+from gnnbench.ab.evidence import Evidence
+from gnnbench.ab.spending import Boundary
+from gnnbench.ab.visit import Pair
+from gnnbench.judgement import Judgement, Thresholds
+
+PILOT_SECONDS = 0.5
+"""Of a visit in the first pair, whose processes must start anyway."""
+SHORTEST_VISIT, LONGEST_VISIT = 0.1, 10.0
+PAIRS_TO_AFFORD = 8
+"""That visits leave time for."""
+FAILURES = 2
+"""Pairs in which a benchmark may fail before it is given up."""
+_QUIETEST = 0.002**2
+WIDE_SPENDING = (5.0, 3.0)
+"""Middle and steepness of the interval for all benchmarks at once, chosen by simulation; the unit of
+information is that of a standard error as large as the effect."""
+OWN_SPENDING = (6.0, 4.0)
+"""The same of a benchmark's own interval."""
+
+
+@dataclass(frozen=True)
+class Plan:
+    """One pair of processes to start."""
+
+    names: tuple[str, ...]
+    """Benchmarks to visit, in this order."""
+    seconds: float
+    """For which the blocks of each visit are timed, both sides together."""
+
+
+@dataclass(frozen=True)
+class Decision:
+    """Where a benchmark stands."""
+
+    judgement: Judgement
+    pairs: int
+    """In which it was measured, those that were set aside too."""
+    set_aside: int
+    """Of them, for a slow process."""
+    rounds: int
+    """Timed on each side."""
+    layouts: int
+    """Blocks on each side."""
+    seconds: float
+    """That its visits took."""
+    decided: bool
+    """Whether it is measured no more: decided, or given up."""
+
+
+@dataclass
+class _Benchmark:
+    """What is kept of one benchmark."""
+
+    wide: Boundary
+    own: Boundary
+    judgement: Judgement = field(default_factory=lambda: Judgement("incomparable", "not measured"))
+    decided: bool = False
+    pairs: int = 0
+    set_aside: int = 0
+    rounds: int = 0
+    layouts: int = 0
+    seconds: float = 0.0
+    asked: float = 0.0
+    """Seconds that its visits were to take."""
+    failures: int = 0
+
+
+class Schedule:
+    """Divides a purse of time among benchmarks, by what varies and what it costs.
+
+    Args:
+        names: benchmarks, all of which the simultaneous interval counts.
+        thresholds: what a verdict needs.
+        per_benchmark_seconds: times their number is the purse.
+        total_seconds: bounds it.
+        random: draws the order of visits.
+    """
+
+    def __init__(
+        self,
+        names: Sequence[str],
+        thresholds: Thresholds,
+        per_benchmark_seconds: float = 60.0,
+        total_seconds: float | None = None,
+        random: np.random.Generator | None = None,
+    ) -> None:
+        self._thresholds = thresholds
+        self._random = np.random.default_rng() if random is None else random
+        self._evidence = Evidence(names)
+        self._unit = math.log1p(thresholds.effect) ** 2
+        wide = (1 - thresholds.family_level) / 2 / max(len(names), 1)
+        own = (1 - thresholds.own_level) / 2
+        self._benchmarks = {
+            name: _Benchmark(Boundary(wide, *WIDE_SPENDING), Boundary(own, *OWN_SPENDING)) for name in names
+        }
+        purse = per_benchmark_seconds * len(names)
+        self._purse = purse if total_seconds is None else min(purse, total_seconds)
+        self._starts: list[float] = []
+        self._plan: Plan | None = None
+        self._spent = 0.0
+
+    @property
+    def spent_seconds(self) -> float:
+        """Time that the pairs took, their starts too."""
+        return self._spent
+
+    @property
+    def left_seconds(self) -> float:
+        """What is left of the purse."""
+        return max(self._purse - self._spent, 0.0)
+
+    @property
+    def undecided(self) -> list[str]:
+        """Benchmarks that are still measured."""
+        return [name for name, one in self._benchmarks.items() if not one.decided]
+
+    def decisions(self) -> dict[str, Decision]:
+        """Return where each benchmark stands, now or at the end."""
+        return {
+            name: Decision(
+                one.judgement, one.pairs, one.set_aside, one.rounds, one.layouts, one.seconds, one.decided
+            )
+            for name, one in self._benchmarks.items()
+        }
+
+    def next(self) -> Plan | None:
+        """Plan a pair; None when all is decided or the purse cannot pay for another pair."""
+        names = [str(name) for name in self._random.permutation(self.undecided)]
+        if not names or self.left_seconds <= 0:
+            return None
+        if not self._starts:
+            # Start-ups are not known yet; at worst half of the purse is for the visits of the pilot.
+            self._plan = Plan(tuple(names), min(PILOT_SECONDS, self._purse / 2 / len(names)))
+            return self._plan
+        start = float(np.mean(self._starts))
+        extra = {name: self._extra(name) for name in names}
+        seconds = self._visit_seconds(names, start, extra)
+        left, afford = self.left_seconds - start, []
+        for name in names:
+            left -= extra[name] + seconds
+            if left < 0:
+                break
+            afford.append(name)
+        self._plan = Plan(tuple(afford), seconds) if afford else None
+        return self._plan
+
+    def _extra(self, name: str) -> float:
+        """Return what a visit costs besides the time that was asked for: set-up, calibration, long blocks."""
+        one = self._benchmarks[name]
+        return max(one.seconds - one.asked, 0.0) / max(one.pairs, 1)
+
+    def _visit_seconds(self, names: Sequence[str], start: float, extra: dict[str, float]) -> float:
+        """Return for how long to visit each benchmark in the next pair.
+
+        A pair that costs c + t seconds a benchmark and has the variance v + w / t tells most per second at
+        t = sqrt(c w / v) (Cochran, Sampling Techniques, 1977, 10.6). A few pairs at least must fit in the
+        purse.
+        """
+        cost = start / len(names) + float(np.mean(list(extra.values())))
+        noises = self._evidence.block_noise()
+        rates = [
+            noises[name] * one.asked / one.layouts
+            for name in names
+            if (one := self._benchmarks[name]).layouts and math.isfinite(noises[name])
+        ]
+        rate = float(np.median(rates)) if rates else 0.0
+        variance = self._evidence.pair_variance
+        best = math.sqrt(cost * rate / max(variance, _QUIETEST))
+        pairs = max(PAIRS_TO_AFFORD - len(self._starts), 1)
+        affordable = self.left_seconds / pairs / len(names) - cost
+        return max(min(best, affordable, LONGEST_VISIT), SHORTEST_VISIT)
+
+    def add(self, pair: Pair) -> None:
+        """Take in what a pair measured, and look at its benchmarks."""
+        asked = self._plan.seconds if self._plan else 0.0
+        self._starts.append(pair.start_seconds)
+        self._spent += pair.start_seconds + sum(visit.seconds for visit in pair.visits.values())
+        for name, visit in pair.visits.items():
+            one = self._benchmarks[name]
+            one.pairs += 1
+            one.rounds += visit.rounds
+            one.layouts += len(visit.base_ns)
+            one.seconds += visit.seconds
+            one.asked += asked
+        self._evidence.add(pair.visits)
+        estimates = self._evidence.estimates()
+        for name in pair.visits:
+            self._look(self._benchmarks[name], estimates[name])
+        for name, text in pair.failures.items():
+            one = self._benchmarks[name]
+            one.failures += 1
+            one.decided |= one.failures >= FAILURES
+            if one.decided or not one.pairs:
+                one.judgement = Judgement("incomparable", text)
+
+    def _look(self, one: _Benchmark, estimate: Estimate) -> None:
+        one.set_aside = estimate.set_aside
+        if estimate.pairs < FEWEST_PAIRS:
+            one.judgement = judged(replace(estimate, freedom=0.0), self._thresholds, len(self._benchmarks))
+            return
+        information = estimate.information * self._unit
+        tails = one.wide.tail(information), one.own.tail(information)
+        if tails[0] is None or tails[1] is None:
+            return  # the intervals of the last look hold
+        one.judgement = judged(estimate, self._thresholds, len(self._benchmarks), (tails[0], tails[1]))
+        one.decided = one.judgement.verdict in ("slower", "faster", "same")

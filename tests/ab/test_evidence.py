@@ -1,0 +1,222 @@
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from gnnbench.ab.estimate import FEWEST_PAIRS, judged
+from gnnbench.ab.evidence import Evidence
+from gnnbench.ab.visit import Visit
+from gnnbench.judgement import Thresholds
+
+THRESHOLDS = Thresholds(effect=0.03)
+NAMES = [f"b{number}" for number in range(12)]
+
+
+def visit(random, ratio=1.0, blocks=40, base=1e6, noise=0.05):
+    times = base * np.exp(random.normal(0, noise, (2, blocks))) * np.array([[1.0], [ratio]])
+    return Visit(tuple(times[0]), tuple(times[1]), 10 * blocks, 0.8)
+
+
+def swapped(one):
+    return Visit(one.head_ns, one.base_ns, one.rounds, one.seconds)
+
+
+def pairs(random, count, ratios=None, sd=0.01, **options):
+    """Return visits by pair; what a benchmark is slowed down by can be given by pair."""
+    result = []
+    for number in range(count):
+        ratio = {name: (ratios or {}).get(name, 1.0) for name in NAMES}
+        result.append(
+            {
+                name: visit(
+                    random,
+                    (one[number] if isinstance(one, list) else one) * math.exp(random.normal(0, sd)),
+                    **options,
+                )
+                for name, one in ratio.items()
+            }
+        )
+    return result
+
+
+def estimates(visits):
+    evidence = Evidence(NAMES)
+    for one in visits:
+        evidence.add(one)
+    return evidence.estimates()
+
+
+def verdicts(visits, **options):
+    found = estimates(visits)
+    return {name: judged(one, THRESHOLDS, len(NAMES), **options) for name, one in found.items()}
+
+
+def test_benchmarks_of_one_round_are_judged_by_pairs_alone():
+    random = np.random.default_rng(2)
+    found = verdicts(pairs(random, 12, {"b3": 1.3}, blocks=1, noise=0.01))
+    assert found["b3"].verdict == "slower"
+    assert {one.verdict for name, one in found.items() if name != "b3"} <= {"same", "undecided"}
+
+
+def test_what_is_slower_is_slower_and_the_rest_is_not():
+    found = verdicts(pairs(np.random.default_rng(3), 10, {"b3": 1.08, "b4": 1 / 1.08}))
+    assert (found["b3"].verdict, found["b4"].verdict) == ("slower", "faster")
+    assert found["b3"].reason == "the 99% interval for all benchmarks at once excludes 1"
+    rest = [one for name, one in found.items() if name not in ("b3", "b4")]
+    assert {one.verdict for one in rest} <= {"same", "undecided"}
+    assert sum(one.verdict == "same" for one in rest) > 5
+    assert found["b3"].base_processes == found["b3"].head_processes == 10
+
+
+def test_the_standard_error_is_that_of_repeated_runs_visits_of_different_lengths_too():
+    random = np.random.default_rng(4)
+    logs, errors = [], []
+    for _ in range(60):
+        visits = pairs(random, 1, blocks=8) + pairs(random, 4, blocks=40) + pairs(random, 1, blocks=160)
+        found = estimates(visits).values()
+        logs += [one.log_ratio for one in found]
+        errors += [one.error for one in found]
+    assert math.sqrt(np.mean(np.square(errors))) == pytest.approx(np.std(logs), rel=0.1)
+
+
+def test_the_variance_between_pairs_is_told_from_the_noise_within():
+    evidence = Evidence(NAMES)
+    for one in pairs(np.random.default_rng(5), 30, sd=0.03):
+        evidence.add(one)
+    evidence.estimates()
+    assert math.sqrt(evidence.pair_variance) == pytest.approx(0.03, rel=0.25)
+    assert evidence.block_noise()["b0"] == pytest.approx(2 * 0.05**2 * 2.9, rel=0.3)  # q (1 - q) / f(q)^2
+
+
+@pytest.mark.parametrize("side", ["base", "head"])
+def test_pairs_of_a_broken_process_are_set_aside_and_counted(side):
+    random = np.random.default_rng(6)
+    visits = pairs(random, 9, {"b3": 1.08})
+    factor = 25.0
+    for number in (0, 4):
+        visits[number] = {
+            name: Visit(
+                tuple(factor * t for t in one.base_ns) if side == "base" else one.base_ns,
+                tuple(factor * t for t in one.head_ns) if side == "head" else one.head_ns,
+                one.rounds,
+                one.seconds,
+            )
+            for name, one in visits[number].items()
+        }
+    found = estimates(visits)["b3"]
+    assert (found.slow_base, found.slow_head) == ((2, 0) if side == "base" else (0, 2))
+    assert found.pairs == 7
+    assert found.log_ratio == pytest.approx(math.log(1.08), abs=0.03)
+    judgement = verdicts(visits)["b3"]
+    assert judgement.verdict == "slower"
+    assert "2 pairs set aside, a process being over 3 times slower" in judgement.reason
+    assert f"2 of {side}" in judgement.reason
+
+
+def test_slow_processes_in_the_majority_are_the_slow_ones_still():
+    visits = pairs(np.random.default_rng(7), 7, {"b3": [25, 25, 25, 25, 1, 1, 1]})
+    found = estimates(visits)["b3"]
+    assert (found.slow_head, found.pairs) == (4, 3)
+    assert verdicts(visits)["b3"].verdict == "undecided"
+
+
+def test_a_head_that_is_often_slow_is_not_called_the_same():
+    random = np.random.default_rng(8)
+    often = [25.0 if number % 4 == 0 else 1.0 for number in range(20)]
+    found = verdicts(pairs(random, 20, {"b3": often}))["b3"]
+    assert found.verdict == "undecided"
+    assert found.reason.startswith("processes of one side are slow far more often; 5 pairs set aside")
+    assert "0 of base, 5 of head" in found.reason
+    found = verdicts(pairs(random, 20, {"b3": 25.0}))["b3"]
+    assert (found.verdict, "set aside" in found.reason) == ("slower", False)
+
+
+def test_few_pairs_that_do_not_agree_make_no_verdict():
+    visits = pairs(np.random.default_rng(9), 4, {"b3": [1.4, 1.4, 1.0, 1.0]}, noise=0.005, sd=0.005)
+    found = verdicts(visits)["b3"]
+    assert found.verdict == "undecided"
+    steady = pairs(np.random.default_rng(9), 4, {"b3": 1.2}, noise=0.005, sd=0.005)
+    assert verdicts(steady)["b3"].verdict == "slower"
+
+
+def test_what_was_not_measured_or_too_seldom_is_incomparable_or_undecided():
+    random = np.random.default_rng(10)
+    visits = pairs(random, FEWEST_PAIRS - 1, {"b3": 3.0})
+    for one in visits:
+        del one["b5"]
+    found = verdicts(visits)
+    assert found["b3"].verdict == "undecided"
+    assert (found["b5"].verdict, found["b5"].reason) == ("incomparable", "not measured")
+    assert found["b5"].ratio is None
+    first = verdicts(visits[:1])["b3"]
+    assert (first.verdict, first.low) == ("incomparable", None)
+    assert first.ratio == pytest.approx(3, rel=0.1)
+
+
+def test_no_pairs_at_all():
+    assert {one.verdict for one in verdicts([]).values()} == {"incomparable"}
+
+
+def test_one_benchmark_alone_has_its_own_variance_only():
+    random = np.random.default_rng(11)
+    evidence = Evidence(["only"])
+    for _ in range(6):
+        evidence.add({"only": visit(random, math.exp(random.normal(0, 0.01)))})
+    found = evidence.estimates()["only"]
+    assert found.freedom == 5
+    assert not found.borrowed
+
+
+def test_times_that_are_all_equal_end_in_a_verdict():
+    equal = {name: Visit((5.0,) * 10, (5.0,) * 10, 10, 0.1) for name in NAMES}
+    assert {one.verdict for one in verdicts([equal] * 5).values()} <= {"same", "undecided"}
+
+
+def test_narrower_tails_make_wider_intervals_and_keep_the_level_s_name():
+    visits = pairs(np.random.default_rng(12), 12, {"b3": 1.2})
+    plain, strict = verdicts(visits), verdicts(visits, tails=(1e-5, 0.01))
+    assert strict["b3"].low < plain["b3"].low
+    assert strict["b0"].own_high > plain["b0"].own_high
+    assert strict["b3"].reason == plain["b3"].reason
+
+
+MIRROR = {"slower": "faster", "faster": "slower"}
+
+
+@settings(deadline=None, max_examples=60)
+@given(
+    st.integers(0, 2**32),
+    st.integers(1, 9),
+    st.floats(0, 0.3),
+    st.sampled_from([1, 3, 20]),
+    st.floats(0, 0.2),
+)
+def test_swapping_the_sides_mirrors_every_verdict(seed, count, broken, blocks, missing):
+    random = np.random.default_rng(seed)
+    visits = []
+    for one in pairs(random, count, {"b1": 1.1, "b2": 0.8}, blocks=blocks):
+        slow = np.where(random.random(2) < broken, 25.0, 1.0)
+        visits.append(
+            {
+                name: Visit(
+                    tuple(slow[0] * time for time in v.base_ns),
+                    tuple(slow[1] * time for time in v.head_ns),
+                    v.rounds,
+                    v.seconds,
+                )
+                for name, v in one.items()
+                if random.random() >= missing
+            }
+        )
+    there, back = (
+        verdicts(way) for way in (visits, [{name: swapped(v) for name, v in one.items()} for one in visits])
+    )
+    for name in NAMES:
+        forward, backward = there[name], back[name]
+        assert MIRROR.get(forward.verdict, forward.verdict) == backward.verdict
+        if forward.low is not None:
+            assert forward.low == pytest.approx(1 / backward.high, rel=1e-6, abs=1e-300)
+            assert forward.visible == pytest.approx(backward.visible)
+            assert forward.low <= forward.own_low <= forward.ratio <= forward.own_high <= forward.high

@@ -1,0 +1,202 @@
+import gc
+from contextlib import nullcontext
+
+import pytest
+import torch
+
+from gnnbench.ab.held import Held, Once, Plain, Repeated
+from gnnbench.clock import Block, Call, ClockError
+from gnnbench.layout import Layouts
+from gnnbench.pedantic import Pedantic
+
+
+class CallClock:
+    """Takes so long a call, by its own account."""
+
+    name = "test"
+    resolution_seconds = 1e-9
+
+    def __init__(self, call_seconds=1e-4):
+        self.call_seconds, self.blocks, self.renewals, self._now = call_seconds, [], 0, 0.0
+
+    def now(self):
+        return self._now
+
+    def block(self, call, rounds, iterations):
+        self.blocks.append((call, rounds, iterations, gc.isenabled()))
+        call()
+        seconds = [self.call_seconds * iterations] * rounds
+        self._now += sum(seconds)
+        return Block(seconds)
+
+    def renewed(self):
+        self.renewals += 1
+
+
+class Fixture:
+    _min_time = 0.0
+
+    def __init__(self):
+        self.stats, self.rounds, self.iterations = None, [], None
+
+    def _make_stats(self, iterations):
+        self.iterations, self.stats = iterations, self
+
+    def update(self, seconds):
+        self.rounds.append(seconds)
+
+
+def serve(timed, clock, *commands):
+    """Give commands and return the fixture and the answers."""
+    fixture, answers, left = Fixture(), [], list(commands)
+
+    def ask(answer):
+        answers.append(answer)
+        return left.pop(0) if left else {"command": "next"}
+
+    Held(fixture, clock, timed, nullcontext).serve(ask)
+    return fixture, answers
+
+
+def plain(call, clock, **options):
+    return Plain(Layouts(call), clock, **{"in_place": False, "disable_gc": False, **options})
+
+
+def calibrate(iterations=None):
+    return {"command": "calibrate", "iterations": iterations}
+
+
+def block(rounds=3, iterations=2):
+    return {"command": "block", "rounds": rounds, "iterations": iterations}
+
+
+NOTHING = Call(lambda: None, (), {})
+
+
+@pytest.mark.parametrize(("call_seconds", "iterations"), [(1e-4, 5), (1e-6, 500), (1.0, 1)])
+def test_a_round_is_long_enough(call_seconds, iterations):
+    clock = CallClock(call_seconds)
+    _, (_, answer) = serve(plain(NOTHING, clock), clock, calibrate())
+    assert answer["iterations"] == pytest.approx(iterations, rel=0.3)
+    assert answer["round_seconds"] == pytest.approx(call_seconds * answer["iterations"])
+
+
+def test_known_iterations_are_kept():
+    clock = CallClock()
+    _, (_, answer) = serve(plain(NOTHING, clock), clock, calibrate(77))
+    assert answer["iterations"] == 77
+
+
+def test_blocks():
+    clock = CallClock()
+    fixture, (ready, *answers) = serve(plain(NOTHING, clock), clock, block(), block())
+    assert ready == {"answer": "ready", "once": False}
+    assert answers == [{"answer": "block", "ns": pytest.approx(1e5), "rounds": 3}] * 2
+    # One that is not timed before each.
+    assert [one[1:3] for one in clock.blocks] == [(1, 2), (3, 2)] * 2
+    assert fixture.iterations == 2
+    assert fixture.rounds == pytest.approx([2e-4] * 6)
+
+
+def test_statistics_without_a_block():
+    fixture, _ = serve(plain(NOTHING, CallClock()), CallClock())
+    assert len(fixture.rounds) == 1
+
+
+@pytest.mark.parametrize("seconds", [0.0, -1.0, float("inf")])
+def test_a_clock_that_sees_nothing(seconds):
+    clock = CallClock(seconds)
+    with pytest.raises(ClockError, match="test can see"):
+        serve(plain(NOTHING, clock), clock, block())
+
+
+@pytest.mark.parametrize("disable_gc", [True, False])
+def test_the_collector(disable_gc):
+    clock = CallClock()
+    serve(plain(NOTHING, clock, disable_gc=disable_gc), clock, block())
+    assert {one[3] for one in clock.blocks} == {not disable_gc}
+    assert gc.isenabled()
+
+
+def test_inputs_lie_elsewhere_in_each_block():
+    clock, places = CallClock(), []
+    call = Call(lambda x: places.append(x.data_ptr()), (torch.ones(1000),), {})
+    timed = plain(call, clock)
+    serve(timed, clock, *[block()] * 5)
+    assert clock.renewals == 5
+    assert len(set(places)) > 2
+    assert call.args[0].data_ptr() not in places
+
+
+def test_inputs_in_place():
+    clock, places = CallClock(), []
+    call = Call(lambda x: places.append(x.data_ptr()), (torch.ones(1000),), {})
+    serve(plain(call, clock, in_place=True), clock, *[block()] * 5)
+    assert clock.renewals == 0
+    assert set(places) == {call.args[0].data_ptr()}
+
+
+def pedantic(target, **options):
+    given = {"args": (), "kwargs": {}, "setup": None, "teardown": None}
+    given |= {"rounds": 1, "warmup_rounds": 0, "iterations": 1}
+    return Pedantic(target, **{**given, **options})
+
+
+def repeated(asked, clock):
+    layouts = Layouts(Call(asked.target, asked.args, asked.kwargs))
+    return Repeated(asked, layouts, clock, in_place=False, disable_gc=False)
+
+
+def test_rounds_of_an_author():
+    calls, clock = [], CallClock()
+    asked = pedantic(
+        lambda x: calls.append(f"call {x}") or "result",
+        setup=lambda: calls.append("set-up") or ((1,), {}),
+        teardown=lambda x: calls.append(f"tear-down {x}"),
+        rounds=2,
+        warmup_rounds=1,
+    )
+    timed = repeated(asked, clock)
+    one = ["set-up", "call 1", "tear-down 1"]
+    assert calls == one
+    _, (_, calibrated, answer) = serve(timed, clock, calibrate(), block())
+    assert calibrated["iterations"] == 1
+    assert answer["rounds"] == 3
+    assert calls[-4 * 3 :] == one * 4
+    count = len(calls)
+    assert timed.result() == "result"
+    assert calls[count:] == one
+
+
+def test_iterations_of_an_author():
+    clock = CallClock()
+    fixture, (_, answer) = serve(repeated(pedantic(int, rounds=2, iterations=7), clock), clock, block(3, 1))
+    assert answer["ns"] == pytest.approx(1e5)
+    assert fixture.iterations == 7
+
+
+def test_arguments_of_rounds_are_renewed():
+    clock, places = CallClock(), []
+    asked = pedantic(lambda x: places.append(x.data_ptr()), args=(torch.ones(1000),), rounds=2)
+    serve(repeated(asked, clock), clock, *[block()] * 5)
+    assert len(set(places)) > 2
+
+
+def test_a_single_round_is_its_authors_calls_and_no_others():
+    calls, clock = [], CallClock()
+    asked = pedantic(lambda: calls.append("call") or len(calls), setup=lambda: calls.append("set-up"))
+    timed = Once(asked, clock, disable_gc=False)
+    fixture, (ready, answer) = serve(timed, clock, block(1, 1))
+    assert ready["once"]
+    assert answer["rounds"] == 1
+    assert calls == ["set-up", "call"]
+    assert timed.result() == 2
+    assert len(fixture.rounds) == 1
+
+
+def test_a_single_round_that_was_not_asked_for():
+    calls = []
+    timed = Once(pedantic(lambda: calls.append("call") or "result"), CallClock(), disable_gc=False)
+    serve(timed, CallClock())
+    assert timed.result() == "result"
+    assert calls == ["call"]

@@ -1,0 +1,72 @@
+import os
+from contextlib import suppress
+
+import pytest
+
+from gnnbench.ab import link as module
+from gnnbench.ab.link import ClosedError, GarbledError, Link
+
+
+@pytest.fixture
+def ends():
+    pipes = [os.pipe(), os.pipe()]
+    (one_read, two_write), (two_read, one_write) = pipes
+    yield Link(one_read, one_write, "token "), Link(two_read, two_write, "token ")
+    for descriptor in (one_read, one_write, two_read, two_write):
+        with suppress(OSError):
+            os.close(descriptor)
+
+
+@pytest.mark.parametrize("text", ["", "a\nb\0", "π\ud800", "token {}", "x" * 40_000])
+def test_messages_arrive_as_they_were(ends, text):
+    one, two = ends
+    one.send({"text": text})
+    one.send({"number": 1.5})
+    assert two.receive() == {"text": text}
+    assert two.receive(0) == {"number": 1.5}
+
+
+def test_no_message_in_time(ends):
+    assert ends[0].receive(0) is None
+    assert ends[0].receive(0.01) is None
+
+
+def test_what_others_write_is_passed_over(ends):
+    one, two = ends
+    for rubbish in (b'{"answer": "done"}\n', b"\n\xff\0", b"no end of line"):
+        os.write(one._write, rubbish)
+        one.send({"number": 1})
+        assert two.receive() == {"number": 1}
+    os.write(one._write, b"\nrubbish alone\n")
+    assert two.receive(0.01) is None
+
+
+@pytest.mark.parametrize(("data", "shown"), [(b"[1]", r"\[1\]"), (b"\xff{", r"\\ufffd\{"), (b"", "^$")])
+def test_a_message_that_is_none(ends, data, shown):
+    one, two = ends
+    os.write(one._write, b"\ntoken " + data + b"\n")
+    with pytest.raises(GarbledError, match=shown):
+        two.receive()
+
+
+def test_an_endless_message(ends, monkeypatch):
+    monkeypatch.setattr(module, "_MOST_BYTES", 10)
+    one, two = ends
+    os.write(one._write, b"\ntoken " + b"x" * 20)
+    with pytest.raises(GarbledError, match="without an end"):
+        two.receive()
+
+
+def test_the_other_end_is_closed(ends):
+    one, two = ends
+    one.send({"last": 1})
+    one.close()
+    assert two.receive() == {"last": 1}
+    with pytest.raises(ClosedError):
+        two.receive()
+    with pytest.raises(ClosedError):
+        two.send({})
+
+
+def test_children_do_not_get_it(ends):
+    assert not any(os.get_inheritable(one) for end in ends for one in (end._read, end._write))

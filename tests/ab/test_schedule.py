@@ -1,0 +1,188 @@
+import math
+
+import numpy as np
+import pytest
+
+from gnnbench.ab.schedule import LONGEST_VISIT, PILOT_SECONDS, SHORTEST_VISIT, Schedule
+from gnnbench.ab.visit import Pair, Visit
+from gnnbench.judgement import Thresholds
+
+THRESHOLDS = Thresholds(effect=0.03)
+NAMES = [f"b{number}" for number in range(8)]
+
+
+class Bench:
+    """Fake pairs: block noise, a pair's own offset, and what a visit costs besides."""
+
+    def __init__(self, seed=0, ratios=None, noise=0.05, sd=0.01, start=3.0, extra=0.0, block=0.02):
+        self.random = np.random.default_rng(seed)
+        self.ratios, self.noise, self.sd = ratios or {}, noise, sd
+        self.start, self.extra, self.block = start, extra, block
+        self.failing = {}
+
+    def visit(self, name, seconds):
+        blocks = max(1, round(seconds / self.block))
+        ratio = self.ratios.get(name, 1.0) * math.exp(self.random.normal(0, self.sd))
+        times = 1e6 * np.exp(self.random.normal(0, self.noise, (2, blocks)))
+        return Visit(tuple(times[0]), tuple(ratio * times[1]), blocks, blocks * self.block + self.extra)
+
+    def pair(self, plan):
+        ran = [name for name in plan.names if name not in self.failing]
+        return Pair(
+            self.start,
+            {name: self.visit(name, plan.seconds) for name in ran},
+            {name: self.failing[name] for name in plan.names if name in self.failing},
+        )
+
+
+def schedule(names=NAMES, seed=0, **options):
+    return Schedule(names, THRESHOLDS, random=np.random.default_rng(seed), **options)
+
+
+def run(one, bench):
+    plans = []
+    while plan := one.next():
+        plans.append(plan)
+        one.add(bench.pair(plan))
+    return plans
+
+
+def test_it_stops_when_all_is_decided_and_what_is_decided_is_not_visited_again():
+    one = schedule()
+    plans = run(one, Bench(ratios={"b3": 1.2}))
+    decisions = one.decisions()
+    assert all(found.decided for found in decisions.values())
+    assert decisions["b3"].judgement.verdict == "slower"
+    assert one.left_seconds > 0
+    sizes = [len(plan.names) for plan in plans]
+    assert sizes[0] == 8
+    assert sizes == sorted(sizes, reverse=True)
+    assert sizes[-1] < 8
+    for name, found in decisions.items():
+        assert found.pairs == sum(name in plan.names for plan in plans)
+        assert found.layouts == found.rounds > found.pairs
+        assert found.seconds > 0
+
+
+def test_the_first_pair_is_a_short_pilot_of_everything_in_random_order():
+    plans = [schedule(seed=seed).next() for seed in range(5)]
+    assert {plan.seconds for plan in plans} == {PILOT_SECONDS}
+    assert {frozenset(plan.names) for plan in plans} == {frozenset(NAMES)}
+    assert len({plan.names for plan in plans}) > 1
+
+
+def test_no_more_is_spent_than_the_purse():
+    for options in ({"per_benchmark_seconds": 4.0}, {"total_seconds": 30.0}):
+        one = schedule(**options)
+        run(one, Bench(noise=0.5))
+        assert one.spent_seconds <= 32.5  # blocks are not divided
+        assert one.spent_seconds + one.left_seconds >= 30
+        assert not all(found.decided for found in one.decisions().values())
+
+
+def test_a_small_purse_leaves_time_for_several_pairs():
+    one = schedule(NAMES[:4], per_benchmark_seconds=10.0)
+    run(one, Bench(start=2.0, noise=0.1))
+    assert min(found.pairs for found in one.decisions().values()) >= 6
+
+
+def test_visits_are_as_long_as_what_varies_and_what_it_costs_say():
+    def visit_seconds(**options):
+        one = schedule(per_benchmark_seconds=600.0)
+        bench = Bench(**options)
+        for _ in range(3):  # too few for a decision
+            one.add(bench.pair(one.next()))
+        return one.next().seconds
+
+    costly, cheap = visit_seconds(start=40.0), visit_seconds(start=0.4)
+    assert 4 * cheap < costly < 30 * cheap  # ten times, were the variances known
+    assert visit_seconds(noise=0.2) > visit_seconds(noise=0.05)
+    assert visit_seconds(sd=0.05) < visit_seconds()
+    assert visit_seconds(noise=1e-6) == SHORTEST_VISIT
+    assert visit_seconds(noise=3.0, start=100.0) == LONGEST_VISIT
+
+
+def test_set_up_counts_as_a_cost():
+    one = schedule(per_benchmark_seconds=600.0)
+    bench = Bench(extra=2.0, noise=0.1)
+    one.add(bench.pair(one.next()))
+    assert one.next().seconds > 1
+
+
+def test_what_is_left_pays_for_a_few_benchmarks():
+    one = schedule(total_seconds=20.0)
+    bench = Bench(extra=1.0, start=1.0, noise=1.0)
+    one.add(bench.pair(one.next()))  # 1 + 8 * 1.5
+    plan = one.next()
+    assert 1 <= len(plan.names) < 8
+    one.add(bench.pair(plan))
+    assert one.next() is None
+    assert {found.judgement.verdict for found in one.decisions().values()} == {"incomparable"}
+
+
+def test_what_fails_twice_is_given_up_with_its_text_and_the_rest_goes_on():
+    one = schedule()
+    bench = Bench()
+    bench.failing = {"b2": "head: ValueError: no"}
+    plans = run(one, bench)
+    found = one.decisions()["b2"]
+    assert found.decided
+    assert (found.judgement.verdict, found.judgement.reason) == ("incomparable", "head: ValueError: no")
+    assert sum("b2" in plan.names for plan in plans) == 2
+    assert one.decisions()["b1"].decided
+
+
+def test_what_failed_once_goes_on():
+    one = schedule()
+    bench = Bench()
+    bench.failing = {"b2": "base: killed"}
+    one.add(bench.pair(one.next()))
+    bench.failing = {}
+    run(one, bench)
+    assert one.decisions()["b2"].judgement.verdict == "same"
+
+
+def test_it_can_be_shown_after_every_pair():
+    one, bench = schedule(), Bench(noise=0.1)
+    assert {found.judgement.reason for found in one.decisions().values()} == {"not measured"}
+    for pairs in range(1, 7):
+        one.add(bench.pair(one.next()))
+        found = one.decisions()["b1"]
+        if not found.decided:
+            assert found.pairs == pairs
+            assert found.judgement.ratio == pytest.approx(1, abs=0.2)
+    assert one.decisions()["b1"].judgement.low < 1
+
+
+def test_a_pair_that_gave_nothing_costs_its_start():
+    one = schedule(total_seconds=5.0)
+    one.next()
+    one.add(Pair(3.0))
+    assert one.spent_seconds == 3.0
+    one.next()
+    one.add(Pair(3.0))
+    assert one.next() is None
+
+
+def test_nothing_to_measure():
+    one = schedule([])
+    assert one.next() is None
+    assert one.decisions() == {}
+
+
+def test_mirrored_sides_give_the_mirrored_course():
+    class Mirrored(Bench):
+        def visit(self, name, seconds):
+            found = super().visit(name, seconds)
+            return Visit(found.head_ns, found.base_ns, found.rounds, found.seconds)
+
+    ratios = {"b3": 1.1, "b5": 0.9, "b6": 1.03}
+    there, back = schedule(), schedule()
+    run(there, Bench(ratios=ratios))
+    run(back, Mirrored(ratios=ratios))
+    mirror = {"slower": "faster", "faster": "slower"}
+    for name in NAMES:
+        forward, backward = there.decisions()[name], back.decisions()[name]
+        assert mirror.get(forward.judgement.verdict, forward.judgement.verdict) == backward.judgement.verdict
+        assert forward.pairs == backward.pairs
+        assert forward.judgement.low == pytest.approx(1 / backward.judgement.high)

@@ -1,0 +1,76 @@
+import importlib.metadata
+from importlib.machinery import PathFinder
+
+import pytest
+
+from gnnbench.ab.trees import Trees
+
+
+@pytest.fixture
+def trees(tmp_path):
+    for name in (
+        "first/package",
+        "first/tests",
+        "first/spread",
+        "second/package",
+        "second/spread",
+        "second/pytest",
+    ):
+        (tmp_path / name).mkdir(parents=True)
+    for name in ("first/package", "first/tests", "second/package"):
+        (tmp_path / name / "__init__.py").touch()
+    for name in ("first/json.py", "first/conftest.py", "second/alone.py", "second/test_own.py"):
+        (tmp_path / name).touch()
+    info = tmp_path / "first/thing-1.5.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Name: thing\nVersion: 1.5\n")
+    return Trees([str(tmp_path / "first"), str(tmp_path / "second")])
+
+
+def test_the_first_tree_that_has_a_package_wins(trees, tmp_path):
+    assert trees.find_spec("package").origin == str(tmp_path / "first/package/__init__.py")
+    assert trees.find_spec("alone").origin == str(tmp_path / "second/alone.py")
+    assert list(trees.loaded) == ["package", "alone"]
+
+
+@pytest.mark.parametrize("name", ["json", "conftest", "tests", "nowhere"])
+def test_left_to_other_finders(trees, name):
+    assert trees.find_spec(name) is None
+    assert not trees.loaded
+
+
+def test_what_lies_in_packages_is_found_through_them(trees, tmp_path):
+    assert trees.find_spec("package", [str(tmp_path)]) is None
+
+
+def test_parts_of_a_package_without_init(trees, tmp_path, monkeypatch):
+    (tmp_path / "third/spread").mkdir(parents=True)
+    monkeypatch.syspath_prepend(tmp_path / "third")
+    found = trees.find_spec("spread").submodule_search_locations
+    assert found == [str(tmp_path / name / "spread") for name in ("first", "second", "third")]
+
+
+def test_a_mere_folder_hides_no_package(trees):
+    assert trees.find_spec("pytest") is None
+    assert PathFinder.find_spec("pytest") is not None
+
+
+def test_tests_come_from_the_caller(trees, tmp_path):
+    caller = tmp_path / "caller"
+    (caller / "alone").mkdir(parents=True)
+    trees.leave([caller / "alone/test_x.py"], caller)
+    assert trees.find_spec("alone") is None
+    trees.leave([caller / "test_own.py"], caller)
+    assert trees.find_spec("test_own") is None
+    (caller / "src/package/tests").mkdir(parents=True)
+    for name in ("src/package", "src/package/tests"):
+        (caller / name / "__init__.py").touch()
+    trees.leave([caller / "src/package/tests/test_y.py"], caller)
+    assert trees.find_spec("package") is None
+
+
+def test_versions(trees):
+    context = importlib.metadata.DistributionFinder.Context
+    assert [one.version for one in trees.find_distributions(context(name="thing"))] == ["1.5"]
+    assert not list(trees.find_distributions(context(path=["elsewhere"])))
+    assert not list(Trees([]).find_distributions())

@@ -1,0 +1,70 @@
+"""Real pairs of pytest processes on small suites."""
+
+import os
+import random
+import time
+from pathlib import Path
+from types import SimpleNamespace
+
+from gnnbench.ab.pair import Workers
+from gnnbench.ab.process import Process
+from tests.suite import environment
+
+
+def side(*trees, **variables):
+    return SimpleNamespace(trees=trees, environment=variables)
+
+
+def write(folder, text, name="test_suite.py"):
+    """Write a suite that pytest finds no configuration for in the folders above it."""
+    (folder / "pytest.ini").write_text("[pytest]\n")
+    (folder / name).write_text(text)
+    return folder
+
+
+def workers(folder, base=None, head=None, *, arguments=("test_suite.py",), seed=0, **options):
+    logs = folder / "logs"
+    logs.mkdir(exist_ok=True)
+    options = {"rng": random.Random(seed), "sizes": {}, "counts": {}, "timeout_seconds": 60, **options}
+    return Workers(base or side(), head or side(), arguments, folder=folder, logs=logs, **options)
+
+
+def process(folder, *arguments, trees=(), **variables):
+    return Process(
+        arguments or ("test_suite.py",),
+        environment=variables,
+        trees=trees,
+        folder=folder,
+        log=folder / "worker.log",
+    )
+
+
+def of_group(group):
+    """Return the processes of a group that run, zombies left out."""
+    found = []
+    for path in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            name, _, rest = path.read_text().rpartition(")")
+        except OSError:
+            continue
+        state, _, its_group = rest.split()[:3]
+        if int(its_group) == group and state != "Z":
+            found.append(int(name.split()[0]))
+    return found
+
+
+def is_gone(group, seconds=10.0):
+    """Wait for a group to end; tell whether it did."""
+    deadline = time.monotonic() + seconds
+    while of_group(group):
+        if time.monotonic() > deadline:
+            return False
+        time.sleep(0.02)
+    return True
+
+
+def clean(monkeypatch):
+    """Have workers see no variables of gnnbench, pytest and OpenMP."""
+    kept = environment()
+    for name in set(os.environ) - set(kept):
+        monkeypatch.delenv(name)

@@ -1,0 +1,192 @@
+import json
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from importlib import resources
+from pathlib import Path
+
+import jsonschema
+import psutil
+import pytest
+from referencing import Registry, Resource
+
+from tests.suite import ROOT, environment
+
+SUITE = """
+def work(n=100):
+    return sum(range(n))
+
+
+def test_sum(benchmark):
+    benchmark(work)
+
+
+def test_more(benchmark):
+    benchmark(work, 200)
+"""
+NOISE = {"sigma": 0.01, "spike_probability": 0, "drift": 0.02}
+
+
+def truths(folder, name, **seconds):
+    content = {"benchmarks": {"test_sum": 1e-3, "test_more": 1e-3, **seconds}, "noise": NOISE}
+    (folder / name).write_text(json.dumps(content))
+    return f"env:GNNBENCH_FAKE_CLOCK=5:{name}"
+
+
+@pytest.fixture
+def suite(tmp_path):
+    (tmp_path / "pytest.ini").write_text("[pytest]\n")
+    (tmp_path / "test_suite.py").write_text(SUITE)
+    return tmp_path
+
+
+def command(*words):
+    return [str(Path(sys.executable).with_name("gnnbench")), "ab", *words]
+
+
+def ab(folder, *words, **variables):
+    return subprocess.run(
+        command(*words),
+        cwd=folder,
+        env=environment(**variables),
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+    )
+
+
+def git(folder, *words):
+    settings = ("-c", "user.name=a", "-c", "user.email=a@b", "-c", "commit.gpgsign=false")
+    subprocess.run(["git", *settings, *words], cwd=folder, check=True, capture_output=True)
+
+
+def test_what_is_slower_is_told_to_people_and_programs(suite):
+    sides = truths(suite, "base.json"), truths(suite, "head.json", test_more=1.2e-3)
+    files = ("--json", "ab.json", "--markdown", "ab.md")
+    result = ab(suite, *sides, "--budget", "20", *files, "--", "test_suite.py")
+    assert result.returncode == 1, result.stderr
+    assert "1 slower, 0 faster, 1 same, 0 undecided, 0 incomparable" in result.stdout
+    lines = [line for line in result.stderr.splitlines() if "test_suite.py::" in line]
+    assert len(lines) == 2, "in a pipe a line for each decision"
+    found = json.loads((suite / "ab.json").read_text())
+    folder = resources.files("gnnbench") / "schemas"
+    schema = json.loads((folder / "ab.schema.json").read_text())
+    registry = Registry().with_resource(schema["$id"], Resource.from_contents(schema))
+    jsonschema.Draft202012Validator(schema, registry=registry).validate(found)
+    assert found["summary"] == {"same": 1, "slower": 1}
+    slower = next(one for one in found["benchmarks"] if one["verdict"] == "slower")
+    assert slower["id"] == "test_suite.py::test_more"
+    assert 1 < slower["low"] < slower["own_low"] < 1.2 < slower["own_high"] < slower["high"]
+    assert "| `test_suite.py::test_more` |" in (suite / "ab.md").read_text()
+    swapped = ab(suite, *reversed(sides), "--budget", "20", "--", "test_suite.py")
+    assert swapped.returncode == 0
+    assert "0 slower, 1 faster" in swapped.stdout
+
+
+def test_what_was_not_judged_has_exit_codes_of_its_own(suite):
+    side = truths(suite, "base.json")
+    (suite / "test_suite.py").write_text(f"{SUITE}\n\ndef test_one(benchmark):\n    assert 0\n")
+    assert ab(suite, side, side, "--budget", "20", "--", "test_suite.py").returncode == 0
+    strict = ab(suite, side, side, "--budget", "20", "--strict", "--", "test_suite.py")
+    assert strict.returncode == 3
+    assert "base and head: raised: assert 0" in strict.stdout
+    nothing = ab(suite, side, side, "--budget", "20", "--", "test_suite.py", "-k", "one")
+    assert nothing.returncode == 3
+
+
+@pytest.mark.parametrize(
+    ("words", "text"),
+    [
+        ((".", "git:nowhere"), "git:nowhere"),
+        ((".", "hg:tip"), "unknown part of a variant 'hg'"),
+        ((".", ".", "--budget", "0"), "must be more than 0 seconds"),
+        ((".", ".", "--effect", "3"), "effect"),
+        ((".", ".", "--json", "nowhere/ab.json"), "nowhere/ab.json cannot be written"),
+        ((".", "."), "no benchmarks among"),
+    ],
+)
+def test_wrong_usage_is_a_line(suite, words, text):
+    (suite / "test_nothing.py").write_text("def test_plain():\n    pass\n")
+    result = ab(suite, *words, "--", "test_nothing.py")
+    assert result.returncode == 2
+    assert text in result.stderr
+    assert "Traceback" not in result.stderr
+
+
+def test_without_a_folder_of_benchmarks_the_suite_is_to_be_named(suite):
+    result = ab(suite, ".", ".")
+    assert result.returncode == 2
+    assert "name the suite: gnnbench ab BASE HEAD -- PATH" in result.stderr
+
+
+@pytest.mark.parametrize("end", [signal.SIGINT, signal.SIGKILL])
+def test_an_end_in_the_middle_leaves_nothing_behind_and_what_was_decided_is_saved(suite, end):
+    (suite / "test_suite.py").write_text(
+        f"{SUITE}\n\ndef test_slow(benchmark):\n    import time\n    benchmark(time.sleep, 0.01)\n"
+    )
+    git(suite, "init", "-q")
+    git(suite, "add", "-A")
+    git(suite, "commit", "-qm", "first")
+    side = truths(suite, "base.json", test_slow=1e-2)
+    words = ("--budget", "100000", "--effect", "0.2%", "--json", "ab.json", "--", "test_suite.py")
+    process = subprocess.Popen(
+        command(side, side, *words),
+        cwd=suite,
+        env=environment(),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    workers = []
+    deadline = time.monotonic() + 60
+    while len(workers) < 2 and time.monotonic() < deadline:
+        workers = psutil.Process(process.pid).children(recursive=True)
+        time.sleep(0.05)
+    assert len(workers) >= 2
+    process.send_signal(end)
+    out, _ = process.communicate(timeout=60)
+    assert process.returncode == (130 if end == signal.SIGINT else -9)
+    gone, alive = psutil.wait_procs(workers, timeout=20)
+    assert not alive
+    assert gone
+    if end == signal.SIGINT:
+        assert json.loads((suite / "ab.json").read_text())["interrupted"] is True
+        assert "undecided" in out
+    else:
+        assert not (suite / "ab.json").exists()
+
+
+def test_this_repository_across_a_change_of_the_protocol(tmp_path):
+    """Both sides load a gnnbench that is not the coordinator's, and the older one's worker is of no use."""
+    shutil.copytree(ROOT / "gnnbench", tmp_path / "gnnbench", ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copytree(
+        ROOT / "benchmarks", tmp_path / "benchmarks", ignore=shutil.ignore_patterns("__pycache__")
+    )
+    shutil.copy(ROOT / "conftest.py", tmp_path)
+    (tmp_path / "pytest.ini").write_text("[pytest]\n")
+    (tmp_path / "gnnbench" / "marker.py").write_text("SIDE = 'older'\n")
+    link = tmp_path / "gnnbench" / "ab" / "link.py"
+    kept = link.read_text()
+    link.write_text("raise ImportError('another protocol')\n")
+    git(tmp_path, "init", "-q")
+    git(tmp_path, "add", "-A")
+    git(tmp_path, "commit", "-qm", "older")
+    link.write_text(kept.replace("token.encode()", 'token.encode() + b"x"'))
+    (tmp_path / "gnnbench" / "marker.py").write_text("SIDE = 'newer'\n")
+    git(tmp_path, "commit", "-qam", "newer")
+    select = (
+        "benchmarks/test_spmm.py",
+        "-k",
+        "spmm_sum-forward-torch",
+        "--gnn-dataset=rmat:5",
+    )
+    more = ("--gnn-hidden=8", "--gnn-platform=torch", "--gnn-device=cpu")
+    words = ("git:HEAD~1", "git:HEAD", "--total-budget", "8", "--json", "ab.json", "--", *select, *more)
+    result = ab(tmp_path, *words)
+    assert result.returncode in (0, 1, 3), result.stderr
+    found = json.loads((tmp_path / "ab.json").read_text())
+    assert all(one["pairs"] > 0 for one in found["benchmarks"]), "both sides were timed"
+    assert found["base"]["commit"] != found["head"]["commit"]
