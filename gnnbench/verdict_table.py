@@ -1,6 +1,7 @@
 """Verdicts as people and programs read them."""
 
 import io
+import os
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
@@ -32,14 +33,22 @@ def write(found: Comparison, out: Callable[[str], Any], width: int, *, colour: b
     for row in rows:
         groups.setdefault(heading(_spec(row.spec)) if row.spec else "", []).append(row)
     for title, group in groups.items():
-        console.print(f"\n[bold]{escape(title)}[/bold]" if title else "")
-        console.print(_table(group, ours=bool(title)))
+        place = "" if title else _place([row.fullname for row in group])
+        console.print(f"\n[bold]{escape(title or place)}[/bold]")
+        console.print(_table(group, place, ours=bool(title)))
     for note in notes(found):
         console.print(note, markup=False)
     out(text.getvalue())
 
 
-def _table(rows: Sequence[Row], *, ours: bool) -> Table:
+def _place(names: Sequence[str]) -> str:
+    """Return the folder, file or class that all names begin with, which need not be said in every line."""
+    common = os.path.commonprefix(list(names))  # noqa: RUF071 - "::" separates too
+    common = common.partition("[")[0]  # parameters may hold anything
+    return common[: max(common.rfind("/") + 1, common.rfind("::") + 2 if "::" in common else 0)]
+
+
+def _table(rows: Sequence[Row], place: str, *, ours: bool) -> Table:
     table = Table(box=None, pad_edge=False, padding=(0, 1, 0, 0))
     for name in ("operation", "dir", "on") if ours else ("benchmark",):
         table.add_column(name, no_wrap=ours, overflow="fold")
@@ -51,7 +60,8 @@ def _table(rows: Sequence[Row], *, ours: bool) -> Table:
         time, ratio, interval, verdict, sees = _cells(row)
         style = _COLOURS[verdict]
         styled = f"[{style}]{verdict}[/{style}]" if style else verdict
-        table.add_row(*map(escape, _labels(row)), time, ratio, interval, styled, sees)
+        labels = (label.removeprefix(place) for label in _labels(row))
+        table.add_row(*map(escape, labels), time, ratio, interval, styled, sees)
     return table
 
 

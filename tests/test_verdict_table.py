@@ -44,8 +44,17 @@ def test_our_own_fit_80_columns():
 
 def test_a_stranger_s_name_is_text_and_not_markup():
     text = shown(row(SLOWER, "test_a.py::b[red]"))
-    assert "test_a.py::b[red]" in text
+    assert text.startswith("\ntest_a.py::\n")
+    assert "\nb[red]" in text
     assert "how much processes differ is borrowed from the others' processes: 1 benchmarks" in text
+
+
+def test_what_all_names_begin_with_is_said_once():
+    names = ("bench/test_a.py::One::b[x/y::z]", "bench/test_a.py::One::b[x/y::w]", "bench/test_b.py::c")
+    lines = shown(*(row(SLOWER, name) for name in names)).splitlines()
+    assert lines[1] == "bench/"
+    assert lines[3].startswith("test_a.py::One::b[x/y::z]")
+    assert shown(*(row(SLOWER, name) for name in names[:2])).splitlines()[1] == "bench/test_a.py::One::"
 
 
 def test_a_sentence_says_what_and_why():
