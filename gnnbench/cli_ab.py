@@ -181,7 +181,7 @@ def _cells(decision: "Decision") -> Sequence[str]:
     found = decision.judgement
     return (
         f"{decision.pairs} pairs",
-        "" if found.low is None else f"{found.low:.3f}-{found.high:.3f}",
+        units.interval(found.low, found.high, 3),
         "" if found.ratio is None else f"{found.ratio:.3f}x",
         found.verdict,
     )

@@ -1,6 +1,8 @@
 """Numbers as people read them."""
 
 _TIMES = ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs"), (1e-9, "ns"))
+_MOST_RATIO = 100
+"""More is as good as nothing known."""
 _SIZES = ("B", "KiB", "MiB", "GiB", "TiB")
 
 
@@ -24,3 +26,11 @@ def fraction(value: float) -> str:
     """Write a fraction in percent: `0.4%`, `12%`."""
     percent = 100 * value
     return f"{percent:.1f}%" if percent < 9.95 else f"{percent:.0f}%"  # noqa: PLR2004 - where 10 begins
+
+
+def interval(low: float | None, high: float | None, digits: int = 2) -> str:
+    """Write an interval of ratios: `0.98-1.03`, `0.01-over 100`; nothing where there is none."""
+    if low is None or high is None:
+        return ""
+    above = f"{high:.{digits}f}" if high <= _MOST_RATIO else f"over {_MOST_RATIO}"
+    return f"{low:.{digits}f}-{above}"

@@ -21,6 +21,8 @@ FORMAT_VERSION = 1
 # 1: of `gnnbench compare --json`.
 
 _COLOURS = {"slower": "red", "faster": "green", "same": "", "undecided": "yellow", "incomparable": "yellow"}
+_MOST_SEEN = 10.0
+"""A slowdown, as a fraction: to see only larger ones is to see nothing."""
 _ORDER = tuple(_COLOURS)
 
 
@@ -70,10 +72,14 @@ def _cells(row: Row) -> tuple[str, str, str, str, str]:
     return (
         "" if row.seconds is None else units.seconds(row.seconds),
         "" if found.ratio is None else f"{found.ratio:.2f}x",
-        "" if found.low is None else f"{found.low:.2f}-{found.high:.2f}",
+        units.interval(found.low, found.high),
         found.verdict,
-        "" if found.visible is None else units.fraction(found.visible),
+        "" if found.visible is None else _sees(found.visible),
     )
+
+
+def _sees(visible: float) -> str:
+    return units.fraction(visible) if visible <= _MOST_SEEN else f"over {units.fraction(_MOST_SEEN)}"
 
 
 def _labels(row: Row) -> tuple[str, ...]:
@@ -130,7 +136,7 @@ def sentence(row: Row) -> str:
         text += f", {now} now, {then} then"
     text += f"; {found.reason}; processes: {found.base_processes} then, {found.head_processes} now"
     if found.verdict == "undecided" and found.visible is not None:
-        text += f"; a slowdown of {units.fraction(found.visible)} would have been seen"
+        text += f"; a slowdown of {_sees(found.visible)} would have been seen"
     return "; ".join((text, *row.notes))
 
 

@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gnnbench.units import fraction, seconds, size
+from gnnbench.units import fraction, interval, seconds, size
 
 FACTOR = {"s": 1.0, "ms": 1e-3, "µs": 1e-6, "ns": 1e-9}
 
@@ -57,3 +57,10 @@ def test_sizes(count, text):
 )
 def test_fractions(value, text):
     assert fraction(value) == text
+
+
+def test_an_interval_of_which_hardly_anything_is_known_is_short():
+    assert interval(0.978, 1.0312) == "0.98-1.03"
+    assert interval(0.978, 1.0312, 3) == "0.978-1.031"
+    assert interval(1e-9, 1e9) == "0.00-over 100"
+    assert interval(None, None) == ""

@@ -57,6 +57,14 @@ def test_what_all_names_begin_with_is_said_once():
     assert shown(*(row(SLOWER, name) for name in names[:2])).splitlines()[1] == "bench/test_a.py::One::"
 
 
+def test_what_is_hardly_known_does_not_fill_the_line():
+    wide = replace(SLOWER, verdict="undecided", low=1e-9, high=1e9, visible=1e6)
+    text = shown(row(wide))
+    assert "0.00-over 100" in text
+    assert "over 1000%" in text
+    assert "a slowdown of over 1000% would have been seen" in sentence(row(wide))
+
+
 def test_a_sentence_says_what_and_why():
     assert sentence(row(SLOWER, notes=("counters: +1 aten::sort",))) == (
         "slower: 1.314x the baseline's time (1.200 to 1.420), 1.31 ms now, 997 µs then; it is; "
