@@ -136,6 +136,7 @@ class _Progress:
     def __enter__(self) -> Self:
         if self._console.is_terminal:
             self._live.start()
+            self._live.update("starting the first pair of processes, and timing each benchmark for a moment")
         return self
 
     def __exit__(
@@ -156,7 +157,7 @@ class _Progress:
             if decision.decided and name not in self._said:
                 self._said.add(name)
                 line = " ".join(filter(None, (*_cells(decision)[::-1], name)))
-                self._console.print(f"{units.seconds(spent_seconds)}: {line}", markup=False, soft_wrap=True)
+                self._console.print(f"{spent_seconds:.0f} s: {line}", markup=False, soft_wrap=True)
 
 
 def _shown(decisions: "Mapping[str, Decision]", spent_seconds: float, left_seconds: float) -> Group:
@@ -170,8 +171,7 @@ def _shown(decisions: "Mapping[str, Decision]", spent_seconds: float, left_secon
     more = len(waiting) - _MOST_SHOWN
     done = len(decisions) - len(waiting)
     line = (
-        f"{done} of {len(decisions)} decided, {units.seconds(spent_seconds)} spent, "
-        f"at most {units.seconds(left_seconds)} left"
+        f"{done} of {len(decisions)} decided, {spent_seconds:.0f} s spent, at most {left_seconds:.0f} s left"
     )
     return Group(line, table, *([f"and {more} more"] if more > 0 else []))
 

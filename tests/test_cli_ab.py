@@ -81,15 +81,11 @@ def test_what_is_slower_is_told_to_people_and_programs(suite):
     assert slower["id"] == "test_suite.py::test_more"
     assert 1 < slower["low"] < slower["own_low"] < 1.2 < slower["own_high"] < slower["high"]
     assert "| `test_suite.py::test_more` |" in (suite / "ab.md").read_text()
-    swapped = ab(suite, *reversed(sides), "--budget", "20", "--", "test_suite.py")
-    assert swapped.returncode == 0
-    assert "0 slower, 1 faster" in swapped.stdout
 
 
 def test_what_was_not_judged_has_exit_codes_of_its_own(suite):
     side = truths(suite, "base.json")
     (suite / "test_suite.py").write_text(f"{SUITE}\n\ndef test_one(benchmark):\n    assert 0\n")
-    assert ab(suite, side, side, "--budget", "20", "--", "test_suite.py").returncode == 0
     strict = ab(suite, side, side, "--budget", "20", "--strict", "--", "test_suite.py")
     assert strict.returncode == 3
     assert "base and head: raised: assert 0" in strict.stdout
