@@ -73,7 +73,7 @@ def wait_for(number, folder, process):
 
 def test_it_goes_on_where_it_was_stopped(suite):
     """The real command, killed and interrupted; then what it learnt stands beside the table of `ab`."""
-    words = ("calibrate", "--runs", "2", "--planted", "1", "--", "test_suite.py")
+    words = ("calibrate", "--runs", "2", "--planted", "1", "--budget", "60", "--", "test_suite.py")
     process = start(suite, *words)
     workers = wait_for(1, suite, process)
     process.kill()
@@ -90,7 +90,7 @@ def test_it_goes_on_where_it_was_stopped(suite):
     second = saved(suite)
     assert second[:1] == first
     assert len(second) == 2
-    assert "benchmarks: 1; runs: 6 (saved before: 1); 60 s at most or so" in err
+    assert "benchmarks: 1; runs: 6 (saved before: 1); 6 min at most or so" in err
     assert "interrupted; runs saved in " in err
     assert err.endswith(": 2; the same command goes on\n")
     assert "test_suite.py::test_sum" in out, "what is known"
