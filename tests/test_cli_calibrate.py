@@ -73,7 +73,7 @@ def wait_for(number, folder, process):
 
 def test_it_goes_on_where_it_was_stopped(suite):
     """The real command, killed and interrupted; then what it learnt stands beside the table of `ab`."""
-    words = ("calibrate", "--runs", "2", "--planted", "1", "--budget", "60", "--", "test_suite.py")
+    words = ("calibrate", "--runs", "2", "--planted", "1", "--budget", "16", "--", "test_suite.py")
     process = start(suite, *words)
     workers = wait_for(1, suite, process)
     process.kill()
@@ -90,7 +90,7 @@ def test_it_goes_on_where_it_was_stopped(suite):
     second = saved(suite)
     assert second[:1] == first
     assert len(second) == 2
-    assert "benchmarks: 1; runs: 6 (saved before: 1); 6 min at most or so" in err
+    assert "benchmarks: 1; runs: 6 (saved before: 1); 96 s at most or so" in err
     assert "interrupted; runs saved in " in err
     assert err.endswith(": 2; the same command goes on\n")
     assert "test_suite.py::test_sum" in out, "what is known"
@@ -115,7 +115,7 @@ def test_it_goes_on_where_it_was_stopped(suite):
     out, err = process.communicate(timeout=60)
     assert process.returncode == 0, err
     lines = (
-        "calibrated here (gnnbench ab, 10 s per benchmark): 0 of 2 verdicts on identical code were alarms",
+        "calibrated here (gnnbench ab, 16 s per benchmark): 0 of 2 verdicts on identical code were alarms",
         "finds 5%: test_sum (1 of 1)",
     )
     for line in lines:
