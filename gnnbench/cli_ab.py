@@ -4,6 +4,7 @@ import argparse
 import json
 import secrets
 import shutil
+import signal
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -95,6 +96,7 @@ def run(options: argparse.Namespace) -> int:
 
     environment.let_idle_threads_sleep()  # as in the processes that are timed
     root = Path.cwd()
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # nothing is left behind then either
     common = {"cache": cache_folder(), "dependencies": options.dependencies, "say": say}
     with (
         prepared(variants[0], root, **common) as base,
@@ -134,9 +136,12 @@ class _Progress:
         self._said: set[str] = set()
 
     def __enter__(self) -> Self:
+        start = "starting the first pair of processes, and timing each benchmark for a moment"
         if self._console.is_terminal:
             self._live.start()
-            self._live.update("starting the first pair of processes, and timing each benchmark for a moment")
+            self._live.update(start)
+        else:
+            self.say(start)
         return self
 
     def __exit__(

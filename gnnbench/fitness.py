@@ -6,9 +6,10 @@ from importlib import resources
 
 import jsonschema
 
-from gnnbench import environment, run_file
+from gnnbench import environment, run_file, units
 from gnnbench.baseline import Record
 from gnnbench.errors import UsageError
+from gnnbench.interference import DISTURBED
 from gnnbench.run_file import RunFile
 
 
@@ -49,7 +50,13 @@ def _disturbed(runs: Sequence[RunFile]) -> str | None:
         processes = [process for run in runs for process in run.benchmarks[name].processes]
         quiet = sum(not process.disturbed for process in processes)
         if quiet < min(2, len(processes)):
-            return f"other programs took the processors while {name} was timed"
+            most = units.fraction(max(process.others_share for process in processes))
+            disturbed, least = len(processes) - quiet, units.fraction(DISTURBED)
+            return (
+                f"other programs took up to {most} of the processors while {name} was timed, "
+                f"over {least} in {disturbed} of {len(processes)} processes; "
+                "end them, or wait until they have, and record again"
+            )
     return None
 
 

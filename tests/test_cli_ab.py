@@ -118,7 +118,7 @@ def test_without_a_folder_of_benchmarks_the_suite_is_to_be_named(suite):
     assert "name the suite: gnnbench ab BASE HEAD -- PATH" in result.stderr
 
 
-@pytest.mark.parametrize("end", [signal.SIGINT, signal.SIGKILL])
+@pytest.mark.parametrize("end", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
 def test_an_end_in_the_middle_leaves_nothing_behind_and_what_was_decided_is_saved(suite, end):
     (suite / "test_suite.py").write_text(
         f"{SUITE}\n\ndef test_slow(benchmark):\n    import time\n    benchmark(time.sleep, 0.01)\n"
@@ -144,11 +144,11 @@ def test_an_end_in_the_middle_leaves_nothing_behind_and_what_was_decided_is_save
     assert len(workers) >= 2
     process.send_signal(end)
     out, _ = process.communicate(timeout=60)
-    assert process.returncode == (130 if end == signal.SIGINT else -9)
+    assert process.returncode == (-9 if end == signal.SIGKILL else 130)
     gone, alive = psutil.wait_procs(workers, timeout=20)
     assert not alive
     assert gone
-    if end == signal.SIGINT:
+    if end != signal.SIGKILL:
         assert json.loads((suite / "ab.json").read_text())["interrupted"] is True
         assert "undecided" in out
     else:

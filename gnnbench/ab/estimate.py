@@ -13,7 +13,7 @@ MOST_SET_ASIDE = 1 / 3
 """Of a benchmark's pairs, for anything but "undecided"."""
 SLOW_PROCESS = 3.0
 """Times slower than the side's fastest: a process that is not measured but set aside, and counted."""
-TOO_FEW_PAIRS = f"fewer than {FEWEST_PAIRS} pairs to judge by"
+TOO_FEW_PAIRS = f"fewer than {FEWEST_PAIRS} pairs to judge by: it needs more time"
 
 _FEWEST_LOPSIDED, _OFTEN = 3, 0.1
 _AGREEING = 0.7
