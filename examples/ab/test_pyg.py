@@ -2,7 +2,7 @@
 
 gnnbench ab "pip:torch_geometric==2.3.1" "pip:torch_geometric==2.4.0" -- examples/ab/test_pyg.py
 
-The first of them became about twice as fast.
+The first of them became faster.
 """
 
 import pytest
