@@ -68,9 +68,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def positive_seconds(text: str) -> float:
     """Read an argument."""
-    seconds = float(text)
+    try:
+        seconds = float(text)
+    except ValueError:
+        seconds = 0.0
     if not 0 < seconds < float("inf"):
-        raise argparse.ArgumentTypeError(f"{text} must be more than 0 seconds")
+        raise argparse.ArgumentTypeError(f"{text} must be more than 0 seconds, as in 30")
     return seconds
 
 

@@ -83,7 +83,7 @@ def run(options: argparse.Namespace) -> int:
 def exit_code(found: "Comparison", *, strict: bool) -> int:
     """Return what a shell is told of a comparison: see docs/cli.md."""
     verdicts: set[str] = {row.judgement.verdict for row in found.rows}
-    judged = verdicts != {"incomparable"}
+    judged = bool(verdicts - {"incomparable"})
     if found.shared:
         verdicts.add(found.shared.verdict)
     if "slower" in verdicts:

@@ -99,6 +99,7 @@ def test_what_was_not_judged_has_exit_codes_of_its_own(suite):
         ((".", "git:nowhere"), "git:nowhere"),
         ((".", "hg:tip"), "unknown part of a variant 'hg'"),
         ((".", ".", "--budget", "0"), "must be more than 0 seconds"),
+        ((".", ".", "--budget", "many"), "many must be more than 0 seconds"),
         ((".", ".", "--effect", "3"), "effect"),
         ((".", ".", "--json", "nowhere/ab.json"), "nowhere/ab.json cannot be written"),
         ((".", "."), "no benchmarks among"),

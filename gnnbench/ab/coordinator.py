@@ -12,7 +12,7 @@ from typing import Protocol
 import numpy as np
 
 from gnnbench import environment
-from gnnbench.ab.pair import SIDES, Counts, Size, Workers
+from gnnbench.ab.pair import SIDES, SKIPPED, Counts, Size, Workers
 from gnnbench.ab.prepared import Prepared
 from gnnbench.ab.result import Change, Result
 from gnnbench.ab.sample import sample
@@ -86,12 +86,12 @@ def run(
         head,
         thresholds,
         asdict(environment.collect(folder)),
-        session.schedule.decisions() if session.schedule else {},
+        session.decisions(),
         counters={name: _changes(*counts) for name, counts in session.counts.items()},
         head_ns={name: math.exp(np.median(logs)) for name, logs in session.head_logs.items()},
         seconds=time.monotonic() - start,
         interrupted=interrupted,
-        notes=tuple(session.notes),
+        notes=(*session.notes, *session.skipped()),
     )
 
 
@@ -102,6 +102,10 @@ def _changes(base: Counts, head: Counts) -> tuple[Change, ...]:
     names = sorted({*base, *head})
     pairs = ((name, base.get(name, 0), head.get(name, 0)) for name in names)
     return tuple(Change(*one) for one in pairs if one[1] != one[2])
+
+
+def _skipped(decision: Decision) -> bool:
+    return decision.judgement.reason.startswith(SKIPPED)
 
 
 class _Session:
@@ -181,8 +185,20 @@ class _Session:
         price = time.monotonic() - begin - visited
         self.schedule.add(Pair(price, visits, failures))
         schedule = self.schedule
-        self._watcher.update(schedule.decisions(), schedule.spent_seconds, schedule.left_seconds)
+        self._watcher.update(self.decisions(), schedule.spent_seconds, schedule.left_seconds)
         return True
+
+    def decisions(self) -> dict[str, Decision]:
+        """Return where each benchmark stands, without those that both sides skip."""
+        return {name: one for name, one in self._all().items() if not _skipped(one)}
+
+    def skipped(self) -> list[str]:
+        """Say how many both sides skip, where there are some."""
+        count = sum(map(_skipped, self._all().values()))
+        return [f"skipped on both sides, and left out: {count} benchmarks"] if count else []
+
+    def _all(self) -> dict[str, Decision]:
+        return self.schedule.decisions() if self.schedule else {}
 
     def _not_started(self, why: str) -> bool:
         self._failed_starts += 1

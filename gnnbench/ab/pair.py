@@ -16,6 +16,8 @@ from .visit import Visit
 SIDES = ("base", "head")
 NO_BENCHMARK = "no benchmark: it never calls `benchmark`"
 """Why a test that was asked for cannot be timed; not even a failure."""
+SKIPPED = f"{' and '.join(SIDES)}: skipped: "
+"""How the reason begins where there is nothing to compare: both sides skip it."""
 
 _BLOCK_SECONDS = 0.01
 _MOST_ROUNDS = 50

@@ -162,6 +162,13 @@ def test_what_goes_wrong_is_named_and_the_rest_goes_on(ab, watcher, fault):
     assert len(watcher.said) == (0 if text.startswith(("head: raised", "head: skipped")) else 2)
 
 
+def test_what_both_sides_skip_is_no_benchmark_of_theirs(ab):
+    suite = f"{SUITE}\ndef test_fault(benchmark):\n    pytest.skip('not here')\n    benchmark(work)\n"
+    found = ab(suite)
+    assert set(verdicts(found)) == {"test_sum", "test_more", "test_odd[a::b]", "test_odd[\\u03c0]"}
+    assert found.notes == ("skipped on both sides, and left out: 1 benchmarks",)
+
+
 def test_a_benchmark_on_one_side_only_is_incomparable(ab):
     suite = (
         f"{SUITE}\nif 'FAULT' not in os.environ:\n    def test_fault(benchmark):\n        benchmark(work)\n"

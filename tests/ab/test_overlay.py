@@ -8,14 +8,12 @@ import pytest
 
 from gnnbench.ab import overlay as module
 from tests.ab.repositories import (
-    Preparer,
     held_tree,
     is_alive,
     start,
     version,
     wait_for,
     wheel,
-    without_settings,
 )
 
 BACKEND = """
@@ -33,16 +31,6 @@ def build_wheel(folder, config_settings=None, metadata_directory=None):
         wheel.writestr("made-1.dist-info/RECORD", "")
     return name
 """
-
-
-@pytest.fixture(autouse=True)
-def _nobody_s_settings(monkeypatch):
-    without_settings(monkeypatch)
-
-
-@pytest.fixture
-def prepare(tmp_path):
-    return Preparer(tmp_path / "cache")
 
 
 @pytest.fixture

@@ -3,22 +3,7 @@ import tempfile
 
 import pytest
 
-from tests.ab.repositories import ODD, Preparer, commit, create, git, version, wheel, without_settings
-
-
-@pytest.fixture(autouse=True)
-def _nobody_s_settings(monkeypatch):
-    without_settings(monkeypatch)
-
-
-@pytest.fixture
-def prepare(tmp_path):
-    return Preparer(tmp_path / "cache")
-
-
-@pytest.fixture
-def repository(tmp_path):
-    return create(tmp_path / "repository")
+from tests.ab.repositories import ODD, commit, git, version, wheel
 
 
 def test_the_working_tree_is_the_environment_as_it_is(repository, prepare, tmp_path):

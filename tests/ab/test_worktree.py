@@ -12,32 +12,14 @@ import pytest
 
 from tests.ab.repositories import (
     ODD,
-    Preparer,
     commit,
-    create,
     git,
     held_tree,
     is_alive,
     start,
     version,
     wait_for,
-    without_settings,
 )
-
-
-@pytest.fixture(autouse=True)
-def _nobody_s_settings(monkeypatch):
-    without_settings(monkeypatch)
-
-
-@pytest.fixture
-def prepare(tmp_path):
-    return Preparer(tmp_path / "cache")
-
-
-@pytest.fixture
-def repository(tmp_path):
-    return create(tmp_path / "repository")
 
 
 @pytest.fixture
