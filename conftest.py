@@ -141,7 +141,7 @@ def measure(
     rates: "Callable[[str], Rates]",
     benchmark: Any,
 ) -> Callable[..., Any]:
-    """Check a kernel against its reference, and time it if it does its work; or count what it does.
+    """Check a kernel against its reference, and time or profile it if it does its work; or count that work.
 
     `measure(run, *inputs, reference=function)` calls `run(*inputs)`, followed by its backward pass where the
     test's direction asks for one. The reference gets the graph and float64 copies of the floating-point

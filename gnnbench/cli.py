@@ -4,7 +4,7 @@ import argparse
 import sys
 from collections.abc import Sequence
 
-from gnnbench import __version__, cli_ab, cli_baseline, cli_calibrate, cli_compare
+from gnnbench import __version__, cli_ab, cli_baseline, cli_calibrate, cli_compare, cli_profile
 from gnnbench.cli_compare import NOTHING_SLOWER
 from gnnbench.errors import UsageError
 from gnnbench.options import HELP
@@ -51,6 +51,8 @@ def _parser() -> argparse.ArgumentParser:
     cli_ab.add_arguments(commands.add_parser("ab", help=text, description=text))
     text = "how often ab is wrong on this machine, and the smallest slowdown that it finds"
     cli_calibrate.add_arguments(commands.add_parser("calibrate", help=text, description=text))
+    text = "why a benchmark takes as long as it does: profile SELECT --with KIND"
+    cli_profile.add_arguments(commands.add_parser("profile", help=text, description=text))
     text = "judge saved runs: compare A.json... -- B.json..."
     cli_compare.add_arguments(commands.add_parser("compare", help=text, description=text))
     return parser

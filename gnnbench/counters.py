@@ -4,14 +4,13 @@ Counts do not drift: they are the same on any machine with the same versions, wh
 """
 
 import sys
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
 import torch
-from torch import Tensor
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from .garbage import collector_paused
@@ -48,6 +47,9 @@ _INDEXED = ("aten::index", "aten::index_put", "aten::index_put_")
 
 Counts = dict[str, dict[str, int]]
 """Kind, name: how often."""
+
+Seen = Callable[[str, tuple[Any, ...], Mapping[str, Any], Any], None]
+"""Is called with an operator's name, arguments and result."""
 
 _DETAILS = ("host_reads", "mask_reads", "kernels", "memory")
 
@@ -101,19 +103,21 @@ def count(run: Callable[[], object], device: str = "cpu") -> Counters:
 def _pass(run: Callable[[], object], device: str) -> Counts:
     with collector_paused():  # what it finalises would count
         memory, compilation = _from_cold(run, device)
-        with _Operators() as seen, _library_calls() as library:
+        counts: dict[str, Counter[str]] = defaultdict(Counter)
+
+        def seen(*operator: Any) -> None:
+            for kind, name, number in kinds(*operator):
+                counts[kind][name] += number
+
+        with OperatorMode(seen), library_calls(lambda name: counts["library_calls"].update([name])):
             run()
         python = _python_calls(run)
         kernels = _kernels(run) if device == "cuda" else {}
     return {
-        "operators": dict(seen.operators),
-        "copies": dict(seen.copies),
-        "copied_bytes": dict(seen.copied_bytes),
-        "library_calls": dict(library),
+        **{kind: dict(counts[kind]) for kind in ("operators", "copies", "copied_bytes", "library_calls")},
         "python_calls": {"Python calls": python},
         "compilation": compilation,
-        "host_reads": dict(seen.host_reads),
-        "mask_reads": dict(seen.mask_reads),
+        **{kind: dict(counts[kind]) for kind in ("host_reads", "mask_reads")},
         "kernels": kernels,
         "memory": asdict(memory),
     }
@@ -151,67 +155,71 @@ def _kernels(run: Callable[[], object]) -> dict[str, int]:
     return dict(Counter(event.name for event in profile.events() if event.device_type.name == "CUDA"))
 
 
-class _Operators(TorchDispatchMode):
-    """Counts what PyTorch's dispatcher is asked for."""
+class OperatorMode(TorchDispatchMode):
+    """Tells of each operator that PyTorch's dispatcher is asked for: see `kinds`."""
 
     @classmethod
     def ignore_compile_internals(cls) -> bool:
         """Let compiled code run, which dynamo skips under a mode otherwise (and before this method)."""
         return True
 
-    def __init__(self) -> None:
+    def __init__(self, seen: Seen) -> None:
         super().__init__()  # type: ignore[no-untyped-call]
-        self.operators: Counter[str] = Counter()
-        self.host_reads: Counter[str] = Counter()
-        self.mask_reads: Counter[str] = Counter()
-        self.copies: Counter[str] = Counter()
-        self.copied_bytes: Counter[str] = Counter()
+        self._seen = seen
 
     def __torch_dispatch__(
         self, function: Any, types: Any, args: tuple[Any, ...] = (), kwargs: Mapping[str, Any] | None = None
     ) -> Any:
-        name = function._schema.name  # noqa: SLF001 - there is no public name without the overload
-        kwargs = kwargs or {}
-        result = function(*args, **kwargs)
-        self.operators[name] += 1
-        if name in HOST_READS or (name == "aten::repeat_interleave" and kwargs.get("output_size") is None):
-            self.host_reads[name] += 1
-        if name in _INDEXED and any(index is not None and index.dtype == torch.bool for index in args[1]):
-            self.mask_reads[name] += 1
-        if name in _COPIES:
-            source = args[1] if name == "aten::copy_" else args[0]
-            self._copied(source, result, waits=not (kwargs.get("non_blocking") or args[2:] == (True,)))
+        result = function(*args, **(kwargs or {}))
+        self._seen(function._schema.name, args, kwargs or {}, result)  # noqa: SLF001 - without the overload
         return result
 
-    def _copied(self, source: Tensor, target: Tensor, *, waits: bool) -> None:
-        if source.device != target.device:
-            direction = f"{source.device.type}→{target.device.type}"
-            self.copies[direction] += 1
-            self.copied_bytes[direction] += target.nbytes
-            if waits and target.device.type == "cpu":
-                self.host_reads[direction] += 1
+
+def kinds(
+    name: str, args: tuple[Any, ...], kwargs: Mapping[str, Any], result: Any
+) -> Iterator[tuple[str, str, int]]:
+    """Yield what one operator counts as: kind, name, and how many: see Counters."""
+    yield "operators", name, 1
+    if name in HOST_READS or (name == "aten::repeat_interleave" and kwargs.get("output_size") is None):
+        yield "host_reads", name, 1
+    if name in _INDEXED and any(index is not None and index.dtype == torch.bool for index in args[1]):
+        yield "mask_reads", name, 1
+    if name in _COPIES:
+        source = args[1] if name == "aten::copy_" else args[0]
+        if source.device != result.device:
+            direction = f"{source.device.type}→{result.device.type}"
+            yield "copies", direction, 1
+            yield "copied_bytes", direction, result.nbytes
+            waits = not (kwargs.get("non_blocking") or args[2:] == (True,))
+            if waits and result.device.type == "cpu":
+                yield "host_reads", direction, 1
 
 
 @contextmanager
-def _library_calls() -> Iterator[Counter[str]]:
-    """Count calls of operators outside PyTorch's own, by name, and of DGL's C interface.
+def library_calls(seen: Callable[[str], None]) -> Iterator[None]:
+    """Tell of calls of operators outside PyTorch's own, by name, and of DGL's C interface.
 
     torch_sparse and torch_scatter call theirs through `torch.ops`; their operators call PyTorch's below the
     dispatcher's Python keys, which therefore never sees them. DGL's functions are objects `_CAPI_...` in the
     namespaces of its modules.
     """
-    calls: Counter[str] = Counter()
     packet = torch._ops.OpOverloadPacket  # noqa: SLF001 - what torch.ops.torch_sparse.spmm_sum is
     call = packet.__call__
+    calling: list[Any] = []
 
     def counted(self: Any, /, *args: Any, **kwargs: Any) -> Any:
-        if not self._qualified_op_name.startswith("aten::"):
-            calls[self._qualified_op_name] += 1
-        return call(self, *args, **kwargs)
+        handed_on = calling[-1:] == [self]  # a TorchFunctionMode calls again what it is told of
+        if not handed_on and not self._qualified_op_name.startswith("aten::"):
+            seen(self._qualified_op_name)
+        calling.append(self)
+        try:
+            return call(self, *args, **kwargs)
+        finally:
+            calling.pop()
 
     def wrapped(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
         def counted_function(*args: Any) -> Any:
-            calls[f"dgl::{name}"] += 1
+            seen(f"dgl::{name}")
             return function(*args)
 
         return counted_function
@@ -227,7 +235,7 @@ def _library_calls() -> Iterator[Counter[str]]:
     for namespace, name, function in interface:
         namespace[name] = wrapped(name.removeprefix("_CAPI_"), function)
     try:
-        yield calls
+        yield
     finally:
         packet.__call__ = call  # type: ignore[method-assign]
         for namespace, name, function in interface:

@@ -15,15 +15,13 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import accumulate
+from typing import Any
 
 import torch
 from torch.autograd import profiler
 from torch.autograd.profiler_util import MEMORY_EVENT_NAME
 
 from .garbage import collector_paused
-
-# Without it the profiler of torch 2.13 writes two lines to stderr each time. Read when it is first used.
-_SILENT = ("KINETO_LOG_LEVEL", "6")
 
 _OUT_OF_MEMORY = ("out of memory", "can't allocate memory", "CUBLAS_STATUS_ALLOC_FAILED", "std::bad_alloc")
 
@@ -58,14 +56,30 @@ def trace(run: Callable[[], object], device: str) -> Memory:
         return _cuda(run) if device == "cuda" else _cpu(run)
 
 
-def _cpu(run: Callable[[], object]) -> Memory:
-    os.environ.setdefault(*_SILENT)
-    for _ in range(2):  # a free is recorded where its allocation was
+def quiet_profiler() -> None:
+    """Keep torch's profiler from writing two lines to stderr each time, as that of 2.13 does.
+
+    It reads the variable when it is first used.
+    """
+    os.environ.setdefault("KINETO_LOG_LEVEL", "6")
+
+
+def events(run: Callable[[], object]) -> list[Any]:
+    """Call a function twice and return what torch's profiler saw of the second call, in the order of time.
+
+    Twice, as a free on the CPU is recorded only where its allocation was. The events that MEMORY_EVENT_NAME
+    names are allocations and frees, on any device.
+    """
+    quiet_profiler()
+    for _ in range(2):
         with profiler.profile(profile_memory=True) as profile:
             run()
     assert profile.kineto_results is not None
-    events = profile.kineto_results.events()  # in the order of time
-    changes = [event.nbytes() for event in events if event.name() == MEMORY_EVENT_NAME]
+    return list(profile.kineto_results.events())
+
+
+def _cpu(run: Callable[[], object]) -> Memory:
+    changes = [event.nbytes() for event in events(run) if event.name() == MEMORY_EVENT_NAME]
     return Memory(sum(size for size in changes if size > 0), max(accumulate(changes, initial=0)))
 
 

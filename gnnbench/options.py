@@ -12,6 +12,7 @@ from gnnbench.graphs.catalog import FORMS, DatasetName
 from gnnbench.graphs.locate import data_folder
 from gnnbench.operations import FLOATS, INTEGERS
 from gnnbench.platforms import PLATFORMS
+from gnnbench.profile import kinds
 
 HELP = {
     "dataset": f"graph to measure on, repeatable or comma-separated: {FORMS}. Default: cora, and ogbn-arxiv "
@@ -34,13 +35,16 @@ HELP = {
     "Default: 3.",
     "counters": "count operators, copies, library and Python calls instead of timing, and fail what differs "
     "from baselines/counters; --gnn-counters=update records them.",
+    "profile": f"profile instead of timing, repeatable or comma-separated: {', '.join(kinds.KINDS)}.",
+    "epochs": "calls to profile after the first, cold one. Default: 10.",
+    "profile-folder": "where profiles are saved. Default: .benchmarks/profiles.",
     "strict": "fail what could not be judged: undecided and incomparable benchmarks, those that vanished, no "
     "timings or counters recorded for these versions, nothing judged.",
     "real": "fail where a real data set cannot be had, instead of using its synthetic twin.",
 }
 """Option: help text; the plugin puts --gnn- before it, the command --."""
 
-LISTS = ("dataset", "platform", "hidden", "dtype", "index-dtype")
+LISTS = ("dataset", "platform", "hidden", "dtype", "index-dtype", "profile")
 """Those that may be repeated."""
 
 FLAGS = ("real", "strict")
@@ -52,6 +56,8 @@ L2 = ("flush", "keep")
 PRECISION = 0.02
 EFFECT = 0.03
 CONFIRM = 3
+EPOCHS = 10
+PROFILES = Path(".benchmarks", "profiles")
 
 _CPU_DATASETS = ("cora", "ogbn-arxiv:synthetic@0.1")
 _CUDA_DATASETS = ("cora", "ogbn-arxiv")
@@ -82,6 +88,11 @@ class Options:
     """Change that matters, as a fraction."""
     confirm: int
     """Fresh processes that time again what looks slower."""
+    profile: tuple[str, ...]
+    """Kinds of profiles to take; empty: time instead."""
+    epochs: int
+    """Calls to profile after the first, cold one."""
+    profile_folder: Path
 
     @classmethod
     def parse(
@@ -102,14 +113,20 @@ class Options:
         l2: str | None = None,
         effect: str | None = None,
         confirm: str | None = None,
+        profile: Sequence[str] = (),
+        epochs: str | None = None,
+        profile_folder: str | None = None,
     ) -> "Options":
         """Read the options' texts.
 
         Raises:
             UsageError: a name that is not known, with the nearest ones; CUDA where there is none; a data
                 folder that is not there; a width that is not a positive whole number; a fraction that is
-                none.
+                none; options that contradict each other.
         """
+        kinds_of_profile = kinds.parse(profile)
+        if kinds_of_profile and counters:
+            raise UsageError("give --gnn-profile or --gnn-counters: a profile has the counts too")
         if counters not in (None, *COUNTERS):
             raise unknown_name("value of --gnn-counters", counters, COUNTERS)
         if layouts not in (None, *LAYOUTS):
@@ -134,6 +151,9 @@ class Options:
             flush_l2=l2 != "keep",
             effect=fraction("effect", effect) if effect else EFFECT,
             confirm=_count(confirm) if confirm else CONFIRM,
+            profile=kinds_of_profile,
+            epochs=_whole("epochs", epochs, EPOCHS) if epochs else EPOCHS,
+            profile_folder=Path(profile_folder).expanduser() if profile_folder else PROFILES,
         )
 
 
@@ -169,8 +189,12 @@ def _count(text: str) -> int:
 
 
 def _width(text: str) -> int:
+    return _whole("hidden width", text, 128)
+
+
+def _whole(name: str, text: str, example: int) -> int:
     if not text.isascii() or not text.isdecimal() or int(text) == 0:
-        raise UsageError(f"hidden width '{text}' must be a whole number of at least 1, as in 128")
+        raise UsageError(f"{name} '{text}' must be a whole number of at least 1, as in {example}")
     return int(text)
 
 

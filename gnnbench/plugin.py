@@ -8,6 +8,9 @@ import pytest
 
 from gnnbench import options, selection
 from gnnbench.errors import UsageError
+from gnnbench.profile.store import Store
+from gnnbench.profiling import PLUGIN as PROFILING
+from gnnbench.profiling import Profiling
 from gnnbench.run import MARKER, given, is_ours, run_of
 from gnnbench.timing import PLUGIN as TIMING
 from gnnbench.timing import Timing, timing_of
@@ -26,7 +29,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         text = words.replace("%", "%%")  # argparse formats it
         flag, destination = f"--gnn-{name}", f"gnn_{name.replace('-', '_')}"
         if name in options.LISTS:
-            group.addoption(flag, dest=destination, action="append", default=[], metavar="NAME", help=text)
+            metavar = "KIND" if name == "profile" else "NAME"
+            group.addoption(flag, dest=destination, action="append", default=[], metavar=metavar, help=text)
         elif name in options.FLAGS:
             group.addoption(flag, dest=destination, action="store_true", help=text)
         elif name == "counters":
@@ -34,7 +38,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
                 flag, dest=destination, nargs="?", const="check", metavar="check|update", help=text
             )
         else:
-            group.addoption(flag, dest=destination, metavar=name.upper(), help=text)
+            metavar = "DIR" if name == "profile-folder" else name.upper()
+            group.addoption(flag, dest=destination, metavar=metavar, help=text)
     group.addoption("--gnn-again", dest=_AGAIN, type=Path, help=argparse.SUPPRESS)
 
 
@@ -53,6 +58,8 @@ def pytest_configure(config: pytest.Config) -> None:
     if any(given(config).values()):
         try:
             run_of(config)
+            if run_of(config).options.profile:
+                _profile(config)
         except UsageError as error:
             raise pytest.UsageError(f"gnnbench: {error}") from None
     again = config.getoption(_AGAIN)
@@ -68,6 +75,24 @@ def pytest_configure(config: pytest.Config) -> None:
         from gnnbench.gate import Gate
 
         config.pluginmanager.register(Gate(config, None if wanted is True else wanted), GATE)
+
+
+def _profile(config: pytest.Config) -> None:
+    """Have this session profile instead of timing.
+
+    Raises:
+        UsageError: it cannot, by its other options or for want of a folder.
+    """
+    if config.getoption("numprocesses", None) or config.getoption("tx", None):
+        raise UsageError(
+            "--gnn-profile with -n: processes that run at once disturb each other's times; leave out -n"
+        )
+    if config.getoption("benchmark_compare", None):
+        raise UsageError("--gnn-profile times nothing that could be compared; leave out --benchmark-compare")
+    options = run_of(config).options
+    store = Store(options.profile_folder.absolute())
+    store.check()
+    config.pluginmanager.register(Profiling(options.profile, options.epochs, store), PROFILING)
 
 
 def _is_judged_here(config: pytest.Config) -> bool:

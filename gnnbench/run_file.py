@@ -12,8 +12,7 @@ from typing import Any, NoReturn
 import numpy as np
 from scipy import stats
 
-from gnnbench import environment, interference, location
-from gnnbench.errors import UsageError
+from gnnbench import environment, interference, json_file, location
 from gnnbench.results import FORMAT_VERSION
 from gnnbench.spec import Spec
 
@@ -21,6 +20,7 @@ MAX_BYTES = 2**29
 """Of a file that is read: far more than any suite's samples need."""
 
 READABLE = (FORMAT_VERSION,)
+_REMEDY = "save it again"
 
 _DIGEST = re.compile(rb'"digest": ?"([0-9a-f]{64})"')
 _BLANK = b"0" * 64
@@ -98,17 +98,7 @@ def load(path: Path) -> dict[str, Any]:
     Raises:
         UsageError: as `read`.
     """
-    try:
-        size = path.stat().st_size
-        if size > MAX_BYTES:
-            _refuse(path, f"{size:,} bytes, and a run file has at most {MAX_BYTES:,}")
-        raw = path.read_bytes()
-    except OSError as error:
-        raise UsageError(f"{path}: cannot be read ({error.strerror})") from None
-    try:
-        content = json.loads(raw, parse_constant=_no_constant)
-    except (ValueError, RecursionError) as error:
-        _refuse(path, f"not JSON, or cut off: {error}")
+    content, raw = json_file.read(path, "run file", MAX_BYTES, _REMEDY)
     if not isinstance(content, dict) or not isinstance(content.get("benchmarks"), list):
         _refuse(path, "not a run file of pytest-benchmark: it has no list of benchmarks")
     ours = content.get("gnnbench")
@@ -257,9 +247,5 @@ def _check(path: Path, fullname: str, number: Any) -> None:
         _refuse(path, f"{fullname}: {number!r} is no time")
 
 
-def _no_constant(name: str) -> NoReturn:
-    raise ValueError(f"{name} is no number of JSON")
-
-
-def _refuse(path: Path, reason: str, remedy: str = "save it again") -> NoReturn:
-    raise UsageError(f"{path}: {reason}; {remedy}")
+def _refuse(path: Path, reason: str, remedy: str = _REMEDY) -> NoReturn:
+    json_file.refuse(path, reason, remedy)

@@ -11,6 +11,7 @@ from rich.console import Console
 from rich.markup import escape
 
 from gnnbench import counter_baseline, environment, units
+from gnnbench.profiling import profiling_of
 from gnnbench.run import COUNTED, OUT_OF_MEMORY, Run
 from gnnbench.spec import Spec
 from gnnbench.table import SHORT_DIRECTION, Row, grouped, heading, interval, notes, remarks, tables
@@ -75,7 +76,15 @@ def record(item: pytest.Item) -> dict[str, Any] | None:
         "seconds": row.seconds if row else benchmark.stats.stats.median if benchmark.stats else None,
         "counted": item.stash.get(COUNTED, None),
         "out_of_memory": out_of_memory,
+        "profiled": _kinds(item),
     }
+
+
+def _kinds(item: pytest.Item) -> str:
+    """Return the kinds of profile that were taken; nothing where none was asked for."""
+    profiling = profiling_of(item.config)
+    saved = profiling and profiling.saved.get(item.nodeid)
+    return ", ".join(saved.kinds) if saved else ""
 
 
 def record_other(item: pytest.Item) -> dict[str, Any] | None:
@@ -169,6 +178,8 @@ class Progress:
             result = f"{counted['operators']:5} operators {counted['host_reads']:3} host reads"
         elif measured["out_of_memory"]:
             result = measured["out_of_memory"]
+        elif measured["profiled"]:
+            result = measured["profiled"]
         elif measured["row"]:
             row = measured["row"]
             result = f"{units.seconds(row.seconds):>9} {row.interval:>6} {row.stopped_by}"

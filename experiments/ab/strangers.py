@@ -27,7 +27,7 @@ SUITES = {
 }
 NEEDED = ["msgspec==0.22.0", "orjson==3.11.4"]
 """By the benchmarks of cattrs."""
-OLDER = ("cattrs==1.10.0", "cattrs==26.2.1")
+OLDER = ("cattrs==24.1.3", "cattrs==26.2.1")
 
 
 def prepare(folder: Path) -> Path:

@@ -1,0 +1,1 @@
+"""Why a benchmark takes as long as it does."""

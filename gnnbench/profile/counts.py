@@ -1,0 +1,185 @@
+"""What one call does, by range: operators, and who makes the host wait, sorts or copies. Nothing is timed."""
+
+import sys
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.overrides import TorchFunctionMode
+
+from ..counters import OperatorMode, kinds, library_calls
+from ..garbage import collector_paused
+from .ranges import Ranges
+from .subject import Subject
+from .targets import LAYERS, PHASES
+from .tree import ROOT
+
+_SORTS = ("aten::sort", "aten::_unique2", "aten::unique_dim", "aten::_coalesce")
+"""Operators that sort what they are given; `argsort` is `sort`. So do conversions of a sparse matrix."""
+_CONVERSIONS = ("aten::_to_sparse", "aten::_to_sparse_csc", "aten::_to_sparse_csr")
+
+_GATHERS = ("aten::index_select", "aten::index", "aten::gather")
+_SCATTERS = (
+    "aten::index_add",
+    "aten::index_add_",
+    "aten::scatter_add",
+    "aten::scatter_add_",
+    "aten::scatter_reduce",
+    "aten::scatter_reduce_",
+)
+
+_FIELDS = {
+    "ranges": ("path",),
+    "operators": ("path", "name"),
+    "library_calls": ("path", "name"),
+    "host_reads": ("path", "name", "caller"),
+    "mask_reads": ("path", "name", "caller"),
+    "sorts": ("path", "name", "caller"),
+    "copies": ("path", "direction", "caller"),
+    "gathers": ("path", "name", "from_rows", "to_rows", "columns"),
+    "scatters": ("path", "name", "from_rows", "to_rows", "columns"),
+}
+"""Kind of row: what tells its rows apart."""
+
+
+def take(subject: Subject, folder: Path) -> dict[str, Any]:  # noqa: ARG001
+    """Call once and count; what a first call caches is to be there already. Nothing is written.
+
+    Returns:
+        Rows of each kind in order of first appearance, each with `path`, the ranges that were open, and
+        `count`:
+
+        - `ranges`: how often each was opened.
+        - `operators` and `library_calls`: in sum those of gnnbench.counters.
+        - `host_reads` and `mask_reads`: likewise, of memory of the device; and what torch.tensor reads of a
+          list of tensors, element by element, which the dispatcher's Python modes do not see. They,
+          `sorts`, and `copies` between devices, with `bytes`, have a `caller`: the innermost function in
+          Python outside of torch, as `file:line function`.
+        - `gathers` and `scatters` of rows of features, as from nodes to edges and back.
+    """
+    ranges = Ranges((*PHASES, *LAYERS), subject.device, functions=True)
+    seen = _Seen(ranges, subject.device)
+    with (
+        collector_paused(),
+        ranges,
+        ranges.range(ROOT),
+        _Elements(seen),
+        OperatorMode(seen.operator),
+        library_calls(seen.library_call),
+    ):
+        subject.call()
+    seen.counts["ranges"] = Counter({(row.path,): row.calls for row in ranges.times()})
+    return {kind: seen.rows(kind) for kind in _FIELDS}
+
+
+class _Seen:
+    """Counts what the modes tell of."""
+
+    def __init__(self, ranges: Ranges, device: str) -> None:
+        self.counts: dict[str, Counter[tuple[Any, ...]]] = {kind: Counter() for kind in _FIELDS}
+        self._bytes: Counter[tuple[Any, ...]] = Counter()
+        self._ranges = ranges
+        self._device = device
+
+    def add(self, kind: str, *key: Any, count: int = 1) -> None:
+        self.counts[kind][self._ranges.path, *key] += count
+
+    def rows(self, kind: str) -> list[dict[str, Any]]:
+        rows = []
+        for key, count in self.counts[kind].items():
+            row = {**dict(zip(_FIELDS[kind], key, strict=True)), "path": list(key[0]), "count": count}
+            rows.append({**row, "bytes": self._bytes[key]} if kind == "copies" else row)
+        return rows
+
+    def library_call(self, name: str) -> None:
+        self.add("library_calls", name)
+
+    def operator(self, name: str, args: tuple[Any, ...], kwargs: Mapping[str, Any], result: Any) -> None:
+        for kind, counted, number in kinds(name, args, kwargs, result):
+            match kind:
+                case "operators":
+                    self.add(kind, counted)
+                case "copied_bytes":
+                    self._bytes[self._ranges.path, counted, _caller()] += number
+                case "copies":
+                    self.add(kind, counted, _caller())
+                case _ if self.is_on_device(args):  # for its own memory the host does not wait
+                    self.add(kind, counted, _caller())
+        if name in _SORTS or (name in _CONVERSIONS and args[0].layout != torch.strided):
+            self.add("sorts", name, _caller())
+        for kind, *moved in _moves(name, args, result):
+            self.add(kind, name, *moved)
+
+    def is_on_device(self, items: Any) -> bool:
+        return any(isinstance(item, Tensor) and item.device.type == self._device for item in items)
+
+
+class _Elements(TorchFunctionMode):
+    """Counts the elements that torch.tensor reads of tensors in a list."""
+
+    def __init__(self, seen: _Seen) -> None:
+        super().__init__()
+        self._seen = seen
+
+    def __torch_function__(
+        self, function: Any, types: Any, args: tuple[Any, ...] = (), kwargs: Mapping[str, Any] | None = None
+    ) -> Any:
+        if function is torch.tensor or function is torch.as_tensor:
+            elements = list(_elements(args[0])) if args and not isinstance(args[0], Tensor) else []
+            if self._seen.is_on_device(elements):
+                name = f"torch.{function.__name__}"
+                self._seen.add("host_reads", name, _caller(), count=len(elements))
+        return function(*args, **(kwargs or {}))
+
+
+def _elements(data: Any) -> Iterator[Tensor]:
+    if isinstance(data, Tensor):
+        yield data
+    elif isinstance(data, list | tuple):
+        for item in data:
+            yield from _elements(item)
+
+
+def _moves(name: str, args: tuple[Any, ...], result: Any) -> Iterator[tuple[str, int, int, int]]:
+    """Yield `gathers` or `scatters`; and how many rows of how many columns go in, and come out."""
+    if name in _GATHERS:
+        kind, source = "gathers", args[0]
+    elif name in _SCATTERS:
+        kind, source = "scatters", args[3]
+    else:
+        return
+    if name == "aten::index":
+        dimension = next(position for position, index in enumerate(args[1]) if index is not None)
+    else:
+        dimension = args[1]
+    if source.dim() == result.dim() > 1 and source.is_floating_point():  # features, not weights or indices
+        rows = result.size(dimension)
+        yield kind, source.size(dimension), rows, result.numel() // max(rows, 1)
+
+
+_BELOW = ("torch.", "dgl.backend.", f"{__package__}.", f"{OperatorMode.__module__}.")
+"""Modules whose functions are not callers: PyTorch, DGL's names for PyTorch, and what counts."""
+
+
+def _caller() -> str:
+    """Name the innermost Python function that is not below: `file:line function`."""
+    frame: FrameType | None = sys._getframe()  # noqa: SLF001
+    while frame is not None:
+        module = frame.f_globals.get("__name__", "")
+        if not f"{module}.".startswith(_BELOW):
+            return f"{_file(module, frame)}:{frame.f_lineno} {frame.f_code.co_qualname}"
+        frame = frame.f_back
+    return "torch"  # on a GPU the backward pass has a thread of its own
+
+
+def _file(module: str, frame: FrameType) -> str:
+    """Return a module's file, from its outermost package on."""
+    name = Path(frame.f_code.co_filename).name
+    if module == "__main__":
+        return name
+    place = module.replace(".", "/")
+    return f"{place}/{name}" if name == "__init__.py" else f"{place}.py"

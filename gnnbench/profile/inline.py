@@ -1,0 +1,67 @@
+"""The functions of torch that a layer calls in its own body, which are nobody's attribute to wrap: x @ W."""
+
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager
+from typing import Any
+
+import torch
+from torch.overrides import TorchFunctionMode
+
+_NAMES: Mapping[str, str] = {
+    **dict.fromkeys(("mul", "mul_", "__mul__", "__rmul__", "__imul__"), "mul"),
+    **dict.fromkeys(("pow", "pow_", "__pow__"), "pow"),
+    **dict.fromkeys(("add", "add_", "__add__", "__radd__", "__iadd__"), "bias"),
+    **dict.fromkeys(("linear", "matmul", "mm", "__matmul__", "__rmatmul__"), "x·W"),
+    **dict.fromkeys(("_sparse_mm", "_sparse_mm_reduce_impl"), "spmm"),
+    **dict.fromkeys(("elu", "gelu", "leaky_relu", "relu", "relu_", "sigmoid", "silu", "tanh"), "activation"),
+}
+"""Name in torch: what rows call it."""
+
+
+def function_name(function: Any, args: tuple[Any, ...]) -> str | None:
+    """Return what rows call a function of torch that a layer calls; None for those that have no row.
+
+    An addition has one if it adds a parameter: the bias.
+    """
+    name = _NAMES.get(getattr(function, "__name__", ""))
+    if name == "bias" and not any(isinstance(operand, torch.nn.Parameter) for operand in args[:2]):
+        return None
+    if name == "x·W" and any(operand.layout != torch.strided for operand in args[:2]):
+        return "spmm"
+    return name
+
+
+class InlineFunctions(TorchFunctionMode):
+    """Opens a range around each of them, while it is switched on.
+
+    Each function that it sees takes some microseconds, and a SparseTensor calls hundreds.
+    """
+
+    def __init__(self, open_range: Callable[[str], AbstractContextManager[object]]) -> None:
+        """Take what opens a range of a name."""
+        super().__init__()
+        self._range = open_range
+        self._on = False
+
+    def switch(self, on: bool) -> bool:
+        """See functions from now on, or do not; return how it was."""
+        before = self._on
+        if on and not before:
+            self.__enter__()  # type: ignore[no-untyped-call]
+        elif before and not on:
+            self.__exit__(None, None, None)  # type: ignore[no-untyped-call]
+        self._on = on
+        return before
+
+    def __torch_function__(
+        self, function: Any, types: Any, args: tuple[Any, ...] = (), kwargs: Mapping[str, Any] | None = None
+    ) -> Any:
+        name = function_name(function, args)
+        self._on = False  # as torch takes a mode off while it handles a function
+        try:
+            if name is None:
+                return function(*args, **(kwargs or {}))
+            with self._range(name):
+                return function(*args, **(kwargs or {}))
+        finally:
+            self._on = True

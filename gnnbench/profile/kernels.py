@@ -1,0 +1,122 @@
+"""The kind `kernels`: what runs on the GPU, and beside it what the host waits for and copies."""
+
+import tempfile
+import textwrap
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from .. import units
+from ..devices import why_no_cuda
+from .subject import Subject, UnavailableError
+from .trace import PARTS, Event, cold_call_ns, events, record, span_ns
+from .tree import ROOT, WIDTH
+
+_KERNEL = 34
+
+
+def take(subject: Subject, folder: Path) -> dict[str, Any]:  # noqa: ARG001
+    """Record the repeats after a first and a warm-up call; nothing is written.
+
+    Returns:
+        What `summary` does, over all repeats, `cold_ns`, the first call without a profile, and `repeats`.
+
+    Raises:
+        UnavailableError: the subject does not work on a GPU.
+    """
+    if subject.device != "cuda":
+        reason = why_no_cuda() or "the benchmark works on the CPU: choose device cuda"
+        raise UnavailableError(f"kernels needs CUDA, and {reason}")
+    from torch.profiler import record_function
+
+    def call() -> None:
+        with record_function(ROOT):
+            subject.call()
+
+    cold_ns = cold_call_ns(subject)
+    with tempfile.TemporaryDirectory() as scratch:
+        found = events(record(subject, call, Path(scratch, "trace")))
+    return {**summary(found), "cold_ns": cold_ns, "repeats": subject.repeats}
+
+
+def summary(found: Sequence[Event]) -> dict[str, Any]:
+    """Add up what a trace has of a GPU, the longest first.
+
+    Args:
+        found: events of a Chrome trace, in it the range ROOT around each call of the host.
+
+    Returns:
+        `rows` of kernels, `copies` of memory and fills of it, with their `bytes`, and `synchronizations`,
+        CUDA calls of the host within ROOT that wait for the GPU. Each row: `name`, `calls`, `total_ns`,
+        `min_ns`, `max_ns`.
+    """
+    annotations = [event for event in found if event.get("cat") == "user_annotation"]
+    calls = [span_ns(event) for event in annotations if event["name"] == ROOT]
+
+    def waits(event: Event) -> bool:
+        if event.get("cat") not in PARTS["runtime"] or "Synchronize" not in event["name"]:
+            return False
+        moment, _ = span_ns(event)
+        return any(start <= moment < end for start, end in calls)  # not ours, which end a step
+
+    moved = [event for event in found if event.get("cat") in PARTS["memcpy"]]
+    copies = _rows(moved)
+    for row in copies:
+        row["bytes"] = sum(event["args"]["bytes"] for event in moved if event["name"] == row["name"])
+    return {
+        "rows": _rows(event for event in found if event.get("cat") in PARTS["kernel"]),
+        "copies": copies,
+        "synchronizations": _rows(filter(waits, found)),
+    }
+
+
+def _rows(found: Iterable[Event]) -> list[dict[str, Any]]:
+    times: dict[str, list[int]] = {}
+    for event in found:
+        start, end = span_ns(event)
+        times.setdefault(event["name"], []).append(end - start)
+    rows = [
+        {"name": name, "calls": len(ns), "total_ns": sum(ns), "min_ns": min(ns), "max_ns": max(ns)}
+        for name, ns in times.items()
+    ]
+    return sorted(rows, key=lambda row: -row["total_ns"])
+
+
+def table(section: Mapping[str, Any]) -> str:
+    """Lay out the kernels; and copies and synchronisations beside."""
+    parts = []
+    for kind, title in (
+        ("rows", "Kernel"),
+        ("copies", "Copy or fill"),
+        ("synchronizations", "The host waits in"),
+    ):
+        rows = section[kind]
+        if rows:
+            whole_ns = sum(row["total_ns"] for row in rows)
+            heading = _line("Time %", "Time", "Calls", "Avg", "Min", "Max", title)
+            parts += [heading, *(_cells(row, whole_ns) for row in rows), ""]
+    note = (
+        f"Over {section['repeats']} calls; the first, {units.seconds(section['cold_ns'] / 1e9)} without a "
+        "profile, is not among them. Each Time % is of its own table."
+    )
+    return "\n".join([*parts, textwrap.fill(note, WIDTH)])
+
+
+def _cells(row: Mapping[str, Any], whole_ns: int) -> str:
+    name = row["name"].removeprefix("void ")
+    if "bytes" in row:
+        name = f"{units.size(row['bytes'])} {name}"
+    total_ns = row["total_ns"]
+    return _line(
+        units.fraction(total_ns / whole_ns),
+        units.seconds(total_ns / 1e9),
+        f"{row['calls']}",
+        units.seconds(total_ns / row["calls"] / 1e9),
+        units.seconds(row["min_ns"] / 1e9),
+        units.seconds(row["max_ns"] / 1e9),
+        name if len(name) <= _KERNEL else f"{name[: _KERNEL - 1]}…",
+    )
+
+
+def _line(share: str, time: str, calls: str, average: str, least: str, most: str, name: str) -> str:
+    return f"{share:>6} {time:>8} {calls:>6} {average:>8} {least:>8} {most:>8}  {name}".rstrip()

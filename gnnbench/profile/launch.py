@@ -1,0 +1,111 @@
+"""The first thing that runs in a process that profiles; then it is an ordinary pytest.
+
+Loaded by file under another name than the package's, as the workers of `gnnbench ab` are: the suite may
+import another version of that, and both sides of a difference are to be profiled by the same code.
+"""
+
+import json
+import os
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, NoReturn, TextIO
+
+import pytest
+
+from ..ab import outcome
+from ..ab.trees import Trees
+from ..profiling import Profiling
+from .store import Store
+
+_OFF: dict[str, Any] = {
+    "numprocesses": None,
+    "dist": "no",
+    "tx": [],
+    "usepdb": False,
+    "benchmark_skip": False,
+    "benchmark_compare": None,
+    "gnn_strict": False,
+}
+"""Options that a suite's own settings may have, as far as their plugins are there."""
+
+
+def main() -> NoReturn:
+    """Run pytest on the arguments after the first, which says what to profile and whom to tell."""
+    terms = json.loads(sys.argv[1])
+    arguments = sys.argv[2:]
+    os.set_inheritable(terms["write"], False)  # what the suite starts may outlive it
+    if sys.path and not sys.path[0]:
+        sys.path[0] = os.getcwd()  # noqa: PTH109 - as `python -m pytest` has it
+    trees = Trees(terms["trees"])
+    trees.install()
+    profiling = Profiling(terms["kinds"], terms["repeats"], Store(Path(terms["folder"])))
+    sys.argv[:] = [str(Path(pytest.__file__).with_name("__main__.py")), *arguments]
+    with os.fdopen(terms["write"], "w", encoding="utf-8") as pipe:
+        status = pytest.main(arguments, plugins=[profiling, _Telling(pipe, profiling, trees)])
+    sys.exit(status)
+
+
+class _Telling:
+    """Tells the process that waits how the benchmarks end, an object of JSON in each line."""
+
+    def __init__(self, pipe: TextIO, profiling: Profiling, trees: Trees) -> None:
+        self._pipe, self._profiling, self._trees = pipe, profiling, trees
+        self._reports: dict[str, pytest.TestReport] = {}
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_cmdline_main(self, config: pytest.Config) -> None:
+        """Set what a suite may have set otherwise."""
+        for name, value in _OFF.items():
+            if hasattr(config.option, name):
+                setattr(config.option, name, value)
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_load_initial_conftests(self, early_config: pytest.Config) -> None:
+        """Have the suite come from the caller's tree."""
+        given = early_config.known_args_namespace.file_or_dir or early_config.getini("testpaths")
+        folder = early_config.invocation_params.dir
+        paths = [(folder / text.split("::")[0]).resolve() for text in given]
+        self._trees.leave(filter(Path.exists, paths), early_config.rootpath)
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_pycollect_makemodule(self, module_path: Path, parent: pytest.Collector) -> None:
+        """Have a file of tests come from the caller's tree."""
+        self._trees.leave((module_path,), parent.config.rootpath)
+
+    def pytest_collection_modifyitems(self, config: pytest.Config, items: list[pytest.Item]) -> None:
+        """Leave out tests that are no benchmarks."""
+        others = [item for item in items if "benchmark" not in getattr(item, "fixturenames", ())]
+        items[:] = [item for item in items if item not in others]
+        config.hook.pytest_deselected(items=others)
+
+    def pytest_collection_finish(self, session: pytest.Session) -> None:
+        """Say how many there are."""
+        self._tell({"collected": len(session.items)})
+
+    def pytest_runtest_logstart(self, nodeid: str) -> None:
+        """Say which runs now."""
+        self._reports = {}
+        self._tell({"begins": nodeid})
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        """Keep how a phase of the test ended."""
+        self._reports[report.when or ""] = report
+
+    def pytest_runtest_logfinish(self, nodeid: str) -> None:
+        """Say how it ended."""
+        reports = self._reports
+        saved = self._profiling.saved.get(nodeid)
+        failed = next((report for report in reports.values() if report.failed), None)
+        self._tell(
+            {
+                "ends": nodeid,
+                "folder": str(saved.folder) if saved else None,
+                "unavailable": dict(saved.unavailable) if saved else {},
+                "failed": failed.longreprtext if failed else None,
+                "left_out": None if saved or failed else outcome.failure(reports) or "it was not profiled",
+            }
+        )
+
+    def _tell(self, message: Mapping[str, Any]) -> None:
+        print(json.dumps(message), file=self._pipe, flush=True)

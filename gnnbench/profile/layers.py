@@ -1,0 +1,16 @@
+"""The kind `layers`: what a graph convolution is made of, within the phases."""
+
+from pathlib import Path
+from typing import Any
+
+from .ranges import clock_of
+from .subject import Subject
+from .targets import LAYERS, PHASES
+from .tree import measure, table
+
+__all__ = ["table", "take"]
+
+
+def take(subject: Subject, folder: Path) -> dict[str, Any]:  # noqa: ARG001
+    """Time the parts of a call; nothing is written."""
+    return measure(subject, (*PHASES, *LAYERS), clock_of(subject.device), functions=True)

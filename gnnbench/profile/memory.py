@@ -1,0 +1,173 @@
+"""The kind `memory`: which range held how much at its peak.
+
+By the allocations and frees that torch's profiler records, see gnnbench.memory: exact, the same each time.
+For whole calls on a GPU torch_geometric.profile has `profileit`, which adds nvidia-smi's figures of the
+device.
+"""
+
+import importlib.util
+import textwrap
+from bisect import bisect_left
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict
+from itertools import accumulate
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from .. import units
+from ..garbage import collector_paused
+from ..memory import events
+from .ranges import Ranges
+from .subject import Subject
+from .targets import LAYERS, PHASES
+from .tree import ROOT, WIDTH
+
+_USER_SCOPE = 7
+"""at::RecordScope::USER_SCOPE: of record_function."""
+_RANGE = 40
+
+
+class Span(NamedTuple):
+    """A range that was open."""
+
+    name: str
+    start_ns: int
+    end_ns: int
+
+
+class Change(NamedTuple):
+    """An allocation, or of fewer bytes than none a free."""
+
+    at_ns: int
+    size: int
+
+
+def take(subject: Subject, folder: Path) -> dict[str, Any]:  # noqa: ARG001
+    """Call twice, and look at the second; nothing is written.
+
+    Returns:
+        What `by_range` does; `missing`, a line for each range that is not there; `profileit`, on a GPU the
+        fields of torch_geometric.profile's summary over the repeats, in seconds and megabytes, else None.
+    """
+    from torch.autograd.profiler_util import MEMORY_EVENT_NAME
+
+    ranges = Ranges((*PHASES, *LAYERS), subject.device, functions=True)
+
+    def call() -> None:
+        with ranges.range(ROOT):
+            subject.call()
+
+    with collector_paused(), ranges:
+        found = events(call)
+    changes = [
+        Change(event.start_ns(), event.nbytes())
+        for event in found
+        if event.name() == MEMORY_EVENT_NAME and event.device_type().name == subject.device.upper()
+    ]
+    spans = [
+        Span(event.name(), event.start_ns(), event.end_ns())
+        for event in found
+        if event.scope() == _USER_SCOPE and not event.name().startswith("Optimizer.")  # torch's own, in ours
+    ]
+    section = {**by_range(spans, changes), "missing": list(ranges.missing), "profileit": None}
+    if subject.device != "cuda":
+        return section
+    if importlib.util.find_spec("pytorch_memlab") is None:
+        section["missing"].append("torch_geometric.profile's profileit needs the package pytorch_memlab")
+        return section
+    return {**section, "profileit": _profileit(subject)}
+
+
+def by_range(spans: Sequence[Span], changes: Sequence[Change]) -> dict[str, Any]:
+    """Say how much was held in each range.
+
+    Args:
+        spans: nested; the outermost is around all others.
+        changes: in the order of time.
+
+    Returns:
+        `rows`, depth first in the order of first appearance: `path`, and of each of its calls, in the order
+        of time, `begin_bytes`, `peak_bytes` and `end_bytes` that were held when it began, at most, and when
+        it ended, above what was held when the outermost began. `peak_path`: the innermost range that was
+        open when the most was held for the first time.
+    """
+    spans = sorted(spans, key=lambda span: (span.start_ns, -span.end_ns))
+    times = [change.at_ns for change in changes]
+    held = list(accumulate((change.size for change in changes), initial=0))  # before each, and at the end
+    whole = spans[0]
+    first = bisect_left(times, whole.start_ns)
+    peak = max(range(first, bisect_left(times, whole.end_ns) + 1), key=held.__getitem__)
+    peak_ns = whole.start_ns if peak == first else times[peak - 1]
+    rows: dict[tuple[str, ...], dict[str, Any]] = {}
+    peak_path: tuple[str, ...] = ()
+    for path, span in _paths(spans):
+        begin, end = bisect_left(times, span.start_ns), bisect_left(times, span.end_ns)
+        row = rows.setdefault(
+            path, {"path": list(path), "begin_bytes": [], "peak_bytes": [], "end_bytes": []}
+        )
+        row["begin_bytes"].append(held[begin] - held[first])
+        row["peak_bytes"].append(max(held[begin : end + 1]) - held[first])
+        row["end_bytes"].append(held[end] - held[first])
+        if span.start_ns <= peak_ns < span.end_ns:
+            peak_path = path
+    place = {path: index for index, path in enumerate(rows)}
+    order = sorted(rows, key=lambda path: [place[path[: depth + 1]] for depth in range(len(path))])
+    return {"rows": [rows[path] for path in order], "peak_path": list(peak_path)}
+
+
+def _paths(spans: Sequence[Span]) -> Iterator[tuple[tuple[str, ...], Span]]:
+    """Yield each span with the names of those that it is in and its own."""
+    around: list[Span] = []
+    for span in spans:
+        while around and around[-1].end_ns <= span.start_ns:
+            around.pop()
+        around.append(span)
+        yield tuple(outer.name for outer in around), span
+
+
+def _profileit(subject: Subject) -> dict[str, float]:
+    import torch
+    from torch_geometric.profile import get_stats_summary, profileit
+
+    class Whole(torch.nn.Module):
+        """profileit looks at the lines of a module's `forward`, and for a tensor among the arguments."""
+
+        def forward(self) -> None:
+            subject.call()
+
+    profiled = profileit("cuda")(lambda whole, _: whole())
+    anchor = torch.empty(1, device="cuda")
+    runs = max(2, subject.repeats)  # of one there is no deviation
+    return asdict(get_stats_summary([profiled(Whole(), anchor)[1] for _ in range(runs)]))
+
+
+def table(section: Mapping[str, Any]) -> str:
+    """Lay out the tree of ranges, of each that call in which the most was held."""
+    rows = section["rows"]
+    lines = [_line("Range", "Count", "At begin", "Peak", "At end")]
+    for row in rows:
+        peaks = row["peak_bytes"]
+        highest = peaks.index(max(peaks))
+        begin, peak, end = (_size(row[f"{when}_bytes"][highest]) for when in ("begin", "peak", "end"))
+        lines.append(
+            _line("  " * (len(row["path"]) - 1) + row["path"][-1], f"{len(peaks)}", begin, peak, end)
+        )
+    most = _size(max(rows[0]["peak_bytes"]))
+    note = (
+        f"The most, {most}, was first held in {' > '.join(section['peak_path'])}. Held above what was held "
+        "when the call began; of a range's calls, in that with the highest peak."
+    )
+    notes = [note, *section["missing"]]
+    if section["profileit"]:
+        figures = (f"{name} {value:.3g}" for name, value in section["profileit"].items())
+        notes.append(f"torch_geometric.profile, s and MB: {', '.join(figures)}.")
+    return "\n".join([*lines, *(textwrap.fill(note, WIDTH) for note in notes)])
+
+
+def _size(count: int) -> str:
+    return units.size(count) if count >= 0 else f"-{units.size(-count)}"
+
+
+def _line(name: str, calls: str, begin: str, peak: str, end: str) -> str:
+    name = name if len(name) <= _RANGE else f"{name[: _RANGE - 1]}…"
+    return f"{name:<{_RANGE}} {calls:>5} {begin:>10} {peak:>10} {end:>10}"

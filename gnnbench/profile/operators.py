@@ -1,0 +1,134 @@
+"""The kind `operators`: torch.profiler's table, with shapes, memory and FLOPs.
+
+It counts otherwise than the dispatcher does in gnnbench.counters: also the operators that others are made of,
+`aten::linear` and its `aten::t` as well as the `aten::addmm` that is dispatched below autograd, and nothing
+that another library does by itself. Times are the profiler's, which takes a few µs for each event itself.
+"""
+
+import textwrap
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from .. import units
+from ..garbage import collector_paused
+from ..memory import quiet_profiler
+from .subject import Subject
+from .trace import cold_call_ns
+from .tree import WIDTH
+
+FILE = "operators.txt"
+
+_SHOWN = 25
+_NAME = 38
+
+
+def take(subject: Subject, folder: Path) -> dict[str, Any]:
+    """Profile the repeats after a first call, and save torch.profiler's own table of them.
+
+    Returns:
+        `rows` by operator and the shapes of its inputs, by self time, over all repeats: `name`, `shapes`,
+        `calls`, `self_cpu_ns`, `cpu_ns`, `self_device_ns`, `device_ns`, `self_bytes` that it took of its
+        device's memory and did not give back, `flops` as torch estimates them of matrix products, sums and
+        convolutions. `aten_events` of torch.profiler, and those of them that are in no other,
+        `outermost_aten_events`; `cold_ns`, the first call without a profile; `repeats`.
+    """
+    from torch.profiler import ProfilerActivity, profile
+
+    quiet_profiler()
+    cold_ns = cold_call_ns(subject)
+    on_gpu = subject.device == "cuda"
+    with (
+        collector_paused(),
+        profile(
+            activities=[ProfilerActivity.CPU, *([ProfilerActivity.CUDA] if on_gpu else [])],
+            record_shapes=True,
+            profile_memory=True,
+            with_flops=True,
+        ) as profiled,
+    ):
+        for _ in range(subject.repeats):
+            subject.call()
+    averages = profiled.key_averages(group_by_input_shape=True)
+    order = "self_device_time_total" if on_gpu else "self_cpu_time_total"
+    text = averages.table(sort_by=order, row_limit=-1, max_name_column_width=100)
+    (folder / FILE).write_text(text, encoding="utf-8")
+    rows = [_row(average, on_gpu=on_gpu) for average in averages if average.key != "[memory]"]
+    column = "self_device_ns" if on_gpu else "self_cpu_ns"
+    aten = [event for event in profiled.events() if event.name.startswith("aten::")]
+    return {
+        "rows": sorted(rows, key=lambda row: -row[column]),
+        "aten_events": len(aten),
+        "outermost_aten_events": sum(not _within_another(event) for event in aten),
+        "cold_ns": cold_ns,
+        "repeats": subject.repeats,
+    }
+
+
+def _row(average: Any, *, on_gpu: bool) -> dict[str, Any]:
+    return {
+        "name": average.key,
+        "shapes": average.input_shapes,
+        "calls": average.count,
+        "self_cpu_ns": round(average.self_cpu_time_total * 1000),
+        "cpu_ns": round(average.cpu_time_total * 1000),
+        "self_device_ns": round(average.self_device_time_total * 1000),
+        "device_ns": round(average.device_time_total * 1000),
+        "self_bytes": average.self_device_memory_usage if on_gpu else average.self_cpu_memory_usage,
+        "flops": average.flops,
+    }
+
+
+def _within_another(event: Any) -> bool:
+    """Whether an operator of PyTorch is called by another, however far outside."""
+    parent = event.cpu_parent
+    while parent is not None and not parent.name.startswith("aten::"):
+        parent = parent.cpu_parent
+    return parent is not None
+
+
+def table(section: Mapping[str, Any]) -> str:
+    """Lay out the operators that come first."""
+    rows, repeats = section["rows"], section["repeats"]
+    shown = rows[:_SHOWN]
+    column = "self_device_ns" if any(row["self_device_ns"] for row in rows) else "self_cpu_ns"
+    whole_ns = sum(row[column] for row in rows)
+    lines = [_line("Operator and shapes of its inputs", "Count", "Self time", "Frac.", "Memory", "MFLOP")]
+    lines += [
+        _line(
+            _cut(f"{row['name']} {_shapes(row['shapes'])}"),
+            f"{row['calls'] / repeats:g}",
+            units.seconds(row[column] / repeats / 1e9),
+            units.fraction(row[column] / whole_ns),
+            _size(row["self_bytes"] // repeats),
+            f"{row['flops'] / repeats / 1e6:.3g}" if row["flops"] else "",
+        )
+        for row in shown
+    ]
+    events = section["aten_events"] / repeats
+    outermost = section["outermost_aten_events"] / repeats
+    note = (
+        f"All per call, of {repeats}; the first, {units.seconds(section['cold_ns'] / 1e9)} without a "
+        f"profile, is not among them. {len(rows) - len(shown)} more rows: {FILE}. torch.profiler saw "
+        f"{events:g} ATen events, {outermost:g} of them outermost; it counts differently from the "
+        "dispatcher, whose operators are the `counts`."
+    )
+    return "\n".join([*lines, textwrap.fill(note, WIDTH)])
+
+
+def _shapes(shapes: Sequence[Sequence[int]]) -> str:
+    return " ".join("×".join(map(str, shape)) for shape in shapes if shape)
+
+
+def _size(count: int) -> str:
+    if not count:
+        return ""
+    return units.size(count) if count > 0 else f"-{units.size(-count)}"
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= _NAME else f"{text[: _NAME - 1]}…"
+
+
+def _line(name: str, calls: str, own: str, share: str, size: str, flops: str) -> str:
+    return f"{name:<{_NAME}} {calls:>5} {own:>9} {share:>6} {size:>9} {flops:>7}"

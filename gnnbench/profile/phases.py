@@ -1,0 +1,16 @@
+"""The kind `phases`: forward, loss, backward, optimizer.step."""
+
+from pathlib import Path
+from typing import Any
+
+from .ranges import clock_of
+from .subject import Subject
+from .targets import PHASES
+from .tree import measure, table
+
+__all__ = ["table", "take"]
+
+
+def take(subject: Subject, folder: Path) -> dict[str, Any]:  # noqa: ARG001
+    """Time the phases of a call; nothing is written."""
+    return measure(subject, PHASES, clock_of(subject.device))

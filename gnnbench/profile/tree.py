@@ -1,0 +1,129 @@
+"""The time of a call as a tree of ranges: what `phases`, `layers` and `ranges` have in common."""
+
+import statistics
+import textwrap
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from .. import units
+from ..garbage import collector_paused
+from .ranges import Ranges, Row, Target
+from .subject import Subject
+
+ROOT = "call"
+"""The range around the whole."""
+
+WIDTH = 80
+_EVENT = 30
+
+
+def measure(
+    subject: Subject, targets: Sequence[Target], clock: Callable[[], int], *, functions: bool = False
+) -> dict[str, Any]:
+    """Time a call with ranges: once cold, then in turns with the call as it is.
+
+    Args:
+        subject: what is called.
+        targets: what is a range in it.
+        clock: nanoseconds.
+        functions: see `Ranges`.
+
+    Returns:
+        `rows`, `plain_ns` of each call without ranges, `missing` and `nvtx`, see docs/formats.md.
+    """
+    ranges = Ranges(targets, subject.device, clock=clock, functions=functions)
+
+    def ranged() -> list[Row]:
+        with collector_paused(), ranges:
+            with ranges.range(ROOT):
+                subject.call()
+            return ranges.times()
+
+    def plain() -> int:
+        with collector_paused():
+            start = clock()
+            subject.call()
+            return clock() - start
+
+    cold = {row.path: row.total_ns for row in ranged()}
+    repeats: list[dict[tuple[str, ...], Row]] = []
+    plain_ns = []
+    for number in range(subject.repeats):
+        if number % 2:  # each goes first as often, and meets the other's traces
+            plain_ns.append(plain())
+        repeats.append({row.path: row for row in ranged()})
+        if not number % 2:
+            plain_ns.append(plain())
+    last = repeats[-1]  # has every path
+    none = Row((), 0, 0, 0)
+    return {
+        "rows": [
+            {
+                "path": list(path),
+                "calls": last[path].calls,
+                "cold_ns": cold.get(path, 0),
+                "total_ns": [rows.get(path, none).total_ns for rows in repeats],
+                "self_ns": [rows.get(path, none).self_ns for rows in repeats],
+            }
+            for path in last
+        ],
+        "plain_ns": plain_ns,
+        "missing": list(ranges.missing),
+        "nvtx": subject.device == "cuda",
+    }
+
+
+def overhead(section: Mapping[str, Any]) -> float:
+    """Return the time of the call with ranges over that without: medians."""
+    root = section["rows"][0]
+    return statistics.median(root["total_ns"]) / statistics.median(section["plain_ns"])
+
+
+def table(section: Mapping[str, Any]) -> str:
+    """Lay out the tree: what is at the margin is disjoint, and all in the column `Self`."""
+    root, *rows = section["rows"]
+    whole_ns = sum(root["total_ns"])
+    repeats = len(root["total_ns"])
+    lines = [_line("Event", "Count", "Average time", "IQR", "Frac.", "Self", "First")]
+    lines += [_cells(row, "  " * (len(row["path"]) - 2) + row["path"][-1], whole_ns) for row in rows]
+    rest = {**root, "total_ns": root["self_ns"], "cold_ns": None}
+    lines += [
+        _cells(rest, "the rest", whole_ns),
+        _cells({**root, "self_ns": root["total_ns"]}, "the whole", whole_ns),
+    ]
+    plain_ns = statistics.median(section["plain_ns"])
+    legend = (
+        "Count is over all repeats; the first call is apart. IQR: of a repeat's time, over its "
+        "median. Self: without what is indented below."
+    )
+    cost = (
+        f"{repeats} repeats took {overhead(section):.3f} times those without ranges "
+        f"({units.seconds(plain_ns / 1e9)}, in turns; medians)."
+    )
+    notes = [legend, cost, *section["missing"]]
+    return "\n".join([*lines, *(textwrap.fill(note, WIDTH) for note in notes)])
+
+
+def _cells(row: Mapping[str, Any], event: str, whole_ns: int) -> str:
+    total_ns, count = sum(row["total_ns"]), row["calls"] * len(row["total_ns"])
+    return _line(
+        event if len(event) <= _EVENT else f"{event[: _EVENT - 1]}…",
+        f"{count}",
+        units.seconds(total_ns / count / 1e9) if count else "",
+        units.fraction(_spread(row["total_ns"])) if count else "",
+        units.fraction(total_ns / whole_ns),
+        units.fraction(sum(row["self_ns"]) / whole_ns),
+        "" if row["cold_ns"] is None else units.seconds(row["cold_ns"] / 1e9),
+    )
+
+
+def _spread(values: Sequence[int]) -> float:
+    """Return the interquartile range over the median."""
+    if len(values) == 1:
+        return 0.0
+    low, middle, high = statistics.quantiles(values, n=4, method="inclusive")
+    return (high - low) / middle
+
+
+def _line(event: str, count: str, average: str, spread: str, share: str, own: str, first: str) -> str:
+    return f"{event:<{_EVENT}} {count:>5} {average:>13} {spread:>5} {share:>6} {own:>6} {first:>8}"

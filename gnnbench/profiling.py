@@ -1,0 +1,132 @@
+"""Profiles a session's benchmarks instead of timing them: a part of the plugin."""
+
+from collections.abc import Callable, Generator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from functools import wraps
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from .clock import Call
+from .pedantic import Pedantic
+from .profile import kinds, record
+from .profile.store import Store
+from .profile.subject import Subject
+
+PLUGIN = "gnnbench-profiling"
+
+
+@dataclass(frozen=True)
+class Saved:
+    """A profile that was taken."""
+
+    name: str
+    """The benchmark's id."""
+    folder: Path
+    kinds: tuple[str, ...]
+    unavailable: Mapping[str, str]
+    """Kinds that were asked for as well: what they need."""
+
+
+class Profiling:
+    """The hooks that take the place of `benchmark`'s timing."""
+
+    def __init__(self, kinds: Sequence[str], repeats: int, store: Store) -> None:
+        """Profile whatever a test hands to `benchmark`.
+
+        Args:
+            kinds: of profiles.
+            repeats: calls after the first, cold one.
+            store: where they are saved.
+        """
+        self._kinds, self._repeats, self._store = kinds, repeats, store
+        self._root: Path | None = None
+        self.saved: dict[str, Saved] = {}
+        """By test id."""
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtestloop(self, session: pytest.Session) -> Generator[None, object, object]:
+        """Profile what is to be timed."""
+        self._root = session.config.rootpath
+        with self._in_place_of_timing():
+            return (yield)
+
+    def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
+        """Say where the profiles are, and which there are none of."""
+        found = list(self.saved.values())
+        lines = list(dict.fromkeys(reason for one in found for reason in one.unavailable.values()))
+        if found:
+            lines.append(f"{len(found)} profiles in {_relative(self._store.root)}:")
+        terminalreporter.ensure_newline()
+        for line in lines:
+            terminalreporter.write_line(f"gnnbench: {line}")
+        for one in found:
+            terminalreporter.write_line(f"  {one.folder.relative_to(self._store.root)}")
+
+    @contextmanager
+    def _in_place_of_timing(self) -> Generator[None, None, None]:
+        from pytest_benchmark.fixture import BenchmarkFixture as Fixture
+
+        raw, pedantic = Fixture._raw, Fixture._raw_pedantic  # noqa: SLF001
+        profiling = self
+
+        @wraps(raw)
+        def _raw(self: Any, function_to_benchmark: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any:
+            call = Call(function_to_benchmark, args, kwargs)
+            return profiling._profile(self, call.__call__, call)
+
+        @wraps(pedantic)
+        def _raw_pedantic(self: Any, target: Callable[..., Any], **options: Any) -> Any:
+            options["kwargs"] = options.get("kwargs") or {}
+            asked = Pedantic(target, **options)
+
+            def call() -> Any:
+                inputs = asked.inputs()
+                try:
+                    return inputs()
+                finally:
+                    asked.tear_down(inputs)
+
+            return profiling._profile(self, call, (target, asked.args, asked.kwargs))
+
+        Fixture._raw, Fixture._raw_pedantic = _raw, _raw_pedantic  # noqa: SLF001
+        try:
+            yield
+        finally:
+            Fixture._raw, Fixture._raw_pedantic = raw, pedantic  # noqa: SLF001
+
+    def _profile(self, fixture: Any, call: Callable[[], Any], inputs: tuple[Any, ...]) -> Any:
+        """Stand in for the timing of a call: profile, save, and return what one more call returns."""
+        from pytest_benchmark.fixture import PauseInstrumentation
+
+        from . import environment
+        from .inputs import tensors
+
+        spec = fixture.extra_info.get("gnnbench", {}).get("spec")
+        name = "-".join(map(str, spec.values())) if spec else fixture.fullname
+        device = "cuda" if any(tensor.device.type == "cuda" for tensor in tensors(inputs)) else "cpu"
+        subject = Subject(call, device, self._repeats)
+        with self._store.new(name) as draft:
+            with PauseInstrumentation():  # of coverage, say
+                sections, unavailable = kinds.take(self._kinds, subject, draft.folder)
+            if not sections:
+                pytest.skip("; ".join(unavailable.values()))
+            here = asdict(environment.collect(self._root, device=device))
+            record.write(record.compose(name, spec, here, self._repeats, sections, unavailable), draft.folder)
+        taken = tuple(kind for kind in self._kinds if kind in sections)
+        self.saved[fixture.fullname] = Saved(name, draft.folder, taken, unavailable)
+        return call()
+
+
+def profiling_of(config: pytest.Config) -> Profiling | None:
+    """Return the session's profiling; None where it times."""
+    found = config.pluginmanager.get_plugin(PLUGIN)
+    assert found is None or isinstance(found, Profiling)
+    return found
+
+
+def _relative(path: Path) -> Path:
+    here = Path.cwd()
+    return path.relative_to(here) if path.is_relative_to(here) else path

@@ -1,0 +1,18 @@
+"""What the kinds of profile are tried on."""
+
+from gnnbench import platforms
+from gnnbench.models import gcn, training
+from gnnbench.profile.subject import Subject
+
+
+def epoch(case, repeats=2):
+    """An epoch of a platform's network on a case's graph."""
+    weights = gcn.initial_weights(gcn.widths(case.graph, case.spec.hidden))
+    t = training.prepare(case, platforms.load(case.spec.platform), weights)
+    return Subject(
+        lambda: training.epoch(t.model, t.structure, t.x, t.train, t.y, t.optimizer), "cpu", repeats
+    )
+
+
+def widest(text):
+    return max(map(len, text.splitlines()))

@@ -1,0 +1,174 @@
+import json
+
+import pytest
+import torch
+from torch_geometric.nn import GCNConv
+
+from gnnbench import counters, platforms
+from gnnbench.platforms import PLATFORMS
+from gnnbench.profile import counts
+from gnnbench.profile.subject import Subject
+from tests.profile.subjects import epoch
+
+NODES, EDGES = 2708, 10_556
+"""Of Cora."""
+
+
+def take(call, tmp_path):
+    section = counts.take(Subject(call, "cpu", 1), tmp_path)
+    assert json.loads(json.dumps(section)) == section
+    assert not list(tmp_path.iterdir())
+    return section
+
+
+def total(rows):
+    return sum(row["count"] for row in rows)
+
+
+def edge_index():
+    return torch.randint(0, NODES, (2, EDGES), generator=torch.Generator().manual_seed(0))
+
+
+def adj_t():
+    torch_sparse = pytest.importorskip("torch_sparse")
+    return torch_sparse.SparseTensor.from_edge_index(edge_index(), sparse_sizes=(NODES, NODES)).t()
+
+
+@pytest.mark.parametrize(
+    ("structure", "requires_grad", "operators"),
+    [(edge_index, False, 49), (adj_t, False, 60), (edge_index, True, 52), (adj_t, True, 63)],
+)
+def test_sum_of_operators_is_that_of_the_published_counts(structure, requires_grad, operators, tmp_path):
+    conv, x, graph = GCNConv(64, 64), torch.randn(NODES, 64, requires_grad=requires_grad), structure()
+
+    def call():
+        return conv(x, graph).sum().backward()
+
+    section = take(call, tmp_path)
+    assert total(section["operators"]) == operators == counters.count(call).operators
+    paths = {tuple(row["path"]) for row in section["operators"]}
+    assert {("call", "backward"), ("call", "forward", "GCNConv", "gcn_norm")} <= paths
+
+
+@pytest.mark.parametrize("platform", PLATFORMS)
+def test_counts_of_an_epoch_are_those_of_counters(make_case, platform, tmp_path):
+    call = epoch(make_case("epoch", platform, "train")).call
+    expected, section = counters.count(call), take(call, tmp_path)
+    for kind in ("operators", "library_calls", "host_reads", "mask_reads"):
+        names = {**expected.counts, **expected.details}[kind]
+        found = {}
+        for row in section[kind]:
+            found[row["name"]] = found.get(row["name"], 0) + row["count"]
+        assert found == names, kind
+    phases = {row["path"][1]: row["count"] for row in section["ranges"] if len(row["path"]) == 2}
+    assert phases == dict.fromkeys(("zero_grad", "forward", "loss", "backward", "optimizer.step"), 1)
+    layers = [row["count"] for row in section["ranges"] if row["path"][-1].endswith("Conv")]
+    assert layers == [3]
+
+
+def test_host_reads_on_sparse_tensor_are_those_of_its_storage(tmp_path):
+    conv, x, graph = GCNConv(64, 64), torch.randn(NODES, 64), adj_t()
+    rows = take(lambda: conv(x, graph), tmp_path)["host_reads"]
+    assert total(rows) == 4
+    for row in rows:
+        file, function = row["caller"].split(" ")
+        assert file.startswith("torch_sparse/storage.py:")
+        assert function == "SparseStorage.__init__"
+        assert row["path"][:4] == ["call", "forward", "GCNConv", "gcn_norm"]
+
+
+def test_the_caller_of_dgls_reads_is_not_its_name_for_a_function_of_torch(make_case, tmp_path):
+    dgl = platforms.load("dgl").KERNELS["degree_norm"]
+    case = make_case("degree_norm", "dgl")
+    graph, like = dgl.build(case), case.features(1)
+    rows = take(lambda: dgl.run(graph, like), tmp_path)["host_reads"]
+    assert [row["caller"].split(":")[0] for row in rows] == ["dgl/heterograph.py"] * len(rows)
+    assert total(rows) == 2
+
+
+def read_elements(u, v):
+    return torch.tensor([list(u), list(v)])
+
+
+def test_a_tensor_of_a_list_of_tensors_reads_each_element(tmp_path):
+    u, v = edge_index()
+    rows = take(lambda: read_elements(u, v), tmp_path)["host_reads"]
+    assert [(row["name"], row["count"]) for row in rows] == [("torch.tensor", 2 * EDGES)]
+    assert rows[0]["caller"].startswith("tests/profile/test_counts.py:")
+    assert rows[0]["caller"].endswith(" read_elements")
+    assert take(lambda: torch.stack((u, v)), tmp_path)["host_reads"] == []
+    assert take(lambda: torch.tensor([[1, 2], [3, 4]]), tmp_path)["host_reads"] == []
+
+
+def test_reads_of_what_is_not_on_the_device_are_none(tmp_path):
+    x = torch.ones(())
+    section = counts.take(Subject(x.item, "meta", 1), tmp_path)
+    assert section["host_reads"] == []
+    assert total(section["operators"]) == 1
+
+
+def test_copies_between_devices_have_a_direction_bytes_and_a_caller(tmp_path):
+    x = torch.ones(5, 4)
+    rows = take(lambda: (x.to("meta"), x.to("meta")), tmp_path)["copies"]
+    assert total(rows) == 2
+    assert {row["direction"] for row in rows} == {"cpu→meta"}
+    assert sum(row["bytes"] for row in rows) == 160
+    assert all(row["caller"].startswith("tests/profile/test_counts.py:") for row in rows)
+
+
+@pytest.mark.parametrize(
+    ("call", "name"),
+    [
+        (lambda matrix: matrix.indices()[0].argsort(), "aten::sort"),
+        (lambda matrix: matrix.indices()[0].unique(), "aten::_unique2"),
+        (lambda matrix: matrix.to_sparse_csr(), "aten::_to_sparse_csr"),
+        (
+            lambda matrix: torch.sparse_coo_tensor(matrix.indices(), matrix.values()).coalesce(),
+            "aten::_coalesce",
+        ),
+    ],
+)
+def test_sorts_are_named_with_their_caller(call, name, tmp_path):
+    matrix = torch.sparse_coo_tensor(edge_index(), torch.ones(EDGES)).coalesce()
+    (row,) = take(lambda: call(matrix), tmp_path)["sorts"]
+    assert (row["name"], row["count"]) == (name, 1)
+    assert row["caller"].endswith("<lambda>")
+
+
+def test_building_a_sparse_tensor_sorts(tmp_path):
+    torch_sparse = pytest.importorskip("torch_sparse")
+    graph = edge_index()
+    rows = take(lambda: torch_sparse.SparseTensor.from_edge_index(graph), tmp_path)["sorts"]
+    assert {row["caller"].split(":")[0] for row in rows} == {"torch_sparse/utils.py"}
+
+
+def test_messages_are_gathered_and_scattered_on_edge_index_and_not_on_sparse_tensor(tmp_path):
+    conv, x = GCNConv(64, 32), torch.randn(NODES, 64)
+    graph, matrix = edge_index(), adj_t()
+    section = take(lambda: conv(x, graph), tmp_path)
+    (gathered,) = section["gathers"]
+    (scattered,) = section["scatters"]
+    edges = EDGES + NODES - int((graph[0] == graph[1]).sum())
+    assert gathered["path"][:4] == scattered["path"][:4] == ["call", "forward", "GCNConv", "propagate"]
+    assert (gathered["from_rows"], gathered["to_rows"], gathered["columns"]) == (NODES, edges, 32)
+    assert (scattered["from_rows"], scattered["to_rows"], scattered["columns"]) == (edges, NODES, 32)
+    section = take(lambda: conv(x, matrix), tmp_path)
+    assert section["gathers"] == section["scatters"] == []
+
+
+def test_compiled_code_is_counted_as_counters_do(tmp_path):
+    compiled, x = torch.compile(lambda x: (x * 2).sin(), backend="eager"), torch.ones(3)
+    compiled(x)
+    section = take(lambda: compiled(x), tmp_path)
+    assert total(section["operators"]) == counters.count(lambda: compiled(x)).operators == 2
+
+
+def test_an_error_leaves_no_mode_behind(tmp_path):
+    def fail():
+        raise RuntimeError("in the call")
+
+    packet_call, backward = torch._ops.OpOverloadPacket.__call__, torch.Tensor.backward
+    with pytest.raises(RuntimeError, match="in the call"):
+        take(fail, tmp_path)
+    assert (torch._ops.OpOverloadPacket.__call__, torch.Tensor.backward) == (packet_call, backward)
+    assert torch._C._len_torch_function_stack() == torch._C._len_torch_dispatch_stack() == 0

@@ -1,0 +1,134 @@
+import pytest
+import torch
+from torch_geometric.nn import GCNConv
+
+from gnnbench.profile import counts, diff, layers
+from gnnbench.profile.subject import Subject
+from tests.profile.subjects import widest
+
+EDGE_INDEX = torch.randint(0, 2708, (2, 10_556), generator=torch.Generator().manual_seed(0))
+X = torch.randn(2708, 64, generator=torch.Generator().manual_seed(1))
+
+
+def profiled(call, folder, *kinds):
+    """Return a record with sections of some kinds, and the counts, which are not of the first call."""
+    subject = Subject(call, "cpu", 5)
+    if not kinds:
+        call()
+    sections = {kind.__name__.rpartition(".")[2]: kind.take(subject, folder) for kind in kinds}
+    return {"sections": {**sections, "counts": counts.take(subject, folder)}}
+
+
+def conv(*, cached):
+    layer = GCNConv(64, 64, cached=cached)
+    return lambda: layer(X, EDGE_INDEX).sum().backward()
+
+
+def test_gcn_norm_and_its_self_loops_are_what_vanished_when_it_is_cached(tmp_path):
+    anew, cached = (profiled(conv(cached=cached), tmp_path) for cached in (False, True))
+    changes = diff.diff(anew, cached)
+    assert [(change.kind, change.unit, change.name) for change in changes[:2]] == [
+        ("vanished", "calls", "gcn_norm"),
+        ("vanished", "calls", "add_remaining_self_loops"),
+    ]
+    assert {change.kind for change in changes} == {"vanished"}
+    assert all("gcn_norm" in change.path for change in changes)
+    assert changes[0].share == pytest.approx(22 / 49)
+    assert [change.share for change in changes] == sorted((change.share for change in changes), reverse=True)
+    first, second = diff.table(changes).splitlines()[1:3]
+    assert " ".join(first.split()) == "vanished 1 call none 45% gcn_norm in call/forward/GCNConv"
+    assert " add_remaining_self_loops in" in second
+    back = diff.diff(cached, anew)
+    assert [change.name for change in back] == [change.name for change in changes]
+    assert {change.kind for change in back} == {"appeared"}
+
+
+def test_with_layers_their_self_times_are_among_what_vanished(tmp_path):
+    anew, cached = (profiled(conv(cached=cached), tmp_path, layers) for cached in (False, True))
+    changes = diff.diff(anew, cached)
+    vanished = [change.name for change in changes if change.kind == "vanished" and change.unit == "calls"]
+    assert vanished[:2] == ["gcn_norm", "add_remaining_self_loops"]
+    timed = {change.name: change for change in changes if change.unit == "ns"}
+    assert timed["gcn_norm"].kind == "vanished"
+    assert timed["gcn_norm"].before > timed["gcn_norm"].after == 0
+    assert " gcn_norm in call/forward/GCNConv" in diff.table(changes)
+    assert widest(diff.table(changes)) <= 80
+
+
+def test_what_is_called_more_often_is_one_change(tmp_path):
+    layer = GCNConv(64, 64, cached=True)
+    once = profiled(lambda: layer(X, EDGE_INDEX), tmp_path)
+    thrice = profiled(lambda: [layer(X, EDGE_INDEX) for _ in range(3)], tmp_path)
+    changes = diff.diff(once, thrice)
+    assert {(change.kind, change.unit, change.before, change.after) for change in changes} == {
+        ("changed", "calls", 1, 3)
+    }
+    assert changes[0].name == "forward"
+    assert changes[0].share == pytest.approx(2 / 3)
+
+
+def test_operators_are_compared_by_range(tmp_path):
+    before = profiled(lambda: X + X, tmp_path)
+    after = profiled(lambda: torch.sin(X + X + X), tmp_path)
+    found = {(change.kind, change.name): change for change in diff.diff(before, after)}
+    assert set(found) == {("changed", "aten::add"), ("appeared", "aten::sin")}
+    add = found["changed", "aten::add"]
+    assert (add.unit, add.path, add.before, add.after) == ("operators", ("call",), 1, 2)
+    assert add.share == pytest.approx(1 / 3)
+    assert "aten::add in call" in diff.table([add])
+
+
+def test_nothing_changed(tmp_path):
+    call = conv(cached=False)
+    changes = diff.diff(profiled(call, tmp_path), profiled(call, tmp_path))
+    assert changes == []
+    assert diff.table(changes).startswith("nothing changed")
+    assert widest(diff.table(changes)) <= 80
+
+
+def timed(*self_ns):
+    rows = [
+        {"path": path, "calls": 1, "total_ns": total_ns, "self_ns": list(times_ns)}
+        for path, total_ns, times_ns in (
+            (["call"], [100_000] * len(self_ns), [50_000] * len(self_ns)),
+            (["call", "spmm"], self_ns, self_ns),
+        )
+    ]
+    nothing = {kind: [] for kind in ("ranges", "operators", "library_calls")}
+    return {"sections": {"counts": nothing, "phases": {"rows": rows}}}
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "expected"),
+    [
+        ((10_000, 10_100, 10_200, 10_300), (20_000, 20_100, 20_200, 20_300), 0.1),
+        ((20_000, 20_100, 20_200, 20_300), (10_000, 10_100, 10_200, 10_300), 0.1),
+        ((10_000, 10_100, 10_200, 10_300), (10_200, 10_300, 10_400, 10_500), None),
+        ((10_000, 10_100, 10_200, 10_300, 90_000), (20_200,) * 5, 0.1),  # one interrupted
+        ((10_000, 15_000, 20_000, 25_000), (15_000, 20_000, 25_000, 30_000), None),
+        ((10_000, 10_100, 10_200), (20_000, 20_100, 20_200), None),
+    ],
+    ids=["slower", "faster", "alike", "outlier", "spread", "too few repeats"],
+)
+def test_self_times_count_beyond_their_spread_only(before, after, expected):
+    changes = diff.diff(timed(*before), timed(*after))
+    assert [(change.kind, change.unit, change.name) for change in changes] == [("changed", "ns", "spmm")] * (
+        expected is not None
+    )
+    if expected:
+        assert changes[0].share == pytest.approx(expected)
+        assert " µs " in diff.table(changes)
+
+
+def test_a_long_list_shows_the_largest(tmp_path):
+    before = profiled(lambda: X + X, tmp_path)
+    functions = [torch.sin, torch.cos, torch.exp, torch.tanh, torch.abs, torch.floor, torch.ceil, torch.sqrt]
+    functions += [torch.neg, torch.sign, torch.erf, torch.log, torch.round, torch.trunc, torch.square]
+    functions += [torch.sigmoid, torch.sinh, torch.cosh, torch.atan, torch.asinh, torch.expm1, torch.log1p]
+    functions += [torch.log2, torch.log10, torch.rsqrt, torch.reciprocal, torch.frac, torch.relu, torch.exp2]
+    functions += [torch.isnan, torch.isinf, torch.tan, torch.asin]
+    after = profiled(lambda: [function(X) for function in functions], tmp_path)
+    changes = diff.diff(before, after)
+    lines = diff.table(changes).splitlines()
+    assert lines[-2] == f"and {len(changes) - 30} that are smaller"
+    assert len(lines) == 33

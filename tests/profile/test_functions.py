@@ -1,0 +1,87 @@
+import json
+import pstats
+import sys
+
+import pytest
+
+from gnnbench.errors import UsageError
+from gnnbench.profile import functions
+from gnnbench.profile.subject import Subject
+from tests.profile import subjects
+
+
+@pytest.fixture
+def section(make_case, tmp_path):
+    return functions.take(subjects.epoch(make_case("epoch", "pyg", "train")), tmp_path)
+
+
+def by_name(section, name):
+    (row,) = [row for row in section["rows"] if row["function"] == name]
+    return row
+
+
+def test_the_normalisation_is_called_for_each_layer_and_epoch_as_in_the_seed_notes(section):
+    norm = by_name(section, "gcn_norm")
+    assert norm["calls"] == norm["primitive_calls"] == 3 * 2
+    assert norm["place"].startswith("torch_geometric/nn/conv/gcn_conv.py:")
+    assert 0 < norm["self_ns"] < norm["cumulative_ns"] <= section["total_ns"]
+    backward = by_name(section, "<method 'run_backward' of 'torch._C._EngineBase' objects>")
+    assert (backward["calls"], backward["place"]) == (2, "")
+    json.dumps(section, allow_nan=False)
+
+
+def test_pstats_opens_what_is_saved(section, tmp_path):
+    stats = pstats.Stats(str(tmp_path / functions.FILE)).stats
+    calls = {name: row[1] for (_, _, name), row in stats.items()}
+    assert calls["gcn_norm"] == by_name(section, "gcn_norm")["calls"]
+    assert len(stats) - 1 == len(section["rows"]) + section["left_out"]  # and the profile's own end
+
+
+def fibonacci(n):
+    return n if n < 2 else fibonacci(n - 1) + fibonacci(n - 2)
+
+
+def test_the_first_call_is_apart_and_recursion_is_told_from_calls(tmp_path):
+    seen = []
+
+    def call():
+        seen.append(sys.getprofile() is None)
+        fibonacci(5)
+
+    section = functions.take(Subject(call, "cpu", 3), tmp_path)
+    assert seen == [True, False, False, False]
+    row = by_name(section, "fibonacci")
+    assert (row["calls"], row["primitive_calls"]) == (3 * 15, 3)
+    assert section["cold_ns"] > 0
+    assert section["repeats"] == 3
+
+
+def test_a_table_is_sorted_as_asked(section):
+    for order, column in functions.ORDERS.items():
+        table = functions.table(section, order)
+        assert subjects.widest(table) <= 80
+        first = max(section["rows"], key=lambda row: row[column])
+        assert first["function"].strip("<>")[:15] in table.splitlines()[1]
+        assert f"by {order}" in table
+    assert functions.table(section) == functions.table(section, "cumulative")
+    with pytest.raises(UsageError, match="unknown order 'cumulatve': did you mean cumulative"):
+        functions.table(section, "cumulatve")
+
+
+def test_of_many_functions_some_are_left_out_and_it_says_so(tmp_path):
+    names = [f"function_{number}" for number in range(1000)]
+    namespace = {}
+    exec("\n".join(f"def {name}(): pass" for name in names), namespace)
+    section = functions.take(Subject(lambda: [namespace[name]() for name in names], "cpu", 1), tmp_path)
+    assert 200 <= len(section["rows"]) <= 600
+    assert section["left_out"] == 1000 + 2 - len(section["rows"])  # the call and its list
+    assert sum(row["self_ns"] for row in section["rows"]) + section["left_out_ns"] == section["total_ns"]
+    assert f"{1000 + 2 - 25} more functions" in functions.table(section)
+
+
+def test_an_error_ends_the_profile(tmp_path):
+    calls = iter([1, 0])
+    with pytest.raises(ZeroDivisionError):
+        functions.take(Subject(lambda: 1 / next(calls), "cpu", 1), tmp_path)
+    assert sys.getprofile() is None
+    assert list(tmp_path.iterdir()) == []

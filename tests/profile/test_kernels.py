@@ -1,0 +1,106 @@
+import json
+
+import pytest
+import torch
+
+from gnnbench.profile import kernels
+from gnnbench.profile.subject import Subject, UnavailableError
+from tests.profile import subjects
+
+SPMM = "void cusparse::csrmm_v2_kernel<int, float, float, float>(long, long, long, float const*, float*)"
+
+
+def event(category, name, start_us, duration_us, **args):
+    """As torch.profiler writes one into a Chrome trace."""
+    return {
+        "ph": "X",
+        "cat": category,
+        "name": name,
+        "pid": 0,
+        "tid": 7,
+        "ts": 4417374733791.0 + start_us,
+        "dur": duration_us,
+        "args": args,
+    }
+
+
+TRACE = [
+    event("user_annotation", "ProfilerStep#1", 0, 300),
+    event("user_annotation", "call", 1, 200),
+    event("gpu_user_annotation", "call", 10, 220),
+    event("cpu_op", "aten::mm", 5, 20),
+    event("cuda_runtime", "cudaLaunchKernel", 8, 4, correlation=11),
+    event("kernel", SPMM, 20, 100, correlation=11, stream=7, grid=[1, 1, 1], block=[128, 1, 1]),
+    event("kernel", "ampere_sgemm_128x64_nn", 121, 40, correlation=12, stream=7),
+    event("kernel", "ampere_sgemm_128x64_nn", 161, 20, correlation=13, stream=7),
+    event("cuda_runtime", "cudaMemcpyAsync", 90, 5, correlation=14),
+    event("gpu_memcpy", "Memcpy DtoH (Device -> Pageable)", 190, 2, correlation=14, bytes=4),
+    event("gpu_memcpy", "Memcpy HtoD (Pageable -> Device)", 195, 3, correlation=15, bytes=4096),
+    event("gpu_memcpy", "Memcpy HtoD (Pageable -> Device)", 199, 3, correlation=16, bytes=1000),
+    event("gpu_memset", "Memset (Device)", 205, 1, correlation=17, bytes=512),
+    event("cuda_runtime", "cudaStreamSynchronize", 96, 97.5, correlation=18),
+    event("cuda_runtime", "cudaDeviceSynchronize", 210, 80, correlation=19),
+]
+
+
+def test_events_are_added_up_by_name():
+    found = kernels.summary(TRACE)
+    assert found["rows"] == [
+        {"name": SPMM, "calls": 1, "total_ns": 100_000, "min_ns": 100_000, "max_ns": 100_000},
+        {
+            "name": "ampere_sgemm_128x64_nn",
+            "calls": 2,
+            "total_ns": 60_000,
+            "min_ns": 20_000,
+            "max_ns": 40_000,
+        },
+    ]
+    assert [(row["name"][:11], row["calls"], row["bytes"]) for row in found["copies"]] == [
+        ("Memcpy HtoD", 2, 5096),
+        ("Memcpy DtoH", 1, 4),
+        ("Memset (Dev", 1, 512),
+    ]
+
+
+def test_the_wait_that_ends_a_step_is_not_the_callers():
+    (wait,) = kernels.summary(TRACE)["synchronizations"]
+    assert (wait["name"], wait["calls"], wait["total_ns"]) == ("cudaStreamSynchronize", 1, 97_500)
+
+
+def test_table():
+    section = {**kernels.summary(TRACE), "cold_ns": 5_000_000, "repeats": 1}
+    json.dumps(section, allow_nan=False)
+    assert kernels.table(section).splitlines() == [
+        "Time %     Time  Calls      Avg      Min      Max  Kernel",
+        "   62%   100 µs      1   100 µs   100 µs   100 µs  cusparse::csrmm_v2_kernel<int, fl…",
+        "   38%  60.0 µs      2  30.0 µs  20.0 µs  40.0 µs  ampere_sgemm_128x64_nn",
+        "",
+        "Time %     Time  Calls      Avg      Min      Max  Copy or fill",
+        "   67%  6.00 µs      2  3.00 µs  3.00 µs  3.00 µs  5.0 KiB Memcpy HtoD (Pageable -> …",
+        "   22%  2.00 µs      1  2.00 µs  2.00 µs  2.00 µs  4 B Memcpy DtoH (Device -> Pageab…",
+        "   11%  1.00 µs      1  1.00 µs  1.00 µs  1.00 µs  512 B Memset (Device)",
+        "",
+        "Time %     Time  Calls      Avg      Min      Max  The host waits in",
+        "  100%  97.5 µs      1  97.5 µs  97.5 µs  97.5 µs  cudaStreamSynchronize",
+        "",
+        "Over 1 calls; the first, 5.00 ms without a profile, is not among them. Each Time",
+        "% is of its own table.",
+    ]
+
+
+def test_without_a_gpu_one_line_says_what_it_needs(tmp_path):
+    with pytest.raises(UnavailableError, match=r"^kernels needs CUDA, and .+$"):
+        kernels.take(Subject(lambda: None, "cpu", 1), tmp_path)
+
+
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")
+def test_kernels_copies_and_waits_of_a_gpu(tmp_path):
+    x = torch.randn(512, 512, device="cuda")
+    section = kernels.take(Subject(lambda: (x @ x).relu().sum().item(), "cuda", 3), tmp_path)
+    assert sum(row["calls"] for row in section["rows"]) >= 3 * 3
+    assert all(row["min_ns"] <= row["total_ns"] / row["calls"] <= row["max_ns"] for row in section["rows"])
+    (read,) = section["copies"]
+    assert ("DtoH" in read["name"], read["calls"], read["bytes"]) == (True, 3, 3 * 4)
+    assert sum(row["calls"] for row in section["synchronizations"]) == 3
+    assert subjects.widest(kernels.table(section)) <= 80
+    assert list(tmp_path.iterdir()) == []

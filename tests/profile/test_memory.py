@@ -1,0 +1,106 @@
+import json
+
+import pytest
+import torch
+from torch.profiler import record_function
+
+import gnnbench.memory
+from gnnbench.profile import memory
+from gnnbench.profile.memory import Change, Span
+from gnnbench.profile.subject import Subject
+from tests.profile import subjects
+
+
+def test_of_each_call_of_a_range_what_was_held():
+    spans = [
+        Span("layer", 20, 40),
+        Span("call", 10, 100),
+        Span("mul", 22, 30),
+        Span("layer", 50, 60),
+        Span("bias", 52, 58),
+    ]
+    changes = [
+        Change(5, 1000),  # before the call
+        Change(15, 10),
+        Change(25, 100),
+        Change(35, -100),
+        Change(55, 40),
+        Change(70, -1050),  # also what was there before
+        Change(110, 500),  # after it
+    ]
+    found = memory.by_range(spans, changes)
+    assert found["peak_path"] == ["call", "layer", "mul"]
+    assert [
+        (row["path"], row["begin_bytes"], row["peak_bytes"], row["end_bytes"]) for row in found["rows"]
+    ] == [
+        (["call"], [0], [110], [-1000]),
+        (["call", "layer"], [10, 10], [110, 50], [10, 50]),
+        (["call", "layer", "mul"], [10], [110], [110]),
+        (["call", "layer", "bias"], [10], [50], [50]),
+    ]
+
+
+def test_nothing_held():
+    found = memory.by_range([Span("call", 0, 9), Span("forward", 1, 2)], [])
+    assert [row["peak_bytes"] for row in found["rows"]] == [[0], [0]]
+    assert found["peak_path"] == ["call"]
+
+
+@pytest.mark.parametrize("platform", ["pyg", "sparse", "torch", "dgl"])
+def test_the_peak_of_an_epoch_is_that_of_the_counters(make_case, tmp_path, platform):
+    subject = subjects.epoch(make_case("epoch", platform, "train"))
+    subject.call()
+    section = memory.take(subject, tmp_path)
+    rows = {tuple(row["path"]): row for row in section["rows"]}
+    assert rows["call",]["peak_bytes"] == [gnnbench.memory.trace(subject.call, "cpu").peak_bytes]
+    assert rows["call", "forward"]["peak_bytes"][0] > 0
+    assert {("call", "backward"), ("call", "loss"), ("call", "optimizer.step")} < set(rows)
+    assert tuple(section["peak_path"]) in rows
+    assert section["missing"] == []
+    assert section["profileit"] is None
+    assert section == memory.take(subject, tmp_path)
+    table = memory.table(section)
+    assert subjects.widest(table) <= 80
+    assert "backward" in table
+    json.dumps(section, allow_nan=False)
+
+
+def test_messages_are_held_by_the_range_that_makes_them(make_case, tmp_path):
+    """A row of floats for each edge and self-loop, in the width of each layer: 8, 8 and 4 classes."""
+    case = make_case("epoch", "pyg", "train")
+    loops = (case.graph.edge_index[0] == case.graph.edge_index[1]).sum().item()
+    edges = case.graph.num_edges - loops + case.graph.num_nodes
+    section = memory.take(subjects.epoch(case), tmp_path)
+    (message,) = [row for row in section["rows"] if row["path"][-2:] == ["propagate", "message"]]
+    made = [end - begin for begin, end in zip(message["begin_bytes"], message["end_bytes"], strict=True)]
+    assert made == [4 * edges * width for width in (8, 8, 4)]
+
+
+def test_ranges_of_ones_own_are_seen(tmp_path):
+    x = torch.ones(1000)
+
+    def call():
+        with record_function("graph augmentation"):
+            doubled = x + x
+        with record_function("compute model"):
+            return (doubled * doubled).sum()
+
+    section = memory.take(Subject(call, "cpu", 1), tmp_path)
+    sizes = {tuple(row["path"]): (row["begin_bytes"], row["peak_bytes"]) for row in section["rows"]}
+    assert sizes == {
+        ("call",): ([0], [8004]),
+        ("call", "graph augmentation"): ([0], [4000]),
+        ("call", "compute model"): ([4000], [8004]),
+    }
+    assert section["peak_path"] == ["call", "compute model"]
+
+
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")
+def test_a_gpu_has_the_same_table_and_profileit(tmp_path):
+    x = torch.ones(1024, 1024, device="cuda")
+    section = memory.take(Subject(lambda: (x + x) + (x + x), "cuda", 2), tmp_path)
+    assert section["rows"][0]["peak_bytes"] == [3 * x.nbytes]
+    if section["profileit"] is None:
+        assert section["missing"] == ["torch_geometric.profile's profileit needs the package pytorch_memlab"]
+    else:
+        assert section["profileit"]["max_allocated_gpu"] >= 3 * 4

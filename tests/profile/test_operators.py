@@ -1,0 +1,73 @@
+import json
+
+import pytest
+import torch
+from torch_geometric.nn import GCNConv
+
+from gnnbench import counters
+from gnnbench.profile import operators
+from gnnbench.profile.subject import Subject
+from tests.profile import subjects
+
+NODES, WIDTH = 2708, 64
+
+
+def convolution(*, sparse=False, requires_grad=False):
+    """The seed notes' GCNConv(64, 64) on a graph of Cora's size, forward and backward."""
+    structure = torch.randint(0, NODES, (2, 10_556), generator=torch.Generator().manual_seed(0))
+    if sparse:
+        torch_sparse = pytest.importorskip("torch_sparse")
+        structure = torch_sparse.SparseTensor.from_edge_index(structure, sparse_sizes=(NODES, NODES)).t()
+    conv, x = GCNConv(WIDTH, WIDTH), torch.randn(NODES, WIDTH, requires_grad=requires_grad)
+    return Subject(lambda: conv(x, structure).sum().backward(), "cpu", 2)
+
+
+@pytest.mark.parametrize(
+    ("sparse", "requires_grad", "aten", "outermost", "dispatched"),
+    [
+        (False, False, 168, 47, 49),
+        (True, False, 275, 66, 60),
+        (False, True, 176, 50, 52),
+        (True, True, 283, 69, 63),
+    ],
+)
+def test_torch_profiler_counts_differently_from_the_dispatcher(
+    tmp_path, sparse, requires_grad, aten, outermost, dispatched
+):
+    subject = convolution(sparse=sparse, requires_grad=requires_grad)
+    section = operators.take(subject, tmp_path)
+    assert section["aten_events"] == aten * subject.repeats
+    assert section["outermost_aten_events"] == outermost * subject.repeats
+    assert counters.count(subject.call).operators == dispatched
+    text = " ".join(operators.table(section).split())
+    assert f"{aten} ATen events, {outermost} of them outermost; it counts differently from the" in text
+
+
+def test_rows_have_shapes_memory_and_flops(tmp_path):
+    section = operators.take(convolution(), tmp_path)
+    (product,) = [
+        row
+        for row in section["rows"]
+        if row["name"] == "aten::mm" and row["shapes"] == [[NODES, WIDTH], [WIDTH, WIDTH]]
+    ]
+    assert product["calls"] == 2
+    assert product["flops"] == 2 * (2 * NODES * WIDTH * WIDTH)
+    assert product["self_bytes"] == 2 * (4 * NODES * WIDTH)
+    assert 0 < product["self_cpu_ns"] <= product["cpu_ns"]
+    assert product["self_device_ns"] == product["device_ns"] == 0
+    own = [row["self_cpu_ns"] for row in section["rows"]]
+    assert own == sorted(own, reverse=True)
+    assert "aten::mm 2708×64 64×64" in operators.table(section)
+    saved = (tmp_path / operators.FILE).read_text()
+    assert "[[2708, 64], [64, 64]]" in saved
+    assert "Self CPU time total" in saved
+
+
+@pytest.mark.parametrize("platform", ["pyg", "sparse", "torch", "dgl"])
+def test_each_platform_has_a_table(make_case, tmp_path, platform):
+    section = operators.take(subjects.epoch(make_case("epoch", platform, "train")), tmp_path)
+    table = operators.table(section)
+    assert subjects.widest(table) <= 80
+    assert "Optimizer.step#Adam.step" in {row["name"] for row in section["rows"]}
+    assert section["aten_events"] > section["outermost_aten_events"] > 0
+    json.dumps(section, allow_nan=False)

@@ -1,0 +1,313 @@
+import itertools
+import sys
+import types
+
+import pytest
+import torch
+
+from gnnbench import platforms
+from gnnbench.profile.ranges import Ranges, Target, clock_of
+from gnnbench.profile.targets import LAYERS, PHASES
+from tests.profile.subjects import epoch
+
+METHODS = (staticmethod, classmethod)
+LIBRARIES = ("torch", "torch_geometric", "torch_sparse", "torch_scatter", "dgl", "gnnbench")
+
+
+class Base:
+    def method(self):
+        return "base"
+
+    @staticmethod
+    def static(value):
+        return value
+
+    @classmethod
+    def of(cls):
+        return cls
+
+
+class Child(Base):
+    def method(self):
+        return "child of " + super().method()
+
+
+class Heir(Base):
+    pass
+
+
+@pytest.fixture
+def library(monkeypatch):
+    """A library of functions that call each other, and a module that has imported one."""
+    module, user = types.ModuleType("small_library"), types.ModuleType("its_user")
+    module.__version__ = "1.2"
+    module.__path__ = []
+
+    def inner(depth=0):
+        return depth and module.inner(depth - 1)
+
+    def outer(depth=0):
+        module.inner(depth)
+        return module.inner(depth)
+
+    def fails():
+        raise StopIteration("on purpose")
+
+    for function in (inner, outer, fails):
+        setattr(module, function.__name__, function)
+    module.Base, module.Child, module.Heir = Base, Child, Heir
+    user.inner = inner
+    user.outer = "another of this name"
+    monkeypatch.setitem(sys.modules, "small_library", module)
+    monkeypatch.setitem(sys.modules, "its_user", user)
+    return module
+
+
+def ticking(targets, **options):
+    """Ranges by a clock that goes on by 1 whenever it is read."""
+    return Ranges(targets, "cpu", clock=itertools.count().__next__, **options)
+
+
+def functions(*names):
+    return [Target(name, f"small_library:{name}") for name in names]
+
+
+def test_nested_ranges_are_a_tree_with_self_and_total_time(library):
+    with ticking(functions("outer", "inner")) as ranges:
+        with ranges.range("call"):
+            library.outer()
+            library.inner()
+        rows = ranges.times()
+    assert [(row.path, row.calls, row.total_ns, row.self_ns) for row in rows] == [
+        (("call",), 1, 9, 3),
+        (("call", "outer"), 1, 5, 3),
+        (("call", "outer", "inner"), 2, 2, 2),
+        (("call", "inner"), 1, 1, 1),
+    ]
+    assert sum(row.self_ns for row in rows) == rows[0].total_ns
+
+
+def test_a_range_within_one_of_its_name_is_part_of_it(library):
+    with ticking(functions("inner")) as ranges:
+        library.inner(5)
+        with ranges.range("again"), ranges.range("again"):
+            assert ranges.path == ("again",)
+        rows = ranges.times()
+    assert [(row.path, row.calls, row.total_ns) for row in rows] == [(("inner",), 1, 1), (("again",), 1, 1)]
+
+
+def test_paths_that_are_not_called_any_more_stay_with_nothing(library):
+    with ticking(functions("outer", "inner")) as ranges:
+        library.outer()
+        first = ranges.times()
+        library.inner()
+        second = ranges.times()
+    assert [row.calls for row in first] == [1, 2]
+    assert [(row.path, row.calls, row.total_ns) for row in second] == [
+        (("outer",), 0, 0),
+        (("outer", "inner"), 0, 0),
+        (("inner",), 1, 1),
+    ]
+
+
+def test_a_function_is_wrapped_wherever_it_was_imported_and_no_other_of_its_name(library):
+    user = sys.modules["its_user"]
+    before = library.inner
+    with ticking(functions("outer", "inner")) as ranges:
+        assert user.outer == "another of this name"
+        assert user.inner is not before
+        user.inner()
+        assert [row.path for row in ranges.times()] == [("inner",)]
+    assert user.inner is library.inner is before
+
+
+@pytest.mark.usefixtures("library")
+def test_methods_of_subclasses_are_wrapped_and_what_is_inherited_is_deleted_again():
+    targets = [
+        Target("{class}", "small_library:Base.method"),
+        Target("static", "small_library:Heir.static"),
+        Target("of", "small_library:Heir.of"),
+    ]
+    before = [dict(vars(each)) for each in (Base, Child, Heir)]
+    with ticking(targets) as ranges:
+        assert Child().method() == "child of base"
+        assert Heir.static(3) == Heir().static(3) == 3
+        assert Base.static(4) == 4
+        assert Heir.of() is Heir
+        rows = ranges.times()
+    assert [(row.path, row.calls) for row in rows] == [
+        (("Child",), 1),
+        (("Child", "Base"), 1),
+        (("static",), 2),
+        (("of",), 1),
+    ]
+    assert [dict(vars(each)) for each in (Base, Child, Heir)] == before
+    assert not {"static", "of", "method"} & vars(Heir).keys()
+
+
+def test_an_exception_passes_through_and_leaves_no_wrapper_and_no_open_range(library):
+    before = dict(vars(library))
+    ranges = ticking(functions("fails", "inner"))
+    with pytest.raises(StopIteration, match="on purpose"), ranges, ranges.range("call"):
+        library.fails()
+    assert dict(vars(library)) == before
+    assert ranges.path == ()
+    assert [(row.path, row.calls) for row in ranges.times()] == [(("call",), 1), (("call", "fails"), 1)]
+
+
+@pytest.mark.parametrize(
+    ("place", "line"),
+    [
+        ("small_library:gone", "small_library 1.2 has no gone in small_library: it is not shown"),
+        ("small_library:Base.gone", "small_library 1.2 has no Base.gone in small_library: it is not shown"),
+        (
+            "small_library:Gone.method",
+            "small_library 1.2 has no Gone.method in small_library: it is not shown",
+        ),
+        ("small_library.gone:f", "small_library 1.2 has no module small_library.gone: it is not shown"),
+        (
+            "small_library.gone.away:f",
+            "small_library 1.2 has no module small_library.gone.away: it is not shown",
+        ),
+    ],
+)
+def test_what_moved_is_named_and_the_rest_profiled(library, place, line):
+    with ticking([Target("it", place), *functions("inner")]) as ranges:
+        library.inner()
+        assert [row.path for row in ranges.times()] == [("inner",)]
+    assert ranges.missing == (line,)
+
+
+@pytest.mark.parametrize("place", ["no_such_library:f", "no_such_library.part:f", "xml.dom.pulldom:parse"])
+def test_a_library_or_a_part_of_it_that_is_not_imported_is_not_missing(monkeypatch, place):
+    __import__("xml.dom")
+    monkeypatch.delitem(sys.modules, place.partition(":")[0], raising=False)
+    with ticking([Target("it", place)]) as ranges:
+        pass
+    assert ranges.missing == ()
+
+
+def attributes():
+    """What can be called of each module and class of the libraries; others are variables."""
+    found = {}
+    for name, module in list(sys.modules.items()):
+        if name.partition(".")[0] not in LIBRARIES or module is None:
+            continue
+        for attribute, value in list(vars(module).items()):
+            found[id(module), attribute] = value
+            if issubclass(type(value), type):
+                found.update({(id(value), each): mine for each, mine in list(vars(value).items())})
+    return {key: value for key, value in found.items() if callable(value) or type(value) in METHODS}
+
+
+@pytest.mark.parametrize("platform", platforms.PLATFORMS)
+def test_a_library_is_as_before_when_what_is_profiled_raises(make_case, platform):
+    subject = epoch(make_case("epoch", platform, "train"))
+    subject.call()
+    before = attributes()
+    ranges = Ranges((*PHASES, *LAYERS), "cpu", functions=True)
+
+    def fails_within_backward(_gradient):
+        assert ranges.path[:2] == ("call", "backward")
+        raise RuntimeError("on purpose")
+
+    def call():
+        assert len({key for key, value in attributes().items() if before.get(key) is not value}) > 20
+        subject.call()
+        loss = torch.ones(1, requires_grad=True) * 2
+        loss.register_hook(fails_within_backward)
+        loss.backward()
+
+    with pytest.raises(RuntimeError, match="on purpose"), ranges, ranges.range("call"):
+        call()
+    after = attributes()
+    assert after.keys() == before.keys()
+    assert [key for key, value in after.items() if before[key] is not value] == []
+    assert torch.overrides._get_current_function_mode() is None
+
+
+def test_ranges_are_record_functions_where_a_profiler_looks(library):
+    with torch.profiler.profile() as profile, ticking(functions("outer", "inner")):
+        library.outer()
+    names = [event.name for event in profile.events()]
+    assert (names.count("outer"), names.count("inner")) == (1, 2)
+
+
+class Layer(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.weight = torch.nn.Parameter(torch.eye(3))
+        self.bias = torch.nn.Parameter(torch.ones(3))
+
+    def forward(self, x):
+        x = (x @ self.weight) * 2 + x
+        return self.helper(x) + self.bias
+
+    def helper(self, x):
+        return x * 3
+
+
+def test_functions_in_the_body_of_an_inline_target_are_ranges(monkeypatch):
+    module = types.ModuleType("a_layer")
+    module.Layer = Layer
+    monkeypatch.setitem(sys.modules, "a_layer", module)
+    targets = [
+        Target("{class}", "a_layer:Layer.forward", inline=True),
+        Target("help", "a_layer:Layer.helper"),
+    ]
+    layer, x = Layer(), torch.ones(2, 3, requires_grad=True)
+    expected = layer(x)
+    with ticking(targets, functions=True) as ranges:
+        found = layer(x)
+        _ = x * 5  # outside
+        rows = ranges.times()
+    assert [(row.path, row.calls) for row in rows] == [
+        (("Layer",), 1),
+        (("Layer", "x·W"), 1),
+        (("Layer", "mul"), 1),
+        (("Layer", "help"), 1),
+        (("Layer", "bias"), 1),
+    ]
+    assert sum(row.self_ns for row in rows) == rows[0].total_ns
+    assert torch.equal(found, expected)
+    for one, other in zip(
+        torch.autograd.grad(found.sum(), x), torch.autograd.grad(expected.sum(), x), strict=True
+    ):
+        assert torch.equal(one, other)
+
+
+def test_a_products_kind_is_told_by_its_operands(monkeypatch):
+    module = types.ModuleType("products")
+    sparse = torch.eye(3).to_sparse_csr()
+
+    def products(x):
+        return sparse @ torch.nn.functional.linear(x, x)
+
+    module.products = products
+    monkeypatch.setitem(sys.modules, "products", module)
+    with ticking([Target("products", "products:products", inline=True)], functions=True) as ranges:
+        module.products(torch.ones(3, 3))
+        rows = ranges.times()
+    assert [row.path[1:] for row in rows] == [(), ("x·W",), ("spmm",)]
+
+
+def test_the_clock_of_a_processor_does_not_ask_for_a_gpu():
+    clock = clock_of("cpu")
+    assert clock() <= clock()
+
+
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")
+def test_ranges_on_a_gpu_are_timed_to_the_end_of_their_work_and_nvtx_takes_them(library):
+    x = torch.ones(4096, 4096, device="cuda")
+    library.inner = lambda: x @ x
+    library.inner()
+    torch.cuda.synchronize()
+    with Ranges(functions("inner"), "cuda", clock=clock_of("cuda")) as ranges:
+        library.inner()
+        (row,) = ranges.times()
+    start, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
+    start.record()
+    library.inner()
+    end.record()
+    torch.cuda.synchronize()
+    assert row.total_ns > 0.5e6 * start.elapsed_time(end)

@@ -1,0 +1,72 @@
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gnnbench.errors import UsageError
+from gnnbench.profile.store import Store, folder_name
+
+
+def save(store, name, text="x"):
+    with store.new(name) as draft:
+        (draft.folder / "profile.json").write_text(text)
+    return draft.folder
+
+
+def test_each_profile_has_a_number_and_none_replaces_another(tmp_path):
+    store = Store(tmp_path / "a" / "profiles")
+    found = [save(store, "epoch-cpu", text) for text in "abc"]
+    assert [path.relative_to(store.root).as_posix() for path in found] == [
+        f"epoch-cpu/000{number}" for number in (1, 2, 3)
+    ]
+    assert [(path / "profile.json").read_text() for path in found] == ["a", "b", "c"]
+    assert found[0].stat().st_mode & 0o777 == 0o755
+
+
+def test_what_fails_leaves_nothing(tmp_path):
+    store = Store(tmp_path)
+    with pytest.raises(OSError, match="disk full"), store.new("epoch"):
+        raise OSError("disk full")
+    assert list(tmp_path.iterdir()) == []
+    save(store, "epoch")
+    with pytest.raises(KeyboardInterrupt), store.new("epoch"):
+        raise KeyboardInterrupt
+    assert [path.name for path in (tmp_path / "epoch").iterdir()] == ["0001"]
+
+
+def test_those_who_save_at_the_same_time_get_numbers_of_their_own(tmp_path):
+    with ThreadPoolExecutor(8) as pool:
+        found = list(pool.map(lambda number: save(Store(tmp_path), "epoch", str(number)), range(40)))
+    assert sorted(path.name for path in found) == [f"{number:04}" for number in range(1, 41)]
+    assert {(path / "profile.json").read_text() for path in found} == set(map(str, range(40)))
+
+
+@given(st.text(min_size=1))
+def test_a_name_is_one_part_of_a_path(name):
+    found = folder_name(name)
+    assert len(Path(found).parts) == 1
+    assert found not in {"", ".", ".."}
+    assert not found.startswith(".")
+    assert len(found.encode()) <= 200
+
+
+@pytest.mark.parametrize(
+    ("name", "folder"),
+    [
+        ("conv-dgl-ogbn-arxiv:synthetic@0.1-128-cpu", "conv-dgl-ogbn-arxiv_synthetic@0.1-128-cpu"),
+        ("tests/test_a.py::test_b[1-x]", "tests_test_a.py_test_b_1-x"),
+        ("../../etc/passwd", "etc_passwd"),
+        ("/", "_"),
+    ],
+)
+def test_names_stay_readable(name, folder):
+    assert folder_name(name) == folder
+
+
+@pytest.mark.parametrize("place", ["file", "file/below", "/proc/nowhere"])
+def test_a_folder_that_cannot_be_written_is_a_line(tmp_path, place):
+    (tmp_path / "file").write_text("")
+    with pytest.raises(UsageError, match=r"the folder of profiles .* cannot be written \(.*\); name another"):
+        Store(tmp_path / place).check()

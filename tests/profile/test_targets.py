@@ -1,0 +1,111 @@
+"""What is found in the libraries as they are installed."""
+
+import pytest
+import torch
+
+from gnnbench import platforms
+from gnnbench.profile.ranges import Ranges
+from gnnbench.profile.targets import LAYERS, PHASES
+from tests.profile.subjects import epoch
+
+
+def rows(call, targets=(*PHASES, *LAYERS)):
+    """Return how often each path was entered, and what was not found."""
+    with Ranges(targets, "cpu", functions=True) as ranges:
+        call()
+        return {" ".join(row.path): row.calls for row in ranges.times()}, ranges.missing
+
+
+PARTS = {
+    "pyg": {
+        "gcn_norm": 3,
+        "gcn_norm add_remaining_self_loops": 3,
+        "gcn_norm scatter": 3,
+        "gcn_norm pow": 3,
+        "gcn_norm mul": 6,
+        "x·W": 3,
+        "propagate": 3,
+        "propagate message": 3,
+        "propagate message mul": 3,
+        "propagate aggregate": 3,
+        "propagate aggregate scatter": 3,
+        "bias": 3,
+    },
+    "sparse": {
+        "gcn_norm": 3,
+        "gcn_norm fill_value": 3,
+        "gcn_norm fill_diag": 3,
+        "gcn_norm fill_diag set_diag": 3,
+        "gcn_norm fill_diag set_diag remove_diag": 3,
+        "gcn_norm sum": 3,
+        "gcn_norm pow": 3,
+        "gcn_norm mul": 6,
+        "x·W": 3,
+        "propagate": 3,
+        "propagate message_and_aggregate": 3,
+        "propagate message_and_aggregate spmm": 3,
+        "bias": 3,
+    },
+    "torch": {"x·W": 3, "spmm": 3, "bias": 3},
+    "dgl": {
+        "degrees": 9,  # to check them, of sources, of targets
+        "pow": 6,
+        "mul": 6,
+        "x·W": 3,
+        "update_all": 3,
+        "update_all spmm": 3,
+        "bias": 3,
+    },
+}
+LAYER = {"pyg": "GCNConv", "sparse": "GCNConv", "torch": "CSRConv", "dgl": "GraphConv"}
+
+
+@pytest.mark.parametrize("platform", platforms.PLATFORMS)
+def test_an_epoch_is_its_phases_and_the_parts_of_its_convolutions(make_case, platform):
+    found, missing = rows(epoch(make_case("epoch", platform, "train")).call)
+    layer = f"forward {LAYER[platform]}"
+    phases = dict.fromkeys(("zero_grad", "forward", "loss", "backward", "optimizer.step"), 1)
+    parts = {f"{layer} {part}": calls for part, calls in PARTS[platform].items()}
+    assert found == {**phases, layer: 3, "forward activation": 2, **parts}
+    assert missing == ()
+
+
+@pytest.mark.parametrize("platform", platforms.PLATFORMS)
+def test_ranges_change_no_number(make_case, platform):
+    plain, ranged = (epoch(make_case("epoch", platform, "train")).call for _ in range(2))
+    with Ranges((*PHASES, *LAYERS), "cpu", functions=True):
+        seen = [ranged() for _ in range(5)]
+    assert [loss.item() for loss in seen] == [plain().item() for _ in range(5)]
+
+
+def test_phases_of_any_training_loop_are_found():
+    model = torch.nn.Sequential(torch.nn.Linear(3, 3), torch.nn.ReLU(), torch.nn.Linear(3, 2))
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    criterion = torch.nn.CrossEntropyLoss()
+
+    def loop():
+        optimizer.zero_grad()
+        criterion(model(torch.ones(4, 3)), torch.zeros(4, dtype=torch.long)).backward()
+        optimizer.step()
+        torch.autograd.grad(torch.nn.functional.mse_loss(*model(torch.ones(2, 3))), model[0].weight)
+
+    expected = {"zero_grad": 1, "forward": 2, "loss": 2, "backward": 2, "optimizer.step": 1}
+    assert rows(loop, PHASES) == (expected, ())
+
+
+def test_an_activation_that_a_layer_has_is_in_it(make_case):
+    dgl = platforms.load("dgl")
+    case = make_case("conv", "dgl")
+    layer = dgl.dgl.nn.GraphConv(8, 8, activation=torch.nn.functional.relu)
+    structure, x = dgl.KERNELS["conv"].build(case), case.features()
+    found, _ = rows(lambda: layer(structure, x))
+    assert found["forward GraphConv activation"] == 1
+
+
+@pytest.mark.parametrize("platform", ["pyg", "sparse"])
+def test_a_normalisation_that_is_called_by_itself_is_found_where_it_was_imported(make_case, platform):
+    case = make_case("gcn_norm", platform)
+    kernel = platforms.load(platform).KERNELS["gcn_norm"]
+    structure = kernel.build(case)
+    found, _ = rows(lambda: kernel.run(structure, case.edge_weight()))
+    assert found["gcn_norm"] == 1

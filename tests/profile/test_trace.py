@@ -1,0 +1,124 @@
+import json
+import re
+from collections import Counter
+
+import pytest
+import torch
+
+from gnnbench.profile import trace
+from gnnbench.profile.subject import Subject
+from tests.profile import subjects
+
+# What the names of files must match for TensorBoard's plugin: torch_tb_profiler/consts.py.
+PLUGIN_READS = re.compile(r"^(.*?)(\.\d+)?\.pt\.trace\.json(?:\.gz)?$")
+
+
+def event(category, start_us, duration_us, name=""):
+    return {"ph": "X", "cat": category, "name": name, "ts": start_us, "dur": duration_us}
+
+
+def step(number, start_us, duration_us):
+    return event("user_annotation", start_us, duration_us, f"ProfilerStep#{number}")
+
+
+@pytest.mark.parametrize("platform", ["pyg", "sparse", "torch", "dgl"])
+def test_a_trace_opens_and_has_the_ranges(make_case, tmp_path, platform):
+    subject = subjects.epoch(make_case("epoch", platform, "train"), repeats=3)
+    section = trace.take(subject, tmp_path)
+    content = json.loads((tmp_path / trace.FILE).read_text(encoding="utf-8"))
+    phases = Counter(event["ph"] for event in content["traceEvents"])
+    assert phases["B"] == phases["E"] == 0
+    whole = [event for event in content["traceEvents"] if event["ph"] == "X"]
+    assert all(event["dur"] >= 0 for event in whole)
+    assert len(whole) > 300
+    ranges = Counter(event["name"] for event in whole if event.get("cat") == "user_annotation")
+    assert {ranges[name] for name in ("ProfilerStep#1", "ProfilerStep#2", "ProfilerStep#3")} == {1}
+    assert {ranges[name] for name in ("call", "forward", "loss", "backward", "optimizer.step")} == {3}
+    assert ranges["x@W"] == 9
+    assert [step["name"] for step in section["steps"]] == [f"ProfilerStep#{number}" for number in (1, 2, 3)]
+    assert section["missing"] == []
+    json.dumps(section, allow_nan=False)
+
+
+def test_tensorboard_has_its_folder(make_case, tmp_path):
+    trace.take(subjects.epoch(make_case("epoch", "torch", "train")), tmp_path)
+    (file,) = (tmp_path / trace.TENSORBOARD).iterdir()
+    worker, _ = PLUGIN_READS.match(file.name).groups()
+    assert worker == "gnnbench"
+    content = json.loads(file.read_text(encoding="utf-8"))
+    assert content["schemaVersion"] == 1
+    assert {"ProfilerStep#1", "ProfilerStep#2"} < {event["name"] for event in content["traceEvents"]}
+    assert file.read_bytes() == (tmp_path / trace.FILE).read_bytes()
+
+
+def test_the_parts_of_a_real_step_sum_to_the_whole(make_case, tmp_path):
+    section = trace.take(subjects.epoch(make_case("epoch", "pyg", "train")), tmp_path)
+    for one in section["steps"]:
+        parts = {name: value for name, value in one.items() if name not in {"name", "total_ns"}}
+        assert sum(parts.values()) == one["total_ns"]
+        assert parts["kernel_ns"] == parts["memcpy_ns"] == parts["runtime_ns"] == 0
+        assert min(parts["cpu_ns"], parts["other_ns"]) > 0
+    table = trace.table(section)
+    assert subjects.widest(table) <= 80
+    assert [line[:4] for line in table.splitlines()[:4]] == ["Even", "CPU:", "othe", "the "]
+
+
+def test_each_moment_of_a_step_belongs_to_one_part():
+    events = [
+        step(1, 100, 100),
+        event("cpu_op", 90, 20, "aten::mm"),  # begins before: 10 within
+        event("cpu_op", 120, 30, "aten::add"),
+        event("cpu_op", 125, 10, "aten::mul"),  # within the last
+        event("cuda_runtime", 140, 20, "cudaLaunchKernel"),  # 10 of them within the last
+        event("kernel", 155, 20.5, "sgemm"),
+        event("kernel", 160, 5, "on another stream"),
+        event("gpu_memcpy", 170, 10, "Memcpy HtoD"),
+        event("gpu_memset", 195, 10, "Memset"),  # ends after: 5 within
+        event("gpu_user_annotation", 100, 100, "ProfilerStep#1"),
+        step(2, 300, 50),
+    ]
+    assert trace.breakdown(events) == [
+        {
+            "name": "ProfilerStep#1",
+            "total_ns": 100_000,
+            "kernel_ns": 20_500,
+            "memcpy_ns": 4_500 + 5_000,
+            "runtime_ns": 15_000,
+            "cpu_ns": 10_000 + 20_000,
+            "other_ns": 25_000,
+        },
+        {
+            "name": "ProfilerStep#2",
+            "total_ns": 50_000,
+            "kernel_ns": 0,
+            "memcpy_ns": 0,
+            "runtime_ns": 0,
+            "cpu_ns": 0,
+            "other_ns": 50_000,
+        },
+    ]
+
+
+def test_table_of_a_gpu():
+    steps = trace.breakdown([step(1, 0, 4), event("kernel", 0, 2), event("cuda_runtime", 1, 2)])
+    lines = trace.table({"steps": steps, "cold_ns": 10, "missing": ["torch 9 has no x: y is not shown"]})
+    assert [" ".join(line.split()[-4:]) for line in lines.splitlines()[:5]] == [
+        "Count Average time Frac.",
+        "1 2.00 µs 50%",
+        "1 1.00 µs 25%",
+        "1 1.00 µs 25%",
+        "1 4.00 µs 100%",
+    ]
+    assert lines.endswith("torch 9 has no x: y is not shown")
+
+
+def test_after_an_error_another_trace_can_be_taken(tmp_path):
+    calls = iter([1, 1, 0, 1, 1, 1])
+    x = torch.ones(3)
+
+    def call():
+        return x / (1 // next(calls))
+
+    with pytest.raises(ZeroDivisionError):
+        trace.take(Subject(call, "cpu", 1), tmp_path / "failed")
+    assert len(trace.take(Subject(call, "cpu", 1), tmp_path)["steps"]) == 1

@@ -1,0 +1,275 @@
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import psutil
+import pytest
+
+from gnnbench.profile import record
+from tests.suite import ROOT, environment
+
+SMALL = ("--dataset", "rmat:5", "--hidden", "8", "--device", "cpu", "--epochs", "2")
+
+SUITE = """
+import torch
+from kernels import work
+
+
+def test_work(benchmark):
+    benchmark(work, torch.ones(4, 4))
+"""
+OLDER = """
+import torch
+
+
+def work(x):
+    return torch.sort(x @ x).values
+"""
+
+
+def command(*words):
+    return [str(Path(sys.executable).with_name("gnnbench")), "profile", *words]
+
+
+def profile(*words, cwd=ROOT, **variables):
+    return subprocess.run(
+        command(*words),
+        cwd=cwd,
+        env=environment(**variables),
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+    )
+
+
+@pytest.fixture(scope="module")
+def epoch(tmp_path_factory):
+    """Two platforms' epochs."""
+    folder = tmp_path_factory.mktemp("epoch")
+    words = ("epoch", "--with", "phases,layers,kernels,functions", "--platform", "pyg,torch", *SMALL)
+    return profile(*words, "--folder", str(folder), CUDA_VISIBLE_DEVICES=""), folder
+
+
+def folders(folder):
+    return sorted(path.parent for path in folder.glob("*/*/profile.json"))
+
+
+def test_platforms_stand_side_by_side_and_the_rest_below(epoch):
+    result, folder = epoch
+    assert result.returncode == 0, result.stderr
+    for path in folders(folder):
+        found = record.read(path)
+        assert f"\n{found['id']}\n" in result.stdout
+        assert str(path) in result.stdout
+    assert result.stdout.count("\nfunctions: ") == 2
+    assert re.search(r"pyg +torch", result.stdout)
+
+
+def test_output_fits_a_terminal(epoch):
+    result, folder = epoch
+    wide = [line for line in result.stdout.splitlines() if len(line) > 80 and str(folder) not in line]
+    assert wide == []
+
+
+def test_progress_is_a_line_for_each_benchmark_and_what_is_unavailable_is_said_once(epoch):
+    lines = epoch[0].stderr.splitlines()
+    assert lines[:2] == [
+        "[1/2] epoch-train-pyg-float32-int64-rmat:5-8-cpu: profiled",
+        "[2/2] epoch-train-torch-float32-int64-rmat:5-8-cpu: profiled",
+    ]
+    assert len(lines) == 3
+    assert lines[2].startswith("gnnbench: kernels needs")
+
+
+def test_saved_profiles_are_compared(epoch):
+    one, other = folders(epoch[1])
+    by_folder = profile("--diff", str(one), str(other))
+    assert by_folder.returncode == 0, by_folder.stderr
+    assert "gcn_norm" in by_folder.stdout
+    assert max(map(len, by_folder.stdout.splitlines())) <= 100
+    by_file = profile("--diff", str(one / "profile.json"), str(other))
+    assert by_file.stdout == by_folder.stdout
+
+
+def test_the_published_figures_stand_beside(tmp_path):
+    words = ("epoch", "--seed-table", "--dataset", "cora:synthetic", "--platform", "pyg,dgl", *SMALL[2:])
+    result = profile(*words, "--folder", str(tmp_path))
+    assert result.returncode == 0, result.stderr
+    assert "published 2021" in result.stdout
+    assert "gnnbench: synthetic data: cora:synthetic" in result.stderr
+
+
+def test_only_what_is_unavailable_has_an_exit_code_of_its_own(tmp_path):
+    words = ("epoch", "--with", "kernels", "--platform", "torch", *SMALL, "--folder", str(tmp_path))
+    result = profile(*words, CUDA_VISIBLE_DEVICES="")
+    assert result.returncode == 3
+    assert "skipped: kernels needs" in result.stderr
+    assert result.stdout == ""
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        ((), "say what to profile: gnnbench profile SELECT"),
+        (("nothing_like_this", *SMALL), "no benchmark is called 'nothing_like_this'"),
+        (("benchmarks/test_epoch.py::test_nothing", *SMALL), "not found: "),
+        (("benchmarks/test_nothing.py::test_epoch", *SMALL), "file or directory not found: "),
+        (("not (", *SMALL), "Wrong expression passed to '-k': not ("),
+        (("epoch", "--with", "fases"), "unknown kind of profile 'fases': there are phases,"),
+        (("epoch", "--platform", "pgy"), "unknown platform 'pgy': did you mean pyg?"),
+        (("epoch", "--dataset", "kora"), "unknown dataset 'kora': did you mean cora?"),
+        (("epoch", "--epochs", "0"), "epochs '0' must be a whole number"),
+        (("epoch", "--folder", "README.md"), "README.md cannot be written"),
+        (("epoch", "--sort", "time"), "unknown order 'time'"),
+        (("epoch", "--dataset", "citeseer", "--real"), "citeseer is not under the data root"),
+        (("--diff", "nowhere", "git:HEAD"), "nowhere: there is no such profile"),
+        (("--diff", "README.md", "README.md"), "README.md: not JSON, or cut off"),
+        (("--diff", "docs", "docs"), "docs/profile.json: cannot be read"),
+        (("epoch", "--diff", ".", "hg:tip"), "unknown part of a variant 'hg'"),
+    ],
+)
+def test_wrong_usage_is_one_line(words, message, tmp_path):
+    folder = () if "--folder" in words else ("--folder", str(tmp_path))
+    result = profile(*words, *folder, GNNBENCH_CACHE=str(tmp_path))
+    assert result.returncode == 2
+    (line,) = result.stderr.splitlines()
+    assert line.startswith("gnnbench: ")
+    assert message in line
+    assert result.stdout == ""
+
+
+@pytest.fixture
+def suite(tmp_path):
+    (tmp_path / "pytest.ini").write_text("[pytest]\naddopts = -n 2 --benchmark-skip\n")
+    (tmp_path / "test_suite.py").write_text(SUITE)
+    (tmp_path / "kernels.py").write_text(OLDER)
+    return tmp_path
+
+
+def git(folder, *words):
+    settings = ("-c", "user.name=a", "-c", "user.email=a@b", "-c", "commit.gpgsign=false")
+    subprocess.run(["git", *settings, *words], cwd=folder, check=True, capture_output=True)
+
+
+def test_any_suite_whatever_its_settings(suite):
+    result = profile("work", "--with", "functions", "--", "test_suite.py", cwd=suite)
+    assert result.returncode == 0, result.stderr
+    assert result.stderr == "[1/1] test_suite.py::test_work: profiled\n"
+    assert "saved in .benchmarks/profiles/test_suite.py_test_work/0001\n" in result.stdout
+    assert result.stdout.startswith("\ntest_suite.py::test_work\n")
+
+
+def test_what_fails_is_shown_and_the_others_are_profiled(suite):
+    (suite / "test_suite.py").write_text(f"{SUITE}\n\ndef test_bad(benchmark):\n    benchmark(int, 'many')\n")
+    result = profile("test_suite.py", "--with", "phases", cwd=suite)
+    assert result.returncode == 2
+    assert "[2/2] test_suite.py::test_bad: failed" in result.stderr
+    assert "ValueError: invalid literal for int()" in result.stderr
+    assert "INTERNALERROR" not in result.stderr
+    assert len(folders(suite / ".benchmarks" / "profiles")) == 1
+
+
+def test_a_file_that_cannot_be_imported_is_shown(suite):
+    (suite / "test_suite.py").write_text("import nothing_like_this\n")
+    result = profile("test_suite.py", cwd=suite)
+    assert result.returncode == 2
+    assert "No module named 'nothing_like_this'" in result.stderr
+
+
+def test_a_graph_that_cannot_be_read_is_a_line(tmp_path):
+    file = tmp_path / "broken.mtx"
+    file.write_text("%%MatrixMarket matrix coordinate pattern general\n3 3 2\n1 2\n")
+    words = ("spmm_sum-forward-torch", "--dataset", str(file), "--folder", str(tmp_path / "profiles"))
+    result = profile(*words, "--device", "cpu")
+    assert result.returncode == 2
+    (line,) = result.stderr.splitlines()
+    assert line.startswith(f"gnnbench: {file}:")
+
+
+def test_a_process_that_is_killed_says_so(suite):
+    (suite / "test_suite.py").write_text(
+        "import os\n\ndef test_bad(benchmark):\n    benchmark(os.kill, os.getpid(), 9)\n"
+    )
+    result = profile("test_suite.py", cwd=suite)
+    assert result.returncode == 2
+    assert "pytest was killed by SIGKILL" in result.stderr
+
+
+def test_two_commits_differ_by_what_changed_between_them(suite):
+    git(suite, "init", "-q")
+    git(suite, "add", "-A")
+    git(suite, "commit", "-qm", "older")
+    (suite / "kernels.py").write_text(OLDER.replace("torch.sort(x @ x).values", "x @ x"))
+    words = ("test_suite.py", "--with", "phases", "--diff", "git:HEAD", ".")
+    result = profile(*words, cwd=suite, GNNBENCH_CACHE=str(suite / "cache"))
+    assert result.returncode == 0, result.stderr
+    assert "aten::sort" in result.stdout
+    assert "vanished" in result.stdout
+    assert len(folders(suite / ".benchmarks" / "profiles")) == 2
+
+
+def test_this_repository_against_a_commit_that_profiled_otherwise(tmp_path):
+    """Both sides are profiled by this code, whichever gnnbench the suite imports."""
+    for name in ("gnnbench", "benchmarks"):
+        shutil.copytree(ROOT / name, tmp_path / name, ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copy(ROOT / "conftest.py", tmp_path)
+    (tmp_path / "pytest.ini").write_text("[pytest]\n")
+    older = tmp_path / "gnnbench" / "profile" / "tree.py"
+    kept = older.read_text()
+    older.write_text("raise ImportError('another way')\n")
+    git(tmp_path, "init", "-q")
+    git(tmp_path, "add", "-A")
+    git(tmp_path, "commit", "-qm", "older")
+    older.write_text(kept)
+    words = ("epoch", "--with", "phases", "--platform", "torch", "--diff", "git:HEAD", ".", *SMALL)
+    result = profile(*words, cwd=tmp_path, GNNBENCH_CACHE=str(tmp_path / "cache"))
+    assert result.returncode == 0, result.stderr
+    assert "saved in .benchmarks/profiles/epoch-train-torch-float32-int64-rmat_5-8-cpu/0001" in result.stdout
+
+
+@pytest.mark.parametrize("end", [signal.SIGINT, signal.SIGTERM])
+def test_an_end_in_the_middle_leaves_nothing_half_done(suite, end):
+    (suite / "test_suite.py").write_text(
+        "import time\n\ndef test_slow(benchmark):\n    benchmark(time.sleep, 60)\n"
+    )
+    process = subprocess.Popen(
+        command("test_suite.py"),
+        cwd=suite,
+        env=environment(),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    place = suite / ".benchmarks" / "profiles" / "test_suite.py_test_slow"
+    deadline = time.monotonic() + 100
+    while not place.exists() and time.monotonic() < deadline:
+        time.sleep(0.05)
+    (worker,) = psutil.Process(process.pid).children()
+    process.send_signal(end)
+    _, errors = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert "interrupted; what was done is in .benchmarks/profiles" in errors
+    assert not worker.is_running()
+    assert not place.exists()
+
+
+def test_real_cora(tmp_path):
+    data = os.environ.get("GNNBENCH_DATA")
+    if not data or not Path(data, "Planetoid/Cora/raw").is_dir():
+        pytest.skip("needs real Cora: set GNNBENCH_DATA to a folder with Planetoid/Cora/raw")
+    words = ("epoch", "--real", "--dataset", "cora", "--device", "cpu", "--epochs", "3")
+    result = profile(*words, "--platform", "pyg,dgl", "--data", data, "--folder", str(tmp_path))
+    assert result.returncode == 0, result.stderr
+    found = {one["spec"]["platform"]: one for one in map(record.read, folders(tmp_path))}
+    for name, inside in (("pyg", "gcn_norm"), ("dgl", "degrees")):
+        paths = [row["path"] for row in found[name]["sections"]["layers"]["rows"]]
+        assert any(path[-1] == inside for path in paths)
+        assert ["call", "backward"] in paths
+        (whole, *_) = found[name]["sections"]["counts"]["ranges"]
+        assert whole["path"] == ["call"]
