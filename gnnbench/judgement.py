@@ -4,7 +4,7 @@ import math
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from scipy import stats
+from scipy import special
 
 from gnnbench import units
 
@@ -89,7 +89,7 @@ def judge_ratio(
         least: what the caller wants the log ratio to exceed besides, which counts for what is visible.
     """
     own = _own(error, freedom, thresholds)
-    wide = error * float(stats.t.isf((1 - thresholds.family_level) / 2 / family, freedom))
+    wide = error * _quantile((1 - thresholds.family_level) / 2 / family, freedom)
     effect = math.log1p(thresholds.effect)
     visible = max(wide, effect, least) + _margin(error, freedom, thresholds)
     verdict, reason = _decide(log_ratio, own, wide, effect, thresholds)
@@ -121,11 +121,16 @@ def visible_after(
 
 
 def _own(error: float, freedom: float, thresholds: Thresholds) -> float:
-    return error * float(stats.t.isf((1 - thresholds.own_level) / 2, freedom))
+    return error * _quantile((1 - thresholds.own_level) / 2, freedom)
+
+
+def _quantile(tail: float, freedom: float) -> float:
+    """Return the quantile of Student's t with this much beyond; scipy.stats takes half a second to import."""
+    return -float(special.stdtrit(freedom, tail))
 
 
 def _margin(error: float, freedom: float, thresholds: Thresholds) -> float:
-    return error * float(stats.t.ppf(thresholds.found, freedom))
+    return error * _quantile(1 - thresholds.found, freedom)
 
 
 def _within(log: float) -> float:

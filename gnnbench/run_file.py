@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 import numpy as np
-from scipy import stats
+from scipy import special
 
 from gnnbench import environment, interference, json_file, location
 from gnnbench.results import FORMAT_VERSION
@@ -239,7 +239,7 @@ def _process(path: Path, fullname: str, blocks: list[list[float]]) -> Process:
 def _error(middle: float, low: float | None, high: float | None) -> float:
     """Return the standard error that an interval of the location's level stands for."""
     widths = [abs(bound - middle) for bound in (low, high) if bound is not None]
-    return max(widths) / float(stats.norm.isf((1 - location.LEVEL) / 2)) if widths else math.nan
+    return max(widths) / -float(special.ndtri((1 - location.LEVEL) / 2)) if widths else math.nan
 
 
 def _check(path: Path, fullname: str, number: Any) -> None:

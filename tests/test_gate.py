@@ -142,7 +142,7 @@ def test_a_slowdown_fails_exactly_that_test_and_is_no_next_baseline(project, fac
     assert "FAILED test_suite.py::test_sorted - slower: 1." in result.stdout
     # A second time it is judged against the same record, and is as slow as before.
     assert files(project) == before
-    assert project.run(COMPARE, fake=fake)[0].returncode == 1
+    assert project.run(COMPARE, "--gnn-confirm=1", fake=fake)[0].returncode == 1
 
 
 def test_what_looks_slower_once_is_timed_again_before_it_fails(project):
@@ -296,7 +296,8 @@ def test_a_drift_is_taken_out(project):
     whole = "--gnn-precision=0.01%"  # which is never reached: a second each, and so a part of the minute
     command = ("baseline", "record", "--processes=3", "--", "test_suite.py", whole)
     assert project.command(*command, GNNBENCH_FAKE_CLOCK=project.truth(300, drifting)).returncode == 0
-    result, verdicts = project.run(COMPARE, whole, fake=project.truth(400, drifting, test_sorted=1.5))
+    fake = project.truth(400, drifting, test_sorted=1.5)
+    result, verdicts = project.run(COMPARE, "--gnn-confirm=1", whole, fake=fake)
     assert "the machine drifted: ratios are relative" in " ".join(result.stdout.split())
     assert "slower" not in {verdicts[name] for name in NAMES[:-1]}
 

@@ -12,6 +12,14 @@ from gnnbench.location import autocorrelation_time, block_values, estimate, mode
 TIMES = st.floats(1e-9, 1e12, allow_nan=False)
 
 
+@pytest.mark.parametrize("tail", [0.005, 0.025, 0.0005])
+def test_quantiles_are_those_of_scipy(tail):
+    for n in (*range(1, 100), 1000, 100_000):
+        law = stats.binom(n, location.QUANTILE)
+        assert location._binomial_quantile(tail, n) == law.ppf(tail)
+        assert location._binomial_quantile(1 - tail, n) == law.isf(tail)
+
+
 def test_the_value_of_a_block_is_its_median():
     assert block_values([[1, 5, 3], [2], [4, 2]]).tolist() == [3, 2, 3]
 
