@@ -36,7 +36,7 @@ HELP = {
     "counters": "count operators, copies, library and Python calls instead of timing, and fail what differs "
     "from baselines/counters; --gnn-counters=update records them.",
     "profile": f"profile instead of timing, repeatable or comma-separated: {', '.join(kinds.KINDS)}.",
-    "epochs": "calls to profile after the first, cold one. Default: 10.",
+    "epochs": "calls to profile after the first. Default: 10.",
     "profile-folder": "where profiles are saved. Default: .benchmarks/profiles.",
     "strict": "fail what could not be judged: undecided and incomparable benchmarks, those that vanished, no "
     "timings or counters recorded for these versions, nothing judged.",
@@ -91,7 +91,7 @@ class Options:
     profile: tuple[str, ...]
     """Kinds of profiles to take; empty: time instead."""
     epochs: int
-    """Calls to profile after the first, cold one."""
+    """Calls to profile after the first."""
     profile_folder: Path
 
     @classmethod

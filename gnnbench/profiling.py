@@ -1,7 +1,7 @@
 """Profiles a session's benchmarks instead of timing them: a part of the plugin."""
 
 from collections.abc import Callable, Generator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import asdict, dataclass
 from functools import wraps
 from pathlib import Path
@@ -38,7 +38,7 @@ class Profiling:
 
         Args:
             kinds: of profiles.
-            repeats: calls after the first, cold one.
+            repeats: calls after the first.
             store: where they are saved.
         """
         self._kinds, self._repeats, self._store = kinds, repeats, store
@@ -75,21 +75,14 @@ class Profiling:
         @wraps(raw)
         def _raw(self: Any, function_to_benchmark: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any:
             call = Call(function_to_benchmark, args, kwargs)
-            return profiling._profile(self, call.__call__, call)
+            return profiling._profile(self, call.__call__, nullcontext, call)
 
         @wraps(pedantic)
         def _raw_pedantic(self: Any, target: Callable[..., Any], **options: Any) -> Any:
             options["kwargs"] = options.get("kwargs") or {}
             asked = Pedantic(target, **options)
-
-            def call() -> Any:
-                inputs = asked.inputs()
-                try:
-                    return inputs()
-                finally:
-                    asked.tear_down(inputs)
-
-            return profiling._profile(self, call, (target, asked.args, asked.kwargs))
+            call = _PedanticCall(asked)
+            return profiling._profile(self, call, call.ready, (target, asked.args, asked.kwargs))
 
         Fixture._raw, Fixture._raw_pedantic = _raw, _raw_pedantic  # noqa: SLF001
         try:
@@ -97,17 +90,22 @@ class Profiling:
         finally:
             Fixture._raw, Fixture._raw_pedantic = raw, pedantic  # noqa: SLF001
 
-    def _profile(self, fixture: Any, call: Callable[[], Any], inputs: tuple[Any, ...]) -> Any:
+    def _profile(
+        self,
+        fixture: Any,
+        call: Callable[[], Any],
+        ready: Callable[[], AbstractContextManager[object]],
+        inputs: tuple[Any, ...],
+    ) -> Any:
         """Stand in for the timing of a call: profile, save, and return what one more call returns."""
         from pytest_benchmark.fixture import PauseInstrumentation
 
         from . import environment
-        from .inputs import tensors
 
         spec = fixture.extra_info.get("gnnbench", {}).get("spec")
         name = "-".join(map(str, spec.values())) if spec else fixture.fullname
-        device = "cuda" if any(tensor.device.type == "cuda" for tensor in tensors(inputs)) else "cpu"
-        subject = Subject(call, device, self._repeats)
+        device = spec["device"] if spec else device_of(inputs)
+        subject = Subject(call, device, self._repeats, ready)
         with self._store.new(name) as draft:
             with PauseInstrumentation():  # of coverage, say
                 sections, unavailable = kinds.take(self._kinds, subject, draft.folder)
@@ -118,6 +116,42 @@ class Profiling:
         taken = tuple(kind for kind in self._kinds if kind in sections)
         self.saved[fixture.fullname] = Saved(name, draft.folder, taken, unavailable)
         return call()
+
+
+class _PedanticCall:
+    """A pedantic call, with its author's set-up and tear-down apart."""
+
+    def __init__(self, asked: Pedantic) -> None:
+        self._asked = asked
+        self._inputs: Call | None = None
+
+    @contextmanager
+    def ready(self) -> Generator[None, None, None]:
+        """Have the inputs of one call."""
+        inputs = self._inputs = self._asked.inputs()
+        try:
+            yield
+        finally:
+            self._inputs = None
+            self._asked.tear_down(inputs)
+
+    def __call__(self) -> Any:
+        if self._inputs is None:
+            with self.ready():
+                return self()
+        return self._inputs()
+
+
+def device_of(inputs: object) -> str:
+    """Return where a call works: where its inputs are, or if it shows none, on a GPU if that is in use."""
+    import torch
+
+    from .inputs import tensors
+
+    devices = {tensor.device.type for tensor in tensors(inputs)} or {
+        "cuda" if torch.cuda.is_initialized() else "cpu"
+    }
+    return "cuda" if "cuda" in devices else "cpu"
 
 
 def profiling_of(config: pytest.Config) -> Profiling | None:

@@ -5,6 +5,7 @@ import signal
 import subprocess
 import sys
 import time
+from contextlib import suppress
 from pathlib import Path
 
 import psutil
@@ -22,6 +23,15 @@ from kernels import work
 
 def test_work(benchmark):
     benchmark(work, torch.ones(4, 4))
+"""
+SLEEPING = """
+import subprocess
+import time
+
+
+def test_slow(benchmark):
+    with subprocess.Popen(["sleep", "60"]):
+        benchmark(time.sleep, 60)
 """
 OLDER = """
 import torch
@@ -48,20 +58,14 @@ def profile(*words, cwd=ROOT, **variables):
     )
 
 
-@pytest.fixture(scope="module")
-def epoch(tmp_path_factory):
-    """Two platforms' epochs."""
-    folder = tmp_path_factory.mktemp("epoch")
-    words = ("epoch", "--with", "phases,layers,kernels,functions", "--platform", "pyg,torch", *SMALL)
-    return profile(*words, "--folder", str(folder), CUDA_VISIBLE_DEVICES=""), folder
-
-
 def folders(folder):
     return sorted(path.parent for path in folder.glob("*/*/profile.json"))
 
 
-def test_platforms_stand_side_by_side_and_the_rest_below(epoch):
-    result, folder = epoch
+def test_an_epoch_of_two_platforms(tmp_path):
+    folder = tmp_path / "profiles"
+    words = ("epoch", "--with", "phases,layers,kernels,functions", "--platform", "pyg,torch", *SMALL)
+    result = profile(*words, "--folder", str(folder), CUDA_VISIBLE_DEVICES="")
     assert result.returncode == 0, result.stderr
     for path in folders(folder):
         found = record.read(path)
@@ -69,26 +73,17 @@ def test_platforms_stand_side_by_side_and_the_rest_below(epoch):
         assert str(path) in result.stdout
     assert result.stdout.count("\nfunctions: ") == 2
     assert re.search(r"pyg +torch", result.stdout)
-
-
-def test_output_fits_a_terminal(epoch):
-    result, folder = epoch
     wide = [line for line in result.stdout.splitlines() if len(line) > 80 and str(folder) not in line]
     assert wide == []
-
-
-def test_progress_is_a_line_for_each_benchmark_and_what_is_unavailable_is_said_once(epoch):
-    lines = epoch[0].stderr.splitlines()
+    lines = result.stderr.splitlines()
     assert lines[:2] == [
         "[1/2] epoch-train-pyg-float32-int64-rmat:5-8-cpu: profiled",
         "[2/2] epoch-train-torch-float32-int64-rmat:5-8-cpu: profiled",
     ]
-    assert len(lines) == 3
+    assert len(lines) == 3, "what is unavailable is said once"
     assert lines[2].startswith("gnnbench: kernels needs")
 
-
-def test_saved_profiles_are_compared(epoch):
-    one, other = folders(epoch[1])
+    one, other = folders(folder)
     by_folder = profile("--diff", str(one), str(other))
     assert by_folder.returncode == 0, by_folder.stderr
     assert "gcn_norm" in by_folder.stdout
@@ -105,22 +100,12 @@ def test_the_published_figures_stand_beside(tmp_path):
     assert "gnnbench: synthetic data: cora:synthetic" in result.stderr
 
 
-def test_only_what_is_unavailable_has_an_exit_code_of_its_own(tmp_path):
-    words = ("epoch", "--with", "kernels", "--platform", "torch", *SMALL, "--folder", str(tmp_path))
-    result = profile(*words, CUDA_VISIBLE_DEVICES="")
-    assert result.returncode == 3
-    assert "skipped: kernels needs" in result.stderr
-    assert result.stdout == ""
-
-
 @pytest.mark.parametrize(
     ("words", "message"),
     [
         ((), "say what to profile: gnnbench profile SELECT"),
         (("nothing_like_this", *SMALL), "no benchmark is called 'nothing_like_this'"),
-        (("benchmarks/test_epoch.py::test_nothing", *SMALL), "not found: "),
         (("benchmarks/test_nothing.py::test_epoch", *SMALL), "file or directory not found: "),
-        (("not (", *SMALL), "Wrong expression passed to '-k': not ("),
         (("epoch", "--with", "fases"), "unknown kind of profile 'fases': there are phases,"),
         (("epoch", "--platform", "pgy"), "unknown platform 'pgy': did you mean pyg?"),
         (("epoch", "--dataset", "kora"), "unknown dataset 'kora': did you mean cora?"),
@@ -165,14 +150,33 @@ def test_any_suite_whatever_its_settings(suite):
     assert result.stdout.startswith("\ntest_suite.py::test_work\n")
 
 
+def test_only_what_is_unavailable_has_an_exit_code_of_its_own(suite):
+    result = profile("test_suite.py", "--with", "kernels", cwd=suite, CUDA_VISIBLE_DEVICES="")
+    assert result.returncode == 3
+    assert "skipped: kernels needs" in result.stderr
+    assert result.stdout == ""
+    assert list((suite / ".benchmarks" / "profiles").iterdir()) == []
+
+
 def test_what_fails_is_shown_and_the_others_are_profiled(suite):
-    (suite / "test_suite.py").write_text(f"{SUITE}\n\ndef test_bad(benchmark):\n    benchmark(int, 'many')\n")
-    result = profile("test_suite.py", "--with", "phases", cwd=suite)
+    (suite / "test_suite.py").write_text(
+        f"import os\n{SUITE}\n\n"
+        "def test_bad(benchmark):\n    benchmark(int, 'many')\n\n"
+        "def test_ends(benchmark):\n    benchmark(os._exit, 0)\n\n"
+        "def test_never(benchmark):\n    benchmark(int)\n"
+    )
+    result = profile("test_suite.py", "--with", "functions", cwd=suite)
     assert result.returncode == 2
-    assert "[2/2] test_suite.py::test_bad: failed" in result.stderr
-    assert "ValueError: invalid literal for int()" in result.stderr
+    assert [line for line in result.stderr.splitlines() if line.startswith("[")] == [
+        "[1/4] test_suite.py::test_work: profiled",
+        "[2/4] test_suite.py::test_bad: failed",
+        "[3/4] test_suite.py::test_ends: failed",
+    ]
+    assert "ValueError: invalid literal for int() with base 10: 'many'" in result.stderr
+    assert "pytest ended with 0, in the middle" in result.stderr
     assert "INTERNALERROR" not in result.stderr
     assert len(folders(suite / ".benchmarks" / "profiles")) == 1
+    assert "\nfunctions: " in result.stdout
 
 
 def test_a_file_that_cannot_be_imported_is_shown(suite):
@@ -192,13 +196,13 @@ def test_a_graph_that_cannot_be_read_is_a_line(tmp_path):
     assert line.startswith(f"gnnbench: {file}:")
 
 
-def test_a_process_that_is_killed_says_so(suite):
-    (suite / "test_suite.py").write_text(
-        "import os\n\ndef test_bad(benchmark):\n    benchmark(os.kill, os.getpid(), 9)\n"
+def test_a_process_that_dies_before_it_is_pytest_says_so(suite):
+    (suite / "json.py").write_text(
+        "import os\n\nprint('not the json that was meant', flush=True)\nos.kill(os.getpid(), 9)\n"
     )
     result = profile("test_suite.py", cwd=suite)
     assert result.returncode == 2
-    assert "pytest was killed by SIGKILL" in result.stderr
+    assert result.stderr == "gnnbench: pytest was killed by SIGKILL\nnot the json that was meant\n"
 
 
 def test_two_commits_differ_by_what_changed_between_them(suite):
@@ -233,11 +237,10 @@ def test_this_repository_against_a_commit_that_profiled_otherwise(tmp_path):
     assert "saved in .benchmarks/profiles/epoch-train-torch-float32-int64-rmat_5-8-cpu/0001" in result.stdout
 
 
-@pytest.mark.parametrize("end", [signal.SIGINT, signal.SIGTERM])
-def test_an_end_in_the_middle_leaves_nothing_half_done(suite, end):
-    (suite / "test_suite.py").write_text(
-        "import time\n\ndef test_slow(benchmark):\n    benchmark(time.sleep, 60)\n"
-    )
+@pytest.fixture
+def sleeping(suite):
+    """The command, and the process that profiles a benchmark that sleeps; ends them."""
+    (suite / "test_suite.py").write_text(SLEEPING)
     process = subprocess.Popen(
         command("test_suite.py"),
         cwd=suite,
@@ -251,12 +254,40 @@ def test_an_end_in_the_middle_leaves_nothing_half_done(suite, end):
     while not place.exists() and time.monotonic() < deadline:
         time.sleep(0.05)
     (worker,) = psutil.Process(process.pid).children()
+    started = worker.children()
+    assert started
+    yield process, worker, place
+    process.kill()
+    process.communicate()
+    for one in (worker, *started):
+        with suppress(psutil.NoSuchProcess):
+            one.kill()
+
+
+def is_gone(worker):
+    return not worker.is_running() or worker.status() == psutil.STATUS_ZOMBIE
+
+
+@pytest.mark.parametrize("end", [signal.SIGINT, signal.SIGTERM])
+def test_an_end_in_the_middle_leaves_nothing_half_done(sleeping, end):
+    process, worker, place = sleeping
+    started = worker.children()
     process.send_signal(end)
     _, errors = process.communicate(timeout=60)
     assert process.returncode == 130
     assert "interrupted; what was done is in .benchmarks/profiles" in errors
-    assert not worker.is_running()
+    assert all(map(is_gone, (worker, *started)))
     assert not place.exists()
+
+
+def test_nothing_outlives_the_command(sleeping):
+    process, worker, _ = sleeping
+    family = (worker, *worker.children())
+    process.kill()
+    deadline = time.monotonic() + 30
+    while not all(map(is_gone, family)) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    assert all(map(is_gone, family))
 
 
 def test_real_cora(tmp_path):

@@ -22,7 +22,7 @@ def main() -> NoReturn:
     """Run pytest on the arguments after the first, which says how the worker is connected."""
     terms = json.loads(sys.argv[1])
     arguments = sys.argv[2:]
-    _die_with(terms["coordinator"])
+    die_with(terms["coordinator"])
     link = Link(terms["read"], terms["write"], terms["token"])
     if sys.path and not sys.path[0]:
         sys.path[0] = os.getcwd()  # noqa: PTH109 - as `python -m pytest` has it
@@ -49,7 +49,7 @@ def end_group() -> NoReturn:
     os._exit(1)
 
 
-def _die_with(coordinator: int) -> None:
+def die_with(coordinator: int) -> None:
     """End when the coordinator does, also while a benchmark hangs.
 
     Elsewhere than on Linux the next command does not come, which is noticed when it is waited for.

@@ -181,14 +181,8 @@ class Process:
         if not self._open:
             return
         try:
-            if wait_seconds:
-                self._wait(wait_seconds)
-            if self._process.poll() is None:
-                self._signal(signal.SIGTERM)
-                self._wait(_END_SECONDS)
+            end(self._process, wait_seconds)
         finally:
-            self._signal(signal.SIGKILL)
-            self._process.wait()
             self._link.close()
             self._open = False
 
@@ -204,17 +198,8 @@ class Process:
             self.quit()
         self.stop(_QUIT_SECONDS if kind is None else 0.0)
 
-    def _wait(self, seconds: float) -> None:
-        with suppress(subprocess.TimeoutExpired):
-            self._process.wait(seconds)
-
-    def _signal(self, number: signal.Signals) -> None:
-        # The group outlives its leader where the suite left processes behind.
-        with suppress(ProcessLookupError, PermissionError):
-            os.killpg(self._process.pid, number)
-
     def _died(self) -> DiedError:
-        self._wait(_END_SECONDS)
+        _wait(self._process, _END_SECONDS)
         status = self._process.poll()
         if status is None:
             return DiedError(f"closed its end of the pipe while {self._doing}")
@@ -241,6 +226,35 @@ class Process:
         fatal = [line for line in lines if line.startswith("Fatal Python error")]  # before a long trace
         line = (fatal or lines or [""])[-1]
         return "".join(character if character.isprintable() else "?" for character in line)[:_LONGEST_LINE]
+
+
+def end(process: subprocess.Popen[bytes], wait_seconds: float = 0.0) -> None:
+    """End a process, the leader of its group, and all that it started, for sure.
+
+    Args:
+        process: it.
+        wait_seconds: to end by itself, having been told to.
+    """
+    try:
+        if wait_seconds:
+            _wait(process, wait_seconds)
+        if process.poll() is None:
+            _signal(process, signal.SIGTERM)
+            _wait(process, _END_SECONDS)
+    finally:
+        _signal(process, signal.SIGKILL)
+        process.wait()
+
+
+def _wait(process: subprocess.Popen[bytes], seconds: float) -> None:
+    with suppress(subprocess.TimeoutExpired):
+        process.wait(seconds)
+
+
+def _signal(process: subprocess.Popen[bytes], number: signal.Signals) -> None:
+    # The group outlives its leader where the suite left processes behind.
+    with suppress(ProcessLookupError, PermissionError):
+        os.killpg(process.pid, number)
 
 
 def _environment(changes: Mapping[str, str]) -> dict[str, str]:

@@ -58,7 +58,7 @@ def take(subject: Subject, folder: Path) -> dict[str, Any]:  # noqa: ARG001
         - `host_reads` and `mask_reads`: likewise, of memory of the device; and what torch.tensor reads of a
           list of tensors, element by element, which the dispatcher's Python modes do not see. They,
           `sorts`, and `copies` between devices, with `bytes`, have a `caller`: the innermost function in
-          Python outside of torch, as `file:line function`.
+          Python outside of torch, as `file:line function`, or `the benchmark` where there is none.
         - `gathers` and `scatters` of rows of features, as from nodes to edges and back.
     """
     ranges = Ranges((*PHASES, *LAYERS), subject.device, functions=True)
@@ -164,12 +164,18 @@ def _moves(name: str, args: tuple[Any, ...], result: Any) -> Iterator[tuple[str,
 _BELOW = ("torch.", "dgl.backend.", f"{__package__}.", f"{OperatorMode.__module__}.")
 """Modules whose functions are not callers: PyTorch, DGL's names for PyTorch, and what counts."""
 
+_PACKAGE = __package__.rpartition(".")[0]
+_BENCHMARK = tuple(f"{_PACKAGE}.{name}." for name in ("clock", "pedantic", "profiling"))
+"""Modules that call what is benchmarked, which may be a function of torch itself."""
+
 
 def _caller() -> str:
-    """Name the innermost Python function that is not below: `file:line function`."""
+    """Name the innermost Python function that is not below: `file:line function`, or `the benchmark`."""
     frame: FrameType | None = sys._getframe()  # noqa: SLF001
     while frame is not None:
         module = frame.f_globals.get("__name__", "")
+        if f"{module}.".startswith(_BENCHMARK):
+            return "the benchmark"
         if not f"{module}.".startswith(_BELOW):
             return f"{_file(module, frame)}:{frame.f_lineno} {frame.f_code.co_qualname}"
         frame = frame.f_back

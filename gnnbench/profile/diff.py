@@ -69,7 +69,7 @@ def table(changes: Sequence[Change]) -> str:
 def _counted(before: Mapping[str, Any], after: Mapping[str, Any]) -> Iterator[Change]:
     calls = [_calls(counts) for counts in (before, after)]
     operators = [_operators(counts) for counts in (before, after)]
-    whole = max(found.total() for found in operators)
+    whole = max(found.total() for found in operators) or 1
     for path in calls[0] | calls[1]:
         one, other = (found[path] for found in calls)
         if one != other:
@@ -106,13 +106,15 @@ def _kind(before: float, after: float) -> str:
 
 def _timed(before: Sequence[Mapping[str, Any]], after: Sequence[Mapping[str, Any]]) -> Iterator[Change]:
     whole_ns = max(statistics.median(rows[0]["total_ns"]) for rows in (before, after))
-    times = [{tuple(row["path"]): row["self_ns"] for row in rows if row["calls"]} for rows in (before, after)]
+    times = [
+        {tuple(row["path"]): row["self_ns"] for row in rows if any(row["calls"])} for rows in (before, after)
+    ]
     if min(len(rows[0]["self_ns"]) for rows in (before, after)) < _LEAST_REPEATS:
         return
     for path in times[0] | times[1]:
         both = [found[path] for found in times if path in found]
         one, other = (statistics.median(found.get(path, [0])) for found in times)
-        if len(both) == 1 or abs(other - one) > sum(map(_spread_ns, both)):
+        if one != other and (len(both) == 1 or abs(other - one) > sum(map(_spread_ns, both))):
             yield Change(_kind(one, other), "ns", path, path[-1], one, other, abs(other - one) / whole_ns)
 
 

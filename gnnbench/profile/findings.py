@@ -79,7 +79,8 @@ def host_reads(sections: Sections) -> Iterator[Finding]:
     )
     if reads >= HUNDRED:
         text = f"The host reads tensors element by element, {callers.total()} times in each call."
-        remedy = f"At {most.split()[0]} work on whole tensors: torch.stack or an index, no list of elements."
+        caller, _, _ = most.partition(" in ")
+        remedy = f"There ({caller}) work on whole tensors: torch.stack or an index, no list of elements."
     yield Finding("host-reads", text, _named(callers), remedy)
 
 

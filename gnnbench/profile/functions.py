@@ -43,7 +43,8 @@ def take(subject: Subject, folder: Path) -> dict[str, Any]:
     profile = cProfile.Profile()
     with collector_paused():
         for _ in range(subject.repeats):
-            profile.runcall(subject.call)
+            with subject.ready():
+                profile.runcall(subject.call)
     profile.dump_stats(folder / FILE)
     rows = _rows(pstats.Stats(profile))
     kept = {

@@ -9,10 +9,10 @@ from typing import Any
 from .. import units
 from ..devices import why_no_cuda
 from .subject import Subject, UnavailableError
-from .trace import PARTS, Event, cold_call_ns, events, record, span_ns
+from .trace import PARTS, Event, cold_call_ns, events, record, span_ns, steps_of
 from .tree import ROOT, WIDTH
 
-_KERNEL = 34
+_KERNEL = 29
 
 
 def take(subject: Subject, folder: Path) -> dict[str, Any]:  # noqa: ARG001
@@ -43,21 +43,23 @@ def summary(found: Sequence[Event]) -> dict[str, Any]:
     """Add up what a trace has of a GPU, the longest first.
 
     Args:
-        found: events of a Chrome trace, in it the range ROOT around each call of the host.
+        found: events of a Chrome trace, in it the range ROOT around each call of the host. What lies in none
+            of its steps is left out.
 
     Returns:
         `rows` of kernels, `copies` of memory and fills of it, with their `bytes`, and `synchronizations`,
         CUDA calls of the host within ROOT that wait for the GPU. Each row: `name`, `calls`, `total_ns`,
         `min_ns`, `max_ns`.
     """
+    steps = [span_ns(step) for step in steps_of(found)]
+    found = [event for event in found if _within(event, steps)]
     annotations = [event for event in found if event.get("cat") == "user_annotation"]
     calls = [span_ns(event) for event in annotations if event["name"] == ROOT]
 
     def waits(event: Event) -> bool:
         if event.get("cat") not in PARTS["runtime"] or "Synchronize" not in event["name"]:
             return False
-        moment, _ = span_ns(event)
-        return any(start <= moment < end for start, end in calls)  # not ours, which end a step
+        return _within(event, calls)  # not ours, which end a step
 
     moved = [event for event in found if event.get("cat") in PARTS["memcpy"]]
     copies = _rows(moved)
@@ -68,6 +70,11 @@ def summary(found: Sequence[Event]) -> dict[str, Any]:
         "copies": copies,
         "synchronizations": _rows(filter(waits, found)),
     }
+
+
+def _within(event: Event, spans: Sequence[tuple[int, int]]) -> bool:
+    moment, _ = span_ns(event)
+    return any(start <= moment < end for start, end in spans)
 
 
 def _rows(found: Iterable[Event]) -> list[dict[str, Any]]:

@@ -68,7 +68,7 @@ def take(
 
     Returns:
         The sections by name, and of the kinds that are unavailable here what they need. The counts are taken
-        last, as the first call is to be a profile's cold one, and not where all kinds are unavailable.
+        last, when caches are filled, and not where all kinds are unavailable.
     """
     sections: dict[str, dict[str, Any]] = {}
     unavailable: dict[str, str] = {}
@@ -80,5 +80,6 @@ def take(
     if sections:
         from . import counts
 
-        sections["counts"] = counts.take(subject, folder)
+        with subject.ready():
+            sections["counts"] = counts.take(subject, folder)
     return sections, unavailable

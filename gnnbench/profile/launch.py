@@ -6,6 +6,7 @@ import another version of that, and both sides of a difference are to be profile
 
 import json
 import os
+import signal
 import sys
 from collections.abc import Mapping
 from pathlib import Path
@@ -14,6 +15,7 @@ from typing import Any, NoReturn, TextIO
 import pytest
 
 from ..ab import outcome
+from ..ab.launch import die_with
 from ..ab.trees import Trees
 from ..profiling import Profiling
 from .store import Store
@@ -34,6 +36,8 @@ def main() -> NoReturn:
     """Run pytest on the arguments after the first, which says what to profile and whom to tell."""
     terms = json.loads(sys.argv[1])
     arguments = sys.argv[2:]
+    die_with(terms["coordinator"])
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # nothing half done is left behind then either
     os.set_inheritable(terms["write"], False)  # what the suite starts may outlive it
     if sys.path and not sys.path[0]:
         sys.path[0] = os.getcwd()  # noqa: PTH109 - as `python -m pytest` has it
@@ -106,6 +110,11 @@ class _Telling:
                 "left_out": None if saved or failed else outcome.failure(reports) or "it was not profiled",
             }
         )
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_sessionfinish(self, exitstatus: int) -> None:
+        """Say that it ended as pytest does, and not in the middle."""
+        self._tell({"finished": int(exitstatus)})
 
     def _tell(self, message: Mapping[str, Any]) -> None:
         print(json.dumps(message), file=self._pipe, flush=True)

@@ -54,7 +54,7 @@ def take(subject: Subject, folder: Path) -> dict[str, Any]:  # noqa: ARG001
     ranges = Ranges((*PHASES, *LAYERS), subject.device, functions=True)
 
     def call() -> None:
-        with ranges.range(ROOT):
+        with subject.ready(), ranges.range(ROOT):
             subject.call()
 
     with collector_paused(), ranges:
@@ -82,19 +82,20 @@ def by_range(spans: Sequence[Span], changes: Sequence[Change]) -> dict[str, Any]
     """Say how much was held in each range.
 
     Args:
-        spans: nested; the outermost is around all others.
+        spans: nested. ROOT is around those that are looked at.
         changes: in the order of time.
 
     Returns:
         `rows`, depth first in the order of first appearance: `path`, and of each of its calls, in the order
         of time, `begin_bytes`, `peak_bytes` and `end_bytes` that were held when it began, at most, and when
-        it ended, above what was held when the outermost began. `peak_path`: the innermost range that was
+        it ended, above what was held when ROOT began. `peak_path`: the innermost range that was
         open when the most was held for the first time.
     """
     spans = sorted(spans, key=lambda span: (span.start_ns, -span.end_ns))
+    whole = next(span for span in spans if span.name == ROOT)
+    spans = [span for span in spans if whole.start_ns <= span.start_ns < whole.end_ns]
     times = [change.at_ns for change in changes]
     held = list(accumulate((change.size for change in changes), initial=0))  # before each, and at the end
-    whole = spans[0]
     first = bisect_left(times, whole.start_ns)
     peak = max(range(first, bisect_left(times, whole.end_ns) + 1), key=held.__getitem__)
     peak_ns = whole.start_ns if peak == first else times[peak - 1]
@@ -138,7 +139,11 @@ def _profileit(subject: Subject) -> dict[str, float]:
     profiled = profileit("cuda")(lambda whole, _: whole())
     anchor = torch.empty(1, device="cuda")
     runs = max(2, subject.repeats)  # of one there is no deviation
-    return asdict(get_stats_summary([profiled(Whole(), anchor)[1] for _ in range(runs)]))
+    stats = []
+    for _ in range(runs):
+        with subject.ready():
+            stats.append(profiled(Whole(), anchor)[1])
+    return asdict(get_stats_summary(stats))
 
 
 def table(section: Mapping[str, Any]) -> str:

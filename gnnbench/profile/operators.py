@@ -38,24 +38,28 @@ def take(subject: Subject, folder: Path) -> dict[str, Any]:
     quiet_profiler()
     cold_ns = cold_call_ns(subject)
     on_gpu = subject.device == "cuda"
-    with (
-        collector_paused(),
-        profile(
-            activities=[ProfilerActivity.CPU, *([ProfilerActivity.CUDA] if on_gpu else [])],
-            record_shapes=True,
-            profile_memory=True,
-            with_flops=True,
-        ) as profiled,
-    ):
-        for _ in range(subject.repeats):
+    events: Any = []
+    for _ in range(subject.repeats):
+        with (
+            subject.ready(),
+            collector_paused(),
+            profile(
+                activities=[ProfilerActivity.CPU, *([ProfilerActivity.CUDA] if on_gpu else [])],
+                record_shapes=True,
+                profile_memory=True,
+                with_flops=True,
+            ) as profiled,
+        ):
             subject.call()
-    averages = profiled.key_averages(group_by_input_shape=True)
+        earlier, events = events, profiled.events()  # a list that can average
+        events.extend(earlier)
+    averages = events.key_averages(group_by_input_shapes=True)
     order = "self_device_time_total" if on_gpu else "self_cpu_time_total"
     text = averages.table(sort_by=order, row_limit=-1, max_name_column_width=100)
     (folder / FILE).write_text(text, encoding="utf-8")
     rows = [_row(average, on_gpu=on_gpu) for average in averages if average.key != "[memory]"]
     column = "self_device_ns" if on_gpu else "self_cpu_ns"
-    aten = [event for event in profiled.events() if event.name.startswith("aten::")]
+    aten = [event for event in events if event.name.startswith("aten::")]
     return {
         "rows": sorted(rows, key=lambda row: -row[column]),
         "aten_events": len(aten),
@@ -97,7 +101,7 @@ def table(section: Mapping[str, Any]) -> str:
     lines += [
         _line(
             _cut(f"{row['name']} {_shapes(row['shapes'])}"),
-            f"{row['calls'] / repeats:g}",
+            _number(row["calls"] / repeats),
             units.seconds(row[column] / repeats / 1e9),
             units.fraction(row[column] / whole_ns),
             _size(row["self_bytes"] // repeats),
@@ -110,10 +114,14 @@ def table(section: Mapping[str, Any]) -> str:
     note = (
         f"All per call, of {repeats}; the first, {units.seconds(section['cold_ns'] / 1e9)} without a "
         f"profile, is not among them. {len(rows) - len(shown)} more rows: {FILE}. torch.profiler saw "
-        f"{events:g} ATen events, {outermost:g} of them outermost; it counts differently from the "
-        "dispatcher, whose operators are the `counts`."
+        f"{_number(events)} ATen events, {_number(outermost)} of them outermost; it counts differently from "
+        "the dispatcher, whose operators are the `counts`."
     )
     return "\n".join([*lines, textwrap.fill(note, WIDTH)])
+
+
+def _number(value: float) -> str:
+    return f"{value:.3g}" if value < 100 else f"{value:.0f}"  # noqa: PLR2004 - three digits
 
 
 def _shapes(shapes: Sequence[Sequence[int]]) -> str:

@@ -2,7 +2,7 @@
 
 import inspect
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.machinery import PathFinder
 from typing import Any, NamedTuple
@@ -56,6 +56,23 @@ def find(targets: Sequence[Target]) -> tuple[list[tuple[Target, Attribute]], tup
         found += [(target, attribute) for attribute in attributes]
         missing += absent
     return found, tuple(missing)
+
+
+def put_originals_back(originals: Mapping[int, Any], owners: Iterable[Any]) -> None:
+    """Replace wrappers that a library stored itself, as PyG does in a layer's class when it is first made.
+
+    Args:
+        originals: by the id of their wrapper.
+        owners: modules, and classes, of which the subclasses are looked at, too.
+    """
+    looked_at: dict[int, Any] = {}
+    for owner in owners:
+        for each in (owner, *_subclasses(owner)) if isinstance(owner, type) else (owner,):
+            looked_at[id(each)] = each
+    for owner in looked_at.values():
+        for name, value in list(_own(owner).items()):
+            if id(value) in originals:
+                setattr(owner, name, originals[id(value)])
 
 
 def _holders(names: set[str]) -> Mapping[str, list[Any]]:

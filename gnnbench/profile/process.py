@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
+from ..ab.process import end
 from ..errors import UsageError
 
 _PACKAGE = Path(__file__).parents[1]
@@ -28,10 +29,9 @@ main()
 """Loads this package by its file and under another name: see launch.py."""
 _SAID = re.compile(r"ERROR: (.+)|!+ _pytest\.outcomes\.Exit: (.+) !+")
 """A line in which pytest says why it does not begin, or why it ends."""
-_END_SECONDS = 10.0
 _TAIL_LINES = 20
-_FAILED, _NOTHING = 1, 5
-"""pytest's exit statuses: a benchmark failed, which it says itself; none was collected."""
+_AS_IT_SHOULD = (0, 1, 5)
+"""pytest's exit statuses: passed; a benchmark failed, which it says itself; none was collected."""
 
 
 Progress = Callable[[int, int, "str | Ended"], None]
@@ -70,21 +70,23 @@ def run(
     Args:
         arguments: of pytest; they never pass a shell.
         kinds: of profiles.
-        repeats: calls after the first, cold one.
+        repeats: calls after the first.
         folder: where profiles are saved.
         trees: import roots whose packages come before all others; the first that has one wins.
         environment: changes to this process's own.
         progress: is told what goes on.
 
     Returns:
-        Of each benchmark; nothing where no benchmark is what the arguments select.
+        Of each benchmark; nothing where no benchmark is what the arguments select. Where pytest ended before
+        its time, the one that had begun is the last, and failed.
 
     Raises:
-        UsageError: pytest refused its arguments, or ended before its time.
+        UsageError: pytest refused its arguments, or ended before a benchmark began.
     """
     read, write = os.pipe()
     terms = {
         "write": write,
+        "coordinator": os.getpid(),
         "kinds": list(kinds),
         "repeats": repeats,
         "folder": str(folder.absolute()),
@@ -105,40 +107,46 @@ def run(
         finally:
             os.close(write)
         try:
-            ended = _follow(pipe, progress)
+            followed = _Followed(pipe, progress)
             status = process.wait()
-        except BaseException:
-            _end(process)
-            raise
-        if status not in (0, _FAILED, _NOTHING):
-            raise UsageError(_why(status, log))
-    return ended
+        finally:
+            end(process)
+        if followed.status not in _AS_IT_SHOULD:
+            why = _why(status, log)
+            if not followed.ended and (followed.status is not None or not followed.running):
+                raise UsageError(why)
+            followed.add(Ended(followed.running or "pytest", None, {}, why, None))
+    return followed.ended
 
 
-def _follow(pipe: IO[str], progress: Progress) -> list[Ended]:
-    count = 0
-    ended: list[Ended] = []
-    for line in pipe:
-        told = json.loads(line)
-        if "collected" in told:
-            count = told["collected"]
-        elif "begins" in told:
-            progress(len(ended) + 1, count, told["begins"])
-        else:
-            folder = told["folder"] and Path(told["folder"])
-            ended.append(Ended(told["ends"], folder, told["unavailable"], told["failed"], told["left_out"]))
-            progress(len(ended), count, ended[-1])
-    return ended
+class _Followed:
+    """What the process told until it ended."""
 
+    def __init__(self, pipe: IO[str], progress: Progress) -> None:
+        self.ended: list[Ended] = []
+        self.running: str | None = None
+        """The benchmark that has begun and not ended."""
+        self.status: int | None = None
+        """pytest's; None: it did not come to that."""
+        self._count, self._progress = 0, progress
+        for line in pipe:
+            told = json.loads(line)
+            if "collected" in told:
+                self._count = told["collected"]
+            elif "begins" in told:
+                self.running = told["begins"]
+                progress(len(self.ended) + 1, self._count, told["begins"])
+            elif "ends" in told:
+                folder = told["folder"] and Path(told["folder"])
+                self.add(Ended(told["ends"], folder, told["unavailable"], told["failed"], told["left_out"]))
+            else:
+                self.status = told["finished"]
 
-def _end(process: subprocess.Popen[bytes]) -> None:
-    """Interrupt it, which lets it clean up."""
-    process.send_signal(signal.SIGINT)
-    try:
-        process.wait(_END_SECONDS)
-    except subprocess.TimeoutExpired:
-        process.kill()
-        process.wait()
+    def add(self, ended: Ended) -> None:
+        """Note how a benchmark ended, and say so."""
+        self.running = None
+        self.ended.append(ended)
+        self._progress(len(self.ended), self._count, ended)
 
 
 def _why(status: int, log: IO[bytes]) -> str:
@@ -147,5 +155,9 @@ def _why(status: int, log: IO[bytes]) -> str:
     lines = log.read().decode(errors="replace").splitlines()
     if errors := [found[1] or found[2] for line in lines if (found := _SAID.match(line))]:
         return errors[0].removeprefix("gnnbench: ")
-    how = f"was killed by {signal.Signals(-status).name}" if status < 0 else f"ended with {status}"
+    how = (
+        f"was killed by {signal.Signals(-status).name}"
+        if status < 0
+        else f"ended with {status}, in the middle"
+    )
     return f"pytest {how}\n" + "\n".join(lines[-_TAIL_LINES:])

@@ -5,17 +5,19 @@ each attribute is put back afterwards.
 """
 
 import functools
+import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack, nullcontext
 from dataclasses import dataclass, field
+from threading import get_ident
 from types import TracebackType
 from typing import Any, Self
 
 import torch
 
 from .inline import InlineFunctions
-from .places import CLASS, Target, find
+from .places import CLASS, Attribute, Target, find, put_originals_back
 
 __all__ = ["Ranges", "Row", "Target", "clock_of"]
 
@@ -59,6 +61,10 @@ class _State:
     clock: Callable[[], int]
     nvtx: bool
     functions: InlineFunctions | None = None
+    thread: int = 0
+    """The one that has entered: ranges are its own."""
+    elsewhere: set[str] = field(default_factory=set)
+    """Names that other threads have called."""
 
 
 class Ranges:
@@ -66,10 +72,10 @@ class Ranges:
 
     A name stands for its outermost call: where a range of it is open, however far outside, none is opened. A
     method that calls its super's is one call, and so is Tensor.backward, which calls torch.autograd.backward.
-    """
 
-    missing: tuple[str, ...]
-    """A line for each target that its library, though imported, does not have."""
+    To look for the targets takes milliseconds, and takes the caches: that is done on entering only, and
+    `switch` is for what is timed.
+    """
 
     def __init__(
         self,
@@ -87,12 +93,16 @@ class Ranges:
             clock: nanoseconds; see `clock_of`.
             functions: whether those of torch that `inline` targets call are ranges, see `inline`.
         """
-        self.missing = ()
         self._targets = targets
+        self._missing: tuple[str, ...] = ()
         self._root = _Node()
         self._state = _State(self._root, clock, nvtx=device == "cuda")
         if functions:
             self._state.functions = InlineFunctions(self.range)
+        self._wrappers: list[tuple[Attribute, Any]] = []
+        self._originals: dict[int, Any] = {}
+        self._modules: set[str] = set()
+        self._on = False
         self._installed = ExitStack()
 
     @property
@@ -100,21 +110,44 @@ class Ranges:
         """The names of the ranges that are open, outermost first."""
         return self._state.node.path
 
+    @property
+    def missing(self) -> tuple[str, ...]:
+        """A line for each target that its library, though imported, lacks; and of other threads, if any."""
+        names = ", ".join(sorted(self._state.elsewhere))
+        return (*self._missing, f"{names}: what other threads call is not shown") if names else self._missing
+
     def __enter__(self) -> Self:
-        found, self.missing = find(self._targets)  # all of them before any is wrapped, and so is inherited
-        with ExitStack() as stack:
-            for target, attribute in found:
-                stack.callback(attribute.put_back)
-                owner = attribute.owner.__name__
-                name = target.name.replace(CLASS, owner)
-                setattr(attribute.owner, attribute.name, self._wrapped(attribute.value, name, target.inline))
-            self._installed = stack.pop_all()
+        found, self._missing = find(self._targets)  # all of them before any is wrapped, and so is inherited
+        self._wrappers, self._originals = [], {}
+        for target, attribute in found:
+            name = target.name.replace(CLASS, attribute.owner.__name__)
+            self._wrappers.append((attribute, self._wrapped(attribute.value, name, target.inline)))
+        self._modules = set(sys.modules)
+        self._state.thread = get_ident()
+        self.switch(on=True)
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self._installed.close()
+        self.switch(on=False)
+        owners = {id(attribute.owner): attribute.owner for attribute, _ in self._wrappers}
+        imported = [module for name, module in list(sys.modules.items()) if name not in self._modules]
+        put_originals_back(self._originals, (*owners.values(), *imported))
+
+    def switch(self, *, on: bool) -> None:
+        """Within `with`: put the wrappers in place, or the library as it is; what is so already stays."""
+        if on == self._on:
+            return
+        self._on = on
+        if not on:
+            self._installed.close()
+            return
+        with ExitStack() as stack:
+            for attribute, wrapper in self._wrappers:
+                stack.callback(attribute.put_back)
+                setattr(attribute.owner, attribute.name, wrapper)
+            self._installed = stack.pop_all()
 
     def _wrapped(self, value: Any, name: str, inline: bool) -> Any:
         if isinstance(value, staticmethod | classmethod):
@@ -124,11 +157,15 @@ class Ranges:
 
         @functools.wraps(value)
         def wrapper(*args: Any, **kwargs: Any) -> Any:
+            if get_ident() != state.thread:
+                state.elsewhere.add(name)
+                return value(*args, **kwargs)
             if name in state.node.path:
                 return value(*args, **kwargs)
             with _Range(state, name, inline):
                 return value(*args, **kwargs)
 
+        self._originals[id(wrapper)] = value
         return wrapper
 
     def range(self, name: str) -> AbstractContextManager[object]:

@@ -31,7 +31,7 @@ def compose(
         name: the benchmark's id.
         spec: of one of gnnbench's own; None of any other.
         environment: of the process.
-        repeats: calls after the cold one.
+        repeats: calls after the first of each kind.
         sections: by kind, and the counts.
         unavailable: kinds that were asked for as well, with what they need.
     """

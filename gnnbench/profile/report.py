@@ -64,7 +64,7 @@ def _apart(records: Sequence[Mapping[str, Any]], kind: str) -> str:
         firsts.append(f"{platform} {units.seconds(section['rows'][0]['cold_ns'] / 1e9)}")
     text = (
         f"Times with ranges over those without, in turns: {', '.join(overheads)}. "
-        f"First calls, not among these: {', '.join(firsts)}."
+        f"The first profiled calls, not among these: {', '.join(firsts)}."
     )
     return textwrap.fill(text, WIDTH)
 

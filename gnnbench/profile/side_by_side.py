@@ -30,7 +30,7 @@ def table(records: Sequence[Mapping[str, Any]], kind: str) -> str:
     lines = [_line(kind, [*platforms], [""] * len(platforms))]
     for name in _merged([list(times) for times in columns]):
         found = [statistics.median(times[name]) if name in times else 0 for times in columns]
-        ratios = [f"{value / found[0]:.2f}x" if value and found[0] else "" for value in found]
+        ratios = [_ratio(value / found[0]) if value and found[0] else "" for value in found]
         lines.append(
             _line(name, [units.seconds(value / 1e9) if value else "" for value in found], ["", *ratios[1:]])
         )
@@ -83,6 +83,12 @@ def _merged(orders: Sequence[Sequence[str]]) -> list[str]:
     return merged
 
 
+def _ratio(value: float) -> str:
+    """Write a ratio in five places."""
+    value = float(f"{value:.3g}")  # first, as in units
+    return ">999x" if value >= 1000 else f"{value:.{2 if value < 10 else 1 if value < 100 else 0}f}x"  # noqa: PLR2004
+
+
 def _line(name: str, values: Sequence[str], ratios: Sequence[str]) -> str:
     cells = [f"{value:>9}{ratio:>6}" for value, ratio in zip(values, ratios, strict=True)]
     return f"{name:<{_EVENT}}{values[0]:>9}{''.join(cells[1:])}".rstrip()
@@ -95,7 +101,8 @@ def seed_table(records: Sequence[Mapping[str, Any]]) -> str:
         records: those of one epoch, with the kind `layers`, or `phases` for no more than these.
     """
     specs = [record["spec"] or {} for record in records]
-    dataset = str(specs[0].get("dataset")).partition(":")[0]
+    profiled = str(specs[0].get("dataset"))
+    dataset = profiled.partition(":")[0]
     if specs[0].get("operation") != "epoch" or dataset not in SEED:
         return f"The seed notes have figures of the epoch on {' and '.join(SEED)} only."
     sections = {spec["platform"]: record["sections"] for spec, record in zip(specs, records, strict=True)}
@@ -104,6 +111,8 @@ def seed_table(records: Sequence[Mapping[str, Any]]) -> str:
         found = sections.get(notes.platform, {})
         title = f"{notes.library}, {dataset}"
         lines.append(f"{title:<28}|{'published 2021':^35}|{f'today, {notes.platform}':^16}".rstrip())
+        if profiled != dataset:
+            lines.append(f"{profiled:>{WIDTH}}")
         lines.append(_seed_line("Event", "Count", "Average time", "Frac.", "Count", "Frac."))
         lines += [_seed_row(row, found) for row in notes.rows]
         lines.append("")
@@ -124,12 +133,12 @@ def _seed_row(row: Published, sections: Mapping[str, Any]) -> str:
         "" if row.calls is None else str(row.calls),
         "" if row.milliseconds is None else units.seconds(row.milliseconds / 1e3),
         "" if row.share is None else units.fraction(row.share),
-        "" if count is None else str(count),
+        "" if count is None else f"{count:g}",
         "" if share is None else units.fraction(share),
     )
 
 
-def _today(name: str, sections: Mapping[str, Any]) -> tuple[int | None, float | None]:
+def _today(name: str, sections: Mapping[str, Any]) -> tuple[float | None, float | None]:
     """Return how often an epoch has a range or operator, and the range's fraction of it."""
     if name.startswith("aten::"):
         if "counts" not in sections:
@@ -140,7 +149,8 @@ def _today(name: str, sections: Mapping[str, Any]) -> tuple[int | None, float | 
         return None, None
     rows = [row for row in tree["rows"] if row["path"][-1] == name]
     whole_ns = sum(tree["rows"][0]["total_ns"])
-    return sum(row["calls"] for row in rows), sum(sum(row["total_ns"]) for row in rows) / whole_ns
+    share = sum(sum(row["total_ns"]) for row in rows) / whole_ns
+    return sum(statistics.mean(row["calls"]) for row in rows), share
 
 
 def _seed_line(event: str, count: str, average: str, share: str, now_count: str, now_share: str) -> str:

@@ -3,6 +3,7 @@
 import re
 import shutil
 import tempfile
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -11,6 +12,9 @@ from ..errors import UsageError
 
 _LONGEST_NAME = 200
 _NUMBER = re.compile(r"\d{4,}")
+_DRAFT = ".new-"
+_ABANDONED_SECONDS = 86_400.0
+"""After which a draft is one that a killed process left behind."""
 
 
 class Store:
@@ -31,8 +35,7 @@ class Store:
                 pass
         except OSError as error:
             raise UsageError(
-                f"the folder of profiles {self.root} cannot be written ({error.strerror}); "
-                "name another with --gnn-profile-folder"
+                f"the folder of profiles {self.root} cannot be written ({error.strerror}); name another"
             ) from None
 
     @contextmanager
@@ -46,7 +49,11 @@ class Store:
         """
         parent = self.root / folder_name(name)
         parent.mkdir(parents=True, exist_ok=True)
-        draft = Draft(Path(tempfile.mkdtemp(dir=parent, prefix=".new-")))
+        for left in parent.glob(f"{_DRAFT}*"):
+            with suppress(OSError):
+                if time.time() - left.stat().st_mtime > _ABANDONED_SECONDS:
+                    shutil.rmtree(left)
+        draft = Draft(Path(tempfile.mkdtemp(dir=parent, prefix=_DRAFT)))
         try:
             yield draft
             draft.folder.chmod(0o755)

@@ -1,6 +1,7 @@
 """What is profiled."""
 
 from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 
 from ..errors import UsageError
@@ -19,4 +20,6 @@ class Subject:
     device: str
     """`cpu` or `cuda`: where it works."""
     repeats: int
-    """Calls to profile, after the first, cold one."""
+    """Calls to profile, after the first."""
+    ready: Callable[[], AbstractContextManager[object]] = nullcontext
+    """Is around each call, and no part of what is profiled: the author's set-up and tear-down."""

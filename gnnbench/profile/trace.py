@@ -43,6 +43,8 @@ _WORDS = {
     "cpu": "CPU: the host in PyTorch's operators",
     "other": "other: Python, and libraries unknown to PyTorch",
 }
+_STEP = "ProfilerStep#"
+"""How torch.profiler, and TensorBoard's plugin, call a step."""
 _EVENT = 48
 
 
@@ -69,7 +71,7 @@ def take(subject: Subject, folder: Path) -> dict[str, Any]:
 def cold_call_ns(subject: Subject) -> int:
     """Call and return the time it took, a GPU's work included."""
     clock = clock_of(subject.device)
-    with collector_paused():
+    with subject.ready(), collector_paused():
         start = clock()
         subject.call()
         return clock() - start
@@ -78,7 +80,7 @@ def cold_call_ns(subject: Subject) -> int:
 def record(subject: Subject, call: Callable[[], object], folder: Path) -> Path:
     """Warm up, record the repeats as torch.profiler's steps, and return the file, as TensorBoard names it.
 
-    A step ends when the GPU has done its work.
+    A step ends when the GPU has done its work. What makes the subject ready is in no step.
 
     Args:
         subject: where it works and how often.
@@ -86,23 +88,34 @@ def record(subject: Subject, call: Callable[[], object], folder: Path) -> Path:
         folder: which is made.
     """
     import torch
-    from torch.profiler import ProfilerActivity, profile, schedule, tensorboard_trace_handler
+    from torch.profiler import (
+        ProfilerAction,
+        ProfilerActivity,
+        profile,
+        record_function,
+        tensorboard_trace_handler,
+    )
 
     quiet_profiler()
     on_gpu = subject.device == "cuda"
+    wait: Callable[[], object] = torch.cuda.synchronize if on_gpu else lambda: None
     with (
         collector_paused(),
         profile(
             activities=[ProfilerActivity.CPU, *([ProfilerActivity.CUDA] if on_gpu else [])],
-            schedule=schedule(wait=0, warmup=1, active=subject.repeats, repeat=1),
+            schedule=lambda number: ProfilerAction.RECORD if number else ProfilerAction.WARMUP,
             on_trace_ready=tensorboard_trace_handler(str(folder), worker_name="gnnbench"),
         ) as steps,
     ):
-        for _ in range(1 + subject.repeats):
-            call()
-            if on_gpu:
-                torch.cuda.synchronize()
-            steps.step()
+        steps.record_steps = False  # one would begin where another ends
+        for number in range(1 + subject.repeats):
+            with subject.ready():
+                wait()
+                with record_function(f"{_STEP}{number}"):
+                    call()
+                    wait()
+            if not number:
+                steps.step()
     (saved,) = folder.iterdir()
     return saved
 
@@ -119,6 +132,12 @@ def span_ns(event: Event) -> tuple[int, int]:
     return start, start + round(event["dur"] * 1000)
 
 
+def steps_of(found: Sequence[Event]) -> list[Event]:
+    """Return the steps of the host among events, in the order of time."""
+    annotations = (event for event in found if event.get("cat") == "user_annotation")
+    return sorted((event for event in annotations if event["name"].startswith(_STEP)), key=span_ns)
+
+
 def breakdown(found: Sequence[Event]) -> list[dict[str, Any]]:
     """Say where the time of each step went.
 
@@ -132,17 +151,15 @@ def breakdown(found: Sequence[Event]) -> list[dict[str, Any]]:
     for part, more in PARTS.items():
         categories += more
         covered[part] = _Union(span_ns(event) for event in found if event.get("cat") in categories)
-    annotations = [event for event in found if event.get("cat") == "user_annotation"]
     steps = []
-    for event in sorted(annotations, key=span_ns):
-        if event["name"].startswith("ProfilerStep#"):
-            start, end = span_ns(event)
-            parts, before = {}, 0
-            for part, union in covered.items():
-                length = union.within(start, end)
-                parts[f"{part}_ns"], before = length - before, length
-            parts["other_ns"] = end - start - before
-            steps.append({"name": event["name"], "total_ns": end - start, **parts})
+    for event in steps_of(found):
+        start, end = span_ns(event)
+        parts, before = {}, 0
+        for part, union in covered.items():
+            length = union.within(start, end)
+            parts[f"{part}_ns"], before = length - before, length
+        parts["other_ns"] = end - start - before
+        steps.append({"name": event["name"], "total_ns": end - start, **parts})
     return steps
 
 

@@ -34,33 +34,39 @@ def measure(
     ranges = Ranges(targets, subject.device, clock=clock, functions=functions)
 
     def ranged() -> list[Row]:
-        with collector_paused(), ranges:
+        with subject.ready(), collector_paused():
+            ranges.switch(on=True)
             with ranges.range(ROOT):
                 subject.call()
-            return ranges.times()
+            ranges.switch(on=False)
+        return ranges.times()
 
     def plain() -> int:
-        with collector_paused():
+        with subject.ready(), collector_paused():
             start = clock()
             subject.call()
             return clock() - start
 
-    cold = {row.path: row.total_ns for row in ranged()}
+    with ranges:
+        ranges.switch(on=False)
+        cold = {row.path: row.total_ns for row in ranged()}
     repeats: list[dict[tuple[str, ...], Row]] = []
     plain_ns = []
-    for number in range(subject.repeats):
-        if number % 2:  # each goes first as often, and meets the other's traces
-            plain_ns.append(plain())
-        repeats.append({row.path: row for row in ranged()})
-        if not number % 2:
-            plain_ns.append(plain())
+    with ranges:  # and look again: the first call may have imported
+        ranges.switch(on=False)
+        for number in range(subject.repeats):
+            if number % 2:  # each goes first as often, and meets the other's traces
+                plain_ns.append(plain())
+            repeats.append({row.path: row for row in ranged()})
+            if not number % 2:
+                plain_ns.append(plain())
     last = repeats[-1]  # has every path
     none = Row((), 0, 0, 0)
     return {
         "rows": [
             {
                 "path": list(path),
-                "calls": last[path].calls,
+                "calls": [rows.get(path, none).calls for rows in repeats],
                 "cold_ns": cold.get(path, 0),
                 "total_ns": [rows.get(path, none).total_ns for rows in repeats],
                 "self_ns": [rows.get(path, none).self_ns for rows in repeats],
@@ -105,7 +111,7 @@ def table(section: Mapping[str, Any]) -> str:
 
 
 def _cells(row: Mapping[str, Any], event: str, whole_ns: int) -> str:
-    total_ns, count = sum(row["total_ns"]), row["calls"] * len(row["total_ns"])
+    total_ns, count = sum(row["total_ns"]), sum(row["calls"])
     return _line(
         event if len(event) <= _EVENT else f"{event[: _EVENT - 1]}…",
         f"{count}",
@@ -118,11 +124,11 @@ def _cells(row: Mapping[str, Any], event: str, whole_ns: int) -> str:
 
 
 def _spread(values: Sequence[int]) -> float:
-    """Return the interquartile range over the median."""
+    """Return the interquartile range over the median; 0 where that is none."""
     if len(values) == 1:
         return 0.0
     low, middle, high = statistics.quantiles(values, n=4, method="inclusive")
-    return (high - low) / middle
+    return (high - low) / middle if middle else 0.0
 
 
 def _line(event: str, count: str, average: str, spread: str, share: str, own: str, first: str) -> str:

@@ -5,6 +5,7 @@ import torch
 from torch_geometric.nn import GCNConv
 
 from gnnbench import counters, platforms
+from gnnbench.clock import Call
 from gnnbench.platforms import PLATFORMS
 from gnnbench.profile import counts
 from gnnbench.profile.subject import Subject
@@ -172,3 +173,8 @@ def test_an_error_leaves_no_mode_behind(tmp_path):
         take(fail, tmp_path)
     assert (torch._ops.OpOverloadPacket.__call__, torch.Tensor.backward) == (packet_call, backward)
     assert torch._C._len_torch_function_stack() == torch._C._len_torch_dispatch_stack() == 0
+
+
+def test_a_function_of_torch_that_is_benchmarked_itself_is_called_by_the_benchmark(tmp_path):
+    call = Call(torch.sort, (edge_index(),), {})
+    assert [row["caller"] for row in take(call.__call__, tmp_path)["sorts"]] == ["the benchmark"]

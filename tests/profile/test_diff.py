@@ -88,7 +88,7 @@ def test_nothing_changed(tmp_path):
 
 def timed(*self_ns):
     rows = [
-        {"path": path, "calls": 1, "total_ns": total_ns, "self_ns": list(times_ns)}
+        {"path": path, "calls": [1] * len(self_ns), "total_ns": total_ns, "self_ns": list(times_ns)}
         for path, total_ns, times_ns in (
             (["call"], [100_000] * len(self_ns), [50_000] * len(self_ns)),
             (["call", "spmm"], self_ns, self_ns),
@@ -132,3 +132,28 @@ def test_a_long_list_shows_the_largest(tmp_path):
     lines = diff.table(changes).splitlines()
     assert lines[-2] == f"and {len(changes) - 30} that are smaller"
     assert len(lines) == 33
+
+
+def test_calls_that_have_no_operators_are_compared():
+    def ranges(**counts):
+        rows = [{"path": ["call", name], "count": count} for name, count in counts.items()]
+        return {"sections": {"counts": {"ranges": rows, "operators": [], "library_calls": []}}}
+
+    (change,) = diff.diff(ranges(forward=1), ranges(forward=3))
+    assert (change.kind, change.name, change.share) == ("changed", "forward", 0)
+    assert " 3 calls " in diff.table([change])
+
+
+def test_what_only_some_repeats_call_has_a_self_time():
+    before, after = timed(10_000, 0, 10_000, 10_000), timed(20_000, 20_000, 20_000, 0)
+    before["sections"]["phases"]["rows"][1]["calls"] = [1, 0, 1, 1]
+    after["sections"]["phases"]["rows"][1]["calls"] = [1, 1, 1, 0]
+    (change,) = diff.diff(before, after)
+    assert (change.kind, change.before, change.after) == ("changed", 10_000, 20_000)
+
+
+def test_what_one_repeat_of_many_calls_is_no_change_of_its_median():
+    before, after = timed(0, 0, 0, 0), timed(0, 10_000, 0, 0)
+    before["sections"]["phases"]["rows"][1]["calls"] = [0, 0, 0, 0]
+    after["sections"]["phases"]["rows"][1]["calls"] = [0, 1, 0, 0]
+    assert diff.diff(before, after) == []

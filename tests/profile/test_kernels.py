@@ -62,6 +62,11 @@ def test_events_are_added_up_by_name():
     ]
 
 
+def test_what_is_in_no_step_is_left_out():
+    set_up = [event(kind, "of the set-up", -9, 5, bytes=1) for kind in ("kernel", "gpu_memcpy", "gpu_memset")]
+    assert kernels.summary([*set_up, *TRACE]) == kernels.summary(TRACE)
+
+
 def test_the_wait_that_ends_a_step_is_not_the_callers():
     (wait,) = kernels.summary(TRACE)["synchronizations"]
     assert (wait["name"], wait["calls"], wait["total_ns"]) == ("cudaStreamSynchronize", 1, 97_500)
@@ -70,14 +75,15 @@ def test_the_wait_that_ends_a_step_is_not_the_callers():
 def test_table():
     section = {**kernels.summary(TRACE), "cold_ns": 5_000_000, "repeats": 1}
     json.dumps(section, allow_nan=False)
+    assert subjects.widest(kernels.table(section)) == 80
     assert kernels.table(section).splitlines() == [
         "Time %     Time  Calls      Avg      Min      Max  Kernel",
-        "   62%   100 µs      1   100 µs   100 µs   100 µs  cusparse::csrmm_v2_kernel<int, fl…",
+        "   62%   100 µs      1   100 µs   100 µs   100 µs  cusparse::csrmm_v2_kernel<in…",
         "   38%  60.0 µs      2  30.0 µs  20.0 µs  40.0 µs  ampere_sgemm_128x64_nn",
         "",
         "Time %     Time  Calls      Avg      Min      Max  Copy or fill",
-        "   67%  6.00 µs      2  3.00 µs  3.00 µs  3.00 µs  5.0 KiB Memcpy HtoD (Pageable -> …",
-        "   22%  2.00 µs      1  2.00 µs  2.00 µs  2.00 µs  4 B Memcpy DtoH (Device -> Pageab…",
+        "   67%  6.00 µs      2  3.00 µs  3.00 µs  3.00 µs  5.0 KiB Memcpy HtoD (Pageabl…",
+        "   22%  2.00 µs      1  2.00 µs  2.00 µs  2.00 µs  4 B Memcpy DtoH (Device -> P…",
         "   11%  1.00 µs      1  1.00 µs  1.00 µs  1.00 µs  512 B Memset (Device)",
         "",
         "Time %     Time  Calls      Avg      Min      Max  The host waits in",

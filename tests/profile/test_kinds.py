@@ -1,4 +1,5 @@
 import json
+from contextlib import contextmanager
 
 import pytest
 import torch
@@ -42,9 +43,35 @@ def test_what_is_unavailable_is_said_and_the_others_are_taken(tmp_path):
     assert kinds.take(["kernels"], subject(), tmp_path)[0] == {}
 
 
-def test_the_first_call_is_the_first_kinds_cold_one_and_the_counts_come_last(tmp_path):
+def test_a_kind_calls_once_before_its_repeats_and_the_counts_come_last(tmp_path):
     calls = []
     sections, _ = kinds.take(["phases"], Subject(lambda: calls.append(0), "cpu", 3), tmp_path)
     (whole,) = sections["phases"]["rows"]
     assert len(whole["total_ns"]) == 3
-    assert len(calls) == 1 + 3 + 3 + 1, "cold, with ranges, without, counted"
+    assert len(calls) == 1 + 3 + 3 + 1, "the first, with ranges, without, counted"
+
+
+@pytest.mark.parametrize("name", [name for name in kinds.KINDS if name != "kernels"])
+def test_what_makes_a_call_ready_is_in_no_profile(tmp_path, name):
+    x = torch.ones(8, requires_grad=True)
+    ready_for = []
+
+    def preparation():
+        x.cumsum(0).sum().backward()
+
+    @contextmanager
+    def ready():
+        assert not ready_for
+        preparation()
+        ready_for.append("a call")
+        yield
+        assert not ready_for
+        preparation()
+
+    def call():
+        ready_for.pop()
+        return x + 1
+
+    sections, _ = kinds.take([name], Subject(call, "cpu", 2, ready), tmp_path)
+    text = json.dumps(sections)
+    assert [word for word in ("preparation", "cumsum", "backward") if word in text] == []

@@ -63,6 +63,21 @@ def test_rows_have_shapes_memory_and_flops(tmp_path):
     assert "Self CPU time total" in saved
 
 
+def test_a_count_that_is_no_whole_number_is_short():
+    row = {
+        "name": "aten::mm",
+        "shapes": [[10_000, 10_000]] * 3,
+        "self_cpu_ns": 10**9,
+        "self_device_ns": 0,
+        "self_bytes": -(2**39),
+        "flops": 10**12,
+    }
+    section = {"aten_events": 9, "outermost_aten_events": 8, "cold_ns": 1, "repeats": 7}
+    table = operators.table({**section, "rows": [{**row, "calls": calls} for calls in (4, 700, 8641)]})
+    assert subjects.widest(table) <= 80
+    assert [line[38:44].split() for line in table.splitlines()[1:4]] == [["0.571"], ["100"], ["1234"]]
+
+
 @pytest.mark.parametrize("platform", ["pyg", "sparse", "torch", "dgl"])
 def test_each_platform_has_a_table(make_case, tmp_path, platform):
     section = operators.take(subjects.epoch(make_case("epoch", platform, "train")), tmp_path)

@@ -1,5 +1,6 @@
 import itertools
 import sys
+import threading
 import types
 
 import pytest
@@ -311,3 +312,39 @@ def test_ranges_on_a_gpu_are_timed_to_the_end_of_their_work_and_nvtx_takes_them(
     end.record()
     torch.cuda.synchronize()
     assert row.total_ns > 0.5e6 * start.elapsed_time(end)
+
+
+def test_what_is_imported_or_defined_within_ranges_keeps_no_wrapper(library, monkeypatch):
+    late, inner, method = types.ModuleType("late"), library.inner, Base.method
+    with ticking([*functions("inner"), Target("method", "small_library:Base.method")]):
+        monkeypatch.setitem(sys.modules, "late", late)
+        late.mine = library.inner
+        of_late = type("Late", (Base,), {"before": Base.method})
+    assert late.mine is inner
+    assert of_late.before is method
+
+
+def test_other_threads_open_no_ranges_and_are_named(library):
+    started, left = threading.Event(), threading.Event()
+
+    def inner(_depth=0):
+        started.set()
+        assert left.wait(60)
+
+    library.inner = inner
+    with ticking(functions("inner", "outer")) as ranges:
+        thread = threading.Thread(target=library.inner)
+        with ranges.range("call"):
+            thread.start()
+            assert started.wait(60)
+        left.set()
+        thread.join()
+        library.outer()
+        assert ranges.path == ()
+        rows = ranges.times()
+    assert [(row.path, row.calls) for row in rows] == [
+        (("call",), 1),
+        (("outer",), 1),
+        (("outer", "inner"), 2),
+    ]
+    assert ranges.missing == ("inner: what other threads call is not shown",)

@@ -70,6 +70,8 @@ def test_what_is_no_profile_is_refused_with_place_and_reason(tmp_path, text, mes
     [
         (("sections", "phases", "rows", 0, "total_ns"), "long"),
         (("sections", "counts", "operators", 0, "count"), -1),
+        (("sections", "phases", "rows", 0, "calls"), 1),
+        (("sections", "phases", "rows", 0, "path"), []),
         (("sections", "nothing"), {}),
         (("findings",), [{"rule": "x"}]),
         (("repeats",), 0),

@@ -6,7 +6,7 @@ from tests.profile.subjects import epoch, widest
 
 def row(*path, times, calls=1):
     inner = {"total_ns": [round(1e6 * time) for time in times], "self_ns": [0] * len(times)}
-    return {"path": ["call", *path], "calls": calls, "cold_ns": 0, **inner}
+    return {"path": ["call", *path], "calls": [calls] * len(times), "cold_ns": 0, **inner}
 
 
 def record(platform, *rows, dataset="cora", operation="epoch", **sections):
@@ -119,3 +119,33 @@ def test_counts_of_a_real_profile_are_read(make_case, tmp_path):
     text = side_by_side.seed_table([{**record("dgl"), "sections": sections}])
     (item,) = [line for line in text.splitlines() if line.startswith(".item()")]
     assert int(item.split("|")[4]) >= 6
+
+
+@pytest.mark.parametrize(
+    ("times", "ratio"),
+    [
+        (0.0123, "0.01x"),
+        (9.994, "9.99x"),
+        (9.996, "10.0x"),
+        (12.34, "12.3x"),
+        (123.4, "123x"),
+        (12345, ">999x"),
+    ],
+)
+def test_a_ratio_has_room_whatever_it_is(times, ratio):
+    one = record("pyg", row(times=[1]), row("forward", times=[1]))
+    others = [record(name, row(times=[1]), row("forward", times=[times])) for name in ("a", "b", "c")]
+    text = side_by_side.table([one, *others], "layers")
+    assert text.splitlines()[1].split().count(ratio) == 3
+    assert widest(text) <= 80
+
+
+def test_the_dataset_that_was_profiled_is_named_where_it_is_not_the_published():
+    spec = {**PYG["spec"], "platform": "sparse", "dataset": "ogbn-arxiv:synthetic@0.1"}
+    heading = side_by_side.seed_table([{**PYG, "spec": spec}]).splitlines()[:3]
+    assert [line.rpartition("  ")[2].strip() for line in heading[:2]] == [
+        "| today, sparse",
+        "ogbn-arxiv:synthetic@0.1",
+    ]
+    assert heading[2].startswith("Event")
+    assert side_by_side.seed_table([PYG]).splitlines()[1].startswith("Event")

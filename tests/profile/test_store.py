@@ -1,3 +1,4 @@
+import os
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -36,6 +37,15 @@ def test_what_fails_leaves_nothing(tmp_path):
     assert [path.name for path in (tmp_path / "epoch").iterdir()] == ["0001"]
 
 
+def test_what_a_killed_process_left_is_removed_after_a_day(tmp_path):
+    left, being_written = tmp_path / "epoch" / ".new-left", tmp_path / "epoch" / ".new-now"
+    for folder in (left, being_written):
+        folder.mkdir(parents=True)
+    os.utime(left, (0, 0))
+    assert save(Store(tmp_path), "epoch").name == "0001"
+    assert (left.exists(), being_written.exists()) == (False, True)
+
+
 def test_those_who_save_at_the_same_time_get_numbers_of_their_own(tmp_path):
     with ThreadPoolExecutor(8) as pool:
         found = list(pool.map(lambda number: save(Store(tmp_path), "epoch", str(number)), range(40)))
@@ -68,5 +78,5 @@ def test_names_stay_readable(name, folder):
 @pytest.mark.parametrize("place", ["file", "file/below", "/proc/nowhere"])
 def test_a_folder_that_cannot_be_written_is_a_line(tmp_path, place):
     (tmp_path / "file").write_text("")
-    with pytest.raises(UsageError, match=r"the folder of profiles .* cannot be written \(.*\); name another"):
+    with pytest.raises(UsageError, match=r"of profiles .* cannot be written \(.*\); name another$"):
         Store(tmp_path / place).check()

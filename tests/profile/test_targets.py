@@ -1,7 +1,10 @@
 """What is found in the libraries as they are installed."""
 
+import inspect
+
 import pytest
 import torch
+from torch_geometric.nn import GCNConv, MessagePassing
 
 from gnnbench import platforms
 from gnnbench.profile.ranges import Ranges
@@ -109,3 +112,14 @@ def test_a_normalisation_that_is_called_by_itself_is_found_where_it_was_imported
     structure = kernel.build(case)
     found, _ = rows(lambda: kernel.run(structure, case.edge_weight()))
     assert found["gcn_norm"] == 1
+
+
+def test_a_layer_that_is_first_made_within_ranges_keeps_no_wrapper():
+    class Fresh(GCNConv):
+        pass
+
+    propagate = MessagePassing.propagate
+    with Ranges((*PHASES, *LAYERS), "cpu"):
+        assert MessagePassing.propagate is not propagate
+        Fresh(3, 3)
+    assert vars(Fresh)["_orig_propagate"] is inspect.getattr_static(GCNConv, "propagate")
