@@ -1,5 +1,6 @@
 """What tests share."""
 
+import os
 import shutil
 from collections.abc import Callable
 from dataclasses import replace
@@ -10,7 +11,10 @@ import pytest
 import torch
 
 from gnnbench.case import Case
+from gnnbench.graphs.catalog import DATASETS, DatasetName
 from gnnbench.graphs.graph import Graph
+from gnnbench.graphs.load import load
+from gnnbench.graphs.locate import under_data_root
 from gnnbench.packages import missing
 from gnnbench.platforms import PLATFORMS
 from gnnbench.spec import Spec
@@ -47,6 +51,15 @@ def small_graph() -> Graph:
         nodes[40:],
         synthetic=True,
     )
+
+
+@pytest.fixture(scope="session")
+def cora(tmp_path_factory: pytest.TempPathFactory) -> Graph:
+    """The real Cora."""
+    root = Path(os.environ.get("GNNBENCH_DATA") or "/nonexistent")
+    if under_data_root(DATASETS["cora"], root) is None:
+        pytest.skip("the real Cora is needed: set GNNBENCH_DATA to a folder with Planetoid/Cora/raw")
+    return load(DatasetName.parse("cora"), root, tmp_path_factory.mktemp("cache"))
 
 
 @pytest.fixture(scope="session")

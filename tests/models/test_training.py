@@ -1,16 +1,10 @@
 """The platforms train the same model: on the small graph number by number, on Cora to the same accuracy."""
 
-import os
-from pathlib import Path
-
 import pytest
 import torch
 
 from gnnbench import platforms, reference
 from gnnbench.case import Case
-from gnnbench.graphs.catalog import DATASETS, DatasetName
-from gnnbench.graphs.load import load
-from gnnbench.graphs.locate import under_data_root
 from gnnbench.models import gcn, training
 from gnnbench.packages import missing
 from gnnbench.platforms import PLATFORMS
@@ -104,14 +98,6 @@ def test_accuracy_is_taken_on_the_given_nodes_only(small_graph):
     half = test.clone()
     half[test.nonzero()[::2]] = False
     assert accuracy(half) == 0.5
-
-
-@pytest.fixture(scope="module")
-def cora(tmp_path_factory):
-    root = Path(os.environ.get("GNNBENCH_DATA") or "/nonexistent")
-    if under_data_root(DATASETS["cora"], root) is None:
-        pytest.skip("the real Cora is needed: set GNNBENCH_DATA to a folder with Planetoid/Cora/raw")
-    return load(DatasetName.parse("cora"), root, tmp_path_factory.mktemp("cache"))
 
 
 @pytest.mark.parametrize("seed", range(5))

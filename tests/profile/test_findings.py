@@ -1,6 +1,3 @@
-import os
-from pathlib import Path
-
 import pytest
 import torch
 from torch import nn
@@ -8,9 +5,6 @@ from torch_geometric.nn import GCNConv, SimpleConv
 from torch_geometric.nn.conv.gcn_conv import gcn_norm
 
 from gnnbench import platforms
-from gnnbench.graphs.catalog import DATASETS, DatasetName
-from gnnbench.graphs.load import load
-from gnnbench.graphs.locate import under_data_root
 from gnnbench.models import gcn, training
 from gnnbench.operations import OPERATIONS
 from gnnbench.profile import counts, findings
@@ -28,14 +22,6 @@ def find(call, folder, **sections):
     found = findings.find({"sections": {"counts": taken, **sections}})
     assert len({finding.rule for finding in found}) == len(found)
     return {finding.rule: finding for finding in found}
-
-
-@pytest.fixture(scope="module")
-def cora(tmp_path_factory):
-    root = Path(os.environ.get("GNNBENCH_DATA") or "/nonexistent")
-    if under_data_root(DATASETS["cora"], root) is None:
-        pytest.skip("the real Cora is needed: set GNNBENCH_DATA to a folder with Planetoid/Cora/raw")
-    return load(DatasetName.parse("cora"), root, tmp_path_factory.mktemp("cache"))
 
 
 @pytest.fixture
