@@ -2,6 +2,7 @@
 
 import os
 import shutil
+import signal
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -21,6 +22,9 @@ from gnnbench.spec import Spec
 from tests.suite import ROOT
 
 pytest_plugins = ["pytester"]
+
+# What a script starts in the background ignores Ctrl-C, and so would all that tests interrupt.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(autouse=True)
