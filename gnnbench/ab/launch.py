@@ -31,10 +31,13 @@ def main() -> NoReturn:
 
     import pytest
 
+    from .callers_tree import CallersTree
     from .worker import Worker
 
     sys.argv[:] = [os.path.join(os.path.dirname(pytest.__file__), "__main__.py"), *arguments]  # noqa: PTH118, PTH120
-    status = pytest.main(arguments, plugins=[Worker(link, trees, terms["pair"], terms["side"])])
+    status = pytest.main(
+        arguments, plugins=[CallersTree(trees), Worker(link, trees, terms["pair"], terms["side"])]
+    )
     # The suite has torn down; what the interpreter would take apart besides takes a second with torch.
     atexit._run_exitfuncs()  # noqa: SLF001 - there is no public name for it
     sys.stdout.flush()

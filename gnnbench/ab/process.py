@@ -18,16 +18,15 @@ from .link import ClosedError, GarbledError, Link
 
 _PACKAGE = Path(__file__).parents[1]
 _ALIAS = "gnnbench_coordinator"
-_BOOT = f"""
+_BOOT = """
 import importlib.util, sys
 init = sys.argv.pop(1)
-spec = importlib.util.spec_from_file_location({_ALIAS!r}, init)
-module = sys.modules[{_ALIAS!r}] = importlib.util.module_from_spec(spec)
+spec = importlib.util.spec_from_file_location("ALIAS", init)
+module = sys.modules["ALIAS"] = importlib.util.module_from_spec(spec)
 spec.loader.exec_module(module)
-from {_ALIAS}.ab.launch import main
+from ALIAS.MODULE import main
 main()
-"""
-"""Loads this package by its file and under another name: what the suite imports as gnnbench is the side's."""
+""".replace("ALIAS", _ALIAS)
 
 _DOING = {
     "run": "setting it up",
@@ -92,7 +91,7 @@ class Process:
             "pair": pair,
             "side": side,
         }
-        command = [sys.executable, "-c", _BOOT, str(_PACKAGE / "__init__.py"), json.dumps(terms), *arguments]
+        command = [*boot("ab.launch"), json.dumps(terms), *arguments]
         try:
             with log.open("wb") as output:
                 self._process = subprocess.Popen(  # noqa: S603
@@ -226,6 +225,14 @@ class Process:
         fatal = [line for line in lines if line.startswith("Fatal Python error")]  # before a long trace
         line = (fatal or lines or [""])[-1]
         return "".join(character if character.isprintable() else "?" for character in line)[:_LONGEST_LINE]
+
+
+def boot(module: str) -> list[str]:
+    """Return the command that runs `main` of a module of this package.
+
+    The package is loaded by its file under another name: what the suite imports as gnnbench is the side's.
+    """
+    return [sys.executable, "-c", _BOOT.replace("MODULE", module), str(_PACKAGE / "__init__.py")]
 
 
 def end(process: subprocess.Popen[bytes], wait_seconds: float = 0.0) -> None:

@@ -21,7 +21,6 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, nullcontext
 from dataclasses import replace
 from functools import wraps
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -105,19 +104,6 @@ class Worker:
             raise pytest.UsageError(str(error)) from None
         self._machine = _fake_machine(self._pair, self._side, self._slowdown)
         return (yield)
-
-    @pytest.hookimpl(tryfirst=True)
-    def pytest_load_initial_conftests(self, early_config: pytest.Config) -> None:
-        """Have the suite come from the caller's tree."""
-        given = early_config.known_args_namespace.file_or_dir or early_config.getini("testpaths")
-        folder = early_config.invocation_params.dir
-        paths = [(folder / text.split("::")[0]).resolve() for text in given]
-        self._trees.leave(filter(Path.exists, paths), early_config.rootpath)
-
-    @pytest.hookimpl(tryfirst=True)
-    def pytest_pycollect_makemodule(self, module_path: Path, parent: pytest.Collector) -> None:
-        """Have a file of tests come from the caller's tree."""
-        self._trees.leave((module_path,), parent.config.rootpath)
 
     def pytest_collectreport(self, report: pytest.CollectReport) -> None:
         """Keep why a file cannot be collected."""

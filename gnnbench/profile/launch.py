@@ -15,6 +15,7 @@ from typing import Any, NoReturn, TextIO
 import pytest
 
 from ..ab import outcome
+from ..ab.callers_tree import CallersTree
 from ..ab.launch import die_with
 from ..ab.trees import Trees
 from ..profiling import Profiling
@@ -46,15 +47,15 @@ def main() -> NoReturn:
     profiling = Profiling(terms["kinds"], terms["repeats"], Store(Path(terms["folder"])))
     sys.argv[:] = [str(Path(pytest.__file__).with_name("__main__.py")), *arguments]
     with os.fdopen(terms["write"], "w", encoding="utf-8") as pipe:
-        status = pytest.main(arguments, plugins=[profiling, _Telling(pipe, profiling, trees)])
+        status = pytest.main(arguments, plugins=[CallersTree(trees), profiling, _Telling(pipe, profiling)])
     sys.exit(status)
 
 
 class _Telling:
     """Tells the process that waits how the benchmarks end, an object of JSON in each line."""
 
-    def __init__(self, pipe: TextIO, profiling: Profiling, trees: Trees) -> None:
-        self._pipe, self._profiling, self._trees = pipe, profiling, trees
+    def __init__(self, pipe: TextIO, profiling: Profiling) -> None:
+        self._pipe, self._profiling = pipe, profiling
         self._reports: dict[str, pytest.TestReport] = {}
 
     @pytest.hookimpl(tryfirst=True)
@@ -63,19 +64,6 @@ class _Telling:
         for name, value in _OFF.items():
             if hasattr(config.option, name):
                 setattr(config.option, name, value)
-
-    @pytest.hookimpl(tryfirst=True)
-    def pytest_load_initial_conftests(self, early_config: pytest.Config) -> None:
-        """Have the suite come from the caller's tree."""
-        given = early_config.known_args_namespace.file_or_dir or early_config.getini("testpaths")
-        folder = early_config.invocation_params.dir
-        paths = [(folder / text.split("::")[0]).resolve() for text in given]
-        self._trees.leave(filter(Path.exists, paths), early_config.rootpath)
-
-    @pytest.hookimpl(tryfirst=True)
-    def pytest_pycollect_makemodule(self, module_path: Path, parent: pytest.Collector) -> None:
-        """Have a file of tests come from the caller's tree."""
-        self._trees.leave((module_path,), parent.config.rootpath)
 
     def pytest_collection_modifyitems(self, config: pytest.Config, items: list[pytest.Item]) -> None:
         """Leave out tests that are no benchmarks."""

@@ -5,28 +5,15 @@ import os
 import re
 import signal
 import subprocess
-import sys
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
-from ..ab.process import end
+from ..ab.process import boot, end
 from ..errors import UsageError
 
-_PACKAGE = Path(__file__).parents[1]
-_ALIAS = "gnnbench_profiler"
-_BOOT = f"""
-import importlib.util, sys
-init = sys.argv.pop(1)
-spec = importlib.util.spec_from_file_location({_ALIAS!r}, init)
-module = sys.modules[{_ALIAS!r}] = importlib.util.module_from_spec(spec)
-spec.loader.exec_module(module)
-from {_ALIAS}.profile.launch import main
-main()
-"""
-"""Loads this package by its file and under another name: see launch.py."""
 _SAID = re.compile(r"ERROR: (.+)|!+ _pytest\.outcomes\.Exit: (.+) !+")
 """A line in which pytest says why it does not begin, or why it ends."""
 _TAIL_LINES = 20
@@ -92,7 +79,7 @@ def run(
         "folder": str(folder.absolute()),
         "trees": [str(tree) for tree in trees],
     }
-    command = [sys.executable, "-c", _BOOT, str(_PACKAGE / "__init__.py"), json.dumps(terms), *arguments]
+    command = [*boot("profile.launch"), json.dumps(terms), *arguments]
     with tempfile.TemporaryFile() as log, os.fdopen(read, encoding="utf-8") as pipe:
         try:
             process = subprocess.Popen(  # noqa: S603
