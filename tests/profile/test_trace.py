@@ -1,16 +1,15 @@
 import json
-import re
 from collections import Counter
 
 import pytest
 import torch
+from torch_tb_profiler.consts import WORKER_PATTERN
+from torch_tb_profiler.profiler.data import RunProfileData
+from torch_tb_profiler.profiler.event_parser import ProfileRole
 
 from gnnbench.profile import trace
 from gnnbench.profile.subject import Subject
 from tests.profile import subjects
-
-# What the names of files must match for TensorBoard's plugin: torch_tb_profiler/consts.py.
-PLUGIN_READS = re.compile(r"^(.*?)(\.\d+)?\.pt\.trace\.json(?:\.gz)?$")
 
 
 def event(category, start_us, duration_us, name=""):
@@ -43,12 +42,27 @@ def test_a_trace_opens_and_has_the_ranges(make_case, tmp_path, platform):
 def test_tensorboard_has_its_folder(make_case, tmp_path):
     trace.take(subjects.epoch(make_case("epoch", "torch", "train")), tmp_path)
     (file,) = (tmp_path / trace.TENSORBOARD).iterdir()
-    worker, _ = PLUGIN_READS.match(file.name).groups()
+    worker, _ = WORKER_PATTERN.match(file.name).groups()
     assert worker == "gnnbench"
     content = json.loads(file.read_text(encoding="utf-8"))
     assert content["schemaVersion"] == 1
     assert {"ProfilerStep#1", "ProfilerStep#2"} < {event["name"] for event in content["traceEvents"]}
     assert file.read_bytes() == (tmp_path / trace.FILE).read_bytes()
+
+
+def test_tensorboards_own_plugin_reads_what_the_section_says(make_case, tmp_path):
+    section = trace.take(subjects.epoch(make_case("epoch", "pyg", "train")), tmp_path)
+    (file,) = (tmp_path / trace.TENSORBOARD).iterdir()
+    profile = RunProfileData.parse("gnnbench", None, str(file), str(tmp_path))
+    assert profile.steps_names == ["1", "2"]
+    for step, ours in zip(profile.steps_costs, section["steps"], strict=True):
+        costs_ns = {role.name: step.costs[role] * 1000 for role in ProfileRole}  # of microseconds
+        assert costs_ns["Total"] == pytest.approx(ours["total_ns"], abs=1)
+        assert costs_ns["CpuOp"] == pytest.approx(ours["cpu_ns"], abs=1000)
+        assert costs_ns["Other"] == pytest.approx(ours["other_ns"], abs=1000)
+    operators = {operator.name for operator in profile.op_list_groupby_name}
+    assert operators == {event["name"] for event in trace.events(file) if event["cat"] == "cpu_op"}
+    assert operators > {"aten::mm", "aten::scatter_add_", "aten::nll_loss_backward"}
 
 
 def test_the_parts_of_a_real_step_sum_to_the_whole(make_case, tmp_path):
