@@ -141,4 +141,6 @@ def _amount(value: float, unit: str) -> str:
 
 def _line(kind: str, before: str, after: str, share: str, what: str) -> str:
     start = f"{kind:<8} {before:>9} {after:>9} {share:>6}  "
-    return textwrap.fill(what, WIDTH, initial_indent=start, subsequent_indent=" " * len(start))
+    breakable = what.replace("/", "/ ")  # a line ends behind a slash, not within a name
+    text = textwrap.fill(breakable, WIDTH, initial_indent=start, subsequent_indent=" " * len(start))
+    return text.replace("/ ", "/")

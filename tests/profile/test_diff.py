@@ -157,3 +157,15 @@ def test_what_one_repeat_of_many_calls_is_no_change_of_its_median():
     before["sections"]["phases"]["rows"][1]["calls"] = [0, 0, 0, 0]
     after["sections"]["phases"]["rows"][1]["calls"] = [0, 1, 0, 0]
     assert diff.diff(before, after) == []
+
+
+def test_a_long_path_breaks_at_its_slashes():
+    path = ("call", "forward", "GCNConv", "gcn_norm", "add_remaining_self_loops", "set_diag", "remove_diag")
+    change = diff.Change("vanished", "operators", path, "torch_sparse::non_diag_mask", 1, 0, 0.1)
+    lines = [line[37:] for line in diff.table([change]).splitlines()[1:-1]]
+    assert lines == [
+        "torch_sparse::non_diag_mask in call/",
+        "forward/GCNConv/gcn_norm/",
+        "add_remaining_self_loops/set_diag/",
+        "remove_diag",
+    ]
