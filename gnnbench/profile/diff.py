@@ -1,5 +1,6 @@
 """What is different between two profiles: ranges and operators that came or went, and what takes longer."""
 
+import re
 import statistics
 import textwrap
 from collections import Counter
@@ -141,6 +142,10 @@ def _amount(value: float, unit: str) -> str:
 
 def _line(kind: str, before: str, after: str, share: str, what: str) -> str:
     start = f"{kind:<8} {before:>9} {after:>9} {share:>6}  "
-    breakable = what.replace("/", "/ ")  # a line ends behind a slash, not within a name
-    text = textwrap.fill(breakable, WIDTH, initial_indent=start, subsequent_indent=" " * len(start))
-    return text.replace("/ ", "/")
+    return _Paths(WIDTH, initial_indent=start, subsequent_indent=" " * len(start)).fill(what)
+
+
+class _Paths(textwrap.TextWrapper):
+    """Ends a line at a space or behind a slash."""
+
+    wordsep_re = re.compile(r"(\s+|(?<=/))")
