@@ -48,17 +48,18 @@ def values(output: Tensor | DGLGraph) -> Tensor:
 def graph(case: Case) -> DGLGraph:
     """Return the graph in all of its formats, which DGL makes on first use otherwise."""
     source, target = case.edge_index()
-    return _with_formats(dgl.graph((source, target), num_nodes=case.graph.num_nodes))
+    return with_formats(dgl.graph((source, target), num_nodes=case.graph.num_nodes))
 
 
-def _with_formats(graph: DGLGraph) -> DGLGraph:
+def with_formats(graph: DGLGraph) -> DGLGraph:
+    """Make all formats of a graph, in place, and return it."""
     graph.create_formats_()
     return graph
 
 
 def looped_graph(case: Case) -> DGLGraph:
     """Return the graph with self-loops."""
-    return _with_formats(dgl.add_self_loop(graph(case)))
+    return with_formats(dgl.add_self_loop(graph(case)))
 
 
 def normalized_graph(case: Case) -> DGLGraph:

@@ -1,0 +1,49 @@
+"""The variants of the chain, by name."""
+
+from collections.abc import Mapping
+from functools import partial
+
+from torch import Tensor
+
+from gnnbench.mhaug.chain import Edges, Propose, State, full
+from gnnbench.mhaug.settings import Settings
+
+VARIANTS: Mapping[str, tuple[str, ...]] = {
+    "published": ("torch",),
+    "profiled": ("dgl",),
+    "optimised": ("pyg", "sparse", "torch", "dgl"),
+    "compiled": ("torch",),
+}
+"""Variant: the platforms it runs on."""
+
+
+def prepare(
+    variant: str, platform: str, edges: Edges, x: Tensor, settings: Settings
+) -> tuple[State, Propose]:
+    """Return where the chain starts and its proposal step.
+
+    Args:
+        variant: a key of VARIANTS.
+        platform: one of its platforms.
+        edges: the original graph.
+        x: its features [n, F].
+        settings: the constants.
+    """
+    if variant == "published":
+        from gnnbench.mhaug import published
+
+        return full(edges), partial(published.propose, edges, settings)
+    if variant == "profiled":
+        from gnnbench.mhaug import profiled
+
+        loop = profiled.loop(edges, x)
+        return profiled.start(edges, x), partial(profiled.propose, loop, settings, profiled.stacked_edge_list)
+    if variant == "compiled":
+        from gnnbench.mhaug import compiled
+
+        return full(edges), partial(compiled.propose(), compiled.prepare(edges, settings))
+    from gnnbench.mhaug import optimised
+    from gnnbench.mhaug.aggregates import AGGREGATES
+
+    apply = partial(optimised.apply, AGGREGATES[platform](edges))
+    return full(edges), partial(optimised.propose, optimised.prepare(edges, settings, apply))

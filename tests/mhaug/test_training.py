@@ -1,0 +1,142 @@
+"""Training on what the chain accepts."""
+
+import math
+from dataclasses import replace
+
+import pytest
+import torch
+
+from gnnbench.mhaug import chain, training, variants
+from gnnbench.mhaug.model import GCN, row_normalized
+from gnnbench.mhaug.saint import Sampling, Subgraph, induced
+from gnnbench.mhaug.settings import Settings
+
+SETTINGS = Settings(hidden=8)
+
+
+def data_of(graph):
+    edges = chain.edges_of(graph.edge_index, graph.num_nodes)
+    return training.Data(edges, row_normalized(graph.x), graph.train_mask, graph.y)
+
+
+def model_of(graph, settings=SETTINGS, seed=0):
+    with torch.random.fork_rng():
+        torch.manual_seed(seed)
+        return GCN(graph.num_features, graph.num_classes, settings)
+
+
+def some_state(edges, seed=0):
+    generator = torch.Generator().manual_seed(seed)
+    nodes = torch.rand(edges.num_nodes, generator=generator) < 0.8
+    kept = torch.rand(edges.num_edges, generator=generator) < 0.6
+    return chain.full(edges)._replace(kept_edges=kept, kept_nodes=nodes)
+
+
+def run(graph, seed=0, **options):
+    data, model = data_of(graph), model_of(graph)
+    start, propose = variants.prepare("optimised", "torch", data.edges, data.x, SETTINGS)
+    generator = torch.Generator().manual_seed(seed)
+    return list(training.train(model, data, start, propose, SETTINGS, generator, **options)), model
+
+
+def dense_logits(model, x, edges, kept):
+    """Return the model's output from a dense normalised matrix of what is kept."""
+    adjacency = torch.eye(edges.num_nodes)
+    adjacency[edges.target[kept], edges.source[kept]] += 1
+    scale = adjacency.sum(dim=1).rsqrt()
+    adjacency = scale[:, None] * adjacency * scale
+    for layer in (model.first, model.second):
+        x = adjacency @ (x @ layer.lin.weight.T) + layer.bias
+        x = x.relu() if layer is model.first else x
+    return x
+
+
+def test_loss_is_its_three_terms_on_dense_matrices(small_graph):
+    data, model = data_of(small_graph), model_of(small_graph).eval()
+    states = some_state(data.edges, 1), some_state(data.edges, 2)
+    found = training.loss(model, data, tuple(training.view(data, state) for state in states), SETTINGS)
+    everything = torch.ones(data.edges.num_edges, dtype=torch.bool)
+    whole = dense_logits(model, data.x, data.edges, everything).softmax(1)
+    current, proposal = (
+        dense_logits(
+            model,
+            data.x * state.kept_nodes[:, None] * (60 / state.kept_nodes.sum()),
+            data.edges,
+            state.kept_edges,
+        ).softmax(1)
+        for state in states
+    )
+    supervised = -current[data.train, data.y[data.train]].log().mean()
+    divergence = (current * (current / proposal).log()).sum(1).mean()
+    expected = supervised + 2.0 * divergence - 0.2 * (whole * whole.log()).sum(1).mean()
+    torch.testing.assert_close(found, expected)
+
+
+def test_dropout_comes_from_the_generator_and_keeps_the_mean(small_graph):
+    data, model = data_of(small_graph), model_of(small_graph)
+    first, again, other = (
+        model(data.x, data.edges, generator=torch.Generator().manual_seed(seed)) for seed in (1, 1, 2)
+    )
+    assert torch.equal(first, again)
+    assert not torch.equal(first, other)
+    ones = model._drop(torch.ones(1000, 100), torch.Generator().manual_seed(0))
+    assert set(ones.unique().tolist()) == {0, 2}
+    assert ones.mean().item() == pytest.approx(1, abs=0.02)
+
+
+def test_a_run_is_the_same_from_the_same_seed_and_learns(small_graph):
+    progress, model = run(small_graph, accepts=40, proposals=400)
+    again, twin = run(small_graph, accepts=40, proposals=400)
+    losses = [step.loss for step in progress if step.loss is not None]
+    assert losses == [step.loss for step in again if step.loss is not None]
+    assert all(map(torch.equal, model.parameters(), twin.parameters()))
+    assert progress[-1].accepts == len(losses) == 40
+    assert progress[-1].proposals == len(progress) < 400
+    assert sum(losses[-10:]) < sum(losses[:10])
+
+
+def test_a_run_ends_after_its_proposals(small_graph):
+    progress, _ = run(small_graph, accepts=1000, proposals=7)
+    assert [step.proposals for step in progress] == [1, 2, 3, 4, 5, 6, 7]
+
+
+def test_training_on_subgraphs_sees_the_same_nodes_of_three_graphs(small_graph):
+    progress, _ = run(small_graph, accepts=5, proposals=100, sampling=Sampling(roots=4, length=2, samples=3))
+    assert progress[-1].accepts == 5
+    assert all(math.isfinite(step.loss) for step in progress if step.loss is not None)
+    data = data_of(small_graph)
+    state = some_state(data.edges)
+    views = training.view(data, state), training.view(data, chain.full(data.edges))
+    nodes = torch.tensor([3, 7, 20, 21, 59])
+    part: Subgraph = induced(data.edges, nodes)
+    inside, (current, whole) = training.restricted(data, views, part)
+    assert torch.equal(inside.x, data.x[nodes])
+    assert torch.equal(current.weight.bool(), state.kept_edges[part.entries])
+    assert torch.equal(current.scale, chain.row_scale(state.kept_nodes)[nodes].float())
+    assert whole.weight.min() == whole.scale.min() == 1
+
+
+@pytest.mark.parametrize("edit", ["no training nodes", "nothing kept", "isolated nodes"])
+def test_edges_of_the_possible_leave_a_finite_loss(small_graph, edit):
+    data, model = data_of(small_graph), model_of(small_graph)
+    state = some_state(data.edges)
+    if edit == "no training nodes":
+        data = data._replace(train=torch.zeros(60, dtype=torch.bool))
+    elif edit == "nothing kept":
+        state = state._replace(
+            kept_edges=torch.zeros_like(state.kept_edges), kept_nodes=torch.zeros_like(state.kept_nodes)
+        )
+    else:
+        data = data._replace(edges=chain.edges_of(torch.tensor([[0, 1], [1, 0]]), 60))
+        state = chain.full(data.edges)
+    view = training.view(data, state)
+    optimizer = training.optimizer_of(model, SETTINGS)
+    value = training.train_step(model, optimizer, data, (view, view), SETTINGS)
+    assert math.isfinite(value)
+    assert all(parameter.isfinite().all() for parameter in model.parameters())
+
+
+def test_one_class_trains(small_graph):
+    graph = replace(small_graph, y=torch.zeros(60, dtype=torch.int64), num_classes=1)
+    progress, _ = run(graph, accepts=3, proposals=50)
+    assert progress[-1].accepts == 3
