@@ -8,6 +8,8 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from types import FrameType
 from typing import Any
 
 import torch
@@ -243,11 +245,16 @@ def library_calls(seen: Callable[[str], None]) -> Iterator[None]:
 
 
 def _python_calls(run: Callable[[], object]) -> int:
-    calls = 0
+    """Count calls of Python functions, but for torch.compile's own.
 
-    def profile(_frame: object, event: str, _argument: object) -> None:
+    Once anything has been compiled in a process, functions that must not be are called through its wrappers.
+    """
+    calls = 0
+    compilers = tuple(f"{Path(torch.__file__).parent / name}/" for name in ("_dynamo", "compiler"))
+
+    def profile(frame: FrameType, event: str, _argument: object) -> None:
         nonlocal calls
-        calls += event == "call"
+        calls += event == "call" and not frame.f_code.co_filename.startswith(compilers)
 
     before = sys.getprofile()
     sys.setprofile(profile)

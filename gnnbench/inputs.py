@@ -203,6 +203,7 @@ _KINDS: dict[str, _Kind] = {
             *("builtins.bytes", "builtins.range", "builtins.slice", "builtins.type", "builtins.module"),
             *("builtins.builtin_function_or_method", "enum.Enum", "torch.dtype", "torch.device"),
             *("torch._ops.OpOverload", "torch._ops.OpOverloadPacket", "torch._C.Generator"),
+            "gnnbench.mhaug.settings.Settings",
         ),
         _PLAIN,
     ),

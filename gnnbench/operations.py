@@ -31,7 +31,7 @@ _USE_SPMM = "update_all is DGL's; spmm_sum, spmm_mean and spmm_max are the same 
 _CPU_ONLY = (("spmm_mean", "torch"), ("spmm_max", "torch"), ("spmm_max", "pyg"))
 _CSR_PRODUCTS = (
     ("spmm_sum", "pyg"),
-    ("aggregate", "torch"),
+    *((f"aggregate{hops}", "torch") for hops in ("", "_one_hop", "_three_hops", "_four_hops")),
 )
 _AGGNET = "AGGNet is DGL code; its plain form is timed on torch"
 _EPOCH = {
@@ -39,6 +39,23 @@ _EPOCH = {
     "sparse": "GCNConv on SparseTensor",
     "torch": "normalised CSR @ (x @ W)",
     "dgl": "GraphConv",
+}
+
+_MH_PROFILED = "the loop was profiled on DGL"
+_MH_TRAIN = "its step is PyTorch's and the same for all: timed once for each variant"
+_MH_VARIANTS = {
+    "published": ({"torch": "gather, scatter, SciPy"}, "the plain form is PyTorch's"),
+    "profiled": ({"dgl": "AGGNet, graphs built, SciPy"}, _MH_PROFILED),
+    "optimised": (
+        {
+            "pyg": "one scatter per hop",
+            "sparse": "one torch_sparse SpMM per hop",
+            "torch": "one CSR product per hop",
+            "dgl": "one u_mul_e_sum per hop",
+        },
+        "",
+    ),
+    "compiled": ({"torch": "torch.compile, one product per hop"}, "its product is PyTorch's"),
 }
 
 OPERATIONS: Mapping[str, Operation] = {
@@ -173,6 +190,62 @@ OPERATIONS: Mapping[str, Operation] = {
             dict.fromkeys(("pyg", "sparse"), _AGGNET),
             core=True,
         ),
+        *(
+            Operation(
+                f"aggregate_{hops}",
+                {"dgl": f"AGGNet: {number} GraphConv 1→1", "torch": f"{number} CSR products"},
+                dict.fromkeys(("pyg", "sparse"), _AGGNET),
+                directions=(FORWARD,),
+            )
+            for hops, number in (("one_hop", "one"), ("three_hops", "three"), ("four_hops", "four"))
+        ),
+        Operation(
+            "mh_aggregate",
+            {
+                "pyg": "gather, weigh, scatter both columns",
+                "sparse": "torch_sparse's SpMM, block-diagonal",
+                "torch": "CSR @ x, block-diagonal",
+                "dgl": "dgl.ops.u_mul_e_sum of both columns",
+            },
+            directions=(FORWARD,),
+        ),
+        Operation(
+            "mh_aggregate_compiled",
+            {"pyg": "gather and scatter, torch.compile"},
+            dict.fromkeys(("sparse", "torch", "dgl"), "torch.compile refuses their sparse products"),
+            directions=(FORWARD,),
+        ),
+        Operation(
+            "mh_augment_profiled",
+            {"dgl": "a new graph with copied features"},
+            dict.fromkeys(("pyg", "sparse", "torch"), _MH_PROFILED),
+            directions=(FORWARD,),
+        ),
+        Operation(
+            "mh_augment_optimised",
+            {"torch": "masks and a scale"},
+            dict.fromkeys(("pyg", "sparse", "dgl"), "masks are PyTorch's on every platform: see it on torch"),
+            directions=(FORWARD,),
+        ),
+        *(
+            Operation(
+                f"mh_proposal_{variant}",
+                calls,
+                {name: why for name in _EPOCH if name not in calls},
+                directions=(FORWARD,),
+            )
+            for variant, (calls, why) in _MH_VARIANTS.items()
+        ),
+        *(
+            Operation(
+                f"mh_train_{variant}",
+                {platform: f"{calls[platform]}, a step of Adam"},
+                {name: _MH_TRAIN for name in _EPOCH if name != platform},
+                directions=(STEP,),
+            )
+            for variant, (calls, _) in _MH_VARIANTS.items()
+            for platform in ("torch" if "torch" in calls else "dgl",)
+        ),
         Operation("epoch", _EPOCH, directions=(TRAIN,), core=True),
         Operation("epoch_forward", _EPOCH, directions=(FORWARD,)),
         Operation(
@@ -206,7 +279,8 @@ def unsupported(
     reasons = {
         "torch_sparse's SparseTensor takes int64 indices only": index_dtype == "int32"
         and platform == "sparse"
-        and operation != "gather_scatter_sum",
+        and operation != "gather_scatter_sum"
+        and not operation.startswith("mh_"),
         "scatter_add_ takes int64 indices only, but for the smallest inputs": index_dtype == "int32"
         and platform in ("pyg", "sparse")
         and operation == "gather_scatter_sum",
@@ -216,7 +290,7 @@ def unsupported(
         and (operation, platform) in _CPU_ONLY,
         "the CSR product @ has no bfloat16 on the CPU": dtype == "bfloat16"
         and device == "cpu"
-        and (operation, platform) in _CSR_PRODUCTS,
+        and ((operation, platform) in _CSR_PRODUCTS or operation.startswith("mh_train")),
         "the gradient of EdgeWeightNorm drowns in bfloat16's rounding at hubs": dtype == "bfloat16"
         and operation == "edge_weight_norm"
         and direction == FORWARD_BACKWARD,

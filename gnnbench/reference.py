@@ -14,6 +14,9 @@ from torch import Tensor
 
 from gnnbench.case import gradient_for
 from gnnbench.graphs.graph import Graph
+from gnnbench.mhaug import published, workloads
+from gnnbench.mhaug.chain import Draws, Edges, State, edges_of, row_scale
+from gnnbench.mhaug.settings import Settings
 from gnnbench.models.training import LEARNING_RATE
 
 Reduce = Literal["sum", "mean", "amax"]
@@ -175,6 +178,21 @@ def aggregate_two_hops(graph: Graph, x: Tensor) -> Tensor:
     return aggregate(entries, None, aggregate(entries, None, x))
 
 
+def aggregate_one_hop(graph: Graph, x: Tensor) -> Tensor:
+    """Return (A + I) x: [N, 1]."""
+    return aggregate(looped(graph)[0], None, x)
+
+
+def aggregate_three_hops(graph: Graph, x: Tensor) -> Tensor:
+    """Return (A + I)^3 x: [N, 1]."""
+    return aggregate_one_hop(graph, aggregate_two_hops(graph, x))
+
+
+def aggregate_four_hops(graph: Graph, x: Tensor) -> Tensor:
+    """Return (A + I)^4 x: [N, 1]."""
+    return aggregate_two_hops(graph, aggregate_two_hops(graph, x))
+
+
 def logits(graph: Graph, *tensors: Tensor) -> Tensor:
     """Return the GCN's output, given its weights, its biases and x: convolutions with ReLU between."""
     *parameters, x = tensors
@@ -208,6 +226,61 @@ def adam_step(parameter: Tensor, gradient: Tensor) -> Tensor:
 def first_adam_step(graph: Graph, parameter: Tensor) -> Tensor:  # noqa: ARG001
     """Return the parameter after the first step of Adam over `gradient_for` it."""
     return adam_step(parameter, gradient_for(parameter))
+
+
+def mh_aggregate(graph: Graph) -> Tensor:
+    """Return AGGNet's aggregates of the chain's example, of its kept edges and of its kept nodes: [2, N]."""
+    state, _, edges = _example(graph)
+    ones = torch.ones(graph.num_nodes, dtype=torch.float64)
+    kept = edges.source[state.kept_edges], edges.target[state.kept_edges]
+    fewer_nodes = published.aggregate(edges.source, edges.target, state.kept_nodes.double())
+    return torch.stack((published.aggregate(*kept, ones), fewer_nodes))
+
+
+def mh_augment(graph: Graph, *_: Tensor) -> Tensor:
+    """Return the first feature as the example's proposal augments it: [N, 1]."""
+    _, draws, edges = _example(graph)
+    state = published.augment(edges, draws, workloads.DROPPED)
+    return graph.x[:, :1].double() * row_scale(state.kept_nodes).unsqueeze(1)
+
+
+def mh_proposal(graph: Graph, uncertainty: Tensor) -> Tensor:
+    """Return log p of the example's state and proposal, and log q forth and back: [4]."""
+    state, draws, edges = _example(graph)
+    proposal = published.propose(edges, Settings(), state, draws, uncertainty)
+    return torch.cat((proposal.log_target, proposal.log_density))
+
+
+def mh_loss(graph: Graph, uncertainty: Tensor, *parameters: Tensor) -> Tensor:
+    """Return the loss of the example's step before it, without dropout (Park et al., NeurIPS 2021): [].
+
+    The parameters are the two weights, then the two biases.
+    """
+    state, draws, edges = _example(graph)
+    proposed = published.propose(edges, Settings(), state, draws, uncertainty).state
+    x = graph.x.double() / graph.x.double().sum(dim=1, keepdim=True).clamp(min=1e-300)
+
+    def log_probability(state: State | None) -> Tensor:
+        weight = (
+            torch.ones(graph.num_edges, dtype=torch.float64) if state is None else state.kept_edges.double()
+        )
+        entries, weight = looped(graph, weight)
+        weight = normalized(entries, weight, graph.num_nodes)
+        h = x if state is None else x * row_scale(state.kept_nodes).unsqueeze(1)
+        h = F.relu(aggregate(entries, weight, h @ parameters[0]) + parameters[2])
+        return F.log_softmax(aggregate(entries, weight, h @ parameters[1]) + parameters[3], dim=1)
+
+    whole, current, proposal = (log_probability(each) for each in (None, state, proposed))
+    supervised = -current[graph.train_mask].gather(1, graph.y[graph.train_mask].unsqueeze(1)).mean()
+    divergence = (current.exp() * (current - proposal)).sum(dim=1).mean()
+    entropy = -(whole.exp() * whole).sum(dim=1).mean()
+    weights = Settings()
+    return supervised + weights.divergence_weight * divergence + weights.entropy_weight * entropy
+
+
+def _example(graph: Graph) -> tuple[State, Draws, Edges]:
+    edges = edges_of(graph.edge_index, graph.num_nodes)
+    return *workloads.example(edges), edges
 
 
 def _matrix(graph: Graph, entries: Tensor, weight: Tensor) -> Tensor:

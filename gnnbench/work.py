@@ -10,12 +10,13 @@ product of matrices 2 N A B; a comparison, a root and an exponential take one ea
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 
 import torch
 
 from gnnbench.case import Case
+from gnnbench.mhaug.variants import VARIANTS
 from gnnbench.models import gcn
 from gnnbench.spec import FORWARD_BACKWARD
 
@@ -129,6 +130,45 @@ def _aggregate(m: _Symbols) -> Work:
     return Work(m.G(m.L) + m.p * m.s * 2 * m.N, m.p * 2 * m.L)
 
 
+def _aggregate_hops(hops: int) -> Callable[[_Symbols], Work]:
+    """Bytes as aggregate's. Flops p L for each hop."""
+    return lambda m: Work(_aggregate(m).bytes, m.p * hops * m.L)
+
+
+def _mh_aggregate(m: _Symbols) -> Work:
+    """Bytes G(E) + E + N + s 2 N: the graph once, masks of edges and nodes, both columns. Flops 2 * 2 L."""
+    return Work(m.G(m.E) + m.E + m.N + m.s * 2 * m.N, 4 * m.L)
+
+
+def _mh_augment(m: _Symbols) -> Work:
+    """Bytes 4 (E + N) + E + N + s 2 N: ranks, masks, one feature in and out. Flops N: it is scaled."""
+    return Work(5 * (m.E + m.N) + m.s * 2 * m.N, m.N)
+
+
+def _mh_proposal(m: _Symbols) -> Work:
+    """Bytes G(E) + 5 (E + N) + (s + 4 * 8) N: graph, ranks, masks, uncertainty, changes of both states.
+
+    Flops 4 L + 18 N: both columns' two hops; their changes 4 N, deviations and their squares 6 N, and 4 N for
+    the squares of each state's distance, weighed and summed.
+    """
+    return Work(m.G(m.E) + 5 * (m.E + m.N) + (m.s + 32) * m.N, 4 * m.L + 18 * m.N)
+
+
+def _mh_train(m: _Symbols) -> Work:
+    """Bytes a proposal's + s (N D + 7 P + 1) + T y: features once, Adam as in an epoch. P of two layers.
+
+    Flops a proposal's and of G, the current state and the proposal each an epoch's forward and backward pass
+    of two layers, D to F to C; the loss 4 T C + 10 N C: cross-entropy, two softmax and their divergence, an
+    entropy; Adam's 12 P.
+    """
+    layers = ((m.D, m.F), (m.F, m.C))
+    P = sum(A * B + B for A, B in layers)  # noqa: N806 - a letter, as the others
+    two = replace(m, layers=layers, P=P)
+    proposal, forward, backward = _mh_proposal(m), _epoch_forward(two), _epoch_backward(two)
+    flops = proposal.flops + 3 * (forward.flops + backward.flops) + 4 * m.T * m.C + 10 * m.N * m.C + 12 * P
+    return Work(proposal.bytes + m.s * (m.N * m.D + 7 * P + 1) + m.T * m.y, flops)
+
+
 def _add_self_loops(m: _Symbols) -> Work:
     """Bytes G(E) + G(L) + s (E + L): weights read and written; backward s 2 E, without the loops. Flops 0."""
     return Work(m.G(m.E) + m.G(m.L) + m.s * (m.E + m.L + (m.p - 1) * 2 * m.E), 0)
@@ -240,6 +280,15 @@ _MODELS: Mapping[str, Callable[[_Symbols], Work]] = {
     "conv": _conv,
     "conv_cached": _conv_cached,
     "aggregate": _aggregate,
+    "aggregate_one_hop": _aggregate_hops(1),
+    "aggregate_three_hops": _aggregate_hops(3),
+    "aggregate_four_hops": _aggregate_hops(4),
+    "mh_aggregate": _mh_aggregate,
+    "mh_aggregate_compiled": _mh_aggregate,
+    "mh_augment_profiled": _mh_augment,
+    "mh_augment_optimised": _mh_augment,
+    **{f"mh_proposal_{variant}": _mh_proposal for variant in VARIANTS},
+    **{f"mh_train_{variant}": _mh_train for variant in VARIANTS},
     "epoch": _epoch,
     "epoch_forward": _epoch_forward,
     "epoch_loss": _epoch_loss,

@@ -213,3 +213,14 @@ def test_copies_between_devices_have_a_direction_and_bytes():
     found = counters.count(lambda: x.to("meta"))
     assert found.counts["copies"] == {"cpu→meta": 1}
     assert found.counts["copied_bytes"] == {"cpu→meta": 80}
+
+
+def test_python_calls_are_the_same_after_something_else_was_compiled():
+    parameter = torch.nn.Parameter(torch.ones(3))
+    parameter.grad = torch.ones(3)
+    optimizer = torch.optim.Adam([parameter])
+    optimizer.step()
+    before = counters.count(optimizer.step, "cpu").counts
+    torch.compile(lambda x: x + 1)(torch.ones(2))
+    assert counters.count(optimizer.step, "cpu").counts == before
+    assert before["python_calls"]["Python calls"] > 20

@@ -4,6 +4,7 @@ import pytest
 
 from gnnbench import platforms, reference
 from gnnbench.case import gradient_for
+from gnnbench.mhaug import workloads
 from gnnbench.models import gcn, training
 from gnnbench.operations import FLOATS, INTEGERS, OPERATIONS, unsupported
 from gnnbench.platforms import PLATFORMS
@@ -32,7 +33,9 @@ def kernel_workload(case, module):
     match name:
         case "add_self_loops" | "gcn_norm" | "edge_weight_norm":
             inputs = [case.edge_weight()]
-        case "degree_norm" | "aggregate":
+        case (
+            "degree_norm" | "aggregate" | "aggregate_one_hop" | "aggregate_three_hops" | "aggregate_four_hops"
+        ):
             inputs = [case.features(1)]
         case "update_all_u_mul_e_sum":
             inputs = [case.features(), case.edge_weight()]
@@ -74,11 +77,29 @@ def epoch_workload(case, module):
             return lambda weight: optimizer.step() or weight, [weight], reference.first_adam_step
 
 
+def chain_workload(case, _module):
+    """Return likewise a part of MH-Aug's chain."""
+    _, part, *_ = case.spec.operation.split("_")
+    build, definition = {
+        "aggregate": (workloads.aggregate, reference.mh_aggregate),
+        "augment": (workloads.augment, reference.mh_augment),
+        "proposal": (workloads.proposal, reference.mh_proposal),
+        "train": (workloads.train, reference.mh_loss),
+    }[part]
+    run, inputs = build(case)
+    return run, list(inputs), definition
+
+
+def workload_of(case, module):
+    """Return what is timed, its inputs and its reference."""
+    kind, _, _ = case.spec.operation.partition("_")
+    return {"epoch": epoch_workload, "mh": chain_workload}.get(kind, kernel_workload)(case, module)
+
+
 def check(case):
     """Verify a cell's workload as the suite does before it times it."""
     module = platforms.load(case.spec.platform)
-    is_epoch = case.spec.operation.startswith("epoch")
-    run, inputs, expected = (epoch_workload if is_epoch else kernel_workload)(case, module)
+    run, inputs, expected = workload_of(case, module)
     if case.spec.direction == FORWARD_BACKWARD:
         run, inputs = with_backward(module, run, inputs)
     verify(case, module, run, inputs, expected)

@@ -179,7 +179,7 @@ def taken_bytes(*items):
         (*cell.values, index_dtype)
         for cell in CELLS
         for index_dtype in INTEGERS
-        if not cell.values[0].startswith("epoch")
+        if not cell.values[0].startswith(("epoch", "mh_"))
         and unsupported(*cell.values, "float32", index_dtype, "cpu") is None
     ],
 )

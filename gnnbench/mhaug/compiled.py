@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 
 from gnnbench.mhaug import optimised
-from gnnbench.mhaug.aggregates import Blocks, blocks, by_csr
+from gnnbench.mhaug.aggregates import Blocks, blocks, by_csr, by_scatter
 from gnnbench.mhaug.chain import Edges, index_dtype
 from gnnbench.mhaug.settings import Settings
 
@@ -45,6 +45,12 @@ def by_operator(
     """Drop and aggregate in the operator `gnnbench::apply`, see `optimised.apply` and `aggregates.by_csr`."""
     found: tuple[Tensor, Tensor, Tensor] = torch.ops.gnnbench.apply(*blocks, edge_rank, node_rank, keep)
     return found
+
+
+def aggregate(edges: Edges) -> optimised.Aggregate:
+    """Return AGGNet alone, compiled: gather and scatter of both columns, as message passing is written."""
+    compiled: Any = torch.compile(by_scatter, fullgraph=True, dynamic=False)
+    return partial(compiled, edges)
 
 
 def prepare(edges: Edges, settings: Settings) -> optimised.Fixed:

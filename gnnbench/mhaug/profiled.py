@@ -11,7 +11,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor, nn
 
-from gnnbench.mhaug.chain import HOPS, Draws, Edges, Proposal, State, accept, full
+from gnnbench.mhaug.chain import HOPS, Draws, Edges, Proposal, State, accept
 from gnnbench.mhaug.published import drop_fractions, log_proposal_density
 from gnnbench.mhaug.settings import Settings
 from gnnbench.platforms.dgl import DGLGraph, dgl
@@ -34,12 +34,12 @@ class AGGNet(nn.Module):
         return x
 
 
-def start(edges: Edges, x: Tensor) -> State:
-    """Return the state in which everything is kept, with its DGLGraph of features x [n, F]."""
-    graph = dgl.graph((edges.source, edges.target), num_nodes=edges.num_nodes)
-    graph.ndata["x"] = x
-    graph.ndata["kept"] = torch.ones(edges.num_nodes, dtype=torch.bool, device=x.device)
-    return full(edges)._replace(graph=message_passing(graph))
+def with_graph(edges: Edges, x: Tensor, state: State) -> State:
+    """Return a state with its DGLGraph, of which the loop reads what is kept."""
+    source, target = edges.source[state.kept_edges], edges.target[state.kept_edges]
+    graph = dgl.graph((source, target), num_nodes=edges.num_nodes)
+    graph.ndata["x"], graph.ndata["kept"] = x, state.kept_nodes
+    return state._replace(graph=message_passing(graph))
 
 
 class Loop(NamedTuple):

@@ -9,7 +9,7 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from gnnbench.mhaug.chain import Edges, Propose, State, draw, entropy, row_scale, uncertainty
-from gnnbench.mhaug.model import GCN
+from gnnbench.mhaug.model import GCN, Structure, structure
 from gnnbench.mhaug.saint import Sampling, Subgraph, induced, node_sampler
 from gnnbench.mhaug.settings import Settings
 
@@ -21,6 +21,7 @@ class Data(NamedTuple):
     """What is trained on."""
 
     edges: Edges
+    structure: Structure
     x: Tensor
     """float [n, F], row-normalised."""
     train: Tensor
@@ -36,6 +37,11 @@ class View(NamedTuple):
     """float [m]: 1 where an edge is kept."""
     scale: Tensor
     """float [n]: of the features."""
+
+
+def data_of(edges: Edges, x: Tensor, train: Tensor, y: Tensor) -> Data:
+    """Bring together what is trained on."""
+    return Data(edges, structure(edges), x, train, y)
 
 
 @dataclass(frozen=True)
@@ -58,7 +64,7 @@ def optimizer_of(model: GCN, settings: Settings) -> torch.optim.Optimizer:
 def certainty(model: GCN, data: Data) -> Tensor:
     """Return h(v) of f(G), without dropout: float [n]."""
     model.eval()
-    return uncertainty(model(data.x, data.edges))
+    return uncertainty(model(data.x, data.structure, data.x.new_ones(data.edges.num_edges)))
 
 
 def view(data: Data, state: State) -> View:
@@ -69,7 +75,7 @@ def view(data: Data, state: State) -> View:
 def restricted(data: Data, views: tuple[View, View], part: Subgraph) -> tuple[Data, tuple[View, View]]:
     """Return what lies in a subgraph, scaled as in the whole."""
     current, proposal = (View(each.weight[part.entries], each.scale[part.nodes]) for each in views)
-    inside = Data(part.edges, data.x[part.nodes], data.train[part.nodes], data.y[part.nodes])
+    inside = data_of(part.edges, data.x[part.nodes], data.train[part.nodes], data.y[part.nodes])
     return inside, (current, proposal)
 
 
@@ -85,8 +91,9 @@ def loss(
     Cross-entropy of f(current) on the training nodes (0 where there is none), the divergence
     KL(f(current) ‖ f(proposal)) and the mean entropy of f(G), weighted.
     """
-    whole = model(data.x, data.edges, generator=generator)
-    current, proposal = (model(data.x, data.edges, *each, generator) for each in views)
+    everything = torch.ones_like(views[0].weight)
+    whole = model(data.x, data.structure, everything, generator=generator)
+    current, proposal = (model(data.x, data.structure, *each, generator) for each in views)
     train = data.train.to(current.dtype)
     supervised = F.cross_entropy(current, data.y, reduction="none") @ train / train.sum().clamp(min=1)
     divergence = F.kl_div(

@@ -18,9 +18,9 @@ VARIANTS: Mapping[str, tuple[str, ...]] = {
 
 
 def prepare(
-    variant: str, platform: str, edges: Edges, x: Tensor, settings: Settings
+    variant: str, platform: str, edges: Edges, x: Tensor, settings: Settings, start: State | None = None
 ) -> tuple[State, Propose]:
-    """Return where the chain starts and its proposal step.
+    """Return where the chain starts, as the variant has it, and its proposal step.
 
     Args:
         variant: a key of VARIANTS.
@@ -28,22 +28,25 @@ def prepare(
         edges: the original graph.
         x: its features [n, F].
         settings: the constants.
+        start: by default everything is kept.
     """
+    state = start or full(edges)
     if variant == "published":
         from gnnbench.mhaug import published
 
-        return full(edges), partial(published.propose, edges, settings)
+        return state, partial(published.propose, edges, settings)
     if variant == "profiled":
         from gnnbench.mhaug import profiled
 
         loop = profiled.loop(edges, x)
-        return profiled.start(edges, x), partial(profiled.propose, loop, settings, profiled.stacked_edge_list)
+        propose = partial(profiled.propose, loop, settings, profiled.stacked_edge_list)
+        return profiled.with_graph(edges, x, state), propose
     if variant == "compiled":
         from gnnbench.mhaug import compiled
 
-        return full(edges), partial(compiled.propose(), compiled.prepare(edges, settings))
+        return state, partial(compiled.propose(), compiled.prepare(edges, settings))
     from gnnbench.mhaug import optimised
     from gnnbench.mhaug.aggregates import AGGREGATES
 
     apply = partial(optimised.apply, AGGREGATES[platform](edges))
-    return full(edges), partial(optimised.propose, optimised.prepare(edges, settings, apply))
+    return state, partial(optimised.propose, optimised.prepare(edges, settings, apply))

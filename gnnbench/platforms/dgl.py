@@ -94,8 +94,13 @@ def _update_all(message: Any, reduce: Any) -> Kernel:
     return Kernel(graph, run)
 
 
-def _aggregate(graph: DGLGraph, x: Tensor) -> Tensor:
-    return _AGGNET(graph, _AGGNET(graph, x))
+def _aggregate(hops: int) -> Kernel:
+    def run(graph: DGLGraph, x: Tensor) -> Tensor:
+        for _ in range(hops):
+            x = _AGGNET(graph, x)
+        return x
+
+    return Kernel(looped_graph, run)
 
 
 def _conv(graph: DGLGraph, layer: nn.Module, x: Tensor) -> Tensor:
@@ -121,5 +126,8 @@ KERNELS = {
     "conv_cached": Kernel(
         normalized_graph, lambda graph, layer, x: layer(graph, x, edge_weight=graph.edata["w"])
     ),
-    "aggregate": Kernel(looped_graph, _aggregate),
+    "aggregate": _aggregate(2),
+    "aggregate_one_hop": _aggregate(1),
+    "aggregate_three_hops": _aggregate(3),
+    "aggregate_four_hops": _aggregate(4),
 }

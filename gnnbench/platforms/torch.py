@@ -76,6 +76,15 @@ def gather_scatter_sum(edge_index: Tensor, x: Tensor) -> Tensor:
     return torch.zeros_like(x).index_add(0, edge_index[1], x.index_select(0, edge_index[0]))
 
 
+def _aggregate(hops: int) -> Kernel:
+    def run(adjacency: Tensor, x: Tensor) -> Tensor:
+        for _ in range(hops):
+            x = adjacency @ x
+        return x
+
+    return Kernel(lambda case: _csr(case, self_loops=True), run)
+
+
 KERNELS = {
     "spmm_sum": Kernel(matrix, product),
     "spmm_mean": Kernel(matrix, lambda adjacency, x: torch.sparse.mm(adjacency, x, "mean")),
@@ -86,8 +95,8 @@ KERNELS = {
         lambda case: _csr(case, self_loops=True, normalized=True),
         lambda adjacency, layer, x: layer(adjacency, x),
     ),
-    "aggregate": Kernel(
-        lambda case: _csr(case, self_loops=True),
-        lambda adjacency, x: adjacency @ (adjacency @ x),
-    ),
+    "aggregate": _aggregate(2),
+    "aggregate_one_hop": _aggregate(1),
+    "aggregate_three_hops": _aggregate(3),
+    "aggregate_four_hops": _aggregate(4),
 }

@@ -16,7 +16,7 @@ SETTINGS = Settings(hidden=8)
 
 def data_of(graph):
     edges = chain.edges_of(graph.edge_index, graph.num_nodes)
-    return training.Data(edges, row_normalized(graph.x), graph.train_mask, graph.y)
+    return training.data_of(edges, row_normalized(graph.x), graph.train_mask, graph.y)
 
 
 def model_of(graph, settings=SETTINGS, seed=0):
@@ -45,9 +45,9 @@ def dense_logits(model, x, edges, kept):
     adjacency[edges.target[kept], edges.source[kept]] += 1
     scale = adjacency.sum(dim=1).rsqrt()
     adjacency = scale[:, None] * adjacency * scale
-    for layer in (model.first, model.second):
-        x = adjacency @ (x @ layer.lin.weight.T) + layer.bias
-        x = x.relu() if layer is model.first else x
+    for layer in range(2):
+        x = adjacency @ (x @ model.weights[layer]) + model.biases[layer]
+        x = x if layer else x.relu()
     return x
 
 
@@ -70,12 +70,20 @@ def test_loss_is_its_three_terms_on_dense_matrices(small_graph):
     divergence = (current * (current / proposal).log()).sum(1).mean()
     expected = supervised + 2.0 * divergence - 0.2 * (whole * whole.log()).sum(1).mean()
     torch.testing.assert_close(found, expected)
+    for ours, theirs in zip(
+        torch.autograd.grad(found, list(model.parameters())),
+        torch.autograd.grad(expected, list(model.parameters())),
+        strict=True,
+    ):
+        torch.testing.assert_close(ours, theirs)
 
 
 def test_dropout_comes_from_the_generator_and_keeps_the_mean(small_graph):
     data, model = data_of(small_graph), model_of(small_graph)
+    ones = torch.ones(data.edges.num_edges)
     first, again, other = (
-        model(data.x, data.edges, generator=torch.Generator().manual_seed(seed)) for seed in (1, 1, 2)
+        model(data.x, data.structure, ones, generator=torch.Generator().manual_seed(seed))
+        for seed in (1, 1, 2)
     )
     assert torch.equal(first, again)
     assert not torch.equal(first, other)
@@ -127,7 +135,8 @@ def test_edges_of_the_possible_leave_a_finite_loss(small_graph, edit):
             kept_edges=torch.zeros_like(state.kept_edges), kept_nodes=torch.zeros_like(state.kept_nodes)
         )
     else:
-        data = data._replace(edges=chain.edges_of(torch.tensor([[0, 1], [1, 0]]), 60))
+        pair = chain.edges_of(torch.tensor([[0, 1], [1, 0]]), 60)
+        data = training.data_of(pair, data.x, data.train, data.y)
         state = chain.full(data.edges)
     view = training.view(data, state)
     optimizer = training.optimizer_of(model, SETTINGS)

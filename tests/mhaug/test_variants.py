@@ -104,28 +104,15 @@ def test_without_a_target_acceptance_is_the_ratio_of_proposal_densities(small_gr
         assert forth != back
 
 
-def at(edges, variant, platform, dropped_edges, dropped_nodes, settings, x):
-    """Return a variant's proposal step, and the state in which so many are dropped, the first by number."""
-    start, propose = variants.prepare(variant, platform, edges, x, settings)
+def with_dropped(edges, dropped_edges, dropped_nodes):
+    """Return the state in which so many are dropped, the first by number."""
     kept = [
         torch.arange(count) >= gone
         for count, gone in ((edges.num_edges, dropped_edges), (edges.num_nodes, dropped_nodes))
     ]
     fractions = [dropped_edges / max(edges.num_edges, 1), dropped_nodes / edges.num_nodes]
-    state = start._replace(
-        kept_edges=kept[0],
-        kept_nodes=kept[1],
-        dropped=torch.tensor(fractions, dtype=torch.float64),
-        changes=torch.from_numpy(dense.changes(edges, *kept)),
-    )
-    if variant == "profiled":
-        from gnnbench.mhaug import profiled
-        from gnnbench.platforms.dgl import dgl
-
-        graph = dgl.graph((edges.source[kept[0]], edges.target[kept[0]]), num_nodes=edges.num_nodes)
-        graph.ndata["kept"] = kept[1]
-        state = state._replace(graph=profiled.message_passing(graph))
-    return state, propose
+    changes = torch.from_numpy(dense.changes(edges, *kept))
+    return chain.State(*kept, torch.tensor(fractions, dtype=torch.float64), changes)
 
 
 @pytest.mark.parametrize(("variant", "platform"), VARIANTS)
@@ -135,7 +122,8 @@ def test_the_ends_of_the_range_give_finite_numbers(small_graph, variant, platfor
     edges = chain.edges_of(small_graph.edge_index, small_graph.num_nodes)
     settings = Settings(edges=Part(0.6, sigma=sigma), nodes=Part(0.2, sigma=sigma), count_weight=1.0)
     gone = (0, 0) if dropped == "nothing" else (edges.num_edges, edges.num_nodes)
-    state, propose = at(edges, variant, platform, *gone, settings, small_graph.x)
+    start = with_dropped(edges, *gone)
+    state, propose = variants.prepare(variant, platform, edges, small_graph.x, settings, start)
     for seed in range(5):
         draws = chain.draw(edges, torch.Generator().manual_seed(seed))
         proposal = propose(state, draws, torch.zeros(edges.num_nodes, dtype=torch.float64))

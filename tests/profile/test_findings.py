@@ -12,7 +12,7 @@ from gnnbench.profile.subject import Subject
 from gnnbench.spec import BACKWARD, FORWARD_BACKWARD
 from gnnbench.verification import with_backward
 from tests.profile.subjects import epoch
-from tests.test_operations import epoch_workload, kernel_workload
+from tests.test_operations import kernel_workload, workload_of
 
 
 def find(call, folder, **sections):
@@ -221,7 +221,17 @@ SUITE = {
     ("conv", "dgl"): DGL,
     ("conv_cached", "pyg"): {"gather-scatter"},
     ("conv_cached", "dgl"): READS,
-    ("aggregate", "dgl"): READS,
+    **{(f"aggregate{hops}", "dgl"): READS for hops in ("", "_one_hop", "_three_hops", "_four_hops")},
+    # The augmentation loop: what was found in it, and what the optimised one is free of.
+    ("mh_aggregate", "pyg"): {"gather-scatter"},
+    ("mh_augment_profiled", "dgl"): READS,
+    ("mh_proposal_published", "torch"): READS,
+    ("mh_proposal_profiled", "dgl"): READS,
+    ("mh_proposal_optimised", "pyg"): {"gather-scatter"},
+    ("mh_train_published", "torch"): READS,
+    ("mh_train_profiled", "dgl"): READS,
+    ("mh_train_optimised", "torch"): READS,
+    ("mh_train_compiled", "torch"): READS,
     ("epoch", "pyg"): PYG,
     ("epoch", "sparse"): SPARSE,
     ("epoch", "dgl"): DGL,
@@ -245,8 +255,7 @@ def test_what_is_found_in_the_suite(make_case, operation, platform, direction, t
     if direction == BACKWARD:
         call = recorded_backward(case, module)
     else:
-        workload = epoch_workload if operation.startswith("epoch") else kernel_workload
-        run, inputs, _ = workload(case, module)
+        run, inputs, _ = workload_of(case, module)
         if operation.startswith("conv"):
             next(item for item in inputs if isinstance(item, nn.Module)).requires_grad_(case.requires_grad)
         if direction == FORWARD_BACKWARD:

@@ -1,0 +1,26 @@
+"""MH-Aug's loop (Park et al., NeurIPS 2021): one whole proposal, and one accepted step, by variant.
+
+docs/mh-aug.md tells how it got from the profiled form to the compiled one.
+"""
+
+import pytest
+
+VARIANTS = ("published", "profiled", "optimised", "compiled")
+
+
+@pytest.mark.operations(*(f"mh_proposal_{variant}" for variant in VARIANTS))
+def test_mh_proposal(case, measure, reference):
+    """Draw, augment, aggregate, densities, decision: all but the model's forward pass and its training."""
+    from gnnbench.mhaug import workloads
+
+    run, inputs = workloads.proposal(case)
+    measure(run, *inputs, reference=reference.mh_proposal)
+
+
+@pytest.mark.operations(*(f"mh_train_{variant}" for variant in VARIANTS))
+def test_mh_train(case, measure, reference):
+    """A proposal that is accepted and the step on it: pytest-benchmark's column `ops` is steps per second."""
+    from gnnbench.mhaug import workloads
+
+    run, inputs = workloads.train(case)
+    measure(run, *inputs, reference=reference.mh_loss)
