@@ -51,7 +51,7 @@ class Draws(NamedTuple):
     node_rank: Tensor
     """int [n]: likewise."""
     accept: Tensor
-    """float64 [] in [0, 1)."""
+    """float64 [1] in [0, 1): without a dimension torch.compile would have the host look at it for a NaN."""
 
 
 class Proposal(NamedTuple):
@@ -104,7 +104,7 @@ def draw(edges: Edges, generator: torch.Generator) -> Draws:
         torch.randperm(count, generator=generator, dtype=index_dtype(edges), device=device)
         for count in (edges.num_edges, edges.num_nodes)
     )
-    return Draws(uniform[:2], edge_rank, node_rank, uniform[2])
+    return Draws(uniform[:2], edge_rank, node_rank, uniform[2:])
 
 
 def entropy(logits: Tensor) -> Tensor:
@@ -127,7 +127,7 @@ def row_scale(kept_nodes: Tensor) -> Tensor:
 def accept(log_target: Tensor, log_density: Tensor, uniform: Tensor) -> Tensor:
     """Decide: ln U < (log p* - log p) - (log q(* | current) - log q(current | *)): bool []."""
     ratio = (log_target[1] - log_target[0]) - (log_density[0] - log_density[1])
-    return uniform.log() < ratio
+    return (uniform.log() < ratio).squeeze(0)
 
 
 def probability(proposal: Proposal) -> float:

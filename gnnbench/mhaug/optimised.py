@@ -96,7 +96,12 @@ def apply(
 ) -> tuple[Tensor, Tensor, Tensor]:
     """Drop, and aggregate what is kept."""
     kept_edges, kept_nodes = augment(edge_rank, node_rank, keep)
-    return kept_edges, kept_nodes, aggregate(kept_edges, kept_nodes)
+    return kept_edges, kept_nodes, both_columns(aggregate, kept_edges, kept_nodes)
+
+
+def both_columns(aggregate: Aggregate, kept_edges: Tensor, kept_nodes: Tensor) -> Tensor:
+    """Return the aggregates of a state: float64 [2, n]."""
+    return aggregate(kept_edges, kept_nodes)
 
 
 def augment(edge_rank: Tensor, node_rank: Tensor, keep: Tensor) -> tuple[Tensor, Tensor]:

@@ -9,7 +9,7 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from gnnbench.mhaug.chain import Edges, Propose, State, draw, entropy, row_scale, uncertainty
-from gnnbench.mhaug.model import GCN, Structure, structure
+from gnnbench.mhaug.model import GCN, Features, Pattern, features, structure
 from gnnbench.mhaug.saint import Sampling, Subgraph, induced, node_sampler
 from gnnbench.mhaug.settings import Settings
 
@@ -21,9 +21,11 @@ class Data(NamedTuple):
     """What is trained on."""
 
     edges: Edges
-    structure: Structure
+    structure: Pattern
     x: Tensor
-    """float [n, F], row-normalised."""
+    """float [n, F], as they are given."""
+    features: Features
+    """They, row-normalised."""
     train: Tensor
     """bool [n]."""
     y: Tensor
@@ -40,8 +42,8 @@ class View(NamedTuple):
 
 
 def data_of(edges: Edges, x: Tensor, train: Tensor, y: Tensor) -> Data:
-    """Bring together what is trained on."""
-    return Data(edges, structure(edges), x, train, y)
+    """Bring together what is trained on, of features [n, F]."""
+    return Data(edges, structure(edges), x, features(x), train, y)
 
 
 @dataclass(frozen=True)
@@ -64,12 +66,12 @@ def optimizer_of(model: GCN, settings: Settings) -> torch.optim.Optimizer:
 def certainty(model: GCN, data: Data) -> Tensor:
     """Return h(v) of f(G), without dropout: float [n]."""
     model.eval()
-    return uncertainty(model(data.x, data.structure, data.x.new_ones(data.edges.num_edges)))
+    return uncertainty(model(data.features, data.structure, data.x.new_ones(data.edges.num_edges)))
 
 
 def view(data: Data, state: State) -> View:
     """Return a state as the model sees it."""
-    return View(state.kept_edges.to(data.x.dtype), row_scale(state.kept_nodes).to(data.x.dtype))
+    return View(state.kept_edges.to(data.x), row_scale(state.kept_nodes).to(data.x))
 
 
 def restricted(data: Data, views: tuple[View, View], part: Subgraph) -> tuple[Data, tuple[View, View]]:
@@ -92,8 +94,8 @@ def loss(
     KL(f(current) ‖ f(proposal)) and the mean entropy of f(G), weighted.
     """
     everything = torch.ones_like(views[0].weight)
-    whole = model(data.x, data.structure, everything, generator=generator)
-    current, proposal = (model(data.x, data.structure, *each, generator) for each in views)
+    whole = model(data.features, data.structure, everything, generator=generator)
+    current, proposal = (model(data.features, data.structure, *each, generator) for each in views)
     train = data.train.to(current.dtype)
     supervised = F.cross_entropy(current, data.y, reduction="none") @ train / train.sum().clamp(min=1)
     divergence = F.kl_div(

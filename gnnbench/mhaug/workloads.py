@@ -11,7 +11,7 @@ from gnnbench.case import Case
 from gnnbench.graphs.graph import Graph
 from gnnbench.mhaug import optimised, published, training, variants
 from gnnbench.mhaug.chain import Draws, Edges, Propose, State, draw, row_scale
-from gnnbench.mhaug.model import GCN, row_normalized
+from gnnbench.mhaug.model import GCN
 from gnnbench.mhaug.settings import Settings
 
 DROPPED = (0.5, 0.25)
@@ -74,9 +74,8 @@ def proposal(case: Case) -> Workload:
 def train(case: Case) -> Workload:
     """Return a proposal that is accepted, and the step on it, without dropout: a device draws its own."""
     model = network(case.graph, case.spec.hidden).to(case.device, case.dtype)
-    x = row_normalized(case.node_features())
     train, y = case.graph.train_mask.to(case.device), case.graph.y.to(case.device)
-    data = training.data_of(_edges(case), x, train, y)
+    data = training.data_of(_edges(case), case.node_features(), train, y)
     settings = _settings(case.spec.hidden)
     optimizer = training.optimizer_of(model, settings)
     return partial(_accepted_step, settings), (*_chain(case), model, optimizer, data)
@@ -95,7 +94,7 @@ def _chain(case: Case) -> tuple[Propose, State, Draws, Tensor]:
     edges = _edges(case)
     start, draws = example(edges)
     variant = case.spec.operation.rpartition("_")[2]
-    x = row_normalized(case.node_features())
+    x = case.node_features()
     state, propose = variants.prepare(variant, case.spec.platform, edges, x, Settings(), start)
     return propose, state, draws, case.tensor(torch.linspace(0, 1, edges.num_nodes)).detach()
 

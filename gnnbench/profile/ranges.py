@@ -157,6 +157,8 @@ class Ranges:
 
         @functools.wraps(value)
         def wrapper(*args: Any, **kwargs: Any) -> Any:
+            if torch.compiler.is_compiling():  # a range would break the graph
+                return value(*args, **kwargs)
             if get_ident() != state.thread:
                 state.elsewhere.add(name)
                 return value(*args, **kwargs)

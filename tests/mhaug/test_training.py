@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from gnnbench.mhaug import chain, training, variants
-from gnnbench.mhaug.model import GCN, row_normalized
+from gnnbench.mhaug.model import GCN
 from gnnbench.mhaug.saint import Sampling, Subgraph, induced
 from gnnbench.mhaug.settings import Settings
 
@@ -16,7 +16,7 @@ SETTINGS = Settings(hidden=8)
 
 def data_of(graph):
     edges = chain.edges_of(graph.edge_index, graph.num_nodes)
-    return training.data_of(edges, row_normalized(graph.x), graph.train_mask, graph.y)
+    return training.data_of(edges, graph.x, graph.train_mask, graph.y)
 
 
 def model_of(graph, settings=SETTINGS, seed=0):
@@ -56,11 +56,12 @@ def test_loss_is_its_three_terms_on_dense_matrices(small_graph):
     states = some_state(data.edges, 1), some_state(data.edges, 2)
     found = training.loss(model, data, tuple(training.view(data, state) for state in states), SETTINGS)
     everything = torch.ones(data.edges.num_edges, dtype=torch.bool)
-    whole = dense_logits(model, data.x, data.edges, everything).softmax(1)
+    x = data.x / data.x.sum(1, keepdim=True)
+    whole = dense_logits(model, x, data.edges, everything).softmax(1)
     current, proposal = (
         dense_logits(
             model,
-            data.x * state.kept_nodes[:, None] * (60 / state.kept_nodes.sum()),
+            x * state.kept_nodes[:, None] * (60 / state.kept_nodes.sum()),
             data.edges,
             state.kept_edges,
         ).softmax(1)
@@ -82,7 +83,7 @@ def test_dropout_comes_from_the_generator_and_keeps_the_mean(small_graph):
     data, model = data_of(small_graph), model_of(small_graph)
     ones = torch.ones(data.edges.num_edges)
     first, again, other = (
-        model(data.x, data.structure, ones, generator=torch.Generator().manual_seed(seed))
+        model(data.features, data.structure, ones, generator=torch.Generator().manual_seed(seed))
         for seed in (1, 1, 2)
     )
     assert torch.equal(first, again)

@@ -7,6 +7,7 @@ import torch
 from torch_geometric.nn import GCNConv, MessagePassing
 
 from gnnbench import platforms
+from gnnbench.mhaug import chain, training, workloads
 from gnnbench.profile.ranges import Ranges
 from gnnbench.profile.targets import LAYERS, PHASES
 from tests.profile.subjects import epoch
@@ -123,3 +124,55 @@ def test_a_layer_that_is_first_made_within_ranges_keeps_no_wrapper():
         assert MessagePassing.propagate is not propagate
         Fresh(3, 3)
     assert vars(Fresh)["_orig_propagate"] is inspect.getattr_static(GCNConv, "propagate")
+
+
+MH_AUG = {
+    "published": {
+        "calculate delta value": 1,
+        "calculate augmented delta": 1,
+        "compute p aug": 2,
+        "compute q aug": 2,
+    },
+    "profiled": {
+        "initialize": 1,
+        "calculate delta value": 1,
+        "graph augmentation": 1,
+        "message_passing": 1,
+        "calculate ego graph message passing value": 1,
+        "calculate augmented delta": 1,
+        "calculate distribution": 1,
+        "compute p aug": 1,
+        "compute q aug": 1,
+    },
+    "optimised": {
+        "calculate delta value": 1,
+        "graph augmentation": 1,
+        "calculate augmented delta": 1,
+        "compute p aug": 1,
+        "compute q aug": 1,
+    },
+    # What is inside the operator of our own; the rest is one kernel.
+    "compiled": {"graph augmentation": 1, "calculate augmented delta": 1},
+}
+
+
+@pytest.mark.parametrize(
+    ("variant", "platform"),
+    [("published", "torch"), ("profiled", "dgl"), ("optimised", "torch"), ("compiled", "torch")],
+)
+def test_ranges_of_the_augmentation_loop(make_case, variant, platform):
+    run, inputs = workloads.proposal(make_case(f"mh_proposal_{variant}", platform))
+    expected = run(*inputs)
+    outermost = set().union(*MH_AUG.values())
+    found, missing = rows(lambda: run(*inputs))
+    assert {name: calls for name, calls in found.items() if name in outermost} == MH_AUG[variant]
+    assert not [line for line in missing if "mhaug" in line]
+    torch.testing.assert_close(run(*inputs), expected)
+
+
+def test_ranges_of_the_augmentation_loops_model(small_graph):
+    edges = chain.edges_of(small_graph.edge_index, small_graph.num_nodes)
+    data = training.data_of(edges, small_graph.x, small_graph.train_mask, small_graph.y)
+    model = workloads.network(small_graph, 8)
+    found, _ = rows(lambda: training.certainty(model, data))
+    assert found["compute model"] == found["compute model compute ent"] == 1
