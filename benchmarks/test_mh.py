@@ -22,5 +22,7 @@ def test_mh_train(case, measure, reference):
     """A proposal that is accepted and the step on it: pytest-benchmark's column `ops` is steps per second."""
     from gnnbench.mhaug import workloads
 
+    if case.graph.y.is_floating_point():
+        pytest.skip("MH-Aug's loss is of one class per node")
     run, inputs = workloads.train(case)
     measure(run, *inputs, reference=reference.mh_loss)

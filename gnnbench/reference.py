@@ -245,7 +245,10 @@ def mh_augment(graph: Graph, *_: Tensor) -> Tensor:
 
 
 def mh_proposal(graph: Graph, uncertainty: Tensor) -> Tensor:
-    """Return log p of the example's state and proposal, and log q forth and back: [4]."""
+    """Return log p of the example's state and proposal, and log q forth and back: [4].
+
+    The published form is the definition, which tests/mhaug/dense.py holds to dense matrices.
+    """
     state, draws, edges = _example(graph)
     proposal = published.propose(edges, Settings(), state, draws, uncertainty)
     return torch.cat((proposal.log_target, proposal.log_density))
@@ -258,7 +261,8 @@ def mh_loss(graph: Graph, uncertainty: Tensor, *parameters: Tensor) -> Tensor:
     """
     state, draws, edges = _example(graph)
     proposed = published.propose(edges, Settings(), state, draws, uncertainty).state
-    x = graph.x.double() / graph.x.double().sum(dim=1, keepdim=True).clamp(min=1e-300)
+    x = graph.x.double()
+    x = x / x.abs().sum(dim=1, keepdim=True).clamp(min=1e-300)
 
     def log_probability(state: State | None) -> Tensor:
         weight = (

@@ -38,15 +38,13 @@ class Blocks(NamedTuple):
         return torch.cat((self.all_nodes, kept_nodes.to(self.all_nodes)))
 
 
-def blocks(edges: Edges, index_dtype: torch.dtype) -> Blocks:
+def blocks(edges: Edges, dtype: torch.dtype) -> Blocks:
     """Make the two copies."""
     degree = torch.bincount(edges.target, minlength=edges.num_nodes)
     row_pointer = torch.cat((degree.new_zeros(1), degree.cumsum(0), degree.cumsum(0) + edges.num_edges))
     column = torch.cat((edges.source, edges.source + edges.num_nodes))
     ones = partial(torch.ones, dtype=torch.float64, device=edges.source.device)
-    return Blocks(
-        row_pointer.to(index_dtype), column.to(index_dtype), ones(edges.num_edges), ones(edges.num_nodes)
-    )
+    return Blocks(row_pointer.to(dtype), column.to(dtype), ones(edges.num_edges), ones(edges.num_nodes))
 
 
 def by_csr(blocks: Blocks, kept_edges: Tensor, kept_nodes: Tensor) -> Tensor:

@@ -16,6 +16,9 @@ from gnnbench.mhaug.aggregates import Blocks, blocks, by_csr, by_scatter
 from gnnbench.mhaug.chain import Edges, index_dtype
 from gnnbench.mhaug.settings import Settings
 
+_WHOLE: dict[str, Any] = {"fullgraph": True, "dynamic": False, "recompile_limit": 64}
+"""One graph for each size; of more sizes in a process than the eight after which torch.compile gives up."""
+
 _library = torch.library.Library("gnnbench", "DEF")
 # Defined by hand: custom_op's wrapper costs as much as the rest of a proposal on a small graph saves.
 _library.define(
@@ -49,7 +52,7 @@ def by_operator(
 
 def aggregate(edges: Edges) -> optimised.Aggregate:
     """Return AGGNet alone, compiled: gather and scatter of both columns, as message passing is written."""
-    compiled: Any = torch.compile(by_scatter, fullgraph=True, dynamic=False)
+    compiled: Any = torch.compile(by_scatter, **_WHOLE)
     return partial(compiled, edges)
 
 
@@ -71,4 +74,4 @@ def propose() -> Any:
         "cpp.min_chunk_size": 16384,
         "guard_filter_fn": torch.compiler.skip_guard_on_globals_unsafe,
     }
-    return torch.compile(optimised.propose, fullgraph=True, dynamic=False, options=options)
+    return torch.compile(optimised.propose, options=options, **_WHOLE)

@@ -100,7 +100,7 @@ def apply(
 
 
 def both_columns(aggregate: Aggregate, kept_edges: Tensor, kept_nodes: Tensor) -> Tensor:
-    """Return the aggregates of a state: float64 [2, n]."""
+    """Return the aggregates of a state, float64 [2, n]: a name for the range of a profile."""
     return aggregate(kept_edges, kept_nodes)
 
 

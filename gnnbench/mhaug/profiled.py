@@ -132,11 +132,9 @@ def graph_augmentation(graph: DGLGraph, edge_list: Tensor, draws: Draws, wanted:
     source, target = edge_list[:, draws.edge_rank < num_edges - drop_edges]
     augmented = dgl.graph((source, target), num_nodes=num_nodes)
     kept = draws.node_rank < num_nodes - drop_nodes
-    x = graph.ndata["x"].clone()
-    x[~kept] = 0
-    if 0 < drop_nodes < num_nodes:
-        x *= num_nodes / (num_nodes - drop_nodes)
-    augmented.ndata["x"], augmented.ndata["kept"] = x, kept
+    x = graph.ndata["x"]
+    scale = kept.to(x) * (num_nodes / max(num_nodes - drop_nodes, 1))
+    augmented.ndata["x"], augmented.ndata["kept"] = x * scale.unsqueeze(1), kept
     return augmented
 
 

@@ -8,7 +8,6 @@ from collections.abc import Sequence
 
 import torch
 from scipy.special import betaln
-from scipy.stats import truncnorm
 from torch import Tensor
 
 from gnnbench.mhaug.chain import HOPS, Draws, Edges, Proposal, State, accept
@@ -38,6 +37,8 @@ def propose(edges: Edges, settings: Settings, state: State, draws: Draws, uncert
 
 def drop_fractions(dropped: Sequence[float], uniform: Sequence[float], settings: Settings) -> Sequence[float]:
     """Draw Δ* of edges and nodes from truncated normals around the current Δ: the quantiles of `uniform`."""
+    from scipy.stats import truncnorm  # a second to import, and the suite's reference is here
+
     return [
         float(truncnorm.ppf(quantile, -at / part.sigma, (1 - at) / part.sigma, loc=at, scale=part.sigma))
         for at, quantile, part in zip(dropped, uniform, settings.parts, strict=True)
@@ -88,6 +89,8 @@ def log_target_density(changes: Tensor, uncertainty: Tensor, settings: Settings)
 
 def log_proposal_density(to: Sequence[float], at: Sequence[float], edges: Edges, settings: Settings) -> float:
     """Return log q(to | at): Σ log TN(Δ_to; Δ_at, sigma) + λ2 ln B(M (1 - Δ_to) + 1, M Δ_to + 1)."""
+    from scipy.stats import truncnorm
+
     total = 0.0
     for count, y, x, part in zip((edges.num_edges, edges.num_nodes), to, at, settings.parts, strict=True):
         bounds = -x / part.sigma, (1 - x) / part.sigma

@@ -71,7 +71,7 @@ def pyg_sampler(entries: Tensor, num_nodes: int, sampling: Sampling) -> Callable
 
 
 def dgl_sampler(entries: Tensor, num_nodes: int, sampling: Sampling) -> Callable[[int], Tensor]:
-    """Return DGL's sampler, which draws from torch's generator and from DGL's, which is seeded."""
+    """Return DGL's sampler, from torch's generator and DGL's own, which is seeded and stays so."""
     from gnnbench.platforms.dgl import dgl
 
     graph = dgl.graph(tuple(entries), num_nodes=num_nodes)

@@ -8,6 +8,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
+from gnnbench.errors import UsageError
 from gnnbench.mhaug.chain import Edges, Propose, State, draw, entropy, row_scale, uncertainty
 from gnnbench.mhaug.model import GCN, Features, Pattern, features, structure
 from gnnbench.mhaug.saint import Sampling, Subgraph, induced, node_sampler
@@ -24,7 +25,7 @@ class Data(NamedTuple):
     structure: Pattern
     x: Tensor
     """float [n, F], as they are given."""
-    features: Features
+    features: Tensor | Features
     """They, row-normalised."""
     train: Tensor
     """bool [n]."""
@@ -42,7 +43,13 @@ class View(NamedTuple):
 
 
 def data_of(edges: Edges, x: Tensor, train: Tensor, y: Tensor) -> Data:
-    """Bring together what is trained on, of features [n, F]."""
+    """Bring together what is trained on, of features [n, F] and classes [n].
+
+    Raises:
+        UsageError: labels of several tasks.
+    """
+    if y.is_floating_point():
+        raise UsageError("MH-Aug's loss is of one class per node, and these labels are of several tasks each")
     return Data(edges, structure(edges), x, features(x), train, y)
 
 

@@ -62,7 +62,7 @@ def augment(case: Case) -> Workload:
         loop = profiled.loop(edges, x)
         return _built, (loop.graph, profiled.stacked_edge_list(loop.graph), draws, DROPPED)
     count = torch.tensor([edges.num_edges, edges.num_nodes], device=case.device)
-    keep = count - (count * torch.tensor(DROPPED, device=case.device)).long()
+    keep = count - (count * torch.tensor(DROPPED, dtype=torch.float64, device=case.device)).long()
     return _masked, (x[:, :1].contiguous(), draws, keep)
 
 

@@ -124,6 +124,11 @@ def test_loops_and_duplicates_are_not_counted():
     assert edges.target.tolist() == PATH.target.tolist() == sorted(PATH.target.tolist())
 
 
+def test_uncertainty_is_the_normalised_entropy():
+    logits = 3 * torch.randn(40, 5, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
+    np.testing.assert_allclose(chain.uncertainty(logits), dense.uncertainty(logits), rtol=1e-12)
+
+
 def test_one_class_leaves_no_uncertainty():
     assert chain.uncertainty(torch.randn(5, 1)).tolist() == [0] * 5
 

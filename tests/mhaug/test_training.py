@@ -6,8 +6,9 @@ from dataclasses import replace
 import pytest
 import torch
 
+from gnnbench.errors import UsageError
 from gnnbench.mhaug import chain, training, variants
-from gnnbench.mhaug.model import GCN
+from gnnbench.mhaug.model import GCN, Features
 from gnnbench.mhaug.saint import Sampling, Subgraph, induced
 from gnnbench.mhaug.settings import Settings
 
@@ -51,12 +52,18 @@ def dense_logits(model, x, edges, kept):
     return x
 
 
-def test_loss_is_its_three_terms_on_dense_matrices(small_graph):
-    data, model = data_of(small_graph), model_of(small_graph).eval()
+@pytest.mark.parametrize("sparse", [False, True])
+def test_loss_is_its_three_terms_on_dense_matrices(small_graph, sparse):
+    x = small_graph.x - 0.4  # of both signs
+    if sparse:
+        x = x * (torch.arange(24) % 12 == torch.arange(60)[:, None] % 12)
+    graph = replace(small_graph, x=x)
+    data, model = data_of(graph), model_of(graph).eval()
+    assert isinstance(data.features, Features) == sparse
     states = some_state(data.edges, 1), some_state(data.edges, 2)
     found = training.loss(model, data, tuple(training.view(data, state) for state in states), SETTINGS)
     everything = torch.ones(data.edges.num_edges, dtype=torch.bool)
-    x = data.x / data.x.sum(1, keepdim=True)
+    x = data.x / data.x.abs().sum(1, keepdim=True)
     whole = dense_logits(model, x, data.edges, everything).softmax(1)
     current, proposal = (
         dense_logits(
@@ -150,3 +157,8 @@ def test_one_class_trains(small_graph):
     graph = replace(small_graph, y=torch.zeros(60, dtype=torch.int64), num_classes=1)
     progress, _ = run(graph, accepts=3, proposals=50)
     assert progress[-1].accepts == 3
+
+
+def test_labels_of_several_tasks_are_refused(multi_label_graph):
+    with pytest.raises(UsageError, match="MH-Aug's loss is of one class per node"):
+        data_of(multi_label_graph)

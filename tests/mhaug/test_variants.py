@@ -97,11 +97,16 @@ def flat(settings):
 
 @pytest.mark.parametrize(("variant", "platform"), VARIANTS)
 def test_without_a_target_acceptance_is_the_ratio_of_proposal_densities(small_graph, variant, platform):
-    for *_, proposal in walk(small_graph, variant, platform, flat(WIDE), 20):
-        forth, back = proposal.log_density.tolist()
+    accepted = set()
+    for edges, _, state, draws, proposal in walk(small_graph, variant, platform, flat(WIDE), 30):
+        counts = edges.num_edges, edges.num_nodes
+        at, to = state.dropped.tolist(), proposal.state.dropped.tolist()
+        back, forth = (dense.log_proposal(*each, counts, flat(WIDE)) for each in ((at, to), (to, at)))
         assert proposal.log_target.tolist() == [0, 0]
         assert chain.probability(proposal) == pytest.approx(min(1, np.exp(back - forth)))
-        assert forth != back
+        assert bool(proposal.accepted) == (draws.accept.item() < np.exp(back - forth))
+        accepted.add(bool(proposal.accepted))
+    assert accepted == {False, True}
 
 
 def with_dropped(edges, dropped_edges, dropped_nodes):

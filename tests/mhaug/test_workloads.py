@@ -1,9 +1,11 @@
 """What the suite times of the chain."""
 
 import pytest
+import torch
 
 from gnnbench.counters import count
-from gnnbench.mhaug import workloads
+from gnnbench.mhaug import chain, variants, workloads
+from gnnbench.mhaug.settings import Settings
 
 READS = {
     ("published", "torch"): 0,
@@ -37,3 +39,12 @@ def test_the_example_is_accepted(make_case, variant, platform):
     _, (propose, state, draws, h) = workloads.proposal(make_case(f"mh_proposal_{variant}", platform))
     assert state.dropped.tolist() == pytest.approx(workloads.DROPPED, abs=0.02)
     assert propose(state, draws, h).accepted
+
+
+def test_graphs_of_many_sizes_compile():
+    for nodes in range(5, 16):
+        edges = chain.edges_of(torch.tensor([[0, 1], [1, 0]]), nodes)
+        state, propose = variants.prepare("compiled", "torch", edges, torch.ones(nodes, 1), Settings())
+        draws = chain.draw(edges, torch.Generator().manual_seed(0))
+        h = torch.zeros(nodes)
+        assert propose(state, draws, h).state.kept_nodes.shape == (nodes,)
