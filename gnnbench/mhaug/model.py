@@ -75,7 +75,7 @@ SPARSE = 0.1
 
 
 def features(x: Tensor) -> Tensor | Features:
-    """Return x [n, F] over the sum of each row's absolute values (not where that is 0); sparse if most are 0."""
+    """Return x [n, F] over the sum of each row's absolute values, if that is not 0; sparse if most are 0."""
     total = x.abs().sum(dim=1, keepdim=True)
     normalized = x / torch.where(total == 0, 1, total)
     if x.count_nonzero() > SPARSE * x.numel():
