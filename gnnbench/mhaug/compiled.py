@@ -51,8 +51,11 @@ def by_operator(
 
 
 def aggregate(edges: Edges) -> optimised.Aggregate:
-    """Return AGGNet alone, compiled: gather and scatter of both columns, as message passing is written."""
-    compiled: Any = torch.compile(by_scatter, **_WHOLE)
+    """Return AGGNet alone, compiled: gather and scatter of both columns, as message passing is written.
+
+    On one thread of a CPU: several would have to add atomically, and two took twice as long as one.
+    """
+    compiled: Any = torch.compile(by_scatter, options={"cpp.threads": 1}, **_WHOLE)
     return partial(compiled, edges)
 
 
