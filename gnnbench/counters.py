@@ -84,6 +84,8 @@ class Counters:
 def count(run: Callable[[], object], device: str = "cpu") -> Counters:
     """Call a function several times, counting something else each time; again; and compare the two rounds.
 
+    What torch.compile does, and memory, is of the first calls alone.
+
     Operators are those a TorchDispatchMode sees, so below autograd, its backward pass included, and of
     compiled code what it asks the dispatcher for. The mode is Python, so Python calls are counted without it.
 
@@ -91,37 +93,36 @@ def count(run: Callable[[], object], device: str = "cpu") -> Counters:
         run: the function.
         device: `cpu` or `cuda`: where the function works.
     """
-    first, second = _pass(run, device), _pass(run, device)
+    with collector_paused():  # what it finalises would count
+        memory, compilation = _from_cold(run, device)
+        first, second = _pass(run, device), _pass(run, device)
     names = {(kind, name) for counts in (first, second) for kind in counts for name in counts[kind]}
     unsteady = sorted(name for kind, name in names if first[kind].get(name) != second[kind].get(name))
     steady = {
         kind: {name: number for name, number in sorted(counts.items()) if name not in unsteady}
         for kind, counts in first.items()
     }
+    steady |= {"compilation": compilation, "memory": asdict(memory)}
     details = {kind: steady.pop(kind) for kind in _DETAILS}
     return Counters(steady, tuple(unsteady), details)
 
 
 def _pass(run: Callable[[], object], device: str) -> Counts:
-    with collector_paused():  # what it finalises would count
-        memory, compilation = _from_cold(run, device)
-        counts: dict[str, Counter[str]] = defaultdict(Counter)
+    counts: dict[str, Counter[str]] = defaultdict(Counter)
 
-        def seen(*operator: Any) -> None:
-            for kind, name, number in kinds(*operator):
-                counts[kind][name] += number
+    def seen(*operator: Any) -> None:
+        for kind, name, number in kinds(*operator):
+            counts[kind][name] += number
 
-        with OperatorMode(seen), library_calls(lambda name: counts["library_calls"].update([name])):
-            run()
-        python = _python_calls(run)
-        kernels = _kernels(run) if device == "cuda" else {}
+    with OperatorMode(seen), library_calls(lambda name: counts["library_calls"].update([name])):
+        run()
+    python = _python_calls(run)
+    kernels = _kernels(run) if device == "cuda" else {}
     return {
         **{kind: dict(counts[kind]) for kind in ("operators", "copies", "copied_bytes", "library_calls")},
         "python_calls": {"Python calls": python},
-        "compilation": compilation,
         **{kind: dict(counts[kind]) for kind in ("host_reads", "mask_reads")},
         "kernels": kernels,
-        "memory": asdict(memory),
     }
 
 
