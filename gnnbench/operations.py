@@ -193,11 +193,15 @@ OPERATIONS: Mapping[str, Operation] = {
         *(
             Operation(
                 f"aggregate_{hops}",
-                {"dgl": f"AGGNet: {number} GraphConv 1→1", "torch": f"{number} CSR products"},
+                {"dgl": f"AGGNet: GraphConv 1→1, {number}", "torch": f"CSR @ x, {number}"},
                 dict.fromkeys(("pyg", "sparse"), _AGGNET),
                 directions=(FORWARD,),
             )
-            for hops, number in (("one_hop", "one"), ("three_hops", "three"), ("four_hops", "four"))
+            for hops, number in (
+                ("one_hop", "once"),
+                ("three_hops", "three times"),
+                ("four_hops", "four times"),
+            )
         ),
         Operation(
             "mh_aggregate",

@@ -51,6 +51,8 @@ class _Symbols:
     """Training nodes."""
     D: int
     """Width of the data's features."""
+    X: int
+    """Entries of the data's features that are not 0."""
     F: int
     """Hidden width."""
     C: int
@@ -88,6 +90,7 @@ def _symbols(case: Case) -> _Symbols:
         R=int(torch.bincount(graph.edge_index[0]).count_nonzero()),
         T=int(graph.train_mask.sum()),
         D=widths[0],
+        X=int(graph.x.count_nonzero()),
         F=spec.hidden,
         C=widths[-1],
         layers=layers,
@@ -155,18 +158,19 @@ def _mh_proposal(m: _Symbols) -> Work:
 
 
 def _mh_train(m: _Symbols) -> Work:
-    """Bytes a proposal's + s (N D + 7 P + 1) + T y: features once, Adam as in an epoch. P of two layers.
+    """Bytes a proposal's + s (X + 7 P + 1) + T y: features once, Adam as in an epoch. P of two layers.
 
     Flops a proposal's and of G, the current state and the proposal each an epoch's forward and backward pass
-    of two layers, D to F to C; the loss 4 T C + 10 N C: cross-entropy, two softmax and their divergence, an
-    entropy; Adam's 12 P.
+    of two layers, D to F to C, where X takes the place of N D in the first product; the loss 4 T C + 10 N C:
+    cross-entropy, two softmax and their divergence, an entropy; Adam's 12 P.
     """
     layers = ((m.D, m.F), (m.F, m.C))
     P = sum(A * B + B for A, B in layers)  # noqa: N806 - a letter, as the others
     two = replace(m, layers=layers, P=P)
-    proposal, forward, backward = _mh_proposal(m), _epoch_forward(two), _epoch_backward(two)
-    flops = proposal.flops + 3 * (forward.flops + backward.flops) + 4 * m.T * m.C + 10 * m.N * m.C + 12 * P
-    return Work(proposal.bytes + m.s * (m.N * m.D + 7 * P + 1) + m.T * m.y, flops)
+    proposal = _mh_proposal(m)
+    passes = _epoch_forward(two).flops + _epoch_backward(two).flops - 4 * (m.N * m.D - m.X) * m.F
+    flops = proposal.flops + 3 * passes + 4 * m.T * m.C + 10 * m.N * m.C + 12 * P
+    return Work(proposal.bytes + m.s * (m.X + 7 * P + 1) + m.T * m.y, flops)
 
 
 def _add_self_loops(m: _Symbols) -> Work:
