@@ -91,7 +91,7 @@ def full(edges: Edges, dtype: torch.dtype = torch.float64) -> State:
 def index_dtype(edges: Edges) -> torch.dtype:
     """Return int32 where it can number the entries of two copies of a graph: it takes half the memory.
 
-    The CPU's sparse products convert int64 each time, and Inductor's comparisons of it were 20 times slower.
+    The CPU's sparse products convert int64 each time.
     """
     return torch.int32 if 2 * max(edges.num_edges, edges.num_nodes) < 2**31 else torch.int64
 
