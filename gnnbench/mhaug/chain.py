@@ -36,7 +36,7 @@ class State(NamedTuple):
     dropped: Tensor
     """float64 [2]: Δ, the fractions of edges and of nodes that are not kept."""
     changes: Tensor
-    """float [2, n]: δ(v), how much of each node's aggregate is missing, by edges and by nodes."""
+    """float64 [2, n]: δ(v), how much of each node's aggregate is missing, by edges and by nodes."""
     graph: Any = None
     """A library's graph of what is kept, where a variant has one."""
 
@@ -77,14 +77,14 @@ def edges_of(edge_index: Tensor, num_nodes: int) -> Edges:
     return Edges(key % num_nodes, key // num_nodes, num_nodes)
 
 
-def full(edges: Edges, dtype: torch.dtype = torch.float64) -> State:
+def full(edges: Edges) -> State:
     """Return the state in which everything is kept: where the chain starts."""
     device = edges.source.device
     return State(
         torch.ones(edges.num_edges, dtype=torch.bool, device=device),
         torch.ones(edges.num_nodes, dtype=torch.bool, device=device),
         torch.zeros(2, dtype=torch.float64, device=device),
-        torch.zeros(2, edges.num_nodes, dtype=dtype, device=device),
+        torch.zeros(2, edges.num_nodes, dtype=torch.float64, device=device),
     )
 
 
