@@ -5,13 +5,12 @@ import math
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import asdict, dataclass, replace
-from importlib import resources
 from pathlib import Path
 from typing import Any
 
 from scipy import stats
 
-from gnnbench import environment
+from gnnbench import environment, schema
 from gnnbench.errors import UsageError
 from gnnbench.files import hold, write_whole
 from gnnbench.judgement import Verdict
@@ -174,11 +173,8 @@ class Store:
         version = content.get("version") if isinstance(content, dict) else None
         if version != FORMAT_VERSION:
             raise self._unusable(f"is of version {version!r}, this gnnbench reads {FORMAT_VERSION}")
-        import jsonschema  # slow to import
-
-        text = resources.files("gnnbench").joinpath("schemas/calibration.schema.json").read_text("utf-8")
-        if found := next(jsonschema.Draft202012Validator(json.loads(text)).iter_errors(content), None):
-            raise self._unusable(f"is damaged at {found.json_path}")
+        if wrong := schema.departure(content, "calibration"):
+            raise self._unusable(f"is damaged at {wrong}")
         return [_calibration(one) for one in content["calibrations"]]
 
     def get(self, settings: Settings) -> Calibration:

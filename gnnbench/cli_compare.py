@@ -108,5 +108,11 @@ def _as_json(
         "base": [str(one.path) for one in base],
         "head": [str(one.path) for one in head],
         "shared": verdict_table.as_json(found.shared) if found.shared else None,
-        "benchmarks": {row.fullname: verdict_table.as_json(row.judgement, row.notes) for row in found.rows},
+        "benchmarks": {
+            row.fullname: {
+                **verdict_table.as_json(row.judgement, row.notes),
+                "head_ns": None if row.seconds is None else row.seconds * 1e9,
+            }
+            for row in found.rows
+        },
     }

@@ -1,12 +1,8 @@
 """Whether runs are fit to be a baseline, and whether a record still is one."""
 
-import json
 from collections.abc import Sequence
-from importlib import resources
 
-import jsonschema
-
-from gnnbench import environment, run_file, units
+from gnnbench import environment, run_file, schema, units
 from gnnbench.baseline import Record
 from gnnbench.errors import UsageError
 from gnnbench.interference import DISTURBED
@@ -22,17 +18,12 @@ def verify(record: Record) -> None:
     runs = record.read()
     if reason := unfit(runs):
         raise UsageError(f"{record.files[0]}: no baseline: {reason}")
-    schema = json.loads(resources.files("gnnbench").joinpath("schemas/run.schema.json").read_text("utf-8"))
-    entries = jsonschema.Draft202012Validator(schema)
-    file = entries.evolve(schema={**schema["$defs"]["file"], "$defs": schema["$defs"]})
     for run in runs:
         content = run_file.load(run.path)
-        parts = [(entries, entry["extra_info"]["gnnbench"]) for entry in content["benchmarks"]]
-        for validator, part in ((file, content["gnnbench"]), *parts):
-            if error := next(validator.iter_errors(part), None):
-                raise UsageError(
-                    f"{run.path}: {error.json_path}: {error.message}; restore it, or record again"
-                )
+        parts = [(entry["extra_info"]["gnnbench"], None) for entry in content["benchmarks"]]
+        for part, definition in ((content["gnnbench"], "file"), *parts):
+            if wrong := schema.departure(part, "run", definition):
+                raise UsageError(f"{run.path}: {wrong}; restore it, or record again")
         if (own := environment.name(run.environment or {})) != record.environment:
             raise UsageError(f"{run.path}: lies in another environment's folder; it belongs to {own}")
 

@@ -1,7 +1,7 @@
 """What `gnnbench ab` found."""
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -20,6 +20,12 @@ class Change:
     name: str
     base: int
     head: int
+
+
+def counter_notes(changes: Iterable[Change]) -> tuple[str, ...]:
+    """Return what verdict tables say of the counts that differ: one note, or none."""
+    changed = [f"{change.head - change.base:+} {change.name}" for change in changes]
+    return (f"counters: {', '.join(changed)}",) if changed else ()
 
 
 @dataclass(frozen=True)
@@ -44,10 +50,7 @@ class Result:
         """Return it as verdict tables are written from."""
         rows = []
         for name, decision in self.decisions.items():
-            changed = [
-                f"{change.head - change.base:+} {change.name}" for change in self.counters.get(name, ())
-            ]
-            notes = (f"counters: {', '.join(changed)}",) if changed else ()
+            notes = counter_notes(self.counters.get(name, ()))
             nanoseconds = self.head_ns.get(name)
             seconds = None if nanoseconds is None else nanoseconds / 1e9
             rows.append(Row(name, decision.judgement, seconds, notes=notes))
@@ -78,6 +81,7 @@ class Result:
             "id": name,
             "verdict": judgement.verdict,
             "reason": judgement.reason,
+            "head_ns": self.head_ns.get(name),
             "ratio": judgement.ratio,
             "low": judgement.low,
             "high": judgement.high,

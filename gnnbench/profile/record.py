@@ -3,11 +3,10 @@
 import json
 from collections.abc import Mapping
 from dataclasses import asdict
-from importlib import resources
 from pathlib import Path
 from typing import Any
 
-from .. import json_file
+from .. import json_file, schema
 
 VERSION = 1
 # 1: first.
@@ -66,8 +65,6 @@ def read(path: Path) -> dict[str, Any]:
     Raises:
         UsageError: it is missing, cut off, of another form or version.
     """
-    import jsonschema  # slow to import
-
     file = path / FILE if path.is_dir() else path
     content, _ = json_file.read(file, "profile", MAX_BYTES, _REMEDY)
     if not isinstance(content, dict) or "sections" not in content:
@@ -79,13 +76,6 @@ def read(path: Path) -> dict[str, Any]:
             f"version {version!r} of the format, and this gnnbench reads {VERSION}",
             "use the gnnbench that wrote it, or profile again",
         )
-    package = __package__.partition(".")[0]
-    schema = json.loads(resources.files(package).joinpath("schemas/profile.schema.json").read_text("utf-8"))
-    errors = jsonschema.Draft202012Validator(schema).iter_errors(content)
-    if wrong := jsonschema.exceptions.best_match(errors):
-        json_file.refuse(file, f"damaged at {wrong.json_path}: {_short(wrong.message)}", _REMEDY)
+    if wrong := schema.departure(content, "profile"):
+        json_file.refuse(file, f"damaged at {wrong}", _REMEDY)
     return content
-
-
-def _short(text: str) -> str:
-    return text if len(text) <= 100 else f"{text[:97]}..."  # noqa: PLR2004 - it quotes what is there

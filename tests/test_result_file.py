@@ -1,0 +1,107 @@
+import json
+from dataclasses import asdict
+
+import pytest
+
+from gnnbench import cli, result_file
+from gnnbench.ab.prepared import Prepared
+from gnnbench.ab.result import Change, Result
+from gnnbench.ab.schedule import Decision
+from gnnbench.errors import UsageError
+from gnnbench.judgement import Judgement, Thresholds
+from tests.run_files import ENVIRONMENT, entry, save, suite
+
+SLOWER = Judgement("slower", "surely", 1.2, 1.1, 1.3, 1.15, 1.25, 0.04)
+NOT_THERE = Judgement("incomparable", "new: not in the base")
+
+
+def of_ab():
+    """Return a result with a slower benchmark and one that is new."""
+    base, head = (
+        Prepared(text, (), {"NAME": "1"}, commit, dirty=commit is None, versions={})
+        for text, commit in (("git:main", "0123456789abcdef"), ("env:NAME=1", None))
+    )
+    decisions = {
+        "test_a.py::a": Decision(SLOWER, 5, 1, 300, 100, 20.0, decided=True),
+        "test_a.py::b": Decision(NOT_THERE, 0, 0, 0, 0, 0.0, decided=True),
+    }
+    changes = {"test_a.py::a": (Change("aten::sort", 1, 3),)}
+    times = {"test_a.py::a": 1.2e6}
+    return Result(base, head, Thresholds(0.05), ENVIRONMENT, decisions, changes, times, 20.0)
+
+
+def saved(folder, content):
+    path = folder / "result.json"
+    path.write_text(json.dumps(content))
+    return path
+
+
+def test_a_result_of_ab_is_read_as_it_was_shown(tmp_path):
+    result = of_ab()
+    found = result_file.read(saved(tmp_path, result.as_json()))
+    assert found.command == "ab"
+    assert found.comparison == result.comparison()
+    assert found.thresholds == Thresholds(0.05)
+    assert (found.base, found.head) == ("git:main (01234567)", "env:NAME=1")
+
+
+def test_a_result_of_compare_is_read_as_it_was_shown(tmp_path, capsys):
+    base = [str(path) for path in save(tmp_path, suite(1), suite(2), suite(3))]
+    head = [str(path) for path in save(tmp_path, suite(4, factor=1.5))]
+    path = tmp_path / "result.json"
+    assert cli.main(["compare", *base, "--json", str(path), "--", *head]) == 1
+    capsys.readouterr()
+    found = result_file.read(path)
+    assert found.command == "compare"
+    assert (found.base, found.head) == ("3 runs", "1 run")
+    first = found.comparison.rows[0]
+    assert first.fullname == "test_a.py::b0"
+    assert first.judgement.verdict == "slower"
+    assert first.judgement.base_processes == 3
+    assert first.seconds == pytest.approx(1.5e-3, rel=0.1)
+    saved_judgement = found.content["benchmarks"]["test_a.py::b0"]
+    assert asdict(first.judgement).items() <= saved_judgement.items()
+
+
+@pytest.mark.parametrize(
+    ("content", "kind"),
+    [
+        ({"benchmarks": [], "machine_info": {}}, "run"),
+        ({"benchmarks": [], "summary": {}}, "ab"),
+        ({"benchmarks": {}}, "compare"),
+        ({"calibrations": []}, "calibration"),
+        ({"sections": {}}, "profile"),
+        ({}, None),
+        ([], None),
+        (3, None),
+    ],
+)
+def test_files_of_ours_are_told_apart(content, kind):
+    assert result_file.kind(content) == kind
+
+
+def refused(path):
+    with pytest.raises(UsageError) as caught:
+        result_file.read(path)
+    message = str(caught.value)
+    assert str(path) in message
+    assert "\n" not in message
+    return message
+
+
+def test_what_is_no_result_is_refused_in_one_line(tmp_path):
+    assert "cannot be read" in refused(tmp_path / "nothing.json")
+    path = tmp_path / "result.json"
+    path.write_text('{"benchmarks": [')
+    assert "not JSON, or cut off" in refused(path)
+    assert "it is a run file" in refused(saved(tmp_path, suite(1)))
+    assert "of another form" in refused(saved(tmp_path, {}))
+    whole = of_ab().as_json()
+    assert "version 9 of the format" in refused(saved(tmp_path, {**whole, "version": 9}))
+    assert "damaged at $.effect" in refused(saved(tmp_path, {**whole, "effect": "3\n%"}))
+    whole["benchmarks"][0]["verdict"] = "<script>"
+    assert "damaged at $.benchmarks[0].verdict" in refused(saved(tmp_path, whole))
+
+
+def test_a_run_files_benchmark_is_no_result(tmp_path):
+    assert "damaged at $" in refused(saved(tmp_path, {"version": 1, "benchmarks": {"a": entry("a")}}))
