@@ -4,7 +4,15 @@ import argparse
 import sys
 from collections.abc import Sequence
 
-from gnnbench import __version__, cli_ab, cli_baseline, cli_calibrate, cli_compare, cli_profile
+from gnnbench import (
+    __version__,
+    cli_ab,
+    cli_baseline,
+    cli_calibrate,
+    cli_comment,
+    cli_compare,
+    cli_profile,
+)
 from gnnbench.cli_compare import NOTHING_SLOWER
 from gnnbench.errors import UsageError
 from gnnbench.options import HELP
@@ -55,6 +63,8 @@ def _parser() -> argparse.ArgumentParser:
     cli_profile.add_arguments(commands.add_parser("profile", help=text, description=text))
     text = "judge saved runs: compare A.json... -- B.json..."
     cli_compare.add_arguments(commands.add_parser("compare", help=text, description=text))
+    text = "write results as a pull request's comment: comment RESULT.json..."
+    cli_comment.add_arguments(commands.add_parser("comment", help=text, description=text))
     return parser
 
 

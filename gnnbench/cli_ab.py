@@ -79,11 +79,12 @@ def positive_seconds(text: str) -> float:
 
 def run(options: argparse.Namespace) -> int:
     """Measure, show, and return the exit code."""
-    from gnnbench import calibration, environment, verdict_table
+    from gnnbench import calibration, environment, markdown, verdict_table
     from gnnbench.ab import coordinator, variant
     from gnnbench.ab.prepared import prepared
     from gnnbench.graphs.locate import cache_folder
     from gnnbench.judgement import Thresholds
+    from gnnbench.markdown import Section
 
     thresholds = Thresholds(fraction("effect", options.effect))
     budget = coordinator.Budget(options.budget, options.total_budget, options.timeout)
@@ -112,7 +113,10 @@ def run(options: argparse.Namespace) -> int:
     known = calibration.Store(cache_folder(), found.environment)
     notes = [*found.notes, *calibration.notes(known, found.decisions, thresholds.effect, root)]
     _save(options.json, json.dumps(found.as_json(), indent=1) + "\n")
-    _save(options.markdown, verdict_table.markdown(comparison) + "".join(f"\n- {note}" for note in notes))
+    source = options.json.name if options.json else ""
+    here, there = base.text, head.text
+    section = Section(comparison, thresholds, here, there, notes=tuple(notes), source=source)
+    _save(options.markdown, markdown.write([section]))
     width = shutil.get_terminal_size((80, 24)).columns
     verdict_table.write(comparison, sys.stdout.write, width, colour=sys.stdout.isatty())
     for note in notes:

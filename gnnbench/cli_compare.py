@@ -41,9 +41,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Judge, show, and return the exit code."""
-    from gnnbench import calibration, comparison, run_file, verdict_table
+    from gnnbench import calibration, comparison, markdown, result_file, run_file, verdict_table
     from gnnbench.graphs.locate import cache_folder
     from gnnbench.judgement import Thresholds
+    from gnnbench.markdown import Section
 
     if not options.rest:
         raise UsageError("name the runs of both sides: gnnbench compare A.json... -- B.json...")
@@ -70,7 +71,8 @@ def run(options: argparse.Namespace) -> int:
         else []
     )
     if options.markdown:
-        sys.stdout.write(verdict_table.markdown(found) + "".join(f"\n- {note}" for note in known))
+        older, newer = (result_file.runs(len(side)) for side in (base, head))
+        sys.stdout.write(markdown.write([Section(found, thresholds, older, newer, notes=tuple(known))]))
     else:
         width = shutil.get_terminal_size((80, 24)).columns
         verdict_table.write(found, sys.stdout.write, width, colour=sys.stdout.isatty())

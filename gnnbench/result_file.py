@@ -106,7 +106,7 @@ def _compare(path: Path, content: Mapping[str, Any]) -> ResultFile:
     ]
     shared = content["shared"] and _judgement(content["shared"])
     thresholds = Thresholds(content["effect"], content["family_level"], content["own_level"])
-    base, head = (_runs(len(content[side])) for side in ("base", "head"))
+    base, head = (runs(len(content[side])) for side in ("base", "head"))
     return ResultFile(path, "compare", content, Comparison(rows, shared), thresholds, base, head)
 
 
@@ -118,7 +118,8 @@ def _seconds(nanoseconds: float | None) -> float | None:
     return None if nanoseconds is None else nanoseconds / 1e9
 
 
-def _runs(number: int) -> str:
+def runs(number: int) -> str:
+    """Say how many runs a side has."""
     return "1 run" if number == 1 else f"{number} runs"
 
 

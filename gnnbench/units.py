@@ -28,6 +28,11 @@ def fraction(value: float) -> str:
     return f"{percent:.1f}%" if percent < 9.95 else f"{percent:.0f}%"  # noqa: PLR2004 - where 10 begins
 
 
+def level(value: float) -> str:
+    """Write a level of confidence, none of it rounded up to certainty: `99%`, `99.75%`."""
+    return f"{100 * value:.6g}%"
+
+
 def interval(low: float | None, high: float | None, digits: int = 2) -> str:
     """Write an interval of ratios: `0.98-1.03`, `0.01-over 100`; nothing where there is none."""
     if low is None or high is None:

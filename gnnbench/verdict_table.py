@@ -23,7 +23,7 @@ FORMAT_VERSION = 1
 _COLOURS = {"slower": "red", "faster": "green", "same": "", "undecided": "yellow", "incomparable": "yellow"}
 _MOST_SEEN = 10.0
 """A slowdown, as a fraction: to see only larger ones is to see nothing."""
-_ORDER = tuple(_COLOURS)
+ORDER = tuple(_COLOURS)
 
 
 def write(found: Comparison, out: Callable[[str], Any], width: int, *, colour: bool) -> None:
@@ -59,7 +59,7 @@ def _table(rows: Sequence[Row], place: str, *, ours: bool) -> Table:
     table.add_column("verdict", no_wrap=True)
     table.add_column("sees", justify="right", no_wrap=True)
     for row in rows:
-        time, ratio, interval, verdict, sees = _cells(row)
+        time, ratio, interval, verdict, sees = cells(row)
         style = _COLOURS[verdict]
         styled = f"[{style}]{verdict}[/{style}]" if style else verdict
         labels = (label.removeprefix(place) for label in _labels(row))
@@ -67,7 +67,8 @@ def _table(rows: Sequence[Row], place: str, *, ours: bool) -> Table:
     return table
 
 
-def _cells(row: Row) -> tuple[str, str, str, str, str]:
+def cells(row: Row) -> tuple[str, str, str, str, str]:
+    """Return a row's time, ratio, interval, verdict and the slowdown that it sees, as people read them."""
     found = row.judgement
     return (
         "" if row.seconds is None else units.seconds(row.seconds),
@@ -101,7 +102,13 @@ def notes(found: Comparison) -> list[str]:
         judgement = row.judgement
         reasons = [judgement.reason] if judgement.verdict == "incomparable" else []
         remarks.append((_name(row), [*reasons, *row.notes]))
-    lines = grouped(remarks)
+    return [*grouped(remarks), *remarks_on_all(found)]
+
+
+def remarks_on_all(found: Comparison) -> list[str]:
+    """Return what must be known of the rows together."""
+    lines = []
+    rows = found.rows
     borrowed = sum(row.judgement.borrowed for row in rows)
     if borrowed:
         lines.append(
@@ -122,7 +129,7 @@ def _name(row: Row) -> str:
 def count(rows: Sequence[Row]) -> str:
     """Say how many there are of each verdict: `1 slower, 0 faster, 40 same, 3 undecided, 0 incomparable`."""
     found: Counter[str] = Counter(row.judgement.verdict for row in rows)
-    return ", ".join(f"{found[verdict]} {verdict}" for verdict in _ORDER)
+    return ", ".join(f"{found[verdict]} {verdict}" for verdict in ORDER)
 
 
 def sentence(row: Row) -> str:
@@ -143,14 +150,3 @@ def sentence(row: Row) -> str:
 def as_json(judgement: Judgement, notes: Sequence[str] = (), record: str | None = None) -> dict[str, Any]:
     """Return a judgement as docs/formats.md describes it."""
     return {"against": record, **asdict(judgement), "notes": list(notes)}
-
-
-def markdown(found: Comparison) -> str:
-    """Return a table for a pull request or a page."""
-    rows = found.rows
-    lines = ["| benchmark | time | ratio | interval | verdict | sees |", "|---|---:|---:|---:|---|---:|"]
-    for row in rows:
-        name = row.fullname.replace("|", "\\|").replace("`", "'")
-        cells = (f"`{name}`", *_cells(row))
-        lines.append(f"| {' | '.join(cells)} |")
-    return "\n".join([*lines, "", *(f"- {note}" for note in notes(found)), f"\n{count(rows)}"]) + "\n"

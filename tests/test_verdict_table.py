@@ -3,7 +3,7 @@ from dataclasses import replace
 from gnnbench.comparison import Comparison, Row
 from gnnbench.judgement import Judgement
 from gnnbench.spec import Spec
-from gnnbench.verdict_table import count, markdown, notes, sentence, write
+from gnnbench.verdict_table import count, notes, sentence, write
 
 SLOWER = Judgement(
     "slower",
@@ -78,7 +78,3 @@ def test_reasons_stand_below_and_drift_is_said():
     assert found[0] == "new: not in the baseline: test_a.py::b"
     assert found[1].startswith("the machine drifted: ratios are relative")
     assert count([row(MISSING), row(SLOWER)]) == "1 slower, 0 faster, 0 same, 0 undecided, 1 incomparable"
-
-
-def test_markdown_escapes_what_would_break_it():
-    assert "`test_a.py::b[x\\|y]`" in markdown(Comparison([row(SLOWER, "test_a.py::b[x|y]")], None))

@@ -1,0 +1,106 @@
+"""`gnnbench comment RESULT.json...`: results as a pull request's comment."""
+
+import argparse
+import os
+import re
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from gnnbench.errors import UsageError
+from gnnbench.files import write_whole
+
+if TYPE_CHECKING:
+    from gnnbench.markdown import Section
+    from gnnbench.result_file import ResultFile
+
+WRITTEN = 0
+_LONGEST_TITLE = 200
+_URL = re.compile(r"https?://[A-Za-z0-9][A-Za-z0-9._~:/?#@!$&'*+,;=%-]{0,1999}")
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments."""
+    parser.add_argument(
+        "results",
+        nargs="+",
+        type=Path,
+        metavar="RESULT.json",
+        help="what gnnbench ab --json or gnnbench compare --json wrote; several make one comment",
+    )
+    parser.add_argument("--title", default="", metavar="TEXT", help="what was measured; tells comments apart")
+    parser.add_argument("-o", "--output", type=Path, metavar="FILE", help="write it there")
+    parser.add_argument("--details-url", default="", metavar="URL", help="of a page with all of it")
+    parser.add_argument(
+        "--repository",
+        default=os.environ.get("GITHUB_REPOSITORY", ""),
+        metavar="OWNER/NAME",
+        help="default: the variable GITHUB_REPOSITORY",
+    )
+    parser.add_argument(
+        "--pull-request",
+        metavar="N",
+        help="create the comment there, or update an earlier one; the token is in GITHUB_TOKEN",
+    )
+    parser.set_defaults(run=run)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Write the comment, and return the exit code: 0 whatever the verdict is, which `ab` has told."""
+    from gnnbench import github, markdown, result_file
+
+    if options.details_url and not _URL.fullmatch(options.details_url):
+        raise UsageError(f"--details-url {options.details_url!r} must be an address, https://...")
+    if len(options.title) > _LONGEST_TITLE:
+        raise UsageError(f"--title has {len(options.title)} characters; {_LONGEST_TITLE} at most")
+    target = None
+    if options.pull_request is not None:
+        root = os.environ.get("GITHUB_API_URL") or github.PUBLIC
+        token = os.environ.get("GITHUB_TOKEN", "")
+        target = github.PullRequest.parse(root, options.repository, options.pull_request, token)
+    sections = [_section(result_file.read(path)) for path in options.results]
+    marker = github.marker(options.title)
+    most = markdown.MOST_CHARACTERS - len(marker) - 2
+    try:
+        text = markdown.write(sections, options.title, options.details_url, most)
+    except OverflowError:
+        raise UsageError("a result has a number that is too large; save it again") from None
+    if options.output:
+        try:
+            write_whole(options.output, f"{text}\n{marker}\n")
+        except OSError as error:
+            raise UsageError(f"{options.output} cannot be written ({error.strerror})") from None
+    elif not target:
+        sys.stdout.write(f"{text}\n{marker}\n")
+    if target:
+        address, known = target.publish(text, marker)
+        print(f"{'updated' if known else 'created'} {address}")
+    return WRITTEN
+
+
+def _section(found: "ResultFile") -> "Section":
+    from gnnbench.markdown import Section
+
+    content = found.content
+    notes = [*content.get("notes", ())]
+    if content.get("interrupted"):
+        notes.insert(0, "interrupted: this is what was known by then")
+    if shard := content.get("shard"):
+        notes.insert(0, f"a part of the benchmarks alone, shard {shard}")
+    return Section(
+        found.comparison,
+        found.thresholds,
+        found.base,
+        found.head,
+        machine=_machine(content.get("environment", {})),
+        notes=tuple(notes),
+        source=found.path.name,
+    )
+
+
+def _machine(environment: Mapping[str, Any]) -> str:
+    """Return the GPU's name, or the processor's."""
+    gpu = environment.get("gpu")
+    name = gpu.get("name") if isinstance(gpu, Mapping) else None
+    return str(name or environment.get("cpu") or "")

@@ -1,0 +1,47 @@
+"""`gnnbench merge SHARD.json... -o WHOLE.json`: the shards of one kind of machine, joined."""
+
+import argparse
+import json
+from pathlib import Path
+
+from gnnbench.errors import UsageError
+from gnnbench.files import write_whole
+
+MERGED = 0
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments."""
+    parser.add_argument(
+        "shards",
+        nargs="+",
+        type=Path,
+        metavar="SHARD.json",
+        help="run files (--benchmark-json), or results of gnnbench ab --json, of all shards",
+    )
+    parser.add_argument(
+        "-o", "--output", type=Path, required=True, metavar="WHOLE.json", help="file to write"
+    )
+    parser.set_defaults(run=run)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Join, save, and return the exit code."""
+    from gnnbench.merge import merge
+
+    output: Path = options.output
+    if output.resolve() in {path.resolve() for path in options.shards}:
+        raise UsageError(f"{output} is one of the shards; name another file to write")
+    whole = merge(options.shards)
+    try:
+        text = json.dumps(whole, indent=1, allow_nan=False)
+    except ValueError:
+        raise UsageError("a shard has a number that is too large; save it again") from None
+    try:
+        write_whole(output, f"{text}\n")
+    except OSError as error:
+        raise UsageError(f"{output} cannot be written ({error.strerror})") from None
+    cut_short = len(whole.get("gnnbench", {}).get("incomplete", ()))
+    more = f", {cut_short} cut short" if cut_short else ""
+    print(f"{len(options.shards)} files, {len(whole['benchmarks'])} benchmarks{more}: {output}")
+    return MERGED

@@ -1,0 +1,199 @@
+"""Results as GitHub's Markdown: for a pull request's comment, or a page."""
+
+import math
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import chain
+
+from gnnbench import units, verdict_table
+from gnnbench.comparison import Comparison, Row
+from gnnbench.errors import UsageError
+from gnnbench.judgement import Thresholds
+from gnnbench.markdown_text import code, prose
+from gnnbench.table import grouped
+
+MOST_CHARACTERS = 65_536
+"""That GitHub takes in a comment."""
+_FEW = 20
+"""Rows that are all shown unfolded."""
+_NAMED = 3
+"""Notes of a benchmark."""
+_MOVED = ("slower", "faster")
+_ORDER = (*_MOVED, "undecided", "incomparable", "same")
+_HEADER = (
+    "| benchmark | verdict | ratio | interval | time | sees |",
+    "|---|---|---:|---:|---:|---:|",
+)
+
+
+@dataclass(frozen=True)
+class Section:
+    """One result."""
+
+    comparison: Comparison
+    thresholds: Thresholds
+    base: str
+    """What the older side was, in words."""
+    head: str
+    machine: str = ""
+    """That it was measured on."""
+    notes: tuple[str, ...] = ()
+    """What must be known of the whole."""
+    source: str = ""
+    """File that has all of it."""
+
+
+def write(
+    sections: Sequence[Section], title: str = "", details_url: str = "", most: int = MOST_CHARACTERS
+) -> str:
+    """Write results: the verdict, a table with what moved first, and the rest folded.
+
+    Args:
+        sections: a result each.
+        title: what was measured.
+        details_url: of a page with all of it; it must be safe to be put in.
+        most: characters that it may have. What does not fit is counted, and where it is said.
+
+    Raises:
+        UsageError: there are too many results for so many characters.
+    """
+
+    def render(rows: int) -> str:
+        return _render(sections, title, details_url, rows)
+
+    high = max(max(len(section.comparison.rows), len(_remarks(section))) for section in sections)
+    if _size(text := render(high)) <= most:
+        return text
+    low = 0
+    if _size(render(low)) > most:
+        raise UsageError(f"{len(sections)} results are too many for {most:,} characters; write fewer at once")
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (middle, high) if _size(render(middle)) <= most else (low, middle)
+    return render(low)
+
+
+def _size(text: str) -> int:
+    """Return the length of a text where most is counted: in units of UTF-16."""
+    return len(text.encode("utf-16-le")) // 2
+
+
+def _render(sections: Sequence[Section], title: str, details_url: str, most: int) -> str:
+    """Write at most so many rows, and so many notes, of each section."""
+    together = [row for section in sections for row in section.comparison.rows]
+    shared = [section.comparison.shared for section in sections if section.comparison.shared]
+    slower = any(judgement.verdict == "slower" for judgement in shared)
+    lines = [_verdict(together, shared_slower=slower) + (f" · {prose(title)}" if title else "")]
+    several = len(sections) > 1
+    for section in sections:
+        if several:
+            own = section.comparison.shared
+            is_slower = own is not None and own.verdict == "slower"
+            lines += ["", f"#### {prose(section.machine) or code(section.source)}"]
+            lines += ["", _verdict(section.comparison.rows, shared_slower=is_slower)]
+        lines += ["", *_section(section, details_url, most, name_machine=not several)]
+    if details_url:
+        lines += ["", f"[All of it]({details_url})"]
+    return "\n".join(lines) + "\n"
+
+
+def _verdict(rows: Sequence[Row], *, shared_slower: bool) -> str:
+    """Say in a line how many benchmarks got slower, and what became of the others."""
+    counts: Counter[str] = Counter(row.judgement.verdict for row in rows)
+    if not rows:
+        return "**There is no benchmark**"
+    if counts["slower"]:
+        said = f"{counts['slower']} of {_benchmarks(len(rows))} got slower"
+    elif counts["incomparable"] == len(rows):
+        said = f"None of {_benchmarks(len(rows))} could be judged"
+    else:
+        said = f"None of {_benchmarks(len(rows))} got slower"
+    if shared_slower:
+        said += ", and the run as a whole did"
+    others = ", ".join(f"{counts[name]} {name}" for name in _ORDER[1:] if counts[name])
+    return f"**{said}**{f': {others}' if others else ''}"
+
+
+def _benchmarks(number: int) -> str:
+    return "1 benchmark" if number == 1 else f"{number} benchmarks"
+
+
+def _section(section: Section, details_url: str, most: int, *, name_machine: bool) -> list[str]:
+    rows = sorted(section.comparison.rows, key=_rank)
+    kept = rows[:most]
+    moved = [row for row in kept if row.judgement.verdict in _MOVED]
+    shown = kept if len(rows) <= _FEW else moved
+    folded = kept[len(shown) :]
+    remarks = _remarks(section)
+    why = [f"- {code(row.fullname)}: {_joined(row.notes)}" for row in moved if row.notes]
+    machine = f", on {prose(section.machine)}" if section.machine and name_machine else ""
+    lines = [f"{prose(section.base)} → {prose(section.head)}{machine}"]
+    if shown:
+        lines += ["", *_table(shown)]
+    if why:
+        lines += ["", *why]
+    left_out = [
+        text
+        for number, text in (
+            (len(rows) - len(kept), _benchmarks(len(rows) - len(kept))),
+            (len(remarks) - most, f"{len(remarks) - most} notes"),
+        )
+        if number > 0
+    ]
+    if left_out:
+        where = (
+            f"[all of it]({details_url})" if details_url else code(section.source) if section.source else ""
+        )
+        lines += ["", f"Left out for want of room: {' and '.join(left_out)}{where and f'; see {where}'}."]
+    what = f"{_benchmarks(len(folded))} more, notes" if folded else "Notes"
+    lines += ["", "<details>", f"<summary>{what} and how to read this</summary>", ""]
+    if folded:
+        lines += [*_table(folded), ""]
+    return [*lines, *remarks[:most], *_key(section.thresholds), "", "</details>"]
+
+
+def _joined(notes: Sequence[str]) -> str:
+    more = f"; {len(notes) - _NAMED} more" if len(notes) > _NAMED else ""
+    return "; ".join(map(prose, notes[:_NAMED])) + more
+
+
+def _rank(row: Row) -> tuple[int, float]:
+    """Sort what moved first, the largest change before the others."""
+    found = row.judgement
+    change = abs(math.log(found.ratio)) if found.ratio and found.ratio > 0 else 0.0
+    return _ORDER.index(found.verdict), -change
+
+
+def _table(rows: Sequence[Row]) -> list[str]:
+    lines = list(_HEADER)
+    for row in rows:
+        time, ratio, interval, verdict, sees = verdict_table.cells(row)
+        verdict = f"**{verdict}**" if verdict in _MOVED else verdict
+        cells = code(row.fullname, in_table=True), verdict, ratio, interval, time, sees
+        lines.append(f"| {' | '.join(cells)} |")
+    return lines
+
+
+def _remarks(section: Section) -> list[str]:
+    """Return the folded notes: of benchmarks that did not move, and of the whole."""
+    found = section.comparison
+    by_row = []
+    for row in sorted(found.rows, key=_rank):
+        verdict, reason = row.judgement.verdict, row.judgement.reason
+        if verdict not in _MOVED:
+            reasons = [reason] if verdict in ("undecided", "incomparable") else []
+            by_row.append((code(row.fullname), [prose(note) for note in (*reasons, *row.notes) if note]))
+    whole = map(prose, (*verdict_table.remarks_on_all(found), *section.notes))
+    return [f"- {line}" for line in chain(grouped(by_row), filter(None, whole))]
+
+
+def _key(thresholds: Thresholds) -> list[str]:
+    family, own = units.level(thresholds.family_level), units.level(thresholds.own_level)
+    effect = units.fraction(thresholds.effect)
+    return [
+        f"- ratio: the second side's time over the first's; interval: {family}, of all benchmarks at once",
+        f"- slower, faster: that interval excludes 1, and the change is at least {effect}",
+        f"- same: the benchmark's own {own} interval lies within {effect}; undecided: neither",
+        "- time: of the second side; sees: the slowdown that would have been found nine times in ten",
+    ]

@@ -1,0 +1,161 @@
+from dataclasses import replace
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from gnnbench.comparison import Comparison, Row
+from gnnbench.errors import UsageError
+from gnnbench.judgement import Judgement, Thresholds
+from gnnbench.markdown import MOST_CHARACTERS, Section, write
+from tests.gfm import hostile, render
+
+SAME = Judgement("same", "the 95% interval lies within 3.0%", 1.001, 0.99, 1.01, 0.995, 1.005, 0.02)
+SLOWER = replace(SAME, verdict="slower", reason="it is", ratio=1.31, low=1.2, high=1.42)
+FASTER = replace(SAME, verdict="faster", reason="it is", ratio=0.5, low=0.4, high=0.6)
+UNDECIDED = replace(SAME, verdict="undecided", reason="the interval is too wide")
+GONE = Judgement("incomparable", "vanished: in the baseline, and not timed in this run")
+
+
+def section(*rows, shared=None, **changes):
+    parts = {
+        "base": "git:main (1a2b3c4d)",
+        "head": ".",
+        "machine": "AMD EPYC",
+        "source": "ab.json",
+        **changes,
+    }
+    return Section(Comparison(list(rows), shared), Thresholds(0.03), **parts)
+
+
+def suite(count, name="test_a.py::b[{}]"):
+    moved = [
+        Row(name.format(0), FASTER, 1e-3),
+        Row(name.format(1), SLOWER, 2e-3, notes=("counters: +1 aten::mm",)),
+    ]
+    rest = (Row(name.format(number), (SAME, UNDECIDED)[number % 2], 1e-3) for number in range(2, count))
+    return [*rest, *moved]
+
+
+def test_the_verdict_comes_first_then_what_moved_then_the_rest_folded():
+    text = write([section(*suite(44))], title="GCN kernels")
+    lines = text.splitlines()
+    assert lines[0] == "**1 of 44 benchmarks got slower**: 1 faster, 21 undecided, 21 same · GCN kernels"
+    page = render(text)
+    assert page.tags["details"] == 1
+    top, folded = text.split("<details>")
+    assert [row[:2] for row in render(top).rows[1:]] == [
+        ["test_a.py::b[1]", "slower"],
+        ["test_a.py::b[0]", "faster"],
+    ]
+    assert "- `test_a.py::b[1]`: counters: +1 `aten::mm`" in top
+    assert len(render(folded.partition("</summary>")[2]).rows) == 43
+    assert "the interval is too wide: 21 benchmarks" in folded
+    assert len(page.rows) == 46
+    assert {len(row) for row in page.rows} == {6}
+    assert "git:main (1a2b3c4d)" in page.codes
+
+
+def test_a_small_result_is_one_table():
+    text = write([section(Row("a", SAME, 1e-3), Row("b", SLOWER, 1e-3), Row("c", GONE, None))])
+    page = render(text.partition("<details>")[0])
+    assert [row[0] for row in page.rows] == ["benchmark", "b", "c", "a"]
+    assert page.rows[1] == ["b", "slower", "1.31x", "1.20-1.42", "1.00 ms", "2.0%"]
+
+
+@pytest.mark.parametrize(
+    ("rows", "shared", "line"),
+    [
+        ((Row("a", SAME, 1e-3),), None, "**None of 1 benchmark got slower**: 1 same"),
+        ((Row("a", GONE, None),), None, "**None of 1 benchmark could be judged**: 1 incomparable"),
+        ((), None, "**There is no benchmark**"),
+        (
+            (Row("a", SAME, 1e-3),),
+            SLOWER,
+            "**None of 1 benchmark got slower, and the run as a whole did**: 1 same",
+        ),
+    ],
+)
+def test_every_result_has_a_verdict_line(rows, shared, line):
+    assert write([section(*rows, shared=shared)]).splitlines()[0] == line
+
+
+def test_several_results_are_one_comment_with_a_section_each():
+    one, other = (
+        section(*suite(4), machine="NVIDIA H100"),
+        section(Row("a", SAME, 1.0), machine="NVIDIA A100"),
+    )
+    text = write([one, other], title="GPUs", details_url="https://example.org/run/1")
+    page = render(text)
+    assert page.tags["h4"] == 2
+    assert page.tags["details"] == 2
+    assert text.startswith("**1 of 5 benchmarks got slower**")
+    assert ("a", "href", "https://example.org/run/1") in page.attributes
+
+
+@pytest.mark.parametrize(
+    "name", ["b[{}]" + "x" * 90, "b[{}]" + "`|" * 300, "{}" + "\U0001f600" * 300, "{}" + "\ud800" * 300]
+)
+def test_500_benchmarks_with_long_names_fit_and_what_is_left_out_is_said(name):
+    text = write([section(*suite(500, name))])
+    assert len(text.encode("utf-16-le")) // 2 <= MOST_CHARACTERS
+    assert len(text) > MOST_CHARACTERS / 2, "as much as fits is there"
+    page = render(text)
+    shown = sum(row[0] != "benchmark" for row in page.rows)
+    assert f"{500 - shown} benchmarks" in text
+    assert "see `ab.json`" in text
+    assert [row[1] for row in page.rows[1:3]] == ["slower", "faster"]
+    linked = write([section(*suite(500, name))], details_url="https://example.org")
+    assert "see [all of it](https://example.org)" in linked
+
+
+def test_500_benchmarks_with_names_as_ours_almost_all_fit():
+    name = "benchmarks/test_spmm.py::test_spmm[cora-256-spmm_sum-forward_backward-torch-float32-int64-{}]"
+    page = render(write([section(*suite(500, name))]))
+    assert sum(row[0] != "benchmark" for row in page.rows) > 400
+
+
+def test_too_many_results_are_refused_in_a_line():
+    with pytest.raises(UsageError, match="300 results are too many for 65,536 characters"):
+        write([section(Row("a", SAME, 1.0))] * 300)
+
+
+_ROWS = st.builds(
+    lambda name, judgement, reason, notes: Row(
+        name, replace(judgement, reason=reason), 1e-3, notes=tuple(notes)
+    ),
+    hostile,
+    st.sampled_from((SAME, SLOWER, FASTER, UNDECIDED, GONE)),
+    hostile,
+    st.lists(hostile, max_size=2),
+)
+
+
+@settings(deadline=None, max_examples=40)
+@given(st.lists(_ROWS, max_size=25), hostile, hostile, hostile, hostile, st.lists(hostile, max_size=3))
+def test_nothing_that_others_wrote_is_more_than_text(rows, base, head, machine, title, notes):
+    parts = [section(*rows, base=base, head=head, machine=machine, source=base, notes=tuple(notes))] * 2
+    page = render(write(parts, title=title))
+    expected = {
+        "p",
+        "strong",
+        "h4",
+        "table",
+        "thead",
+        "tbody",
+        "tr",
+        "th",
+        "td",
+        "code",
+        "ul",
+        "li",
+        "details",
+        "summary",
+    }
+    assert set(page.tags) <= expected
+    assert not page.attributes
+    assert not page.comments
+    assert page.tags["details"] == page.tags["h4"] == 2
+    assert {len(row) for row in page.rows} <= {6}
+    assert sum(row[0] != "benchmark" for row in page.rows) == 2 * len(rows)
+    assert not set(page.plain) & set("@#<>&$_*~[]`|\\/")

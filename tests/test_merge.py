@@ -1,0 +1,201 @@
+import json
+from dataclasses import replace
+
+import pytest
+
+from gnnbench import cli, result_file, run_file
+from gnnbench.ab.prepared import Prepared
+from gnnbench.ab.result import Result
+from gnnbench.ab.schedule import Decision
+from gnnbench.errors import UsageError
+from gnnbench.judgement import Judgement, Thresholds
+from gnnbench.merge import merge
+from gnnbench.shard import Shard
+from tests.run_files import ENVIRONMENT, content, entry, plain
+
+NAMES = [f"b{number}" for number in range(9)]
+SIDE = Prepared("git:main", (), {}, "a" * 40, dirty=False, versions={})
+WHOLE = Thresholds(0.03)
+VERDICTS = ("slower", "same", "undecided")
+
+
+def part(number, of=3, **environment):
+    found = content(*(entry(name) for name in NAMES if Shard(number, of).has(name)), **environment)
+    found["gnnbench"]["shard"] = f"{number}/{of}"
+    return found
+
+
+def ab(number, of=3, *, base=SIDE, here=None, effect=0.03, **changes):
+    shard = Shard(number, of)
+    thresholds = replace(WHOLE, effect=effect, family_level=shard.family_level(WHOLE.family_level))
+    decisions = {
+        name: Decision(Judgement(VERDICTS[index % 3], "why", 1.0), 5, 0, 9, 9, 1.0, decided=True)
+        for index, name in enumerate(NAMES)
+        if shard.has(name)
+    }
+    found = Result(
+        base, SIDE, thresholds, here or ENVIRONMENT, decisions, {}, {}, 10.5, shard=shard, **changes
+    )
+    return found.as_json()
+
+
+def save(folder, *contents):
+    paths = [folder / f"part-{number}.json" for number in range(len(contents))]
+    for path, one in zip(paths, contents, strict=True):
+        path.write_text(one if isinstance(one, str) else json.dumps(one))
+    return paths
+
+
+def refused(folder, *contents):
+    with pytest.raises(UsageError) as caught:
+        merge(save(folder, *contents))
+    message = str(caught.value)
+    assert len(message.splitlines()) == 1
+    return message
+
+
+@pytest.mark.parametrize("order", [(1, 2, 3), (3, 1, 2)])
+def test_run_files_become_one_that_can_be_read_and_compared(tmp_path, order, capsys):
+    parts = {number: part(number) for number in order}
+    parts[2]["gnnbench"]["incomplete"].append(
+        {"fullname": "test_a.py::x", "error": "OOM", "measurement": None}
+    )
+    whole = merge(save(tmp_path, *parts.values()))
+    assert "shard" not in whole["gnnbench"]
+    run = run_file.parse(tmp_path, whole)
+    assert sorted(run.benchmarks) == [f"test_a.py::{name}" for name in NAMES]
+    assert list(run.benchmarks)[: len(parts[1]["benchmarks"])] == [
+        one["fullname"] for one in parts[1]["benchmarks"]
+    ]
+    assert run.incomplete == ("test_a.py::x",)
+    assert run.shard is None
+    (file,) = save(tmp_path, whole)
+    other = tmp_path / "other.json"
+    other.write_text(json.dumps(whole))
+    cli.main(["compare", str(file), "--", str(other)])
+    assert "0 slower" in capsys.readouterr().out
+
+
+def test_results_of_ab_become_one_that_can_be_read(tmp_path):
+    parts = [ab(1), ab(2, notes=("one note",), interrupted=True), ab(3, notes=("one note",))]
+    whole = merge(save(tmp_path, *parts))
+    found = result_file.parse(tmp_path, whole)
+    assert sorted(row.fullname for row in found.comparison.rows) == NAMES
+    assert found.thresholds == WHOLE
+    assert whole["summary"] == {"same": 3, "slower": 3, "undecided": 3}
+    assert whole["seconds"] == 31.5
+    assert whole["interrupted"] is True
+    assert whole["notes"] == ["one note"]
+    assert whole["shard"] is None
+
+
+def test_files_that_are_no_shards_are_joined_if_they_share_nothing(tmp_path):
+    found = merge(save(tmp_path, content(entry("a")), content(entry("b"))))
+    assert len(found["benchmarks"]) == 2
+    one, other = ab(1, 1), ab(1, 1)
+    for name, result in (("x", one), ("y", other)):
+        result["benchmarks"] = [{**result["benchmarks"][0], "id": name}]
+        result["summary"] = {"slower": 1}
+        result["shard"] = None
+    assert merge(save(tmp_path, one, other))["level"]["simultaneous"] == 0.98
+
+
+GPU = {
+    "name": "NVIDIA H100",
+    "driver": "1",
+    "cuda": "12",
+    "graphics_clock_mhz": None,
+    "memory_clock_mhz": None,
+    "power_cap_watts": None,
+    "mig": None,
+}
+
+
+@pytest.mark.parametrize(
+    ("contents", "text"),
+    [
+        ((part(1, 2), part(2, 2, threads=8)), "other environments: threads 2 there, 8 here"),
+        ((part(1, 2), part(2, 2, gpu=GPU)), "other environments: gpu.name none there, NVIDIA H100 here"),
+        (
+            (ab(1, 2), ab(2, 2, here={**ENVIRONMENT, "threads": 8})),
+            "other environments: threads 2 there, 8 here",
+        ),
+        ((part(1, 2), part(2, 2, commit="b" * 40)), f"other commits: {'a' * 40} and {'b' * 40}"),
+        ((part(1, 3), part(2, 3)), "shard 3/3 is missing"),
+        ((part(2, 5),), "shard 1/5 is missing (and 3 more)"),
+        ((ab(1), ab(3)), "shard 2/3 is missing"),
+        ((part(1), part(2), part(2), part(3)), "shard 2/3 is there twice"),
+        ((part(1, 2), part(2, 3)), "shards of different divisions: 1/2, 2/3"),
+        ((part(1, 2), content(entry("x"))), "part-1.json: no shard, and others are"),
+        ((content(entry("a")), content(entry("a"))), "test_a.py::a is in"),
+        ((part(1, 2), ab(2, 2)), "a run file and a result of gnnbench ab"),
+        ((ab(1, 2), ab(2, 2, base=replace(SIDE, commit="b" * 40))), "other base's commit"),
+        ((ab(1, 2), ab(2, 2, base=replace(SIDE, text="pip:torch==2"))), "other base's variant: 'git:main'"),
+        ((ab(1, 2), ab(2, 2, effect=0.05)), "other effect: 0.03 and 0.05"),
+        ((plain(1), plain(2)), "does not say where it was measured"),
+        (("no JSON",), "not JSON, or cut off"),
+        (({"version": 1},), "it is of another form"),
+        (({"benchmarks": {}},), "it is a compare file"),
+        (({**part(1, 1), "benchmarks": [{}]},), "not a run file of pytest-benchmark: no 'fullname'"),
+        (({**ab(1, 1), "seconds": "many"},), "damaged at $.seconds"),
+        (({**ab(1, 1), "environment": {}},), "its environment lacks fields"),
+    ],
+)
+def test_what_does_not_belong_together_is_refused_in_a_line(tmp_path, contents, text):
+    assert text in refused(tmp_path, *contents)
+
+
+def test_a_shard_that_is_none_or_a_part_that_is_damaged_is_refused(tmp_path):
+    damaged = part(1, 1)
+    damaged["gnnbench"]["shard"] = "4/3"
+    assert "part-0.json" in refused(tmp_path, damaged)
+    damaged = part(1, 1)
+    damaged["benchmarks"][0]["extra_info"]["gnnbench"]["measurement"]["clock"] = 1
+    assert "damaged at $.measurement.clock" in refused(tmp_path, damaged)
+    recorded = part(1, 1)
+    recorded["gnnbench"]["record"] = {
+        "number": 1,
+        "process": 1,
+        "processes": 2,
+        "reason": "",
+        "digest": "0" * 64,
+    }
+    assert "changed since it was recorded" in refused(tmp_path, recorded)
+    recorded["gnnbench"]["record"]["digest"] = ""
+    (path,) = save(tmp_path, "")
+    path.write_text(run_file.seal(recorded))
+    with pytest.raises(UsageError, match="a part of a baseline"):
+        merge([path])
+
+
+def test_too_many_results_leave_no_level(tmp_path):
+    results = []
+    for number in range(100):
+        one = ab(1, 1)
+        one["benchmarks"] = [{**one["benchmarks"][0], "id": str(number)}]
+        results.append({**one, "shard": None})
+    assert "leave no level" in refused(tmp_path, *results)
+
+
+def test_the_command_saves_and_counts(tmp_path, capsys):
+    paths = [str(path) for path in save(tmp_path, part(1, 2), part(2, 2))]
+    whole = str(tmp_path / "whole.json")
+    assert cli.main(["merge", *paths, "-o", whole]) == 0
+    assert capsys.readouterr().out == f"2 files, 9 benchmarks: {whole}\n"
+    assert len(run_file.read(tmp_path / "whole.json").benchmarks) == 9
+    for words, text in (
+        ([*paths, "-o", paths[0]], "is one of the shards"),
+        ([*paths, "-o", "/proc/x/whole.json"], "cannot be written"),
+        ([paths[0], "-o", whole], "shard 2/2 is missing"),
+    ):
+        assert cli.main(["merge", *words]) == 2
+        err = capsys.readouterr().err
+        assert text in err
+        assert err.count("\n") == 1
+
+
+def test_a_number_beyond_json_is_a_line(tmp_path, capsys):
+    text = json.dumps(ab(1, 1)).replace('"seconds": 10.5', '"seconds": 1e999')
+    (path,) = save(tmp_path, text)
+    assert cli.main(["merge", str(path), "-o", str(tmp_path / "whole.json")]) == 2
+    assert capsys.readouterr().err.count("\n") == 1
