@@ -16,6 +16,7 @@ from filelock import FileLock
 from gnnbench import environment, run_file
 from gnnbench.errors import UsageError
 from gnnbench.run_file import RunFile
+from gnnbench.shard import Shard
 
 FOLDER = Path("baselines") / "timings"
 
@@ -50,6 +51,13 @@ class Record:
         except UsageError:
             return False  # which says nothing of how many there should be
         return run.record is not None and run.record.get("processes") != len(self.files)
+
+    def covers(self, shard: Shard | None) -> bool:
+        """Tell whether it is of the whole suite or of that shard, as far as it can be read."""
+        try:
+            return run_file.read(self.files[0]).shard in (None, shard)
+        except UsageError:
+            return True
 
     def read(self) -> list[RunFile]:
         """Return its processes.
@@ -94,15 +102,27 @@ class Store:
             for key, files in sorted(groups.items(), key=lambda item: (item[0][0], item[0][2]))
         ]
 
-    def find(self, environment_name: str, machine: str, number: str | None) -> Record | None:
+    def find(
+        self, environment_name: str, machine: str, number: str | None, shard: Shard | None = None
+    ) -> Record | None:
         """Return an environment's record of that number, or its newest; None where it has none.
+
+        Args:
+            environment_name: the environment.
+            machine: pytest-benchmark's name of this machine.
+            number: NNNN; None: the newest of the whole suite, or of this shard.
+            shard: what is to be compared; None: the whole.
 
         Raises:
             UsageError: it has not that one, or two of the number, as after merging branches.
         """
         records = [record for record in self.records(environment_name) if record.machine == machine]
-        if number is None and not records:
-            return None
+        if number is None:
+            # Of records that cannot be read, the newest is returned, for reading it to say why.
+            while records and not records[-1].covers(shard):
+                records.pop()
+            if not records:
+                return None
         wanted = records[-1].id if number is None else number.zfill(4)
         found = [record for record in records if record.id == wanted]
         if len(found) > 1:

@@ -11,6 +11,7 @@ from gnnbench import (
     cli_calibrate,
     cli_comment,
     cli_compare,
+    cli_merge,
     cli_profile,
 )
 from gnnbench.cli_compare import NOTHING_SLOWER
@@ -65,6 +66,8 @@ def _parser() -> argparse.ArgumentParser:
     cli_compare.add_arguments(commands.add_parser("compare", help=text, description=text))
     text = "write results as a pull request's comment: comment RESULT.json..."
     cli_comment.add_arguments(commands.add_parser("comment", help=text, description=text))
+    text = "join the shards of one kind of machine: merge SHARD.json... -o WHOLE.json"
+    cli_merge.add_arguments(commands.add_parser("merge", help=text, description=text))
     return parser
 
 

@@ -7,6 +7,7 @@ import shutil
 import signal
 import sys
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
@@ -17,10 +18,11 @@ from rich.markup import escape
 from rich.table import Table
 
 from gnnbench import units
-from gnnbench.cli_compare import exit_code
+from gnnbench.cli_compare import NOTHING_SLOWER, exit_code
 from gnnbench.errors import UsageError
 from gnnbench.files import write_whole
 from gnnbench.options import EFFECT, fraction, suite
+from gnnbench.shard import Shard
 
 if TYPE_CHECKING:
     from gnnbench.ab.schedule import Decision
@@ -61,6 +63,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--dependencies", action="store_true", help="let pip: install what a requirement requires too"
     )
+    parser.add_argument("--shard", metavar="I/N", help="time only part I of N, with an Nth of the error rate")
     parser.add_argument("--json", type=Path, metavar="FILE", help="also write the result there")
     parser.add_argument("--markdown", type=Path, metavar="FILE", help="also write a table for a page there")
     parser.set_defaults(run=run)
@@ -86,8 +89,15 @@ def run(options: argparse.Namespace) -> int:
     from gnnbench.judgement import Thresholds
     from gnnbench.markdown import Section
 
+    shard = None if options.shard is None else Shard.parse(options.shard)
     thresholds = Thresholds(fraction("effect", options.effect))
+    if shard:
+        thresholds = replace(thresholds, family_level=shard.family_level(thresholds.family_level))
     budget = coordinator.Budget(options.budget, options.total_budget, options.timeout)
+    if any(word.startswith("--gnn-shard") for word in options.rest):
+        raise UsageError(
+            "--gnn-shard after --: give gnnbench ab its own --shard, which divides the error rate"
+        )
     arguments = suite(options.rest, "gnnbench ab BASE HEAD")
     variants = [variant.parse(text) for text in (options.base, options.head)]
     for file in filter(None, (options.json, options.markdown)):
@@ -108,7 +118,7 @@ def run(options: argparse.Namespace) -> int:
         _Progress(console) as progress,
     ):
         seed = secrets.randbits(32)
-        found = coordinator.run(base, head, arguments, root, thresholds, budget, progress, seed)
+        found = coordinator.run(base, head, arguments, root, thresholds, budget, progress, seed, shard)
     comparison = found.comparison()
     known = calibration.Store(cache_folder(), found.environment)
     notes = [*found.notes, *calibration.notes(known, found.decisions, thresholds.effect, root)]
@@ -122,7 +132,11 @@ def run(options: argparse.Namespace) -> int:
     for note in notes:
         print(note)
     print(f"{verdict_table.count(comparison.rows)}; {units.seconds(found.seconds)}")
-    return INTERRUPTED if found.interrupted else exit_code(comparison, strict=options.strict)
+    if found.interrupted:
+        return INTERRUPTED
+    if shard and not comparison.rows:
+        return NOTHING_SLOWER  # nothing fell to this shard
+    return exit_code(comparison, strict=options.strict)
 
 
 def _save(file: Path | None, text: str) -> None:

@@ -52,7 +52,7 @@ def _disturbed(runs: Sequence[RunFile]) -> str | None:
 
 
 def _unfit(run: RunFile) -> str | None:
-    if run.environment is None:
+    if run.environment is None or not all(one.processes for one in run.benchmarks.values()):
         return "gnnbench did not time it: was it run with --gnn-layouts off?"
     if run.incomplete:
         return f"{run.incomplete[0]} was cut short"

@@ -148,6 +148,9 @@ class Gate:
     def _judge_times(self, session: pytest.Session) -> None:
         chosen = run_of(self._config).options
         thresholds = Thresholds(chosen.effect)
+        if chosen.shard:
+            level = chosen.shard.family_level(thresholds.family_level)
+            thresholds = replace(thresholds, family_level=level)
         here = self._here()
         self._record, missing = self._find(here)
         if self._record is None:
@@ -218,9 +221,11 @@ class Gate:
         """Return the record of this environment, or None and what to do about it."""
         store = Store(self._config.invocation_params.dir / baseline.FOLDER)
         name = environment.name(here)
-        if record := store.find(name, get_machine_id(), self._number):
+        shard = run_of(self._config).options.shard
+        if record := store.find(name, get_machine_id(), self._number, shard):
             return record, ""
-        text = f"no timings of this environment ({name}) in {baseline.FOLDER}"
+        part = f" for shard {shard}" if shard else ""
+        text = f"no timings of this environment ({name}){part} in {baseline.FOLDER}"
         if nearest := store.nearest(here):
             record, fields = nearest
             text += f"; the nearest, {record.environment}, has {comparison.describe_fields(fields)}"
@@ -249,6 +254,8 @@ class Gate:
         """Return the record's benchmarks that this session should have timed, and did not."""
         collected = {item.nodeid for item in session.items}
         left = {name for run in base for name in run.benchmarks} - self._timed().keys() - self._deselected
+        if shard := run_of(self._config).options.shard:
+            left = {name for name in left if shard.has(name)}
         found = left & collected
         option = self._config.option
         again = getattr(option, "lf", False) or option.keyword

@@ -144,11 +144,11 @@ def _decide(
     if abs(log_ratio) > wide and abs(log_ratio) >= effect:
         return (
             "slower" if log_ratio > 0 else "faster",
-            f"the {thresholds.family_level:.0%} interval for all benchmarks at once excludes 1",
+            f"the {units.level(thresholds.family_level)} interval for all benchmarks at once excludes 1",
         )
     least = units.fraction(thresholds.effect)
     if abs(log_ratio) + own < effect:
-        return "same", f"the {thresholds.own_level:.0%} interval lies within {least}"
+        return "same", f"the {units.level(thresholds.own_level)} interval lies within {least}"
     if abs(log_ratio) > wide:
         return "undecided", f"surely different, but by less than {least}"
     return "undecided", "the interval is too wide"

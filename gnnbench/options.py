@@ -13,6 +13,7 @@ from gnnbench.graphs.locate import data_folder
 from gnnbench.operations import FLOATS, INTEGERS
 from gnnbench.platforms import PLATFORMS
 from gnnbench.profile import kinds
+from gnnbench.shard import Shard
 
 HELP = {
     "dataset": f"graph to measure on, repeatable or comma-separated: {FORMS}. Default: cora, and ogbn-arxiv "
@@ -38,6 +39,8 @@ HELP = {
     "profile": f"profile instead of timing, repeatable or comma-separated: {', '.join(kinds.KINDS)}.",
     "epochs": "calls to profile after the first. Default: 10.",
     "profile-folder": "where profiles are saved. Default: .benchmarks/profiles.",
+    "shard": "run only part I of N, as in 1/4: each test belongs to one by its id, and all together "
+    "are the whole.",
     "strict": "fail what could not be judged: undecided and incomparable benchmarks, those that vanished, no "
     "timings or counters recorded for these versions, nothing judged.",
     "real": "fail where a real data set cannot be had, instead of using its synthetic twin.",
@@ -93,6 +96,8 @@ class Options:
     epochs: int
     """Calls to profile after the first."""
     profile_folder: Path
+    shard: Shard | None
+    """Part of the tests to run; None: all."""
 
     @classmethod
     def parse(
@@ -116,6 +121,7 @@ class Options:
         profile: Sequence[str] = (),
         epochs: str | None = None,
         profile_folder: str | None = None,
+        shard: str | None = None,
     ) -> "Options":
         """Read the options' texts.
 
@@ -154,6 +160,7 @@ class Options:
             profile=kinds_of_profile,
             epochs=_whole("epochs", epochs, EPOCHS) if epochs else EPOCHS,
             profile_folder=Path(profile_folder).expanduser() if profile_folder else PROFILES,
+            shard=None if shard is None else Shard.parse(shard),
         )
 
 

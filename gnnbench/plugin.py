@@ -12,6 +12,8 @@ from gnnbench.profile.store import Store
 from gnnbench.profiling import PLUGIN as PROFILING
 from gnnbench.profiling import Profiling
 from gnnbench.run import MARKER, given, is_ours, run_of
+from gnnbench.sharding import PLUGIN as SHARDING
+from gnnbench.sharding import Sharding
 from gnnbench.timing import PLUGIN as TIMING
 from gnnbench.timing import Timing, timing_of
 
@@ -38,7 +40,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
                 flag, dest=destination, nargs="?", const="check", metavar="check|update", help=text
             )
         else:
-            metavar = "DIR" if name == "profile-folder" else name.upper()
+            metavar = {"profile-folder": "DIR", "shard": "I/N"}.get(name, name.upper())
             group.addoption(flag, dest=destination, metavar=metavar, help=text)
     group.addoption("--gnn-again", dest=_AGAIN, type=Path, help=argparse.SUPPRESS)
 
@@ -55,11 +57,13 @@ def pytest_configure(config: pytest.Config) -> None:
     )
     config.addinivalue_line("markers", "core: the few dozen benchmarks that a pull request runs.")
     # Early enough for a mistake to be one line, and not at all where the plugin is only installed.
-    if any(given(config).values()):
+    if any(value not in (None, False, []) for value in given(config).values()):
         try:
-            run_of(config)
-            if run_of(config).options.profile:
+            chosen = run_of(config).options
+            if chosen.profile:
                 _profile(config)
+            if chosen.shard:
+                config.pluginmanager.register(Sharding(chosen.shard), SHARDING)
         except UsageError as error:
             raise pytest.UsageError(f"gnnbench: {error}") from None
     again = config.getoption(_AGAIN)

@@ -13,7 +13,9 @@ import numpy as np
 from scipy import special
 
 from gnnbench import environment, interference, json_file, location
+from gnnbench.errors import UsageError
 from gnnbench.results import FORMAT_VERSION
+from gnnbench.shard import Shard
 from gnnbench.spec import Spec
 
 MAX_BYTES = 2**29
@@ -81,6 +83,8 @@ class RunFile:
     """Benchmarks that were cut short."""
     record: Mapping[str, Any] | None
     """Of a baseline: what it is a part of."""
+    shard: Shard | None = None
+    """Part of the suite that it has; None: all that was asked for."""
 
 
 def read(path: Path) -> RunFile:
@@ -127,7 +131,7 @@ def parse(path: Path, content: Mapping[str, Any]) -> RunFile:
     """
     try:
         return _run(path, content)
-    except (KeyError, TypeError, ValueError, AttributeError, IndexError) as error:
+    except (KeyError, TypeError, ValueError, AttributeError, IndexError, OverflowError) as error:
         what = f"no {error}" if isinstance(error, KeyError) else str(error)
         _refuse(path, f"not a run file of pytest-benchmark: {what}")
 
@@ -163,7 +167,20 @@ def _run(path: Path, content: Mapping[str, Any]) -> RunFile:
         (ours.get("environment") or {}).get("commit") or (content.get("commit_info") or {}).get("id"),
         tuple(entry["fullname"] for entry in ours.get("incomplete", ())),
         ours.get("record"),
+        shard_of(path, ours.get("shard")),
     )
+
+
+def shard_of(path: Path, text: str | None) -> Shard | None:
+    """Return the part of the suite that a file says it has.
+
+    Raises:
+        UsageError: there is no such part.
+    """
+    try:
+        return Shard.parse(text) if text else None
+    except UsageError as error:
+        _refuse(path, str(error))
 
 
 def _benchmark(path: Path, entry: Mapping[str, Any]) -> Benchmark:

@@ -99,12 +99,14 @@ class Timing:
 
     @pytest.hookimpl(trylast=True)
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
-        """Save what was measured of benchmarks that were cut short also where no other was measured."""
+        """Save a file without a benchmark too, where all were cut short or fell to other shards."""
         config = self._config
         if self._seam.unsaved and session.exitstatus == pytest.ExitCode.OK:
             session.exitstatus = pytest.ExitCode.TESTS_FAILED
         theirs = getattr(config, "_benchmarksession", None)
-        if not self._seam.incomplete or theirs is None or theirs.benchmarks or not theirs.json:
+        fine = session.exitstatus in (pytest.ExitCode.OK, pytest.ExitCode.NO_TESTS_COLLECTED)
+        wanted = self._seam.incomplete or (config.getoption("gnn_shard") and fine)
+        if not wanted or theirs is None or theirs.disabled or theirs.benchmarks or not theirs.json:
             return
         hooks = config.hook
         commit_info = hooks.pytest_benchmark_generate_commit_info(config=config)
@@ -120,14 +122,17 @@ class Timing:
 
     def pytest_benchmark_update_json(self, config: pytest.Config, output_json: dict[str, Any]) -> None:
         """Save the environment, and the benchmarks that were cut short, which pytest-benchmark leaves out."""
-        if not self._seam.used:
+        chosen = run_of(config).options if self._seam.used or config.getoption("gnn_shard") else None
+        if chosen is None:
             return
-        here = environment.collect(config.rootpath, device=run_of(config).options.device)
+        here = environment.collect(config.rootpath, device=chosen.device)
         output_json["gnnbench"] = {
             "version": FORMAT_VERSION,
             "environment": asdict(here),
             "incomplete": self._seam.incomplete,
         }
+        if chosen.shard:
+            output_json["gnnbench"]["shard"] = str(chosen.shard)
 
 
 def timing_of(config: pytest.Config) -> Timing:

@@ -12,6 +12,8 @@ import psutil
 import pytest
 from referencing import Registry, Resource
 
+from gnnbench import result_file
+from gnnbench.shard import Shard
 from tests.suite import ROOT, environment
 
 SUITE = """
@@ -187,3 +189,58 @@ def test_this_repository_across_a_change_of_the_protocol(tmp_path):
     found = json.loads((tmp_path / "ab.json").read_text())
     assert all(one["pairs"] > 0 for one in found["benchmarks"]), "both sides were timed"
     assert found["base"]["commit"] != found["head"]["commit"]
+
+
+def test_shards_are_timed_apart_and_merged_into_the_whole(suite):
+    side = truths(suite, "base.json")
+    names = {f"test_suite.py::{name}" for name in ("test_sum", "test_more")}
+    found = {}
+    for number in (1, 2, 3):
+        shard = f"{number}/3"
+        result = ab(
+            suite,
+            side,
+            side,
+            "--budget",
+            "20",
+            "--shard",
+            shard,
+            "--json",
+            f"{number}.json",
+            "--",
+            "test_suite.py",
+        )
+        assert result.returncode == 0, result.stderr
+        found[shard] = json.loads((suite / f"{number}.json").read_text())
+        assert found[shard]["shard"] == shard
+        assert found[shard]["level"]["simultaneous"] == pytest.approx(1 - 0.01 / 3)
+        own = {name for name in names if Shard(number, 3).has(name)}
+        assert {one["id"] for one in found[shard]["benchmarks"]} == own
+        assert f"shard {shard}: {len(own)} of 2 benchmarks" in result.stdout
+    assert any(not one["benchmarks"] for one in found.values()), "an empty shard ended cleanly"
+    merged = subprocess.run(
+        [command()[0], "merge", "1.json", "2.json", "3.json", "-o", "whole.json"],
+        cwd=suite,
+        env=environment(),
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert merged.returncode == 0, merged.stderr
+    whole = result_file.read(suite / "whole.json")
+    assert {row.fullname for row in whole.comparison.rows} == names
+    assert whole.thresholds.family_level == 0.99
+
+
+@pytest.mark.parametrize(
+    ("words", "text"),
+    [
+        ((".", ".", "--shard", "3/2", "--", "test_suite.py"), "shard '3/2' must be I/N"),
+        ((".", ".", "--", "test_suite.py", "--gnn-shard=1/2"), "give gnnbench ab its own --shard"),
+    ],
+)
+def test_a_wrong_shard_is_a_line(suite, words, text):
+    result = ab(suite, *words)
+    assert result.returncode == 2
+    assert text in result.stderr

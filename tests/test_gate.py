@@ -11,6 +11,7 @@ import jsonschema
 import pytest
 
 from gnnbench.baseline import FOLDER
+from gnnbench.shard import Shard
 from tests.suite import ROOT, environment, run
 
 SUITE = """
@@ -326,3 +327,39 @@ def test_the_suite_s_own_counters_are_judged_too(tmp_path):
     result = run(*arguments, *select, COMPARE, cwd=tmp_path)
     assert result.returncode == 1
     assert "counters differ from the baseline: -2 aten::mm" in result.stdout
+
+
+def test_a_shard_is_judged_alone_and_other_shards_benchmarks_have_not_vanished(project):
+    suite = project.folder / "test_suite.py"
+    parts = {
+        number: {name for name in NAMES if Shard(number, 2).has(f"test_suite.py::{name}")}
+        for number in (1, 2)
+    }
+    for number, names in parts.items():
+        result, verdicts = project.run(COMPARE, "--gnn-shard", f"{number}/2", fake=project.truth(7))
+        assert verdicts.keys() == names
+        assert "vanished" not in result.stdout
+        assert result.returncode == 0, result.stdout
+    # Whoever had it tells that it is gone, and nobody else.
+    suite.write_text(SUITE.replace("def test_sorted", "def no_test_sorted"))
+    for number, names in parts.items():
+        result, _ = project.run(COMPARE, "--gnn-shard", f"{number}/2", "--gnn-strict", fake=project.truth(7))
+        assert ("vanished" in result.stdout) == ("test_sorted" in names)
+
+
+def test_a_shard_s_slowdown_is_found_at_a_level_for_all_shards(project):
+    number = next(number for number in (1, 2) if Shard(number, 2).has("test_suite.py::test_sorted"))
+    slow = project.truth(7, test_sorted=1.5)
+    result, verdicts = project.run(COMPARE, "--gnn-shard", f"{number}/2", fake=slow)
+    assert result.returncode == 1
+    assert verdicts["test_sorted"] == "slower"
+    assert "the 99.5% interval" in " ".join(result.stdout.split())
+
+
+def test_a_record_of_another_shard_is_not_the_newest(project):
+    words = ("--processes", "2", "--", "test_suite.py", "--gnn-shard", "1/2")
+    result = project.command("baseline", "record", *words)
+    assert "record 0002" in result.stdout, result.stderr
+    for shard, number in (((), "0001"), (("--gnn-shard", "2/2"), "0001"), (("--gnn-shard", "1/2"), "0002")):
+        result, _ = project.run(COMPARE, *shard, fake=project.truth(7))
+        assert f"judged against record {number}" in result.stdout

@@ -64,3 +64,12 @@ def test_an_interval_of_which_hardly_anything_is_known_is_short():
     assert interval(0.978, 1.0312, 3) == "0.978-1.031"
     assert interval(1e-9, 1e9) == "0.00-over 100"
     assert interval(None, None) == ""
+
+
+def test_a_level_is_never_rounded_up_to_certainty():
+    assert [units.level(value) for value in (0.95, 0.99, 0.9975, 1 - 0.01 / 3)] == [
+        "95%",
+        "99%",
+        "99.75%",
+        "99.6667%",
+    ]

@@ -20,6 +20,7 @@ from gnnbench.ab.schedule import Decision, Schedule
 from gnnbench.ab.visit import Pair, Visit
 from gnnbench.errors import UsageError
 from gnnbench.judgement import Thresholds
+from gnnbench.shard import Shard
 
 _STARTS = 2
 """Pairs in a row that may fail to start before the run ends."""
@@ -54,6 +55,7 @@ def run(
     budget: Budget,
     watcher: Watcher,
     seed: int,
+    shard: Shard | None = None,
 ) -> Result:
     """Time two variants in turns, in as many pairs of fresh processes as it needs.
 
@@ -68,6 +70,7 @@ def run(
         budget: time that may be spent.
         watcher: is told how far it is.
         seed: of who goes first, and of the order of the benchmarks.
+        shard: part of the benchmarks to time; None: all. The thresholds are those of the part.
 
     Raises:
         UsageError: there is nothing to time, or a variant cannot run it.
@@ -75,7 +78,9 @@ def run(
     start = time.monotonic()
     interrupted = False
     with tempfile.TemporaryDirectory(prefix="gnnbench-ab-") as logs:
-        session = _Session(base, head, arguments, folder, thresholds, budget, watcher, seed, Path(logs))
+        session = _Session(
+            base, head, arguments, folder, thresholds, budget, watcher, seed, Path(logs), shard
+        )
         try:
             while session.pair():
                 pass
@@ -92,6 +97,7 @@ def run(
         seconds=time.monotonic() - start,
         interrupted=interrupted,
         notes=(*session.notes, *session.skipped()),
+        shard=shard,
     )
 
 
@@ -122,6 +128,7 @@ class _Session:
         watcher: Watcher,
         seed: int,
         logs: Path,
+        shard: Shard | None,
     ) -> None:
         self.schedule: Schedule | None = None
         self.head_logs: dict[str, list[float]] = {}
@@ -132,6 +139,7 @@ class _Session:
         self._thresholds, self._budget, self._watcher = thresholds, budget, watcher
         self._rng = random.Random(seed)  # noqa: S311 - turns, not secrets
         self._seed = seed
+        self._shard = shard
         self.counts: dict[str, tuple[Counts, Counts]] = {}
         self._sizes: dict[str, Size] = {}
         self._number = self._failed_starts = 0
@@ -167,7 +175,8 @@ class _Session:
             if self.schedule is None:
                 self.schedule = self._schedule(workers)
                 plan = self.schedule.next()
-            assert plan
+            if plan is None:
+                return False  # nothing falls to the shard
             for name in plan.names:
                 found = workers.visit(name, plan.seconds)
                 if isinstance(found, Visit):
@@ -221,6 +230,9 @@ class _Session:
             why = f": {refused[0]}" if refused else " among what pytest collects here"
             raise UsageError(f"no benchmarks{why}; name them: gnnbench ab BASE HEAD -- PATH")
         self.notes.extend(refused)
+        if self._shard:
+            whole, names = len(names), [name for name in names if self._shard.has(name)]
+            self.notes.append(f"shard {self._shard}: {len(names)} of {whole} benchmarks")
         budget = self._budget
         return Schedule(
             names,

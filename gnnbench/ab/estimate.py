@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 
 from scipy import special
 
+from gnnbench import units
 from gnnbench.judgement import Judgement, Thresholds, judge_ratio
 
 FEWEST_PAIRS = 4
@@ -107,11 +108,11 @@ def judged(
     found = judge_ratio(estimate.log_ratio, estimate.error, estimate.freedom, at_look, family)
     verdict, reason = found.verdict, found.reason
     if verdict in ("slower", "faster"):
-        reason = f"the {thresholds.family_level:.0%} interval for all benchmarks at once excludes 1"
+        reason = f"the {units.level(thresholds.family_level)} interval for all benchmarks at once excludes 1"
         if doubts and estimate.borrowed and estimate.agreeing < _AGREEING:
             verdict, reason = "undecided", "the pairs do not agree"
     elif verdict == "same":
-        reason = reason.replace(f"{at_look.own_level:.0%}", f"{thresholds.own_level:.0%}", 1)
+        reason = reason.replace(units.level(at_look.own_level), units.level(thresholds.own_level), 1)
     if doubts and estimate.doubt and verdict != "undecided":
         verdict, reason = "undecided", estimate.doubt
     return _counted(replace(found, verdict=verdict, reason=reason + asides), estimate)

@@ -9,6 +9,7 @@ from gnnbench.ab.prepared import Prepared
 from gnnbench.ab.schedule import Decision
 from gnnbench.comparison import Comparison, Row
 from gnnbench.judgement import Thresholds
+from gnnbench.shard import Shard
 
 FORMAT_VERSION = 1
 
@@ -45,6 +46,8 @@ class Result:
     interrupted: bool = False
     notes: tuple[str, ...] = ()
     """What must be known of the whole."""
+    shard: Shard | None = None
+    """Part of the benchmarks that was timed; None: all."""
 
     def comparison(self) -> Comparison:
         """Return it as verdict tables are written from."""
@@ -71,6 +74,7 @@ class Result:
             "summary": dict(sorted(verdicts.items())),
             "seconds": round(self.seconds, 3),
             "interrupted": self.interrupted,
+            "shard": str(self.shard) if self.shard else None,
             "notes": list(self.notes),
         }
 
