@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gnnbench.units import fraction, interval, seconds, size
+from gnnbench.units import fraction, interval, level, seconds, size
 
 FACTOR = {"s": 1.0, "ms": 1e-3, "µs": 1e-6, "ns": 1e-9}
 
@@ -67,7 +67,7 @@ def test_an_interval_of_which_hardly_anything_is_known_is_short():
 
 
 def test_a_level_is_never_rounded_up_to_certainty():
-    assert [units.level(value) for value in (0.95, 0.99, 0.9975, 1 - 0.01 / 3)] == [
+    assert [level(value) for value in (0.95, 0.99, 0.9975, 1 - 0.01 / 3)] == [
         "95%",
         "99%",
         "99.75%",
