@@ -90,7 +90,7 @@ def _render(sections: Sequence[Section], title: str, details_url: str, most: int
         if several:
             own = section.comparison.shared
             is_slower = own is not None and own.verdict == "slower"
-            lines += ["", f"#### {prose(section.machine) or code(section.source)}"]
+            lines += ["", f"#### {code(section.machine or section.source)}"]
             lines += ["", _verdict(section.comparison.rows, shared_slower=is_slower)]
         lines += ["", *_section(section, details_url, most, name_machine=not several)]
     if details_url:
@@ -127,7 +127,7 @@ def _section(section: Section, details_url: str, most: int, *, name_machine: boo
     folded = kept[len(shown) :]
     remarks = _remarks(section)
     why = [f"- {code(row.fullname)}: {_joined(row.notes)}" for row in moved if row.notes]
-    machine = f", on {prose(section.machine)}" if section.machine and name_machine else ""
+    machine = f", on {code(section.machine)}" if section.machine and name_machine else ""
     lines = [f"{prose(section.base)} → {prose(section.head)}{machine}"]
     if shown:
         lines += ["", *_table(shown)]

@@ -17,8 +17,9 @@ class Sharding:
         self.shard = shard
         self._left_out = self._kept = 0
 
+    @pytest.hookimpl(trylast=True)
     def pytest_collection_modifyitems(self, config: pytest.Config, items: list[pytest.Item]) -> None:
-        """Keep what belongs to the shard, whatever else selects tests."""
+        """Keep what belongs to the shard, of what is selected besides."""
         others = [item for item in items if not self.shard.has(item.nodeid)]
         items[:] = [item for item in items if self.shard.has(item.nodeid)]
         self._left_out, self._kept = len(others), len(items)

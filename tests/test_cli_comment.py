@@ -72,8 +72,8 @@ def test_results_of_several_gpus_are_one_comment(tmp_path, capsys):
     files = (ab(tmp_path, "one.json", gpu="NVIDIA H100"), ab(tmp_path, "two.json", gpu="NVIDIA A100"))
     _, out, _ = comment(capsys, *files)
     assert out.startswith("**2 of 4 benchmarks got slower**")
-    assert "#### NVIDIA `H100`" in out
-    assert "#### NVIDIA `A100`" in out
+    assert "#### `NVIDIA H100`" in out
+    assert "#### `NVIDIA A100`" in out
 
 
 def test_what_was_interrupted_or_is_a_shard_says_so(tmp_path, capsys):
