@@ -15,6 +15,8 @@ from gnnbench.table import grouped
 
 MOST_CHARACTERS = 65_536
 """That GitHub takes in a comment."""
+_SHORTEST = 20
+"""Characters of a row or a note: fewer has none."""
 _FEW = 20
 """Rows that are all shown unfolded."""
 _NAMED = 3
@@ -58,11 +60,14 @@ def write(
     Raises:
         UsageError: there are too many results for so many characters.
     """
+    parts = [
+        _Part(section, sorted(section.comparison.rows, key=_rank), _remarks(section)) for section in sections
+    ]
 
     def render(rows: int) -> str:
-        return _render(sections, title, details_url, rows)
+        return _render(parts, title, details_url, rows)
 
-    high = max(max(len(section.comparison.rows), len(_remarks(section))) for section in sections)
+    high = min(max(max(len(part.rows), len(part.remarks)) for part in parts), most // _SHORTEST)
     if _size(text := render(high)) <= most:
         return text
     low = 0
@@ -74,25 +79,36 @@ def write(
     return render(low)
 
 
+@dataclass(frozen=True)
+class _Part:
+    """A section, with what is taken from it as far as there is room."""
+
+    section: Section
+    rows: list[Row]
+    """What moved first."""
+    remarks: list[str]
+
+
 def _size(text: str) -> int:
     """Return the length of a text where most is counted: in units of UTF-16."""
     return len(text.encode("utf-16-le")) // 2
 
 
-def _render(sections: Sequence[Section], title: str, details_url: str, most: int) -> str:
+def _render(parts: Sequence[_Part], title: str, details_url: str, most: int) -> str:
     """Write at most so many rows, and so many notes, of each section."""
-    together = [row for section in sections for row in section.comparison.rows]
-    shared = [section.comparison.shared for section in sections if section.comparison.shared]
+    together = [row for part in parts for row in part.rows]
+    shared = [part.section.comparison.shared for part in parts if part.section.comparison.shared]
     slower = any(judgement.verdict == "slower" for judgement in shared)
     lines = [_verdict(together, shared_slower=slower) + (f" · {prose(title)}" if title else "")]
-    several = len(sections) > 1
-    for section in sections:
+    several = len(parts) > 1
+    for part in parts:
+        section = part.section
         if several:
             own = section.comparison.shared
             is_slower = own is not None and own.verdict == "slower"
             lines += ["", f"#### {code(section.machine or section.source)}"]
-            lines += ["", _verdict(section.comparison.rows, shared_slower=is_slower)]
-        lines += ["", *_section(section, details_url, most, name_machine=not several)]
+            lines += ["", _verdict(part.rows, shared_slower=is_slower)]
+        lines += ["", *_section(part, details_url, most, name_machine=not several)]
     if details_url:
         lines += ["", f"[All of it]({details_url})"]
     return "\n".join(lines) + "\n"
@@ -119,13 +135,12 @@ def _benchmarks(number: int) -> str:
     return "1 benchmark" if number == 1 else f"{number} benchmarks"
 
 
-def _section(section: Section, details_url: str, most: int, *, name_machine: bool) -> list[str]:
-    rows = sorted(section.comparison.rows, key=_rank)
+def _section(part: _Part, details_url: str, most: int, *, name_machine: bool) -> list[str]:
+    section, rows, remarks = part.section, part.rows, part.remarks
     kept = rows[:most]
     moved = [row for row in kept if row.judgement.verdict in _MOVED]
     shown = kept if len(rows) <= _FEW else moved
     folded = kept[len(shown) :]
-    remarks = _remarks(section)
     why = [f"- {code(row.fullname)}: {_joined(row.notes)}" for row in moved if row.notes]
     machine = f", on {code(section.machine)}" if section.machine and name_machine else ""
     lines = [f"{prose(section.base)} → {prose(section.head)}{machine}"]

@@ -52,7 +52,7 @@ def prose(text: str, most: int = NOTE_CHARACTERS) -> str:
 
 def _quoted(text: str) -> str:
     """Write words as code, but for what ends their part of the sentence."""
-    kept = text.rstrip(",;") or text
+    kept = text.rstrip(",;:") or text
     return code(kept, most=len(text)) + text[len(kept) :]
 
 
