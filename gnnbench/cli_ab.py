@@ -82,7 +82,7 @@ def positive_seconds(text: str) -> float:
 
 def run(options: argparse.Namespace) -> int:
     """Measure, show, and return the exit code."""
-    from gnnbench import calibration, environment, markdown, verdict_table
+    from gnnbench import calibration, environment, markdown, result_file, verdict_table
     from gnnbench.ab import coordinator, variant
     from gnnbench.ab.prepared import prepared
     from gnnbench.graphs.locate import cache_folder
@@ -122,10 +122,17 @@ def run(options: argparse.Namespace) -> int:
     comparison = found.comparison()
     known = calibration.Store(cache_folder(), found.environment)
     notes = [*found.notes, *calibration.notes(known, found.decisions, thresholds.effect, root)]
-    _save(options.json, json.dumps(found.as_json(), indent=1) + "\n")
-    source = options.json.name if options.json else ""
-    here, there = base.text, head.text
-    section = Section(comparison, thresholds, here, there, notes=tuple(notes), source=source)
+    content = found.as_json()
+    _save(options.json, json.dumps(content, indent=1) + "\n")
+    section = Section(
+        comparison,
+        thresholds,
+        result_file.variant(content["base"]),
+        result_file.variant(content["head"]),
+        machine=markdown.machine(found.environment),
+        notes=tuple(notes),
+        source=options.json.name if options.json else "",
+    )
     _save(options.markdown, markdown.write([section]))
     width = shutil.get_terminal_size((80, 24)).columns
     verdict_table.write(comparison, sys.stdout.write, width, colour=sys.stdout.isatty())

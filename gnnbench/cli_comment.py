@@ -4,9 +4,8 @@ import argparse
 import os
 import re
 import sys
-from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from gnnbench.errors import UsageError
 from gnnbench.files import write_whole
@@ -80,7 +79,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _section(found: "ResultFile") -> "Section":
-    from gnnbench.markdown import Section
+    from gnnbench.markdown import Section, machine
 
     content = found.content
     notes = [*content.get("notes", ())]
@@ -93,14 +92,7 @@ def _section(found: "ResultFile") -> "Section":
         found.thresholds,
         found.base,
         found.head,
-        machine=_machine(content.get("environment", {})),
+        machine=machine(content.get("environment", {})),
         notes=tuple(notes),
         source=found.path.name,
     )
-
-
-def _machine(environment: Mapping[str, Any]) -> str:
-    """Return the GPU's name, or the processor's."""
-    gpu = environment.get("gpu")
-    name = gpu.get("name") if isinstance(gpu, Mapping) else None
-    return str(name or environment.get("cpu") or "")

@@ -2,9 +2,10 @@
 
 import math
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
+from typing import Any
 
 from gnnbench import units, verdict_table
 from gnnbench.comparison import Comparison, Row
@@ -44,6 +45,13 @@ class Section:
     """What must be known of the whole."""
     source: str = ""
     """File that has all of it."""
+
+
+def machine(environment: Mapping[str, Any]) -> str:
+    """Return the name of an environment's GPU, or of its processor."""
+    gpu = environment.get("gpu")
+    name = gpu.get("name") if isinstance(gpu, Mapping) else None
+    return str(name or environment.get("cpu") or "")
 
 
 def write(
@@ -142,8 +150,8 @@ def _section(part: _Part, details_url: str, most: int, *, name_machine: bool) ->
     shown = kept if len(rows) <= _FEW else moved
     folded = kept[len(shown) :]
     why = [f"- {code(row.fullname)}: {_joined(row.notes)}" for row in moved if row.notes]
-    machine = f", on {code(section.machine)}" if section.machine and name_machine else ""
-    lines = [f"{prose(section.base)} → {prose(section.head)}{machine}"]
+    place = f", on {code(section.machine)}" if section.machine and name_machine else ""
+    lines = [f"{prose(section.base)} → {prose(section.head)}{place}"]
     if shown:
         lines += ["", *_table(shown)]
     if why:

@@ -95,7 +95,7 @@ def _ab(path: Path, content: Mapping[str, Any]) -> ResultFile:
         rows.append(Row(one["id"], judgement, _seconds(one["head_ns"]), notes=notes))
     level = content["level"]
     thresholds = Thresholds(content["effect"], level["simultaneous"], level["own"])
-    base, head = (_variant(content[side]) for side in ("base", "head"))
+    base, head = (variant(content[side]) for side in ("base", "head"))
     return ResultFile(path, "ab", content, Comparison(rows, None), thresholds, base, head)
 
 
@@ -123,7 +123,8 @@ def runs(number: int) -> str:
     return "1 run" if number == 1 else f"{number} runs"
 
 
-def _variant(side: Mapping[str, Any]) -> str:
+def variant(side: Mapping[str, Any]) -> str:
+    """Say what a side of `gnnbench ab` was: as it was given, and its commit."""
     if not side["commit"]:
         return str(side["variant"])
     changed = ", changed since" if side["dirty"] else ""

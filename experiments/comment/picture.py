@@ -1,7 +1,12 @@
 """The picture in docs/comment.md: a comment as GitHub's renderer and a browser show it.
 
-    gnnbench comment RESULT.json --title "GCN kernels" -o comment.md
+    gnnbench comment experiments/comment/real.json --title "GCN kernels" -o comment.md
     python experiments/comment/picture.py comment.md docs/comment.png
+
+The result is of `gnnbench ab git:HEAD~1 git:HEAD --budget 10 -- benchmarks --gnn-dataset cora
+-k "(spmm_sum or gather_scatter_sum or gcn_norm) and (torch or pyg)"` on two shared cores with other programs
+beside it. The commit had gnnbench/platforms/torch.py multiply by `adjacency @ x` on the CPU too, in the place
+of the reducing kernel.
 
 It needs Debian's chromium. The style is our own, after what a comment looks like on GitHub.
 """
@@ -25,7 +30,8 @@ main { padding: 4px 16px 12px }
 table { border-collapse: collapse; margin: 0 0 16px }
 th, td { padding: 6px 13px; border: 1px solid #d1d9e0 }
 tr:nth-child(2n) td { background: #f6f8fa }
-code { padding: .2em .4em; border-radius: 6px; background: #818b981f; font: 85% ui-monospace, monospace }
+code { padding: .2em .4em; border-radius: 6px; background: #818b981f;
+  white-space: break-spaces; font: 85% ui-monospace, monospace }
 ul { padding-left: 2em }
 li + li { margin-top: .25em }
 """
