@@ -212,22 +212,21 @@ class Store:
         """Return what may go: all but the newest records of each environment, and those that lack files.
 
         Args:
-            keep: records of each environment that stay.
+            keep: records of each environment, and of each shard in it, that stay.
             left_alone: is told of each record that cannot be read, as by this version, and so stays too.
         """
         found = []
         for name in self.environments():
-            usable = []
+            usable: dict[Shard | None, list[Record]] = {}
             for record in self.records(name):
                 try:
-                    record.read()
-                    usable.append(record)
+                    usable.setdefault(record.read()[0].shard, []).append(record)
                 except UsageError as error:
                     if record.lacks_files():
                         found.append(record)
                     else:
                         left_alone(str(error))
-            found.extend(usable[:-keep])
+            found.extend(record for records in usable.values() for record in records[:-keep])
         return found
 
     def left_over(self) -> list[Path]:

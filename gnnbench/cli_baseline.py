@@ -165,6 +165,8 @@ def _summary(record: "Record") -> tuple[str, ...]:
     except UsageError as error:
         return str(len(record.files)), "", "", escape(f"cannot be used: {error}")
     reason = str((runs[0].record or {}).get("reason", ""))
+    if runs[0].shard:
+        reason = "; ".join(filter(None, (f"shard {runs[0].shard}", reason)))
     return str(len(runs)), str(len(runs[0].benchmarks)), (runs[0].commit or "")[:10], escape(reason)
 
 
@@ -204,7 +206,8 @@ def _show(options: argparse.Namespace) -> int:
     first = runs[0].record or {}
     console.print(f"record {record.id} {record.name} of {record.environment}", markup=False)
     console.print(
-        f"commit {runs[0].commit}, {len(runs)} processes; {first.get('reason') or 'no reason given'}",
+        f"commit {runs[0].commit}, {f'shard {runs[0].shard}, ' if runs[0].shard else ''}"
+        f"{len(runs)} processes; {first.get('reason') or 'no reason given'}",
         markup=False,
     )
     for key, value in (runs[0].environment or {}).items():

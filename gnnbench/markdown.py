@@ -20,6 +20,8 @@ _SHORTEST = 20
 """Characters of a row or a note: fewer has none."""
 _FEW = 20
 """Rows that are all shown unfolded."""
+_WIDEST = 20
+"""Characters of a number that somebody measured."""
 _NAMED = 3
 """Notes of a benchmark."""
 _MOVED = ("slower", "faster")
@@ -114,7 +116,9 @@ def _render(parts: Sequence[_Part], title: str, details_url: str, most: int) -> 
         if several:
             own = section.comparison.shared
             is_slower = own is not None and own.verdict == "slower"
-            lines += ["", f"#### {code(section.machine or section.source)}"]
+            alike = sum(other.section.machine == section.machine for other in parts) > 1
+            names = (section.machine, section.source if alike else "")
+            lines += ["", f"#### {' · '.join(map(code, filter(None, names)))}"]
             lines += ["", _verdict(part.rows, shared_slower=is_slower)]
         lines += ["", *_section(part, details_url, most, name_machine=not several)]
     if details_url:
@@ -193,7 +197,8 @@ def _table(rows: Sequence[Row]) -> list[str]:
     for row in rows:
         time, ratio, interval, verdict, sees = verdict_table.cells(row)
         verdict = f"**{verdict}**" if verdict in _MOVED else verdict
-        cells = code(row.fullname, in_table=True), verdict, ratio, interval, time, sees
+        numbers = (text if len(text) <= _WIDEST else "?" for text in (ratio, interval, time, sees))
+        cells = code(row.fullname, in_table=True), verdict, *numbers
         lines.append(f"| {' | '.join(cells)} |")
     return lines
 

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from gnnbench import environment, json_file, result_file, run_file, schema
+from gnnbench.ab.command import one_line
 from gnnbench.comparison import describe_fields
 from gnnbench.errors import UsageError
 from gnnbench.shard import Shard
@@ -47,7 +48,8 @@ def merge(paths: Sequence[Path]) -> dict[str, Any]:
     for part in parts:
         for name in part.names:
             if name in places:
-                raise UsageError(f"{name} is in {places[name]} and in {part.path}; a benchmark has one shard")
+                both = f"{places[name]} and {part.path}"
+                raise UsageError(f"{both}: {one_line(name)} is in each; a benchmark has one shard")
             places[name] = part.path
     contents = [part.content for part in parts]
     if first.kind == "run":
@@ -134,9 +136,10 @@ def _alike(first: _Part, other: _Part) -> None:
         raise UsageError(f"{both}: a run file and a result of gnnbench ab; merge files of one format")
     fields = environment.differences(first.environment, other.environment)
     if fields:
-        raise UsageError(f"{both}: other environments: {describe_fields(fields)}; merge those of one kind")
+        described = one_line(describe_fields(fields))
+        raise UsageError(f"{both}: other environments: {described}; merge those of one kind")
     if first.commit != other.commit:
-        raise UsageError(f"{both}: other commits: {first.commit} and {other.commit}; merge those of one")
+        raise UsageError(f"{both}: other commits: {first.commit!r} and {other.commit!r}; merge those of one")
     if first.kind == "ab":
         for field, there, here in _differences(first.content, other.content):
             raise UsageError(f"{both}: other {field}: {there!r} and {here!r}; merge shards of one comparison")
