@@ -22,6 +22,7 @@ _FEW = 20
 """Rows that are all shown unfolded."""
 _WIDEST = 20
 """Characters of a number that somebody measured."""
+_UNBREAKABLE = str.maketrans(" -", "\N{NO-BREAK SPACE}\N{NON-BREAKING HYPHEN}")
 _NAMED = 3
 """Notes of a benchmark."""
 _MOVED = ("slower", "faster")
@@ -197,10 +198,15 @@ def _table(rows: Sequence[Row]) -> list[str]:
     for row in rows:
         time, ratio, interval, verdict, sees = verdict_table.cells(row)
         verdict = f"**{verdict}**" if verdict in _MOVED else verdict
-        numbers = (text if len(text) <= _WIDEST else "?" for text in (ratio, interval, time, sees))
+        numbers = (_number(text) for text in (ratio, interval, time, sees))
         cells = code(row.fullname, in_table=True), verdict, *numbers
         lines.append(f"| {' | '.join(cells)} |")
     return lines
+
+
+def _number(text: str) -> str:
+    """Keep a number on one line, beside names that are broken."""
+    return text.translate(_UNBREAKABLE) if len(text) <= _WIDEST else "?"
 
 
 def _remarks(section: Section) -> list[str]:

@@ -60,7 +60,14 @@ def test_a_small_result_is_one_table():
     text = write([section(Row("a", SAME, 1e-3), Row("b", SLOWER, 1e-3), Row("c", GONE, None))])
     page = render(text.partition("<details>")[0])
     assert [row[0] for row in page.rows] == ["benchmark", "b", "c", "a"]
-    assert page.rows[1] == ["b", "slower", "1.31x", "1.20-1.42", "1.00 ms", "2.0%"]
+    assert page.rows[1] == [
+        "b",
+        "slower",
+        "1.31x",
+        "1.20\N{NON-BREAKING HYPHEN}1.42",
+        "1.00\N{NO-BREAK SPACE}ms",
+        "2.0%",
+    ]
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ The result is of `gnnbench ab git:HEAD~1 git:HEAD --budget 10 -- benchmarks --gn
 beside it. The commit had gnnbench/platforms/torch.py multiply by `adjacency @ x` on the CPU too, in the place
 of the reducing kernel.
 
-It needs Debian's chromium. The style is our own, after what a comment looks like on GitHub.
+It needs Debian's chromium, and Pillow, which the development tools bring. The style is our own, after what a comment looks like on GitHub.
 """
 
 import re
@@ -19,8 +19,9 @@ import tempfile
 from pathlib import Path
 
 import cmarkgfm
+from PIL import Image
 
-WIDTH = 900
+WIDTH = 920
 STYLE = """
 body { margin: 0; padding: 16px; background: #fff; color: #1f2328; font: 14px/1.5 system-ui, sans-serif }
 article { border: 1px solid #d1d9e0; border-radius: 6px; overflow: hidden }
@@ -76,7 +77,8 @@ def main() -> None:
 
         found = re.search(r"<title>(\d+)</title>", run(200, "--dump-dom"))
         assert found
-        run(int(found[1]), f"--screenshot={target.resolve()}")
+        run(int(found[1]), f"--screenshot={folder}/picture.png")
+        Image.open(f"{folder}/picture.png").convert("RGB").quantize(64).save(target, optimize=True)
     print(f"{target}: {target.stat().st_size:,} bytes")
 
 
