@@ -8,7 +8,8 @@ The result is of `gnnbench ab git:HEAD~1 git:HEAD --budget 10 -- benchmarks --gn
 beside it. The commit had gnnbench/platforms/torch.py multiply by `adjacency @ x` on the CPU too, in the place
 of the reducing kernel.
 
-It needs Debian's chromium, and Pillow, which the development tools bring. The style is our own, after what a comment looks like on GitHub.
+It needs Debian's chromium, and Pillow, which the development tools bring. The style is our own, after what a
+comment looks like on GitHub.
 """
 
 import re
