@@ -22,7 +22,7 @@ from pathlib import Path
 import cmarkgfm
 from PIL import Image
 
-WIDTH = 920
+WIDTH = 960
 STYLE = """
 body { margin: 0; padding: 16px; background: #fff; color: #1f2328; font: 14px/1.5 system-ui, sans-serif }
 article { border: 1px solid #d1d9e0; border-radius: 6px; overflow: hidden }
