@@ -8,6 +8,7 @@ PYTHON ?= python3
 VENV   ?= .venv
 SPARSE ?= 1
 ARGS   ?=
+WORKFLOWS ?= .github/workflows
 
 python  := $(VENV)/bin/python
 pip     := $(python) -m pip
@@ -18,7 +19,7 @@ sparse  := $(VENV)/.installed-sparse
 
 environment := $(base) $(if $(filter-out 0,$(SPARSE)),$(sparse))
 
-.PHONY: help environment test bench lint clean
+.PHONY: help environment test bench counters lint lint-workflows baseline-pull-request clean
 
 help: environment
 	@sed -n '/^$$/q; s/^# \{0,1\}//p' Makefile
@@ -52,11 +53,25 @@ bench: environment
 	@mkdir -p .benchmarks
 	@$(python) -m pytest benchmarks --benchmark-json=.benchmarks/latest.json $(ARGS)
 
-lint: $(base)
+counters: environment
+	$(say) "what each benchmark does, against baselines/counters: under a minute"
+	@$(python) -m pytest benchmarks --gnn-counters --gnn-strict --gnn-dataset cora -n 2 $(ARGS)
+
+lint: lint-workflows $(base)
 	$(say) "ruff and mypy"
 	@$(VENV)/bin/ruff check .
 	@$(VENV)/bin/ruff format --check .
 	@$(VENV)/bin/mypy
+
+# The schemas: GitHub's, and that each job has a time limit. zizmor: everything that it finds, without asking GitHub.
+lint-workflows: $(base)
+	$(say) "workflows: schemas and zizmor"
+	@$(VENV)/bin/check-jsonschema --builtin-schema vendor.github-workflows $(WORKFLOWS)/*.yml
+	@$(VENV)/bin/check-jsonschema --builtin-schema custom.github-workflows-require-timeout $(WORKFLOWS)/*.yml
+	@$(VENV)/bin/zizmor --quiet --offline --no-progress --persona=auditor --strict-collection $(WORKFLOWS)/*.yml
+
+baseline-pull-request:
+	@.ci/baseline-pull-request
 
 clean:
 	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis .benchmarks

@@ -1,0 +1,213 @@
+"""The workflows: each line of shell is a make target or a gnnbench command; what zizmor and schemas find fails."""
+
+import os
+import re
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import yaml
+
+from gnnbench.cli import _parser
+from tests.suite import ROOT
+
+WORKFLOWS = ROOT / ".github" / "workflows"
+GNNBENCH = ".venv/bin/gnnbench"
+
+SAMPLES = {
+    "matrix.kind": "h100",
+    "matrix.shard": "1",
+    "github.token": "a token",
+    "github.event.pull_request.number": "7",
+    "github.server_url": "https://github.com",
+    "github.repository": "owner/name",
+    "github.run_id": "123",
+    "inputs.reason || 'nightly'": 'a new driver; $(reboot) "',
+}
+"""What the expressions stand for."""
+
+SET_BY_GITHUB = {"GITHUB_REPOSITORY": "owner/name", "GITHUB_STEP_SUMMARY": "/tmp/summary"}
+
+
+def _load(path):
+    content = yaml.safe_load(path.read_text())
+    content["on"] = content.pop(True)  # YAML 1.1 has it for a truth value
+    return content
+
+
+FILES = {path.name: _load(path) for path in sorted(WORKFLOWS.iterdir())}
+JOBS = {f"{file} {name}": job for file, content in FILES.items() for name, job in content["jobs"].items()}
+
+
+def _commands():
+    """Return each line with the variables that it has."""
+    for name, job in JOBS.items():
+        for step in job["steps"]:
+            if "run" in step:
+                variables = {**job.get("env", {}), **step.get("env", {})}
+                yield pytest.param(step["run"], variables, id=f"{name}: {step['run'][:50]}")
+
+
+COMMANDS = list(_commands())
+
+
+def _words(line, variables):
+    """Split a line as the shell would, with the values of its variables, which must be there and in quotes."""
+    values = {**SET_BY_GITHUB}
+    for name, value in variables.items():
+        values[name] = re.sub(r"\$\{\{ *(.*?) *\}\}", lambda match: SAMPLES[match[1]], str(value))
+    unquoted = re.sub(r'"[^"]*"', "", line)
+    assert "$" not in unquoted, f"{line!r} has a variable that is not in quotes"
+    assert not re.search(r"[;&|<>`()\\\n]", line), f"{line!r} is more than one command"
+    return [re.sub(r"\$(\w+)", lambda match: values[match[1]], word) for word in shlex.split(line)]
+
+
+def _make(*arguments):
+    """Run make as it is, but for the environment, which is the one that runs the tests."""
+    venv = Path(sys.executable).parents[1]
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(("MAKE", "MFLAGS"))}
+    stamps = [word for stamp in (".installed", ".installed-sparse") for word in ("-o", f"{venv}/{stamp}")]
+    return subprocess.run(
+        ["make", *stamps, f"VENV={venv}", *arguments],
+        cwd=ROOT,
+        env=kept,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+@pytest.mark.parametrize(("line", "variables"), COMMANDS)
+def test_every_line_of_shell_is_a_make_target_or_a_gnnbench_command(line, variables):
+    command, *arguments = _words(line, variables)
+    if command == "make":
+        assert arguments
+        found = _make("--dry-run", *arguments)
+        assert found.returncode == 0, found.stderr
+        return
+    assert command == GNNBENCH
+    end = arguments.index("--") if "--" in arguments else len(arguments)
+    assert callable(_parser().parse_args(arguments[:end]).run)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "make no-such-target",
+        f"{GNNBENCH} ab git:HEAD^ git:HEAD --no-such-option",
+        "curl https://example.org",
+        f"{GNNBENCH} doctor && curl https://example.org",
+        f"{GNNBENCH} baseline record --reason $REASON",
+        f'{GNNBENCH} baseline record --reason "$NOT_THERE"',
+    ],
+)
+def test_what_is_not_one_is_found(line):
+    with pytest.raises((AssertionError, KeyError, SystemExit)):
+        test_every_line_of_shell_is_a_make_target_or_a_gnnbench_command(line, {"REASON": "x"})
+
+
+def test_pytest_takes_the_arguments_that_follow():
+    lines = [_words(*param.values) for param in COMMANDS]
+    given = {tuple(words[words.index("--") + 1 :]) for words in lines if "--" in words}
+    assert given
+    for arguments in given:
+        here = ["cpu" if word == "cuda" else word for word in arguments]  # not every machine has a GPU
+        command = [
+            sys.executable,
+            "-m",
+            "pytest",
+            *here,
+            "--collect-only",
+            "-q",
+            "--gnn-dataset",
+            "cora:synthetic",
+        ]
+        found = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+        assert found.returncode == 0, found.stdout + found.stderr
+
+
+@pytest.mark.parametrize("file", FILES)
+def test_nothing_is_granted_to_all_jobs(file):
+    assert FILES[file]["permissions"] == {}
+    assert FILES[file]["cache-mode"] == "none"
+    assert not {"pull_request_target", "workflow_run", "issue_comment"} & set(FILES[file]["on"])
+
+
+@pytest.mark.parametrize("name", JOBS)
+def test_only_actions_of_github_by_one_commit_each(name):
+    text = (WORKFLOWS / name.split()[0]).read_text()
+    for step in JOBS[name]["steps"]:
+        if "uses" in step:
+            assert re.fullmatch(r"actions/[a-z-]+@[0-9a-f]{40}", step["uses"])
+            assert re.search(re.escape(step["uses"]) + r" # v\d+\.\d+\.\d+\n", text)
+        if step.get("uses", "").startswith("actions/checkout@"):
+            assert step["with"]["persist-credentials"] is False
+
+
+def test_each_action_has_one_version():
+    used = {step["uses"] for job in JOBS.values() for step in job["steps"] if "uses" in step}
+    assert len(used) == len({action.partition("@")[0] for action in used})
+
+
+@pytest.mark.parametrize("name", JOBS)
+def test_what_may_write_never_runs_what_a_pull_request_brought(name):
+    job = JOBS[name]
+    writes = [scope for scope, right in job["permissions"].items() if right == "write"]
+    if not writes:
+        assert set(job["permissions"].values()) == {"read"}
+        return
+    assert job["runs-on"] == "ubuntu-24.04"
+    assert "cache-mode" not in job  # so none
+    assert not any(step.get("uses", "").startswith("actions/cache@") for step in job["steps"])
+    if "pull_request" in FILES[name.split()[0]]["on"]:
+        [checkout] = [step for step in job["steps"] if step.get("uses", "").startswith("actions/checkout@")]
+        assert checkout["with"]["ref"] == "${{ github.event.pull_request.base.sha }}"
+        assert "github.event.pull_request.head.repo.full_name == github.repository" in job["if"]
+        assert writes == ["pull-requests"]
+
+
+def test_no_expression_is_written_into_a_shell():
+    assert [line for line, _ in (param.values for param in COMMANDS) if "${{" in line] == []
+
+
+def test_all_shards_of_all_kinds_are_measured_and_joined():
+    jobs = FILES["gpu-bench.yml"]["jobs"]
+    matrix = jobs["measure"]["strategy"]["matrix"]
+    [line] = [step["run"] for step in jobs["measure"]["steps"] if " ab " in step.get("run", "")]
+    count = int(re.search(r'--shard "\$PART/(\d+)"', line)[1])
+    assert matrix["shard"] == list(range(1, count + 1))
+    assert jobs["result"]["strategy"]["matrix"]["kind"] == matrix["kind"]
+    assert FILES["baseline.yml"]["jobs"]["record"]["strategy"]["matrix"]["kind"] == matrix["kind"]
+
+
+def test_the_workflows_pass_their_schemas_and_zizmor():
+    found = _make("lint-workflows")
+    assert found.returncode == 0, found.stdout + found.stderr
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "found"),
+    [
+        pytest.param("timeout-minutes: 30", "", "timeout-minutes", id="no time limit"),
+        pytest.param("runs-on: ubuntu-24.04", "runs_on: ubuntu-24.04", "runs_on", id="schema"),
+        pytest.param(
+            "run: make lint", "run: make lint ${{ github.head_ref }}", "template-injection", id="injection"
+        ),
+        pytest.param("permissions: {}", "permissions: write-all", "excessive-permissions", id="rights"),
+        pytest.param("  pull_request:\n", "  pull_request_target:\n", "dangerous-triggers", id="trigger"),
+        pytest.param("persist-credentials: false", "fetch-depth: 0", "artipacked", id="credentials"),
+        pytest.param("@3d3c42e5aac5ba805825da76410c181273ba90b1", "@v7", "unpinned-uses", id="tag"),
+        pytest.param("ubuntu-24.04", "[self-hosted, gpu]", "self-hosted-runner", id="runner"),
+    ],
+)
+def test_a_broken_workflow_is_found(tmp_path, old, new, found):
+    workflows = tmp_path / ".github" / "workflows"
+    workflows.mkdir(parents=True)
+    text = (WORKFLOWS / "ci.yml").read_text()
+    assert old in text
+    (workflows / "ci.yml").write_text(text.replace(old, new, 1))
+    answer = _make("lint-workflows", f"WORKFLOWS={workflows}")
+    assert answer.returncode != 0
+    assert found in answer.stdout + answer.stderr
