@@ -8,7 +8,7 @@ PYTHON ?= python3
 VENV   ?= .venv
 SPARSE ?= 1
 ARGS   ?=
-WORKFLOWS ?= .github/workflows
+GITHUB ?= .github
 
 python  := $(VENV)/bin/python
 pip     := $(python) -m pip
@@ -63,12 +63,13 @@ lint: lint-workflows $(base)
 	@$(VENV)/bin/ruff format --check .
 	@$(VENV)/bin/mypy
 
-# The schemas: GitHub's, and that each job has a time limit. zizmor: everything that it finds, without asking GitHub.
+# The schemas are GitHub's, and that each job has a time limit; of zizmor all that it finds without asking GitHub.
 lint-workflows: $(base)
 	$(say) "workflows: schemas and zizmor"
-	@$(VENV)/bin/check-jsonschema --builtin-schema vendor.github-workflows $(WORKFLOWS)/*.yml
-	@$(VENV)/bin/check-jsonschema --builtin-schema custom.github-workflows-require-timeout $(WORKFLOWS)/*.yml
-	@$(VENV)/bin/zizmor --quiet --offline --no-progress --persona=auditor --strict-collection $(WORKFLOWS)/*.yml
+	@$(VENV)/bin/check-jsonschema --builtin-schema vendor.github-workflows $(GITHUB)/workflows/*.yml
+	@$(VENV)/bin/check-jsonschema --builtin-schema custom.github-workflows-require-timeout $(GITHUB)/workflows/*.yml
+	@$(VENV)/bin/check-jsonschema --builtin-schema vendor.dependabot $(GITHUB)/dependabot.yml
+	@$(VENV)/bin/zizmor --quiet --offline --no-progress --persona=auditor --strict-collection $(GITHUB)
 
 baseline-pull-request:
 	@.ci/baseline-pull-request

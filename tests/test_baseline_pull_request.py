@@ -1,4 +1,4 @@
-"""`make baseline-pull-request`: make, git and curl as they are, a remote here, and a server with GitHub's calls."""
+"""`make baseline-pull-request`: make, git and curl as they are, a remote and a server with GitHub's calls."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""What a self-hosted runner asks before each job, run as it does, with events of the form that GitHub sends."""
+"""What a self-hosted runner asks before each job, run as it does, with events of the form of GitHub's."""
 
 import json
 import subprocess
