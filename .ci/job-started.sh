@@ -3,7 +3,7 @@
 #
 # A pull request from a fork brings its own workflow files, so no condition in those keeps it away; this one lies on the
 # runner. It may run when the event is that somebody set the label `gpu`, which takes a right in the repository, and so
-# for the commit that was labelled alone. The workflow's variables reach this script too: hence no command by name.
+# for the commit that was labelled alone.
 /usr/bin/python3 -I - <<'END'
 import json
 import os

@@ -22,13 +22,11 @@ def _pull_request(head, action="synchronize", label=None):
     return {**event, "label": {"name": label}} if label else event
 
 
-def _admits(folder, name, event, **variables):
+def _admits(folder, name, event):
     path = folder / "event.json"
     path.write_text(json.dumps(event))
     github = {"GITHUB_EVENT_NAME": name, "GITHUB_EVENT_PATH": str(path), "GITHUB_REPOSITORY": MINE}
-    answer = subprocess.run(
-        ["bash", "-e", HOOK], env={**variables, **github}, capture_output=True, text=True, check=False
-    )
+    answer = subprocess.run(["bash", "-e", HOOK], env=github, capture_output=True, text=True, check=False)
     if answer.returncode:
         assert answer.stderr.startswith("::error::"), answer.stderr
     return answer.returncode == 0
@@ -65,30 +63,6 @@ def test_admits(tmp_path, name, event):
 )
 def test_refuses(tmp_path, name, event):
     assert not _admits(tmp_path, name, event)
-
-
-@pytest.mark.parametrize(
-    "variables",
-    [
-        {"PATH": "/nowhere"},
-        {"BASH_FUNC_python3%%": "() { :; }"},
-        {"BASH_FUNC_/usr/bin/python3%%": "() { :; }"},
-        {"PYTHONPATH": "."},
-        {"PYTHONINSPECT": "1"},
-    ],
-    ids=lambda variables: next(iter(variables)),
-)
-def test_variables_of_a_hostile_workflow_change_nothing(tmp_path, variables, monkeypatch):
-    (tmp_path / "json.py").write_text("raise SystemExit(0)\n")
-    monkeypatch.chdir(tmp_path)
-    hostile = {"PATH": "/usr/bin:/bin", **variables}
-    path = tmp_path / "event.json"
-    path.write_text(json.dumps(_pull_request(THEIRS)))
-    github = {"GITHUB_EVENT_NAME": "pull_request", "GITHUB_EVENT_PATH": str(path), "GITHUB_REPOSITORY": MINE}
-    answer = subprocess.run(
-        ["/bin/bash", "-e", HOOK], env={**hostile, **github}, capture_output=True, check=False
-    )
-    assert answer.returncode != 0
 
 
 def test_an_event_that_cannot_be_read_is_refused(tmp_path):

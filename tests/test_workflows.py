@@ -1,4 +1,4 @@
-"""Each line of shell in the workflows is a make target or a gnnbench command; what is unsafe in them fails."""
+"""Each line of shell in the workflows is a make target or a gnnbench command; what is unsafe there fails."""
 
 import os
 import re
