@@ -175,7 +175,7 @@ class Store:
             raise self._unusable(f"is of version {version!r}, this gnnbench reads {FORMAT_VERSION}")
         if wrong := schema.departure(content, "calibration"):
             raise self._unusable(f"is damaged at {wrong}")
-        return [_calibration(one) for one in content["calibrations"]]
+        return parse(content)
 
     def get(self, settings: Settings) -> Calibration:
         """Return that with these settings, without runs where there is none.
@@ -220,6 +220,11 @@ class Store:
 
     def _unusable(self, why: str) -> UsageError:
         return UsageError(f"{self.path} {why}: remove it, and run gnnbench calibrate again")
+
+
+def parse(content: Mapping[str, Any]) -> list[Calibration]:
+    """Return the calibrations of a file's content, which is of the form of its schema."""
+    return [_calibration(one) for one in content["calibrations"]]
 
 
 def notes(store: Store, names: Collection[str], effect: float, folder: Path) -> list[str]:

@@ -13,6 +13,7 @@ from gnnbench import (
     cli_compare,
     cli_merge,
     cli_profile,
+    cli_report,
 )
 from gnnbench.cli_compare import NOTHING_SLOWER
 from gnnbench.errors import UsageError
@@ -68,6 +69,8 @@ def _parser() -> argparse.ArgumentParser:
     cli_comment.add_arguments(commands.add_parser("comment", help=text, description=text))
     text = "join the shards of one kind of machine: merge SHARD.json... -o WHOLE.json"
     cli_merge.add_arguments(commands.add_parser("merge", help=text, description=text))
+    text = "a page of what was measured and judged: report RUN.json [BASE.json ...]"
+    cli_report.add_arguments(commands.add_parser("report", help=text, description=text))
     return parser
 
 

@@ -102,7 +102,20 @@ def load(path: Path) -> dict[str, Any]:
     Raises:
         UsageError: as `read`.
     """
-    content, raw = json_file.read(path, "run file", MAX_BYTES, _REMEDY)
+    return check(path, *json_file.read(path, "run file", MAX_BYTES, _REMEDY))
+
+
+def check(path: Path, content: Any, raw: bytes) -> dict[str, Any]:
+    """Return a file's content, of a readable version and unchanged since it was recorded.
+
+    Args:
+        path: where it comes from, for messages.
+        content: as it was read from JSON.
+        raw: the bytes that it was read from.
+
+    Raises:
+        UsageError: it is something else.
+    """
     if not isinstance(content, dict) or not isinstance(content.get("benchmarks"), list):
         _refuse(path, "not a run file of pytest-benchmark: it has no list of benchmarks")
     ours = content.get("gnnbench")

@@ -9,10 +9,15 @@ _SIZES = ("B", "KiB", "MiB", "GiB", "TiB")
 def seconds(value: float) -> str:
     """Write a time with three significant digits: `1.05 ms`."""
     value = float(f"{value:.3g}")  # first, so that 999.6 µs becomes 1.00 ms
-    scale, unit = next((row for row in _TIMES if value >= row[0]), _TIMES[-1])
-    scaled = float(f"{value / scale:.3g}")  # again: 1e-7 / 1e-9 is 99.99999999999999
+    divisor, unit = scale(value)
+    scaled = float(f"{value / divisor:.3g}")  # again: 1e-7 / 1e-9 is 99.99999999999999
     digits = max(0, 3 - len(str(int(scaled))))
     return f"{scaled:.{digits}f} {unit}"
+
+
+def scale(value: float) -> tuple[float, str]:
+    """Return the unit that a time is written in, in seconds, and its name."""
+    return next((row for row in _TIMES if value >= row[0]), _TIMES[-1])
 
 
 def size(count: int) -> str:

@@ -67,6 +67,19 @@ def read(path: Path) -> dict[str, Any]:
     """
     file = path / FILE if path.is_dir() else path
     content, _ = json_file.read(file, "profile", MAX_BYTES, _REMEDY)
+    return check(file, content)
+
+
+def check(file: Path, content: Any) -> dict[str, Any]:
+    """Return a record's content, which is of the form of its schema.
+
+    Args:
+        file: where it comes from, for messages.
+        content: as it was read from JSON.
+
+    Raises:
+        UsageError: it is of another form or version.
+    """
     if not isinstance(content, dict) or "sections" not in content:
         json_file.refuse(file, f"not a profile, a {FILE} of gnnbench: it has no sections", _REMEDY)
     version = content.get("version")

@@ -1,0 +1,64 @@
+"""`gnnbench report RUN.json [BASE.json ...]`: a page of what was measured and judged, and slides."""
+
+import argparse
+import sys
+from pathlib import Path
+
+from gnnbench.cli_compare import NOTHING_SLOWER
+from gnnbench.errors import UsageError
+from gnnbench.files import write_whole
+from gnnbench.options import EFFECT, fraction
+
+_PACKAGES = ("altair", "vl-convert-python", "Jinja2")
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments."""
+    parser.add_argument(
+        "files",
+        nargs="+",
+        type=Path,
+        metavar="FILE",
+        help="a run, a result of ab or compare with --json, or a calibration; further runs are those of a run's "
+        "older side; profiles, or folders of them, may stand beside any of these, or alone",
+    )
+    parser.add_argument(
+        "-o",
+        "--output",
+        type=Path,
+        default=Path("report.html"),
+        metavar="FILE",
+        help="the page. Default: report.html.",
+    )
+    parser.add_argument(
+        "--slides", type=Path, metavar="DIR", help="also write each chart there, as SVG and PNG"
+    )
+    parser.add_argument(
+        "--effect",
+        default=f"{EFFECT:.0%}",
+        metavar="E",
+        help="change that matters, of a run; a result has its own. Default: 3%%.",
+    )
+    parser.set_defaults(run=run)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Write the page and the slides, and return the exit code, which says nothing of what they show."""
+    from gnnbench import packages
+    from gnnbench.report import composed, slides, sources, view_page, wording
+
+    if reason := packages.missing(_PACKAGES):
+        raise UsageError(f"{reason}; charts need gnnbench's extra report: pip install 'gnnbench[report]'")
+    effect = fraction("effect", options.effect)
+    view = composed.compose(sources.read(options.files), effect)
+    page = view_page.html(view)
+    try:
+        write_whole(options.output, page)
+    except OSError as error:
+        raise UsageError(f"{options.output} cannot be written ({error.strerror})") from None
+    print(f"{wording.headline(view)}\n{options.output}: {len(page.encode()) / 1e6:.1f} MB")
+    if options.slides:
+        print(f"drawing slides in {options.slides}", file=sys.stderr)
+        for path in slides.write(view, options.slides):
+            print(path)
+    return NOTHING_SLOWER

@@ -1,0 +1,61 @@
+"""Where the time of profiled calls goes, platforms side by side."""
+
+import statistics
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from gnnbench.report.names import clean
+from gnnbench.report.view import Bar, Breakdown, Part
+from gnnbench.table import SHORT_DIRECTION
+
+_KINDS = ("phases", "layers")
+"""Sections of a profile that are trees of ranges."""
+
+
+def of(records: Sequence[Mapping[str, Any]]) -> tuple[Breakdown, ...]:
+    """Return a breakdown for each kind and piece of work; platforms of the same work stand together.
+
+    Args:
+        records: of profiles, as docs/formats.md describes them.
+    """
+    groups: dict[tuple[str, str], list[Mapping[str, Any]]] = {}
+    for kind in _KINDS:
+        for record in records:
+            if kind in record["sections"]:
+                groups.setdefault((kind, _work(record)), []).append(record)
+    return tuple(
+        Breakdown(title, kind, tuple(_bar(record, kind) for record in group))
+        for (kind, title), group in groups.items()
+    )
+
+
+def _work(record: Mapping[str, Any]) -> str:
+    """Say what the platforms of one breakdown have in common."""
+    spec = record["spec"]
+    if not spec:
+        return clean(record["id"])
+    direction = SHORT_DIRECTION.get(spec["direction"], spec["direction"])
+    return clean(
+        f"{spec['operation']} {direction} on {spec['dataset']} · hidden {spec['hidden']} · "
+        f"{spec['dtype']} · {spec['index_dtype']} · {spec['device']}"
+    )
+
+
+def _bar(record: Mapping[str, Any], kind: str) -> Bar:
+    root, *rows = record["sections"][kind]["rows"]
+    parts = tuple(
+        Part(
+            " ".join(map(clean, row["path"][-1:])),
+            _median(row["total_ns"]),
+            _median(row["self_ns"]),
+            len(row["path"]) - 1,
+        )
+        for row in rows
+        if any(row["total_ns"])
+    )
+    label = clean(record["spec"]["platform"]) if record["spec"] else "call"
+    return Bar(label, _median(root["total_ns"]), parts, _median(root["self_ns"]))
+
+
+def _median(values_ns: Iterable[float]) -> float:
+    return statistics.median(values_ns) / 1e9

@@ -1,0 +1,1 @@
+"""Charts, each defined once for pages and slides."""

@@ -1,0 +1,60 @@
+"""What charts share: rows of names, scales, sizes. Charts are Vega-Lite's, made with altair."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from gnnbench.report.style import Style
+
+if TYPE_CHECKING:
+    import altair as alt
+
+Spec = dict[str, Any]
+"""A chart as Vega-Lite has it: drawn by `gnnbench.report.drawing`, or by a browser."""
+Row = Mapping[str, Any]
+
+
+def rows_of(rows: Iterable[Row]) -> "alt.Chart":
+    """Return a chart of these rows, without marks."""
+    import altair as alt
+
+    return alt.Chart(alt.InlineData(values=[dict(row) for row in rows]))
+
+
+def names(labels: Sequence[str], style: Style) -> "alt.Y":
+    """Return the axis of names, in this order from above; they are distinct."""
+    import altair as alt
+
+    axis = alt.Axis(labelLimit=style.label_width, ticks=False, domain=False, labelPadding=style.font_size / 2)
+    return alt.Y("label:N", title=None, sort=list(labels), axis=axis)
+
+
+def scale(domain: Iterable[str], values: Iterable[str]) -> "alt.Scale":
+    """Return the scale that gives each of a few names its own value."""
+    import altair as alt
+
+    return alt.Scale(domain=list(domain), range=list(values))
+
+
+def distinct(labels: Iterable[str]) -> list[str]:
+    """Number labels that are there more than once."""
+    seen: dict[str, int] = {}
+    found = []
+    for label in labels:
+        seen[label] = seen.get(label, 0) + 1
+        found.append(label if seen[label] == 1 else f"{label} ({seen[label]})")
+    return found
+
+
+def finished(layers: "Iterable[alt.Chart]", style: Style, rows: int | None = None) -> Spec:
+    """Put layers on top of each other, and return them as plain values.
+
+    Args:
+        layers: the first is the lowest.
+        style: what they look like.
+        rows: of names; None: the height is the caller's.
+    """
+    import altair as alt
+
+    size = {"width": style.width, **({"height": rows * style.row} if rows else {})}
+    spec: Spec = alt.layer(*layers).properties(**size).configure(**style.config()).to_dict()
+    return spec

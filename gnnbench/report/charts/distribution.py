@@ -1,0 +1,54 @@
+"""Times of layouts by process."""
+
+from collections.abc import Sequence
+
+from gnnbench.report.charts.common import Row, Spec, finished
+from gnnbench.report.style import Style
+
+
+def chart(
+    layouts: Sequence[Row], interval: Sequence[Row], processes: Sequence[str], unit: str, style: Style
+) -> Spec:
+    """Times of layouts by process, in the order in which they were measured, downwards; and the interval.
+
+    Args:
+        layouts: `process`, `side`, `order` and `time` of each.
+        interval: of the newer side's time: at most one, with `low`, `high` and `time`.
+        processes: in the order in which they stand.
+        unit: of the times.
+        style: what it looks like.
+    """
+    import altair as alt
+
+    x = alt.X(
+        "time:Q", title=f"time of a call, {unit}", scale=alt.Scale(zero=False), axis=alt.Axis(tickCount=6)
+    )
+    within = alt.Chart(alt.NamedData("interval"))
+    points = (
+        alt.Chart(alt.NamedData("layouts"))
+        .mark_point(
+            size=style.symbol * 0.35, opacity=0.75, strokeWidth=1.2, color=style.mark, fill=style.mark
+        )
+        .encode(
+            x=x,
+            y=alt.Y(
+                "process:N",
+                title=None,
+                sort=list(processes) or None,
+                axis=alt.Axis(labelLimit=style.label_width),
+            ),
+            yOffset=alt.YOffset("order:Q", scale=alt.Scale(reverse=False)),
+            fillOpacity=alt.FillOpacity(
+                "side:N", legend=None, scale=alt.Scale(domain=["base", "head"], range=[0, 0.8])
+            ),
+        )
+    )
+    layers = (
+        within.mark_rect(color=style.band).encode(x=alt.X("low:Q"), x2="high:Q"),
+        within.mark_rule(color=style.muted, strokeDash=[4, 3]).encode(x=alt.X("time:Q")),
+        points,
+    )
+    spec = finished(layers, style)
+    spec["datasets"] = {"layouts": list(layouts), "interval": list(interval)}
+    spec["height"] = {"step": style.row * 2}
+    return spec

@@ -1,0 +1,78 @@
+"""Ratios with their intervals, and the band within which a change does not matter."""
+
+import math
+from collections.abc import Sequence
+
+from gnnbench.judgement import Judgement
+from gnnbench.report.charts.common import Spec, distinct, finished, names, rows_of, scale
+from gnnbench.report.style import VERDICT_SHAPES, Style
+
+_FARTHEST = math.log(4)
+"""Of an interval's bound from its ratio, on the scale of logarithms, that widens the axis."""
+
+
+def chart(judgements: Sequence[tuple[str, Judgement]], effect: float, style: Style) -> Spec:
+    """Ratios with their intervals, and the band within which a change does not matter.
+
+    Args:
+        judgements: with a ratio; each with its label.
+        effect: half the band's width, as a fraction.
+        style: what it looks like.
+    """
+    import altair as alt
+
+    low, high = _domain([found for _, found in judgements], effect)
+    labels = distinct(label for label, _ in judgements)
+    rows = [
+        {
+            "label": label,
+            "verdict": found.verdict,
+            "ratio": found.ratio,
+            **{
+                name: None if bound is None else min(max(bound, low), high)
+                for name in ("low", "high", "own_low", "own_high")
+                for bound in (getattr(found, name),)
+            },
+            "text": f"{found.ratio:.2f}x {found.verdict}",
+        }
+        for label, (_, found) in zip(labels, judgements, strict=True)
+    ]
+    x = alt.X(
+        "ratio:Q",
+        scale=alt.Scale(type="log", domain=[low, high], nice=False),
+        axis=alt.Axis(format=".2~f", tickCount=6, grid=True),
+        title="time of the newer side / time of the older (log scale)",
+    )
+    base = rows_of(rows).encode(y=names(labels, style))
+    band = alt.Chart(alt.InlineData(values=[{"low": 1 / (1 + effect), "high": 1 + effect, "one": 1.0}]))
+    layers = [
+        band.mark_rect(color=style.band).encode(x=alt.X("low:Q"), x2="high:Q"),
+        band.mark_rule(color=style.muted).encode(x=alt.X("one:Q")),
+        base.mark_rule(color=style.mark, strokeWidth=style.font_size / 9).encode(
+            x=alt.X("low:Q"), x2="high:Q"
+        ),
+        base.mark_rule(color=style.mark, strokeWidth=style.font_size / 3.5, opacity=0.45).encode(
+            x=alt.X("own_low:Q"), x2="own_high:Q"
+        ),
+        base.mark_point(filled=True, size=style.symbol, opacity=1).encode(
+            x=x,
+            shape=alt.Shape("verdict:N", legend=None, scale=scale(VERDICT_SHAPES, VERDICT_SHAPES.values())),
+            color=alt.Color("verdict:N", legend=None, scale=scale(VERDICT_SHAPES, style.verdicts)),
+        ),
+        base.mark_text(align="left", dx=style.font_size).encode(x=alt.value(style.width), text="text:N"),
+    ]
+    return finished(layers, style, len(rows))
+
+
+def _domain(found: Sequence[Judgement], effect: float) -> tuple[float, float]:
+    """Return the ends of the ratios' axis: all ratios, twice the band, and intervals as far as they tell."""
+    low, high = -2 * math.log1p(effect), 2 * math.log1p(effect)
+    for one in found:
+        assert one.ratio is not None
+        middle = math.log(one.ratio)
+        for bound in (one.ratio, one.low, one.high):
+            if bound is not None and bound > 0:
+                near = min(max(math.log(bound), middle - _FARTHEST), middle + _FARTHEST)
+                low, high = min(low, near), max(high, near)
+    margin = 0.03 * (high - low)
+    return math.exp(low - margin), math.exp(high + margin)

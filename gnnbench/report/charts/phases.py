@@ -1,0 +1,69 @@
+"""Where a call's time goes: a column for each platform, its parts on top of each other."""
+
+from collections.abc import Sequence
+
+from gnnbench import units
+from gnnbench.report.charts.common import Spec, distinct, finished, rows_of, scale
+from gnnbench.report.style import FILLS, Style
+from gnnbench.report.view import Breakdown, Part
+
+
+def chart(found: Breakdown, style: Style) -> Spec:
+    """Where a call's time goes: a column for each platform, its parts on top of each other."""
+    import altair as alt
+
+    height = style.row * 16
+    longest = max(bar.seconds for bar in found.bars) or 1.0
+    divisor, unit = units.scale(longest)
+    legible = longest * 1.25 * style.font_size / height
+    rows, tops = [], []
+    fills: dict[str, int] = {}
+    for label, bar in zip(distinct([bar.label for bar in found.bars]), found.bars, strict=True):
+        start = 0.0
+        for name, seconds in stacked(bar.parts, bar.rest_seconds, legible):
+            end = start + seconds
+            rows.append(
+                {
+                    "bar": label,
+                    "start": start / divisor,
+                    "end": end / divisor,
+                    "middle": (start + end) / 2 / divisor,
+                    "fill": str(fills.setdefault(name, len(fills)) % FILLS),
+                    "text": f"{name} {units.seconds(seconds)}" if seconds >= legible else "",
+                }
+            )
+            start = end
+        tops.append({"bar": label, "end": start / divisor, "text": units.seconds(bar.seconds)})
+    x = alt.X(
+        "bar:N",
+        title=None,
+        sort=[str(row["bar"]) for row in tops],
+        axis=alt.Axis(labelAngle=0, domain=False, ticks=False),
+        scale=alt.Scale(paddingInner=0.08, paddingOuter=0.04),
+    )
+    y = alt.Y("start:Q", title=f"time of a call, {unit}", axis=alt.Axis(grid=False, tickCount=6))
+    fill = alt.Fill("fill:N", legend=None, scale=scale(list(map(str, range(FILLS))), style.fills))
+    columns, totals = rows_of(rows), rows_of(tops)
+    layers = (
+        columns.mark_bar(stroke=style.paper, strokeWidth=1.5).encode(x=x, y=y, y2="end:Q", fill=fill),
+        columns.mark_text(baseline="middle").encode(x=x, y=alt.Y("middle:Q"), text="text:N"),
+        totals.mark_text(baseline="bottom", dy=-style.font_size / 3, fontWeight="bold").encode(
+            x=x, y=alt.Y("end:Q"), text="text:N"
+        ),
+    )
+    spec = finished(layers, style)
+    spec["width"], spec["height"] = min(len(tops), 6) * style.font_size * 15, height
+    return spec
+
+
+def stacked(parts: Sequence[Part], rest_seconds: float, least: float) -> list[tuple[str, float]]:
+    """Return names and times whose sum is the whole: what is shorter than `least` goes into the rest.
+
+    Where ranges lie within others, each counts without those inside of it.
+    """
+    found: dict[str, float] = {}
+    for part in parts:
+        found[part.name] = found.get(part.name, 0.0) + part.self_seconds
+    shown = [(name, seconds) for name, seconds in found.items() if seconds >= least]
+    rest = rest_seconds + sum(seconds for seconds in found.values() if seconds < least)
+    return [*shown, ("the rest", rest)]

@@ -1,0 +1,32 @@
+"""Times with their intervals."""
+
+from collections.abc import Sequence
+
+from gnnbench.report.charts.common import Row, Spec, finished, names, rows_of
+from gnnbench.report.style import Style
+
+
+def chart(rows: Sequence[Row], style: Style) -> Spec:
+    """Times with their intervals.
+
+    Args:
+        rows: `label`, `time`, `low` and `high` in milliseconds, and the time as `text`.
+        style: what it looks like.
+    """
+    import altair as alt
+
+    base = rows_of(rows).encode(y=names([row["label"] for row in rows], style))
+    x = alt.X(
+        "time:Q",
+        scale=alt.Scale(type="log"),
+        axis=alt.Axis(format="~g", tickCount=6),
+        title="time of a call, ms (log scale)",
+    )
+    layers = (
+        base.mark_rule(color=style.mark, strokeWidth=style.font_size / 5).encode(
+            x=alt.X("low:Q"), x2="high:Q"
+        ),
+        base.mark_point(filled=True, size=style.symbol, opacity=1, color=style.mark).encode(x=x),
+        base.mark_text(align="left", dx=style.font_size).encode(x=alt.value(style.width), text="text:N"),
+    )
+    return finished(layers, style, len(rows))

@@ -1,0 +1,105 @@
+"""A view of whatever the files hold."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from gnnbench import calibration, json_file, units
+from gnnbench.report import breakdown, run
+from gnnbench.report.facts import environment_facts
+from gnnbench.report.names import clean, spec_of, titles
+from gnnbench.report.sources import Source, Sources
+from gnnbench.report.view import Benchmark, Calibrated, Found, Judged, View
+from gnnbench.result_file import ResultFile
+from gnnbench.run_file import RunFile
+
+_DAMAGE = (KeyError, TypeError, ValueError, AttributeError, IndexError, ArithmeticError)
+
+
+def compose(sources: Sources, effect: float) -> View:
+    """Return what is shown of files.
+
+    Args:
+        sources: the files.
+        effect: change that matters, as a fraction: to runs; a result has its own.
+
+    Raises:
+        UsageError: a file is damaged.
+    """
+    main = sources.first or sources.profiles[0]
+    try:
+        if isinstance(main.checked, ResultFile):
+            view = _result(main.checked)
+        elif isinstance(main.checked, RunFile):
+            view = run.view(main, sources.base, effect)
+        elif main.kind == "calibration":
+            view = _calibration(main)
+        else:
+            view = _profiles(sources.profiles)
+        return replace(view, breakdowns=breakdown.of([one.content for one in sources.profiles]))
+    except _DAMAGE as error:
+        what = f"no {error}" if isinstance(error, KeyError) else str(error)
+        json_file.refuse(main.path, f"damaged: {clean(what)}", "save it again")
+
+
+def _profiles(sources: Sequence[Source]) -> View:
+    names = dict.fromkeys(clean(one.content["id"]) for one in sources)
+    return View("profile", ", ".join(names), facts=environment_facts(sources[0].content["environment"]))
+
+
+def _result(found: ResultFile) -> View:
+    rows = found.comparison.rows
+    names = [row.fullname for row in rows]
+    specs = [spec_of(name) for name in names]
+    labels, common = titles(names, specs)
+    benchmarks = tuple(
+        Benchmark(
+            row.fullname,
+            *label,
+            spec,
+            row.seconds,
+            judgement=row.judgement,
+            notes=tuple(map(clean, row.notes)),
+        )
+        for row, spec, label in zip(rows, specs, labels, strict=True)
+    )
+    judged = Judged(found.thresholds, clean(found.base), clean(found.head), found.comparison.shared)
+    content = found.content
+    facts: tuple[tuple[str, str], ...] = ()
+    notes: tuple[str, ...] = ()
+    if found.command == "ab":
+        facts = (("took", f"{content['seconds']:,.0f} s"), *environment_facts(content["environment"]))
+        notes = tuple(map(clean, content["notes"]))
+        if content["interrupted"]:
+            notes = ("It was interrupted: what was not decided by then is undecided.", *notes)
+    return View(found.command, clean(found.path.name), common, benchmarks, judged, facts=facts, notes=notes)
+
+
+def _calibration(source: Source) -> View:
+    kept = calibration.parse(source.content)
+    found = tuple(
+        Calibrated(
+            (
+                ("folder", clean(one.settings.folder)),
+                ("pytest's arguments", clean(" ".join(one.settings.arguments))),
+                ("seconds per benchmark", f"{one.settings.budget_seconds:g}"),
+                ("effect", units.fraction(one.settings.effect)),
+            ),
+            _rate(one.alarms()),
+            _rate(one.alarming_runs()),
+            tuple(
+                (
+                    clean(name),
+                    tuple(Found(size, rate.count, rate.of) for size, rate in one.found(name).items()),
+                    one.smallest(name),
+                )
+                for name in one.names
+            ),
+        )
+        for one in kept
+    )
+    facts = environment_facts(source.content["environment"])
+    return View("calibration", clean(source.path.name), calibrations=found, facts=facts)
+
+
+def _rate(rate: calibration.Rate) -> str:
+    return f"{rate} (at most {units.fraction(rate.interval()[1])})"

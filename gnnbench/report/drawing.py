@@ -1,0 +1,84 @@
+"""Charts drawn without a browser, as SVG and PNG; and what a browser needs to draw one."""
+
+import re
+from collections.abc import Mapping
+from typing import Any
+from xml.etree import ElementTree as ET
+
+_SVG = "http://www.w3.org/2000/svg"
+_TAGS = {
+    f"{{{_SVG}}}{name}" for name in ("svg", "g", "path", "line", "rect", "text", "tspan", "title", "desc")
+}
+_ATTRIBUTES = re.compile(r"[a-z][a-zA-Z0-9-]*", re.ASCII)
+_HANDLER = re.compile(r"on|href|style|id$")
+_NOISE = {"role", "class", "aria-roledescription", "aria-label", "aria-hidden", "pointer-events"}
+"""Attributes that tell the inside of a chart to a machine: here a figure has one text for all of it."""
+_SNIPPET = """
+window.drawChart = (element, spec) => vegaEmbed(element, spec, {
+  mode: "vega-lite", ast: true, renderer: "svg", actions: false, tooltip: false, defaultStyle: false,
+});
+"""
+
+
+def svg(spec: Mapping[str, Any]) -> str:
+    """Return a chart as the text of a file."""
+    import vl_convert
+
+    return vl_convert.vegalite_to_svg(dict(spec))
+
+
+def png(spec: Mapping[str, Any]) -> bytes:
+    """Return a chart as the bytes of a file, twice as many pixels to a side as its size says."""
+    import vl_convert
+
+    return vl_convert.vegalite_to_png(dict(spec), scale=2)
+
+
+def inline_svg(spec: Mapping[str, Any], description: str) -> str:
+    """Return a chart to stand in a page, without whatever could do more than draw.
+
+    Names in it are strangers'. So it is read as XML and written again, and only shapes and text may be in it.
+
+    Args:
+        spec: the chart.
+        description: what it says, for who does not see it.
+
+    Raises:
+        ValueError: there is something else in it.
+    """
+    root = ET.fromstring(svg(spec))  # noqa: S314 - what was drawn here; it has no entities
+    for element in root.iter():
+        if element.tag not in _TAGS:
+            raise ValueError(f"a chart with a {element.tag}")
+        for name in list(element.attrib):
+            if name in _NOISE:
+                del element.attrib[name]
+            elif not _ATTRIBUTES.fullmatch(name) or _HANDLER.match(name):
+                raise ValueError(f"a chart with an attribute {name}")
+    _drop_empty(root)
+    root.attrib |= {"role": "img", "aria-label": description}
+    ET.register_namespace("", _SVG)
+    return ET.tostring(root, encoding="unicode")
+
+
+def library() -> str:
+    """Return the script that lets a browser draw charts: `drawChart(element, spec)`.
+
+    It is Vega-Lite's own, and evaluates expressions with Vega's interpreter, so that a page need not allow
+    its scripts to make others.
+    """
+    import vl_convert
+
+    text: str = vl_convert.javascript_bundle(_SNIPPET)
+    assert "</script" not in text.lower()
+    assert "<!--" not in text
+    return text
+
+
+def _drop_empty(element: ET.Element) -> None:
+    """Take out groups and paths that draw nothing, of which Vega makes many."""
+    for child in list(element):
+        _drop_empty(child)
+        invisible = child.get("display") == "none" or child.get("d") in ("", "M0,0h0v0h0Z")
+        if invisible or (child.tag == f"{{{_SVG}}}g" and not len(child)):
+            element.remove(child)

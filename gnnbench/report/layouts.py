@@ -1,0 +1,97 @@
+"""The times of a benchmark's layouts, as few of them as can be drawn."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from gnnbench import units
+from gnnbench.report.view import Benchmark, Side
+
+MOST_POINTS = 600
+"""Of one benchmark."""
+_DIGITS = 1000.0
+"""Steps between nothing and the time, in which layouts' times are kept: 0.1 %."""
+_WORDS = {"base": "older", "head": "this"}
+
+
+@dataclass(frozen=True)
+class Thinned:
+    """Layouts of all processes of a benchmark, in whole steps of its time."""
+
+    step: float
+    """In the unit."""
+    unit: str
+    sides: tuple[Side, ...]
+    """Of each process."""
+    counts: tuple[int, ...]
+    """Layouts that each process measured."""
+    quantiles: tuple[tuple[int, ...], ...]
+    """Of all layouts of each process: the least, first decile, median, last decile and the largest."""
+    times: tuple[tuple[int, ...], ...]
+    """In the order in which they were measured; of many, some, evenly spaced."""
+
+    def names(self) -> list[str]:
+        """Return what the processes are called: `older 1`, `older 2`, `this run`."""
+        found = []
+        for number, side in enumerate(self.sides):
+            several = self.sides.count(side) > 1
+            place = self.sides[: number + 1].count(side)
+            found.append(f"{_WORDS[side]} {place}" if several or side == "base" else "this run")
+        return found
+
+    def rows(self) -> list[dict[str, Any]]:
+        """Return the layouts as the chart takes them."""
+        return [
+            {
+                "process": name,
+                "side": side,
+                "order": order / max(len(times) - 1, 1),
+                "time": steps * self.step,
+            }
+            for name, side, times in zip(self.names(), self.sides, self.times, strict=True)
+            for order, steps in enumerate(times)
+        ]
+
+    def interval(self, benchmark: Benchmark) -> list[dict[str, float]]:
+        """Return the benchmark's time and its interval as the chart takes them, in the unit."""
+        found = benchmark.measured
+        if found is None:
+            return []
+        divisor = units.scale(found.seconds)[0]
+        low, high = (
+            found.seconds if bound is None else bound for bound in (found.low_seconds, found.high_seconds)
+        )
+        return [{"low": low / divisor, "high": high / divisor, "time": found.seconds / divisor}]
+
+
+def thinned(benchmark: Benchmark, most: int) -> Thinned:
+    """Return the layouts of a benchmark.
+
+    Args:
+        benchmark: with processes.
+        most: points of each process.
+    """
+    blocks = [np.array(process.blocks_ns) / 1e9 for process in benchmark.processes]
+    middle = benchmark.seconds or float(np.median(np.concatenate(blocks)))
+    divisor, unit = units.scale(middle)
+    step = float(f"{middle / divisor / _DIGITS:.3g}")
+    return Thinned(
+        step,
+        unit,
+        tuple(process.side for process in benchmark.processes),
+        tuple(map(len, blocks)),
+        tuple(_whole(np.quantile(one, (0, 0.1, 0.5, 0.9, 1)), step * divisor) for one in blocks),
+        tuple(_whole(_spaced(one, most), step * divisor) for one in blocks),
+    )
+
+
+def _spaced(values: "np.typing.NDArray[np.float64]", most: int) -> "np.typing.NDArray[np.float64]":
+    if len(values) <= most:
+        return values
+    return values[np.linspace(0, len(values) - 1, max(most, 1)).astype(int)]
+
+
+def _whole(values: Sequence[float] | Any, step: float) -> tuple[int, ...]:
+    return tuple(np.rint(np.asarray(values) / step).astype(int).tolist())

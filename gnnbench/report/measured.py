@@ -1,0 +1,128 @@
+"""Our part of a run file's benchmark, as what a page shows of it."""
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from gnnbench import location, table, units
+from gnnbench.report.names import clean
+from gnnbench.report.view import Limit, Measured, Process, Side, Work
+
+_LIBRARY_KINDS = ("operators", "library_calls")
+
+
+def number(value: Any) -> float:
+    """Return a finite number.
+
+    Raises:
+        ValueError: it is none.
+    """
+    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+        raise ValueError(f"{clean(value, 40)!r} is no number")
+    return float(value)
+
+
+def time_of(entry: Mapping[str, Any]) -> Measured | None:
+    """Return the time of a benchmark's record; None where nothing was measured."""
+    measured = _ours(entry).get("measurement")
+    if measured is None:
+        return _plain(entry)
+    middle, low, high = (measured.get(name) for name in ("location_ns", "low_ns", "high_ns"))
+    if middle is None:
+        return None
+    blocks = [len(process["blocks_ns"]) for process in measured["processes"]]
+    facts = [
+        (
+            "layouts",
+            f"{sum(blocks):,} {'' if measured['layouts'] == 'sampled' else 'blocks on one layout'}".strip(),
+        ),
+        ("calls in a round", f"{int(number(measured['iterations'])):,}"),
+        ("clock", clean(measured["clock"])),
+        ("stopped by", clean(measured["stopped_by"])),
+    ]
+    if len(measured.get("modes", ())) > 1:
+        texts = (
+            f"{units.seconds(number(mode['median_ns']) / 1e9)} ({units.fraction(number(mode['share']))})"
+            for mode in measured["modes"]
+        )
+        facts.append(("two kinds of layouts", ", ".join(texts)))
+    return Measured(
+        number(middle) / 1e9,
+        None if low is None else number(low) / 1e9,
+        None if high is None else number(high) / 1e9,
+        number(measured.get("level", location.LEVEL)),
+        clean(measured.get("location", location.NAME)),
+        tuple(facts),
+        tuple(map(clean, table.remarks(measured))),
+    )
+
+
+def _plain(entry: Mapping[str, Any]) -> Measured | None:
+    """Return what pytest-benchmark's own statistics tell, where there are rounds or a median."""
+    stats = entry.get("stats") or {}
+    rounds = [number(value) for value in stats.get("data") or ()]
+    if rounds:
+        found = location.estimate(np.array(rounds))
+        facts = (("rounds", f"{len(rounds):,}"),)
+        return Measured(
+            found.location, found.low, found.high, location.LEVEL, "first decile of the rounds", facts
+        )
+    if stats.get("median") is None:
+        return None
+    return Measured(number(stats["median"]), None, None, location.LEVEL, "median of pytest-benchmark")
+
+
+def processes_of(entry: Mapping[str, Any], side: Side) -> tuple[Process, ...]:
+    """Return the blocks of each process, in a file of pytest-benchmark alone its rounds."""
+    measured = _ours(entry).get("measurement")
+    if measured is None:
+        rounds = [number(value) * 1e9 for value in (entry.get("stats") or {}).get("data") or ()]
+        return (Process(side, tuple(rounds)),) if rounds else ()
+    return tuple(
+        Process(side, tuple(map(float, location.block_values(process["blocks_ns"]))))
+        for process in measured["processes"]
+        if process["blocks_ns"]
+    )
+
+
+def work_of(entry: Mapping[str, Any]) -> Work | None:
+    """Return what one call does, as far as it was counted."""
+    counters = _ours(entry).get("counters")
+    if not counters:
+        return None
+    counts = counters["counts"]
+    found = [
+        (clean(name), int(number(count)))
+        for kind in _LIBRARY_KINDS
+        for name, count in counts.get(kind, {}).items()
+    ]
+    memory = counters["details"].get("memory", {})
+    return Work(
+        tuple(sorted(found, key=lambda one: -one[1])),
+        sum(int(number(count)) for count in counts.get("operators", {}).values()),
+        int(number(counters["host_reads"])),
+        *(
+            None if memory.get(name) is None else int(number(memory[name]))
+            for name in ("peak_bytes", "allocated_bytes")
+        ),
+    )
+
+
+def limit_of(entry: Mapping[str, Any]) -> Limit | None:
+    """Return how far it is from the machine's limit, where that is known."""
+    limit = _ours(entry).get("limit")
+    if not limit:
+        return None
+    least = limit["least"]
+    return Limit(
+        number(limit["fraction"]),
+        int(number(least["bytes"])),
+        int(number(least["flops"])),
+        clean(limit["note"]),
+    )
+
+
+def _ours(entry: Mapping[str, Any]) -> Mapping[str, Any]:
+    return (entry.get("extra_info") or {}).get("gnnbench") or {}

@@ -1,0 +1,78 @@
+"""Names from files that strangers may have written: cleaned, and shortened to what tells them apart."""
+
+import os
+import re
+import unicodedata
+from collections.abc import Sequence
+from dataclasses import astuple
+
+from gnnbench.spec import DIRECTIONS, Spec
+from gnnbench.table import SHORT_DIRECTION
+
+_LONGEST = 300
+"""Characters of any text that is shown."""
+_HIDDEN = {"Cc", "Cf", "Cs", "Co", "Cn"}
+"""Unicode's categories of what steers a terminal, turns the direction of text, or is no character."""
+_ID = re.compile(
+    rf"\[([\w.]+)-({'|'.join(DIRECTIONS)})-(\w+)-(\w+)-(int\d+)-([^\[\]]+)-(\d{{1,9}})-(cpu|cuda)\]$",
+    re.ASCII,
+)
+
+
+def clean(value: object, longest: int = _LONGEST) -> str:
+    """Return a text in which each character shows, of a length that can be shown."""
+    text = str(value)
+    if len(text) > longest:
+        text = f"{text[: longest - 1]}…"
+    if text.isascii() and text.isprintable():
+        return text
+    return "".join(
+        " " if one in "\n\t" else "\ufffd" if unicodedata.category(one) in _HIDDEN else one for one in text
+    )
+
+
+def spec_of(fullname: str) -> Spec | None:
+    """Return the spec that a test id of ours spells out, None of any other."""
+    found = _ID.search(fullname)
+    if not found:
+        return None
+    operation, direction, platform, dtype, index_dtype, dataset, hidden, device = found.groups()
+    return Spec(operation, direction, platform, dtype, index_dtype, dataset, int(hidden), device)
+
+
+def titles(names: Sequence[str], specs: Sequence[Spec | None]) -> tuple[list[tuple[str, str]], str]:
+    """Return title and context of each benchmark, and what all of them have in common.
+
+    Args:
+        names: of the benchmarks, as pytest-benchmark calls them in full.
+        specs: of those that have one.
+    """
+    known = [spec for spec in specs if spec]
+    place = _place([name for name, spec in zip(names, specs, strict=True) if not spec])
+    varying = [len(set(values)) > 1 for values in zip(*map(_context, known), strict=True)]
+    found = []
+    for name, spec in zip(names, specs, strict=True):
+        if spec is None:
+            found.append((clean(name.removeprefix(place)), ""))
+            continue
+        context = [value for value, differs in zip(_context(spec), varying, strict=True) if differs]
+        found.append(
+            (clean(f"{spec.operation} {SHORT_DIRECTION[spec.direction]}"), clean(" · ".join(context)))
+        )
+    shared = (
+        [value for value, differs in zip(_context(known[0]), varying, strict=True) if not differs]
+        if known
+        else []
+    )
+    return found, clean(" · ".join([*shared, *([place] if place else [])]))
+
+
+def _context(spec: Spec) -> tuple[str, ...]:
+    _, _, platform, dtype, index_dtype, dataset, hidden, device = map(str, astuple(spec))
+    return platform, dataset, f"hidden {hidden}", dtype, index_dtype, device
+
+
+def _place(names: Sequence[str]) -> str:
+    """Return the folder, file or class that all names begin with."""
+    common = os.path.commonprefix(list(names)).partition("[")[0]  # noqa: RUF071 - "::" separates too
+    return common[: max(common.rfind("/") + 1, common.rfind("::") + 2 if "::" in common else 0)]

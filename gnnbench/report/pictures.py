@@ -1,0 +1,198 @@
+"""Which charts a view has, and what each of them says."""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from gnnbench import units
+from gnnbench.report import layouts, wording
+from gnnbench.report.charts import calibrated, distribution, forest, phases, platforms, times
+from gnnbench.report.style import Style
+from gnnbench.report.view import Benchmark, Breakdown, Calibrated, Judged, View
+
+Place = Literal["verdicts", "benchmark", "platforms", "phases", "calibration", "times"]
+
+_MOST_MOVED = 8
+"""Of which the distributions are drawn."""
+_OF_A_FAMILY = 2
+
+
+@dataclass(frozen=True)
+class Picture:
+    """One chart."""
+
+    place: Place
+    message: str
+    """What it says, in a sentence."""
+    note: str
+    """How to read it."""
+    text: str
+    """What it shows, for who does not see it."""
+    draw: Callable[[Style], dict[str, Any]]
+    """Return it as Vega-Lite has it."""
+
+
+def pictures(view: View) -> Iterator[Picture]:
+    """Yield the charts of a view, what matters most first."""
+    if view.judged:
+        with_ratio = [one for one in view.benchmarks if one.judgement and one.judgement.ratio]
+        if with_ratio:
+            yield _forest(view, view.judged, with_ratio)
+        for benchmark in [one for one in wording.moved(with_ratio) if one.processes][:_MOST_MOVED]:
+            yield _distribution(benchmark)
+    for title, group in side_by_side(view.benchmarks).items():
+        yield _platforms(title, group)
+    if timed := [one for one in view.benchmarks if one.seconds and not view.judged]:
+        yield _times(timed)
+    for breakdown in view.breakdowns:
+        yield _phases(breakdown)
+    for calibration in view.calibrations:
+        yield _calibrated(calibration)
+
+
+def side_by_side(benchmarks: Sequence[Benchmark]) -> dict[str, dict[str, list[Benchmark]]]:
+    """Return benchmarks that differ in their platform alone: by what they run on, and by what is run."""
+    found: dict[str, dict[str, list[Benchmark]]] = {}
+    for one in benchmarks:
+        if one.spec and one.seconds:
+            spec = one.spec
+            title = (
+                f"{spec.dataset} · hidden {spec.hidden} · {spec.dtype} · {spec.index_dtype} · {spec.device}"
+            )
+            found.setdefault(title, {}).setdefault(wording.subject(one), []).append(one)
+    several = {
+        title: {what: ones for what, ones in rows.items() if len(ones) >= _OF_A_FAMILY}
+        for title, rows in found.items()
+    }
+    return {title: rows for title, rows in several.items() if rows}
+
+
+def _forest(view: View, judged: Judged, benchmarks: Sequence[Benchmark]) -> Picture:
+    changed = wording.moved(benchmarks)
+    there = {one.fullname for one in changed}
+    others = sorted(
+        (one for one in benchmarks if one.fullname not in there), key=lambda one: -abs(wording.ratio(one) - 1)
+    )
+    effect = judged.thresholds.effect
+    least, level = units.fraction(effect), f"{judged.thresholds.family_level:.0%}"
+
+    def draw(style: Style) -> dict[str, Any]:
+        shown = [*changed, *others][: style.most_rows]
+        rows = [(one.label, one.judgement) for one in shown if one.judgement]
+        return forest.chart(rows, effect, style)
+
+    note = (
+        f"Ratios with their {level} intervals for all benchmarks at once (thin) and own "
+        f"{judged.thresholds.own_level:.0%} intervals (thick); grey: within {least}, which does not matter. "
+        "Slower: triangle to the right; faster: to the left; same: circle; undecided: diamond; "
+        "incomparable: cross."
+    )
+    text = f"Forest plot of {len(benchmarks)} ratios. {wording.headline(view)}."
+    return Picture("verdicts", wording.headline(view), note, text, draw)
+
+
+def _distribution(benchmark: Benchmark) -> Picture:
+    def draw(style: Style) -> dict[str, Any]:
+        found = layouts.thinned(benchmark, layouts.MOST_POINTS // max(len(benchmark.processes), 1))
+        return distribution.chart(found.rows(), found.interval(benchmark), found.names(), found.unit, style)
+
+    note = (
+        "Each dot is a layout: the median of its rounds. Each row is a process, its first layout above, its "
+        "last below; hollow: the older side. Dashed: the newer side's time, in its interval."
+    )
+    sides = [process.side for process in benchmark.processes]
+    text = (
+        f"Times by layout of {benchmark.label}: {sides.count('base')} processes of the older side, "
+        f"{sides.count('head')} of the newer."
+    )
+    return Picture("benchmark", wording.change(benchmark), note, text, draw)
+
+
+def _platforms(title: str, rows: dict[str, list[Benchmark]]) -> Picture:
+    best = {what: min(ones, key=_seconds) for what, ones in rows.items()}
+    wins: dict[str, int] = {}
+    for one in best.values():
+        assert one.spec
+        wins[one.spec.platform] = wins.get(one.spec.platform, 0) + 1
+    winner = max(wins, key=lambda platform: wins[platform])
+    spread = sorted(rows, key=lambda what: -max(map(_seconds, rows[what])) / _seconds(best[what]))
+
+    def draw(style: Style) -> dict[str, Any]:
+        shown = [
+            {
+                "label": what,
+                "platform": one.spec.platform,
+                "relative": _seconds(one) / _seconds(best[what]),
+                "text": units.seconds(_seconds(best[what])),
+            }
+            for what in spread[: style.most_rows]
+            for one in rows[what]
+            if one.spec
+        ]
+        return platforms.chart(shown, style)
+
+    if len(rows) == 1:
+        (what,) = rows
+        message = f"{winner} is the fastest at {what}, {units.seconds(_seconds(best[what]))}"
+    else:
+        message = f"{winner} is the fastest platform for {wins[winner]} of {len(rows)} operations"
+    note = f"{title}. Beside each row the time of the fastest; the rows with the largest differences first."
+    text = f"Platforms side by side, {len(rows)} operations. {message}."
+    return Picture("platforms", message, note, text, draw)
+
+
+def _times(benchmarks: Sequence[Benchmark]) -> Picture:
+    longest = sorted(benchmarks, key=lambda one: -_seconds(one))
+
+    def draw(style: Style) -> dict[str, Any]:
+        rows = [
+            {
+                "label": one.label,
+                "time": _seconds(one) * 1e3,
+                "low": 1e3 * ((one.measured and one.measured.low_seconds) or _seconds(one)),
+                "high": 1e3 * ((one.measured and one.measured.high_seconds) or _seconds(one)),
+                "text": units.seconds(_seconds(one)),
+            }
+            for one in longest[: style.most_rows]
+        ]
+        return times.chart(rows, style)
+
+    first = longest[0]
+    message = (
+        f"{wording.subject(first)} takes longest{wording.where(first)}: {units.seconds(_seconds(first))}"
+    )
+    note = "Times with their intervals, the longest first."
+    return Picture("times", message, note, f"Times of {len(benchmarks)} benchmarks. {message}.", draw)
+
+
+def _phases(found: Breakdown) -> Picture:
+    shares = {}
+    for bar in found.bars:
+        found_times = phases.stacked(bar.parts, bar.rest_seconds, 0.0)
+        name, seconds = max(found_times, key=lambda one: one[1])
+        shares[bar.label] = (seconds / bar.seconds if bar.seconds else 0.0, name)
+    label, (share, name) = max(shares.items(), key=lambda one: one[1])
+    message = f"{label} spends {units.fraction(share)} of its time in {name}"
+    note = (
+        f"{found.title}. Medians of each range without the ranges inside of it; what is too short to be "
+        "named is in the rest."
+    )
+    text = f"Stacked bars of {found.kind}. {message}."
+    return Picture("phases", message, note, text, lambda style: phases.chart(found, style))
+
+
+def _calibrated(found: Calibrated) -> Picture:
+    known = [smallest for _, _, smallest in found.benchmarks if smallest is not None]
+    finds = (
+        f"A slowdown of {units.fraction(max(known))} is found in {len(known)} of {len(found.benchmarks)} benchmarks"
+        if known
+        else "No planted slowdown is found often enough"
+    )
+    message = f"{finds}; {found.alarms} verdicts on identical code were alarms"
+    note = "How often a planted slowdown was called slower; darker: 95% of the time, or half of it."
+    return Picture("calibration", message, note, f"{message}.", lambda style: calibrated.chart(found, style))
+
+
+def _seconds(benchmark: Benchmark) -> float:
+    assert benchmark.seconds
+    return benchmark.seconds

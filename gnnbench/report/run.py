@@ -1,0 +1,127 @@
+"""A run, alone or against others, as what a page shows of it."""
+
+from collections.abc import Mapping
+from dataclasses import fields, replace
+from typing import Any
+
+from gnnbench import comparison
+from gnnbench.comparison import Row
+from gnnbench.judgement import Judgement, Thresholds
+from gnnbench.report import measured
+from gnnbench.report.facts import environment_facts
+from gnnbench.report.names import clean, spec_of, titles
+from gnnbench.report.sources import Source
+from gnnbench.report.view import Benchmark, Judged, View
+from gnnbench.run_file import RunFile
+from gnnbench.spec import Spec
+from gnnbench.verdict_table import VERDICTS
+
+Entries = Mapping[str, Mapping[str, Any]]
+"""Records of benchmarks, by fullname."""
+
+
+def view(head: Source, base: tuple[Source, ...], effect: float) -> View:
+    """Return what is shown of a run.
+
+    Verdicts are those against the base, and where there is none those that the run was saved with.
+
+    Args:
+        head: the run.
+        base: runs of the older side.
+        effect: change that matters, as a fraction.
+
+    Raises:
+        KeyError, TypeError, ValueError, AttributeError, IndexError, ArithmeticError: something is not of the
+            form that docs/formats.md describes.
+    """
+    entries = _entries(head)
+    before = [_entries(one) for one in base]
+    ours = head.content.get("gnnbench") or {}
+    cut = {entry["fullname"]: clean(entry["error"]) for entry in ours.get("incomplete", ())}
+    rows, judged = _against(head, base, effect) if base else _saved(entries, effect)
+    names = list(dict.fromkeys([*entries, *rows, *cut]))
+    specs = [_spec(entries.get(name), name) for name in names]
+    labels, common = titles(names, specs)
+    benchmarks = []
+    for name, spec, (title, context) in zip(names, specs, labels, strict=True):
+        benchmark = Benchmark(name, title, context, spec, error=cut.get(name, ""))
+        if name in entries:
+            benchmark = _measured(benchmark, entries[name])
+        if row := rows.get(name):
+            benchmark = replace(benchmark, judgement=row.judgement, notes=tuple(map(clean, row.notes)))
+        there = [one for run in before if name in run for one in measured.processes_of(run[name], "base")]
+        benchmarks.append(replace(benchmark, processes=(*there, *benchmark.processes)))
+    facts = (*_taken(head.content), *environment_facts(ours.get("environment") or {}))
+    return View("run", clean(head.path.name), common, tuple(benchmarks), judged, facts=facts)
+
+
+def _entries(source: Source) -> Entries:
+    return {entry["fullname"]: entry for entry in source.content["benchmarks"]}
+
+
+def _against(head: Source, base: tuple[Source, ...], effect: float) -> tuple[dict[str, Row], Judged]:
+    runs = [one.checked for one in base if isinstance(one.checked, RunFile)]
+    assert isinstance(head.checked, RunFile)
+    found = comparison.compare(runs, [head.checked], Thresholds(effect))
+    words = "1 run" if len(runs) == 1 else f"{len(runs)} runs"
+    judged = Judged(Thresholds(effect), words, clean(head.path.name), found.shared)
+    return {row.fullname: row for row in found.rows}, judged
+
+
+def _saved(entries: Entries, effect: float) -> tuple[dict[str, Row], Judged | None]:
+    """Return the verdicts of `--benchmark-compare` that a run was saved with."""
+    found = {name: saved for name, entry in entries.items() if (saved := _ours(entry).get("comparison"))}
+    if not found:
+        return {}, None
+    rows = {name: Row(name, _judgement(one), None, notes=tuple(one["notes"])) for name, one in found.items()}
+    records = sorted({clean(one["against"]) for one in found.values() if one["against"] is not None})
+    base = f"record {', '.join(records)}" if records else "other runs"
+    return rows, Judged(Thresholds(effect), base, "this run")
+
+
+def _judgement(saved: Mapping[str, Any]) -> Judgement:
+    """Check a saved judgement."""
+    if saved["verdict"] not in VERDICTS:
+        raise ValueError(f"{clean(saved['verdict'], 40)!r} is no verdict")
+    numbers = {
+        field.name: None if saved[field.name] is None else measured.number(saved[field.name])
+        for field in fields(Judgement)
+        if field.type == float | None
+    }
+    return Judgement(
+        saved["verdict"],
+        clean(saved["reason"]),
+        **numbers,
+        borrowed=bool(saved["borrowed"]),
+        base_processes=int(measured.number(saved["base_processes"])),
+        head_processes=int(measured.number(saved["head_processes"])),
+    )
+
+
+def _measured(benchmark: Benchmark, entry: Mapping[str, Any]) -> Benchmark:
+    time = measured.time_of(entry)
+    return replace(
+        benchmark,
+        seconds=time.seconds if time else None,
+        measured=time,
+        work=measured.work_of(entry),
+        limit=measured.limit_of(entry),
+        processes=measured.processes_of(entry, "head"),
+    )
+
+
+def _spec(entry: Mapping[str, Any] | None, name: str) -> Spec | None:
+    saved = _ours(entry or {}).get("spec")
+    if not saved:
+        return spec_of(name)
+    texts = {key: clean(value) for key, value in saved.items() if key != "hidden"}
+    return Spec(**texts, hidden=int(measured.number(saved["hidden"])))
+
+
+def _ours(entry: Mapping[str, Any]) -> Mapping[str, Any]:
+    return (entry.get("extra_info") or {}).get("gnnbench") or {}
+
+
+def _taken(content: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
+    when = content.get("datetime")
+    return (("measured", clean(when)[:19].replace("T", " ")),) if when else ()

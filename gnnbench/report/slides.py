@@ -1,0 +1,64 @@
+"""Each chart of a view as a slide: large type, one message, readable in black and white."""
+
+import re
+import textwrap
+from pathlib import Path
+from typing import Any
+
+from gnnbench.errors import UsageError
+from gnnbench.files import write_whole
+from gnnbench.report import drawing
+from gnnbench.report.pictures import Picture, pictures
+from gnnbench.report.style import SLIDE
+from gnnbench.report.view import View
+
+_LETTERS = 62
+"""Of a line of a title."""
+_NOTE_LETTERS = 105
+_LONGEST_NAME = 60
+
+
+def write(view: View, folder: Path) -> list[Path]:
+    """Write an SVG and a PNG for each chart, and return the files.
+
+    Raises:
+        UsageError: there is nothing to draw, or the folder cannot be written.
+    """
+    shown = list(pictures(view))
+    if not shown:
+        raise UsageError(f"{view.source} has nothing to draw: no benchmark with a time, no profile")
+    written = []
+    for number, picture in enumerate(shown, 1):
+        spec = slide(picture)
+        path = folder / f"{number:02}-{_name(picture)}"
+        try:
+            written += [path.with_suffix(".svg"), path.with_suffix(".png")]
+            write_whole(written[-2], drawing.svg(spec))
+            write_whole(written[-1], drawing.png(spec))
+        except OSError as error:
+            raise UsageError(f"the folder {folder} cannot be written ({error.strerror})") from None
+    return written
+
+
+def slide(picture: Picture) -> dict[str, Any]:
+    """Return a chart with its message as title, and how to read it below that."""
+    spec = picture.draw(SLIDE)
+    size = SLIDE.font_size
+    spec["title"] = {
+        "text": textwrap.wrap(picture.message, _LETTERS),
+        "subtitle": textwrap.wrap(picture.note, _NOTE_LETTERS),
+        "fontSize": round(1.4 * size),
+        "subtitleFontSize": round(0.75 * size),
+        "subtitleColor": SLIDE.muted,
+        "subtitlePadding": size / 2,
+        "offset": size,
+        "anchor": "start",
+        "frame": "bounds",
+    }
+    spec["padding"] = 2 * size
+    return spec
+
+
+def _name(picture: Picture) -> str:
+    """Return a file's name that says what the slide says."""
+    return re.sub(r"[^a-z0-9]+", "-", picture.message.lower())[:_LONGEST_NAME].strip("-") or picture.place

@@ -1,0 +1,135 @@
+"""The files that a page is made of: told apart by what is in them, checked, and such as belong together."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from gnnbench import comparison, environment, json_file, result_file, run_file, schema
+from gnnbench.errors import UsageError
+from gnnbench.profile import record
+from gnnbench.result_file import Kind, ResultFile
+from gnnbench.run_file import RunFile
+
+_REMEDY = "give a run file, a result of gnnbench ab or compare, a calibration, or a profile"
+
+
+@dataclass(frozen=True)
+class Source:
+    """One file."""
+
+    path: Path
+    kind: Kind
+    content: Mapping[str, Any]
+    """As docs/formats.md describes it."""
+    checked: RunFile | ResultFile | None = None
+    """Of a run or a result."""
+
+
+@dataclass(frozen=True)
+class Sources:
+    """What a page is made of."""
+
+    first: Source | None
+    """What is shown; None where there are profiles only."""
+    base: tuple[Source, ...]
+    """Runs of the older side, where a run is shown."""
+    profiles: tuple[Source, ...]
+
+
+def read(paths: Sequence[Path]) -> Sources:
+    """Read all files; the first that is no profile is what is shown, further ones are runs of its base.
+
+    Raises:
+        UsageError: one of them cannot be used, or they do not belong together.
+    """
+    found = [_read(file) for path in paths for file in _files(path)]
+    profiles = tuple(one for one in found if one.kind == "profile")
+    others = [one for one in found if one.kind != "profile"]
+    shown, base = others[:1], others[1:]
+    if base:
+        _check_base(shown[0], base)
+    if profiles:
+        _check_environments([*profiles, *shown])
+    return Sources(shown[0] if shown else None, tuple(base), profiles)
+
+
+def _files(path: Path) -> list[Path]:
+    """Return the file, or those that a folder of profiles has."""
+    if not path.is_dir():
+        return [path]
+    if (path / record.FILE).is_file():
+        return [path / record.FILE]
+    found = sorted(path.glob(f"**/{record.FILE}"))
+    if not found:
+        raise UsageError(f"{path}: a folder without a {record.FILE}; name the files of runs one by one")
+    newest = {file.parent.parent: file for file in found}  # of each benchmark: its folders are numbered
+    return list(newest.values())
+
+
+def _read(path: Path) -> Source:
+    content, raw = json_file.read(path, "file", run_file.MAX_BYTES, _REMEDY)
+    kind = result_file.kind(content)
+    if kind is None:
+        json_file.refuse(path, "not a file of gnnbench or pytest-benchmark", _REMEDY)
+    if kind == "run":
+        return Source(path, kind, content, run_file.parse(path, run_file.check(path, content, raw)))
+    if kind in ("ab", "compare"):
+        return Source(path, kind, content, result_file.parse(path, content))
+    if kind == "profile":
+        return Source(path, kind, record.check(path, content))
+    if wrong := schema.departure(content, kind):
+        json_file.refuse(path, f"damaged at {wrong}", "restore it, or run gnnbench calibrate again")
+    return Source(path, kind, content)
+
+
+def _check_base(first: Source, base: Sequence[Source]) -> None:
+    """See that a run is judged against other runs of the same environment.
+
+    Raises:
+        UsageError: it is not.
+    """
+    paths = [one.path.resolve() for one in (first, *base)]
+    if twice := next((path for path in paths if paths.count(path) > 1), None):
+        raise UsageError(f"{twice} is named twice; a run is one process, on one side")
+    for one in (first, *base):
+        if one.kind != "run":
+            raise UsageError(
+                f"{one.path}: a file of {one.kind} stands alone; only a run is judged against other runs"
+            )
+    runs = [one.checked for one in (first, *base) if isinstance(one.checked, RunFile)]
+    for run in runs[1:]:
+        if fields := comparison.differing_fields([run], runs[:1]):
+            raise UsageError(
+                f"{run.path}: other environment than {first.path}: {comparison.describe_fields(fields)}; "
+                "nothing can be judged between them"
+            )
+
+
+def _check_environments(sources: Sequence[Source]) -> None:
+    """See that what stands side by side was measured in one environment.
+
+    Raises:
+        UsageError: it was not.
+    """
+    known = [(one, found) for one in sources if (found := _environment(one))]
+    for one, found in known[1:]:
+        try:
+            fields = environment.differences(found, known[0][1])
+        except (KeyError, TypeError, ValueError, AttributeError) as error:
+            json_file.refuse(
+                one.path, f"its environment, or that of {known[0][0].path}, is damaged: {error!r}", _REMEDY
+            )
+        if fields:
+            raise UsageError(
+                f"{one.path}: other environment than {known[0][0].path}: "
+                f"{comparison.describe_fields(fields)}; make a page of each"
+            )
+
+
+def _environment(source: Source) -> Mapping[str, Any] | None:
+    if source.kind == "run":
+        assert isinstance(source.checked, RunFile)
+        return source.checked.environment
+    found: Mapping[str, Any] | None = source.content.get("environment")
+    return found

@@ -1,0 +1,107 @@
+"""What charts look like: on a page, where they follow its light or dark colours, and on a slide."""
+
+from dataclasses import dataclass
+from typing import Any
+
+VERDICT_SHAPES = {
+    "slower": "triangle-right",
+    "faster": "triangle-left",
+    "same": "circle",
+    "undecided": "diamond",
+    "incomparable": "cross",
+}
+"""A verdict is told by its shape, and by its colour besides."""
+PLATFORM_SHAPES = {"pyg": "circle", "sparse": "square", "torch": "triangle-up", "dgl": "diamond"}
+FILLS = 4
+"""Of neighbouring areas, which differ in lightness."""
+
+
+@dataclass(frozen=True)
+class Style:
+    """Colours as CSS takes them, sizes in pixels."""
+
+    ink: str
+    muted: str
+    line: str
+    paper: str
+    band: str
+    mark: str
+    verdicts: tuple[str, ...]
+    """In the order of VERDICT_SHAPES."""
+    fills: tuple[str, ...]
+    font_size: int
+    width: int
+    """Of what is between the axes."""
+    row: int
+    """Height of a row of names."""
+    most_rows: int
+    """That are drawn; the others are counted."""
+    label_width: int
+    """Of the names beside the rows."""
+    page: bool
+
+    @property
+    def symbol(self) -> int:
+        """Area of a symbol."""
+        return round(0.55 * self.font_size**2)
+
+    def config(self) -> dict[str, Any]:
+        """Return Vega-Lite's configuration."""
+        text = {"labelColor": self.ink, "titleColor": self.ink, "labelFontSize": self.font_size}
+        return {
+            "background": None if self.page else self.paper,
+            "font": "sans-serif",
+            "view": {"stroke": None},
+            "axis": {
+                **text,
+                "titleFontSize": self.font_size,
+                "titleFontWeight": "normal",
+                "titlePadding": self.font_size * 0.7,
+                "domainColor": self.muted,
+                "tickColor": self.muted,
+                "gridColor": self.line,
+                "labelLimit": self.label_width,
+            },
+            "legend": {
+                **text,
+                "titleFontSize": self.font_size,
+                "orient": "top",
+                "symbolSize": self.symbol * 1.4,
+            },
+            "text": {"fontSize": self.font_size, "color": self.ink},
+            "title": {"color": self.ink, "anchor": "start", "frame": "bounds"},
+        }
+
+
+PAGE = Style(
+    ink="var(--ink)",
+    muted="var(--muted)",
+    line="var(--line)",
+    paper="var(--paper)",
+    band="var(--band)",
+    mark="var(--mark)",
+    verdicts=tuple(f"var(--{name})" for name in VERDICT_SHAPES),
+    fills=tuple(f"var(--fill{number})" for number in range(1, FILLS + 1)),
+    font_size=13,
+    width=460,
+    row=21,
+    most_rows=60,
+    label_width=260,
+    page=True,
+)
+SLIDE = Style(
+    ink="#111111",
+    muted="#555555",
+    line="#dddddd",
+    paper="#ffffff",
+    band="#e3e3e3",
+    mark="#111111",
+    verdicts=("#9a3000", "#0d5296", "#3c5145", "#6b5000", "#555555"),
+    fills=("#8fb3cf", "#dbe8f1", "#b9b2a0", "#efece4"),
+    font_size=24,
+    width=620,
+    row=42,
+    most_rows=11,
+    label_width=380,
+    page=False,
+)

@@ -1,0 +1,119 @@
+"use strict";
+// What is inside of a benchmark's row: made when the row is opened, from the numbers that the page carries.
+{
+  const table = document.getElementById("all");
+  const source = document.getElementById("numbers");
+  if (table && source) {
+    const { texts, rows, chart } = JSON.parse(source.textContent);
+    const columns = table.tHead.rows[0].cells.length;
+
+    // Everything from the file is put in as text.
+    const make = (name, attributes = {}, ...children) => {
+      const element = document.createElement(name);
+      for (const [key, value] of Object.entries(attributes)) element.setAttribute(key, value);
+      element.append(...children);
+      return element;
+    };
+    const cells = (kind, values) => values.map((value) => make(kind, {}, String(value)));
+    const grid = (caption, heads, lines) =>
+      make("div", { class: "scroll", role: "region", tabindex: "0", "aria-label": caption },
+        make("table", {},
+          make("caption", {}, caption),
+          make("thead", {}, make("tr", {}, ...heads.map((head) => make("th", { scope: "col" }, head)))),
+          make("tbody", {}, ...lines.map(([first, ...rest]) =>
+            make("tr", {}, make("th", { scope: "row" }, String(first)), ...cells("td", rest))))));
+
+    const digits = (value) => Number(value.toPrecision(4)).toLocaleString("en", { maximumSignificantDigits: 4 });
+
+    const distribution = (row, name) => {
+      const { unit, step, processes, interval } = row;
+      const spec = JSON.parse(JSON.stringify(chart).replaceAll("UNIT", unit));
+      spec.datasets.layouts = processes.flatMap(([process, head, , , times]) =>
+        times.map((time, order) => ({
+          process: texts[process],
+          side: head ? "head" : "base",
+          order: order / Math.max(times.length - 1, 1),
+          time: time * step,
+        })));
+      spec.datasets.interval = interval.map(([low, high, time]) =>
+        ({ low: low * step, high: high * step, time: time * step }));
+      const shown = (head) => processes.filter((one) => one[1] === head).length;
+      const older = shown(0) ? ` of ${shown(0)} processes of the older side (hollow) and` : " of";
+      const picture = make("div", {
+        role: "img",
+        "aria-label": `Times of layouts${older} ${shown(1)} of the newer, for ${name}; the table beside it has their quantiles`,
+      });
+      const figure = make("figure", { class: "chart" }, picture,
+        make("figcaption", {}, "Each dot is a layout: the median of its rounds. Each row is a process, its first layout above, its last below." +
+          (interval.length ? " Dashed: the time, in its interval." : "")));
+      spec.width = "container";
+      spec.autosize = { type: "fit-x", contains: "padding" };
+      return [figure, () => window.drawChart(picture, spec)];
+    };
+
+    const inside = (row, name) => {
+      const box = make("div", { class: "inside" });
+      let draw = () => {};
+      if (row.processes) {
+        const [figure, drawing] = distribution(row, name);
+        draw = drawing;
+        box.append(figure);
+      }
+      const known = make("div");
+      if (row.notes.length) known.append(make("ul", {}, ...row.notes.map((note) => make("li", {}, texts[note]))));
+      known.append(make("dl", { class: "facts" }, ...row.facts.map(([key, value]) =>
+        make("div", {}, make("dt", {}, texts[key]), make("dd", {}, texts[value])))));
+      box.append(known);
+      if (row.processes) {
+        box.append(grid(`Layouts by process, ${row.unit}`,
+          ["process", "layouts", "least", "10%", "median", "90%", "most"],
+          row.processes.map(([process, , count, quantiles]) =>
+            [texts[process], count, ...quantiles.map((value) => digits(value * row.step))])));
+      }
+      if (row.operators) {
+        box.append(grid(row.more ? `Operators of one call; ${row.more} more are not kept here` : "Operators of one call",
+          ["operator", "calls"], row.operators.map(([operator, count]) => [texts[operator], count])));
+      }
+      return [box, draw];
+    };
+
+    const toggle = (line, open) => {
+      const button = line.cells[0].querySelector("button");
+      const next = line.nextElementSibling;
+      const detail = next?.classList.contains("detail") ? next : null;
+      button.setAttribute("aria-expanded", String(open));
+      if (detail) { detail.remove(); }
+      if (!open) return;
+      const cell = make("td", { colspan: String(columns) });
+      const [box, draw] = inside(rows[line.dataset.place], line.cells[0].textContent);
+      cell.append(box);
+      line.after(make("tr", { class: "detail" }, cell));
+      draw();
+    };
+
+    for (const line of table.tBodies[0].rows) {
+      const head = line.cells[0];
+      const button = make("button", { type: "button", "aria-expanded": "false" });
+      button.append(...head.childNodes);
+      head.append(button);
+    }
+    table.tBodies[0].addEventListener("click", (event) => {
+      const button = event.target.closest("tbody th button");
+      if (button) toggle(button.closest("tr"), button.getAttribute("aria-expanded") !== "true");
+    });
+
+    // A fragment addresses a benchmark: its row is shown and opened.
+    const follow = () => {
+      const line = document.getElementById(location.hash.slice(1));
+      if (!line || line.parentElement !== table.tBodies[0]) return;
+      if (line.hidden) document.querySelector("form[data-filters=all]").reset();
+      line.hidden = false;
+      const button = line.cells[0].querySelector("button");
+      if (button.getAttribute("aria-expanded") !== "true") toggle(line, true);
+      button.focus({ preventScroll: true });
+      line.scrollIntoView({ block: "start" });
+    };
+    addEventListener("hashchange", follow);
+    follow();
+  }
+}

@@ -1,0 +1,163 @@
+"""The page of a view."""
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from gnnbench.report import drawing, page, wording
+from gnnbench.report.charts import distribution
+from gnnbench.report.numbers import Numbers, notes
+from gnnbench.report.pictures import Picture, pictures, side_by_side
+from gnnbench.report.style import PAGE
+from gnnbench.report.view import Benchmark, Breakdown, Part, View
+from gnnbench.table import grouped
+from gnnbench.verdict_table import VERDICTS
+
+_MOST_MOVED = 100
+"""Rows of what moved; all stand in the table of benchmarks."""
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A chart in a page."""
+
+    picture: Picture
+    svg: Any
+    """Markup."""
+
+
+def html(view: View) -> str:
+    """Return the page: one file that asks for nothing else."""
+    numbers = Numbers(view.benchmarks)
+    drawn = any("processes" in row for row in numbers.rows)
+    moved = wording.moved(view.benchmarks)
+    return page.render(
+        "report.html",
+        styles=(*page.STYLES, "report.css"),
+        scripts=(*page.SCRIPTS, "report.js"),
+        libraries=(drawing.library(),) if drawn else (),
+        view=view,
+        headline=wording.headline(view),
+        counts=_counts(view.benchmarks),
+        moved=moved[:_MOST_MOVED],
+        more_moved=max(len(moved) - _MOST_MOVED, 0),
+        figures=_figures(view),
+        remarks=grouped(_remarks(view.benchmarks)),
+        incomplete=[one for one in view.benchmarks if one.error],
+        columns=_columns(view),
+        platforms=_platforms(view.benchmarks),
+        breakdowns=[(found, _lines(found)) for found in view.breakdowns],
+        choices=_choices(view.benchmarks),
+        numbers=numbers,
+        chart=distribution.chart([], [], [], "UNIT", PAGE) if drawn else None,
+        fragment=fragment,
+        wording=wording,
+    )
+
+
+def fragment(benchmark: Benchmark) -> str:
+    """Return what addresses a benchmark in the page: the same in each page, and nothing of its name."""
+    digest = hashlib.sha256(benchmark.fullname.encode("utf-8", "surrogatepass")).hexdigest()
+    return f"b-{digest[:12]}"
+
+
+def _figures(view: View) -> dict[str, list[Figure]]:
+    from markupsafe import Markup
+
+    found: dict[str, list[Figure]] = {}
+    for picture in pictures(view):
+        if picture.place != "benchmark":  # drawn by the browser when their row is opened
+            svg = Markup(drawing.inline_svg(picture.draw(PAGE), picture.text))  # noqa: S704 - shapes and text
+            found.setdefault(picture.place, []).append(Figure(picture, svg))
+    return found
+
+
+def _counts(benchmarks: Sequence[Benchmark]) -> list[tuple[str, int]]:
+    words = [wording.verdict(one) for one in benchmarks]
+    return [(verdict, words.count(verdict)) for verdict in VERDICTS if verdict in words]
+
+
+def _remarks(benchmarks: Sequence[Benchmark]) -> list[tuple[str, list[str]]]:
+    """Return what must be known of each benchmark, by its label; counters stand beside their verdicts."""
+    found = []
+    for one in benchmarks:
+        reasons = [one.judgement.reason] if one.judgement and one.judgement.verdict == "incomparable" else []
+        said = [*one.notes, *([f"cut short: {one.error}"] if one.error else [])]
+        found.append((one.label, [*reasons, *(note for note in notes(one) if note not in said)]))
+    return found
+
+
+def _columns(view: View) -> list[str]:
+    """Return the columns in which some benchmark has something."""
+    there = {
+        "time": any(one.seconds for one in view.benchmarks),
+        "spread": any(one.measured and one.measured.high_seconds for one in view.benchmarks),
+        "ratio": any(one.judgement and one.judgement.ratio for one in view.benchmarks),
+        "interval": any(one.judgement and one.judgement.low for one in view.benchmarks),
+        "verdict": view.judged is not None,
+        "limit": any(one.limit for one in view.benchmarks),
+        "peak": any(one.work and one.work.peak_bytes is not None for one in view.benchmarks),
+        "operators": any(one.work for one in view.benchmarks),
+    }
+    return [name for name, present in there.items() if present]
+
+
+def _choices(benchmarks: Sequence[Benchmark]) -> dict[str, list[str]]:
+    """Return what may be chosen among, where there is a choice."""
+    found = {
+        "verdict": [word for word in VERDICTS if any(wording.verdict(one) == word for one in benchmarks)],
+        "platform": _values(one.spec.platform for one in benchmarks if one.spec),
+        "graph": _values(one.spec.dataset for one in benchmarks if one.spec),
+        "width": _values(str(one.spec.hidden) for one in benchmarks if one.spec),
+        "type": _values(one.spec.dtype for one in benchmarks if one.spec),
+    }
+    return {name: values for name, values in found.items() if len(values) > 1}
+
+
+def _values(values: Any) -> list[str]:
+    return list(dict.fromkeys(values))
+
+
+def _platforms(benchmarks: Sequence[Benchmark]) -> list[tuple[str, list[str], list[Any]]]:
+    """Return a table for each group: title, platforms, and of each operation the benchmarks in this order."""
+    found = []
+    for title, rows in side_by_side(benchmarks).items():
+        names = _values(one.spec.platform for ones in rows.values() for one in ones if one.spec)
+        lines = [
+            (
+                what,
+                [
+                    next((one for one in ones if one.spec and one.spec.platform == name), None)
+                    for name in names
+                ],
+            )
+            for what, ones in rows.items()
+        ]
+        found.append((title, names, lines))
+    return found
+
+
+def _lines(found: Breakdown) -> list[tuple[str, int, list[Part | None]]]:
+    """Return the rows of a breakdown's table: name, depth, and the part of each bar."""
+    keys = _values((part.name, part.depth) for bar in found.bars for part in bar.parts)
+    return [
+        (
+            name,
+            depth,
+            [
+                _sum([one for one in bar.parts if (one.name, one.depth) == (name, depth)])
+                for bar in found.bars
+            ],
+        )
+        for name, depth in keys
+    ]
+
+
+def _sum(parts: Sequence[Part]) -> Part | None:
+    if not parts:
+        return None
+    first = parts[0]
+    return Part(
+        first.name, sum(one.seconds for one in parts), sum(one.self_seconds for one in parts), first.depth
+    )

@@ -1,0 +1,100 @@
+"""What is to be said of benchmarks in a sentence."""
+
+from collections.abc import Sequence
+
+from gnnbench import units
+from gnnbench.report.view import Benchmark, View
+from gnnbench.table import SHORT_DIRECTION
+
+
+def headline(view: View) -> str:
+    """Return what a reader should take away, in a line."""
+    if view.kind == "profile":
+        return f"Where the time of {view.source} goes"
+    if view.kind == "calibration":
+        return "What gnnbench ab finds on this machine"
+    if not view.benchmarks:
+        return "There is no benchmark in this file"
+    if view.judged:
+        return _verdicts(view.benchmarks, view.judged.thresholds.effect)
+    cut = sum(bool(one.error) for one in view.benchmarks)
+    if cut == len(view.benchmarks):
+        return f"{_all(cut)} cut short"
+    count = len(view.benchmarks) - cut
+    text = f"{count:,} benchmark{'s' if count > 1 else ''}, not compared with anything"
+    return f"{text}; {cut} cut short" if cut else text
+
+
+def moved(benchmarks: Sequence[Benchmark]) -> list[Benchmark]:
+    """Return what is slower, the most first, and then what is faster."""
+    slower = [one for one in benchmarks if verdict(one) == "slower"]
+    faster = [one for one in benchmarks if verdict(one) == "faster"]
+    return sorted(slower, key=lambda one: -ratio(one)) + sorted(faster, key=ratio)
+
+
+def verdict(benchmark: Benchmark) -> str:
+    """Return its verdict, nothing where it has none."""
+    return benchmark.judgement.verdict if benchmark.judgement else ""
+
+
+def ratio(benchmark: Benchmark) -> float:
+    """Return its ratio, 1 where it has none."""
+    return (benchmark.judgement and benchmark.judgement.ratio) or 1.0
+
+
+def change(benchmark: Benchmark) -> str:
+    """Say what became of one that is slower or faster: `gcn_norm f+b is 1.12x slower on torch`."""
+    factor, word = ratio(benchmark), verdict(benchmark)
+    text = f"{factor:.2f}x slower" if word == "slower" else f"{1 / factor:.2f}x faster"
+    return f"{subject(benchmark)} is {text}{where(benchmark)}"
+
+
+def subject(benchmark: Benchmark) -> str:
+    """Return what is run: `gcn_norm f+b`."""
+    spec = benchmark.spec
+    return f"{spec.operation} {SHORT_DIRECTION[spec.direction]}" if spec else benchmark.title
+
+
+def where(benchmark: Benchmark) -> str:
+    """Return on what it is run: ` on torch`, nothing where that is not known."""
+    return f" on {benchmark.spec.platform}" if benchmark.spec else ""
+
+
+def interval(benchmark: Benchmark) -> str:
+    """Return the interval of a ratio, with its level, nothing where there is none."""
+    found = benchmark.judgement
+    return units.interval(found.low, found.high) if found else ""
+
+
+def spread(benchmark: Benchmark) -> float | None:
+    """Return the larger distance of a bound from the time, as a fraction of it; None where there is no bound."""
+    found = benchmark.measured
+    if found is None:
+        return None
+    bounds = [one for one in (found.low_seconds, found.high_seconds) if one is not None]
+    return max((abs(one - found.seconds) / found.seconds for one in bounds), default=None)
+
+
+def _verdicts(benchmarks: Sequence[Benchmark], effect: float) -> str:
+    words = [verdict(one) for one in benchmarks if one.judgement]
+    of = f"of {len(words):,} benchmarks"
+    changed = moved(benchmarks)
+    slower, faster = words.count("slower"), words.count("faster")
+    if slower == 1:
+        return f"1 {of} is slower: {change(changed[0])}"
+    if slower:
+        return f"{slower} {of} are slower; {change(changed[0])}"
+    if not set(words) - {"incomparable"}:
+        return f"{_all(len(words))} incomparable"
+    least = units.fraction(effect)
+    unsure = words.count("undecided")
+    ends = [
+        f"{faster} {of} {'is' if faster == 1 else 'are'} faster" if faster else "",
+        f"{unsure} {of} {'is' if unsure == 1 else 'are'} undecided" if unsure else "",
+    ]
+    ended = "; ".join(filter(None, ends)) or f"{words.count('same')} {of} are the same within {least}"
+    return f"Nothing is known to be slower: {ended}" if unsure else f"Nothing is slower: {ended}"
+
+
+def _all(count: int) -> str:
+    return f"All {count:,} benchmarks are" if count > 1 else "The one benchmark is"
