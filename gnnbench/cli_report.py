@@ -9,7 +9,7 @@ from gnnbench.errors import UsageError
 from gnnbench.files import write_whole
 from gnnbench.options import EFFECT, fraction
 
-_PACKAGES = ("altair", "vl-convert-python", "Jinja2")
+_PACKAGES = ("jinja2", "altair", "vl_convert")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -19,7 +19,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         nargs="+",
         type=Path,
         metavar="FILE",
-        help="a run, a result of ab or compare with --json, or a calibration; further runs are those of a run's "
+        help="a run, a result of ab or compare with --json, or a calibration; further runs are those of the "
         "older side; profiles, or folders of them, may stand beside any of these, or alone",
     )
     parser.add_argument(
@@ -48,7 +48,7 @@ def run(options: argparse.Namespace) -> int:
     from gnnbench.report import composed, slides, sources, view_page, wording
 
     if reason := packages.missing(_PACKAGES):
-        raise UsageError(f"{reason}; charts need gnnbench's extra report: pip install 'gnnbench[report]'")
+        raise UsageError(reason)
     effect = fraction("effect", options.effect)
     view = composed.compose(sources.read(options.files), effect)
     page = view_page.html(view)

@@ -12,6 +12,7 @@ INSTALL = {
     "torch_scatter": f"{_FROM_SOURCE} torch_scatter",
     "torch_sparse": f"{_FROM_SOURCE} torch_scatter torch_sparse",
     "dgl": "pip install 'gnnbench[dgl]'",
+    **dict.fromkeys(("jinja2", "altair", "vl_convert"), "pip install 'gnnbench[report]'"),
 }
 """Package: the command that installs it, where that is not `pip install PACKAGE`."""
 

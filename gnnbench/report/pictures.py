@@ -123,7 +123,7 @@ def _platforms(title: str, rows: dict[str, list[Benchmark]]) -> Picture:
                 "label": what,
                 "platform": one.spec.platform,
                 "relative": _seconds(one) / _seconds(best[what]),
-                "text": units.seconds(_seconds(best[what])),
+                "text": units.seconds(_seconds(one)) if one is best[what] else "",
             }
             for what in spread[: style.most_rows]
             for one in rows[what]
@@ -184,7 +184,7 @@ def _phases(found: Breakdown) -> Picture:
 def _calibrated(found: Calibrated) -> Picture:
     known = [smallest for _, _, smallest in found.benchmarks if smallest is not None]
     finds = (
-        f"A slowdown of {units.fraction(max(known))} is found in {len(known)} of {len(found.benchmarks)} benchmarks"
+        f"{units.fraction(max(known))} slower is found in {len(known)} of {len(found.benchmarks)} benchmarks"
         if known
         else "No planted slowdown is found often enough"
     )

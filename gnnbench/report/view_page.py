@@ -140,7 +140,7 @@ def _platforms(benchmarks: Sequence[Benchmark]) -> list[tuple[str, list[str], li
 
 def _lines(found: Breakdown) -> list[tuple[str, int, list[Part | None]]]:
     """Return the rows of a breakdown's table: name, depth, and the part of each bar."""
-    keys = _values((part.name, part.depth) for bar in found.bars for part in bar.parts)
+    keys = list(dict.fromkeys((part.name, part.depth) for bar in found.bars for part in bar.parts))
     return [
         (
             name,

@@ -67,7 +67,7 @@ def interval(benchmark: Benchmark) -> str:
 
 
 def spread(benchmark: Benchmark) -> float | None:
-    """Return the larger distance of a bound from the time, as a fraction of it; None where there is no bound."""
+    """Return the larger distance of a bound from the time, as a fraction of it; None without bounds."""
     found = benchmark.measured
     if found is None:
         return None

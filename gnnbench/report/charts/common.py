@@ -1,5 +1,6 @@
 """What charts share: rows of names, scales, sizes. Charts are Vega-Lite's, made with altair."""
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -11,6 +12,8 @@ if TYPE_CHECKING:
 Spec = dict[str, Any]
 """A chart as Vega-Lite has it: drawn by `gnnbench.report.drawing`, or by a browser."""
 Row = Mapping[str, Any]
+
+_FEWEST_TICKS = 3
 
 
 def rows_of(rows: Iterable[Row]) -> "alt.Chart":
@@ -24,7 +27,15 @@ def names(labels: Sequence[str], style: Style) -> "alt.Y":
     """Return the axis of names, in this order from above; they are distinct."""
     import altair as alt
 
-    axis = alt.Axis(labelLimit=style.label_width, ticks=False, domain=False, labelPadding=style.font_size / 2)
+    # A browser's letters may be wider than those that the chart is laid out with.
+    width = min(style.label_width, 0.62 * style.font_size * max(map(len, labels), default=0))
+    axis = alt.Axis(
+        labelLimit=style.label_width,
+        minExtent=width,
+        ticks=False,
+        domain=False,
+        labelPadding=style.font_size / 2,
+    )
     return alt.Y("label:N", title=None, sort=list(labels), axis=axis)
 
 
@@ -45,6 +56,18 @@ def distinct(labels: Iterable[str]) -> list[str]:
     return found
 
 
+def log_axis(values: Sequence[float]) -> "alt.Axis":
+    """Return the axis of positive values on a log scale: with ticks at 1, 2, 5, 10, ... where these do."""
+    import altair as alt
+
+    low, high = min(values), max(values)
+    first, last = (math.floor(math.log10(value)) for value in (low, high))
+    ticks = [one * 10.0**power for power in range(first, last + 1) for one in (1, 2, 5)]
+    shown = [tick for tick in ticks if low <= tick <= high]
+    named = {"values": shown} if len(shown) >= _FEWEST_TICKS else {"tickCount": 5}
+    return alt.Axis(format="~g", labelOverlap=True, **named)
+
+
 def finished(layers: "Iterable[alt.Chart]", style: Style, rows: int | None = None) -> Spec:
     """Put layers on top of each other, and return them as plain values.
 
@@ -56,5 +79,5 @@ def finished(layers: "Iterable[alt.Chart]", style: Style, rows: int | None = Non
     import altair as alt
 
     size = {"width": style.width, **({"height": rows * style.row} if rows else {})}
-    spec: Spec = alt.layer(*layers).properties(**size).configure(**style.config()).to_dict()
-    return spec
+    spec: Spec = alt.layer(*layers).properties(**size).to_dict()
+    return {**spec, "config": style.config()}

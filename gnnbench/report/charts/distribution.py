@@ -39,7 +39,7 @@ def chart(
             ),
             yOffset=alt.YOffset("order:Q", scale=alt.Scale(reverse=False)),
             fillOpacity=alt.FillOpacity(
-                "side:N", legend=None, scale=alt.Scale(domain=["base", "head"], range=[0, 0.8])
+                "side:O", legend=None, scale=alt.Scale(domain=["base", "head"], range=[0, 0.8])
             ),
         )
     )

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from gnnbench.report.charts.common import Row, Spec, finished, names, rows_of, scale
+from gnnbench.report.charts.common import Row, Spec, finished, log_axis, names, rows_of, scale
 from gnnbench.report.style import PLATFORM_SHAPES, Style
 
 
@@ -21,7 +21,7 @@ def chart(rows: Sequence[Row], style: Style) -> Spec:
     x = alt.X(
         "relative:Q",
         scale=alt.Scale(type="log"),
-        axis=alt.Axis(format="~g", tickCount=6),
+        axis=log_axis([row["relative"] for row in rows]),
         title="time / time of the fastest platform (log scale)",
     )
     layers = (

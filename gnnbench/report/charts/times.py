@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from gnnbench.report.charts.common import Row, Spec, finished, names, rows_of
+from gnnbench.report.charts.common import Row, Spec, finished, log_axis, names, rows_of
 from gnnbench.report.style import Style
 
 
@@ -19,7 +19,7 @@ def chart(rows: Sequence[Row], style: Style) -> Spec:
     x = alt.X(
         "time:Q",
         scale=alt.Scale(type="log"),
-        axis=alt.Axis(format="~g", tickCount=6),
+        axis=log_axis([row["time"] for row in rows]),
         title="time of a call, ms (log scale)",
     )
     layers = (

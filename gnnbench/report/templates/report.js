@@ -46,9 +46,8 @@
       const figure = make("figure", { class: "chart" }, picture,
         make("figcaption", {}, "Each dot is a layout: the median of its rounds. Each row is a process, its first layout above, its last below." +
           (interval.length ? " Dashed: the time, in its interval." : "")));
-      spec.width = "container";
       spec.autosize = { type: "fit-x", contains: "padding" };
-      return [figure, () => window.drawChart(picture, spec)];
+      return [figure, () => window.drawChart(picture, { ...spec, width: picture.clientWidth })];
     };
 
     const inside = (row, name) => {
@@ -65,7 +64,7 @@
         make("div", {}, make("dt", {}, texts[key]), make("dd", {}, texts[value])))));
       box.append(known);
       if (row.processes) {
-        box.append(grid(`Layouts by process, ${row.unit}`,
+        known.append(grid(`Layouts by process, ${row.unit}`,
           ["process", "layouts", "least", "10%", "median", "90%", "most"],
           row.processes.map(([process, , count, quantiles]) =>
             [texts[process], count, ...quantiles.map((value) => digits(value * row.step))])));
