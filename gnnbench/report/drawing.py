@@ -1,5 +1,6 @@
 """Charts drawn without a browser, as SVG and PNG; and what a browser needs to draw one."""
 
+import functools
 import re
 from collections.abc import Mapping
 from typing import Any
@@ -27,11 +28,36 @@ def svg(spec: Mapping[str, Any]) -> str:
     return vl_convert.vegalite_to_svg(dict(spec))
 
 
-def png(spec: Mapping[str, Any]) -> bytes:
-    """Return a chart as the bytes of a file, twice as many pixels to a side as its size says."""
+def framed(text: str, width: int, height: int, paper: str) -> str:
+    """Return a chart in the middle of an area of a fixed size, as large as it can be there.
+
+    Args:
+        text: the chart's SVG.
+        width: of the area, in pixels.
+        height: of the area.
+        paper: its colour.
+    """
+    root = ET.fromstring(text)  # noqa: S314 - what was drawn here; it has no entities
+    inner = float(root.attrib["width"]), float(root.attrib["height"])
+    scale = min(width / inner[0], height / inner[1])
+    outer = width / scale, height / scale
+    left, top = ((has - needs) / -2 for has, needs in zip(outer, inner, strict=True))
+    root.attrib |= {
+        "width": str(width),
+        "height": str(height),
+        "viewBox": f"{left} {top} {outer[0]} {outer[1]}",
+    }
+    area = {"x": str(left), "y": str(top), "width": str(outer[0]), "height": str(outer[1]), "fill": paper}
+    root.insert(0, ET.Element(f"{{{_SVG}}}rect", area))
+    ET.register_namespace("", _SVG)
+    return ET.tostring(root, encoding="unicode")
+
+
+def png(text: str) -> bytes:
+    """Return an SVG as the bytes of a PNG file, 1.5 pixels to each of its own."""
     import vl_convert
 
-    return vl_convert.vegalite_to_png(dict(spec), scale=2)
+    return vl_convert.svg_to_png(text, scale=1.5)
 
 
 def inline_svg(spec: Mapping[str, Any], description: str) -> str:
@@ -61,6 +87,7 @@ def inline_svg(spec: Mapping[str, Any], description: str) -> str:
     return ET.tostring(root, encoding="unicode")
 
 
+@functools.cache
 def library() -> str:
     """Return the script that lets a browser draw charts: `drawChart(element, spec)`.
 

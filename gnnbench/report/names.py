@@ -64,7 +64,7 @@ def titles(names: Sequence[str], specs: Sequence[Spec | None]) -> tuple[list[tup
         if known
         else []
     )
-    return found, clean(" · ".join([*shared, *([place] if place else [])]))
+    return found, clean(" · ".join([*shared, *([place.rstrip(":/")] if place else [])]))
 
 
 def _context(spec: Spec) -> tuple[str, ...]:

@@ -64,7 +64,7 @@ def _against(head: Source, base: tuple[Source, ...], effect: float) -> tuple[dic
     assert isinstance(head.checked, RunFile)
     found = comparison.compare(runs, [head.checked], Thresholds(effect))
     words = "1 run" if len(runs) == 1 else f"{len(runs)} runs"
-    judged = Judged(Thresholds(effect), words, clean(head.path.name), found.shared)
+    judged = Judged(Thresholds(effect), words, shared=found.shared)
     return {row.fullname: row for row in found.rows}, judged
 
 
@@ -76,7 +76,7 @@ def _saved(entries: Entries, effect: float) -> tuple[dict[str, Row], Judged | No
     rows = {name: Row(name, _judgement(one), None, notes=tuple(one["notes"])) for name, one in found.items()}
     records = sorted({clean(one["against"]) for one in found.values() if one["against"] is not None})
     base = f"record {', '.join(records)}" if records else "other runs"
-    return rows, Judged(Thresholds(effect), base, "this run")
+    return rows, Judged(Thresholds(effect), base)
 
 
 def _judgement(saved: Mapping[str, Any]) -> Judgement:

@@ -16,6 +16,7 @@ _LETTERS = 62
 """Of a line of a title."""
 _NOTE_LETTERS = 105
 _LONGEST_NAME = 60
+_WIDTH, _HEIGHT = 1280, 720
 
 
 def write(view: View, folder: Path) -> list[Path]:
@@ -29,12 +30,12 @@ def write(view: View, folder: Path) -> list[Path]:
         raise UsageError(f"{view.source} has nothing to draw: no benchmark with a time, no profile")
     written = []
     for number, picture in enumerate(shown, 1):
-        spec = slide(picture)
+        text = drawing.framed(drawing.svg(slide(picture)), _WIDTH, _HEIGHT, SLIDE.paper)
         path = folder / f"{number:02}-{_name(picture)}"
         try:
             written += [path.with_suffix(".svg"), path.with_suffix(".png")]
-            write_whole(written[-2], drawing.svg(spec))
-            write_whole(written[-1], drawing.png(spec))
+            write_whole(written[-2], text)
+            write_whole(written[-1], drawing.png(text))
         except OSError as error:
             raise UsageError(f"the folder {folder} cannot be written ({error.strerror})") from None
     return written

@@ -50,6 +50,8 @@ class Style:
         text = {"labelColor": self.ink, "titleColor": self.ink, "labelFontSize": self.font_size}
         return {
             "background": None if self.page else self.paper,
+            # A browser's letters may be wider than those that the chart is laid out with.
+            "padding": {"left": 5, "top": 5, "bottom": 5, "right": 2.5 * self.font_size},
             "font": "sans-serif",
             "view": {"stroke": None},
             "axis": {

@@ -96,7 +96,8 @@ class Judged:
     thresholds: Thresholds
     base: str
     """What the older side was, in words."""
-    head: str
+    head: str = ""
+    """Likewise the newer, where it is not the file itself."""
     shared: Judgement | None = None
     """Of the run as a whole, where the machine drifted."""
 

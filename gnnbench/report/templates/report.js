@@ -47,7 +47,7 @@
         make("figcaption", {}, "Each dot is a layout: the median of its rounds. Each row is a process, its first layout above, its last below." +
           (interval.length ? " Dashed: the time, in its interval." : "")));
       spec.autosize = { type: "fit-x", contains: "padding" };
-      return [figure, () => window.drawChart(picture, { ...spec, width: picture.clientWidth })];
+      return [figure, () => window.drawChart(picture, { ...spec, width: picture.clientWidth, height: 44 * processes.length })];
     };
 
     const inside = (row, name) => {

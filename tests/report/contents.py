@@ -1,0 +1,174 @@
+"""Contents of files that a report is made of, made without running anything."""
+
+from tests.run_files import ENVIRONMENT, content, entry
+
+PLATFORMS = ("pyg", "sparse", "torch", "dgl")
+COUNTERS = {
+    "counts": {
+        "operators": {"aten::mm": 2, "aten::add": 5},
+        "copies": {},
+        "copied_bytes": {},
+        "library_calls": {"torch_sparse::spmm_sum": 1},
+        "python_calls": {"Python calls": 3},
+        "compilation": {},
+    },
+    "host_reads": 1,
+    "unsteady": [],
+    "details": {
+        "host_reads": {},
+        "mask_reads": {},
+        "kernels": {},
+        "memory": {"allocated_bytes": 4096, "peak_bytes": 2048},
+    },
+}
+LIMIT = {
+    "least": {"bytes": 1000, "flops": 2000},
+    "rates": {"copy_bytes_per_second": 1e9, "flops_per_second": 1e10},
+    "fraction": 0.25,
+    "note": "",
+}
+
+
+def ours(operation, platform, milliseconds, *, seed=0, blocks=40, counters=COUNTERS, **spec):
+    """Return the record of one of gnnbench's own benchmarks."""
+    found = {
+        "operation": operation,
+        "direction": "forward",
+        "platform": platform,
+        "dtype": "float32",
+        "index_dtype": "int64",
+        "dataset": "cora",
+        "hidden": 256,
+        "device": "cpu",
+        **spec,
+    }
+    name = "-".join(map(str, found.values()))
+    made = entry(name, milliseconds, seed=seed, blocks=blocks, spec=found, counters=counters, limit=LIMIT)
+    made["extra_info"]["gnnbench"]["measurement"]["layouts"] = "sampled"
+    return made | {"fullname": f"benchmarks/test_{operation}.py::test_{operation}[{name}]"}
+
+
+def family(seed=0, *, operations=3, blocks=40, factor=1.0):
+    """Return a run of some operations on four platforms; `op0` on pyg takes so many times as long."""
+    entries = []
+    for number in range(operations):
+        for place, platform in enumerate(PLATFORMS):
+            slow = factor if number == place == 0 else 1.0
+            counters = COUNTERS
+            if slow > 1:
+                counters = {
+                    **COUNTERS,
+                    "counts": {**COUNTERS["counts"], "operators": {"aten::mm": 2, "aten::add": 9}},
+                }
+            milliseconds = (number + 1) * (1 + 0.3 * place) * slow
+            entries.append(
+                ours(f"op{number}", platform, milliseconds, seed=seed, blocks=blocks, counters=counters)
+            )
+    return content(*entries)
+
+
+def profile(platform, *, scale=1.0, **environment):
+    """Return a profile of an epoch with its phases and layers."""
+
+    def row(path, total, own):
+        times = [int(1e6 * scale * total)] * 3, [int(1e6 * scale * own)] * 3
+        return {
+            "path": path,
+            "calls": [1] * 3,
+            "cold_ns": times[0][0],
+            "total_ns": times[0],
+            "self_ns": times[1],
+        }
+
+    phases = [
+        row(["epoch"], 10, 1),
+        row(["epoch", "forward"], 4, 4),
+        row(["epoch", "backward"], 5, 5),
+    ]
+    layers = [
+        row(["epoch"], 10, 1),
+        row(["epoch", "forward"], 4, 1),
+        row(["epoch", "forward", "x·W"], 3, 3),
+        row(["epoch", "backward"], 5, 5),
+    ]
+    tree = {"plain_ns": [int(1e7 * scale)] * 3, "missing": [], "nvtx": False}
+    counts = {
+        name: []
+        for name in (
+            *("ranges", "operators", "library_calls", "host_reads", "mask_reads", "sorts", "copies"),
+            *("gathers", "scatters"),
+        )
+    }
+    spec = {
+        "operation": "epoch",
+        "direction": "train",
+        "platform": platform,
+        "dtype": "float32",
+        "index_dtype": "int64",
+        "dataset": "cora",
+        "hidden": 256,
+        "device": "cpu",
+    }
+    return {
+        "version": 1,
+        "id": "-".join(map(str, spec.values())),
+        "spec": spec,
+        "environment": {**ENVIRONMENT, **environment},
+        "repeats": 3,
+        "sections": {
+            "phases": {**tree, "rows": phases},
+            "layers": {**tree, "rows": layers},
+            "counts": counts,
+        },
+        "unavailable": {},
+        "findings": [],
+    }
+
+
+def calibration():
+    """Return a calibration of two benchmarks."""
+    settings = {
+        "folder": "/project",
+        "arguments": ["benchmarks"],
+        "budget_seconds": 10,
+        "total_budget_seconds": None,
+        "effect": 0.03,
+    }
+    runs = [
+        {
+            "planted": planted,
+            "seed": seed,
+            "seconds": 20.0,
+            "verdicts": {"a": verdict, "b": "same" if planted < 0.08 else verdict},
+        }
+        for planted, verdict in (
+            (0.0, "same"),
+            (0.02, "undecided"),
+            (0.03, "undecided"),
+            (0.05, "slower"),
+            (0.08, "slower"),
+            (0.12, "slower"),
+        )
+        for seed in range(4)
+    ]
+    return {"version": 1, "environment": ENVIRONMENT, "calibrations": [{"settings": settings, "runs": runs}]}
+
+
+def judgement(verdict):
+    """Return a saved verdict."""
+    return {
+        "against": "0001",
+        "verdict": verdict,
+        "reason": "a reason",
+        "ratio": 1.2,
+        "low": 1.1,
+        "high": 1.3,
+        "own_low": 1.15,
+        "own_high": 1.25,
+        "visible": 0.05,
+        "process_sd": 0.01,
+        "borrowed": False,
+        "base_processes": 5,
+        "head_processes": 1,
+        "notes": ["counters: +1 aten::mm"],
+    }
