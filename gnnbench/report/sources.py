@@ -8,6 +8,7 @@ from typing import Any
 from gnnbench import comparison, environment, json_file, result_file, run_file, schema
 from gnnbench.errors import UsageError
 from gnnbench.profile import record
+from gnnbench.report.names import clean
 from gnnbench.result_file import Kind, ResultFile
 from gnnbench.run_file import RunFile
 
@@ -101,7 +102,7 @@ def _check_base(first: Source, base: Sequence[Source]) -> None:
     for run in runs[1:]:
         if fields := comparison.differing_fields([run], runs[:1]):
             raise UsageError(
-                f"{run.path}: other environment than {first.path}: {comparison.describe_fields(fields)}; "
+                f"{run.path}: other environment than {first.path}: {_described(fields)}; "
                 "nothing can be judged between them"
             )
 
@@ -123,8 +124,12 @@ def _check_environments(sources: Sequence[Source]) -> None:
         if fields:
             raise UsageError(
                 f"{one.path}: other environment than {known[0][0].path}: "
-                f"{comparison.describe_fields(fields)}; make a page of each"
+                f"{_described(fields)}; make a page of each"
             )
+
+
+def _described(fields: Sequence[tuple[str, Any, Any]]) -> str:
+    return clean(comparison.describe_fields(fields))
 
 
 def _environment(source: Source) -> Mapping[str, Any] | None:

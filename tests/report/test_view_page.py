@@ -110,7 +110,7 @@ def test_a_fragment_opens_its_benchmark(slower, visit):
     name = "benchmarks/test_op2.py::test_op2[op2-forward-dgl-float32-int64-cora-256-cpu]"
     fragment = view_page.fragment(view_page.Benchmark(name, "", ""))
     view = visit(slower, fragment=f"#{fragment}")
-    assert view.page.locator("tr.detail").count() == 1
+    view.page.locator("tr.detail").wait_for()
     row = view.page.locator(f"#{fragment}")
     assert row.locator("button").get_attribute("aria-expanded") == "true"
     assert view.page.evaluate("document.activeElement.textContent") == "op2 fwd dgl"
@@ -118,6 +118,7 @@ def test_a_fragment_opens_its_benchmark(slower, visit):
     view.page.locator("output", has_text="4 of 12 shown").wait_for()
     view.page.locator("section[aria-labelledby=verdicts] tbody a").click()
     view.page.locator("output", has_text="12 of 12 shown").wait_for()
+    assert view.page.evaluate("document.activeElement.textContent") == "op0 fwd pyg"
     assert view.page.locator("tr.detail").count() == 2
 
 
@@ -199,6 +200,7 @@ def test_what_is_in_a_file_is_text(report, visit, payload):
     profiles = [contents.profile("pyg"), contents.profile("torch")]
     for one in profiles:
         one["id"] += payload
+        one["environment"] = poisoned(one["environment"], payload)
         one["spec"] = poisoned(one["spec"], payload)
         for tree in ("phases", "layers"):
             for row in one["sections"][tree]["rows"]:

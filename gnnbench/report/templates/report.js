@@ -39,15 +39,16 @@
         ({ low: low * step, high: high * step, time: time * step }));
       const shown = (head) => processes.filter((one) => one[1] === head).length;
       const older = shown(0) ? ` of ${shown(0)} processes of the older side (hollow) and` : " of";
+      const canvas = make("div");  // to which Vega gives a role of its own
       const picture = make("div", {
         role: "img",
         "aria-label": `Times of layouts${older} ${shown(1)} of the newer, for ${name}; the table beside it has their quantiles`,
-      });
+      }, canvas);
       const figure = make("figure", { class: "chart" }, picture,
         make("figcaption", {}, "Each dot is a layout: the median of its rounds. Each row is a process, its first layout above, its last below." +
           (interval.length ? " Dashed: the time, in its interval." : "")));
       spec.autosize = { type: "fit-x", contains: "padding" };
-      return [figure, () => window.drawChart(picture, { ...spec, width: picture.clientWidth, height: 44 * processes.length })];
+      return [figure, () => window.drawChart(canvas, { ...spec, width: canvas.clientWidth, height: 44 * processes.length })];
     };
 
     const inside = (row, name) => {
@@ -113,6 +114,6 @@
       line.scrollIntoView({ block: "start" });
     };
     addEventListener("hashchange", follow);
-    follow();
+    addEventListener("load", () => setTimeout(follow));  // once the browser has gone there itself
   }
 }

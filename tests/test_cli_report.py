@@ -1,0 +1,162 @@
+import json
+import struct
+from xml.etree import ElementTree as ET
+
+import pytest
+
+from gnnbench import cli, packages
+from tests.report import contents
+from tests.run_files import content, plain, save, suite
+
+
+def report(capsys, *arguments):
+    status = cli.main(["report", *map(str, arguments)])
+    shown = capsys.readouterr()
+    return status, shown.out, shown.err
+
+
+def test_a_page_is_written_and_said(tmp_path, capsys, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    head, *base = save(tmp_path, suite(9, factor=1.5), *(suite(seed) for seed in range(5)))
+    status, out, err = report(capsys, head, *base)
+    assert (status, err) == (0, "")
+    assert out.splitlines()[0] == "1 of 6 benchmarks is slower: b0 is 1.48x slower"
+    assert out.splitlines()[1].startswith("report.html: ")
+    assert (tmp_path / "report.html").read_text().startswith("<!doctype html>")
+    assert max(map(len, out.splitlines())) <= 80
+
+
+def test_results_of_ab_and_compare(tmp_path, capsys):
+    head, *base = save(tmp_path, suite(9, factor=1.5), *(suite(seed) for seed in range(5)))
+    file = tmp_path / "compare.json"
+    cli.main(["compare", *map(str, base), "--json", str(file), "--", str(head)])
+    capsys.readouterr()
+    status, out, _ = report(capsys, file, "-o", tmp_path / "page.html")
+    assert status == 0
+    assert out.startswith("1 of 6 benchmarks is slower: b0 is 1.48x slower\n")
+    assert "1 run against 5 runs" in (tmp_path / "page.html").read_text().replace("</bdi>", "").replace(
+        "<bdi>", ""
+    )
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "message"),
+    [
+        ("cut.json", '{"benchmarks": [', "not JSON, or cut off"),
+        ("list.json", "[1, 2]", "not a file of gnnbench or pytest-benchmark; give a run file"),
+        ("other.json", '{"benchmarks": [{}]}', "not a run file of pytest-benchmark: no 'fullname'"),
+        ("calibration.json", '{"calibrations": 3}', "damaged at $"),
+        ("profile.json", '{"sections": {}}', "version None of the format"),
+        ("compare.json", '{"benchmarks": {}}', "version None of the format"),
+        (
+            "infinite.json",
+            '{"benchmarks": [{"fullname": "a", "stats": {"median": 1e999}}]}',
+            "'inf' is no number",
+        ),
+    ],
+)
+def test_another_file_is_one_line(tmp_path, capsys, name, text, message):
+    (tmp_path / name).write_text(text)
+    status, out, err = report(capsys, tmp_path / name, "-o", tmp_path / "page.html")
+    assert (status, out) == (2, "")
+    assert err.startswith(f"gnnbench: {tmp_path / name}: ")
+    assert message in err
+    assert err.count("\n") == 1
+    assert not (tmp_path / "page.html").exists()
+
+
+def test_files_that_do_not_belong_together_are_one_line(tmp_path, capsys):
+    here, there, alone = save(tmp_path, suite(1), suite(2, threads=8), contents.calibration())
+    fast, slow = tmp_path / "fast", tmp_path / "slow"
+    for folder, threads in ((fast, 2), (slow, 8)):
+        folder.mkdir()
+        (folder / "profile.json").write_text(json.dumps(contents.profile("pyg", threads=threads)))
+    for files, message in (
+        ((here, there), "other environment than"),
+        ((here, there), "threads 8 there, 2 here"),
+        ((fast, slow), "threads 8 there, 2 here; make a page of each"),
+        ((here, slow), "make a page of each"),
+        ((here, here), "is named twice"),
+        ((here, alone), "a file of calibration stands alone"),
+        ((tmp_path / "none.json",), "cannot be read (No such file or directory)"),
+    ):
+        status, out, err = report(capsys, *files)
+        assert (status, out) == (2, "")
+        assert message in err
+        assert err.count("\n") == 1
+
+
+def test_folders_and_what_cannot_be_written(tmp_path, capsys):
+    empty = tmp_path / "empty"
+    empty.mkdir()
+    (run,) = save(tmp_path, suite(1))
+    assert "a folder without a profile.json" in report(capsys, empty)[2]
+    for arguments in ((run, "-o", run / "page.html"), (run, "-o", "/proc/page.html")):
+        status, _, err = report(capsys, *arguments)
+        assert status == 2
+        assert "page.html cannot be written (" in err
+    status, _, err = report(capsys, run, "-o", tmp_path / "page.html", "--slides", run)
+    assert status == 2
+    assert f"the folder {run} cannot be written (" in err.splitlines()[-1]
+    assert "effect" in report(capsys, run, "--effect", "much")[2]
+
+
+def test_what_is_not_installed_is_said(tmp_path, capsys):
+    (run,) = save(tmp_path, suite(1))
+    with packages.hidden("altair", "vl_convert"):
+        status, _, err = report(capsys, run)
+    assert (status, err.count("\n")) == (2, 1)
+    assert "altair and vl_convert are not installed: pip install 'gnnbench[report]'" in err
+
+
+def test_slides_are_svg_and_png_of_one_size(tmp_path, capsys):
+    head, *base = save(
+        tmp_path, contents.family(9, factor=1.5), *(contents.family(seed) for seed in range(5))
+    )
+    profiles = tmp_path / "profiles"
+    for number, platform in enumerate(contents.PLATFORMS, 1):
+        folder = profiles / platform / "0001"
+        folder.mkdir(parents=True)
+        (folder / "profile.json").write_text(json.dumps(contents.profile(platform, scale=number)))
+    slides = tmp_path / "slides"
+    status, out, _ = report(capsys, head, *base, profiles, "-o", tmp_path / "page.html", "--slides", slides)
+    assert status == 0
+    files = sorted(slides.iterdir())
+    assert [str(file) for file in files] == sorted(out.splitlines()[2:])
+    assert len(files) == 2 * 5
+    texts = {}
+    for file in files:
+        if file.suffix == ".png":
+            assert struct.unpack(">II", file.read_bytes()[16:24]) == (1920, 1080)
+        else:
+            root = ET.parse(file).getroot()
+            assert (root.get("width"), root.get("height")) == ("1280", "720")
+            texts[file.stem] = " ".join(
+                filter(None, (one.text for one in root.iter() if one.tag.endswith("text")))
+            )
+            scale = 1280 / float(root.get("viewBox").split()[2])
+            sizes = [float(one.get("font-size")[:-2]) * scale for one in root.iter() if one.get("font-size")]
+            assert min(sizes) >= 12
+    assert "op0 fwd is 1.49x slower on pyg" in texts["02-op0-fwd-is-1-49x-slower-on-pyg"]
+    assert "pyg is the fastest platform for 3 of 3 operations" in " ".join(texts.values())
+
+
+def test_nothing_to_draw_is_one_line(tmp_path, capsys):
+    (run,) = save(tmp_path, content())
+    status, _, err = report(capsys, run, "-o", tmp_path / "page.html", "--slides", tmp_path / "slides")
+    assert status == 2
+    assert "has nothing to draw" in err.splitlines()[-1]
+
+
+def test_a_large_run_stays_below_three_megabytes(tmp_path, capsys):
+    head = contents.family(1, operations=500, blocks=25)
+    (run,) = save(tmp_path, head)
+    page = tmp_path / "page.html"
+    assert report(capsys, run, "-o", page)[0] == 0
+    assert page.stat().st_size < 3e6
+    assert page.read_text().count("<tr id=") == 2000
+
+
+def test_a_file_of_pytest_benchmark_alone(tmp_path, capsys):
+    head, *base = save(tmp_path, plain(9), *(plain(seed) for seed in range(3)))
+    assert report(capsys, head, *base, "-o", tmp_path / "page.html")[0] == 0
