@@ -44,7 +44,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Write the page and the slides, and return the exit code, which says nothing of what they show."""
-    from gnnbench import packages
+    from gnnbench import packages, units
     from gnnbench.report import composed, slides, sources, view_page, wording
 
     if reason := packages.missing(_PACKAGES):
@@ -56,7 +56,7 @@ def run(options: argparse.Namespace) -> int:
         write_whole(options.output, page)
     except OSError as error:
         raise UsageError(f"{options.output} cannot be written ({error.strerror})") from None
-    print(f"{wording.headline(view)}\n{options.output}: {len(page.encode()) / 1e6:.1f} MB")
+    print(f"{wording.headline(view)}\n{options.output}: {units.size(len(page.encode()))}")
     if options.slides:
         print(f"drawing slides in {options.slides}", file=sys.stderr)
         for path in slides.write(view, options.slides):

@@ -1,5 +1,6 @@
 """Which charts a view has, and what each of them says."""
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -110,11 +111,8 @@ def _distribution(benchmark: Benchmark) -> Picture:
 
 def _platforms(title: str, rows: dict[str, list[Benchmark]]) -> Picture:
     best = {what: min(ones, key=_seconds) for what, ones in rows.items()}
-    wins: dict[str, int] = {}
-    for one in best.values():
-        assert one.spec
-        wins[one.spec.platform] = wins.get(one.spec.platform, 0) + 1
-    winner = max(wins, key=lambda platform: wins[platform])
+    wins = Counter(one.spec.platform for one in best.values() if one.spec).most_common()
+    winner, most = wins[0]
     spread = sorted(rows, key=lambda what: -max(map(_seconds, rows[what])) / _seconds(best[what]))
 
     def draw(style: Style) -> dict[str, Any]:
@@ -135,7 +133,8 @@ def _platforms(title: str, rows: dict[str, list[Benchmark]]) -> Picture:
         (what,) = rows
         message = f"{winner} is the fastest at {what}, {units.seconds(_seconds(best[what]))}"
     else:
-        message = f"{winner} is the fastest platform for {wins[winner]} of {len(rows)} operations"
+        others = "".join(f", {name} for {count}" for name, count in wins[1:])
+        message = f"{winner} is the fastest platform for {most} of {len(rows)} operations{others}"
     note = f"{title}. Beside each row the time of the fastest; the rows with the largest differences first."
     text = f"Platforms side by side, {len(rows)} operations. {message}."
     return Picture("platforms", message, note, text, draw)

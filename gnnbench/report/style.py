@@ -11,7 +11,10 @@ VERDICT_SHAPES = {
     "incomparable": "cross",
 }
 """A verdict is told by its shape, and by its colour besides."""
-PLATFORM_SHAPES = {"pyg": "circle", "sparse": "square", "torch": "triangle-up", "dgl": "diamond"}
+PLATFORMS = ("pyg", "sparse", "torch", "dgl")
+"""In the order of a legend."""
+PLATFORM_SHAPES = ("circle", "square", "triangle-up", "diamond", "cross", "triangle-down")
+"""Of platforms in this order, whichever there are."""
 FILLS = 4
 """Of neighbouring areas, which differ in lightness."""
 
@@ -28,12 +31,16 @@ class Style:
     mark: str
     verdicts: tuple[str, ...]
     """In the order of VERDICT_SHAPES."""
+    platforms: tuple[str, ...]
+    """In the order of PLATFORM_SHAPES."""
     fills: tuple[str, ...]
     font_size: int
     width: int
     """Of what is between the axes."""
     row: int
     """Height of a row of names."""
+    least_height: int
+    """Of a chart with rows."""
     most_rows: int
     """That are drawn; the others are counted."""
     label_width: int
@@ -83,10 +90,12 @@ PAGE = Style(
     band="var(--band)",
     mark="var(--mark)",
     verdicts=tuple(f"var(--{name})" for name in VERDICT_SHAPES),
+    platforms=("var(--mark)", "var(--faster)", "var(--slower)", "var(--undecided)"),
     fills=tuple(f"var(--fill{number})" for number in range(1, FILLS + 1)),
     font_size=13,
     width=600,
     row=21,
+    least_height=60,
     most_rows=60,
     label_width=260,
     page=True,
@@ -99,10 +108,12 @@ SLIDE = Style(
     band="#e3e3e3",
     mark="#111111",
     verdicts=("#9a3000", "#0d5296", "#3c5145", "#6b5000", "#555555"),
+    platforms=("#111111", "#0d5296", "#9a3000", "#6b5000"),
     fills=("#8fb3cf", "#dbe8f1", "#b9b2a0", "#efece4"),
     font_size=24,
     width=620,
     row=42,
+    least_height=300,
     most_rows=11,
     label_width=380,
     page=False,

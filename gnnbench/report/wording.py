@@ -86,14 +86,23 @@ def _verdicts(benchmarks: Sequence[Benchmark], effect: float) -> str:
         return f"{slower} {of} are slower; {change(changed[0])}"
     if not set(words) - {"incomparable"}:
         return f"{_all(len(words))} incomparable"
-    least = units.fraction(effect)
     unsure = words.count("undecided")
     ends = [
-        f"{faster} {of} {'is' if faster == 1 else 'are'} faster" if faster else "",
-        f"{unsure} {of} {'is' if unsure == 1 else 'are'} undecided" if unsure else "",
+        f"{count} {of} {_is(count)} {word}"
+        for word, count in (("faster", faster), ("undecided", unsure))
+        if count
     ]
-    ended = "; ".join(filter(None, ends)) or f"{words.count('same')} {of} are the same within {least}"
-    return f"Nothing is known to be slower: {ended}" if unsure else f"Nothing is slower: {ended}"
+    if not ends:
+        ends = [
+            f"{words.count('same')} {of} {_is(words.count('same'))} the same within {units.fraction(effect)}"
+        ]
+    if incomparable := words.count("incomparable"):
+        ends.append(f"{incomparable} {_is(incomparable)} incomparable")
+    return f"Nothing is {'known to be ' if unsure else ''}slower: {', '.join(ends)}"
+
+
+def _is(count: int) -> str:
+    return "is" if count == 1 else "are"
 
 
 def _all(count: int) -> str:

@@ -78,6 +78,6 @@ def finished(layers: "Iterable[alt.Chart]", style: Style, rows: int | None = Non
     """
     import altair as alt
 
-    size = {"width": style.width, **({"height": rows * style.row} if rows else {})}
+    size = {"width": style.width, **({"height": max(rows * style.row, style.least_height)} if rows else {})}
     spec: Spec = alt.layer(*layers).properties(**size).to_dict()
     return {**spec, "config": style.config()}

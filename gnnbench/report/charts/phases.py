@@ -1,6 +1,7 @@
 """Where a call's time goes: a column for each platform, its parts on top of each other."""
 
 from collections.abc import Sequence
+from itertools import pairwise
 
 from gnnbench import units
 from gnnbench.report.charts.common import Spec, distinct, finished, rows_of, scale
@@ -17,10 +18,12 @@ def chart(found: Breakdown, style: Style) -> Spec:
     divisor, unit = units.scale(longest)
     legible = longest * 1.25 * style.font_size / height
     rows, tops = [], []
-    fills: dict[str, int] = {}
-    for label, bar in zip(distinct([bar.label for bar in found.bars]), found.bars, strict=True):
+    columns = [stacked(bar.parts, bar.rest_seconds, legible) for bar in found.bars]
+    fills = _fills([[name for name, _ in column] for column in columns])
+    labels = distinct(bar.label for bar in found.bars)
+    for label, bar, column in zip(labels, found.bars, columns, strict=True):
         start = 0.0
-        for name, seconds in stacked(bar.parts, bar.rest_seconds, legible):
+        for name, seconds in column:
             end = start + seconds
             rows.append(
                 {
@@ -28,7 +31,7 @@ def chart(found: Breakdown, style: Style) -> Spec:
                     "start": start / divisor,
                     "end": end / divisor,
                     "middle": (start + end) / 2 / divisor,
-                    "fill": str(fills.setdefault(name, len(fills)) % FILLS),
+                    "fill": str(fills[name]),
                     "text": f"{name} {units.seconds(seconds)}" if seconds >= legible else "",
                 }
             )
@@ -43,10 +46,10 @@ def chart(found: Breakdown, style: Style) -> Spec:
     )
     y = alt.Y("start:Q", title=f"time of a call, {unit}", axis=alt.Axis(grid=False, tickCount=6))
     fill = alt.Fill("fill:N", legend=None, scale=scale(list(map(str, range(FILLS))), style.fills))
-    columns, totals = rows_of(rows), rows_of(tops)
+    areas, totals = rows_of(rows), rows_of(tops)
     layers = (
-        columns.mark_bar(stroke=style.paper, strokeWidth=1.5).encode(x=x, y=y, y2="end:Q", fill=fill),
-        columns.mark_text(baseline="middle").encode(x=x, y=alt.Y("middle:Q"), text="text:N"),
+        areas.mark_bar(stroke=style.paper, strokeWidth=1.5).encode(x=x, y=y, y2="end:Q", fill=fill),
+        areas.mark_text(baseline="middle").encode(x=x, y=alt.Y("middle:Q"), text="text:N"),
         totals.mark_text(baseline="bottom", dy=-style.font_size / 3, fontWeight="bold").encode(
             x=x, y=alt.Y("end:Q"), text="text:N"
         ),
@@ -67,3 +70,18 @@ def stacked(parts: Sequence[Part], rest_seconds: float, least: float) -> list[tu
     shown = [(name, seconds) for name, seconds in found.items() if seconds >= least]
     rest = rest_seconds + sum(seconds for seconds in found.values() if seconds < least)
     return [*shown, ("the rest", rest)]
+
+
+def _fills(columns: Sequence[Sequence[str]]) -> dict[str, int]:
+    """Return the fill of each name, another than its neighbours have in any column, where that goes."""
+    beside: dict[str, set[str]] = {}
+    for column in columns:
+        for one, other in pairwise(column):
+            beside.setdefault(one, set()).add(other)
+            beside.setdefault(other, set()).add(one)
+    fills: dict[str, int] = {}
+    for name in dict.fromkeys(name for column in columns for name in column):
+        taken = {fills[other] for other in beside.get(name, ()) if other in fills}
+        free = [fill for fill in range(FILLS) if fill not in taken]
+        fills[name] = free[0] if free else len(fills) % FILLS
+    return fills

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from gnnbench.report.charts.common import Row, Spec, finished, log_axis, names, rows_of, scale
-from gnnbench.report.style import PLATFORM_SHAPES, Style
+from gnnbench.report.style import PLATFORM_SHAPES, PLATFORMS, Style
 
 
 def chart(rows: Sequence[Row], style: Style) -> Spec:
@@ -15,12 +15,17 @@ def chart(rows: Sequence[Row], style: Style) -> Spec:
     """
     import altair as alt
 
-    there = [name for name in PLATFORM_SHAPES if any(row["platform"] == name for row in rows)]
+    found = dict.fromkeys(row["platform"] for row in rows)
+    there = sorted(found, key=lambda name: PLATFORMS.index(name) if name in PLATFORMS else len(PLATFORMS))
+    shapes, colours = (
+        [values[number % len(values)] for number in range(len(there))]
+        for values in (PLATFORM_SHAPES, style.platforms)
+    )
     labels = list(dict.fromkeys(row["label"] for row in rows))
     base = rows_of(rows).encode(y=names(labels, style))
     x = alt.X(
         "relative:Q",
-        scale=alt.Scale(type="log"),
+        scale=alt.Scale(type="log", nice=False, padding=style.font_size),
         axis=log_axis([row["relative"] for row in rows]),
         title="time / time of the fastest platform (log scale)",
     )
@@ -30,16 +35,8 @@ def chart(rows: Sequence[Row], style: Style) -> Spec:
             size=style.symbol, opacity=1, filled=True, stroke=style.paper, strokeWidth=0.5
         ).encode(
             x=x,
-            shape=alt.Shape(
-                "platform:N", title=None, scale=scale(there, [PLATFORM_SHAPES[name] for name in there])
-            ),
-            color=alt.Color(
-                "platform:N",
-                title=None,
-                scale=scale(
-                    there, [style.mark, style.verdicts[1], style.verdicts[0], style.verdicts[3]][: len(there)]
-                ),
-            ),
+            shape=alt.Shape("platform:N", title=None, scale=scale(there, shapes)),
+            color=alt.Color("platform:N", title=None, scale=scale(there, colours)),
         ),
         base.mark_text(align="left", dx=style.font_size).encode(x=alt.value(style.width), text="text:N"),
     )

@@ -18,7 +18,7 @@ def chart(rows: Sequence[Row], style: Style) -> Spec:
     base = rows_of(rows).encode(y=names([row["label"] for row in rows], style))
     x = alt.X(
         "time:Q",
-        scale=alt.Scale(type="log"),
+        scale=alt.Scale(type="log", nice=False, padding=style.font_size),
         axis=log_axis([row["time"] for row in rows]),
         title="time of a call, ms (log scale)",
     )

@@ -1,0 +1,49 @@
+"""The pictures of docs/report.md, of any page: light, dark, on a phone, printed.
+
+python experiments/report/screenshots.py report.html docs/report
+"""
+
+import argparse
+import shutil
+from pathlib import Path
+
+from PIL import Image
+from playwright.sync_api import sync_playwright
+
+LOOKS = {
+    "light": {"viewport": {"width": 1100, "height": 1000}},
+    "dark": {"viewport": {"width": 1100, "height": 1000}, "color_scheme": "dark"},
+    "phone": {"viewport": {"width": 390, "height": 1000}},
+    "print": {"viewport": {"width": 794, "height": 1000}},  # A4 at 96 dots to the inch
+}
+COLOURS = 64
+
+
+def main() -> None:
+    """Take them."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument("page", type=Path)
+    parser.add_argument("folder", type=Path)
+    options = parser.parse_args()
+    options.folder.mkdir(parents=True, exist_ok=True)
+    with sync_playwright() as driver:
+        browser = driver.chromium.launch(executable_path=shutil.which("chromium"), args=["--no-sandbox"])
+        for name, look in LOOKS.items():
+            view = browser.new_context(**look).new_page()
+            view.goto(options.page.resolve().as_uri())
+            if name == "dark":
+                view.locator("#all tbody th button").first.click()
+                view.locator("tr.detail figure svg").wait_for()
+                view.locator("#benchmarks").scroll_into_view_if_needed()
+                view.evaluate("document.getElementById('benchmarks').scrollIntoView()")
+            if name == "print":
+                view.emulate_media(media="print")
+            file = options.folder / f"{name}.png"
+            view.screenshot(path=file)
+            Image.open(file).convert("RGB").quantize(COLOURS).save(file, optimize=True)
+            print(f"{file}: {file.stat().st_size:,} bytes")
+        browser.close()
+
+
+if __name__ == "__main__":
+    main()
