@@ -14,7 +14,7 @@ from gnnbench.report.sources import Source
 from gnnbench.report.view import Benchmark, Judged, View
 from gnnbench.run_file import RunFile
 from gnnbench.spec import Spec
-from gnnbench.verdict_table import VERDICTS
+from gnnbench.verdict_table import ORDER
 
 Entries = Mapping[str, Mapping[str, Any]]
 """Records of benchmarks, by fullname."""
@@ -81,7 +81,7 @@ def _saved(entries: Entries, effect: float) -> tuple[dict[str, Row], Judged | No
 
 def _judgement(saved: Mapping[str, Any]) -> Judgement:
     """Check a saved judgement."""
-    if saved["verdict"] not in VERDICTS:
+    if saved["verdict"] not in ORDER:
         raise ValueError(f"{clean(saved['verdict'], 40)!r} is no verdict")
     numbers = {
         field.name: None if saved[field.name] is None else measured.number(saved[field.name])

@@ -12,7 +12,7 @@ from gnnbench.report.pictures import Picture, pictures, side_by_side
 from gnnbench.report.style import PAGE
 from gnnbench.report.view import Benchmark, Breakdown, Part, View
 from gnnbench.table import grouped
-from gnnbench.verdict_table import VERDICTS
+from gnnbench.verdict_table import ORDER
 
 _MOST_MOVED = 100
 """Rows of what moved; all stand in the table of benchmarks."""
@@ -75,7 +75,7 @@ def _figures(view: View) -> dict[str, list[Figure]]:
 
 def _counts(benchmarks: Sequence[Benchmark]) -> list[tuple[str, int]]:
     words = [wording.verdict(one) for one in benchmarks]
-    return [(verdict, words.count(verdict)) for verdict in VERDICTS if verdict in words]
+    return [(verdict, words.count(verdict)) for verdict in ORDER if verdict in words]
 
 
 def _remarks(benchmarks: Sequence[Benchmark]) -> list[tuple[str, list[str]]]:
@@ -106,7 +106,7 @@ def _columns(view: View) -> list[str]:
 def _choices(benchmarks: Sequence[Benchmark]) -> dict[str, list[str]]:
     """Return what may be chosen among, where there is a choice."""
     found = {
-        "verdict": [word for word in VERDICTS if any(wording.verdict(one) == word for one in benchmarks)],
+        "verdict": [word for word in ORDER if any(wording.verdict(one) == word for one in benchmarks)],
         "platform": _values(one.spec.platform for one in benchmarks if one.spec),
         "graph": _values(one.spec.dataset for one in benchmarks if one.spec),
         "width": _values(str(one.spec.hidden) for one in benchmarks if one.spec),
