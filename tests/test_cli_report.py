@@ -131,9 +131,7 @@ def test_slides_are_svg_and_png_of_one_size(tmp_path, capsys):
         else:
             root = ET.parse(file).getroot()
             assert (root.get("width"), root.get("height")) == ("1280", "720")
-            texts[file.stem] = " ".join(
-                filter(None, (one.text for one in root.iter() if one.tag.endswith("text")))
-            )
+            texts[file.stem] = " ".join(root.itertext())
             scale = 1280 / float(root.get("viewBox").split()[2])
             sizes = [float(one.get("font-size")[:-2]) * scale for one in root.iter() if one.get("font-size")]
             assert min(sizes) >= 12

@@ -2,8 +2,9 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
-from gnnbench import calibration, json_file, units
+from gnnbench import json_file, units
 from gnnbench.report import breakdown, run
 from gnnbench.report.facts import environment_facts
 from gnnbench.report.names import clean, spec_of, titles
@@ -11,6 +12,9 @@ from gnnbench.report.sources import Source, Sources
 from gnnbench.report.view import Benchmark, Calibrated, Found, Judged, View
 from gnnbench.result_file import ResultFile
 from gnnbench.run_file import RunFile
+
+if TYPE_CHECKING:
+    from gnnbench.calibration import Rate
 
 _DAMAGE = (KeyError, TypeError, ValueError, AttributeError, IndexError, ArithmeticError)
 
@@ -75,6 +79,8 @@ def _result(found: ResultFile) -> View:
 
 
 def _calibration(source: Source) -> View:
+    from gnnbench import calibration  # which imports scipy.stats: half a second
+
     kept = calibration.parse(source.content)
     found = tuple(
         Calibrated(
@@ -101,5 +107,5 @@ def _calibration(source: Source) -> View:
     return View("calibration", clean(source.path.name), calibrations=found, facts=facts)
 
 
-def _rate(rate: calibration.Rate) -> str:
+def _rate(rate: "Rate") -> str:
     return f"{rate} (at most {units.fraction(rate.interval()[1])})"

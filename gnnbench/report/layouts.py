@@ -82,9 +82,15 @@ def thinned(benchmark: Benchmark, most: int) -> Thinned:
         unit,
         tuple(process.side for process in benchmark.processes),
         tuple(map(len, blocks)),
-        tuple(_whole(np.quantile(one, (0, 0.1, 0.5, 0.9, 1)), step * divisor) for one in blocks),
+        tuple(_whole(_quantiles(one), step * divisor) for one in blocks),
         tuple(_whole(_spaced(one, most), step * divisor) for one in blocks),
     )
+
+
+def _quantiles(values: "np.typing.NDArray[np.float64]") -> "np.typing.NDArray[np.float64]":
+    """Return those of `Thinned.quantiles`, as numpy.quantile does, which takes ten times as long."""
+    places = np.array((0, 0.1, 0.5, 0.9, 1)) * (len(values) - 1)
+    return np.interp(places, np.arange(len(values)), np.sort(values))
 
 
 def _spaced(values: "np.typing.NDArray[np.float64]", most: int) -> "np.typing.NDArray[np.float64]":

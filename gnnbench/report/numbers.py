@@ -7,7 +7,7 @@ from gnnbench.report import layouts
 from gnnbench.report.view import Benchmark, Work
 
 _POINTS = 150_000
-"""Layouts' times of all benchmarks together: at five bytes each, a quarter of what a page may have."""
+"""Layouts' times of all benchmarks together: at two bytes each, packed, a tenth of what a page may have."""
 _OPERATORS = 60_000
 """Names of operators with their counts, of all benchmarks together."""
 _FEWEST = 5

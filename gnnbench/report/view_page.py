@@ -1,6 +1,9 @@
 """The page of a view."""
 
+import base64
 import hashlib
+import json
+import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -50,7 +53,13 @@ def html(view: View) -> str:
         breakdowns=[(found, _lines(found)) for found in view.breakdowns],
         choices=_choices(view.benchmarks),
         numbers=numbers,
-        chart=distribution.chart([], [], [], "UNIT", PAGE) if drawn else None,
+        packed=_packed(
+            {
+                "texts": numbers.texts,
+                "rows": numbers.rows,
+                "chart": distribution.chart([], [], [], "UNIT", PAGE) if drawn else None,
+            }
+        ),
         fragment=fragment,
         wording=wording,
     )
@@ -60,6 +69,12 @@ def fragment(benchmark: Benchmark) -> str:
     """Return what addresses a benchmark in the page: the same in each page, and nothing of its name."""
     digest = hashlib.sha256(benchmark.fullname.encode("utf-8", "surrogatepass")).hexdigest()
     return f"b-{digest[:12]}"
+
+
+def _packed(content: Any) -> str:
+    """Return content as JSON, compressed to a third, in letters that end no element of a page."""
+    text = json.dumps(content, separators=(",", ":"), allow_nan=False)
+    return base64.b64encode(zlib.compress(text.encode())).decode()
 
 
 def _figures(view: View) -> dict[str, list[Figure]]:

@@ -1,10 +1,12 @@
 "use strict";
 // What is inside of a benchmark's row: made when the row is opened, from the numbers that the page carries.
-{
+(async () => {
   const table = document.getElementById("all");
   const source = document.getElementById("numbers");
   if (table && source) {
-    const { texts, rows, chart } = JSON.parse(source.textContent);
+    const packed = Uint8Array.from(atob(source.textContent), (letter) => letter.charCodeAt(0));
+    const unpacked = new Blob([packed]).stream().pipeThrough(new DecompressionStream("deflate"));
+    const { texts, rows, chart } = await new Response(unpacked).json();
     const columns = table.tHead.rows[0].cells.length;
 
     // Everything from the file is put in as text.
@@ -45,7 +47,7 @@
         "aria-label": `Times of layouts${older} ${shown(1)} of the newer, for ${name}; the table beside it has their quantiles`,
       }, canvas);
       const figure = make("figure", { class: "chart" }, picture,
-        make("figcaption", {}, "Each dot is a layout: the median of its rounds. Each row is a process, its first layout above, its last below." +
+        make("figcaption", {}, "Each dot is a layout: the median of its rounds. Each row is a process, its first layout above, its last below; times are in steps of 0.1%." +
           (interval.length ? " Dashed: the time, in its interval." : "")));
       spec.autosize = { type: "fit-x", contains: "padding" };
       return [figure, () => window.drawChart(canvas, { ...spec, width: canvas.clientWidth, height: 44 * processes.length })];
@@ -114,6 +116,8 @@
       line.scrollIntoView({ block: "start" });
     };
     addEventListener("hashchange", follow);
-    addEventListener("load", () => setTimeout(follow));  // once the browser has gone there itself
+    // Once the browser has gone there itself.
+    if (document.readyState === "complete") follow();
+    else addEventListener("load", () => setTimeout(follow));
   }
-}
+})();
