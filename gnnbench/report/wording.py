@@ -79,30 +79,20 @@ def _verdicts(benchmarks: Sequence[Benchmark], effect: float) -> str:
     words = [verdict(one) for one in benchmarks if one.judgement]
     of = f"of {len(words):,} benchmarks"
     changed = moved(benchmarks)
-    slower, faster = words.count("slower"), words.count("faster")
+    slower = words.count("slower")
     if slower == 1:
         return f"1 {of} is slower: {change(changed[0])}"
     if slower:
         return f"{slower} {of} are slower; {change(changed[0])}"
     if not set(words) - {"incomparable"}:
         return f"{_all(len(words))} incomparable"
-    unsure = words.count("undecided")
-    ends = [
-        f"{count} {of} {_is(count)} {word}"
-        for word, count in (("faster", faster), ("undecided", unsure))
-        if count
-    ]
-    if not ends:
-        ends = [
-            f"{words.count('same')} {of} {_is(words.count('same'))} the same within {units.fraction(effect)}"
-        ]
-    if incomparable := words.count("incomparable"):
-        ends.append(f"{incomparable} {_is(incomparable)} incomparable")
-    return f"Nothing is {'known to be ' if unsure else ''}slower: {', '.join(ends)}"
-
-
-def _is(count: int) -> str:
-    return "is" if count == 1 else "are"
+    words_of = ("faster", "undecided", "incomparable")
+    counted = [(words.count(word), word) for word in words_of if word in words]
+    if not {"faster", "undecided"} & set(words):
+        counted.insert(0, (words.count("same"), f"the same within {units.fraction(effect)}"))
+    (first, word), *others = counted
+    said = [f"{first} {of} {'is' if first == 1 else 'are'} {word}", *(f"{n} {other}" for n, other in others)]
+    return f"Nothing is {'known to be ' if 'undecided' in words else ''}slower: {', '.join(said)}"
 
 
 def _all(count: int) -> str:

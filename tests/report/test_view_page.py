@@ -78,15 +78,34 @@ def test_columns_sort_and_a_row_keeps_what_is_inside(slower, visit):
 def test_words_and_choices_filter(slower, visit):
     view = visit(slower)
     view.page.fill("input[name=words]", "op1 DGL")
-    view.page.locator("output", has_text="1 of 12 shown").wait_for()
+    view.page.locator("output", has_text="1 of 12 match").wait_for()
     assert view.rows() == ["op1 fwd dgl"]
     view.page.locator("button[type=reset]").click()
-    view.page.locator("output", has_text="12 of 12 shown").wait_for()
+    view.page.locator("output", has_text="12 of 12 match").wait_for()
     view.page.select_option("select[name=platform]", "sparse")
-    view.page.locator("output", has_text="3 of 12 shown").wait_for()
+    view.page.locator("output", has_text="3 of 12 match").wait_for()
     view.page.select_option("select[name=verdict]", "slower")
-    view.page.locator("output", has_text="0 of 12 shown").wait_for()
+    view.page.locator("output", has_text="0 of 12 match").wait_for()
     assert view.rows() == []
+
+
+def test_of_many_rows_some_are_shown_and_all_are_found(report, visit):
+    names = [f"b{number:03}" for number in range(450)]
+    view = visit(report(content(*(entry(name, 1 + number, blocks=3) for number, name in enumerate(names)))))
+    assert view.rows() == names[:200]
+    view.page.locator("#all thead th", has_text="time").locator("button").click()
+    assert view.rows() == names[:249:-1]
+    view.page.fill("input[name=words]", "b1")
+    view.page.locator("output", has_text="100 of 450 match").wait_for()
+    assert view.rows() == names[199:99:-1]
+    view.page.locator("button[type=reset]").click()
+    view.page.locator("output", has_text="450 of 450 match").wait_for()
+    view.page.locator("button", has_text="Show 250 more").click()
+    assert view.rows() == names[::-1]
+    fragment = view_page.fragment(view_page.Benchmark("test_a.py::b449", "", ""))
+    view = visit(report(content(*(entry(name, blocks=3) for name in names))), fragment=f"#{fragment}")
+    view.page.locator("tr.detail").wait_for()
+    assert view.page.locator(f"#{fragment}").is_visible()
 
 
 def test_the_keyboard_is_enough(slower, visit):
@@ -115,9 +134,9 @@ def test_a_fragment_opens_its_benchmark(slower, visit):
     assert row.locator("button").get_attribute("aria-expanded") == "true"
     assert view.page.evaluate("document.activeElement.textContent") == "op2 fwd dgl"
     view.page.fill("input[name=words]", "op1")
-    view.page.locator("output", has_text="4 of 12 shown").wait_for()
+    view.page.locator("output", has_text="4 of 12 match").wait_for()
     view.page.locator("section[aria-labelledby=verdicts] tbody a").click()
-    view.page.locator("output", has_text="12 of 12 shown").wait_for()
+    view.page.locator("output", has_text="12 of 12 match").wait_for()
     assert view.page.evaluate("document.activeElement.textContent") == "op0 fwd pyg"
     assert view.page.locator("tr.detail").count() == 2
 

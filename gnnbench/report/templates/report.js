@@ -108,7 +108,10 @@
     const follow = () => {
       const line = document.getElementById(location.hash.slice(1));
       if (!line || line.parentElement !== table.tBodies[0]) return;
-      if (line.hidden) document.querySelector("form[data-filters=all]").reset();
+      if (line.hidden) {
+        document.querySelector("form[data-filters=all]").reset();
+        document.querySelector("button[data-more=all]").click();
+      }
       line.hidden = false;
       const button = line.cells[0].querySelector("button");
       if (button.getAttribute("aria-expanded") !== "true") toggle(line, true);

@@ -1,0 +1,43 @@
+import pytest
+
+from gnnbench.judgement import Judgement, Thresholds
+from gnnbench.report.view import Benchmark, Judged, View
+from gnnbench.report.wording import headline, moved
+
+RATIOS = {"slower": 1.2, "faster": 0.8, "same": 1.0, "undecided": 1.01, "incomparable": None}
+
+
+def view(*verdicts):
+    benchmarks = tuple(
+        Benchmark(f"b{number}", f"b{number}", "", judgement=Judgement(verdict, "", RATIOS[verdict]))
+        for number, verdict in enumerate(verdicts)
+    )
+    return View("run", "run.json", benchmarks=benchmarks, judged=Judged(Thresholds(0.03), "5 runs"))
+
+
+@pytest.mark.parametrize(
+    ("verdicts", "text"),
+    [
+        (("slower", "same"), "1 of 2 benchmarks is slower: b0 is 1.20x slower"),
+        (("slower", "slower"), "2 of 2 benchmarks are slower; b0 is 1.20x slower"),
+        (("same", "same"), "Nothing is slower: 2 of 2 benchmarks are the same within 3.0%"),
+        (("same", "faster"), "Nothing is slower: 1 of 2 benchmarks is faster"),
+        (
+            ("undecided", "faster", "incomparable"),
+            "Nothing is known to be slower: 1 of 3 benchmarks is faster, 1 undecided, 1 incomparable",
+        ),
+        (
+            ("same", "incomparable"),
+            "Nothing is slower: 1 of 2 benchmarks is the same within 3.0%, 1 incomparable",
+        ),
+        (("incomparable",), "The one benchmark is incomparable"),
+        (("incomparable", "incomparable"), "All 2 benchmarks are incomparable"),
+    ],
+)
+def test_the_headline_says_what_matters(verdicts, text):
+    assert headline(view(*verdicts)) == text
+
+
+def test_what_is_slower_stands_before_what_is_faster():
+    found = moved(view("faster", "same", "slower").benchmarks)
+    assert [one.fullname for one in found] == ["b2", "b0"]
