@@ -11,6 +11,8 @@ from gnnbench.report.names import clean
 from gnnbench.report.view import Limit, Measured, Process, Side, Work
 
 _LIBRARY_KINDS = ("operators", "library_calls")
+_LARGEST = 1e18
+"""Thirty years in nanoseconds."""
 
 
 def number(value: Any) -> float:
@@ -21,6 +23,17 @@ def number(value: Any) -> float:
     """
     if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
         raise ValueError(f"{clean(value, 40)!r} is no number")
+    return float(value)
+
+
+def positive(value: Any) -> float:
+    """Return a time in nanoseconds, a ratio or another number with a logarithm.
+
+    Raises:
+        ValueError: it is none, or out of any reason.
+    """
+    if not 1 / _LARGEST < number(value) < _LARGEST:
+        raise ValueError(f"{value} is no time or ratio")
     return float(value)
 
 
@@ -49,9 +62,9 @@ def time_of(entry: Mapping[str, Any]) -> Measured | None:
         )
         facts.append(("two kinds of layouts", ", ".join(texts)))
     return Measured(
-        number(middle) / 1e9,
-        None if low is None else number(low) / 1e9,
-        None if high is None else number(high) / 1e9,
+        positive(middle) / 1e9,
+        None if low is None else positive(low) / 1e9,
+        None if high is None else positive(high) / 1e9,
         number(measured.get("level", location.LEVEL)),
         clean(measured.get("location", location.NAME)),
         tuple(facts),
@@ -62,7 +75,7 @@ def time_of(entry: Mapping[str, Any]) -> Measured | None:
 def _plain(entry: Mapping[str, Any]) -> Measured | None:
     """Return what pytest-benchmark's own statistics tell, where there are rounds or a median."""
     stats = entry.get("stats") or {}
-    rounds = [number(value) for value in stats.get("data") or ()]
+    rounds = [positive(value) for value in stats.get("data") or ()]
     if rounds:
         found = location.estimate(np.array(rounds))
         facts = (("rounds", f"{len(rounds):,}"),)
@@ -71,7 +84,7 @@ def _plain(entry: Mapping[str, Any]) -> Measured | None:
         )
     if stats.get("median") is None:
         return None
-    return Measured(number(stats["median"]), None, None, location.LEVEL, "median of pytest-benchmark")
+    return Measured(positive(stats["median"]), None, None, location.LEVEL, "median of pytest-benchmark")
 
 
 def processes_of(entry: Mapping[str, Any], side: Side) -> tuple[Process, ...]:

@@ -31,6 +31,13 @@ class Picture:
     """What it shows, for who does not see it."""
     draw: Callable[[Style], dict[str, Any]]
     """Return it as Vega-Lite has it."""
+    rows: int = 0
+    """Of names, as many as there are."""
+
+    def caption(self, style: Style) -> str:
+        """Say how to read it, and what of it is left out in a style."""
+        left_out = f" {style.most_rows} of {self.rows:,} are drawn." if self.rows > style.most_rows else ""
+        return f"{self.note}{left_out}"
 
 
 def pictures(view: View) -> Iterator[Picture]:
@@ -89,7 +96,7 @@ def _forest(view: View, judged: Judged, benchmarks: Sequence[Benchmark]) -> Pict
         "incomparable: cross."
     )
     text = f"Forest plot of {len(benchmarks)} ratios. {wording.headline(view)}."
-    return Picture("verdicts", wording.headline(view), note, text, draw)
+    return Picture("verdicts", wording.headline(view), note, text, draw, len(benchmarks))
 
 
 def _distribution(benchmark: Benchmark) -> Picture:
@@ -137,7 +144,7 @@ def _platforms(title: str, rows: dict[str, list[Benchmark]]) -> Picture:
         message = f"{winner} is the fastest platform for {most} of {len(rows)} operations{others}"
     note = f"{title}. Beside each row the time of the fastest; the rows with the largest differences first."
     text = f"Platforms side by side, {len(rows)} operations. {message}."
-    return Picture("platforms", message, note, text, draw)
+    return Picture("platforms", message, note, text, draw, len(rows))
 
 
 def _times(benchmarks: Sequence[Benchmark]) -> Picture:
@@ -161,7 +168,9 @@ def _times(benchmarks: Sequence[Benchmark]) -> Picture:
         f"{wording.subject(first)} takes longest{wording.where(first)}: {units.seconds(_seconds(first))}"
     )
     note = "Times with their intervals, the longest first."
-    return Picture("times", message, note, f"Times of {len(benchmarks)} benchmarks. {message}.", draw)
+    return Picture(
+        "times", message, note, f"Times of {len(benchmarks)} benchmarks. {message}.", draw, len(longest)
+    )
 
 
 def _phases(found: Breakdown) -> Picture:
@@ -189,7 +198,14 @@ def _calibrated(found: Calibrated) -> Picture:
     )
     message = f"{finds}; {found.alarms} verdicts on identical code were alarms"
     note = "How often a planted slowdown was called slower; darker: 95% of the time, or half of it."
-    return Picture("calibration", message, note, f"{message}.", lambda style: calibrated.chart(found, style))
+    return Picture(
+        "calibration",
+        message,
+        note,
+        f"{message}.",
+        lambda style: calibrated.chart(found, style),
+        len(found.benchmarks),
+    )
 
 
 def _seconds(benchmark: Benchmark) -> float:

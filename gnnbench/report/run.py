@@ -88,6 +88,8 @@ def _judgement(saved: Mapping[str, Any]) -> Judgement:
         for field in fields(Judgement)
         if field.type == float | None
     }
+    if numbers["ratio"] is not None:
+        measured.positive(numbers["ratio"])
     return Judgement(
         saved["verdict"],
         clean(saved["reason"]),

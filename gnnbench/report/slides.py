@@ -47,7 +47,7 @@ def slide(picture: Picture) -> dict[str, Any]:
     size = SLIDE.font_size
     spec["title"] = {
         "text": textwrap.wrap(picture.message, _LETTERS),
-        "subtitle": textwrap.wrap(picture.note, _NOTE_LETTERS),
+        "subtitle": textwrap.wrap(picture.caption(SLIDE), _NOTE_LETTERS),
         "fontSize": round(1.4 * size),
         "subtitleFontSize": round(0.75 * size),
         "subtitleColor": SLIDE.muted,
