@@ -39,6 +39,20 @@ def test_results_of_ab_and_compare(tmp_path, capsys):
     )
 
 
+def test_a_result_with_an_impossible_ratio_is_one_line(tmp_path, capsys):
+    head, *base = save(tmp_path, suite(9, factor=1.5), *(suite(seed) for seed in range(5)))
+    file = tmp_path / "compare.json"
+    cli.main(["compare", *map(str, base), "--json", str(file), "--", str(head)])
+    capsys.readouterr()
+    text = file.read_text()
+    ratio = json.loads(text)["benchmarks"]["test_a.py::b0"]["ratio"]
+    for wrong in ("-1.0", "1e300", "1e999"):
+        file.write_text(text.replace(str(ratio), wrong))
+        status, _, err = report(capsys, file, "-o", tmp_path / "page.html")
+        assert (status, err.count("\n")) == (2, 1)
+        assert f"{file}: damaged" in err
+
+
 @pytest.mark.parametrize(
     ("name", "text", "message"),
     [
@@ -52,6 +66,11 @@ def test_results_of_ab_and_compare(tmp_path, capsys):
             "infinite.json",
             '{"benchmarks": [{"fullname": "a", "stats": {"median": 1e999}}]}',
             "'inf' is no number",
+        ),
+        (
+            "huge.json",
+            '{"benchmarks": [{"fullname": "a", "stats": {"median": 1e300}}]}',
+            "1e+300 is no time or ratio",
         ),
     ],
 )

@@ -22,7 +22,8 @@ COLOURS = 64
 def main() -> None:
     """Take them."""
     parser = argparse.ArgumentParser()
-    parser.add_argument("page", type=Path)
+    parser.add_argument("result", type=Path)
+    parser.add_argument("run", type=Path, help="with benchmarks that have distributions")
     parser.add_argument("folder", type=Path)
     options = parser.parse_args()
     options.folder.mkdir(parents=True, exist_ok=True)
@@ -30,7 +31,8 @@ def main() -> None:
         browser = driver.chromium.launch(executable_path=shutil.which("chromium"), args=["--no-sandbox"])
         for name, look in LOOKS.items():
             view = browser.new_context(**look).new_page()
-            view.goto(options.page.resolve().as_uri())
+            page = options.result if name in ("light", "phone") else options.run
+            view.goto(page.resolve().as_uri())
             if name == "dark":
                 view.locator("#all tbody th button").first.click()
                 view.locator("tr.detail figure svg").wait_for()
