@@ -33,8 +33,10 @@ class Figure:
 
 def html(view: View) -> str:
     """Return the page: one file that asks for nothing else."""
+    drawn = any(one.processes for one in view.benchmarks)
+    if drawn:
+        drawing.bundling()
     numbers = Numbers(view.benchmarks)
-    drawn = any("processes" in row for row in numbers.rows)
     moved = wording.moved(view.benchmarks)
     return page.render(
         "report.html",

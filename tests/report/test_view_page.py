@@ -93,7 +93,9 @@ def test_of_many_rows_some_are_shown_and_all_are_found(report, visit):
     names = [f"b{number:03}" for number in range(450)]
     view = visit(report(content(*(entry(name, 1 + number, blocks=3) for number, name in enumerate(names)))))
     assert view.rows() == names[:200]
-    view.page.locator("#all thead th", has_text="time").locator("button").click()
+    header = view.page.locator("#all thead th", has_text="benchmark").locator("button")
+    header.click()
+    header.click()
     assert view.rows() == names[:249:-1]
     view.page.fill("input[name=words]", "b1")
     view.page.locator("output", has_text="100 of 450 match").wait_for()
