@@ -1,6 +1,6 @@
-"""The pictures of docs/report.md, of any page: light, dark, on a phone, printed.
+"""The pictures of docs/report.md: light and on a phone of a page, dark and printed of another; a slide.
 
-python experiments/report/screenshots.py report.html docs/report
+python experiments/report/screenshots.py result.html run.html slides/01-*.png docs/report
 """
 
 import argparse
@@ -16,7 +16,8 @@ LOOKS = {
     "phone": {"viewport": {"width": 390, "height": 1000}},
     "print": {"viewport": {"width": 794, "height": 1000}},  # A4 at 96 dots to the inch
 }
-COLOURS = 64
+COLOURS = 160
+SLIDE_SIZE = (960, 540)
 
 
 def main() -> None:
@@ -24,6 +25,7 @@ def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("result", type=Path)
     parser.add_argument("run", type=Path, help="with benchmarks that have distributions")
+    parser.add_argument("slide", type=Path)
     parser.add_argument("folder", type=Path)
     options = parser.parse_args()
     options.folder.mkdir(parents=True, exist_ok=True)
@@ -42,9 +44,14 @@ def main() -> None:
                 view.emulate_media(media="print")
             file = options.folder / f"{name}.png"
             view.screenshot(path=file)
-            Image.open(file).convert("RGB").quantize(COLOURS).save(file, optimize=True)
-            print(f"{file}: {file.stat().st_size:,} bytes")
+            _save(Image.open(file), file)
         browser.close()
+    _save(Image.open(options.slide).resize(SLIDE_SIZE), options.folder / "slide.png")
+
+
+def _save(image: Image.Image, file: Path) -> None:
+    image.convert("RGB").quantize(COLOURS).save(file, optimize=True)
+    print(f"{file}: {file.stat().st_size:,} bytes")
 
 
 if __name__ == "__main__":
