@@ -1,6 +1,8 @@
 """The pictures of docs/report.md: light and on a phone of a page, dark and printed of another; a slide.
 
-python experiments/report/screenshots.py result.html run.html slides/01-*.png docs/report
+    python experiments/report/screenshots.py result.html run.html slides/01-*.png docs/report
+
+The first page may be of a result of `gnnbench ab`; the second is of a run, whose rows have distributions.
 """
 
 import argparse
@@ -16,7 +18,6 @@ LOOKS = {
     "phone": {"viewport": {"width": 390, "height": 1000}},
     "print": {"viewport": {"width": 794, "height": 1000}},  # A4 at 96 dots to the inch
 }
-COLOURS = 160
 SLIDE_SIZE = (960, 540)
 
 
@@ -50,7 +51,7 @@ def main() -> None:
 
 
 def _save(image: Image.Image, file: Path) -> None:
-    image.convert("RGB").quantize(COLOURS).save(file, optimize=True)
+    image.convert("RGB").save(file, optimize=True)
     print(f"{file}: {file.stat().st_size:,} bytes")
 
 
