@@ -14,6 +14,7 @@ from gnnbench import (
     cli_merge,
     cli_profile,
     cli_report,
+    cli_trend,
 )
 from gnnbench.cli_compare import NOTHING_SLOWER
 from gnnbench.errors import UsageError
@@ -71,6 +72,8 @@ def _parser() -> argparse.ArgumentParser:
     cli_merge.add_arguments(commands.add_parser("merge", help=text, description=text))
     text = "a page of what was measured and judged: report RUN.json [BASE.json ...]"
     cli_report.add_arguments(commands.add_parser("report", help=text, description=text))
+    text = "what changed in a history of runs, and when: trend DIR|GLOB"
+    cli_trend.add_arguments(commands.add_parser("trend", help=text, description=text))
     return parser
 
 

@@ -1,0 +1,1 @@
+"""A history of runs: what changed in it, when, and how surely."""

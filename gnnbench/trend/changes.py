@@ -1,0 +1,83 @@
+"""Where a series changes: an optimal segmentation, and how far each change may lie from where it was put."""
+
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[np.float64]
+
+_DROP = 3.68
+"""Log likelihood below the largest at which a place is still in the 95 % range of a change.
+
+For a small change, the lead of the likeliest place over the true one is the larger of two independent
+exponential variables: (1 - exp(-x))^2 = 0.95 (Siegmund, International Statistical Review 1988)."""
+
+
+def segment(values: Array, penalty: float, shortest: int) -> list[int]:
+    """Return the first run of each new level: the segmentation of the least squared error plus penalty.
+
+    That of ruptures' KernelCPD with the linear kernel, which is PELT in C.
+
+    Args:
+        values: [n].
+        penalty: for each change, in units of the squared values.
+        shortest: runs of a level; a series of fewer than twice as many has no change.
+    """
+    if len(values) < 2 * shortest:
+        return []
+    found: list[int] = _fitted(values, shortest).predict(pen=penalty)
+    return [int(index) for index in found[:-1]]
+
+
+def strongest(values: Array, most: int, shortest: int) -> float:
+    """Return the least penalty with which no change is found, of up to so many at once.
+
+    Args:
+        values: [n], n at least (most + 1) times `shortest`.
+        most: changes at once.
+        shortest: runs of a level.
+    """
+    model = _fitted(values, shortest)
+    model.predict(n_bkps=most)  # which finds the best of all smaller numbers too
+    whole = _squares(values)
+    gains = []
+    for count in range(1, most + 1):
+        edges = [0, *model.predict(n_bkps=count)]
+        left = sum(_squares(values[start:end]) for start, end in pairwise(edges))
+        gains.append((whole - left) / count)
+    return max(gains)
+
+
+def places(values: Array, units: Array, shortest: int) -> Array:
+    """Return the log likelihood of a change of level at each place, up to a constant; -infinity: none [n].
+
+    Args:
+        values: of a stretch with one change [n], n at least twice `shortest`.
+        units: standard deviation of each [n].
+        shortest: runs of a level.
+    """
+    weights = units**-2.0
+    weight, total = np.cumsum(weights)[:-1], np.cumsum((values - values.mean()) * weights)
+    before, after = total[:-1] / weight, (total[-1] - total[:-1]) / (weights.sum() - weight)
+    likelihood = np.full(len(values), -np.inf)
+    likelihood[1:] = (after - before) ** 2 * weight * (weights.sum() - weight) / weights.sum() / 2
+    likelihood[:shortest] = likelihood[len(values) - shortest + 1 :] = -np.inf
+    return likelihood
+
+
+def plausible(likelihood: Array) -> tuple[int, int]:
+    """Return the first and the last place that belong to the 95 % range of a change."""
+    good = np.flatnonzero(likelihood >= likelihood.max() - _DROP)
+    return int(good[0]), int(good[-1])
+
+
+def _fitted(values: Array, shortest: int) -> Any:
+    from ruptures import KernelCPD  # with scipy.optimize and more: slow to import
+
+    return KernelCPD(kernel="linear", min_size=shortest).fit((values - np.median(values))[:, None])
+
+
+def _squares(values: Array) -> float:
+    return float(((values - values.mean()) ** 2).sum())

@@ -1,0 +1,157 @@
+"""What a history keeps of a run file: a number for each benchmark, and where and when it is from."""
+
+import hashlib
+import math
+import re
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, Self
+
+from gnnbench import environment, json_file, run_file
+from gnnbench.spec import Spec
+
+PLAIN = "median of pytest-benchmark's rounds"
+"""What the time of a benchmark is that gnnbench did not measure."""
+_REMEDY = "take it out of the history"
+
+
+@dataclass(frozen=True)
+class Benchmark:
+    """A benchmark of a file."""
+
+    fullname: str
+    label: str
+    """The spec's id; of a benchmark that is not one of gnnbench's own, its fullname."""
+    work: str
+    """Digest of what must be equal for two times to compare: code, graph, and how it was measured."""
+    logs: tuple[float, ...]
+    """Of each undisturbed process, the natural logarithm of its time in nanoseconds."""
+    disturbed: int
+    """Processes that are no evidence."""
+
+
+@dataclass(frozen=True)
+class Digest:
+    """A run file, in short."""
+
+    environment: str
+    """Name of what must be equal for two runs to compare."""
+    date: str
+    """When it was measured, in ISO's form, UTC."""
+    commit_date: str | None
+    """When its commit was made; None where pytest-benchmark did not say."""
+    commit: str | None
+    dirty: bool
+    """Whether files that git follows differed from the commit."""
+    record: tuple[str, int] | None
+    """Of a baseline: which of its folder, and the number of its processes."""
+    benchmarks: tuple[Benchmark, ...]
+
+    @classmethod
+    def of(cls, path: Path) -> Self:
+        """Read a run file.
+
+        Raises:
+            UsageError: it is none, or says not when it was measured.
+        """
+        content = run_file.load(path)
+        plain = _taken_out(content)
+        run = run_file.parse(path, content)
+        commit = content.get("commit_info") or {}
+        date = _date(content.get("datetime"))
+        if date is None:
+            json_file.refuse(path, f"no date of a run: {content.get('datetime')!r}", _REMEDY)
+        dirty = run.environment.get("dirty") if run.environment else commit.get("dirty")
+        return cls(
+            environment.name(run.environment) if run.environment else _machine(run.machine),
+            date,
+            _date(commit.get("time")),
+            run.commit,
+            bool(dirty),
+            _record(path, run.record),
+            tuple(
+                _plain(path, name, plain[name]) if name in plain else _ours(one)
+                for name, one in run.benchmarks.items()
+            ),
+        )
+
+    def as_json(self) -> dict[str, Any]:
+        """Return it as the index keeps it."""
+        return asdict(self)
+
+    @classmethod
+    def from_json(cls, content: dict[str, Any]) -> Self:
+        """Return what `as_json` gave.
+
+        Raises:
+            KeyError, TypeError, ValueError: it is something else.
+        """
+        benchmarks = tuple(Benchmark(**{**one, "logs": tuple(one["logs"])}) for one in content["benchmarks"])
+        record = content["record"]
+        return cls(**{**content, "record": record and tuple(record), "benchmarks": benchmarks})
+
+
+def _taken_out(content: Mapping[str, Any]) -> dict[str, Any]:
+    """Take the statistics of benchmarks that gnnbench did not measure out of a file, by fullname.
+
+    Their rounds are not looked at: whether a file has them depends on how it was saved.
+    """
+    found: dict[Any, Any] = {}
+    for entry in content["benchmarks"]:
+        ours = isinstance(entry, dict) and (entry.get("extra_info") or {}).get("gnnbench")
+        if isinstance(entry, dict) and not (ours and ours.get("measurement")):
+            found[entry.get("fullname")] = entry.get("stats")
+            entry["stats"] = {}
+    return found
+
+
+def _plain(path: Path, fullname: str, statistics: Any) -> Benchmark:
+    seconds = statistics.get("median") if isinstance(statistics, dict) else None
+    if isinstance(seconds, bool) or not isinstance(seconds, int | float) or not 0 < seconds < math.inf:
+        json_file.refuse(path, f"{fullname}: its median {seconds!r} is no time", "save it again")
+    return Benchmark(fullname, fullname, _digest(PLAIN), (math.log(seconds * 1e9),), 0)
+
+
+def _ours(one: run_file.Benchmark) -> Benchmark:
+    logs = tuple(process.log for process in one.processes if not process.disturbed)
+    return Benchmark(
+        one.fullname,
+        Spec(**one.spec).id if one.spec else one.fullname,
+        _digest(one.estimand, one.graph_hash, one.code_hash),
+        logs,
+        len(one.processes) - len(logs),
+    )
+
+
+def _record(path: Path, record: Mapping[str, Any] | None) -> tuple[str, int] | None:
+    """Return what the files of a record have in common: folder and name, less the process at its end."""
+    if record is None:
+        return None
+    return str(path.parent / re.sub(r"_p\d+$", "", path.stem)), int(record["processes"])
+
+
+def _machine(machine: Mapping[str, Any]) -> str:
+    """Return a name for where a file of pytest-benchmark alone is from, the same where its fields are."""
+    slug = re.sub(r"[^a-z0-9]+", "-", str(machine["cpu.brand_raw"] or "unknown").lower())[:40].strip("-")
+    return f"{slug}_{_digest(*machine.values())}"
+
+
+def _digest(*values: Any) -> str:
+    return hashlib.sha256("\0".join(map(str, values)).encode()).hexdigest()[:8]
+
+
+def _date(text: Any) -> str | None:
+    """Return a date in one form, which sorts as time passes; without an offset it is taken for UTC."""
+    if not isinstance(text, str):
+        return None
+    try:
+        found = datetime.fromisoformat(text)
+    except ValueError:
+        return None
+    return (
+        (found if found.tzinfo else found.replace(tzinfo=UTC))
+        .astimezone(UTC)
+        .isoformat(timespec="microseconds")
+    )
