@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from gnnbench.trend.result import Result
 
 NEWEST = 2000
+_PACKAGES = ("jinja2", "altair", "vl_convert")
+"""That a page needs."""
 _NAMED = 3
 """Files that cannot be used of which each is named; of more it says how many."""
 _EVERY_SECONDS = 10.0
@@ -56,10 +58,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Read, judge, show, and return the exit code."""
+    from gnnbench import packages
     from gnnbench.graphs.locate import cache_folder
     from gnnbench.trend import history, index, result, sources, table
     from gnnbench.trend.penalty import Penalties
 
+    if options.output and (reason := packages.missing(_PACKAGES)):
+        raise UsageError(reason)
     effect = fraction("effect", options.effect)
     paths = sources.find(options.runs)
     names = "\n".join(sorted(str(Path(name).expanduser().absolute()) for name in options.runs))
@@ -79,7 +84,7 @@ def run(options: argparse.Namespace) -> int:
     if options.output:
         from gnnbench.trend import page
 
-        _write(options.output, page.render(found, skipped))
+        _write(options.output, page.html(found, skipped))
     encoding = sys.stdout.encoding or "utf-8"
     width = shutil.get_terminal_size((80, 24)).columns
     sys.stdout.write(table.text(found, width, encoding, colour=sys.stdout.isatty()))

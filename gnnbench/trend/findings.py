@@ -119,7 +119,7 @@ def _level_changes(values: Array, units: Array, stretches: list[slice], penalty:
 def _explained(
     logs: Array, values: Array, units: Array, steps: list[int], effect: float
 ) -> tuple[Array, list[Finding]]:
-    """Return the level of each run, and what changed it: a drift where that describes several steps better."""
+    """Return the level of each run, and what changed it: a drift where that describes steps better."""
     edges = [0, *steps, len(logs)]
     fitted = np.concatenate(
         [np.full(end - start, np.median(logs[start:end])) for start, end in pairwise(edges)]

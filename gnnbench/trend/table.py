@@ -39,7 +39,7 @@ def text(result: Result, width: int, encoding: str, *, colour: bool) -> str:
     for history in result.histories:
         mine = [one for one in result.judged if one.history is history]
         console.print(f"\n[bold]{escape(printable(history.environment))}[/bold]", soft_wrap=True)
-        console.print(_span(history), markup=False)
+        console.print(span(history), markup=False)
         rows = [(one, change, earlier) for one in mine for change, earlier in latest(one)]
         rows.sort(key=lambda row: row[0].run(row[1].at), reverse=True)
         if rows:
@@ -151,7 +151,8 @@ def _table(
     return table
 
 
-def _span(history: History) -> str:
+def span(history: History) -> str:
+    """Say how many runs there are, when they were measured, and how they are ordered."""
     first, last = min(run.date for run in history.runs), max(run.date for run in history.runs)
     return f"{len(history.runs)} runs from {first[:10]} to {last[:10]}, in the order of {history.ordered_by}"
 

@@ -1,0 +1,122 @@
+"""The page of a history."""
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from gnnbench.report import drawing, page
+from gnnbench.report.style import PAGE
+from gnnbench.trend import picture, table
+from gnnbench.trend.findings import Finding
+from gnnbench.trend.penalty import SHORTEST_SERIES
+from gnnbench.trend.result import Judged, Result
+
+_DRAWN = 60
+"""Benchmarks that have a chart, those that changed last: a page is to stay small."""
+
+
+@dataclass(frozen=True)
+class Row:
+    """A change in the table."""
+
+    one: Judged
+    change: Finding
+    run: int
+    """Number of the run, from 1."""
+    date: str
+    word: str
+    level: str
+    place: str
+    commits: str
+    drawn: bool
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A chart."""
+
+    one: Judged
+    svg: Any
+    """Markup."""
+    text: str
+
+
+def html(result: Result, skipped: Sequence[str]) -> str:
+    """Return the page: one file that asks for nothing else.
+
+    Args:
+        result: of all histories.
+        skipped: a line for each file that could not be used.
+    """
+    changed = [one for one in result.judged if one.findings]
+    changed.sort(key=lambda one: _date(one, one.findings[-1]), reverse=True)
+    drawn = changed[:_DRAWN]
+    rows = [
+        _row(one, change, drawn=number < _DRAWN)
+        for number, one in enumerate(changed)
+        for change in one.findings
+    ]
+    rows.sort(key=lambda row: row.date, reverse=True)
+    return page.render(
+        "trend.html",
+        result=result,
+        headline=headline(result),
+        rows=rows,
+        figures=[_figure(one) for one in drawn],
+        not_drawn=len(changed) - len(drawn),
+        environments=[
+            (history, table.span(history), table.notes(result, history)) for history in result.histories
+        ],
+        quiet=[one for one in result.judged if not one.findings],
+        skipped=skipped,
+        shortest=SHORTEST_SERIES,
+        fragment=fragment,
+        several=len(result.histories) > 1,
+    )
+
+
+def headline(result: Result) -> str:
+    """Say in a line how the benchmarks are."""
+    if not result.judged:
+        return "Nothing could be judged: too few runs"
+    slower, of = len(result.slower), len(result.judged)
+    if slower:
+        return f"{slower} of {of} benchmarks {'is' if slower == 1 else 'are'} slower since the last change"
+    changed = sum(bool(one.findings) for one in result.judged)
+    return f"None of {of} benchmarks is slower since its last change; {changed} changed"
+
+
+def fragment(one: Judged) -> str:
+    """Return what addresses a series in the page: the same in each page, and nothing of its name."""
+    name = f"{one.history.environment}\0{one.series.benchmark}"
+    return f"b-{hashlib.sha256(name.encode('utf-8', 'surrogatepass')).hexdigest()[:12]}"
+
+
+def _row(one: Judged, change: Finding, *, drawn: bool) -> Row:
+    return Row(
+        one,
+        change,
+        one.run(change.at) + 1,
+        _date(one, change),
+        table.word(change),
+        table.level(change),
+        table.place(one, change),
+        table.commits(one, change),
+        drawn,
+    )
+
+
+def _figure(one: Judged) -> Figure:
+    from markupsafe import Markup
+
+    text = "; ".join(
+        f"{table.word(change)} {change.ratio:.2f}x at {table.place(one, change)}, {table.level(change)}"
+        for change in one.findings
+    )
+    svg = drawing.inline_svg(picture.draw(one, PAGE), f"{table.printable(one.series.label)}: {text}")
+    return Figure(one, Markup(svg), text)  # noqa: S704 - shapes and text
+
+
+def _date(one: Judged, change: Finding) -> str:
+    return one.history.runs[one.run(change.at)].date

@@ -1,0 +1,67 @@
+"""The chart of a series: each run's time, the level that it is about, and where changes may lie."""
+
+import math
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from gnnbench.report.charts.common import Spec, finished, rows_of
+from gnnbench.trend.result import Judged
+
+if TYPE_CHECKING:
+    from gnnbench.report.style import Style
+
+_HEIGHT = 170
+"""Pixels."""
+
+
+def draw(one: Judged, style: "Style") -> Spec:
+    """Return the chart of a series, over the numbers of its runs, from 1."""
+    import altair as alt
+
+    unit, scale = _unit(float(np.median(one.series.logs)))
+    runs = one.series.runs + 1
+    values = np.exp(one.series.logs) / scale
+    times = [{"run": int(run), "time": round(float(time), 6)} for run, time in zip(runs, values, strict=True)]
+    levels = [{"run": run, "level": round(level / scale, 6)} for run, level in _levels(one)]
+    ranges = [
+        {"first": one.run(change.first) + 0.5, "last": one.run(change.last) + 1.5}
+        for change in one.findings
+        if change.kind != "drift"
+    ]
+    last = len(one.history.runs)
+    x = alt.X(
+        "run:Q", title="run", scale=alt.Scale(domain=[0.5, last + 0.5], nice=False), axis=alt.Axis(format="d")
+    )
+    y = alt.Y("time:Q", title=f"time of a call, {unit}", scale=alt.Scale(zero=False))
+    layers = (
+        rows_of(ranges).mark_rect(color=style.band).encode(x=alt.X("first:Q"), x2="last:Q"),
+        rows_of(times).mark_line(color=style.muted, strokeWidth=0.8, opacity=0.8).encode(x=x, y=y),
+        rows_of(levels).mark_line(color=style.mark, strokeWidth=style.font_size / 6).encode(x=x, y="level:Q"),
+    )
+    spec: dict[str, Any] = finished(layers, style)
+    return {**spec, "height": _HEIGHT}
+
+
+def _unit(log: float) -> tuple[str, float]:
+    """Return the unit that a time is shown in, and its nanoseconds."""
+    nanoseconds = math.exp(log)
+    units = (("s", 1e9), ("ms", 1e6), ("µs", 1e3), ("ns", 1.0))
+    return next((unit for unit in units if nanoseconds >= unit[1]), units[-1])
+
+
+def _levels(one: Judged) -> list[tuple[int, float]]:
+    """Return the corners of the level's line: numbers of runs, and nanoseconds."""
+    changes = sorted(
+        (change for change in (*one.findings, *one.small) if change.kind != "spread"),
+        key=lambda change: change.at,
+    )
+    runs = one.series.runs
+    if not changes:
+        median = math.exp(float(np.median(one.series.logs)))
+        return [(int(runs[0]) + 1, median), (int(runs[-1]) + 1, median)]
+    corners = [(int(runs[0]) + 1, changes[0].before)]
+    for change in changes:
+        before = change.first if change.kind == "drift" else change.at - 1
+        corners.extend(((one.run(before) + 1, change.before), (one.run(change.at) + 1, change.after)))
+    return [*corners, (int(runs[-1]) + 1, changes[-1].after)]
