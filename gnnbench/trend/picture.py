@@ -9,10 +9,16 @@ from gnnbench.report.charts.common import Spec, finished, rows_of
 from gnnbench.trend.result import Judged
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from gnnbench.report.style import Style
 
 _HEIGHT = 170
 """Pixels."""
+_ODD = 0.02
+"""Share of the runs on each side that may lie beyond the chart's edge, and are drawn there."""
+_MARGIN = 0.1
+"""Of the range that is shown, beyond that."""
 
 
 def draw(one: Judged, style: "Style") -> Spec:
@@ -33,7 +39,8 @@ def draw(one: Judged, style: "Style") -> Spec:
     x = alt.X(
         "run:Q", title="run", scale=alt.Scale(domain=[0.5, last + 0.5], nice=False), axis=alt.Axis(format="d")
     )
-    y = alt.Y("time:Q", title=f"time of a call, {unit}", scale=alt.Scale(zero=False))
+    edges = _edges(values, [row["level"] for row in levels])
+    y = alt.Y("time:Q", title=f"time of a call, {unit}", scale=alt.Scale(domain=edges, clamp=True))
     layers = (
         rows_of(ranges).mark_rect(color=style.band).encode(x=alt.X("first:Q"), x2="last:Q"),
         rows_of(times).mark_line(color=style.muted, strokeWidth=0.8, opacity=0.8).encode(x=x, y=y),
@@ -41,6 +48,14 @@ def draw(one: Judged, style: "Style") -> Spec:
     )
     spec: dict[str, Any] = finished(layers, style)
     return {**spec, "height": _HEIGHT}
+
+
+def _edges(values: "NDArray[np.float64]", levels: list[float]) -> list[float]:
+    """Return the range of times that is shown: odd runs would leave the others no room."""
+    low, high = (float(edge) for edge in np.quantile(values, (_ODD, 1 - _ODD)))
+    low, high = min(low, *levels), max(high, *levels)
+    margin = _MARGIN * (high - low) or _MARGIN * high
+    return [low - margin, high + margin]
 
 
 def _unit(log: float) -> tuple[str, float]:

@@ -8,10 +8,11 @@ from numpy.typing import NDArray
 
 Array = NDArray[np.float64]
 
-SHORTEST = 10
+SHORTEST = 20
 """Runs that a drift takes; what takes fewer is a step."""
 _BETTER = 5.0
-"""Squared error, in units of the noise's, by which a ramp must be better than steps."""
+"""Squared error, in units of the noise's, by which a ramp must be better than one step. Each further step is
+a place and a level that a ramp does without: it may be worse by as much for each beyond the second."""
 _GRID = 33
 """Places that the line's ends are looked for at, first coarsely, then finely."""
 _OWN = 1.96
@@ -83,7 +84,7 @@ def better(values: Array, units: Array, edges: list[int]) -> Ramp | None:
         for start, end in pairwise([0, *edges, len(values)])
     )
     found = fit(values, units)
-    return found if found and found.squares < steps - _BETTER else None
+    return found if found and found.squares < steps - _BETTER * (2 - len(edges)) else None
 
 
 def _pairs(first: NDArray[np.int_], last: NDArray[np.int_]) -> tuple[NDArray[np.int_], NDArray[np.int_]]:
