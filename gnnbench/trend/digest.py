@@ -96,14 +96,17 @@ class Digest:
 def _taken_out(content: Mapping[str, Any]) -> dict[str, Any]:
     """Take the statistics of benchmarks that gnnbench did not measure out of a file, by fullname.
 
-    Their rounds are not looked at: whether a file has them depends on how it was saved.
+    Their rounds are not looked at: whether a file has them depends on how it was saved. What is of another
+    form is left to `run_file.parse`, which refuses it.
     """
-    found: dict[Any, Any] = {}
+    found = {}
     for entry in content["benchmarks"]:
-        ours = isinstance(entry, dict) and (entry.get("extra_info") or {}).get("gnnbench")
-        if isinstance(entry, dict) and not (ours and ours.get("measurement")):
-            found[entry.get("fullname")] = entry.get("stats")
-            entry["stats"] = {}
+        match entry:
+            case {"extra_info": {"gnnbench": {"measurement": dict()}}}:
+                pass
+            case {"fullname": str(fullname), "stats": statistics}:
+                found[fullname] = statistics
+                entry["stats"] = {}
     return found
 
 

@@ -76,9 +76,7 @@ def _filled(
     with closing(sqlite3.connect(file, timeout=_WAIT_SECONDS)) as table:
         try:
             kept = _rows(table)
-        except sqlite3.OperationalError:
-            raise
-        except (sqlite3.DatabaseError, zlib.error, ValueError, KeyError, TypeError) as error:
+        except (sqlite3.Error, zlib.error, ValueError, KeyError, TypeError) as error:
             raise _DamagedError(str(error)) from None
         found: dict[Path, Digest | str] = {}
         new = []

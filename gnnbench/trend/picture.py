@@ -18,7 +18,9 @@ _HEIGHT = 170
 _ODD = 0.02
 """Share of the runs on each side that may lie beyond the chart's edge, and are drawn there."""
 _MARGIN = 0.1
-"""Of the range that is shown, beyond that."""
+"""Part of that range which is shown beyond it."""
+_LEAST_MARGIN = 0.01
+"""The same, as a part of the time."""
 
 
 def draw(one: Judged, style: "Style") -> Spec:
@@ -54,7 +56,7 @@ def _edges(values: "NDArray[np.float64]", levels: list[float]) -> list[float]:
     """Return the range of times that is shown: odd runs would leave the others no room."""
     low, high = (float(edge) for edge in np.quantile(values, (_ODD, 1 - _ODD)))
     low, high = min(low, *levels), max(high, *levels)
-    margin = _MARGIN * (high - low) or _MARGIN * high
+    margin = max(_MARGIN * (high - low), _LEAST_MARGIN * high)
     return [low - margin, high + margin]
 
 

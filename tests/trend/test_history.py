@@ -1,0 +1,88 @@
+from datetime import UTC, datetime
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from gnnbench.trend import history
+from gnnbench.trend.digest import Benchmark, Digest
+
+
+def digest(number, *, environment="here", commit_date=None, record=None, work="w", logs=(1.0,), disturbed=0):
+    date = datetime(2026, 1, 1 + number, tzinfo=UTC).isoformat()
+    return Digest(
+        environment,
+        date,
+        commit_date,
+        f"commit{number}",
+        False,
+        record,
+        (Benchmark("b", "b", work, tuple(logs), disturbed),),
+    )
+
+
+def files(*digests):
+    return {Path(f"/{number}.json"): one for number, one in enumerate(digests)}
+
+
+def test_runs_are_in_the_order_of_their_dates():
+    ((found,), refused) = history.histories(
+        files(*(digest(number, logs=[number]) for number in (2, 0, 1))), 10
+    )
+    assert refused == []
+    assert found.ordered_by == history.DATE
+    assert [run.commit for run in found.runs] == ["commit0", "commit1", "commit2"]
+    (series,) = found.series
+    assert series.runs.tolist() == series.logs.tolist() == [0, 1, 2]
+
+
+def test_commits_order_runs_where_all_have_their_dates():
+    dates = ["2026-03-03", "2026-03-01", "2026-03-02"]
+    runs = [digest(number, commit_date=date) for number, date in enumerate(dates)]
+    ((found,), _) = history.histories(files(*runs), 10)
+    assert found.ordered_by == history.COMMIT
+    assert [run.commit for run in found.runs] == ["commit1", "commit2", "commit0"]
+    ((found,), _) = history.histories(files(*runs, digest(3)), 10)
+    assert found.ordered_by == history.DATE
+
+
+def test_environments_are_kept_apart_the_one_with_most_runs_first():
+    runs = [digest(number, environment="there" if number % 3 else "here") for number in range(6)]
+    found, _ = history.histories(files(*runs), 10)
+    assert [(one.environment, len(one.runs)) for one in found] == [("there", 4), ("here", 2)]
+
+
+def test_the_processes_of_a_record_are_one_run_and_all_are_needed():
+    whole = [digest(0, record=("/a/0001_x", 2), logs=[log]) for log in (1.0, 2.0)]
+    lacking = [digest(1, record=("/a/0002_x", 3)) for _ in range(2)]
+    ((found,), refused) = history.histories(files(*whole, *lacking), 10)
+    assert len(found.runs) == 1
+    assert found.runs[0].files == (Path("/0.json"), Path("/1.json"))
+    assert found.series[0].logs.tolist() == [1.5]
+    assert [one.path.name for one in refused] == ["2.json", "3.json"]
+    assert "3 processes, and 2 of them are here" in refused[0].reason
+
+
+def test_a_benchmark_that_changed_begins_anew():
+    runs = [digest(number, work="old" if number < 4 else "new", logs=[number]) for number in range(6)]
+    ((found,), _) = history.histories(files(*runs), 10)
+    (series,) = found.series
+    assert series.runs.tolist() == [4, 5]
+    assert found.superseded == 1
+
+
+def test_disturbed_times_are_gaps():
+    runs = [
+        digest(number, logs=[] if number == 1 else [number], disturbed=number == 1) for number in range(4)
+    ]
+    ((found,), _) = history.histories(files(*runs), 10)
+    assert found.series[0].runs.tolist() == [0, 2, 3]
+    assert found.disturbed == 1
+    assert np.isfinite(found.series[0].logs).all()
+
+
+@pytest.mark.parametrize("newest", [1, 3])
+def test_only_the_newest_runs_are_looked_at(newest):
+    ((found,), _) = history.histories(files(*(digest(number) for number in range(5))), newest)
+    assert [run.commit for run in found.runs] == [f"commit{number}" for number in range(5 - newest, 5)]
+    assert found.older == 5 - newest

@@ -1,0 +1,66 @@
+import re
+from html.parser import HTMLParser
+
+from gnnbench.trend import page
+from tests.trend.judged import history, judged, result, step
+
+HOSTILE = "test_a.py::</script><img src=x onerror=alert(1)>\"'&javascript:alert(2)[{{7*7}}]"
+
+
+def test_changes_come_first_and_charts_say_what_they_show():
+    of, there = history(), history(name="there_2", commits=False)
+    text = page.html(
+        result(
+            judged(of, [step(10, 1.2), step(30, 3.0, kind="spread")]),
+            judged(there, [step(12, 1.06, kind="drift")], name="test_a.py::b1"),
+            judged(of, name="test_a.py::quiet"),
+        ),
+        ["/x.json: not JSON"],
+    )
+    assert "2 of 3 benchmarks are slower since the last change" in text
+    assert text.index('id="changes"') < text.index('id="charts"') < text.index('id="environments"')
+    labels = re.findall(r'<svg[^>]* aria-label="([^"]*)"', text)
+    assert len(labels) == 2
+    assert any("slower 1.20x at run 11 (10-12), 1.00 to 1.20 ms; noisier 3.00x" in label for label in labels)
+    links = set(re.findall(r'href="#(b-[0-9a-f]{12})"', text))
+    assert links == set(re.findall(r'id="(b-[0-9a-f]{12})"', text))
+    assert len(links) == 2
+    assert "0000008..000000b" in text
+    assert "/x.json: not JSON" in text
+    assert "test_a.py::quiet" in text
+
+
+def test_names_are_text_wherever_they_stand():
+    of = history(name="</style><script>alert(3)</script>")
+    plain = page.html(result(judged(history(), [step(10)])), [])
+    text = page.html(result(judged(of, [step(10)], name=HOSTILE), judged(of, name=HOSTILE + "2")), [HOSTILE])
+    for markup in ("<script", "<img", "<style", "</script"):
+        assert text.count(markup) == plain.count(markup)
+    assert "{{7*7}}" in text
+    found = []
+    parser = HTMLParser()
+    parser.handle_starttag = lambda _, attributes: found.extend(attributes)
+    parser.feed(text)
+    assert [name for name, _ in found if name.startswith("on")] == []
+    assert [value for name, value in found if name in ("href", "src") and "javascript" in value] == []
+
+
+def test_a_page_of_nothing_is_a_page():
+    of = history(5)
+    text = page.html(result(histories=(of,), too_short=3), [])
+    assert "Nothing could be judged: too few runs" in text
+    assert "<svg" not in text
+    quiet = page.html(result(judged(history())), [])
+    assert "None of 1 benchmarks is slower since its last change; 0 changed" in quiet
+
+
+def test_of_many_the_newest_are_drawn(monkeypatch):
+    monkeypatch.setattr(page, "_DRAWN", 3)
+    of = history(100)
+    text = page.html(
+        result(*(judged(of, [step(50 + number)], name=f"test_a.py::b{number}") for number in range(8))), []
+    )
+    assert text.count("<svg") == 3
+    assert "5 more have changed, longer ago" in text
+    assert "test_a.py::b0<" in text
+    assert text.count("test_a.py::b7<") == 2

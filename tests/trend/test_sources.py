@@ -1,0 +1,42 @@
+import pytest
+
+from gnnbench.errors import UsageError
+from gnnbench.trend import sources
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for name in ("a/one.json", "a/b/two.json", "a/notes.txt", "a/.hidden/three.json", "a/.half.json"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text("{}")
+    (tmp_path / "empty").mkdir()
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    ("names", "found"),
+    [
+        (["a"], ["a/b/two.json", "a/one.json"]),
+        (["a/*.json"], ["a/one.json"]),
+        (["a/**/*.json"], ["a/b/two.json", "a/one.json"]),
+        (["a/notes.txt", "a/one.json", "a"], ["a/b/two.json", "a/notes.txt", "a/one.json"]),
+        (["a/.hidden"], ["a/.hidden/three.json"]),
+    ],
+)
+def test_folders_patterns_and_files(folder, names, found):
+    assert sources.find(names) == [folder / name for name in found]
+
+
+@pytest.mark.parametrize(
+    ("name", "why"),
+    [
+        ("empty", "no file that ends in .json is in this folder"),
+        ("a/*.js", "no file is of this pattern"),
+        ("nothing", "is not there"),
+    ],
+)
+def test_a_name_of_nothing_is_one_line(folder, name, why):
+    with pytest.raises(UsageError, match=why) as caught:
+        sources.find([str(folder / "a"), name])
+    assert "\n" not in str(caught.value)
