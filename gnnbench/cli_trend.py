@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from gnnbench.trend.index import Refused
     from gnnbench.trend.result import Result
 
-NEWEST = 2000
+NEWEST = 1000
 _PACKAGES = ("jinja2", "altair", "vl_convert")
 """That a page needs."""
 _NAMED = 3

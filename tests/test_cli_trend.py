@@ -51,7 +51,7 @@ def test_a_slowdown_is_exit_1_and_what_was_undone_0(tmp_path, capsys):
 def test_folders_patterns_and_files_are_the_same_history(tmp_path, capsys):
     paths = history(tmp_path / "runs")
     expected = trend(capsys, "runs")
-    assert trend(capsys, "runs/*.json") == expected
+    assert trend(capsys, "runs/*.json", "runs") == expected
     assert trend(capsys, *paths) == expected
 
 

@@ -59,23 +59,26 @@ class Digest:
         content = run_file.load(path)
         plain = _taken_out(content)
         run = run_file.parse(path, content)
-        commit = content.get("commit_info") or {}
         date = _date(content.get("datetime"))
         if date is None:
             json_file.refuse(path, f"no date of a run: {content.get('datetime')!r}", _REMEDY)
-        dirty = run.environment.get("dirty") if run.environment else commit.get("dirty")
-        return cls(
-            environment.name(run.environment) if run.environment else _machine(run.machine),
-            date,
-            _date(commit.get("time")),
-            run.commit,
-            bool(dirty),
-            _record(path, run.record),
-            tuple(
-                _plain(path, name, plain[name]) if name in plain else _ours(one)
-                for name, one in run.benchmarks.items()
-            ),
-        )
+        try:
+            commit = content.get("commit_info") or {}
+            return cls(
+                environment.name(run.environment) if run.environment else _machine(run.machine),
+                date,
+                _date(commit.get("time")),
+                None if run.commit is None else str(run.commit),
+                bool(run.environment["dirty"] if run.environment else commit.get("dirty")),
+                _record(path, run.record),
+                tuple(
+                    _plain(path, name, plain[name]) if name in plain else _ours(one)
+                    for name, one in run.benchmarks.items()
+                ),
+            )
+        except (KeyError, TypeError, ValueError, AttributeError) as error:
+            what = f"no {error}" if isinstance(error, KeyError) else str(error)
+            json_file.refuse(path, f"not a run file of pytest-benchmark: {what}", _REMEDY)
 
     def as_json(self) -> dict[str, Any]:
         """Return it as the index keeps it."""
@@ -151,10 +154,7 @@ def _date(text: Any) -> str | None:
         return None
     try:
         found = datetime.fromisoformat(text)
-    except ValueError:
+        utc = (found if found.tzinfo else found.replace(tzinfo=UTC)).astimezone(UTC)
+    except (ValueError, OverflowError):
         return None
-    return (
-        (found if found.tzinfo else found.replace(tzinfo=UTC))
-        .astimezone(UTC)
-        .isoformat(timespec="microseconds")
-    )
+    return utc.isoformat(timespec="microseconds")

@@ -76,7 +76,8 @@ def histories(digests: Mapping[Path, Digest], newest: int) -> tuple[list[History
     """
     groups: dict[tuple[str, object], dict[Path, Digest]] = {}
     for path, one in digests.items():
-        key = (one.environment, one.record or path)
+        # Copies of a file are one run.
+        key = (one.environment, one.record or (one.date, one.commit))
         groups.setdefault(key, {})[path] = one
     refused: list[Refused] = []
     environments: dict[str, list[dict[Path, Digest]]] = {}

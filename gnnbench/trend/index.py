@@ -7,6 +7,7 @@ is made anew.
 
 import hashlib
 import json
+import os
 import sqlite3
 import zlib
 from collections.abc import Callable, Sequence
@@ -54,7 +55,7 @@ def digests(
     Raises:
         UsageError: the cache cannot be written.
     """
-    file = cache / "trend" / f"{hashlib.sha256(history.encode()).hexdigest()[:16]}.sqlite"
+    file = cache / "trend" / f"{hashlib.sha256(os.fsencode(history)).hexdigest()[:16]}.sqlite"
     with hold(file.with_suffix(".lock"), cache):
         try:
             try:
@@ -82,7 +83,7 @@ def _filled(
         new = []
         for path in paths:
             stamp = _stamp(path)
-            known = kept.pop(str(path), None)
+            known = kept.pop(os.fsencode(path), None)
             if known and known[0] == stamp:
                 found[path] = known[1]
             else:
@@ -92,7 +93,9 @@ def _filled(
         for number, (path, stamp) in enumerate(new):
             progress(number, len(new))
             found[path] = _read(path)
-            table.execute("REPLACE INTO files VALUES (?, ?, ?)", (str(path), stamp, _packed(found[path])))
+            table.execute(
+                "REPLACE INTO files VALUES (?, ?, ?)", (os.fsencode(path), stamp, _packed(found[path]))
+            )
             if number % _BATCH == _BATCH - 1:
                 table.commit()
         table.commit()
@@ -100,14 +103,14 @@ def _filled(
     return good, [Refused(path, one) for path in paths if isinstance(one := found[path], str)]
 
 
-def _rows(table: sqlite3.Connection) -> dict[str, tuple[str, Digest | str]]:
+def _rows(table: sqlite3.Connection) -> dict[bytes, tuple[str, Digest | str]]:
     """Return the rows by path, of an index of this format; a new or another's is emptied."""
     table.execute("CREATE TABLE IF NOT EXISTS format (name TEXT PRIMARY KEY)")
     if table.execute("SELECT name FROM format").fetchall() != [(_FORMAT,)]:
         with table:
             table.execute("DROP TABLE IF EXISTS files")
             table.execute(
-                "CREATE TABLE files (path TEXT PRIMARY KEY, stamp TEXT NOT NULL, content BLOB NOT NULL)"
+                "CREATE TABLE files (path BLOB PRIMARY KEY, stamp TEXT NOT NULL, content BLOB NOT NULL)"
             )
             table.execute("DELETE FROM format")
             table.execute("INSERT INTO format VALUES (?)", (_FORMAT,))

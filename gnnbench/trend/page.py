@@ -58,7 +58,7 @@ def html(result: Result, skipped: Sequence[str]) -> str:
         for change in one.findings
     ]
     rows.sort(key=lambda row: row.date, reverse=True)
-    return page.render(
+    text = page.render(
         "trend.html",
         result=result,
         headline=headline(result),
@@ -74,6 +74,7 @@ def html(result: Result, skipped: Sequence[str]) -> str:
         fragment=fragment,
         several=len(result.histories) > 1,
     )
+    return text.encode("utf-8", "replace").decode()  # a name in JSON may hold half a character
 
 
 def headline(result: Result) -> str:

@@ -80,6 +80,7 @@ def test_spec_names_a_benchmark(tmp_path):
         ({"benchmarks": [{"fullname": ["a"], "stats": {}}]}, "fullname is"),
         ({"benchmarks": [{"fullname": "a", "extra_info": 3}]}, "not a run file"),
         ({"commit_info": [3]}, "not a run file"),
+        ({"datetime": "0001-01-01T00:00:00+23:00"}, "no date of a run"),
         ({"gnnbench": {"version": 1}}, "version 1 of the format"),
     ],
 )
@@ -89,3 +90,12 @@ def test_other_content_is_refused_in_a_line(tmp_path, change, why):
         Digest.of(path)
     assert str(caught.value).startswith(str(path))
     assert "\n" not in str(caught.value)
+
+
+def test_a_record_of_another_form_is_refused(tmp_path):
+    changed = run(1, [1.0])
+    changed["gnnbench"]["record"] = {"number": 1}
+    path = tmp_path / "0001_x_p1.json"
+    path.write_text(run_file.seal(changed))
+    with pytest.raises(UsageError, match="not a run file of pytest-benchmark: no 'processes'"):
+        Digest.of(path)

@@ -86,3 +86,9 @@ def test_only_the_newest_runs_are_looked_at(newest):
     ((found,), _) = history.histories(files(*(digest(number) for number in range(5))), newest)
     assert [run.commit for run in found.runs] == [f"commit{number}" for number in range(5 - newest, 5)]
     assert found.older == 5 - newest
+
+
+def test_copies_of_a_file_are_one_run():
+    ((found,), _) = history.histories(files(digest(0), digest(1), digest(1)), 10)
+    assert [len(run.files) for run in found.runs] == [1, 2]
+    assert found.series[0].runs.tolist() == [0, 1]

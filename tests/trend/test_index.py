@@ -1,3 +1,4 @@
+import json
 import os
 import signal
 import sqlite3
@@ -114,6 +115,15 @@ def test_a_killed_command_loses_little(tmp_path):
     assert done.returncode == -signal.SIGKILL
     (found, _), count = read(tmp_path, paths)
     assert (len(found), count) == (len(paths), 20)
+
+
+def test_a_file_may_have_any_name(folder):
+    place, _ = folder
+    path = place / os.fsdecode(b"run-\xff.json")
+    path.write_text(json.dumps(run(9, [1.0])))
+    (found, refused), _ = read(place, [path])
+    assert (list(found), refused) == ([path], [])
+    assert read(place, [path])[1] == 0
 
 
 def test_histories_have_indexes_of_their_own(folder):

@@ -37,6 +37,7 @@ def test_names_are_text_wherever_they_stand():
     for markup in ("<script", "<img", "<style", "</script"):
         assert text.count(markup) == plain.count(markup)
     assert "{{7*7}}" in text
+    page.html(result(judged(of, [step(10)], name="\ud800")), []).encode()
     found = []
     parser = HTMLParser()
     parser.handle_starttag = lambda _, attributes: found.extend(attributes)
