@@ -43,6 +43,8 @@ NOISES: dict[str, dict[str, Any]] = {
     "Student's t, 3 degrees": {"tails": 3},
     "no odd runs": {"odd": 0.0},
     "5% odd runs": {"odd": 0.05},
+    "10% odd runs": {"odd": 0.1},
+    "35% odd runs": {"odd": 0.35},
 }
 
 

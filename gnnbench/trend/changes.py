@@ -1,10 +1,12 @@
 """Where a series changes: an optimal segmentation, and how far each change may lie from where it was put."""
 
+import math
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import special, stats
 
 Array = NDArray[np.float64]
 
@@ -13,12 +15,15 @@ _DROP = 3.68
 
 For a small change, the lead of the likeliest place over the true one is the larger of two independent
 exponential variables: (1 - exp(-x))^2 = 0.95 (Siegmund, International Statistical Review 1988)."""
+_MOST_EXPLAINED = 1 - 1e-12
+"""Part of the variance of scores: all of it would be infinitely sure."""
 
 
 def segment(values: Array, penalty: float, shortest: int) -> list[int]:
-    """Return the first run of each new level: the segmentation of the least squared error plus penalty.
+    """Return the first run of each new level: a segmentation of the least squared error plus penalty.
 
-    That of ruptures' KernelCPD with the linear kernel, which is PELT in C.
+    That of ruptures' KernelCPD with the linear kernel, which is PELT in C. With a shortest level its pruning
+    is not exact, and it may keep changes that cost more than they save: these are taken out again.
 
     Args:
         values: [n].
@@ -27,8 +32,18 @@ def segment(values: Array, penalty: float, shortest: int) -> list[int]:
     """
     if len(values) < 2 * shortest:
         return []
-    found: list[int] = _fitted(values, shortest).predict(pen=penalty)
-    return [int(index) for index in found[:-1]]
+    found = [int(index) for index in _fitted(values, shortest).predict(pen=penalty)[:-1]]
+    while found:
+        edges = [0, *found, len(values)]
+        saved = [
+            _squares(values[start:end]) - _squares(values[start:at]) - _squares(values[at:end])
+            for start, at, end in zip(edges, edges[1:], edges[2:], strict=False)
+        ]
+        weakest = int(np.argmin(saved))
+        if saved[weakest] >= penalty:
+            break
+        del found[weakest]
+    return found if _saved(values, found) >= penalty * len(found) else []
 
 
 def strongest(values: Array, most: int, shortest: int) -> float:
@@ -41,13 +56,23 @@ def strongest(values: Array, most: int, shortest: int) -> float:
     """
     model = _fitted(values, shortest)
     model.predict(n_bkps=most)  # which finds the best of all smaller numbers too
-    whole = _squares(values)
-    gains = []
-    for count in range(1, most + 1):
-        edges = [0, *model.predict(n_bkps=count)]
-        left = sum(_squares(values[start:end]) for start, end in pairwise(edges))
-        gains.append((whole - left) / count)
-    return max(gains)
+    return max(_saved(values, model.predict(n_bkps=count)[:-1]) / count for count in range(1, most + 1))
+
+
+def normal_scores(values: Array) -> Array:
+    """Return what values of a normal distribution with these ranks would be [n]."""
+    return np.asarray(special.ndtri((stats.rankdata(values) - 0.5) / len(values)))
+
+
+def by_rank(values: Array, at: int) -> float:
+    """Return how surely the ranks of values differ before and after a place, whatever their distribution.
+
+    Twice the log likelihood ratio of their normal scores.
+    """
+    scores = normal_scores(values)
+    between = sum(float(side.sum()) ** 2 / len(side) for side in (scores[:at], scores[at:]))
+    whole = float(scores @ scores)
+    return -len(values) * math.log1p(-min(between / whole, _MOST_EXPLAINED)) if whole else 0.0
 
 
 def places(values: Array, units: Array, shortest: int) -> Array:
@@ -77,6 +102,12 @@ def _fitted(values: Array, shortest: int) -> Any:
     from ruptures import KernelCPD  # with scipy.optimize and more: slow to import
 
     return KernelCPD(kernel="linear", min_size=shortest).fit((values - np.median(values))[:, None])
+
+
+def _saved(values: Array, changes: list[int]) -> float:
+    """Return the squared error that changes save."""
+    edges = [0, *changes, len(values)]
+    return _squares(values) - sum(_squares(values[start:end]) for start, end in pairwise(edges))
 
 
 def _squares(values: Array) -> float:

@@ -69,14 +69,15 @@ def examine(logs: Array, penalty: Penalty, level: float, effect: float) -> list[
         effect: change of the level that matters, as a fraction: smaller steps may add up to a drift.
     """
     each = level / 2
-    of_spread = penalty.spread.penalty(each)
-    stretches = _stretches(spread.deviations(logs), of_spread)
+    of_scores = penalty.spread.penalty(each)
+    stretches = _stretches(spread.deviations(logs), of_scores)
     for _ in range(_ROUNDS):
         values = noise.pulled_in(logs, stretches)
         units = _units(values, stretches)
         steps = _level_changes(values, units, stretches, penalty.level.penalty(each))
+        steps = _confirmed(logs, steps, of_scores)
         fitted, found = _explained(logs, values, units, steps, math.log1p(effect))
-        earlier, stretches = stretches, _stretches(logs - fitted, of_spread)
+        earlier, stretches = stretches, _stretches(logs - fitted, of_scores)
         if stretches == earlier:
             break
     return sorted([*found, *_spreads(logs - fitted, stretches)], key=lambda one: one.at)
@@ -113,6 +114,22 @@ def _level_changes(values: Array, units: Array, stretches: list[slice], penalty:
         variance = sum(float(units[side][0]) ** 2 / (side.stop - side.start) for side in sides)
         if (means[1] - means[0]) ** 2 / variance < penalty:
             steps.remove(meeting)
+    return steps
+
+
+def _confirmed(logs: Array, steps: list[int], least: float) -> list[int]:
+    """Leave out steps that ranks do not show: where many runs are odd, some of them stand together."""
+    steps = list(steps)
+    while steps:
+        edges = [0, *steps, len(logs)]
+        strengths = [
+            changes.by_rank(logs[start:end], at - start)
+            for start, at, end in zip(edges, edges[1:], edges[2:], strict=False)
+        ]
+        weakest = int(np.argmin(strengths))
+        if strengths[weakest] >= least:
+            break
+        del steps[weakest]
     return steps
 
 

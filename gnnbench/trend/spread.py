@@ -4,7 +4,9 @@ import math
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import ndimage, special, stats
+from scipy import ndimage
+
+from gnnbench.trend import changes
 
 Array = NDArray[np.float64]
 
@@ -25,9 +27,8 @@ def deviations(logs: Array) -> Array:
 
 
 def scores(deviations: Array) -> Array:
-    """Return the normal scores of the sizes of deviations [n]: whatever their distribution, it is normal."""
-    ranks = stats.rankdata(np.abs(deviations))
-    return np.asarray(special.ndtri((ranks - 0.5) / len(ranks)))
+    """Return the normal scores of the sizes of deviations [n]."""
+    return changes.normal_scores(np.abs(deviations))
 
 
 def sd(deviations: Array, least: float) -> float:

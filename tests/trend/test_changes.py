@@ -27,7 +27,7 @@ def test_the_segmentation_is_the_best_there_is(seed):
     assert cost(values, found, 9.0) == pytest.approx(best)
 
 
-@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("seed", range(20))
 def test_the_strongest_change_is_where_finding_it_ends(seed):
     values = np.random.default_rng(seed).normal(0, 1, 40)
     strength = changes.strongest(values, 9, 4)
@@ -61,3 +61,21 @@ def test_a_range_holds_its_change_about_as_often_as_it_says():
         first, last = changes.plausible(changes.places(values, np.ones(80), 3))
         held += first <= 30 <= last
     assert held >= 300 * 0.93
+
+
+def test_ranks_tell_a_change_whatever_the_distribution_and_its_scale():
+    random = np.random.default_rng(0)
+    values = np.exp(5 * random.normal(0, 1, 100))
+    assert changes.by_rank(values, 40) < 10
+    values[40:] += 1e6
+    assert changes.by_rank(values, 40) > 60
+    assert changes.by_rank(values**3, 40) == changes.by_rank(values, 40)
+    assert changes.by_rank(np.full(20, 3.0), 10) == 0
+    assert np.isfinite(changes.by_rank(np.arange(2.0), 1))
+
+
+def test_ranks_are_exceeded_as_seldom_as_chance_allows():
+    strengths = [
+        changes.by_rank(np.random.default_rng([1, seed]).normal(size=60), 25) for seed in range(2000)
+    ]
+    assert np.mean(np.array(strengths) > 3.84) == pytest.approx(0.05, abs=0.015)

@@ -55,6 +55,15 @@ def test_100_histories_without_change_raise_at_most_one_alarm(calibrated):
     assert sum(map(bool, found)) <= 1
 
 
+@pytest.mark.parametrize("odd", [0.1, 0.35])
+def test_a_second_time_that_whole_runs_have_is_no_change(calibrated, odd):
+    found = [
+        findings.examine(history([5, seed], RUNS, odd=odd), calibrated(RUNS), SERIES_LEVEL, EFFECT)
+        for seed in range(30)
+    ]
+    assert sum(map(bool, found)) <= 1
+
+
 def test_changes_of_every_kind_in_one_history(examine):
     level = step(RUNS, 60, 0.10) - step(RUNS, 120, 0.10)
     level += step(RUNS, 200, 0.15)
