@@ -1,8 +1,9 @@
-"""Penalties, calibrated once."""
+"""Penalties, calibrated once; and a browser."""
 
 import pytest
 
 from gnnbench.trend import penalty
+from tests.report.conftest import chromium, visit  # noqa: F401 - fixtures
 
 
 @pytest.fixture(scope="session")

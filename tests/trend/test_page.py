@@ -65,3 +65,26 @@ def test_of_many_the_newest_are_drawn(monkeypatch):
     assert "5 more have changed, longer ago" in text
     assert "test_a.py::b0<" in text
     assert text.count("test_a.py::b7<") == 2
+
+
+def test_in_a_browser_it_sorts_filters_and_runs_nothing_of_a_name(tmp_path, visit):
+    of = history(name=HOSTILE)
+    names = [f"{HOSTILE}{number}" for number in range(3)]
+    found = result(
+        judged(of, [step(10, 1.2), step(20, 0.7)], name=names[0]),
+        judged(of, [step(30, 1.5)], name=names[1]),
+        judged(of, [step(15, 3.0, kind="spread")], name=names[2]),
+    )
+    path = tmp_path / "trend.html"
+    path.write_text(page.html(found, [HOSTILE]), encoding="utf-8")
+    opened = visit(path).page
+    words = opened.locator("#table > tbody > tr:visible > td:nth-child(2)")
+    assert words.all_inner_texts() == ["slower 1.50x", "faster 0.70x", "noisier 3.00x", "slower 1.20x"]
+    opened.locator("#table thead button", has_text="change").click()
+    assert words.all_inner_texts() == ["noisier 3.00x", "slower 1.50x", "slower 1.20x", "faster 0.70x"]
+    opened.locator("form[data-filters] select").select_option("slower")
+    opened.locator("output", has_text="2 of 4 shown").wait_for()
+    assert words.all_inner_texts() == ["slower 1.50x", "slower 1.20x"]
+    assert opened.locator("figure svg").count() == 3
+    links = opened.locator("#table tbody tr:visible th a")
+    assert opened.locator(links.first.get_attribute("href")).inner_text() == names[1]
