@@ -72,9 +72,20 @@ def html(result: Result, skipped: Sequence[str]) -> str:
         skipped=skipped,
         shortest=SHORTEST_SERIES,
         fragment=fragment,
+        label=_labels(result).__getitem__,
         several=len(result.histories) > 1,
     )
     return text.encode("utf-8", "replace").decode()  # a name in JSON may hold half a character
+
+
+def _labels(result: Result) -> dict[str, str]:
+    """Return what each series is called, short where that is clear, by what addresses it."""
+    found = {}
+    for history in result.histories:
+        mine = [one for one in result.judged if one.history is history]
+        short = table.short_labels(mine)
+        found.update({fragment(one): short[one.series.benchmark] for one in mine})
+    return found
 
 
 def headline(result: Result) -> str:

@@ -4,7 +4,7 @@ from html.parser import HTMLParser
 from gnnbench.trend import page
 from tests.trend.judged import history, judged, result, step
 
-HOSTILE = "test_a.py::</script><img src=x onerror=alert(1)>\"'&javascript:alert(2)[{{7*7}}]"
+HOSTILE = "</script><img src=x onerror=alert(1)>\"'&javascript:alert(2)[{{7*7}}]"
 
 
 def test_changes_come_first_and_charts_say_what_they_show():
@@ -63,8 +63,8 @@ def test_of_many_the_newest_are_drawn(monkeypatch):
     )
     assert text.count("<svg") == 3
     assert "5 more have changed, longer ago" in text
-    assert "test_a.py::b0<" in text
-    assert text.count("test_a.py::b7<") == 2
+    assert ">b0<" in text
+    assert text.count(">b7<") == 2
 
 
 def test_in_a_browser_it_sorts_filters_and_runs_nothing_of_a_name(tmp_path, visit):
