@@ -1,6 +1,7 @@
 """What changed in one series: its level at once or slowly, and its spread."""
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Literal
@@ -77,16 +78,25 @@ def examine(logs: Array, penalty: Penalty, level: float, effect: float) -> list[
         steps = _level_changes(values, units, stretches, penalty.level.penalty(each))
         steps = _confirmed(logs, steps, of_scores)
         fitted, found = _explained(logs, values, units, steps, math.log1p(effect))
-        earlier, stretches = stretches, _stretches(logs - fitted, of_scores)
+        earlier, stretches = stretches, _stretches(logs - fitted, of_scores, steps)
         if stretches == earlier:
             break
     return sorted([*found, *_spreads(logs - fitted, stretches)], key=lambda one: one.at)
 
 
-def _stretches(deviations: Array, penalty: float) -> list[slice]:
-    """Cut a series where its spread changes."""
-    edges = changes.segment(spread.scores(deviations), penalty, spread.SHORTEST)
-    return [slice(*pair) for pair in pairwise([0, *edges, len(deviations)])]
+def _stretches(deviations: Array, penalty: float, steps: Sequence[int] = ()) -> list[slice]:
+    """Cut a series where its spread changes: at a step that is so near that it may be the same change."""
+    found = changes.segment(spread.scores(deviations), penalty, spread.SHORTEST)
+    moved = [_at_step(edge, steps) for edge in found]
+    edges = [[0, *places, len(deviations)] for places in (moved, found)]
+    chosen = edges[0] if min(np.diff(edges[0])) >= spread.SHORTEST else edges[1]
+    return [slice(*pair) for pair in pairwise(chosen)]
+
+
+def _at_step(edge: int, steps: Sequence[int]) -> int:
+    """Return the nearest step, if it is near; else the edge."""
+    nearest = min(steps, key=lambda step: abs(step - edge), default=edge)
+    return nearest if abs(nearest - edge) < spread.SHORTEST else edge
 
 
 def _units(values: Array, stretches: list[slice]) -> Array:
@@ -109,11 +119,11 @@ def _level_changes(values: Array, units: Array, stretches: list[slice], penalty:
     for meeting in (part.start for part in stretches[1:]):
         edges = [0, *steps, len(values)]
         place = edges.index(meeting)
-        sides = (slice(edges[place - 1], meeting), slice(meeting, edges[place + 1]))
-        means = [float(values[side].mean()) for side in sides]
-        variance = sum(float(units[side][0]) ** 2 / (side.stop - side.start) for side in sides)
-        if (means[1] - means[0]) ** 2 / variance < penalty:
-            steps.remove(meeting)
+        start, end = edges[place - 1], edges[place + 1]
+        # The spread tells only about where the level changes.
+        likelihood = changes.places(values[start:end], units[start:end], LEVEL_SHORTEST)
+        best = int(np.argmax(likelihood))
+        steps[place - 1 : place] = [start + best] if 2 * likelihood[best] >= penalty else []
     return steps
 
 

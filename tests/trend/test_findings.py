@@ -65,16 +65,16 @@ def test_a_second_time_that_whole_runs_have_is_no_change(calibrated, odd):
 
 
 def test_changes_of_every_kind_in_one_history(examine):
-    level = step(RUNS, 60, 0.10) - step(RUNS, 120, 0.10)
-    level += step(RUNS, 200, 0.15)
-    logs = history(5, RUNS, sd=SD, level=level, spread=noisier(RUNS, 200, 4))
-    kinds = [(one.kind, one.slower, round(one.at, -1)) for one in examine(logs)]
-    assert sorted(kinds) == [
-        ("spread", False, 200),
-        ("step", False, 120),
-        ("step", True, 60),
-        ("step", True, 200),
-    ]
+    level = step(RUNS, 60, 0.10) - step(RUNS, 120, 0.10) + step(RUNS, 200, 0.15)
+    planted = [("spread", False, 200), ("step", False, 120), ("step", True, 60), ("step", True, 200)]
+    good = 0
+    for seed in SEEDS:
+        found = examine(history([6, seed], RUNS, sd=SD, level=level, spread=noisier(RUNS, 200, 4)))
+        found.sort(key=lambda one: (one.kind, one.slower, one.at))
+        good += [one[:2] for one in planted] == [(one.kind, one.slower) for one in found] and all(
+            abs(one.at - at) <= 10 for one, (_, _, at) in zip(found, planted, strict=True)
+        )
+    assert good >= 18
 
 
 def test_small_steps_add_up_to_a_drift(examine):
