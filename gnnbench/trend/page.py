@@ -12,7 +12,7 @@ from gnnbench.trend.findings import Finding
 from gnnbench.trend.penalty import SHORTEST_SERIES
 from gnnbench.trend.result import Judged, Result
 
-_DRAWN = 60
+_DRAWN = 30
 """Benchmarks that have a chart, those that changed last: a page is to stay small."""
 
 
