@@ -5,6 +5,7 @@ compares the ranks, too: code that is generated for the CPU stores a bool twenty
 own kernel.
 """
 
+import inspect
 from functools import cache, partial
 from typing import Any
 
@@ -16,8 +17,8 @@ from gnnbench.mhaug.aggregates import Blocks, blocks, by_csr, by_scatter
 from gnnbench.mhaug.chain import Edges, index_dtype
 from gnnbench.mhaug.settings import Settings
 
-_WHOLE: dict[str, Any] = {"fullgraph": True, "dynamic": False, "recompile_limit": 64}
-"""One graph for each size; of more sizes in a process than the eight after which torch.compile gives up."""
+_SIZES = 64
+"""In a process; one graph for each."""
 
 _library = torch.library.Library("gnnbench", "DEF")
 # Defined by hand: custom_op's wrapper costs as much as the rest of a proposal on a small graph saves.
@@ -42,6 +43,14 @@ def _(*tensors: Tensor) -> tuple[Tensor, Tensor, Tensor]:
     return kept_edges, kept_nodes, all_nodes.new_empty(2, len(all_nodes))
 
 
+def _compile(function: Any, options: dict[str, Any]) -> Any:
+    """Compile without a break, for each size; before torch 2.13 for the eight that the process may have."""
+    compile_it: Any = torch.compile
+    known = inspect.signature(compile_it).parameters
+    limit = {"recompile_limit": _SIZES} if "recompile_limit" in known else {}
+    return compile_it(function, fullgraph=True, dynamic=False, options=options, **limit)
+
+
 def by_operator(
     blocks: Blocks, edge_rank: Tensor, node_rank: Tensor, keep: Tensor
 ) -> tuple[Tensor, Tensor, Tensor]:
@@ -55,8 +64,7 @@ def aggregate(edges: Edges) -> optimised.Aggregate:
 
     On one thread of a CPU: several would have to add atomically, and two took twice as long as one.
     """
-    compiled: Any = torch.compile(by_scatter, options={"cpp.threads": 1}, **_WHOLE)
-    return partial(compiled, edges)
+    return partial(_compile(by_scatter, {"cpp.threads": 1}), edges)
 
 
 def prepare(edges: Edges, settings: Settings) -> optimised.Fixed:
@@ -77,4 +85,4 @@ def propose() -> Any:
         "cpp.min_chunk_size": 16384,
         "guard_filter_fn": torch.compiler.skip_guard_on_globals_unsafe,
     }
-    return torch.compile(optimised.propose, options=options, **_WHOLE)
+    return _compile(optimised.propose, options)
