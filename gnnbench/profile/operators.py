@@ -57,7 +57,7 @@ def take(subject: Subject, folder: Path) -> dict[str, Any]:
     order = "self_device_time_total" if on_gpu else "self_cpu_time_total"
     text = averages.table(sort_by=order, row_limit=-1, max_name_column_width=100)
     (folder / FILE).write_text(text, encoding="utf-8")
-    rows = [_row(average, on_gpu=on_gpu) for average in averages if average.key != "[memory]"]
+    rows = [_row(average, on_gpu=on_gpu) for average in averages if _is_operator(average)]
     column = "self_device_ns" if on_gpu else "self_cpu_ns"
     aten = [event for event in events if event.name.startswith("aten::")]
     return {
@@ -67,6 +67,11 @@ def take(subject: Subject, folder: Path) -> dict[str, Any]:
         "cold_ns": cold_ns,
         "repeats": subject.repeats,
     }
+
+
+def _is_operator(average: Any) -> bool:
+    """Whether it is the host's: a GPU's kernels are rows too, whose time their operator has as well."""
+    return average.key != "[memory]" and average.device_type.name == "CPU"
 
 
 def _row(average: Any, *, on_gpu: bool) -> dict[str, Any]:

@@ -2,6 +2,8 @@ import json
 
 import pytest
 import torch
+from torch.autograd import DeviceType
+from torch.autograd.profiler_util import EventList, FunctionEvent
 from torch_geometric.nn import GCNConv
 
 from gnnbench import counters
@@ -86,3 +88,40 @@ def test_each_platform_has_a_table(make_case, tmp_path, platform):
     assert "Optimizer.step#Adam.step" in {row["name"] for row in section["rows"]}
     assert section["aten_events"] > section["outermost_aten_events"] > 0
     json.dumps(section, allow_nan=False)
+
+
+def test_a_kernel_s_time_is_its_operator_s_and_counted_once():
+    """Kernels are events too, linked to the operator that launched them."""
+    operator = FunctionEvent(
+        id=1,
+        name="aten::mm",
+        thread=1,
+        start_us=0,
+        end_us=9,
+        use_device="cuda",
+        device_type=DeviceType.CPU,
+        stack=[],
+        input_shapes=[],
+        concrete_inputs=[],
+    )
+    kernel = FunctionEvent(
+        id=2, name="sgemm", thread=7, start_us=5, end_us=25, use_device="cuda", device_type=DeviceType.CUDA
+    )
+    operator.append_kernel("sgemm", 0, 20)
+    events = EventList([operator, kernel], use_device="cuda")
+    events._build_tree()
+    rows = [
+        operators._row(average, on_gpu=True)
+        for average in events.key_averages()
+        if operators._is_operator(average)
+    ]
+    assert [(row["name"], row["self_device_ns"]) for row in rows] == [("aten::mm", 20_000)]
+
+
+@pytest.mark.cuda
+def test_on_a_gpu_times_are_the_kernels(tmp_path):
+    x = torch.randn(1024, 1024, device="cuda")
+    section = operators.take(Subject(lambda: x @ x + 1, "cuda", 2), tmp_path)
+    busy = {row["name"] for row in section["rows"] if row["self_device_ns"]}
+    assert "aten::mm" in busy
+    assert all(name.startswith("aten::") for name in busy)
