@@ -63,16 +63,22 @@ class Layouts:
             return "no tensors among its arguments"
         free = psutil.virtual_memory().available
         if "cuda" in self.devices:
-            free = min(free, sys.modules["torch"].cuda.mem_get_info()[0])
+            from .memory import cuda_free_bytes
+
+            free = min(free, cuda_free_bytes())
         self._room = int(MEMORY_SHARE * free / ((1 + _SPACER_SHARE) * max(1, self.bytes)))
         if self._room < 2:  # noqa: PLR2004 - the last copy, and the one that is made
             return f"too large to copy: {self.bytes / 2**30:.1f} GiB of inputs, {free / 2**30:.1f} GiB free"
         self.renew()
         if not self._torn:
             return None
+        self.stay()
+        return f"cannot copy {', '.join(self._torn)}"
+
+    def stay(self) -> None:
+        """Free all copies, and go back to the original inputs."""
         self._pool.clear()
         self.current, self.left = self.original, ()
-        return f"cannot copy {', '.join(self._torn)}"
 
     def renew(self) -> Call:
         """Return the call on new copies of the original inputs; one of those before is freed then."""

@@ -97,6 +97,12 @@ def _cuda(run: Callable[[], object]) -> Memory:
     )
 
 
+def cuda_free_bytes() -> int:
+    """Return what can be allocated on the current GPU: what the driver has free, and torch's cache of it."""
+    free, _ = torch.cuda.mem_get_info()
+    return int(free + torch.cuda.memory_reserved() - torch.cuda.memory_allocated())
+
+
 def is_out_of_memory(error: BaseException) -> bool:
     """Whether an error says that memory ran out: Python's and NumPy's, torch's on CPU and CUDA, or DGL's.
 

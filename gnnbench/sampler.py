@@ -60,10 +60,37 @@ def sample(
         measurement: what is known so far.
         add: takes each block into the measurement.
 
+    Where memory is too short for the call beside the first copies of its inputs, it is timed on the inputs
+    themselves.
+
     Raises:
         ClockError: the clock cannot see the call.
         Exception: what the call raises.
     """
+    too_large = None
+    try:
+        _sample(layouts, clock, effort, measurement, add)
+    except Exception as error:
+        if measurement.layouts != "sampled" or measurement.blocks_ns:
+            raise
+        from gnnbench.memory import describe_out_of_memory, is_out_of_memory
+
+        if not is_out_of_memory(error):
+            raise
+        too_large = f"too large to be called beside copies: {describe_out_of_memory(error)}"
+    if too_large:  # outside of the handler, whose error holds what the call had made
+        layouts.stay()
+        measurement.layouts, measurement.in_place = "one", too_large
+        _sample(layouts, clock, effort, measurement, add)
+
+
+def _sample(
+    layouts: Layouts,
+    clock: Clock,
+    effort: Effort,
+    measurement: Measurement,
+    add: Callable[[Block], None],
+) -> None:
     stopping = Stopping(effort.precision, effort.max_seconds, effort.min_rounds)
     start = clock.now()
     sampled = measurement.layouts == "sampled"

@@ -102,3 +102,18 @@ def test_writing_to_an_input_is_seen():
     with torch.inference_mode():
         inference = Layouts(Call(torch.neg, (torch.ones(3),), {}))
     assert not inference.watch()()
+
+
+@pytest.mark.cuda
+def test_copies_on_a_gpu_lie_elsewhere_and_leave_room():
+    x = torch.zeros(2**26, device="cuda")
+    before = torch.cuda.memory_allocated()
+    layouts = Layouts(Call(torch.Tensor.add_, (x, 1), {}))
+    assert layouts.why_in_place() is None
+    places = {layouts.renew().args[0].data_ptr() for _ in range(20)}
+    assert len(places) > 2
+    assert (
+        torch.cuda.memory_allocated() - before < 0.5 * torch.cuda.get_device_properties("cuda").total_memory
+    )
+    layouts.current()
+    assert x.sum() == 0

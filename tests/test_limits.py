@@ -1,6 +1,7 @@
 """Rates measured on this machine, small and short; and what is made of them."""
 
 import json
+import time
 
 import pytest
 import torch
@@ -162,3 +163,28 @@ def test_measuring_keeps_to_an_eighth_of_the_free_memory(monkeypatch):
         monkeypatch.setattr(torch, name, recorded)
     measure("cpu", "float32")
     assert 0 < max(taken) <= 2 * MIB
+
+
+def test_products_grow_though_the_first_one_loads_a_library(monkeypatch):
+    """On a GPU that takes longer than all of them together."""
+    product, sides = torch.mm, []
+
+    def slow_at_first(one, other, out):
+        if not sides:
+            time.sleep(10 * limits._SECONDS)
+        sides.append(len(one))
+        return product(one, other, out=out)
+
+    monkeypatch.setattr(torch, "mm", slow_at_first)
+    measure("cpu", "float32")
+    assert max(sides) > min(sides)
+
+
+@pytest.mark.cuda
+@pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
+def test_a_gpu_copies_and_multiplies_faster_than_a_laptop(dtype, monkeypatch):
+    monkeypatch.setattr(limits, "_SECONDS", 0.2)
+    found = measure("cuda", dtype)
+    assert 5e10 < found.copy_bytes_per_second < 1e14
+    assert 1e12 < found.flops_per_second < 1e17
+    assert last_level_cache_bytes("cuda") > MIB

@@ -107,7 +107,32 @@ def test_nothing_is_written(x, capfd):
     assert capfd.readouterr() == ("", "")
 
 
-@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")
+def test_what_torch_keeps_of_a_gpu_s_memory_is_free_too(monkeypatch):
+    """After a large benchmark it keeps nearly all, and the driver has next to nothing."""
+    for name, answer in {"mem_get_info": (10, 100), "memory_reserved": 80, "memory_allocated": 15}.items():
+        monkeypatch.setattr(torch.cuda, name, lambda answer=answer: answer)
+    assert memory.cuda_free_bytes() == 10 + 80 - 15
+
+
+@pytest.mark.cuda
+def test_freed_memory_is_free_though_torch_keeps_it():
+    before = memory.cuda_free_bytes()
+    x = torch.empty(2**28, device="cuda")
+    assert before - memory.cuda_free_bytes() >= x.nbytes
+    del x
+    assert memory.cuda_free_bytes() >= before - 2**20
+    assert torch.cuda.memory_reserved() >= 2**30
+
+
+@pytest.mark.cuda
+def test_a_gpu_runs_out_of_memory():
+    with pytest.raises(torch.OutOfMemoryError) as caught:
+        torch.empty(2**42, device="cuda")
+    assert memory.is_out_of_memory(caught.value)
+    assert memory.describe_out_of_memory(caught.value) == "OOM at 16384 GiB"
+
+
+@pytest.mark.cuda
 def test_cuda_counts_in_blocks_of_512_bytes():
     x = torch.ones(1024, 1024, device="cuda")
     assert memory.trace(lambda: (x + x) + (x + x), "cuda") == Memory(3 * x.nbytes, 3 * x.nbytes)

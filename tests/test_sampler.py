@@ -1,5 +1,6 @@
 import itertools
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -195,3 +196,34 @@ def test_renewed_copies_are_freed_without_the_collector(monkeypatch):
     sample(layouts, HostClock.of(), Effort(0.0001, 0.2, 5e-6, 5), measurement, measurement.add)
     assert len(measurement.blocks_ns) > 20
     assert not runs
+
+
+def test_where_memory_is_too_short_beside_copies_the_inputs_stay():
+    """The call was checked before: it is the copies that it does not fit beside."""
+    x = torch.ones(1000)
+
+    def call(given):
+        if given.data_ptr() != x.data_ptr():
+            raise RuntimeError(
+                "CUDA out of memory. Tried to allocate 22.78 GiB. GPU 0 has a total capacity of"
+            )
+        return given + 1
+
+    layouts = Layouts(Call(call, (x,), {}))
+    measurement = Measurement("perf_counter", "sampled")
+    sample(layouts, HostClock.of(), replace(EFFORT, max_seconds=0.01), measurement, measurement.add)
+    assert measurement.layouts == "one"
+    assert measurement.in_place == "too large to be called beside copies: OOM at 22.8 GiB"
+    assert measurement.rounds >= EFFORT.min_rounds
+    assert measurement.stopped_by
+
+
+def test_a_call_that_never_fits_runs_out_of_memory():
+    def call(_given):
+        raise RuntimeError("CUDA out of memory. Tried to allocate 22.78 GiB.")
+
+    measurement = Measurement("perf_counter", "sampled")
+    with pytest.raises(RuntimeError, match="CUDA out of memory"):
+        sample(
+            Layouts(Call(call, (torch.ones(9),), {})), HostClock.of(), EFFORT, measurement, measurement.add
+        )
