@@ -44,7 +44,7 @@ def node_sampler(edges: Edges, sampling: Sampling) -> Callable[[torch.Generator]
     def seeded(generator: torch.Generator) -> Tensor:
         seed = int(torch.randint(2**31, (), generator=generator, device=generator.device))
         with torch.random.fork_rng(devices=()):
-            torch.manual_seed(seed)
+            torch.default_generator.manual_seed(seed)  # torch.manual_seed would seed the GPUs' as well
             return torch.unique(sample(seed)).to(edges.source.device)
 
     return seeded

@@ -33,7 +33,7 @@ def example(edges: Edges) -> tuple[State, Draws]:
 def network(graph: Graph, hidden: int) -> GCN:
     """Return the model before its first step, in float32 on the CPU."""
     with torch.random.fork_rng(devices=()):
-        torch.manual_seed(0)
+        torch.default_generator.manual_seed(0)  # torch.manual_seed would seed the GPUs' as well
         return GCN(graph.num_features, graph.num_classes, _settings(hidden))
 
 

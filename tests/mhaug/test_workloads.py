@@ -1,11 +1,14 @@
 """What the suite times of the chain."""
 
+from dataclasses import replace
+
 import pytest
 import torch
 
 from gnnbench.counters import count
-from gnnbench.mhaug import chain, variants, workloads
+from gnnbench.mhaug import chain, compiled, variants, workloads
 from gnnbench.mhaug.settings import Settings
+from gnnbench.platforms import why_not_on
 
 READS = {
     ("published", "torch"): 0,
@@ -48,3 +51,61 @@ def test_graphs_of_many_sizes_compile():
         draws = chain.draw(edges, torch.Generator().manual_seed(0))
         h = torch.zeros(nodes)
         assert propose(state, draws, h).state.kept_nodes.shape == (nodes,)
+
+
+def test_drawing_a_network_leaves_the_users_random_numbers_alone(small_graph, monkeypatch):
+    monkeypatch.setattr(
+        torch.cuda, "manual_seed_all", lambda _: pytest.fail("a GPU's numbers are the user's")
+    )
+    before = torch.random.get_rng_state()
+    first, second = (workloads.network(small_graph, 8).weights[0] for _ in range(2))
+    assert torch.equal(first, second)
+    assert torch.equal(before, torch.random.get_rng_state())
+
+
+def test_before_torch_2_13_no_number_of_sizes_is_given(monkeypatch):
+    """Its torch.compile has no such parameter."""
+    given = []
+
+    def compile_of_2_11(model, *, fullgraph, dynamic, options):
+        given.append((fullgraph, dynamic, options))
+        return model
+
+    monkeypatch.setattr(torch, "compile", compile_of_2_11)
+    edges = chain.edges_of(torch.tensor([[0, 1], [1, 0]]), 2)
+    kept = torch.ones(2, dtype=torch.bool)
+    assert compiled.aggregate(edges)(kept, kept).tolist() == [[4, 4], [4, 4]]
+    assert given == [(True, False, {"cpp.threads": 1})]
+
+
+def test_nothing_is_made_on_another_device_and_the_host_reads_nothing():
+    """On the device `meta`, which takes no tensors of the processor, as a GPU, and has nothing to read."""
+    source, target, edge_rank = torch.empty(3, 4, dtype=torch.int64, device="meta").unbind()
+    node_rank = torch.empty(3, dtype=torch.int64, device="meta")
+    uniform, accept = (torch.empty(count, dtype=torch.float64, device="meta") for count in (2, 1))
+    edges = chain.Edges(source, target, 3)
+    state, propose = variants.prepare("optimised", "pyg", edges, torch.empty(3, 1), Settings())
+    draws = chain.Draws(uniform, edge_rank, node_rank, accept)
+    found = propose(state, draws, torch.empty(3, device="meta"))
+    assert {each.device.type for each in (found.log_target, *found.state[:4])} == {"meta"}
+    with pytest.raises(RuntimeError, match="meta"):
+        bool(found.accepted)
+
+
+@pytest.mark.cuda
+@pytest.mark.parametrize(("variant", "platform"), READS)
+def test_a_gpu_proposes_what_the_processor_does(make_case, variant, platform):
+    if reason := why_not_on(platform, "cuda"):
+        pytest.skip(reason)
+    case = make_case(f"mh_proposal_{variant}", platform)
+    there = replace(case, spec=replace(case.spec, device="cuda"))
+    found = []
+    for each in (case, there):
+        run, inputs = workloads.proposal(each)
+        found.append(run(*inputs).cpu())
+    torch.testing.assert_close(found[0], found[1], rtol=1e-5, atol=1e-5)
+    run, inputs = workloads.proposal(there)
+    counted = count(lambda: run(*inputs), "cuda")
+    reads = counted.host_reads
+    assert reads >= READS[variant, platform] if variant in ("published", "profiled") else reads == 0
+    assert counted.unsteady == ()
