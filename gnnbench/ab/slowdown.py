@@ -3,12 +3,15 @@
 import os
 import sys
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import repeat
 from time import perf_counter
 
 from ..clock import Block, Call, Clock
 
 VARIABLE = "GNNBENCH_SLOWDOWN"
+_EMPTY_ROUNDS = 20
+"""Enough for the shortest to be one that nothing disturbed."""
 
 
 def asked() -> float:
@@ -56,8 +59,9 @@ class Slowed:
     def block(self, call: Call, rounds: int, iterations: int) -> Block:
         """Time rounds, each a call to the clock that makes all of its own calls and waits."""
         function, args, kwargs = call
-        # Only an idle GPU has done what it was asked to.
+        # Only an idle GPU has done what it was asked to. The clock waits for it again: as in an empty round.
         idle = sys.modules["torch"].cuda.synchronize if self.name == "cuda" else None
+        again_seconds = self._empty_round_seconds if idle else 0.0
 
         def one() -> None:
             start = perf_counter()
@@ -66,11 +70,15 @@ class Slowed:
             if idle:
                 idle()
             now = perf_counter()
-            end = now + self.share * (now - start)
+            end = now + self.share * (now - start) - again_seconds
             while perf_counter() < end:
                 pass
 
         return self.clock.block(Call(one, (), {}), rounds, 1)
+
+    @cached_property
+    def _empty_round_seconds(self) -> float:
+        return min(self.clock.block(Call(int, (), {}), _EMPTY_ROUNDS, 1).seconds)
 
     def renewed(self) -> None:
         """Tell the clock."""

@@ -117,3 +117,47 @@ def test_a_value_that_is_none_ends_in_a_line(tmp_path, monkeypatch):
     write(tmp_path, SUITE)
     with workers(tmp_path, head=side(**{VARIABLE: "much"})) as pair:
         assert f"head: ended with exit status 4 while starting: ERROR: {VARIABLE}='much'" in pair.broken
+
+
+def test_on_a_gpu_waiting_for_it_twice_is_no_part_of_the_slowdown(monkeypatch):
+    """By a timer that moves on by itself, and a GPU that takes 5 ms to say that it is idle."""
+    torch = pytest.importorskip("torch")
+
+    class Machine:
+        name, resolution_seconds, now_seconds = "cuda", 1e-6, 0.0
+
+        def timer(self):
+            self.now_seconds += 1e-6
+            return self.now_seconds
+
+        def works(self, seconds=0.0):
+            self.now_seconds += seconds
+
+        def block(self, call, rounds, _iterations):
+            seconds = []
+            for _ in range(rounds):
+                start = self.now_seconds
+                call()
+                torch.cuda.synchronize()
+                seconds.append(self.now_seconds - start)
+            return Block(seconds)
+
+    machine = Machine()
+    monkeypatch.setattr(torch.cuda, "synchronize", lambda: machine.works(5e-3))
+    monkeypatch.setattr("gnnbench.ab.slowdown.perf_counter", machine.timer)
+    call = Call(machine.works, (20e-3,), {})
+    (plain,) = machine.block(call, 1, 1).seconds
+    (slow,) = Slowed(machine, 0.5).block(call, 1, 1).seconds
+    assert slow / plain == pytest.approx(1.5, abs=1e-3)
+
+
+@pytest.mark.cuda
+def test_a_gpu_s_rounds_are_longer_by_what_is_asked_for():
+    torch = pytest.importorskip("torch")
+    from gnnbench.cuda_clock import CudaClock
+
+    clock = CudaClock(flush=True)
+    x = torch.randn(4096, 4096, device="cuda")
+    call = Call(torch.mm, (x, x), {})
+    plain, slow = (min(each.block(call, 30, 1).seconds) for each in (clock, Slowed(clock, 0.5)))
+    assert 1.4 < slow / plain < 1.6
