@@ -76,8 +76,10 @@ def case(
 
 
 @pytest.fixture
-def library(platform: str) -> platforms.PlatformModule:
+def library(platform: str, device: str) -> platforms.PlatformModule:
     """The platform's module, and with it the library."""
+    if reason := platforms.why_not_on(platform, device):
+        pytest.skip(reason)
     return platforms.load(platform)
 
 

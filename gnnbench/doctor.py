@@ -13,6 +13,7 @@ import psutil
 from gnnbench import devices, environment
 from gnnbench.environment import Environment, Gpu
 from gnnbench.packages import hidden, install_command, is_installed, version
+from gnnbench.platforms import PLATFORMS, why_not_on
 from gnnbench.platforms.dgl_import import import_dgl, uses_stand_in
 
 Status = Literal["ok", "note", "missing"]
@@ -43,6 +44,8 @@ def examine(data_root: Path | None, cache: Path) -> Iterator[Finding]:
         yield _package(package, required=package in _REQUIRED)
     here = environment.collect()
     yield _cuda(here.gpu)
+    if not devices.why_no_cuda():
+        yield from _built_without_cuda()
     yield _data(data_root)
     yield _cache(cache)
     yield Finding("processor", "ok", _processor(here))
@@ -74,6 +77,18 @@ def _package(package: str, *, required: bool) -> Finding:
             f"{version('torch')}; message passing works",
         )
     return Finding(package, "ok", found)
+
+
+def _built_without_cuda() -> Iterator[Finding]:
+    """Yield what was built for the CPU, on a machine with a GPU."""
+    for platform in PLATFORMS.values():
+        try:
+            reason = why_not_on(platform.name, "cuda")
+        except Exception:  # noqa: BLE001, S112 - of a package that is missing or broken there is a line
+            continue
+        if reason:
+            what, _, remedy = reason.partition(": ")
+            yield Finding(f"{platform.name} on CUDA", "note", what, remedy)
 
 
 def _data(data_root: Path | None) -> Finding:
@@ -204,6 +219,7 @@ def _gpu_disturbances(gpu: Gpu) -> Iterator[Finding]:
         reasons = ask("CurrentClocksEventReasons")
         cap_milliwatts = ask("PowerManagementDefaultLimit")
         persistent = ask("PersistenceMode")
+        mode = ask("ComputeMode")
         # A desktop draws with it, too.
         kinds = (ask("ComputeRunningProcesses"), ask("GraphicsRunningProcesses"))
         others = sorted({process.pid for found in kinds for process in found or ()})
@@ -225,6 +241,13 @@ def _gpu_disturbances(gpu: Gpu) -> Iterator[Finding]:
     if others:
         yield Finding(
             "GPU load", "note", f"others use it: process {', '.join(map(str, others))}", "wait, or stop them"
+        )
+    if mode not in (None, pynvml.NVML_COMPUTEMODE_DEFAULT):
+        yield Finding(
+            "compute mode",
+            "note",
+            "one process at a time may use the GPU: gnnbench ab needs two",
+            "sudo nvidia-smi -c DEFAULT",
         )
     if persistent == pynvml.NVML_FEATURE_DISABLED:
         yield Finding(

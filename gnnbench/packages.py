@@ -16,6 +16,9 @@ INSTALL = {
 }
 """Package: the command that installs it, where that is not `pip install PACKAGE`."""
 
+_INSTALL_FOR_CUDA = {"dgl": "its builds for CUDA are at https://www.dgl.ai/pages/start.html"}
+"""Likewise, where the package on the index is for the CPU only."""
+
 
 def is_installed(package: str) -> bool:
     """Tell whether a top-level package can be found."""
@@ -30,19 +33,20 @@ def version(package: str) -> str | None:
         return None
 
 
-def install_command(package: str) -> str:
-    """Return the command that brings a package."""
-    return INSTALL.get(package, f"pip install {package}")
+def install_command(package: str, device: str = "cpu") -> str:
+    """Return the command that brings a package, or on CUDA where it is, if it is on no index."""
+    there = _INSTALL_FOR_CUDA.get(package) if device == "cuda" else None
+    return there or INSTALL.get(package, f"pip install {package}")
 
 
-def missing(packages: Iterable[str]) -> str | None:
+def missing(packages: Iterable[str], device: str = "cpu") -> str | None:
     """Say which of the packages are not installed and how to get them; None where all are."""
     absent = [package for package in packages if not is_installed(package)]
     if not absent:
         return None
     verb = "is" if len(absent) == 1 else "are"
     # The last one's command brings what it builds on.
-    return f"{' and '.join(absent)} {verb} not installed: {install_command(absent[-1])}"
+    return f"{' and '.join(absent)} {verb} not installed: {install_command(absent[-1], device)}"
 
 
 @contextmanager

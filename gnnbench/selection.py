@@ -90,7 +90,7 @@ def cells(
                     for index_dtype in index_dtypes:
                         skip = (
                             operation.absent.get(platform)
-                            or missing(PLATFORMS[platform].packages)
+                            or missing(PLATFORMS[platform].packages, device)
                             or unsupported(operation.name, platform, direction, dtype, index_dtype, device)
                         )
                         core = operation.core and direction == operation.directions[-1]

@@ -12,6 +12,7 @@ ANSWERS = {
     "MaxClockInfo": {0: 1980},
     "CurrentClocksEventReasons": 1,
     "PersistenceMode": 0,
+    "ComputeMode": 3,
     "ComputeRunningProcesses": [SimpleNamespace(pid=12)],
     "GraphicsRunningProcesses": [],
 }
@@ -60,6 +61,7 @@ def install(monkeypatch, **changes):
         NVML_CLOCK_GRAPHICS=0,
         NVML_CLOCK_MEM=2,
         NVML_FEATURE_DISABLED=0,
+        NVML_COMPUTEMODE_DEFAULT=0,
         nvmlClocksEventReasonUserDefinedClocks=2,
         nvmlInit=lambda: opened(1),
         nvmlShutdown=lambda: opened(-1),

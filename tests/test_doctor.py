@@ -6,6 +6,7 @@ import pytest
 
 from gnnbench import doctor, environment
 from gnnbench.packages import missing, version
+from gnnbench.platforms import PLATFORMS, why_not_on
 from gnnbench.platforms.dgl_import import uses_stand_in
 from tests import nvml
 
@@ -187,6 +188,7 @@ def test_a_gpu_s_settings_are_shown_and_noted(monkeypatch, examine):
         ("GPU power", "capped at 600 W, and its default is 700 W", "nvidia-smi -pl 700"),
         ("GPU load", "process 12", "stop"),
         ("persistence", "off", "nvidia-smi -pm 1"),
+        ("compute mode", "needs two", "nvidia-smi -c DEFAULT"),
         ("MIG", "slices", "idle"),
     ):
         assert found[what].status == "note"
@@ -199,6 +201,7 @@ QUIET = {
     "PowerManagementLimit": 700_000,
     "ComputeRunningProcesses": [],
     "PersistenceMode": 1,
+    "ComputeMode": 0,
 }
 
 
@@ -208,7 +211,7 @@ def test_a_gpu_without_disturbances_or_answers_has_no_notes(monkeypatch, examine
     found = examine()
     assert found["cuda"].status == "ok"
     assert "None" not in found["cuda"].detail
-    assert not {"GPU clocks", "GPU power", "GPU load", "persistence", "MIG"} & set(found)
+    assert not {"GPU clocks", "GPU power", "GPU load", "persistence", "compute mode", "MIG"} & set(found)
 
 
 def test_a_gpu_that_is_named_wrongly_is_a_note(monkeypatch, examine):
@@ -216,3 +219,19 @@ def test_a_gpu_that_is_named_wrongly_is_a_note(monkeypatch, examine):
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "7")
     finding = examine()["cuda"]
     assert (finding.status, finding.detail) == ("note", "CUDA_VISIBLE_DEVICES is 7, and no GPU is that")
+
+
+@pytest.mark.parametrize(
+    ("platform", "remedy"), [("sparse", "torch_scatter torch_sparse"), ("dgl", "dgl.ai")]
+)
+def test_what_was_built_for_the_cpu_is_noted_beside_a_gpu(monkeypatch, examine, platform, remedy):
+    if reason := missing(PLATFORMS[platform].packages):
+        pytest.skip(reason)
+    what = f"{platform} on CUDA"
+    assert what not in examine()
+    nvml.install(monkeypatch)
+    if why_not_on(platform, "cuda") is None:
+        pytest.skip("built with CUDA here")
+    finding = examine()[what]
+    assert (finding.status, finding.detail.endswith("built without CUDA")) == ("note", True)
+    assert remedy in finding.remedy

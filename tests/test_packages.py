@@ -25,6 +25,16 @@ def test_missing_package_is_named_with_its_command(monkeypatch, package, command
     assert packages.missing(("torch", package)) == f"{package} is not installed: {command}"
 
 
+def test_for_cuda_a_package_may_come_from_elsewhere(monkeypatch):
+    monkeypatch.setitem(sys.modules, "dgl", None)
+    assert (
+        packages.missing(("dgl",), "cuda")
+        == f"dgl is not installed: {packages.install_command('dgl', 'cuda')}"
+    )
+    assert "https://www.dgl.ai" in packages.install_command("dgl", "cuda")
+    assert packages.install_command("ogb", "cuda") == "pip install ogb"
+
+
 def test_package_that_nobody_has():
     assert not packages.is_installed("gnnbench_no_such_package")
     assert packages.version("gnnbench_no_such_package") is None

@@ -8,6 +8,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, cast
 
+from gnnbench.packages import install_command
+
 if TYPE_CHECKING:
     from torch import Tensor, nn
 
@@ -67,6 +69,31 @@ class PlatformModule(Protocol):
 
     def layer(self, weight: "Tensor", bias: "Tensor", *, cached: bool) -> "nn.Module":
         """Make the platform's graph convolution from weight [in, out] and bias [out]."""
+
+
+def why_not_on(name: str, device: str) -> str | None:
+    """Say why an installed library cannot work on a device, and what to do; imports it.
+
+    On CUDA: pip builds torch_sparse without where it finds no nvcc, and DGL's package on the index is for the
+    CPU.
+    """
+    if device != "cuda":
+        return None
+    if name == "sparse":
+        import torch
+        import torch_scatter  # noqa: F401 - registers its operators
+        import torch_sparse  # noqa: F401
+
+        packages = ("torch_scatter", "torch_sparse")
+        without = " ".join(name for name in packages if getattr(torch.ops, name).cuda_version() < 0)
+        again = f"pip install --no-build-isolation --no-cache-dir --force-reinstall --no-deps {without}"
+        return f"{without} built without CUDA: {again}, with nvcc on the PATH" if without else None
+    if name == "dgl":
+        from gnnbench.platforms.dgl import dgl
+
+        if not dgl.ndarray.gpu(0).exist:
+            return f"dgl is built without CUDA: {install_command('dgl', device)}"
+    return None
 
 
 def load(name: str) -> PlatformModule:

@@ -77,3 +77,13 @@ def test_names_and_table_come_without_any_library():
         "assert not {'torch', 'torch_geometric', 'dgl', 'numpy'} & set(sys.modules)"
     )
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+@pytest.mark.parametrize("platform", PLATFORMS)
+def test_a_library_that_is_built_for_the_cpu_is_not_for_cuda(platform):
+    assert platforms.why_not_on(platform, "cpu") is None
+    reason = platforms.why_not_on(platform, "cuda")
+    if platform in ("pyg", "torch"):
+        assert reason is None
+    elif torch.version.cuda is None:
+        assert "built without CUDA" in reason
