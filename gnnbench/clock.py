@@ -147,5 +147,5 @@ def clock_for(devices: Sequence[str], timer: Callable[[], float], *, flush: bool
     if "cuda" in devices or (torch and torch.cuda.is_initialized()):
         from .cuda_clock import CudaClock
 
-        return CudaClock(flush=flush)
+        return CudaClock(flush=flush, inputs_there="cuda" in devices)
     return HostClock.of(timer)

@@ -87,7 +87,8 @@ def _copy_tensor(value: Any, copies: Copies) -> Any:
     storage = value.untyped_storage()
     place = ("storage", value.device, storage.data_ptr(), storage.nbytes())
     if place not in copies.memo:
-        copies.memo[place] = storage.clone()
+        copied = storage.clone()
+        copies.memo[place] = copied.pin_memory() if value.is_pinned() else copied
     found = torch.empty(0, dtype=value.dtype, device=value.device)
     found.set_(copies.memo[place], value.storage_offset(), value.size(), value.stride())
     if type(value) is torch.nn.Parameter:

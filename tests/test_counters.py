@@ -1,5 +1,6 @@
 import subprocess
 import sys
+from dataclasses import replace
 
 import pytest
 import torch
@@ -224,3 +225,25 @@ def test_python_calls_are_the_same_after_something_else_was_compiled():
     torch.compile(lambda x: x + 1)(torch.ones(2))
     assert counters.count(optimizer.step, "cpu").counts == before
     assert before["python_calls"]["Python calls"] > 20
+
+
+@pytest.mark.cuda
+def test_on_a_gpu_kernels_waits_and_copies_are_the_same_each_time_and_what_is_added_is_named(make_case):
+    case = make_case()
+    there = replace(case, spec=replace(case.spec, device="cuda"))
+    kernel = platforms.load("torch").KERNELS["spmm_sum"]
+    structure, x = kernel.build(there), there.features()
+    found = [counters.count(lambda: kernel.run(structure, x), "cuda") for _ in range(10)]
+    assert all((one.counts, one.details) == (found[0].counts, found[0].details) for one in found)
+    assert found[0].details["kernels"]
+    assert found[0].host_reads == 0
+    read = counters.count(lambda: kernel.run(structure, x).sum().item(), "cuda")
+    assert read.details["host_reads"] == {"aten::_local_scalar_dense": 1}
+    assert any("DtoH" in name for name in read.details["kernels"])
+    copied = counters.count(lambda: kernel.run(structure, x).cpu(), "cuda")
+    assert copied.counts["copies"] == {"cuda→cpu": 1}
+    assert copied.counts["copied_bytes"] == {"cuda→cpu": x.nbytes}
+    weight = torch.ones(3, device="cuda", requires_grad=True)
+    optimizer = torch.optim.Adam([weight])
+    weight.grad = torch.ones_like(weight)
+    assert not any("Optimizer" in name for name in counters.count(optimizer.step, "cuda").details["kernels"])

@@ -3,7 +3,7 @@ import torch
 
 from gnnbench.clock import Call, ClockError
 
-pytestmark = pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")
+pytestmark = pytest.mark.cuda
 
 
 @pytest.fixture(params=[True, False], ids=["flush", "keep"])
@@ -24,3 +24,26 @@ def test_what_never_ran_on_the_gpu_is_an_error(clock):
     with pytest.raises(ClockError, match="no kernel of this call ran there"):
         clock.check(Call(sum, ([1, 2],), {}))
     clock.check(Call(torch.neg, (torch.ones(1, device="cuda"),), {}))
+
+
+def test_work_of_the_host_is_timed_too_where_no_input_is_on_the_gpu():
+    from gnnbench.cuda_clock import CudaClock
+
+    CudaClock(flush=True, inputs_there=False).check(Call(sum, (range(100_000),), {}))
+
+
+def test_a_round_of_a_long_kernel_is_as_long_by_the_host_as_by_the_gpu(clock):
+    x = torch.randn(8192, 8192, device="cuda")
+    block = clock.block(Call(torch.mm, (x, x), {}), 5, 1)
+    assert min(block.device_seconds) > 0.9 * min(block.seconds)
+
+
+def test_an_empty_cache_is_slower_than_a_full_one():
+    from gnnbench.cuda_clock import CudaClock
+
+    x = torch.ones(2**20, device="cuda")  # 4 MiB, far below an L2 cache of today
+    cold, warm = (
+        min(CudaClock(flush=flush).block(Call(torch.sum, (x,), {}), 50, 1).device_seconds)
+        for flush in (True, False)
+    )
+    assert warm < cold

@@ -263,3 +263,13 @@ def test_an_epoch_does_the_same_work_on_copies(platform, make_case, small_graph)
         names.append(seen.names)
     assert losses[0] == losses[1]
     assert names[0] == names[1]
+
+
+@pytest.mark.cuda
+def test_pinned_memory_is_copied_to_pinned_memory():
+    """Copies to a GPU from other memory take longer, and wait."""
+    x = torch.arange(10.0).pin_memory()
+    found, plain = Copies().of((x, torch.ones(3)))
+    assert (found.is_pinned(), plain.is_pinned()) == (True, False)
+    assert torch.equal(found, x)
+    assert not shares_memory(found, x)
