@@ -23,8 +23,28 @@ from tests.suite import ROOT
 
 pytest_plugins = ["pytester"]
 
+HAS_GPU = torch.cuda.is_available()
+"""Asked before any test hides the GPUs, as torch asks the driver once."""
+
 # What a script starts in the background ignores Ctrl-C, and so would all that tests interrupt.
 signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Skip what needs a GPU where there is none."""
+    if not HAS_GPU:
+        for item in items:
+            if item.get_closest_marker("cuda"):
+                item.add_marker(pytest.mark.skip(reason="needs a GPU"))
+
+
+@pytest.fixture(autouse=True)
+def _gpus_are_for_tests_that_need_one(
+    request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Let all others, and the processes they start, work on the CPU, on every machine."""
+    if HAS_GPU and not request.node.get_closest_marker("cuda"):
+        monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "")
 
 
 @pytest.fixture(autouse=True)

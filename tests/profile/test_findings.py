@@ -130,7 +130,7 @@ def test_a_conversion_to_csr_in_each_call_is_found_and_done_once_it_is_not(cora,
     assert find(lambda: csr @ x, tmp_path) == {}
 
 
-@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")
+@pytest.mark.cuda
 def test_features_copied_to_the_gpu_in_each_call_are_found_and_kept_there_they_are_not(x, tmp_path):
     weight, there = torch.ones(64, 16, device="cuda"), x.to("cuda")
 

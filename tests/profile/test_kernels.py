@@ -99,7 +99,7 @@ def test_without_a_gpu_one_line_says_what_it_needs(tmp_path):
         kernels.take(Subject(lambda: None, "cpu", 1), tmp_path)
 
 
-@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")
+@pytest.mark.cuda
 def test_kernels_copies_and_waits_of_a_gpu(tmp_path):
     x = torch.randn(512, 512, device="cuda")
     section = kernels.take(Subject(lambda: (x @ x).relu().sum().item(), "cuda", 3), tmp_path)

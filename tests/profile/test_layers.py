@@ -67,7 +67,7 @@ def test_ranges_are_those_of_the_layers_and_say_what_nvtx_needs(make_case, tmp_p
     assert widest(text) <= 80
 
 
-@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")
+@pytest.mark.cuda
 def test_layers_on_a_gpu(tmp_path):
     model = torch.nn.Linear(64, 64, device="cuda")
     x = torch.ones(64, 64, device="cuda")

@@ -95,7 +95,7 @@ def test_ranges_of_ones_own_are_seen(tmp_path):
     assert section["peak_path"] == ["call", "compute model"]
 
 
-@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")
+@pytest.mark.cuda
 def test_a_gpu_has_the_same_table_and_profileit(tmp_path):
     x = torch.ones(1024, 1024, device="cuda")
     section = memory.take(Subject(lambda: (x + x) + (x + x), "cuda", 2), tmp_path)

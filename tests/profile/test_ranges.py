@@ -297,7 +297,7 @@ def test_the_clock_of_a_processor_does_not_ask_for_a_gpu():
     assert clock() <= clock()
 
 
-@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")
+@pytest.mark.cuda
 def test_ranges_on_a_gpu_are_timed_to_the_end_of_their_work_and_nvtx_takes_them(library):
     x = torch.ones(4096, 4096, device="cuda")
     library.inner = lambda: x @ x
