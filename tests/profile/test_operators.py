@@ -92,20 +92,10 @@ def test_each_platform_has_a_table(make_case, tmp_path, platform):
 
 def test_a_kernel_s_time_is_its_operator_s_and_counted_once():
     """Kernels are events too, linked to the operator that launched them."""
-    operator = FunctionEvent(
-        id=1,
-        name="aten::mm",
-        thread=1,
-        start_us=0,
-        end_us=9,
-        use_device="cuda",
-        device_type=DeviceType.CPU,
-        stack=[],
-        input_shapes=[],
-        concrete_inputs=[],
-    )
-    kernel = FunctionEvent(
-        id=2, name="sgemm", thread=7, start_us=5, end_us=25, use_device="cuda", device_type=DeviceType.CUDA
+    both = {"use_device": "cuda", "stack": [], "input_shapes": []}
+    operator, kernel = (
+        FunctionEvent(id=number, name=name, thread=number, start_us=5, end_us=25, device_type=device, **both)
+        for number, (name, device) in enumerate((("aten::mm", DeviceType.CPU), ("sgemm", DeviceType.CUDA)))
     )
     operator.append_kernel("sgemm", 0, 20)
     events = EventList([operator, kernel], use_device="cuda")

@@ -1,0 +1,118 @@
+"""MH-Aug: a proposal by variant, and as a CUDA graph."""
+
+import statistics
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+from steps import rows
+
+_ROUNDS = 100
+_VARIANTS = (
+    *(("published", "torch"), ("profiled", "dgl"), ("optimised", "torch"), ("optimised", "pyg")),
+    *(("optimised", "sparse"), ("compiled", "torch"), ("graph", "torch"), ("graph", "pyg")),
+)
+"""The graphs are of the optimised variants."""
+
+
+def units(small: bool) -> dict[str, float]:
+    """Return one for each graph."""
+    return {"rmat:6": 60.0} if small else {"cora": 60.0, "ogbn-arxiv:synthetic": 80.0}
+
+
+def run(unit: str, plan: Any) -> dict[str, Any]:
+    """Time a proposal of each variant that is here, and hold it against the first's."""
+    import torch
+
+    from gnnbench.clock import Call, clock_for
+
+    clock = clock_for((plan.device,), time.perf_counter, flush=True)
+    found: dict[str, Any] = {}
+    expected = None
+    for variant, platform in _VARIANTS:
+        try:
+            call = _proposal(unit, variant, platform, plan)
+            result = call().double().cpu()
+            expected = result if expected is None else expected
+            torch.testing.assert_close(result, expected, rtol=1e-4, atol=1e-4)
+            clock.block(Call(call, (), {}), 5, 1)
+            block = clock.block(Call(call, (), {}), 10 if plan.small else _ROUNDS, 1)
+        except Exception as error:  # noqa: BLE001 - a library is missing, or a capture is refused: that is what is told
+            found[f"{variant} {platform}"] = {"refused": f"{type(error).__name__}: {error}"[:300]}
+            continue
+        seconds = {"wall": statistics.median(block.seconds)}
+        if block.device_seconds:
+            seconds["events"] = statistics.median(block.device_seconds)
+        found[f"{variant} {platform}"] = seconds
+    return found
+
+
+def _proposal(dataset: str, variant: str, platform: str, plan: Any) -> Callable[[], Any]:
+    """Return what proposes from fixed inputs, and returns log densities: float [4].
+
+    Raises:
+        RuntimeError: the library cannot work there, or no CUDA graph can be had.
+    """
+    from gnnbench.case import Case
+    from gnnbench.graphs.catalog import DatasetName
+    from gnnbench.graphs.load import load
+    from gnnbench.graphs.locate import cache_folder, data_folder
+    from gnnbench.mhaug import workloads
+    from gnnbench.packages import missing
+    from gnnbench.platforms import PLATFORMS, why_not_on
+    from gnnbench.spec import FORWARD, Spec
+
+    if reason := missing(PLATFORMS[platform].packages, plan.device) or why_not_on(platform, plan.device):
+        raise RuntimeError(reason)
+    graph = load(DatasetName.parse(dataset), data_folder(), cache_folder())
+    name = f"mh_proposal_{variant.replace('graph', 'optimised')}"
+    spec = Spec(name, FORWARD, platform, "float32", "int64", graph.name, 64, plan.device)
+    case = Case(replace(spec), graph)
+    propose, inputs = workloads.proposal(case)
+    call = partial(propose, *inputs)
+    return _captured(call, plan) if variant == "graph" else call
+
+
+def _captured(call: Callable[[], Any], plan: Any) -> Callable[[], Any]:
+    """Capture a call whose inputs stay where they are; the replay writes to the same output.
+
+    As torch.cuda.graphs describes it: warmed up on another stream first, so that nothing is made anew within.
+    """
+    import torch
+
+    if plan.device != "cuda":
+        raise RuntimeError("CUDA graphs need CUDA")
+    aside = torch.cuda.Stream()
+    aside.wait_stream(torch.cuda.current_stream())
+    with torch.cuda.stream(aside):
+        for _ in range(3):
+            call()
+    torch.cuda.current_stream().wait_stream(aside)
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        output = call()
+
+    def replay() -> Any:
+        graph.replay()
+        return output
+
+    return replay
+
+
+def table(found: Mapping[str, Any]) -> str:
+    """Lay out times, and ratios to the optimised on PyTorch."""
+    from gnnbench import units as words
+
+    lines = []
+    for dataset, variants in found.items():
+        first = variants.get("optimised torch", {}).get("wall")
+        for variant, one in variants.items():
+            if "refused" in one:
+                lines.append([dataset, variant, one["refused"].splitlines()[0].replace("|", "/"), "", ""])
+                continue
+            ratio = f"{one['wall'] / first:.2f}" if first else ""
+            times = [words.seconds(one[way]) if way in one else "" for way in ("wall", "events")]
+            lines.append([dataset, variant, *times, ratio])
+    return rows("graph | variant | wall | GPU | over optimised", lines)

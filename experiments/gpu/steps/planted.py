@@ -1,0 +1,27 @@
+"""Two variants in turns: planted slowdowns, of which 1 % is to be found."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from steps import identical
+
+_SHARES = (0.02, 0.01, 0.03, 0.05)
+_RUNS = 4
+
+
+def units(small: bool) -> dict[str, float]:
+    """Return the runs: of 2 %, twice the effect, first."""
+    planned = [f"{share:.0%} run {number}" for share in _SHARES for number in range(_RUNS)]
+    return dict.fromkeys(planned[:1] if small else planned, 26.0)
+
+
+def run(unit: str, plan: Any) -> dict[str, Any]:
+    """Compare the working tree with itself, slowed down."""
+    share = float(unit.partition("%")[0]) / 100
+    return identical.compared(plan, f"env:GNNBENCH_SLOWDOWN={share:g}")
+
+
+def table(found: Mapping[str, Any]) -> str:
+    """Lay out verdicts by kernel and slowdown."""
+    ordered = dict(sorted(found.items()))
+    return identical.by_kernel({unit: f"{unit.partition(' ')[0]} slower" for unit in ordered}, ordered)

@@ -1,0 +1,83 @@
+"""The suite: every benchmark of PyG and plain PyTorch, and what DGL's rows say."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from steps import rows
+
+_PREDICTED = {"cora": 100.0, "ogbn-arxiv:synthetic": 220.0}
+
+
+def units(small: bool) -> dict[str, float]:
+    """Return one for each graph."""
+    return {"rmat:6": 60.0} if small else _PREDICTED
+
+
+def run(unit: str, plan: Any) -> dict[str, Any]:
+    """Time all of it on a graph."""
+    chosen = ("-k", "spmm_sum or epoch", "--gnn-hidden", "8") if plan.small else ()
+    return timed(plan, unit, ("torch", "pyg", "dgl"), *chosen)
+
+
+def timed(plan: Any, dataset: str, platforms: Sequence[str], *arguments: str) -> dict[str, Any]:
+    """Return of each benchmark its test, time and limit; those that were cut short; the last line."""
+    seconds = "0.01" if plan.small else "0.3"
+    options = (
+        "--gnn-dataset",
+        dataset,
+        "--gnn-platform",
+        ",".join(platforms),
+        "--benchmark-max-time",
+        seconds,
+    )
+    content = plan.suite("benchmarks", *options, *arguments)
+    return {
+        "benchmarks": [_summary(one) for one in content["benchmarks"]],
+        "incomplete": {one["fullname"]: one["error"] for one in content["gnnbench"]["incomplete"]},
+        "last_line": content["last_line"],
+    }
+
+
+def _summary(benchmark: Mapping[str, Any]) -> dict[str, Any]:
+    import numpy as np
+
+    from gnnbench import location
+
+    ours = benchmark["extra_info"]["gnnbench"]
+    measured, limit, details = ours["measurement"], ours["limit"], ours["counters"]["details"]
+    device = measured["processes"][0]["device_blocks_ns"]
+    blocks = [np.asarray(block) for block in device]
+    return {
+        "test": benchmark["fullname"],
+        **{name: ours["spec"][name] for name in ("operation", "direction", "platform", "dataset")},
+        "wall_ns": measured["location_ns"],
+        "device_ns": location.estimate(location.block_values(blocks)).location if blocks else None,
+        "iterations": measured["iterations"],
+        "in_place": measured["in_place"],
+        "fraction": limit and limit["fraction"],
+        "note": limit and limit["note"],
+        "peak_bytes": details["memory"]["peak_bytes"],
+        "kernels": sum(details["kernels"].values()),
+        "host_reads": ours["counters"]["host_reads"],
+    }
+
+
+def table(found: Mapping[str, Any]) -> str:
+    """Lay out each benchmark."""
+    from gnnbench import units as words
+
+    lines = []
+    for one in (each for unit in found.values() for each in unit["benchmarks"]):
+        times = (one["wall_ns"], one["device_ns"])
+        lines.append(
+            [
+                *(one[name] for name in ("dataset", "operation", "direction", "platform")),
+                *(words.seconds(time / 1e9) if time else "" for time in times),
+                words.fraction(one["fraction"]) if one["fraction"] else "",
+                *(one["kernels"], one["host_reads"], words.size(one["peak_bytes"])),
+            ]
+        )
+    heading = "graph | operation | direction | on | wall | GPU | limit | kernels | host reads | peak"
+    short = [f"- {name}: {why}" for unit in found.values() for name, why in unit["incomplete"].items()]
+    ends = [f"- {name}: {unit['last_line'].strip('= ')}" for name, unit in found.items()]
+    return "\n".join([rows(heading, lines), "", *short, *ends])
