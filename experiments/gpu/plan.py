@@ -52,12 +52,24 @@ class Plan:
         """
         with tempfile.TemporaryDirectory() as scratch:
             file = Path(scratch, "run.json")
-            command = ("-m", "pytest", "-p", "no:cacheprovider", *arguments, f"--benchmark-json={file}")
+            command = (
+                "-m",
+                "pytest",
+                "-p",
+                "no:cacheprovider",
+                "-rfEs",
+                *arguments,
+                f"--benchmark-json={file}",
+            )
             ended = self.python(*command, "--gnn-device", self.device, **options)
             if not file.exists() or not file.stat().st_size:
                 raise RuntimeError((ended.stdout + ended.stderr)[-_TAIL:])
             content: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
-        content["last_line"] = (ended.stdout.strip().splitlines() or [""])[-1]
+        content["last_line"] = last(ended.stdout)
+        content["failures"] = [
+            line for line in ended.stdout.splitlines() if line.startswith(("FAILED", "ERROR"))
+        ]
+        content["skips"] = [line for line in ended.stdout.splitlines() if line.startswith("SKIPPED")]
         return content
 
     def in_a_process(self, step: str, unit: str, seconds: float) -> tuple[float, dict[str, Any]]:

@@ -61,3 +61,13 @@ def test_degrees(benchmark, edge_index):
     benchmark(
         lambda target: torch.bincount(target, minlength=NODES).clamp(min=1).double().rsqrt(), edge_index[1]
     )
+
+
+def test_gather(benchmark, edge_index, x):
+    """Rows to edges: the largest that is moved."""
+    benchmark(torch.index_select, x, 0, edge_index[0])
+
+
+def test_sort(benchmark, edge_index):
+    """What puts a graph in order."""
+    benchmark(torch.sort, edge_index[0])

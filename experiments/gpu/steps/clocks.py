@@ -103,7 +103,7 @@ def _profiled(call: Callable[[], Any], clock: Any, rounds: int) -> float:
     own = {event.name for event in kernels(call)}
     block = kernels(lambda: clock.block(_call(call), rounds, 1))
     times = [event.time_range.elapsed_us() / 1e6 for event in block if event.name in own]
-    each = len(times) // rounds
+    each = max(1, len(times) // rounds)  # kernels of a call
     return statistics.median(sum(times[place : place + each]) for place in range(0, len(times), each))
 
 

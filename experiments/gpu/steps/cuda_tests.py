@@ -6,6 +6,8 @@ from typing import Any
 from steps import rows
 
 SELECTED = "cuda"
+OPTIONS = ("--continue-on-collection-errors",)
+"""A package that is not there is to keep no other test from running."""
 
 
 def units(small: bool) -> dict[str, float]:  # noqa: ARG001
@@ -20,7 +22,7 @@ def run(unit: str, plan: Any) -> dict[str, Any]:  # noqa: ARG001
 
 def pytest(plan: Any, *arguments: str) -> dict[str, Any]:
     """Run tests, and return the last line and the failures."""
-    ended = plan.python("-m", "pytest", "-q", "-p", "no:cacheprovider", "-rf", *arguments)
+    ended = plan.python("-m", "pytest", "-q", "-p", "no:cacheprovider", "-rfE", *OPTIONS, *arguments)
     lines = ended.stdout.strip().splitlines() or [ended.stderr[-500:]]
     failures = [line for line in lines if line.startswith(("FAILED", "ERROR"))]
     return {"last_line": lines[-1].strip("= "), "failures": failures, "log": ended.stdout[-6000:]}

@@ -12,7 +12,7 @@ _RUNS = 4
 def units(small: bool) -> dict[str, float]:
     """Return the runs: of 2 %, twice the effect, first."""
     planned = [f"{share:.0%} run {number}" for share in _SHARES for number in range(_RUNS)]
-    return dict.fromkeys(planned[:1] if small else planned, 26.0)
+    return dict.fromkeys(planned[:1] if small else planned, 28.0)
 
 
 def run(unit: str, plan: Any) -> dict[str, Any]:

@@ -12,7 +12,7 @@ _POLICIES = ("sample", "one")
 def units(small: bool) -> dict[str, float]:
     """Return fresh processes with layouts sampled and without, in turns."""
     processes = 2 if small else _PROCESSES
-    return {f"{policy} {number}": 14.0 for number in range(processes) for policy in _POLICIES}
+    return {f"{policy} {number}": 16.0 for number in range(processes) for policy in _POLICIES}
 
 
 def run(unit: str, plan: Any) -> dict[str, Any]:

@@ -35,7 +35,14 @@ def timed(plan: Any, dataset: str, platforms: Sequence[str], *arguments: str) ->
         "benchmarks": [_summary(one) for one in content["benchmarks"]],
         "incomplete": {one["fullname"]: one["error"] for one in content["gnnbench"]["incomplete"]},
         "last_line": content["last_line"],
+        "failures": content["failures"],
+        "skips": sorted({_reason(line) for line in content["skips"] if "install" in line or "CUDA" in line}),
     }
+
+
+def _reason(line: str) -> str:
+    """Return why tests were skipped, of pytest's line about some."""
+    return line.rpartition(".py:")[2].partition(": ")[2] or line
 
 
 def _summary(benchmark: Mapping[str, Any]) -> dict[str, Any]:
@@ -79,5 +86,10 @@ def table(found: Mapping[str, Any]) -> str:
         )
     heading = "graph | operation | direction | on | wall | GPU | limit | kernels | host reads | peak"
     short = [f"- {name}: {why}" for unit in found.values() for name, why in unit["incomplete"].items()]
+    short += [f"- {line}" for unit in found.values() for line in unit["failures"]]
+    short += [
+        f"- skipped: {reason}"
+        for reason in sorted({each for unit in found.values() for each in unit["skips"]})
+    ]
     ends = [f"- {name}: {unit['last_line'].strip('= ')}" for name, unit in found.items()]
     return "\n".join([rows(heading, lines), "", *short, *ends])
