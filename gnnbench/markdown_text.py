@@ -15,6 +15,8 @@ _MUCH = 4000
 
 _WORD = re.compile(r"""[("']?[A-Za-z]{1,40}(?:['-][A-Za-z]{1,40})*[)"']?[.,;:!?]?""")
 _NUMBER = re.compile(r"\(?[+-]?\d{1,6}(?:(?:\.\d{1,6})?[%x]?[,;:]?|\.\d{1,6}[%x]?\)?[.,;:]?|[%x]\)?[.,;:]?)")
+_CLOSING = re.compile(r"\d{1,6}\)[.,;:]?")
+"""At the start of a line it would number a list."""
 _HASH = re.compile(r"\W*[0-9a-fA-F]{7,}\W*")
 _RIGHT_TO_LEFT = ("R", "AL", "AN")
 _RUN = re.compile("`+")
@@ -45,9 +47,12 @@ def prose(text: str, most: int = NOTE_CHARACTERS) -> str:
         text: the sentence.
         most: characters of it that are shown.
     """
-    words = _shortened(_visible(" ".join(_shortened(text, _MUCH).split())), most).split(" ")
-    groups = groupby((word for word in words if word), key=_is_plain)
-    return " ".join(" ".join(group) if plain else _quoted(" ".join(group)) for plain, group in groups)
+    shown = _shortened(_visible(" ".join(_shortened(text, _MUCH).split())), most)
+    words = [word for word in shown.split(" ") if word]
+    plain = [_is_plain(word) or bool(place and _CLOSING.fullmatch(word)) for place, word in enumerate(words)]
+    groups = groupby(zip(plain, words, strict=True), key=lambda pair: pair[0])
+    texts = ((is_plain, " ".join(word for _, word in group)) for is_plain, group in groups)
+    return " ".join(text if is_plain else _quoted(text) for is_plain, text in texts)
 
 
 def _quoted(text: str) -> str:

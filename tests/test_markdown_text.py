@@ -69,6 +69,8 @@ def test_what_cannot_be_shown_is_spelled_out(name, shown):
         ("see @someone, #1 and GH-1.", "see `@someone, #1` and `GH-1.`"),
         ("cut short by deadbeef at 1234567", "cut short by `deadbeef` at `1234567`"),
         ("1. one", "`1.` one"),
+        ("1) one (of 2); the other", "`1)` one (of 2); the other"),
+        ("", ""),
     ],
 )
 def test_a_sentence_reads_as_it_was_written(note, text):
