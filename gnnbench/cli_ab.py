@@ -20,7 +20,7 @@ from rich.table import Table
 from gnnbench import units
 from gnnbench.cli_compare import NOTHING_SLOWER, exit_code
 from gnnbench.errors import UsageError
-from gnnbench.files import write_whole
+from gnnbench.files import save
 from gnnbench.options import EFFECT, fraction, suite
 from gnnbench.shard import Shard
 
@@ -87,7 +87,6 @@ def run(options: argparse.Namespace) -> int:
     from gnnbench.ab.prepared import prepared
     from gnnbench.graphs.locate import cache_folder
     from gnnbench.judgement import Thresholds
-    from gnnbench.markdown import Section
 
     shard = None if options.shard is None else Shard.parse(options.shard)
     thresholds = Thresholds(fraction("effect", options.effect))
@@ -121,22 +120,14 @@ def run(options: argparse.Namespace) -> int:
         found = coordinator.run(base, head, arguments, root, thresholds, budget, progress, seed, shard)
     comparison = found.comparison()
     known = calibration.Store(cache_folder(), found.environment)
-    notes = [*found.notes, *calibration.notes(known, found.decisions, thresholds.effect, root)]
+    calibrated = calibration.notes(known, found.decisions, thresholds.effect, root)
     content = found.as_json()
     _save(options.json, json.dumps(content, indent=1) + "\n")
-    section = Section(
-        comparison,
-        thresholds,
-        result_file.variant(content["base"]),
-        result_file.variant(content["head"]),
-        machine=markdown.machine(found.environment),
-        notes=tuple(notes),
-        source=options.json.name if options.json else "",
-    )
-    _save(options.markdown, markdown.write([section]))
+    saved = result_file.parse(options.json or Path(), content)
+    _save(options.markdown, markdown.write([markdown.section(saved, calibrated)]))
     width = shutil.get_terminal_size((80, 24)).columns
     verdict_table.write(comparison, sys.stdout.write, width, colour=sys.stdout.isatty())
-    for note in notes:
+    for note in (*found.notes, *calibrated):
         print(note)
     print(f"{verdict_table.count(comparison.rows)}; {units.seconds(found.seconds)}")
     if found.interrupted:
@@ -147,12 +138,8 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _save(file: Path | None, text: str) -> None:
-    if file is None:
-        return
-    try:
-        write_whole(file, text)
-    except OSError as error:
-        raise UsageError(f"{file} cannot be written ({error.strerror})") from None
+    if file:
+        save(file, text)
 
 
 class _Progress:

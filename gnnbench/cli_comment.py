@@ -5,14 +5,9 @@ import os
 import re
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from gnnbench.errors import UsageError
-from gnnbench.files import write_whole
-
-if TYPE_CHECKING:
-    from gnnbench.markdown import Section
-    from gnnbench.result_file import ResultFile
+from gnnbench.files import save
 
 WRITTEN = 0
 _LONGEST_TITLE = 200
@@ -58,7 +53,7 @@ def run(options: argparse.Namespace) -> int:
         root = os.environ.get("GITHUB_API_URL") or github.PUBLIC
         token = os.environ.get("GITHUB_TOKEN", "")
         target = github.PullRequest.parse(root, options.repository, options.pull_request, token)
-    sections = [_section(result_file.read(path)) for path in options.results]
+    sections = [markdown.section(result_file.read(path)) for path in options.results]
     marker = github.marker(options.title)
     most = markdown.MOST_CHARACTERS - len(marker) - 2
     try:
@@ -66,33 +61,10 @@ def run(options: argparse.Namespace) -> int:
     except OverflowError:
         raise UsageError("a result has a number that is too large; save it again") from None
     if options.output:
-        try:
-            write_whole(options.output, f"{text}\n{marker}\n")
-        except OSError as error:
-            raise UsageError(f"{options.output} cannot be written ({error.strerror})") from None
+        save(options.output, f"{text}\n{marker}\n", options.results)
     elif not target:
         sys.stdout.write(f"{text}\n{marker}\n")
     if target:
         address, known = target.publish(text, marker)
         print(f"{'updated' if known else 'created'} {address}")
     return WRITTEN
-
-
-def _section(found: "ResultFile") -> "Section":
-    from gnnbench.markdown import Section, machine
-
-    content = found.content
-    notes = [*content.get("notes", ())]
-    if content.get("interrupted"):
-        notes.insert(0, "interrupted: this is what was known by then")
-    if shard := content.get("shard"):
-        notes.insert(0, f"a part of the benchmarks alone, shard {shard}")
-    return Section(
-        found.comparison,
-        found.thresholds,
-        found.base,
-        found.head,
-        machine=machine(content.get("environment", {})),
-        notes=tuple(notes),
-        source=found.path.name,
-    )

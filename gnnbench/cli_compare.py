@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from gnnbench.errors import UsageError
-from gnnbench.files import write_whole
+from gnnbench.files import save
 from gnnbench.options import EFFECT, fraction
 
 if TYPE_CHECKING:
@@ -44,7 +44,6 @@ def run(options: argparse.Namespace) -> int:
     from gnnbench import calibration, comparison, markdown, result_file, run_file, verdict_table
     from gnnbench.graphs.locate import cache_folder
     from gnnbench.judgement import Thresholds
-    from gnnbench.markdown import Section
 
     if not options.rest:
         raise UsageError("name the runs of both sides: gnnbench compare A.json... -- B.json...")
@@ -58,11 +57,9 @@ def run(options: argparse.Namespace) -> int:
     rows = found.rows
     if not rows:
         raise UsageError("there is no benchmark in these files")
+    content = _as_json(found, thresholds, base, head)
     if options.json:
-        try:
-            write_whole(options.json, json.dumps(_as_json(found, thresholds, base, head), indent=1) + "\n")
-        except OSError as error:
-            raise UsageError(f"{options.json} cannot be written ({error.strerror})") from None
+        save(options.json, json.dumps(content, indent=1) + "\n", paths)
     here = head[0].environment
     names = [row.fullname for row in rows]
     known = (
@@ -71,8 +68,8 @@ def run(options: argparse.Namespace) -> int:
         else []
     )
     if options.markdown:
-        older, newer = (result_file.runs(len(side)) for side in (base, head))
-        sys.stdout.write(markdown.write([Section(found, thresholds, older, newer, notes=tuple(known))]))
+        saved = result_file.parse(options.json or Path(), content)
+        sys.stdout.write(markdown.write([markdown.section(saved, known)]))
     else:
         width = shutil.get_terminal_size((80, 24)).columns
         verdict_table.write(found, sys.stdout.write, width, colour=sys.stdout.isatty())

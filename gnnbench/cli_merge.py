@@ -5,7 +5,7 @@ import json
 from pathlib import Path
 
 from gnnbench.errors import UsageError
-from gnnbench.files import write_whole
+from gnnbench.files import save
 
 MERGED = 0
 
@@ -29,19 +29,13 @@ def run(options: argparse.Namespace) -> int:
     """Join, save, and return the exit code."""
     from gnnbench.merge import merge
 
-    output: Path = options.output
-    if output.resolve() in {path.resolve() for path in options.shards}:
-        raise UsageError(f"{output} is one of the shards; name another file to write")
     whole = merge(options.shards)
     try:
         text = json.dumps(whole, indent=1, allow_nan=False)
     except ValueError:
         raise UsageError("a shard has a number that is too large; save it again") from None
-    try:
-        write_whole(output, f"{text}\n")
-    except OSError as error:
-        raise UsageError(f"{output} cannot be written ({error.strerror})") from None
+    save(options.output, f"{text}\n", options.shards)
     cut_short = len(whole.get("gnnbench", {}).get("incomplete", ()))
     more = f", {cut_short} cut short" if cut_short else ""
-    print(f"{len(options.shards)} files, {len(whole['benchmarks'])} benchmarks{more}: {output}")
+    print(f"{len(options.shards)} files, {len(whole['benchmarks'])} benchmarks{more}: {options.output}")
     return MERGED

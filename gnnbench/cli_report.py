@@ -6,7 +6,7 @@ from pathlib import Path
 
 from gnnbench.cli_compare import NOTHING_SLOWER
 from gnnbench.errors import UsageError
-from gnnbench.files import write_whole
+from gnnbench.files import save
 from gnnbench.options import EFFECT, fraction
 
 _PACKAGES = ("jinja2", "altair", "vl_convert")
@@ -52,10 +52,7 @@ def run(options: argparse.Namespace) -> int:
     effect = fraction("effect", options.effect)
     view = composed.compose(sources.read(options.files), effect)
     page = view_page.html(view)
-    try:
-        write_whole(options.output, page)
-    except OSError as error:
-        raise UsageError(f"{options.output} cannot be written ({error.strerror})") from None
+    save(options.output, page, options.files)
     print(f"{wording.headline(view)}\n{options.output}: {units.size(len(page.encode()))}")
     if options.slides:
         print(f"drawing slides in {options.slides}", file=sys.stderr)

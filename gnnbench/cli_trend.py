@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Self
 from rich.console import Console
 
 from gnnbench.cli_compare import NOT_JUDGED, NOTHING_SLOWER, SLOWER
-from gnnbench.errors import UsageError
-from gnnbench.files import write_whole
+from gnnbench.errors import UsageError, one_line
+from gnnbench.files import save
 from gnnbench.options import EFFECT, fraction
 
 if TYPE_CHECKING:
@@ -80,11 +80,11 @@ def run(options: argparse.Namespace) -> int:
     found = result.judge(histories, penalties, effect)
     skipped = [one.reason for one in refused]
     if options.json:
-        _write(options.json, json.dumps(result.as_json(found, skipped), indent=1) + "\n")
+        save(options.json, json.dumps(result.as_json(found, skipped), indent=1) + "\n", paths)
     if options.output:
         from gnnbench.trend import page
 
-        _write(options.output, page.html(found, skipped))
+        save(options.output, page.html(found, skipped), paths)
     encoding = sys.stdout.encoding or "utf-8"
     width = shutil.get_terminal_size((80, 24)).columns
     sys.stdout.write(table.text(found, width, encoding, colour=sys.stdout.isatty()))
@@ -109,16 +109,9 @@ def _warn(refused: "Sequence[Refused]", of: int) -> None:
         more = f" (and {of - 1} more, none can be used)" if of > 1 else ""
         raise UsageError(f"{refused[0].reason}{more}")
     for one in refused[:_NAMED]:
-        print(f"gnnbench: skipped: {one.reason}", file=sys.stderr)
+        print(f"gnnbench: skipped: {one_line(one.reason)}", file=sys.stderr)
     if len(refused) > _NAMED:
         print(f"gnnbench: skipped: {len(refused)} of {of} files; --json names all", file=sys.stderr)
-
-
-def _write(path: Path, text: str) -> None:
-    try:
-        write_whole(path, text)
-    except OSError as error:
-        raise UsageError(f"{path} cannot be written ({error.strerror})") from None
 
 
 def _positive(text: str) -> int:

@@ -63,12 +63,15 @@ def compare(
         head: of the newer side; at least one.
         thresholds: what a verdict needs.
         family: benchmarks that the interval for all at once counts; None: those on either side.
-        vanished: names that the base has and the head should have had; None: all that it has not.
+        vanished: names that the base has and the head should have had; None: all that it has not and that
+            do not belong to another shard.
         confirming: further processes in which what looks slower is measured, for what is called visible.
     """
     here = list(dict.fromkeys(name for run in head for name in run.benchmarks))
     there = list(dict.fromkeys(name for run in base for name in run.benchmarks))
-    shown = {*here, *(there if vanished is None else vanished)}
+    if vanished is None:
+        vanished = {name for name in there if any(run.shard is None or run.shard.has(name) for run in head)}
+    shown = {*here, *vanished}
     # All that the base has, as it tells how much processes differ; in its order, as neighbours tell a drift.
     names = _merged(there, here)
     mismatch = _mismatch(base, head)

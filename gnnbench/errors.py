@@ -12,6 +12,11 @@ class UsageError(Exception):
     """
 
 
+def one_line(text: str) -> str:
+    """Return a text as it can be shown on one line of any terminal."""
+    return "".join(character if character.isprintable() else "?" for character in text)
+
+
 def unknown_name(kind: str, name: str, known: Iterable[str]) -> UsageError:
     """Return the error for a `name` that is none of the `known` ones, naming the nearest of them."""
     names = sorted(known)

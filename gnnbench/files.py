@@ -2,7 +2,7 @@
 
 import os
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -26,6 +26,25 @@ def write_whole(path: Path, content: str | bytes) -> None:
         temporary.replace(path)
     finally:
         temporary.unlink(missing_ok=True)
+
+
+def save(path: Path, content: str | bytes, read: Iterable[Path] = ()) -> None:
+    """Write the file that a user named.
+
+    Args:
+        path: the file.
+        content: of the file.
+        read: what the content was made from, none of which is replaced.
+
+    Raises:
+        UsageError: it cannot be written, or is one of those.
+    """
+    if path.resolve() in {one.resolve() for one in read}:
+        raise UsageError(f"{path} is one of the files that are read; name another to write")
+    try:
+        write_whole(path, content)
+    except OSError as error:
+        raise UsageError(f"{path} cannot be written ({error.strerror})") from None
 
 
 @contextmanager

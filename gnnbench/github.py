@@ -14,8 +14,7 @@ from dataclasses import dataclass
 from typing import Any, NoReturn
 
 from gnnbench import __version__
-from gnnbench.ab.command import one_line
-from gnnbench.errors import UsageError
+from gnnbench.errors import UsageError, one_line
 
 PUBLIC = "https://api.github.com"
 _TIMEOUT_SECONDS = 30.0

@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 from typing import Any, NoReturn
 
-from .errors import UsageError
+from .errors import UsageError, one_line
 
 
 def read(path: Path, kind: str, max_bytes: int, remedy: str) -> tuple[Any, bytes]:
@@ -38,7 +38,7 @@ def refuse(path: Path, reason: str, remedy: str) -> NoReturn:
     Raises:
         UsageError: always.
     """
-    raise UsageError(f"{path}: {reason}; {remedy}")
+    raise UsageError(one_line(f"{path}: {reason}; {remedy}"))
 
 
 def _no_constant(name: str) -> NoReturn:

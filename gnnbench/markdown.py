@@ -12,6 +12,7 @@ from gnnbench.comparison import Comparison, Row
 from gnnbench.errors import UsageError
 from gnnbench.judgement import Thresholds
 from gnnbench.markdown_text import code, prose
+from gnnbench.result_file import ResultFile
 from gnnbench.table import grouped
 
 MOST_CHARACTERS = 65_536
@@ -50,7 +51,31 @@ class Section:
     """File that has all of it."""
 
 
-def machine(environment: Mapping[str, Any]) -> str:
+def section(found: ResultFile, notes: Sequence[str] = ()) -> Section:
+    """Return what is written of a result.
+
+    Args:
+        found: the result.
+        notes: what must be known of the whole besides what the result says itself.
+    """
+    content = found.content
+    first = []
+    if shard := content.get("shard"):
+        first.append(f"a part of the benchmarks alone, shard {shard}")
+    if content.get("interrupted"):
+        first.append("interrupted: this is what was known by then")
+    return Section(
+        found.comparison,
+        found.thresholds,
+        found.base,
+        found.head,
+        machine=_machine(content.get("environment", {})),
+        notes=(*first, *content.get("notes", ()), *notes),
+        source=found.path.name,
+    )
+
+
+def _machine(environment: Mapping[str, Any]) -> str:
     """Return the name of an environment's GPU, or of its processor."""
     gpu = environment.get("gpu")
     name = gpu.get("name") if isinstance(gpu, Mapping) else None
@@ -136,6 +161,8 @@ def _verdict(rows: Sequence[Row], *, shared_slower: bool) -> str:
         said = f"{counts['slower']} of {_benchmarks(len(rows))} got slower"
     elif counts["incomparable"] == len(rows):
         said = f"None of {_benchmarks(len(rows))} could be judged"
+    elif counts["undecided"]:
+        said = f"None of {_benchmarks(len(rows))} is known to have got slower"
     else:
         said = f"None of {_benchmarks(len(rows))} got slower"
     if shared_slower:

@@ -7,9 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from gnnbench import environment, json_file, result_file, run_file, schema
-from gnnbench.ab.command import one_line
 from gnnbench.comparison import describe_fields
-from gnnbench.errors import UsageError
+from gnnbench.errors import UsageError, one_line
 from gnnbench.shard import Shard
 
 _REMEDY = "merge what --benchmark-json or gnnbench ab --json wrote"
@@ -61,10 +60,10 @@ def merge(paths: Sequence[Path]) -> dict[str, Any]:
 
 
 def _read(path: Path) -> _Part:
-    content, _ = json_file.read(path, "run file or result", run_file.MAX_BYTES, _REMEDY)
+    content, raw = json_file.read(path, "run file or result", run_file.MAX_BYTES, _REMEDY)
     kind = result_file.kind(content)
     if kind == "run":
-        return _run(path)
+        return _run(path, run_file.check(path, content, raw))
     if kind != "ab":
         what = f"a {kind} file" if kind else "of another form"
         json_file.refuse(path, f"neither a run file nor a result of gnnbench ab: it is {what}", _REMEDY)
@@ -76,8 +75,7 @@ def _read(path: Path) -> _Part:
     return _Part(path, kind, content, shard, names, here, here.get("commit"))
 
 
-def _run(path: Path) -> _Part:
-    content = run_file.load(path)
+def _run(path: Path, content: dict[str, Any]) -> _Part:
     run = run_file.parse(path, content)
     if run.environment is None:
         json_file.refuse(
@@ -140,6 +138,8 @@ def _alike(first: _Part, other: _Part) -> None:
         raise UsageError(f"{both}: other environments: {described}; merge those of one kind")
     if first.commit != other.commit:
         raise UsageError(f"{both}: other commits: {first.commit!r} and {other.commit!r}; merge those of one")
+    if bool(first.environment.get("dirty")) != bool(other.environment.get("dirty")):
+        raise UsageError(f"{both}: the files of one differ from its commit; merge those of one tree")
     if first.kind == "ab":
         for field, there, here in _differences(first.content, other.content):
             raise UsageError(f"{both}: other {field}: {there!r} and {here!r}; merge shards of one comparison")

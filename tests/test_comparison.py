@@ -3,6 +3,7 @@ import pytest
 from gnnbench import run_file
 from gnnbench.comparison import compare, describe_fields, differing_fields
 from gnnbench.judgement import Thresholds
+from gnnbench.shard import Shard
 from tests.run_files import MODES, content, entry, plain, save, suite
 
 THRESHOLDS = Thresholds(effect=0.03)
@@ -36,6 +37,17 @@ def test_another_environment_is_named_by_its_fields(tmp_path):
             "other environment: threads 2 there, 4 here, wait_policy PASSIVE there, none here"
         )
     assert describe_fields(differing_fields(base, base)) == ""
+
+
+def test_what_another_shard_runs_has_not_vanished(tmp_path):
+    whole = suite(1)
+    mine = Shard(1, 2)
+    kept = [one for one in whole["benchmarks"] if mine.has(one["fullname"])]
+    assert 1 < len(kept) < len(whole["benchmarks"])
+    part = {**whole, "benchmarks": kept[1:], "gnnbench": {**whole["gnnbench"], "shard": "1/2"}}
+    rows = by_name(compare(runs(tmp_path, whole), runs(tmp_path, part), THRESHOLDS))
+    assert set(rows) == {one["name"] for one in kept}
+    assert "vanished" in rows[kept[0]["name"]].judgement.reason
 
 
 def test_new_vanished_and_renamed_benchmarks_are_named(tmp_path):

@@ -1,6 +1,6 @@
 import pytest
 
-from gnnbench.errors import UsageError, unknown_name
+from gnnbench.errors import UsageError, one_line, unknown_name
 
 KNOWN = ("pyg", "sparse", "torch", "dgl")
 
@@ -24,3 +24,7 @@ def test_several_near_names_are_all_offered():
     assert str(unknown_name("dtype", "float16", ("float32", "bfloat16"))).endswith(
         "did you mean bfloat16 or float32?"
     )
+
+
+def test_nothing_leaves_a_line_of_a_terminal():
+    assert one_line("a b\x1b]0;x\x07\n::error::c\u202e") == "a b?]0;x??::error::c?"

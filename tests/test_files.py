@@ -1,10 +1,11 @@
 import os
+from pathlib import Path
 
 import pytest
 from filelock import FileLock, Timeout
 
 from gnnbench.errors import UsageError
-from gnnbench.files import hold, write_whole
+from gnnbench.files import hold, save, write_whole
 
 
 def test_a_file_is_replaced_whole(tmp_path):
@@ -30,6 +31,23 @@ def test_a_failed_write_leaves_the_file_as_it_was(tmp_path, monkeypatch):
         write_whole(path, "two")
     assert path.read_text() == "one"
     assert [entry.name for entry in tmp_path.iterdir()] == ["file.json"]
+
+
+def test_what_is_read_is_not_written(tmp_path):
+    path = tmp_path / "run.json"
+    path.write_text("a run")
+    (tmp_path / "link.json").symlink_to(path)
+    for name in ("run.json", "link.json", "../" + tmp_path.name + "/run.json"):
+        with pytest.raises(UsageError, match="is one of the files that are read"):
+            save(tmp_path / name, "a page", [tmp_path / "other.json", path])
+    assert path.read_text() == "a run"
+    save(tmp_path / "page.html", "a page", [path])
+    assert (tmp_path / "page.html").read_text() == "a page"
+
+
+def test_a_file_that_cannot_be_written_is_one_line(tmp_path):
+    with pytest.raises(UsageError, match=r"/proc/x/page.html cannot be written \(.*\)$"):
+        save(Path("/proc/x/page.html"), "a page")
 
 
 def test_a_cache_that_cannot_be_written_is_one_line(tmp_path):

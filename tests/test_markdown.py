@@ -75,6 +75,11 @@ def test_a_small_result_is_one_table():
     [
         ((Row("a", SAME, 1e-3),), None, "**None of 1 benchmark got slower**: 1 same"),
         ((Row("a", GONE, None),), None, "**None of 1 benchmark could be judged**: 1 incomparable"),
+        (
+            (Row("a", SAME, 1e-3), Row("b", UNDECIDED, 1e-3)),
+            None,
+            "**None of 2 benchmarks is known to have got slower**: 1 undecided, 1 same",
+        ),
         ((), None, "**There is no benchmark**"),
         (
             (Row("a", SAME, 1e-3),),

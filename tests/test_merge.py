@@ -121,6 +121,7 @@ GPU = {
             "other environments: threads 2 there, 8 here",
         ),
         ((part(1, 2), part(2, 2, commit="b" * 40)), f"other commits: '{'a' * 40}' and '{'b' * 40}'"),
+        ((part(1, 2), part(2, 2, dirty=True)), "the files of one differ from its commit"),
         ((part(1, 3), part(2, 3)), "shard 3/3 is missing"),
         ((part(2, 5),), "shard 1/5 is missing (and 3 more)"),
         ((ab(1), ab(3)), "shard 2/3 is missing"),
@@ -185,7 +186,7 @@ def test_the_command_saves_and_counts(tmp_path, capsys):
     assert capsys.readouterr().out == f"2 files, 9 benchmarks: {whole}\n"
     assert len(run_file.read(tmp_path / "whole.json").benchmarks) == 9
     for words, text in (
-        ([*paths, "-o", paths[0]], "is one of the shards"),
+        ([*paths, "-o", paths[0]], "is one of the files that are read"),
         ([*paths, "-o", "/proc/x/whole.json"], "cannot be written"),
         ([paths[0], "-o", whole], "shard 2/2 is missing"),
     ):

@@ -75,6 +75,11 @@ def test_what_is_no_run_file_is_refused_with_place_and_reason(tmp_path, text, me
     assert message in refused(tmp_path, text)
 
 
+def test_a_name_does_not_leave_the_line_that_names_it(tmp_path):
+    bad = {"fullname": "t.py::\x1b[2J\n::error::x", "extra_info": {}, "stats": {"data": [-1]}}
+    assert "t.py::?[2J?::error::x: " in refused(tmp_path, json.dumps({"benchmarks": [bad]}))
+
+
 def test_missing_and_gigantic_files_are_refused(tmp_path, monkeypatch):
     with pytest.raises(UsageError, match="cannot be read"):
         run_file.read(tmp_path / "nothing.json")

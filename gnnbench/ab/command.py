@@ -9,6 +9,8 @@ from concurrent.futures import Future
 from contextlib import suppress
 from pathlib import Path
 
+from gnnbench.errors import one_line
+
 _END_SECONDS = 5.0
 
 
@@ -61,11 +63,6 @@ def last_line(errors: str) -> str:
     """Return the last line of what a command complained of, as one to be shown."""
     lines = [line for line in errors.splitlines() if line.strip()]
     return one_line(lines[-1].removeprefix("fatal: ")) if lines else ""
-
-
-def one_line(text: str) -> str:
-    """Return a text as it can be shown on one line of any terminal."""
-    return "".join(character if character.isprintable() else "?" for character in text)
 
 
 def _end(process: "subprocess.Popen[str]") -> None:

@@ -13,9 +13,9 @@ from contextlib import suppress
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 
-from gnnbench.ab.command import call, last_line, one_line
+from gnnbench.ab.command import call, last_line
 from gnnbench.ab.variant import is_local, is_pinned
-from gnnbench.errors import UsageError
+from gnnbench.errors import UsageError, one_line
 from gnnbench.files import hold
 
 _UNFINISHED = ".unfinished-"

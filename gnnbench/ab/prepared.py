@@ -5,11 +5,10 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from gnnbench.ab.command import one_line
 from gnnbench.ab.overlay import local_path, overlay, versions
 from gnnbench.ab.variant import Variant
 from gnnbench.ab.worktree import Repository, is_followed, state, worktree
-from gnnbench.errors import UsageError
+from gnnbench.errors import UsageError, one_line
 from gnnbench.graphs.locate import CACHE_VARIABLE
 
 
