@@ -76,6 +76,8 @@ class PullRequest:
             raise UsageError(f"GITHUB_API_URL {root!r} must be an address such as {PUBLIC}")
         if parts.scheme == "http" and not _is_loopback(parts.hostname):
             raise UsageError(f"GITHUB_API_URL {root!r} would have the token sent unencrypted; use https")
+        if not repository:
+            raise UsageError("no repository: give --repository OWNER/NAME, or set GITHUB_REPOSITORY")
         if not _REPOSITORY.fullmatch(repository):
             raise UsageError(f"repository {repository!r} must be OWNER/NAME")
         if not (number.isascii() and number.isdecimal() and 0 < int(number) < 2**31):

@@ -123,7 +123,7 @@ def test_a_comment_is_created_and_updated_by_a_process_of_its_own(tmp_path):
         (["AB", "--details-url", "javascript:alert(1)"], {}, "must be an address"),
         (["AB", "--details-url", "https://a.b/c) [x](y"], {}, "must be an address"),
         (["AB", "-o", "/proc/x/y.md"], {}, "/proc/x/y.md cannot be written"),
-        (["AB", "--pull-request", "7"], {}, "repository '' must be OWNER/NAME"),
+        (["AB", "--pull-request", "7"], {}, "no repository: give --repository OWNER/NAME"),
         (["AB", "--pull-request", "7", "--repository", "o/r"], {}, "GITHUB_TOKEN must hold a token"),
         (["AB", "--pull-request", "x", "--repository", "o/r"], {"GITHUB_TOKEN": TOKEN}, "pull request 'x'"),
         (

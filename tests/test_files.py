@@ -45,7 +45,7 @@ def test_what_is_read_is_not_written(tmp_path):
     assert (tmp_path / "page.html").read_text() == "a page"
 
 
-def test_a_file_that_cannot_be_written_is_one_line(tmp_path):
+def test_a_file_that_cannot_be_written_is_one_line():
     with pytest.raises(UsageError, match=r"/proc/x/page.html cannot be written \(.*\)$"):
         save(Path("/proc/x/page.html"), "a page")
 

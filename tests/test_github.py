@@ -180,7 +180,7 @@ def test_an_answer_that_breaks_off_is_a_line(server):
         ({"root": "http://github.example"}, "unencrypted"),
         ({"root": "ftp://github.example"}, "must be an address"),
         ({"root": "https://user:word@github.example"}, "must be an address"),
-        ({"repository": ""}, "must be OWNER/NAME"),
+        ({"repository": ""}, "give --repository OWNER/NAME"),
         ({"repository": "o/r/../../x"}, "must be OWNER/NAME"),
         ({"repository": "o/.."}, "must be OWNER/NAME"),
         ({"number": "0"}, "must be a number"),
