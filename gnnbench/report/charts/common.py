@@ -27,8 +27,9 @@ def names(labels: Sequence[str], style: Style) -> "alt.Y":
     """Return the axis of names, in this order from above; they are distinct."""
     import altair as alt
 
-    # A browser's letters may be wider than those that the chart is laid out with.
-    width = min(style.label_width, 0.62 * style.font_size * max(map(len, labels), default=0))
+    # A browser's letters may be a fifth wider than those that the chart is laid out with.
+    longest = max(map(len, labels), default=0)
+    width = min(1.2 * style.label_width, 0.72 * style.font_size * longest)
     axis = alt.Axis(
         labelLimit=style.label_width,
         minExtent=width,
