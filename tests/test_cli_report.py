@@ -39,6 +39,19 @@ def test_results_of_ab_and_compare(tmp_path, capsys):
     )
 
 
+def test_the_level_of_a_shard_is_not_rounded_up_to_certainty(tmp_path, capsys):
+    head, *base = save(tmp_path, suite(9, factor=1.5), *(suite(seed) for seed in range(5)))
+    file = tmp_path / "compare.json"
+    cli.main(["compare", *map(str, base), "--json", str(file), "--", str(head)])
+    file.write_text(json.dumps({**json.loads(file.read_text()), "family_level": 0.9975}))
+    assert report(capsys, file, "-o", tmp_path / "page.html")[0] == 0
+    page = (tmp_path / "page.html").read_text()
+    assert ">99.75% interval<" in page
+    assert "their 99.75% intervals for all benchmarks at once" in page
+    assert "holds for all benchmarks at once (99.75%)" in page
+    assert "100% interval" not in page
+
+
 def test_a_result_with_an_impossible_ratio_is_one_line(tmp_path, capsys):
     head, *base = save(tmp_path, suite(9, factor=1.5), *(suite(seed) for seed in range(5)))
     file = tmp_path / "compare.json"

@@ -81,7 +81,7 @@ def facts(one: Benchmark) -> list[tuple[str, str]]:
         bounds = (measured.low_seconds, measured.high_seconds)
         low, high = ("?" if bound is None else units.seconds(bound) for bound in bounds)
         if bounds != (None, None):
-            found.append((f"{measured.level:.0%} interval of the time", f"{low} to {high}"))
+            found.append((f"{units.level(measured.level)} interval of the time", f"{low} to {high}"))
         found += [("the time is the", measured.location), *measured.facts]
     if limit := one.limit:
         least = f"{units.size(limit.bytes)} moved, {limit.flops / 1e6:,.1f} million operations"

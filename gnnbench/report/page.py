@@ -74,6 +74,7 @@ def _environment() -> "Environment":
     environment.filters |= {
         "seconds": units.seconds,
         "fraction": units.fraction,
+        "level": units.level,
         "size": units.size,
         "count": "{:,}".format,
     }

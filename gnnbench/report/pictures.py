@@ -82,7 +82,8 @@ def _forest(view: View, judged: Judged, benchmarks: Sequence[Benchmark]) -> Pict
         (one for one in benchmarks if one.fullname not in there), key=lambda one: -abs(wording.ratio(one) - 1)
     )
     effect = judged.thresholds.effect
-    least, level = units.fraction(effect), f"{judged.thresholds.family_level:.0%}"
+    least = units.fraction(effect)
+    family_level, own_level = map(units.level, (judged.thresholds.family_level, judged.thresholds.own_level))
 
     def draw(style: Style) -> dict[str, Any]:
         shown = [*changed, *others][: style.most_rows]
@@ -90,8 +91,8 @@ def _forest(view: View, judged: Judged, benchmarks: Sequence[Benchmark]) -> Pict
         return forest.chart(rows, effect, style)
 
     note = (
-        f"Ratios with their {level} intervals for all benchmarks at once (thin) and own "
-        f"{judged.thresholds.own_level:.0%} intervals (thick); grey: within {least}, which does not matter. "
+        f"Ratios with their {family_level} intervals for all benchmarks at once (thin) and own "
+        f"{own_level} intervals (thick); grey: within {least}, which does not matter. "
         "Slower: triangle to the right; faster: to the left; same: circle; undecided: diamond; "
         "incomparable: cross."
     )
