@@ -3,7 +3,8 @@
 from collections.abc import Sequence
 
 from gnnbench import units
-from gnnbench.report.view import Benchmark, View
+from gnnbench.judgement import Judgement
+from gnnbench.report.view import Benchmark, Judged, View
 from gnnbench.table import SHORT_DIRECTION
 
 
@@ -16,7 +17,7 @@ def headline(view: View) -> str:
     if not view.benchmarks:
         return "There is no benchmark in this file"
     if view.judged:
-        return _verdicts(view.benchmarks, view.judged.thresholds.effect)
+        return _whole(view.judged, _verdicts(view.benchmarks, view.judged.thresholds.effect))
     cut = sum(bool(one.error) for one in view.benchmarks)
     if cut == len(view.benchmarks):
         return f"{_all(cut)} cut short"
@@ -44,9 +45,7 @@ def ratio(benchmark: Benchmark) -> float:
 
 def change(benchmark: Benchmark) -> str:
     """Say what became of one that is slower or faster: `gcn_norm f+b is 1.12x slower on torch`."""
-    factor, word = ratio(benchmark), verdict(benchmark)
-    text = f"{factor:.2f}x slower" if word == "slower" else f"{1 / factor:.2f}x faster"
-    return f"{subject(benchmark)} is {text}{where(benchmark)}"
+    return f"{subject(benchmark)} is {_times(verdict(benchmark), ratio(benchmark))}{where(benchmark)}"
 
 
 def subject(benchmark: Benchmark) -> str:
@@ -61,9 +60,16 @@ def where(benchmark: Benchmark) -> str:
 
 
 def interval(benchmark: Benchmark) -> str:
-    """Return the interval of a ratio, with its level, nothing where there is none."""
+    """Return the interval of a ratio, nothing where there is none."""
     found = benchmark.judgement
     return units.interval(found.low, found.high) if found else ""
+
+
+def whole(shared: Judgement) -> str:
+    """Say on what grounds the run as a whole has its verdict: `1.06x (1.04-1.08), the interval ...`."""
+    bounds = units.interval(shared.low, shared.high)
+    found = [] if shared.ratio is None else [f"{shared.ratio:.2f}x{f' ({bounds})' if bounds else ''}"]
+    return ", ".join((*found, shared.reason))
 
 
 def spread(benchmark: Benchmark) -> float | None:
@@ -73,6 +79,21 @@ def spread(benchmark: Benchmark) -> float | None:
         return None
     bounds = [one for one in (found.low_seconds, found.high_seconds) if one is not None]
     return max((abs(one - found.seconds) / found.seconds for one in bounds), default=None)
+
+
+def _whole(judged: Judged, of_benchmarks: str) -> str:
+    """Put before what is said of benchmarks what became of the run as a whole, where the machine drifted."""
+    shared = judged.shared
+    if shared is None or shared.verdict == "same":
+        return of_benchmarks
+    became = shared.verdict
+    if shared.ratio is not None and became in ("slower", "faster"):
+        became = _times(became, shared.ratio)
+    return f"The run as a whole is {became}; beside that, {of_benchmarks[0].lower()}{of_benchmarks[1:]}"
+
+
+def _times(word: str, factor: float) -> str:
+    return f"{factor:.2f}x slower" if word == "slower" else f"{1 / factor:.2f}x faster"
 
 
 def _verdicts(benchmarks: Sequence[Benchmark], effect: float) -> str:

@@ -2,17 +2,19 @@ import pytest
 
 from gnnbench.judgement import Judgement, Thresholds
 from gnnbench.report.view import Benchmark, Judged, View
-from gnnbench.report.wording import headline, moved
+from gnnbench.report.wording import headline, moved, whole
 
 RATIOS = {"slower": 1.2, "faster": 0.8, "same": 1.0, "undecided": 1.01, "incomparable": None}
 
 
-def view(*verdicts):
+def view(*verdicts, shared=None):
     benchmarks = tuple(
         Benchmark(f"b{number}", f"b{number}", "", judgement=Judgement(verdict, "", RATIOS[verdict]))
         for number, verdict in enumerate(verdicts)
     )
-    return View("run", "run.json", benchmarks=benchmarks, judged=Judged(Thresholds(0.03), "5 runs"))
+    return View(
+        "run", "run.json", benchmarks=benchmarks, judged=Judged(Thresholds(0.03), "5 runs", shared=shared)
+    )
 
 
 @pytest.mark.parametrize(
@@ -36,6 +38,35 @@ def view(*verdicts):
 )
 def test_the_headline_says_what_matters(verdicts, text):
     assert headline(view(*verdicts)) == text
+
+
+@pytest.mark.parametrize(
+    ("shared", "text"),
+    [
+        (
+            Judgement("slower", "", 1.1),
+            "The run as a whole is 1.10x slower; beside that, nothing is slower: 2",
+        ),
+        (
+            Judgement("faster", "", 0.8),
+            "The run as a whole is 1.25x faster; beside that, nothing is slower: 2",
+        ),
+        (
+            Judgement("undecided", "", 1.1),
+            "The run as a whole is undecided; beside that, nothing is slower: 2",
+        ),
+        (Judgement("incomparable", ""), "The run as a whole is incomparable; beside that, nothing is slower"),
+        (Judgement("same", "", 1.0), "Nothing is slower: 2 of 2 benchmarks are the same"),
+    ],
+)
+def test_the_headline_says_that_the_run_as_a_whole_is_slower(shared, text):
+    assert headline(view("same", "same", shared=shared)).startswith(text)
+
+
+def test_the_grounds_of_the_whole():
+    assert whole(Judgement("slower", "a reason", 1.061, 1.04, 1.08)) == "1.06x (1.04-1.08), a reason"
+    assert whole(Judgement("undecided", "a reason", 1.061)) == "1.06x, a reason"
+    assert whole(Judgement("incomparable", "a reason")) == "a reason"
 
 
 def test_what_is_slower_stands_before_what_is_faster():
