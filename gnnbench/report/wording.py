@@ -16,13 +16,14 @@ def headline(view: View) -> str:
         return "What gnnbench ab finds on this machine"
     if not view.benchmarks:
         return "There is no benchmark in this file"
+    if all(one.error for one in view.benchmarks):
+        return f"{_all(len(view.benchmarks))} cut short"
+    others = [one for one in view.benchmarks if one.judgement or not one.error]
+    cut = len(view.benchmarks) - len(others)
     if view.judged:
-        return _whole(view.judged, _verdicts(view.benchmarks, view.judged.thresholds.effect))
-    cut = sum(bool(one.error) for one in view.benchmarks)
-    if cut == len(view.benchmarks):
-        return f"{_all(cut)} cut short"
-    count = len(view.benchmarks) - cut
-    text = f"{count:,} benchmark{'s' if count > 1 else ''}, not compared with anything"
+        text = _whole(view.judged, _verdicts(others, view.judged.thresholds.effect))
+    else:
+        text = f"{len(others):,} benchmark{'s' if len(others) > 1 else ''}, not compared with anything"
     return f"{text}; {cut} cut short" if cut else text
 
 
@@ -86,7 +87,7 @@ def _whole(judged: Judged, of_benchmarks: str) -> str:
     shared = judged.shared
     if shared is None or shared.verdict == "same":
         return of_benchmarks
-    became = shared.verdict
+    became: str = shared.verdict
     if shared.ratio is not None and became in ("slower", "faster"):
         became = _times(became, shared.ratio)
     return f"The run as a whole is {became}; beside that, {of_benchmarks[0].lower()}{of_benchmarks[1:]}"

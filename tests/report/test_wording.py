@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import pytest
 
 from gnnbench.judgement import Judgement, Thresholds
@@ -61,6 +63,17 @@ def test_the_headline_says_what_matters(verdicts, text):
 )
 def test_the_headline_says_that_the_run_as_a_whole_is_slower(shared, text):
     assert headline(view("same", "same", shared=shared)).startswith(text)
+
+
+def test_what_was_cut_short_is_said_beside_verdicts():
+    short = tuple(Benchmark(name, name, "", error="OOM at 12 GiB") for name in ("c0", "c1"))
+    known = view("same", "same")
+    text = "Nothing is slower: 2 of 2 benchmarks are the same within 3.0%; 2 cut short"
+    assert headline(replace(known, benchmarks=(*known.benchmarks, *short))) == text
+    assert headline(replace(known, benchmarks=short)) == "All 2 benchmarks are cut short"
+    gone = replace(known.benchmarks[0], judgement=Judgement("incomparable", "vanished"), error="OOM")
+    text = "Nothing is slower: 1 of 2 benchmarks is the same within 3.0%, 1 incomparable"
+    assert headline(replace(known, benchmarks=(known.benchmarks[1], gone))) == text
 
 
 def test_the_grounds_of_the_whole():
