@@ -190,3 +190,31 @@ def test_a_large_run_stays_below_three_megabytes(tmp_path, capsys):
 def test_a_file_of_pytest_benchmark_alone(tmp_path, capsys):
     head, *base = save(tmp_path, plain(9), *(plain(seed) for seed in range(3)))
     assert report(capsys, head, *base, "-o", tmp_path / "page.html")[0] == 0
+
+
+def test_a_reason_in_a_result_is_text_that_shows(tmp_path, capsys):
+    head, *base = save(tmp_path, suite(9, factor=1.5), *(suite(seed) for seed in range(5)))
+    file = tmp_path / "compare.json"
+    cli.main(["compare", *map(str, base), "--json", str(file), "--", str(head)])
+    capsys.readouterr()
+    content = json.loads(file.read_text())
+    hostile = {"verdict": "incomparable", "reason": f"\ud800 \u202ebad\x1b {'x' * 900}"}
+    content["benchmarks"]["test_a.py::b1"] |= hostile
+    content["shared"] = content["benchmarks"]["test_a.py::b0"] | hostile
+    file.write_text(json.dumps(content))
+    status, _, err = report(capsys, file, "-o", tmp_path / "page.html")
+    assert (status, err) == (0, "")
+    page = (tmp_path / "page.html").read_text()
+    assert page.count("\ufffd \ufffdbad\ufffd xxx") == 2
+    assert "x" * 300 not in page
+
+
+def test_a_reason_that_compares_runs_is_text_that_shows(tmp_path, capsys):
+    base, head = suite(1), suite(2)
+    head["benchmarks"][0]["extra_info"]["gnnbench"]["code_hash"] = f"\ud800 \u202ebad {'x' * 900}"
+    files = save(tmp_path, head, base)
+    status, _, err = report(capsys, *files, "-o", tmp_path / "page.html")
+    assert (status, err) == (0, "")
+    page = (tmp_path / "page.html").read_text()
+    assert "\ufffd \ufffdbad" in page
+    assert "x" * 300 not in page

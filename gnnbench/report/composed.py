@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from gnnbench import json_file, units
 from gnnbench.report import breakdown, measured, run
 from gnnbench.report.facts import environment_facts
-from gnnbench.report.names import clean, spec_of, titles
+from gnnbench.report.names import clean, cleaned, spec_of, titles
 from gnnbench.report.sources import Source, Sources
 from gnnbench.report.view import Benchmark, Calibrated, Found, Judged, View
 from gnnbench.result_file import ResultFile
@@ -65,12 +65,13 @@ def _result(found: ResultFile) -> View:
             *label,
             spec,
             row.seconds,
-            judgement=row.judgement,
+            judgement=cleaned(row.judgement),
             notes=tuple(map(clean, row.notes)),
         )
         for row, spec, label in zip(rows, specs, labels, strict=True)
     )
-    judged = Judged(found.thresholds, clean(found.base), clean(found.head), found.comparison.shared)
+    shared = found.comparison.shared and cleaned(found.comparison.shared)
+    judged = Judged(found.thresholds, clean(found.base), clean(found.head), shared)
     content = found.content
     facts: tuple[tuple[str, str], ...] = ()
     notes: tuple[str, ...] = ()

@@ -4,8 +4,9 @@ import os
 import re
 import unicodedata
 from collections.abc import Sequence
-from dataclasses import astuple
+from dataclasses import astuple, replace
 
+from gnnbench.judgement import Judgement
 from gnnbench.spec import DIRECTIONS, Spec
 from gnnbench.table import SHORT_DIRECTION
 
@@ -29,6 +30,11 @@ def clean(value: object, longest: int = _LONGEST) -> str:
     return "".join(
         " " if one in "\n\t" else "\ufffd" if unicodedata.category(one) in _HIDDEN else one for one in text
     )
+
+
+def cleaned(judgement: Judgement) -> Judgement:
+    """Return a judgement with a reason that can be shown: it may quote names and values from files."""
+    return replace(judgement, reason=clean(judgement.reason))
 
 
 def spec_of(fullname: str) -> Spec | None:

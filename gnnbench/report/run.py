@@ -9,7 +9,7 @@ from gnnbench.comparison import Row
 from gnnbench.judgement import Judgement, Thresholds
 from gnnbench.report import measured
 from gnnbench.report.facts import environment_facts
-from gnnbench.report.names import clean, spec_of, titles
+from gnnbench.report.names import clean, cleaned, spec_of, titles
 from gnnbench.report.sources import Source
 from gnnbench.report.view import Benchmark, Judged, View
 from gnnbench.run_file import RunFile
@@ -48,7 +48,9 @@ def view(head: Source, base: tuple[Source, ...], effect: float) -> View:
         if name in entries:
             benchmark = _measured(benchmark, entries[name])
         if row := rows.get(name):
-            benchmark = replace(benchmark, judgement=row.judgement, notes=tuple(map(clean, row.notes)))
+            benchmark = replace(
+                benchmark, judgement=cleaned(row.judgement), notes=tuple(map(clean, row.notes))
+            )
         there = [one for run in before if name in run for one in measured.processes_of(run[name], "base")]
         benchmarks.append(replace(benchmark, processes=(*there, *benchmark.processes)))
     facts = (*_taken(head.content), *environment_facts(ours.get("environment") or {}))
@@ -92,7 +94,7 @@ def _judgement(saved: Mapping[str, Any]) -> Judgement:
         measured.positive(numbers["ratio"])
     return Judgement(
         saved["verdict"],
-        clean(saved["reason"]),
+        str(saved["reason"]),
         **numbers,
         borrowed=bool(saved["borrowed"]),
         base_processes=int(measured.number(saved["base_processes"])),
