@@ -37,7 +37,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--effect",
         default=f"{EFFECT:.0%}",
         metavar="E",
-        help="change that matters, of a run; a result has its own. Default: 3%%.",
+        help="change that matters, of a run against others; saved verdicts have their own. Default: 3%%.",
     )
     parser.set_defaults(run=run)
 

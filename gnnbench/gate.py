@@ -55,6 +55,8 @@ class Gate:
         self._deselected: set[str] = set()
         self._found = Comparison([], None)
         self._record: Record | None = None
+        self._compared: dict[str, Any] | None = None
+        """How the verdicts were reached; None: there are none."""
         self._lines: list[str] = []
         """What the summary says."""
         self._failures: list[str] = []
@@ -108,6 +110,12 @@ class Gate:
         fine = (pytest.ExitCode.OK, pytest.ExitCode.NO_TESTS_COLLECTED)
         if self._failures and session.exitstatus in fine:
             session.exitstatus = pytest.ExitCode.TESTS_FAILED
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_benchmark_update_json(self, output_json: dict[str, Any]) -> None:
+        """Save how the verdicts were reached, beside what timing saves of the run."""
+        if self._compared and "gnnbench" in output_json:
+            output_json["gnnbench"]["compared"] = self._compared
 
     @pytest.hookimpl(trylast=True)
     def pytest_terminal_summary(self, terminalreporter: Any) -> None:
@@ -173,6 +181,12 @@ class Gate:
             rows = [replace(row, judgement=confirmed(row.judgement, chosen.confirm)) for row in found.rows]
             found = replace(found, rows=rows)
         self._found = found
+        self._compared = {
+            "effect": thresholds.effect,
+            "family_level": thresholds.family_level,
+            "own_level": thresholds.own_level,
+            "shared": verdict_table.as_json(found.shared, record=self._record.id) if found.shared else None,
+        }
         record = base[0].record or {}
         commit, reason = (base[0].commit or "unknown")[:10], record.get("reason")
         name = environment.name(here)

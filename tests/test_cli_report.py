@@ -192,6 +192,64 @@ def test_a_file_of_pytest_benchmark_alone(tmp_path, capsys):
     assert report(capsys, head, *base, "-o", tmp_path / "page.html")[0] == 0
 
 
+def judged(verdict="same", **compared):
+    """Return a run with a verdict on each of four benchmarks, and how they were reached."""
+    found = contents.family(1, operations=1)
+    for one in found["benchmarks"]:
+        one["extra_info"]["gnnbench"]["comparison"] = {**contents.judgement(verdict), "ratio": 1.06}
+    if compared:
+        levels = {"effect": 0.1, "family_level": 0.9975, "own_level": 0.95, "shared": None}
+        found["gnnbench"]["compared"] = levels | compared
+    return found
+
+
+def test_saved_verdicts_are_shown_as_they_were_reached(tmp_path, capsys):
+    whole = contents.judgement("slower")
+    (run,) = save(tmp_path, judged(shared=whole))
+    status, out, _ = report(capsys, run, "-o", tmp_path / "page.html", "--effect", "2%")
+    text = (
+        "The run as a whole is 1.20x slower; beside that, nothing is slower: 4 of 4 benchmarks are the same"
+    )
+    assert (status, out.splitlines()[0]) == (0, f"{text} within 10%")
+    page = (tmp_path / "page.html").read_text()
+    for words in (
+        "their 99.75% intervals",
+        "grey: within 10%",
+        "a change of 10% or more",
+        "1.20x (1.10-1.30), a",
+    ):
+        assert words in page
+    assert "2.0%" not in page
+
+
+def test_what_saved_verdicts_were_reached_with_is_not_invented(tmp_path, capsys):
+    (run,) = save(tmp_path, judged())
+    status, out, _ = report(capsys, run, "-o", tmp_path / "page.html")
+    assert (status, out.splitlines()[0]) == (0, "Nothing is slower: 4 of 4 benchmarks are the same")
+    page = (tmp_path / "page.html").read_text()
+    assert "Ratios with their intervals for all benchmarks at once (thin) and own intervals (thick)." in page
+    assert "Slower and faster need" not in page
+    assert "3.0%" not in page
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"effect": -1},
+        {"effect": "3%"},
+        {"family_level": 1},
+        {"own_level": None},
+        {"shared": {}},
+        {"shared": 3},
+    ],
+)
+def test_damaged_thresholds_are_one_line(tmp_path, capsys, wrong):
+    (run,) = save(tmp_path, judged(**wrong))
+    status, _, err = report(capsys, run, "-o", tmp_path / "page.html")
+    assert (status, err.count("\n")) == (2, 1)
+    assert f"{run}: damaged: " in err
+
+
 def test_a_reason_in_a_result_is_text_that_shows(tmp_path, capsys):
     head, *base = save(tmp_path, suite(9, factor=1.5), *(suite(seed) for seed in range(5)))
     file = tmp_path / "compare.json"

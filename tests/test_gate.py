@@ -283,12 +283,15 @@ def test_an_expected_failure_that_is_slower_still_fails_the_run(project):
 
 
 def test_verdicts_are_saved_by_their_schema(project):
-    project.run(COMPARE)
+    project.run(COMPARE, "--gnn-effect=10%")
     schema = json.loads((ROOT / "gnnbench/schemas/run.schema.json").read_text())
     content = json.loads((project.folder / "run.json").read_text())
     for entry in content["benchmarks"]:
         jsonschema.validate(entry["extra_info"]["gnnbench"], schema)
     assert entry["extra_info"]["gnnbench"]["comparison"]["against"] == "0001"
+    jsonschema.validate(content["gnnbench"], {"$ref": "#/$defs/file", "$defs": schema["$defs"]})
+    levels = {"effect": 0.1, "family_level": 0.99, "own_level": 0.95}
+    assert content["gnnbench"]["compared"] == {**levels, "shared": None}
 
 
 def test_a_drift_is_taken_out(project):
@@ -301,6 +304,9 @@ def test_a_drift_is_taken_out(project):
     result, verdicts = project.run(COMPARE, "--gnn-confirm=1", whole, fake=fake)
     assert "the machine drifted: ratios are relative" in " ".join(result.stdout.split())
     assert "slower" not in {verdicts[name] for name in NAMES[:-1]}
+    shared = json.loads((project.folder / "run.json").read_text())["gnnbench"]["compared"]["shared"]
+    assert shared["against"] == "0001"
+    assert f"The run as a whole: {shared['verdict']}" in " ".join(result.stdout.split())
 
 
 def test_the_suite_s_own_counters_are_judged_too(tmp_path):

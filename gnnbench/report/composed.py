@@ -24,7 +24,7 @@ def compose(sources: Sources, effect: float) -> View:
 
     Args:
         sources: the files.
-        effect: change that matters, as a fraction: to runs; a result has its own.
+        effect: change that matters, as a fraction: to a run against others; saved verdicts have their own.
 
     Raises:
         UsageError: a file is damaged.

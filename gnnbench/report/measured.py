@@ -37,6 +37,17 @@ def positive(value: Any) -> float:
     return float(value)
 
 
+def level(value: Any) -> float:
+    """Return a level of confidence.
+
+    Raises:
+        ValueError: it is none.
+    """
+    if not 0 < number(value) < 1:
+        raise ValueError(f"{value} is no level of confidence")
+    return float(value)
+
+
 def time_of(entry: Mapping[str, Any]) -> Measured | None:
     """Return the time of a benchmark's record; None where nothing was measured."""
     measured = _ours(entry).get("measurement")
@@ -65,7 +76,7 @@ def time_of(entry: Mapping[str, Any]) -> Measured | None:
         positive(middle) / 1e9,
         None if low is None else positive(low) / 1e9,
         None if high is None else positive(high) / 1e9,
-        number(measured.get("level", location.LEVEL)),
+        level(measured.get("level", location.LEVEL)),
         clean(measured.get("location", location.NAME)),
         tuple(facts),
         tuple(map(clean, table.remarks(measured))),

@@ -81,18 +81,20 @@ def _forest(view: View, judged: Judged, benchmarks: Sequence[Benchmark]) -> Pict
     others = sorted(
         (one for one in benchmarks if one.fullname not in there), key=lambda one: -abs(wording.ratio(one) - 1)
     )
-    effect = judged.thresholds.effect
-    least = units.fraction(effect)
-    family_level, own_level = map(units.level, (judged.thresholds.family_level, judged.thresholds.own_level))
+    known = judged.thresholds
+    thin, thick, band = "", "", ""
+    if known:
+        thin, thick = (f"{units.level(level)} " for level in (known.family_level, known.own_level))
+        band = f"; grey: within {units.fraction(known.effect)}, which does not matter"
 
     def draw(style: Style) -> dict[str, Any]:
         shown = [*changed, *others][: style.most_rows]
         rows = [(one.label, one.judgement) for one in shown if one.judgement]
-        return forest.chart(rows, effect, style)
+        return forest.chart(rows, known.effect if known else None, style)
 
     note = (
-        f"Ratios with their {family_level} intervals for all benchmarks at once (thin) and own "
-        f"{own_level} intervals (thick); grey: within {least}, which does not matter. "
+        f"Ratios with their {thin}intervals for all benchmarks at once (thin) and own {thick}intervals "
+        f"(thick){band}. "
         "Slower: triangle to the right; faster: to the left; same: circle; undecided: diamond; "
         "incomparable: cross."
     )

@@ -28,7 +28,7 @@ def view(head: Source, base: tuple[Source, ...], effect: float) -> View:
     Args:
         head: the run.
         base: runs of the older side.
-        effect: change that matters, as a fraction.
+        effect: change that matters, as a fraction: against the base; saved verdicts have their own.
 
     Raises:
         KeyError, TypeError, ValueError, AttributeError, IndexError, ArithmeticError: something is not of the
@@ -38,7 +38,7 @@ def view(head: Source, base: tuple[Source, ...], effect: float) -> View:
     before = [_entries(one) for one in base]
     ours = head.content.get("gnnbench") or {}
     cut = {entry["fullname"]: clean(entry["error"]) for entry in ours.get("incomplete", ())}
-    rows, judged = _against(head, base, effect) if base else _saved(entries, effect)
+    rows, judged = _against(head, base, effect) if base else _saved(entries, ours.get("compared"))
     names = list(dict.fromkeys([*entries, *rows, *cut]))
     specs = [_spec(entries.get(name), name) for name in names]
     labels, common = titles(names, specs)
@@ -70,7 +70,7 @@ def _against(head: Source, base: tuple[Source, ...], effect: float) -> tuple[dic
     return {row.fullname: row for row in found.rows}, judged
 
 
-def _saved(entries: Entries, effect: float) -> tuple[dict[str, Row], Judged | None]:
+def _saved(entries: Entries, compared: Mapping[str, Any] | None) -> tuple[dict[str, Row], Judged | None]:
     """Return the verdicts of `--benchmark-compare` that a run was saved with."""
     found = {name: saved for name, entry in entries.items() if (saved := _ours(entry).get("comparison"))}
     if not found:
@@ -78,7 +78,15 @@ def _saved(entries: Entries, effect: float) -> tuple[dict[str, Row], Judged | No
     rows = {name: Row(name, _judgement(one), None, notes=tuple(one["notes"])) for name, one in found.items()}
     records = sorted({clean(one["against"]) for one in found.values() if one["against"] is not None})
     base = f"record {', '.join(records)}" if records else "other runs"
-    return rows, Judged(Thresholds(effect), base)
+    if not compared:
+        return rows, Judged(None, base)
+    thresholds = Thresholds(
+        measured.positive(compared["effect"]),
+        measured.level(compared["family_level"]),
+        measured.level(compared["own_level"]),
+    )
+    shared = None if compared["shared"] is None else cleaned(_judgement(compared["shared"]))
+    return rows, Judged(thresholds, base, shared=shared)
 
 
 def _judgement(saved: Mapping[str, Any]) -> Judgement:

@@ -93,7 +93,8 @@ class Benchmark:
 class Judged:
     """How verdicts were reached."""
 
-    thresholds: Thresholds
+    thresholds: Thresholds | None
+    """None: not known, of verdicts that were saved without."""
     base: str
     """What the older side was, in words."""
     head: str = ""

@@ -44,6 +44,7 @@ def html(view: View) -> str:
         scripts=(*page.SCRIPTS, "report.js"),
         libraries=(drawing.library(),) if drawn else (),
         view=view,
+        thresholds=view.judged and view.judged.thresholds,
         headline=wording.headline(view),
         counts=_counts(view.benchmarks),
         moved=moved[:_MOST_MOVED],

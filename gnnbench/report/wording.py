@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from gnnbench import units
-from gnnbench.judgement import Judgement
+from gnnbench.judgement import Judgement, Thresholds
 from gnnbench.report.view import Benchmark, Judged, View
 from gnnbench.table import SHORT_DIRECTION
 
@@ -21,7 +21,7 @@ def headline(view: View) -> str:
     others = [one for one in view.benchmarks if one.judgement or not one.error]
     cut = len(view.benchmarks) - len(others)
     if view.judged:
-        text = _whole(view.judged, _verdicts(others, view.judged.thresholds.effect))
+        text = _whole(view.judged, _verdicts(others, view.judged.thresholds))
     else:
         text = f"{len(others):,} benchmark{'s' if len(others) > 1 else ''}, not compared with anything"
     return f"{text}; {cut} cut short" if cut else text
@@ -97,7 +97,7 @@ def _times(word: str, factor: float) -> str:
     return f"{factor:.2f}x slower" if word == "slower" else f"{1 / factor:.2f}x faster"
 
 
-def _verdicts(benchmarks: Sequence[Benchmark], effect: float) -> str:
+def _verdicts(benchmarks: Sequence[Benchmark], thresholds: Thresholds | None) -> str:
     words = [verdict(one) for one in benchmarks if one.judgement]
     of = f"of {len(words):,} benchmarks"
     changed = moved(benchmarks)
@@ -111,7 +111,8 @@ def _verdicts(benchmarks: Sequence[Benchmark], effect: float) -> str:
     words_of = ("faster", "undecided", "incomparable")
     counted = [(words.count(word), word) for word in words_of if word in words]
     if not {"faster", "undecided"} & set(words):
-        counted.insert(0, (words.count("same"), f"the same within {units.fraction(effect)}"))
+        within = f" within {units.fraction(thresholds.effect)}" if thresholds else ""
+        counted.insert(0, (words.count("same"), f"the same{within}"))
     (first, word), *others = counted
     said = [f"{first} {of} {'is' if first == 1 else 'are'} {word}", *(f"{n} {other}" for n, other in others)]
     return f"Nothing is {'known to be ' if 'undecided' in words else ''}slower: {', '.join(said)}"

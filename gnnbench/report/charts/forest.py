@@ -10,13 +10,16 @@ from gnnbench.report.style import VERDICT_SHAPES, Style
 _FARTHEST = math.log(4)
 """Of an interval's bound from its ratio, on the scale of logarithms, that widens the axis."""
 
+_NARROWEST = 0.03
+"""What the axis has room for where there is no band."""
 
-def chart(judgements: Sequence[tuple[str, Judgement]], effect: float, style: Style) -> Spec:
+
+def chart(judgements: Sequence[tuple[str, Judgement]], effect: float | None, style: Style) -> Spec:
     """Ratios with their intervals, and the band within which a change does not matter.
 
     Args:
         judgements: with a ratio; each with its label.
-        effect: half the band's width, as a fraction.
+        effect: half the band's width, as a fraction; None: there is no band.
         style: what it looks like.
     """
     import altair as alt
@@ -44,9 +47,10 @@ def chart(judgements: Sequence[tuple[str, Judgement]], effect: float, style: Sty
         title="time of the newer side / time of the older (log scale)",
     )
     base = rows_of(rows).encode(y=names(labels, style))
-    band = alt.Chart(alt.InlineData(values=[{"low": 1 / (1 + effect), "high": 1 + effect, "one": 1.0}]))
+    width = effect or 0.0
+    band = alt.Chart(alt.InlineData(values=[{"low": 1 / (1 + width), "high": 1 + width, "one": 1.0}]))
     layers = [
-        band.mark_rect(color=style.band).encode(x=alt.X("low:Q"), x2="high:Q"),
+        *([band.mark_rect(color=style.band).encode(x=alt.X("low:Q"), x2="high:Q")] if effect else []),
         band.mark_rule(color=style.muted).encode(x=alt.X("one:Q")),
         base.mark_rule(color=style.mark, strokeWidth=style.font_size / 9).encode(
             x=alt.X("low:Q"), x2="high:Q"
@@ -64,9 +68,10 @@ def chart(judgements: Sequence[tuple[str, Judgement]], effect: float, style: Sty
     return finished(layers, style, len(rows))
 
 
-def _domain(found: Sequence[Judgement], effect: float) -> tuple[float, float]:
+def _domain(found: Sequence[Judgement], effect: float | None) -> tuple[float, float]:
     """Return the ends of the ratios' axis: all ratios, twice the band, and intervals as far as they tell."""
-    low, high = -2 * math.log1p(effect), 2 * math.log1p(effect)
+    least = 2 * math.log1p(effect or _NARROWEST)
+    low, high = -least, least
     for one in found:
         assert one.ratio is not None
         middle = math.log(one.ratio)
