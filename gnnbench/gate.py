@@ -200,20 +200,23 @@ class Gate:
     def _report(self, strict: bool) -> None:
         assert self._record
         rows = {row.fullname: row for row in self._found.rows}
+        shared = self._found.shared
+        sentences = {
+            name: verdict_table.sentence(row, drifted=shared is not None) for name, row in rows.items()
+        }
         for item, reports in self._held:
             row = rows.pop(item.nodeid)
             verdict = row.judgement.verdict
             ours = self._timed()[item.nodeid].extra_info["gnnbench"]
             ours["comparison"] = verdict_table.as_json(row.judgement, row.notes, self._record.id)
             if verdict == "slower" or (strict and verdict in ("undecided", "incomparable")):
-                _fail(reports, f"{verdict_table.sentence(row)} [record {self._record.id}]")
+                _fail(reports, f"{sentences[item.nodeid]} [record {self._record.id}]")
         unsure = ("undecided", "incomparable") if strict else ()
         self._failures.extend(
-            f"{name}: {verdict_table.sentence(row)}"
+            f"{name}: {sentences[name]}"
             for name, row in rows.items()
             if row.judgement.verdict in ("slower", *unsure)
         )
-        shared = self._found.shared
         if shared and (shared.verdict == "slower" or (strict and shared.verdict != "same")):
             self._failures.append(f"the run as a whole is {shared.verdict}")
 

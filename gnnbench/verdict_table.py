@@ -132,15 +132,20 @@ def count(rows: Sequence[Row]) -> str:
     return ", ".join(f"{found[verdict]} {verdict}" for verdict in ORDER)
 
 
-def sentence(row: Row) -> str:
-    """Say what was decided of one benchmark and why, in a line."""
+def sentence(row: Row, *, drifted: bool = False) -> str:
+    """Say what was decided of one benchmark and why, in a line.
+
+    Args:
+        row: the benchmark.
+        drifted: whether ratios are relative to neighbours, and so tell nothing of the time then.
+    """
     found = row.judgement
     text: str = found.verdict
     if found.low is not None and found.ratio is not None:
         text += f": {found.ratio:.3f}x the baseline's time ({found.low:.3f} to {found.high:.3f})"
     if row.seconds is not None and found.ratio:
-        now, then = units.seconds(row.seconds), units.seconds(row.seconds / found.ratio)
-        text += f", {now} now, {then} then"
+        text += f", {units.seconds(row.seconds)} now"
+        text += "" if drifted else f", {units.seconds(row.seconds / found.ratio)} then"
     text += f"; {found.reason}; processes: {found.base_processes} then, {found.head_processes} now"
     if found.verdict == "undecided" and found.visible is not None:
         text += f"; a slowdown of {_sees(found.visible)} would have been seen"

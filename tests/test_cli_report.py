@@ -1,4 +1,5 @@
 import json
+import re
 import struct
 from xml.etree import ElementTree as ET
 
@@ -248,6 +249,23 @@ def test_damaged_thresholds_are_one_line(tmp_path, capsys, wrong):
     status, _, err = report(capsys, run, "-o", tmp_path / "page.html")
     assert (status, err.count("\n")) == (2, 1)
     assert f"{run}: damaged: " in err
+
+
+def test_where_the_machine_drifted_no_time_before_is_invented(tmp_path, capsys):
+    head, *base = save(tmp_path, suite(9, factor=1.5), *(suite(seed) for seed in range(5)))
+    file = tmp_path / "compare.json"
+    cli.main(["compare", *map(str, base), "--json", str(file), "--", str(head)])
+    content = json.loads(file.read_text())
+    for shared, then in ((None, " → "), (contents.judgement("slower"), "")):
+        file.write_text(json.dumps(content | {"shared": shared}))
+        _, out, _ = report(capsys, file, "-o", tmp_path / "page.html")
+        moved = (
+            (tmp_path / "page.html").read_text().partition("What moved</caption>")[2].partition("</table>")[0]
+        )
+        assert (" → " in moved) == bool(then)
+        assert re.search(rf'<td class="aside">[^<]*{then}\d\.\d\d ms</td>', moved)
+    assert "The run as a whole is 1.20x slower; beside that, 1 of 6 benchmarks is slower: b0" in out
+    assert "slower</span>: 1.20x (1.10-1.30), a reason." in (tmp_path / "page.html").read_text()
 
 
 def test_a_reason_in_a_result_is_text_that_shows(tmp_path, capsys):

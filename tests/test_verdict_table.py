@@ -70,6 +70,9 @@ def test_a_sentence_says_what_and_why():
         "slower: 1.314x the baseline's time (1.200 to 1.420), 1.31 ms now, 997 µs then; it is; "
         "processes: 5 then, 4 now; counters: +1 aten::sort"
     )
+    drifted = sentence(row(SLOWER), drifted=True)
+    assert " now; " in drifted
+    assert " then; " not in drifted.partition("; processes")[0]
     assert "a slowdown of 8.0% would have been seen" in sentence(row(replace(SLOWER, verdict="undecided")))
 
 
