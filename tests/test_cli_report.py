@@ -1,6 +1,7 @@
 import json
 import re
 import struct
+from pathlib import Path
 from xml.etree import ElementTree as ET
 
 import pytest
@@ -170,6 +171,23 @@ def test_slides_are_svg_and_png_of_one_size(tmp_path, capsys):
             assert min(sizes) >= 12
     assert "op0 fwd is 1.49x slower on pyg" in texts["02-op0-fwd-is-1-49x-slower-on-pyg"]
     assert "pyg is the fastest platform for 2 of 3 operations, sparse for 1" in " ".join(texts.values())
+
+
+def test_older_slides_do_not_stay_among_new_ones(tmp_path, capsys):
+    slides = tmp_path / "slides"
+    run, calibrated = save(tmp_path, suite(1), contents.calibration())
+    report(capsys, run, "-o", tmp_path / "page.html", "--slides", slides)
+    older = {file.name for file in slides.iterdir()}
+    assert {name[:3] for name in older} == {"01-"}
+    theirs = {"notes.txt", "01-mine.svg", "01-mine.png", "02-folder.svg"}
+    for name in theirs - {"02-folder.svg"}:
+        (slides / name).write_text("<svg/>")
+    (slides / "02-folder.svg").mkdir()
+    status, out, _ = report(capsys, calibrated, "-o", tmp_path / "page.html", "--slides", slides)
+    assert status == 0
+    written = {Path(line).name for line in out.splitlines()[2:]}
+    assert not written & older
+    assert {file.name for file in slides.iterdir()} == written | theirs
 
 
 def test_nothing_to_draw_is_one_line(tmp_path, capsys):

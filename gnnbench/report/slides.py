@@ -17,10 +17,12 @@ _LETTERS = 62
 _NOTE_LETTERS = 105
 _LONGEST_NAME = 60
 _WIDTH, _HEIGHT = 1280, 720
+_MARK = "<!-- a slide of gnnbench report -->\n"
+"""Ends an SVG of ours."""
 
 
 def write(view: View, folder: Path) -> list[Path]:
-    """Write an SVG and a PNG for each chart, and return the files.
+    """Write an SVG and a PNG for each chart, and return the files; older slides there are removed.
 
     Raises:
         UsageError: there is nothing to draw, or the folder cannot be written.
@@ -28,17 +30,33 @@ def write(view: View, folder: Path) -> list[Path]:
     shown = list(pictures(view))
     if not shown:
         raise UsageError(f"{view.source} has nothing to draw: no benchmark with a time, no profile")
-    written = []
+    written: list[Path] = []
     for number, picture in enumerate(shown, 1):
         text = drawing.framed(drawing.svg(slide(picture)), _WIDTH, _HEIGHT, SLIDE.paper)
         path = folder / f"{number:02}-{_name(picture)}"
         try:
             written += [path.with_suffix(".svg"), path.with_suffix(".png")]
-            write_whole(written[-2], text)
+            write_whole(written[-2], f"{text}\n{_MARK}")
             write_whole(written[-1], drawing.png(text))
         except OSError as error:
-            raise UsageError(f"the folder {folder} cannot be written ({error.strerror})") from None
+            raise _unwritable(folder, error) from None
+    try:
+        _remove_older(folder, written)
+    except OSError as error:
+        raise _unwritable(folder, error) from None
     return written
+
+
+def _remove_older(folder: Path, written: list[Path]) -> None:
+    """Remove slides that an earlier report left, and nothing else that lies there."""
+    for path in set(folder.glob("[0-9]*-*.svg")).difference(written):
+        if path.is_file() and path.read_bytes().endswith(_MARK.encode()):
+            path.with_suffix(".png").unlink(missing_ok=True)
+            path.unlink()
+
+
+def _unwritable(folder: Path, error: OSError) -> UsageError:
+    return UsageError(f"the folder {folder} cannot be written ({error.strerror})")
 
 
 def slide(picture: Picture) -> dict[str, Any]:
