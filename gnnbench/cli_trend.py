@@ -5,6 +5,7 @@ import json
 import shutil
 import sys
 import time
+from datetime import UTC, datetime
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
@@ -77,7 +78,8 @@ def run(options: argparse.Namespace) -> int:
     penalties = Penalties(cache)
     with _Progress("lengths of histories calibrated, once for each") as progress:
         penalties.prepare(result.lengths(histories), progress.update)
-    found = result.judge(histories, penalties, effect)
+    now = datetime.now(UTC).isoformat(timespec="microseconds")
+    found = result.judge(histories, penalties, effect, now)
     skipped = [one.reason for one in refused]
     if options.json:
         save(options.json, json.dumps(result.as_json(found, skipped), indent=1) + "\n", paths)

@@ -167,3 +167,23 @@ def test_in_a_pipe_it_writes_what_the_encoding_has(tmp_path, capsys, encoding):
     assert done.returncode == 1, done.stderr.decode()
     assert ("▁" in done.stdout.decode(encoding)) is (encoding == "utf-8")
     assert b"\x1b" not in done.stdout
+
+
+def test_a_run_from_the_future_hides_no_slowdown(tmp_path, capsys):
+    history(tmp_path / "runs")
+    future = {**plain(0, [1.0]), "datetime": "2999-01-01T00:00:00"}
+    save(tmp_path / "runs", [future], first=RUNS)
+    status, out, _ = trend(capsys, "runs")
+    assert status == 1
+    assert "1 slower since their last change" in out
+
+
+def test_old_commits_that_are_measured_again_hide_no_slowdown(tmp_path, capsys):
+    rows = factors(1, RUNS, at=12, size=0.3)
+    contents = [run(number, row) for number, row in enumerate(rows)]
+    for number in range(3):
+        contents[number]["datetime"] = "2026-03-20T00:00:00+00:00"
+    for one in contents:
+        one["benchmarks"] = one["benchmarks"][:1]
+    save(tmp_path / "runs", contents)
+    assert trend(capsys, "runs")[0] == 1

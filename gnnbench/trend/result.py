@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from functools import cached_property
 from typing import Any
 
 from gnnbench.trend import findings
@@ -63,6 +64,8 @@ class Result:
     effect: float
     level: float
     """Probability that anything is found in a series in which nothing changed."""
+    now: str
+    """When they were judged, in ISO's form, UTC."""
 
     @property
     def slower(self) -> list[Judged]:
@@ -71,18 +74,25 @@ class Result:
 
     def current(self, one: Judged) -> bool:
         """Tell whether a series goes on: whether it was timed not long before the newest run of all."""
-        newest = max(run.date for history in self.histories for run in history.runs)
-        age = datetime.fromisoformat(newest) - datetime.fromisoformat(one.history.runs[one.run(-1)].date)
-        return age <= CURRENT
+        # Of runs in the order of commits the last need not be what was measured last.
+        last = max(one.history.runs[number].date for number in one.series.runs)
+        return self._newest - datetime.fromisoformat(last) <= CURRENT
+
+    @cached_property
+    def _newest(self) -> datetime:
+        """When the newest run was measured; a date that is yet to come says nothing of the others."""
+        dates = (run.date for history in self.histories for run in history.runs)
+        return datetime.fromisoformat(max((date for date in dates if date <= self.now), default=self.now))
 
 
-def judge(histories: Sequence[History], penalties: Penalties, effect: float) -> Result:
+def judge(histories: Sequence[History], penalties: Penalties, effect: float, now: str) -> Result:
     """Look for changes in all series that are long enough.
 
     Args:
         histories: of each environment.
         penalties: prepared for `lengths`.
         effect: change of a level that matters, as a fraction.
+        now: in ISO's form, UTC, as the runs' dates.
     """
     long = [(history, one) for history, one in _all(histories) if len(one.runs) >= SHORTEST_SERIES]
     level = min(SERIES_LEVEL, ALL_LEVEL / max(len(long), 1))
@@ -93,7 +103,7 @@ def judge(histories: Sequence[History], penalties: Penalties, effect: float) -> 
         small = tuple(change for change in found if not change.matters(effect))
         judged.append(Judged(history, one, matters, small))
     too_short = sum(1 for _ in _all(histories)) - len(long)
-    return Result(tuple(histories), tuple(judged), too_short, effect, level)
+    return Result(tuple(histories), tuple(judged), too_short, effect, level, now)
 
 
 def lengths(histories: Iterable[History]) -> list[int]:

@@ -23,7 +23,7 @@ def history(runs=40, *, name="here_1", first_day=0, commits=True, **numbers):
     """Return a history without series."""
     found = []
     for number in range(runs):
-        date = (START + timedelta(days=first_day + number)).isoformat()
+        date = (START + timedelta(days=first_day + number)).isoformat(timespec="microseconds")
         commit = f"{number:07x}" + "0" * 33 if commits else None
         found.append(Run((Path(f"/{number}.json"),), date, commit, number % 7 == 3))
     return History(name, DATE, tuple(found), (), **{"superseded": 0, "disturbed": 0, "older": 0, **numbers})
@@ -39,7 +39,10 @@ def judged(of, findings=(), small=(), *, name="test_a.py::b0", runs=None):
     return Judged(of, Series(name, name, places, logs), tuple(findings), tuple(small))
 
 
-def result(*of, too_short=0, histories=None):
+NOW = (START + timedelta(days=300)).isoformat(timespec="microseconds")
+
+
+def result(*of, too_short=0, histories=None, now=NOW):
     """Return a result of these series."""
     found = histories or tuple({id(one.history): one.history for one in of}.values())
-    return Result(found, of, too_short, 0.03, 0.001)
+    return Result(found, of, too_short, 0.03, 0.001, now)

@@ -1,4 +1,5 @@
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -10,7 +11,7 @@ from gnnbench.trend.penalty import Penalties
 from gnnbench.trend.result import as_json, judge, lengths, together
 from tests.trend.histories import history as logs
 from tests.trend.histories import step as level
-from tests.trend.judged import history, judged, result, step
+from tests.trend.judged import NOW, history, judged, result, step
 
 
 def test_the_last_change_of_the_level_decides():
@@ -29,6 +30,24 @@ def test_what_ended_long_ago_is_no_longer_slower():
     found = result(judged(of, slow), judged(old, slow), judged(of, slow, name="gone", runs=range(9)))
     assert [one.history.environment for one in found.slower] == ["here_1"]
     assert [found.current(one) for one in found.judged] == [True, False, False]
+
+
+def test_a_date_that_is_yet_to_come_ends_no_series():
+    of, soon = history(), history(1, name="soon", first_day=400)
+    slow = judged(of, [step(10, 1.2)])
+    assert result(slow, histories=(of, soon)).slower == [slow]
+    assert result(slow, histories=(of, soon), now=soon.runs[0].date).slower == []
+    yet = judged(soon)
+    assert result(slow, yet).current(yet)
+    assert result(yet).current(yet)
+
+
+def test_what_was_measured_last_counts_not_what_stands_last():
+    of = history(80)
+    again = replace(of, runs=(*of.runs[60:], *of.runs[:60]))
+    slow = judged(again, [step(10, 1.2)], runs=range(40))
+    assert result(slow).slower == [slow]
+    assert result(judged(of, [step(10, 1.2)], runs=range(40))).slower == []
 
 
 def test_a_change_lies_between_the_last_run_before_and_the_first_after():
@@ -66,10 +85,11 @@ def test_the_level_is_shared_by_many_benchmarks(tmp_path, monkeypatch):
     penalties = Penalties(tmp_path)
     assert lengths([whole]) == [60] * 40
     penalties.prepare(lengths([whole]), lambda *_: None)
-    found = judge([whole], penalties, 0.03)
+    found = judge([whole], penalties, 0.03, NOW)
     assert (found.too_short, found.level) == (1, pytest.approx(0.01 / 40))
     assert [one.series.benchmark for one in found.judged if one.findings] == ["b7"]
-    assert judge([History("a", DATE, of.runs, tuple(series[:1]), 0, 0, 0)], penalties, 0.03).level == 0.001
+    alone = History("a", DATE, of.runs, tuple(series[:1]), 0, 0, 0)
+    assert judge([alone], penalties, 0.03, NOW).level == 0.001
 
 
 def test_json_follows_its_schema():
