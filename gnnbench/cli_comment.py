@@ -56,10 +56,7 @@ def run(options: argparse.Namespace) -> int:
     sections = [markdown.section(result_file.read(path)) for path in options.results]
     marker = github.marker(options.title)
     most = markdown.MOST_CHARACTERS - len(marker) - 2
-    try:
-        text = markdown.write(sections, options.title, options.details_url, most)
-    except OverflowError:
-        raise UsageError("a result has a number that is too large; save it again") from None
+    text = markdown.write(sections, options.title, options.details_url, most)
     if options.output:
         save(options.output, f"{text}\n{marker}\n", options.results)
     elif not target:

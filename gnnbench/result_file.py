@@ -5,7 +5,7 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any, Literal
 
-from gnnbench import json_file, schema, verdict_table
+from gnnbench import json_file, json_number, schema, verdict_table
 from gnnbench.ab import result
 from gnnbench.comparison import Comparison, Row
 from gnnbench.judgement import Judgement, Thresholds
@@ -84,7 +84,10 @@ def parse(path: Path, content: Any) -> ResultFile:
         )
     if wrong := schema.departure(content, command):
         json_file.refuse(path, f"damaged at {wrong}", _REMEDY)
-    return _ab(path, content) if command == "ab" else _compare(path, content)
+    try:
+        return _ab(path, content) if command == "ab" else _compare(path, content)
+    except ValueError as error:
+        json_file.refuse(path, f"damaged: {error}", _REMEDY)
 
 
 def _ab(path: Path, content: Mapping[str, Any]) -> ResultFile:
@@ -94,7 +97,7 @@ def _ab(path: Path, content: Mapping[str, Any]) -> ResultFile:
         judgement = _judgement({**one, "visible": one["smallest_effect"]})
         rows.append(Row(one["id"], judgement, _seconds(one["head_ns"]), notes=notes))
     level = content["level"]
-    thresholds = Thresholds(content["effect"], level["simultaneous"], level["own"])
+    thresholds = _thresholds(content["effect"], level["simultaneous"], level["own"])
     base, head = (variant(content[side]) for side in ("base", "head"))
     return ResultFile(path, "ab", content, Comparison(rows, None), thresholds, base, head)
 
@@ -105,17 +108,27 @@ def _compare(path: Path, content: Mapping[str, Any]) -> ResultFile:
         for name, one in content["benchmarks"].items()
     ]
     shared = content["shared"] and _judgement(content["shared"])
-    thresholds = Thresholds(content["effect"], content["family_level"], content["own_level"])
+    thresholds = _thresholds(content["effect"], content["family_level"], content["own_level"])
     base, head = (runs(len(content[side])) for side in ("base", "head"))
     return ResultFile(path, "compare", content, Comparison(rows, shared), thresholds, base, head)
 
 
 def _judgement(found: Mapping[str, Any]) -> Judgement:
-    return Judgement(**{field.name: found[field.name] for field in fields(Judgement) if field.name in found})
+    saved = {field.name: found[field.name] for field in fields(Judgement) if field.name in found}
+    for field in fields(Judgement):
+        if field.type == float | None and saved.get(field.name) is not None:
+            saved[field.name] = json_number.finite(saved[field.name])
+    if saved["ratio"] is not None:
+        json_number.positive(saved["ratio"])
+    return Judgement(**saved)
+
+
+def _thresholds(*numbers: float) -> Thresholds:
+    return Thresholds(*map(json_number.finite, numbers))
 
 
 def _seconds(nanoseconds: float | None) -> float | None:
-    return None if nanoseconds is None else nanoseconds / 1e9
+    return None if nanoseconds is None else json_number.positive(nanoseconds) / 1e9
 
 
 def runs(number: int) -> str:

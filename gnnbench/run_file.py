@@ -12,7 +12,7 @@ from typing import Any, NoReturn
 import numpy as np
 from scipy import special
 
-from gnnbench import environment, interference, json_file, location
+from gnnbench import environment, interference, json_file, json_number, location
 from gnnbench.errors import UsageError
 from gnnbench.results import FORMAT_VERSION
 from gnnbench.shard import Shard
@@ -211,14 +211,14 @@ def _benchmark(path: Path, entry: Mapping[str, Any]) -> Benchmark:
         )
     measured = ours.get("measurement")
     if measured is None:
-        blocks = [[seconds * 1e9] for seconds in entry["stats"].get("data", ())]
-        processes = tuple(_process(path, fullname, part) for part in [blocks] if part)
+        blocks = [[_time(path, fullname, seconds) * 1e9] for seconds in entry["stats"].get("data", ())]
+        processes = tuple(_process(part) for part in [blocks] if part)
         return Benchmark(fullname, processes, "first decile of pytest-benchmark's rounds")
     if len(measured["processes"]) == 1 and measured.get("location_ns"):
         processes = (_summarized(path, fullname, measured),)
     else:
         processes = tuple(
-            _process(path, fullname, process["blocks_ns"])
+            _process([[_time(path, fullname, number) for number in block] for block in process["blocks_ns"]])
             for process in measured["processes"]
             if process["blocks_ns"]
         )
@@ -238,28 +238,25 @@ def _benchmark(path: Path, entry: Mapping[str, Any]) -> Benchmark:
 def _summarized(path: Path, fullname: str, measured: Mapping[str, Any]) -> Process:
     """Take the location and its interval as they were computed when it was measured."""
     numbers = [measured["location_ns"], measured["low_ns"], measured["high_ns"]]
-    for number in numbers:
-        if number is not None:
-            _check(path, fullname, number)
-    middle, low, high = (None if number is None else math.log(number) for number in numbers)
+    middle, low, high = (
+        None if number is None else math.log(_time(path, fullname, number)) for number in numbers
+    )
     assert middle is not None
     blocks = len(measured["processes"][0]["blocks_ns"])
-    return Process(middle, _error(middle, low, high), blocks, float(measured.get("others_share") or 0))
+    return Process(
+        middle, _error(middle, low, high), blocks, json_number.finite(measured.get("others_share") or 0)
+    )
 
 
 def _mode(path: Path, fullname: str, mode: Mapping[str, Any]) -> tuple[float, float]:
-    _check(path, fullname, mode["median_ns"])
-    return float(mode["median_ns"]), float(mode["share"])
+    return _time(path, fullname, mode["median_ns"]), json_number.finite(mode["share"])
 
 
 def _text(value: Any) -> str | None:
     return None if value is None else str(value)
 
 
-def _process(path: Path, fullname: str, blocks: list[list[float]]) -> Process:
-    for block in blocks:
-        for number in block:
-            _check(path, fullname, number)
+def _process(blocks: list[list[float]]) -> Process:
     found = location.estimate(location.block_values(blocks))
     low, high = (None if bound is None else float(np.log(bound)) for bound in (found.low, found.high))
     middle = math.log(found.location)
@@ -272,9 +269,11 @@ def _error(middle: float, low: float | None, high: float | None) -> float:
     return max(widths) / -float(special.ndtri((1 - location.LEVEL) / 2)) if widths else math.nan
 
 
-def _check(path: Path, fullname: str, number: Any) -> None:
-    if isinstance(number, bool) or not isinstance(number, int | float) or not 0 < number < math.inf:
-        _refuse(path, f"{fullname}: {number!r} is no time")
+def _time(path: Path, fullname: str, number: Any) -> float:
+    try:
+        return json_number.positive(number)
+    except ValueError as error:
+        _refuse(path, f"{fullname}: {error}")
 
 
 def _refuse(path: Path, reason: str, remedy: str = _REMEDY) -> NoReturn:

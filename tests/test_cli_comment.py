@@ -131,7 +131,7 @@ def test_a_comment_is_created_and_updated_by_a_process_of_its_own(tmp_path):
             {"GITHUB_TOKEN": TOKEN, "GITHUB_API_URL": "http://example.org"},
             "use https",
         ),
-        (["HUGE"], {}, "a result has a number that is too large"),
+        (["HUGE"], {}, "00 is no number; save it again"),
     ],
 )
 def test_what_cannot_be_used_is_a_line(tmp_path, capsys, monkeypatch, words, variables, text):

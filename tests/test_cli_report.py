@@ -80,7 +80,7 @@ def test_a_result_with_an_impossible_ratio_is_one_line(tmp_path, capsys):
         (
             "infinite.json",
             '{"benchmarks": [{"fullname": "a", "stats": {"median": 1e999}}]}',
-            "'inf' is no number",
+            "inf is no time or ratio",
         ),
         (
             "huge.json",

@@ -187,3 +187,14 @@ def test_old_commits_that_are_measured_again_hide_no_slowdown(tmp_path, capsys):
         one["benchmarks"] = one["benchmarks"][:1]
     save(tmp_path / "runs", contents)
     assert trend(capsys, "runs")[0] == 1
+
+
+def test_medians_out_of_reason_are_skipped_and_named(tmp_path, capsys):
+    history(tmp_path / "runs")
+    expected = trend(capsys, "runs")[1]
+    medians = [10**400, 1e305, *[1e-300] * 15, *[1e290] * 15]
+    paths = save(tmp_path / "runs", [plain(number, [one]) for number, one in enumerate(medians)], first=RUNS)
+    status, out, err = trend(capsys, "runs")
+    assert (status, out) == (1, expected)
+    assert f"{paths[1]}: test_p.py::p0: its median 1e+305 is no time or ratio; save it again" in err
+    assert f"skipped: 32 of {RUNS + 32} files" in err

@@ -103,5 +103,27 @@ def test_what_is_no_result_is_refused_in_one_line(tmp_path):
     assert "damaged at $.benchmarks[0].verdict" in refused(saved(tmp_path, whole))
 
 
+@pytest.mark.parametrize("wrong", [f"1{400 * '0'}", "1e300", "1e-300"])
+@pytest.mark.parametrize("field", ["head_ns", "ratio"])
+def test_a_time_or_ratio_out_of_reason_is_refused_in_one_line(tmp_path, field, wrong):
+    content = of_ab().as_json()
+    content["benchmarks"][0][field] = 987654.25
+    path = saved(tmp_path, content)
+    path.write_text(path.read_text().replace("987654.25", wrong))
+    message = refused(path)
+    assert ": damaged: 1" in message
+    assert len(message.removeprefix(str(path))) < 150
+
+
+@pytest.mark.parametrize("field", ["high", "own_low", "smallest_effect"])
+def test_other_numbers_of_a_result_are_finite(tmp_path, field):
+    content = of_ab().as_json()
+    content["benchmarks"][0][field] = 10**400
+    assert "damaged: 1" in refused(saved(tmp_path, content))
+    content = of_ab().as_json()
+    content["level"]["own"] = 10**400
+    assert "00 is no number" in refused(saved(tmp_path, content))
+
+
 def test_a_run_files_benchmark_is_no_result(tmp_path):
     assert "damaged at $" in refused(saved(tmp_path, {"version": 1, "benchmarks": {"a": entry("a")}}))

@@ -64,7 +64,9 @@ def test_files_of_pytest_benchmark_alone_are_read(tmp_path):
         ('{"benchmarks": [], "gnnbench": 7}', "version None of the format"),
         ('{"benchmarks": [{"fullname": 3, "stats": {}}]}', "fullname is 3"),
         ('{"benchmarks": [{"fullname": "a", "stats": {"data": [1, -1]}}]}', "is no time"),
-        ('{"benchmarks": [{"fullname": "a", "stats": {"data": ["x"]}}]}', "not a run file"),
+        ('{"benchmarks": [{"fullname": "a", "stats": {"data": ["x"]}}]}', "a: 'x' is no time"),
+        ('{"benchmarks": [{"fullname": "a", "stats": {"data": [true]}}]}', "True is no time"),
+        (f'{{"benchmarks": [{{"fullname": "a", "stats": {{"data": [{10**400}]}}}}]}}', "00 is no time"),
         (
             '{"benchmarks": [{"fullname": "a", "stats": {}, "extra_info": {"gnnbench": {"version": 1}}}]}',
             "version 1 of the format",

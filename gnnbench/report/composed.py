@@ -5,7 +5,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from gnnbench import json_file, units
-from gnnbench.report import breakdown, measured, run
+from gnnbench.report import breakdown, run
 from gnnbench.report.facts import environment_facts
 from gnnbench.report.names import clean, cleaned, spec_of, titles
 from gnnbench.report.sources import Source, Sources
@@ -52,10 +52,6 @@ def _profiles(sources: Sequence[Source]) -> View:
 
 def _result(found: ResultFile) -> View:
     rows = found.comparison.rows
-    for row in rows:
-        for value in (row.judgement.ratio, row.seconds):
-            if value is not None:
-                measured.positive(value)
     names = [row.fullname for row in rows]
     specs = [spec_of(name) for name in names]
     labels, common = titles(names, specs)

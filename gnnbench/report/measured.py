@@ -1,40 +1,16 @@
 """Our part of a run file's benchmark, as what a page shows of it."""
 
-import math
 from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
 from gnnbench import location, table, units
+from gnnbench.json_number import finite, positive
 from gnnbench.report.names import clean
 from gnnbench.report.view import Limit, Measured, Process, Side, Work
 
 _LIBRARY_KINDS = ("operators", "library_calls")
-_LARGEST = 1e18
-"""Thirty years in nanoseconds."""
-
-
-def number(value: Any) -> float:
-    """Return a finite number.
-
-    Raises:
-        ValueError: it is none.
-    """
-    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
-        raise ValueError(f"{clean(value, 40)!r} is no number")
-    return float(value)
-
-
-def positive(value: Any) -> float:
-    """Return a time in nanoseconds, a ratio or another number with a logarithm.
-
-    Raises:
-        ValueError: it is none, or out of any reason.
-    """
-    if not 1 / _LARGEST < number(value) < _LARGEST:
-        raise ValueError(f"{value} is no time or ratio")
-    return float(value)
 
 
 def level(value: Any) -> float:
@@ -43,7 +19,7 @@ def level(value: Any) -> float:
     Raises:
         ValueError: it is none.
     """
-    if not 0 < number(value) < 1:
+    if not 0 < finite(value) < 1:
         raise ValueError(f"{value} is no level of confidence")
     return float(value)
 
@@ -62,13 +38,13 @@ def time_of(entry: Mapping[str, Any]) -> Measured | None:
             "layouts",
             f"{sum(blocks):,} {'' if measured['layouts'] == 'sampled' else 'blocks on one layout'}".strip(),
         ),
-        ("calls in a round", f"{int(number(measured['iterations'])):,}"),
+        ("calls in a round", f"{int(finite(measured['iterations'])):,}"),
         ("clock", clean(measured["clock"])),
         ("stopped by", clean(measured["stopped_by"])),
     ]
     if len(measured.get("modes", ())) > 1:
         texts = (
-            f"{units.seconds(number(mode['median_ns']) / 1e9)} ({units.fraction(number(mode['share']))})"
+            f"{units.seconds(finite(mode['median_ns']) / 1e9)} ({units.fraction(finite(mode['share']))})"
             for mode in measured["modes"]
         )
         facts.append(("two kinds of layouts", ", ".join(texts)))
@@ -102,7 +78,7 @@ def processes_of(entry: Mapping[str, Any], side: Side) -> tuple[Process, ...]:
     """Return the blocks of each process, in a file of pytest-benchmark alone its rounds."""
     measured = _ours(entry).get("measurement")
     if measured is None:
-        rounds = [number(value) * 1e9 for value in (entry.get("stats") or {}).get("data") or ()]
+        rounds = [positive(value) * 1e9 for value in (entry.get("stats") or {}).get("data") or ()]
         return (Process(side, tuple(rounds)),) if rounds else ()
     return tuple(
         Process(side, tuple(map(float, location.block_values(process["blocks_ns"]))))
@@ -118,17 +94,17 @@ def work_of(entry: Mapping[str, Any]) -> Work | None:
         return None
     counts = counters["counts"]
     found = [
-        (clean(name), int(number(count)))
+        (clean(name), int(finite(count)))
         for kind in _LIBRARY_KINDS
         for name, count in counts.get(kind, {}).items()
     ]
     memory = counters["details"].get("memory", {})
     return Work(
         tuple(sorted(found, key=lambda one: -one[1])),
-        sum(int(number(count)) for count in counts.get("operators", {}).values()),
-        int(number(counters["host_reads"])),
+        sum(int(finite(count)) for count in counts.get("operators", {}).values()),
+        int(finite(counters["host_reads"])),
         *(
-            None if memory.get(name) is None else int(number(memory[name]))
+            None if memory.get(name) is None else int(finite(memory[name]))
             for name in ("peak_bytes", "allocated_bytes")
         ),
     )
@@ -141,9 +117,9 @@ def limit_of(entry: Mapping[str, Any]) -> Limit | None:
         return None
     least = limit["least"]
     return Limit(
-        number(limit["fraction"]),
-        int(number(least["bytes"])),
-        int(number(least["flops"])),
+        finite(limit["fraction"]),
+        int(finite(least["bytes"])),
+        int(finite(least["flops"])),
         clean(limit["note"]),
     )
 

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import fields, replace
 from typing import Any
 
-from gnnbench import comparison
+from gnnbench import comparison, json_number
 from gnnbench.comparison import Row
 from gnnbench.judgement import Judgement, Thresholds
 from gnnbench.report import measured
@@ -94,19 +94,19 @@ def _judgement(saved: Mapping[str, Any]) -> Judgement:
     if saved["verdict"] not in ORDER:
         raise ValueError(f"{clean(saved['verdict'], 40)!r} is no verdict")
     numbers = {
-        field.name: None if saved[field.name] is None else measured.number(saved[field.name])
+        field.name: None if saved[field.name] is None else json_number.finite(saved[field.name])
         for field in fields(Judgement)
         if field.type == float | None
     }
     if numbers["ratio"] is not None:
-        measured.positive(numbers["ratio"])
+        json_number.positive(numbers["ratio"])
     return Judgement(
         saved["verdict"],
         str(saved["reason"]),
         **numbers,
         borrowed=bool(saved["borrowed"]),
-        base_processes=int(measured.number(saved["base_processes"])),
-        head_processes=int(measured.number(saved["head_processes"])),
+        base_processes=int(json_number.finite(saved["base_processes"])),
+        head_processes=int(json_number.finite(saved["head_processes"])),
     )
 
 
@@ -127,7 +127,7 @@ def _spec(entry: Mapping[str, Any] | None, name: str) -> Spec | None:
     if not saved:
         return spec_of(name)
     texts = {key: clean(value) for key, value in saved.items() if key != "hidden"}
-    return Spec(**texts, hidden=int(measured.number(saved["hidden"])))
+    return Spec(**texts, hidden=int(json_number.finite(saved["hidden"])))
 
 
 def _ours(entry: Mapping[str, Any]) -> Mapping[str, Any]:

@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Self
 
-from gnnbench import environment, json_file, run_file
+from gnnbench import environment, json_file, json_number, run_file
 from gnnbench.spec import Spec
 
 PLAIN = "median of pytest-benchmark's rounds"
@@ -76,7 +76,7 @@ class Digest:
                     for name, one in run.benchmarks.items()
                 ),
             )
-        except (KeyError, TypeError, ValueError, AttributeError) as error:
+        except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
             what = f"no {error}" if isinstance(error, KeyError) else str(error)
             json_file.refuse(path, f"not a run file of pytest-benchmark: {what}", _REMEDY)
 
@@ -115,9 +115,11 @@ def _taken_out(content: Mapping[str, Any]) -> dict[str, Any]:
 
 def _plain(path: Path, fullname: str, statistics: Any) -> Benchmark:
     seconds = statistics.get("median") if isinstance(statistics, dict) else None
-    if isinstance(seconds, bool) or not isinstance(seconds, int | float) or not 0 < seconds < math.inf:
-        json_file.refuse(path, f"{fullname}: its median {seconds!r} is no time", "save it again")
-    return Benchmark(fullname, fullname, _digest(PLAIN), (math.log(seconds * 1e9),), 0)
+    try:
+        nanoseconds = json_number.positive(seconds) * 1e9
+    except ValueError as error:
+        json_file.refuse(path, f"{fullname}: its median {error}", "save it again")
+    return Benchmark(fullname, fullname, _digest(PLAIN), (math.log(nanoseconds),), 0)
 
 
 def _ours(one: run_file.Benchmark) -> Benchmark:

@@ -1,5 +1,7 @@
+import hashlib
 import json
 import math
+import re
 
 import pytest
 
@@ -77,6 +79,9 @@ def test_spec_names_a_benchmark(tmp_path):
         ({"benchmarks": [{"fullname": "a", "stats": {"median": "quick"}}]}, "'quick' is no time"),
         ({"benchmarks": [{"fullname": "a", "stats": {"median": True}}]}, "is no time"),
         ({"benchmarks": [{"fullname": "a", "stats": None}]}, "is no time"),
+        ({"benchmarks": [{"fullname": "a", "stats": {"median": 10**400}}]}, "00 is no time"),
+        ({"benchmarks": [{"fullname": "a", "stats": {"median": 1e305}}]}, "1e.305 is no time"),
+        ({"benchmarks": [{"fullname": "a", "stats": {"median": 1e-300}}]}, "1e-300 is no time"),
         ({"benchmarks": [{"fullname": ["a"], "stats": {}}]}, "fullname is"),
         ({"benchmarks": [{"fullname": "a", "extra_info": 3}]}, "not a run file"),
         ({"commit_info": [3]}, "not a run file"),
@@ -92,10 +97,21 @@ def test_other_content_is_refused_in_a_line(tmp_path, change, why):
     assert "\n" not in str(caught.value)
 
 
+def sealed(text):
+    """Give a record's text that was changed the digest that it would have."""
+    digest = re.search('"digest": "([0-9a-f]{64})"', text)[1]
+    blank = text.replace(digest, "0" * 64)
+    return text.replace(digest, hashlib.sha256(blank.encode()).hexdigest())
+
+
 def test_a_record_of_another_form_is_refused(tmp_path):
     changed = run(1, [1.0])
     changed["gnnbench"]["record"] = {"number": 1}
     path = tmp_path / "0001_x_p1.json"
     path.write_text(run_file.seal(changed))
     with pytest.raises(UsageError, match="not a run file of pytest-benchmark: no 'processes'"):
+        Digest.of(path)
+    text = run_file.seal({**changed, "gnnbench": {**changed["gnnbench"], "record": {"processes": 1234}}})
+    path.write_text(sealed(text.replace("1234", "1e999")))
+    with pytest.raises(UsageError, match="not a run file of pytest-benchmark: cannot convert float infinity"):
         Digest.of(path)
