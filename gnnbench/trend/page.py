@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from gnnbench.report import drawing, page
+from gnnbench.report.names import clean
 from gnnbench.report.style import PAGE
 from gnnbench.trend import picture, table
 from gnnbench.trend.findings import Finding
@@ -58,7 +59,7 @@ def html(result: Result, skipped: Sequence[str]) -> str:
         for change in one.findings
     ]
     rows.sort(key=lambda row: row.date, reverse=True)
-    text = page.render(
+    return page.render(
         "trend.html",
         result=result,
         headline=headline(result),
@@ -74,8 +75,8 @@ def html(result: Result, skipped: Sequence[str]) -> str:
         fragment=fragment,
         label=_labels(result).__getitem__,
         several=len(result.histories) > 1,
+        clean=clean,
     )
-    return text.encode("utf-8", "replace").decode()  # a name in JSON may hold half a character
 
 
 def _labels(result: Result) -> dict[str, str]:
@@ -84,7 +85,7 @@ def _labels(result: Result) -> dict[str, str]:
     for history in result.histories:
         mine = [one for one in result.judged if one.history is history]
         short = table.short_labels(mine)
-        found.update({fragment(one): short[one.series.benchmark] for one in mine})
+        found.update({fragment(one): clean(short[one.series.benchmark]) for one in mine})
     return found
 
 
@@ -126,7 +127,7 @@ def _figure(one: Judged) -> Figure:
         f"{table.word(change)} {change.ratio:.2f}x at {table.place(one, change)}, {table.level(change)}"
         for change in one.findings
     )
-    svg = drawing.inline_svg(picture.draw(one, PAGE), f"{table.printable(one.series.label)}: {text}")
+    svg = drawing.inline_svg(picture.draw(one, PAGE), f"{clean(one.series.label)}: {text}")
     return Figure(one, Markup(svg), text)  # noqa: S704 - shapes and text
 
 

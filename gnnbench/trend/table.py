@@ -9,6 +9,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from gnnbench import units
+from gnnbench.report.names import clean
 from gnnbench.trend import sparkline
 from gnnbench.trend.findings import Finding
 from gnnbench.trend.history import History, Run
@@ -38,7 +39,7 @@ def text(result: Result, width: int, encoding: str, *, colour: bool) -> str:
     console = Console(file=out, width=width, force_terminal=colour, highlight=False)
     for history in result.histories:
         mine = [one for one in result.judged if one.history is history]
-        console.print(f"\n[bold]{escape(printable(history.environment))}[/bold]", soft_wrap=True)
+        console.print(f"\n[bold]{escape(clean(history.environment))}[/bold]", soft_wrap=True)
         console.print(span(history), markup=False)
         rows = [(one, change, earlier) for one in mine for change, earlier in latest(one)]
         rows.sort(key=lambda row: row[0].run(row[1].at), reverse=True)
@@ -116,11 +117,6 @@ def count(result: Result) -> str:
     )
 
 
-def printable(name: str) -> str:
-    """Return a name without what steers a terminal."""
-    return "".join(one if one.isprintable() else "\N{REPLACEMENT CHARACTER}" for one in name)
-
-
 def short_labels(judged: list[Judged]) -> dict[str, str]:
     """Return what each benchmark is called where that is clear without its file, by fullname."""
     labels = {one.series.benchmark: one.series.label for one in judged}
@@ -142,7 +138,7 @@ def _table(
         slowly = "slowly, " if change.kind == "drift" else ""
         before = f", {earlier} before" if earlier else ""
         table.add_row(
-            escape(printable(labels[one.series.benchmark])),
+            escape(clean(labels[one.series.benchmark])),
             f"{sparkline.draw(one.series.logs, _HISTORY, 2 * effect, heights)}\n{level(change)}",
             f"{f'[{style}]{ratio}[/{style}]' if style else ratio}\n"
             f"{slowly}{units.interval(change.low, change.high)}",
@@ -158,7 +154,7 @@ def span(history: History) -> str:
 
 
 def _commit(run: Run) -> str:
-    name = printable(run.commit)[:_SHORT] if run.commit else run.date[:10]
+    name = clean(run.commit[:_SHORT]) if run.commit else run.date[:10]
     return f"{name}+" if run.dirty else name
 
 

@@ -37,13 +37,28 @@ def test_names_are_text_wherever_they_stand():
     for markup in ("<script", "<img", "<style", "</script"):
         assert text.count(markup) == plain.count(markup)
     assert "{{7*7}}" in text
-    page.html(result(judged(of, [step(10)], name="\ud800")), []).encode()
     found = []
     parser = HTMLParser()
     parser.handle_starttag = lambda _, attributes: found.extend(attributes)
     parser.feed(text)
     assert [name for name, _ in found if name.startswith("on")] == []
     assert [value for name, value in found if name in ("href", "src") and "javascript" in value] == []
+
+
+def test_each_character_of_a_name_shows():
+    wild = "\u202edlo\x1b[31m\ud800\u2066" + "x" * 2000
+    of, there = history(name=f"here{wild}"), history(name=f"there{wild}")
+    found = result(
+        judged(of, [step(10)], name=f"changed{wild}"),
+        judged(there, [step(20, 2.0, kind="spread")], name=f"spread{wild}"),
+        judged(of, name=f"quiet{wild}"),
+    )
+    text = page.html(found, [f"/a/{wild}.json: not JSON"])
+    text.encode()
+    assert not set(text) & set("\u202e\u2066\x1b\ud800")
+    assert "x" * 1001 not in text
+    for name in ("here", "there", "changed", "spread", "quiet"):
+        assert f">{name}\ufffddlo\ufffd[31m" in text
 
 
 def test_a_page_of_nothing_is_a_page():
