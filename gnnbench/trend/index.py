@@ -15,14 +15,12 @@ from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 
-from gnnbench import location, run_file
+from gnnbench import __version__, environment, interference, location, run_file
 from gnnbench.errors import UsageError
 from gnnbench.files import hold
 from gnnbench.graphs.locate import CACHE_VARIABLE
 from gnnbench.trend.digest import PLAIN, Digest
 
-_FORMAT = f"1 {run_file.READABLE} {location.NAME} {PLAIN}"
-"""What the rows depend on besides the files."""
 _BATCH = 50
 """Files between two savings."""
 _WAIT_SECONDS = 60.0
@@ -79,41 +77,50 @@ def _filled(
             kept = _rows(table)
         except (sqlite3.Error, zlib.error, ValueError, KeyError, TypeError) as error:
             raise _DamagedError(str(error)) from None
-        found: dict[Path, Digest | str] = {}
+        found: dict[Path, Digest] = {}
+        refused = []  # not kept: a file that could not be read may be there the next time
         new = []
         for path in paths:
             stamp = _stamp(path)
-            known = kept.pop(os.fsencode(path), None)
-            if known and known[0] == stamp:
-                found[path] = known[1]
+            key = os.fsencode(path)
+            if key in kept and kept[key][0] == stamp:
+                found[path] = kept.pop(key)[1]
             else:
                 new.append((path, stamp))
         with table:
             table.executemany("DELETE FROM files WHERE path = ?", ((path,) for path in kept))
         for number, (path, stamp) in enumerate(new):
             progress(number, len(new))
-            found[path] = _read(path)
-            table.execute(
-                "REPLACE INTO files VALUES (?, ?, ?)", (os.fsencode(path), stamp, _packed(found[path]))
-            )
+            try:
+                one = Digest.of(path)
+            except UsageError as error:
+                refused.append(Refused(path, str(error)))
+            else:
+                found[path] = one
+                table.execute("INSERT INTO files VALUES (?, ?, ?)", (os.fsencode(path), stamp, _packed(one)))
             if number % _BATCH == _BATCH - 1:
                 table.commit()
         table.commit()
-    good = {path: one for path in paths if isinstance(one := found[path], Digest)}
-    return good, [Refused(path, one) for path in paths if isinstance(one := found[path], str)]
+    return {path: found[path] for path in paths if path in found}, refused
 
 
-def _rows(table: sqlite3.Connection) -> dict[bytes, tuple[str, Digest | str]]:
+def _format() -> str:
+    """Name what the rows depend on besides the files."""
+    rules = (run_file.READABLE, environment.COMPARABLE, interference.DISTURBED, location.NAME, PLAIN)
+    return f"2 {__version__} {rules}"
+
+
+def _rows(table: sqlite3.Connection) -> dict[bytes, tuple[str, Digest]]:
     """Return the rows by path, of an index of this format; a new or another's is emptied."""
     table.execute("CREATE TABLE IF NOT EXISTS format (name TEXT PRIMARY KEY)")
-    if table.execute("SELECT name FROM format").fetchall() != [(_FORMAT,)]:
+    if table.execute("SELECT name FROM format").fetchall() != [(_format(),)]:
         with table:
             table.execute("DROP TABLE IF EXISTS files")
             table.execute(
                 "CREATE TABLE files (path BLOB PRIMARY KEY, stamp TEXT NOT NULL, content BLOB NOT NULL)"
             )
             table.execute("DELETE FROM format")
-            table.execute("INSERT INTO format VALUES (?)", (_FORMAT,))
+            table.execute("INSERT INTO format VALUES (?)", (_format(),))
     return {
         path: (stamp, _unpacked(content))
         for path, stamp, content in table.execute("SELECT path, stamp, content FROM files")
@@ -129,18 +136,10 @@ def _stamp(path: Path) -> str:
     return f"{state.st_size} {state.st_mtime_ns} {state.st_ctime_ns}"
 
 
-def _read(path: Path) -> Digest | str:
-    try:
-        return Digest.of(path)
-    except UsageError as error:
-        return str(error)
-
-
-def _packed(one: Digest | str) -> bytes:
-    text = json.dumps(one if isinstance(one, str) else one.as_json())
+def _packed(one: Digest) -> bytes:
+    text = json.dumps(one.as_json())
     return zlib.compress(text.encode("utf-8", "surrogatepass"), 1)  # with a checksum
 
 
-def _unpacked(content: bytes) -> Digest | str:
-    one = json.loads(zlib.decompress(content).decode("utf-8", "surrogatepass"))
-    return one if isinstance(one, str) else Digest.from_json(one)
+def _unpacked(content: bytes) -> Digest:
+    return Digest.from_json(json.loads(zlib.decompress(content).decode("utf-8", "surrogatepass")))

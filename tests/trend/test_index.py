@@ -1,3 +1,4 @@
+import errno
 import json
 import os
 import signal
@@ -5,9 +6,11 @@ import sqlite3
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import pytest
 
+from gnnbench import environment, interference
 from gnnbench.errors import UsageError
 from gnnbench.trend import index
 from gnnbench.trend.digest import Digest
@@ -54,7 +57,7 @@ def test_a_file_that_changed_is_read_again_and_one_that_went_is_forgotten(folder
     assert read(place, paths)[1] == 2
 
 
-def test_what_cannot_be_used_is_remembered_and_looked_at_again_when_it_changes(folder):
+def test_what_cannot_be_used_is_looked_at_again(folder):
     place, paths = folder
     good = paths[2].read_text()
     paths[2].write_text(good[:100])
@@ -64,9 +67,41 @@ def test_what_cannot_be_used_is_remembered_and_looked_at_again_when_it_changes(f
     assert [one.path for one in refused] == paths[2:4]
     assert "not JSON, or cut off" in refused[0].reason
     assert "cannot be read (No such file" in refused[1].reason
-    assert read(place, paths) == ((found, refused), 0)
+    assert read(place, paths) == ((found, refused), 2)
     paths[2].write_text(good)
     assert len(read(place, paths)[0][0]) == 5
+
+
+def test_a_file_that_could_not_be_read_once_is_not_lost(folder, monkeypatch):
+    place, paths = folder
+
+    def fail(_):
+        raise OSError(errno.EIO, "Input/output error")
+
+    with monkeypatch.context() as broken:
+        broken.setattr(Path, "read_bytes", fail)
+        (found, refused), _ = read(place, paths)
+    assert found == {}
+    assert "cannot be read (Input/output error)" in refused[0].reason
+    assert len(read(place, paths)[0][0]) == 6
+
+
+@pytest.mark.parametrize(
+    ("module", "name", "value"),
+    [
+        (environment, "COMPARABLE", environment.COMPARABLE[:-1]),
+        (interference, "DISTURBED", 0.001),
+        (index, "__version__", "9.9"),
+    ],
+)
+def test_where_a_rule_has_changed_files_are_read_again(folder, monkeypatch, module, name, value):
+    place, paths = folder
+    (before, _), _ = read(place, paths)
+    monkeypatch.setattr(module, name, value)
+    (after, _), count = read(place, paths)
+    assert count == 6
+    assert after == {path: Digest.of(path) for path in paths}
+    assert (after == before) is (module is index)
 
 
 @pytest.mark.parametrize("damage", ["text", "cut", "row", "table", "format", "empty"])
