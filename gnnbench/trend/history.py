@@ -58,6 +58,28 @@ class History:
 
 
 @dataclass
+class _Recording:
+    """What is known of a run."""
+
+    digests: list[Digest]
+    files: list[Path]
+    """Copies among them."""
+
+    @property
+    def date(self) -> str:
+        return min(one.date for one in self.digests)
+
+    def when(self, *, by_commit: bool) -> tuple[str, str, str]:
+        """Return what sorts runs."""
+        first = self.digests[0].commit_date or "" if by_commit else self.date
+        return first, self.date, str(min(self.files))
+
+    def run(self) -> Run:
+        dirty = any(one.dirty for one in self.digests)
+        return Run(tuple(sorted(self.files)), self.date, self.digests[0].commit, dirty)
+
+
+@dataclass
 class _Growing:
     label: str
     runs: list[int] = field(default_factory=list)
@@ -76,31 +98,34 @@ def histories(digests: Mapping[Path, Digest], newest: int) -> tuple[list[History
     """
     groups: dict[tuple[str, object], dict[Path, Digest]] = {}
     for path, one in digests.items():
-        # Copies of a file are one run.
-        key = (one.environment, one.record or (one.date, one.commit))
-        groups.setdefault(key, {})[path] = one
+        groups.setdefault((one.environment, one.record or path), {})[path] = one
     refused: list[Refused] = []
-    environments: dict[str, list[dict[Path, Digest]]] = {}
+    environments: dict[str, dict[tuple[str, str | None], _Recording]] = {}
     for (name, _), files in groups.items():
         path, first = next(iter(files.items()))
         if first.record and first.record[1] != len(files):
             reason = f"{path}: its record has {first.record[1]} processes, and {len(files)} of them are here"
             refused.extend(Refused(one, reason) for one in files)
-        else:
-            environments.setdefault(name, []).append(files)
-    found = [_history(name, runs, newest) for name, runs in environments.items()]
+            continue
+        recording = _Recording(list(files.values()), list(files))
+        runs = environments.setdefault(name, {})
+        # Copies of a file, or of all files of a record, are one run.
+        known = runs.setdefault((recording.date, first.commit), recording)
+        if known is not recording:
+            known.files.extend(files)
+    found = [_history(name, [*runs.values()], newest) for name, runs in environments.items()]
     return sorted(found, key=lambda one: (-len(one.runs), one.environment)), refused
 
 
-def _history(name: str, runs: list[dict[Path, Digest]], newest: int) -> History:
-    by_commit = all(_first(files).commit_date for files in runs)
-    runs = sorted(runs, key=lambda files: _when(files, by_commit=by_commit))
+def _history(name: str, runs: list[_Recording], newest: int) -> History:
+    by_commit = all(run.digests[0].commit_date for run in runs)
+    runs = sorted(runs, key=lambda run: run.when(by_commit=by_commit))
     kept = runs[-newest:]
     growing: dict[tuple[str, str], _Growing] = {}
     disturbed = 0
-    for number, files in enumerate(kept):
+    for number, run in enumerate(kept):
         times: dict[tuple[str, str], list[float]] = {}
-        for one in files.values():
+        for one in run.digests:
             for benchmark in one.benchmarks:
                 key = (benchmark.fullname, benchmark.work)
                 growing.setdefault(key, _Growing(benchmark.label))
@@ -118,7 +143,7 @@ def _history(name: str, runs: list[dict[Path, Digest]], newest: int) -> History:
     return History(
         name,
         COMMIT if by_commit else DATE,
-        tuple(_run(files) for files in kept),
+        tuple(run.run() for run in kept),
         tuple(
             Series(key[0], growing[key].label, np.array(growing[key].runs), np.array(growing[key].logs))
             for key in last.values()
@@ -127,18 +152,3 @@ def _history(name: str, runs: list[dict[Path, Digest]], newest: int) -> History:
         disturbed,
         len(runs) - len(kept),
     )
-
-
-def _first(files: Mapping[Path, Digest]) -> Digest:
-    return next(iter(files.values()))
-
-
-def _when(files: Mapping[Path, Digest], *, by_commit: bool) -> tuple[str, str, str]:
-    date = min(one.date for one in files.values())
-    return (_first(files).commit_date or "" if by_commit else date), date, str(min(files))
-
-
-def _run(files: Mapping[Path, Digest]) -> Run:
-    dirty = any(one.dirty for one in files.values())
-    date = min(one.date for one in files.values())
-    return Run(tuple(sorted(files)), date, _first(files).commit, dirty)

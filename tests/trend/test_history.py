@@ -92,3 +92,17 @@ def test_copies_of_a_file_are_one_run():
     ((found,), _) = history.histories(files(digest(0), digest(1), digest(1)), 10)
     assert [len(run.files) for run in found.runs] == [1, 2]
     assert found.series[0].runs.tolist() == [0, 1]
+    ((found,), _) = history.histories(files(*[digest(1, logs=[], disturbed=1)] * 2), 10)
+    assert found.disturbed == 1
+
+
+def test_copies_of_a_record_are_one_run():
+    def record(folder, number, logs=(1.0, 2.0)):
+        return [digest(number, record=(f"{folder}/0001_x", 2), logs=[log]) for log in logs]
+
+    copies = files(*record("/a", 0), *record("/b", 0), *record("/d", 1), *record("/c", 0)[:1])
+    ((found,), refused) = history.histories(copies, 10)
+    assert [len(run.files) for run in found.runs] == [4, 2]
+    assert found.series[0].runs.tolist() == [0, 1]
+    assert found.series[0].logs.tolist() == [1.5, 1.5]
+    assert [one.path.name for one in refused] == ["6.json"]
