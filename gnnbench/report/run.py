@@ -81,7 +81,7 @@ def _saved(entries: Entries, compared: Mapping[str, Any] | None) -> tuple[dict[s
     if not compared:
         return rows, Judged(None, base)
     thresholds = Thresholds(
-        measured.positive(compared["effect"]),
+        json_number.positive(compared["effect"]),
         measured.level(compared["family_level"]),
         measured.level(compared["own_level"]),
     )
