@@ -59,7 +59,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Read, judge, show, and return the exit code."""
-    from gnnbench import packages
+    from gnnbench import packages, units
     from gnnbench.graphs.locate import cache_folder
     from gnnbench.trend import history, index, result, sources, table
     from gnnbench.trend.penalty import Penalties
@@ -91,6 +91,8 @@ def run(options: argparse.Namespace) -> int:
     width = shutil.get_terminal_size((80, 24)).columns
     sys.stdout.write(table.text(found, width, encoding, colour=sys.stdout.isatty()))
     print(table.count(found))
+    if options.output:
+        print(f"{options.output}: {units.size(options.output.stat().st_size)}")
     return exit_code(found)
 
 

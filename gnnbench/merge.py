@@ -161,7 +161,9 @@ def _differences(one: Mapping[str, Any], other: Mapping[str, Any]) -> Iterable[t
 
 def _runs(contents: Sequence[dict[str, Any]]) -> dict[str, Any]:
     first = contents[0]
-    ours = {name: value for name, value in first["gnnbench"].items() if name != "shard"}
+    # How a shard's verdicts were reached holds for it alone.
+    left_out = ("shard", "compared")
+    ours = {name: value for name, value in first["gnnbench"].items() if name not in left_out}
     ours["incomplete"] = [entry for content in contents for entry in content["gnnbench"]["incomplete"]]
     benchmarks = [entry for content in contents for entry in content["benchmarks"]]
     return {**first, "benchmarks": benchmarks, "gnnbench": ours}

@@ -75,11 +75,12 @@ def cells(row: Row) -> tuple[str, str, str, str, str]:
         "" if found.ratio is None else f"{found.ratio:.2f}x",
         units.interval(found.low, found.high),
         found.verdict,
-        "" if found.visible is None else _sees(found.visible),
+        "" if found.visible is None else sees(found.visible),
     )
 
 
-def _sees(visible: float) -> str:
+def sees(visible: float) -> str:
+    """Write the slowdown that would have been found: `4.1%`, `over 1000%`."""
     return units.fraction(visible) if visible <= _MOST_SEEN else f"over {units.fraction(_MOST_SEEN)}"
 
 
@@ -148,7 +149,7 @@ def sentence(row: Row, *, drifted: bool = False) -> str:
         text += "" if drifted else f", {units.seconds(row.seconds / found.ratio)} then"
     text += f"; {found.reason}; processes: {found.base_processes} then, {found.head_processes} now"
     if found.verdict == "undecided" and found.visible is not None:
-        text += f"; a slowdown of {_sees(found.visible)} would have been seen"
+        text += f"; a slowdown of {sees(found.visible)} would have been seen"
     return "; ".join((text, *row.notes))
 
 

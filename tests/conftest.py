@@ -21,7 +21,7 @@ from gnnbench.platforms import PLATFORMS
 from gnnbench.spec import Spec
 from tests.suite import ROOT
 
-pytest_plugins = ["pytester"]
+pytest_plugins = ["pytester", "tests.browser"]
 
 HAS_GPU = torch.cuda.is_available()
 """Asked before any test hides the GPUs, as torch asks the driver once."""

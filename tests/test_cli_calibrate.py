@@ -121,7 +121,7 @@ def test_it_goes_on_where_it_was_stopped(suite):
     )
     for line in lines:
         assert line in out
-        assert line in (suite / "ab.md").read_text()
+        assert line in (suite / "ab.md").read_text().replace("`", "")  # in Markdown names are code
 
 
 def test_a_planted_slowdown_on_a_real_clock(suite):

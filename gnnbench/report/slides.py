@@ -80,4 +80,5 @@ def slide(picture: Picture) -> dict[str, Any]:
 
 def _name(picture: Picture) -> str:
     """Return a file's name that says what the slide says."""
-    return re.sub(r"[^a-z0-9]+", "-", picture.message.lower())[:_LONGEST_NAME].strip("-") or picture.place
+    letters = picture.message.lower().replace("µ", "u")
+    return re.sub(r"[^a-z0-9]+", "-", letters)[:_LONGEST_NAME].strip("-") or picture.place

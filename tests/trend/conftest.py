@@ -1,9 +1,8 @@
-"""Penalties, calibrated once; and a browser."""
+"""Penalties, calibrated once."""
 
 import pytest
 
 from gnnbench.trend import penalty
-from tests.report.conftest import chromium, visit  # noqa: F401 - fixtures
 
 
 @pytest.fixture(scope="session")
