@@ -1,5 +1,6 @@
 """The table at the end of a run: one row per benchmark, and the notes that it needs."""
 
+import os
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -139,3 +140,10 @@ def grouped(remarks: Iterable[tuple[str, Sequence[str]]]) -> list[str]:
         f"{note}: {', '.join(dict.fromkeys(names)) if len(names) <= _NAMED else f'{len(names)} benchmarks'}"
         for note, names in found.items()
     ]
+
+
+def shared_place(names: Sequence[str]) -> str:
+    """Return the folder, file or class that all names begin with, which need not be said in every line."""
+    common = os.path.commonprefix(list(names))  # noqa: RUF071 - "::" separates too
+    common = common.partition("[")[0]  # parameters may hold anything
+    return common[: max(common.rfind("/") + 1, common.rfind("::") + 2 if "::" in common else 0)]

@@ -1,7 +1,6 @@
 """Verdicts as people and programs read them."""
 
 import io
-import os
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
@@ -15,7 +14,7 @@ from gnnbench import units
 from gnnbench.comparison import Comparison, Row
 from gnnbench.judgement import Judgement
 from gnnbench.spec import Spec
-from gnnbench.table import SHORT_DIRECTION, grouped, heading
+from gnnbench.table import SHORT_DIRECTION, grouped, heading, shared_place
 
 FORMAT_VERSION = 1
 # 1: of `gnnbench compare --json`.
@@ -35,19 +34,12 @@ def write(found: Comparison, out: Callable[[str], Any], width: int, *, colour: b
     for row in rows:
         groups.setdefault(heading(_spec(row.spec)) if row.spec else "", []).append(row)
     for title, group in groups.items():
-        place = "" if title else _place([row.fullname for row in group])
+        place = "" if title else shared_place([row.fullname for row in group])
         console.print(f"\n[bold]{escape(title or place)}[/bold]")
         console.print(_table(group, place, ours=bool(title)))
     for note in notes(found):
         console.print(note, markup=False)
     out(text.getvalue())
-
-
-def _place(names: Sequence[str]) -> str:
-    """Return the folder, file or class that all names begin with, which need not be said in every line."""
-    common = os.path.commonprefix(list(names))  # noqa: RUF071 - "::" separates too
-    common = common.partition("[")[0]  # parameters may hold anything
-    return common[: max(common.rfind("/") + 1, common.rfind("::") + 2 if "::" in common else 0)]
 
 
 def _table(rows: Sequence[Row], place: str, *, ours: bool) -> Table:

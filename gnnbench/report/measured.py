@@ -24,9 +24,14 @@ def level(value: Any) -> float:
     return float(value)
 
 
+def ours(entry: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return our part of a benchmark's record, empty where it has none."""
+    return (entry.get("extra_info") or {}).get("gnnbench") or {}
+
+
 def time_of(entry: Mapping[str, Any]) -> Measured | None:
     """Return the time of a benchmark's record; None where nothing was measured."""
-    measured = _ours(entry).get("measurement")
+    measured = ours(entry).get("measurement")
     if measured is None:
         return _plain(entry)
     middle, low, high = (measured.get(name) for name in ("location_ns", "low_ns", "high_ns"))
@@ -76,7 +81,7 @@ def _plain(entry: Mapping[str, Any]) -> Measured | None:
 
 def processes_of(entry: Mapping[str, Any], side: Side) -> tuple[Process, ...]:
     """Return the blocks of each process, in a file of pytest-benchmark alone its rounds."""
-    measured = _ours(entry).get("measurement")
+    measured = ours(entry).get("measurement")
     if measured is None:
         rounds = [positive(value) * 1e9 for value in (entry.get("stats") or {}).get("data") or ()]
         return (Process(side, tuple(rounds)),) if rounds else ()
@@ -89,7 +94,7 @@ def processes_of(entry: Mapping[str, Any], side: Side) -> tuple[Process, ...]:
 
 def work_of(entry: Mapping[str, Any]) -> Work | None:
     """Return what one call does, as far as it was counted."""
-    counters = _ours(entry).get("counters")
+    counters = ours(entry).get("counters")
     if not counters:
         return None
     counts = counters["counts"]
@@ -112,7 +117,7 @@ def work_of(entry: Mapping[str, Any]) -> Work | None:
 
 def limit_of(entry: Mapping[str, Any]) -> Limit | None:
     """Return how far it is from the machine's limit, where that is known."""
-    limit = _ours(entry).get("limit")
+    limit = ours(entry).get("limit")
     if not limit:
         return None
     least = limit["least"]
@@ -122,7 +127,3 @@ def limit_of(entry: Mapping[str, Any]) -> Limit | None:
         int(finite(least["flops"])),
         clean(limit["note"]),
     )
-
-
-def _ours(entry: Mapping[str, Any]) -> Mapping[str, Any]:
-    return (entry.get("extra_info") or {}).get("gnnbench") or {}

@@ -1,6 +1,5 @@
 """Names from files that strangers may have written: cleaned, and shortened to what tells them apart."""
 
-import os
 import re
 import unicodedata
 from collections.abc import Sequence
@@ -8,7 +7,7 @@ from dataclasses import astuple, replace
 
 from gnnbench.judgement import Judgement
 from gnnbench.spec import DIRECTIONS, Spec
-from gnnbench.table import SHORT_DIRECTION
+from gnnbench.table import SHORT_DIRECTION, shared_place
 
 _LONGEST = 300
 """Characters of any text that is shown."""
@@ -54,7 +53,7 @@ def titles(names: Sequence[str], specs: Sequence[Spec | None]) -> tuple[list[tup
         specs: of those that have one.
     """
     known = [spec for spec in specs if spec]
-    place = _place([name for name, spec in zip(names, specs, strict=True) if not spec])
+    place = shared_place([name for name, spec in zip(names, specs, strict=True) if not spec])
     varying = [len(set(values)) > 1 for values in zip(*map(_context, known), strict=True)]
     found = []
     for name, spec in zip(names, specs, strict=True):
@@ -76,9 +75,3 @@ def titles(names: Sequence[str], specs: Sequence[Spec | None]) -> tuple[list[tup
 def _context(spec: Spec) -> tuple[str, ...]:
     _, _, platform, dtype, index_dtype, dataset, hidden, device = map(str, astuple(spec))
     return platform, dataset, f"hidden {hidden}", dtype, index_dtype, device
-
-
-def _place(names: Sequence[str]) -> str:
-    """Return the folder, file or class that all names begin with."""
-    common = os.path.commonprefix(list(names)).partition("[")[0]  # noqa: RUF071 - "::" separates too
-    return common[: max(common.rfind("/") + 1, common.rfind("::") + 2 if "::" in common else 0)]

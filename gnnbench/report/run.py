@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import fields, replace
 from typing import Any
 
-from gnnbench import comparison, json_number
+from gnnbench import comparison, json_number, result_file
 from gnnbench.comparison import Row
 from gnnbench.judgement import Judgement, Thresholds
 from gnnbench.report import measured
@@ -65,14 +65,15 @@ def _against(head: Source, base: tuple[Source, ...], effect: float) -> tuple[dic
     runs = [one.checked for one in base if isinstance(one.checked, RunFile)]
     assert isinstance(head.checked, RunFile)
     found = comparison.compare(runs, [head.checked], Thresholds(effect))
-    words = "1 run" if len(runs) == 1 else f"{len(runs)} runs"
-    judged = Judged(Thresholds(effect), words, shared=found.shared)
+    judged = Judged(Thresholds(effect), result_file.runs(len(runs)), shared=found.shared)
     return {row.fullname: row for row in found.rows}, judged
 
 
 def _saved(entries: Entries, compared: Mapping[str, Any] | None) -> tuple[dict[str, Row], Judged | None]:
     """Return the verdicts of `--benchmark-compare` that a run was saved with."""
-    found = {name: saved for name, entry in entries.items() if (saved := _ours(entry).get("comparison"))}
+    found = {
+        name: saved for name, entry in entries.items() if (saved := measured.ours(entry).get("comparison"))
+    }
     if not found:
         return {}, None
     rows = {name: Row(name, _judgement(one), None, notes=tuple(one["notes"])) for name, one in found.items()}
@@ -123,15 +124,11 @@ def _measured(benchmark: Benchmark, entry: Mapping[str, Any]) -> Benchmark:
 
 
 def _spec(entry: Mapping[str, Any] | None, name: str) -> Spec | None:
-    saved = _ours(entry or {}).get("spec")
+    saved = measured.ours(entry or {}).get("spec")
     if not saved:
         return spec_of(name)
     texts = {key: clean(value) for key, value in saved.items() if key != "hidden"}
     return Spec(**texts, hidden=int(json_number.finite(saved["hidden"])))
-
-
-def _ours(entry: Mapping[str, Any]) -> Mapping[str, Any]:
-    return (entry.get("extra_info") or {}).get("gnnbench") or {}
 
 
 def _taken(content: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
