@@ -60,6 +60,12 @@ def render(
     )
 
 
+def fragment(*names: str) -> str:
+    """Return what addresses something in a page: the same in each page, and nothing of its names."""
+    digest = hashlib.sha256("\0".join(names).encode("utf-8", "surrogatepass")).hexdigest()
+    return f"b-{digest[:12]}"
+
+
 @functools.cache
 def _environment() -> "Environment":
     from jinja2 import Environment, PackageLoader, StrictUndefined

@@ -1,7 +1,6 @@
 """The page of a view."""
 
 import base64
-import hashlib
 import json
 import zlib
 from collections.abc import Sequence
@@ -70,9 +69,8 @@ def html(view: View) -> str:
 
 
 def fragment(benchmark: Benchmark) -> str:
-    """Return what addresses a benchmark in the page: the same in each page, and nothing of its name."""
-    digest = hashlib.sha256(benchmark.fullname.encode("utf-8", "surrogatepass")).hexdigest()
-    return f"b-{digest[:12]}"
+    """Return what addresses a benchmark in the page."""
+    return page.fragment(benchmark.fullname)
 
 
 def _packed(content: Any) -> str:

@@ -1,6 +1,5 @@
 """The page of a history."""
 
-import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -101,9 +100,8 @@ def headline(result: Result) -> str:
 
 
 def fragment(one: Judged) -> str:
-    """Return what addresses a series in the page: the same in each page, and nothing of its name."""
-    name = f"{one.history.environment}\0{one.series.benchmark}"
-    return f"b-{hashlib.sha256(name.encode('utf-8', 'surrogatepass')).hexdigest()[:12]}"
+    """Return what addresses a series in the page."""
+    return page.fragment(one.history.environment, one.series.benchmark)
 
 
 def _row(one: Judged, change: Finding, *, drawn: bool) -> Row:

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from gnnbench import units
 from gnnbench.report.charts.common import Spec, finished, rows_of
 from gnnbench.trend.result import Judged
 
@@ -27,7 +28,8 @@ def draw(one: Judged, style: "Style") -> Spec:
     """Return the chart of a series, over the numbers of its runs, from 1."""
     import altair as alt
 
-    unit, scale = _unit(float(np.median(one.series.logs)))
+    divisor_seconds, unit = units.scale(math.exp(float(np.median(one.series.logs))) / 1e9)
+    scale = divisor_seconds * 1e9
     runs = one.series.runs + 1
     values = np.exp(one.series.logs) / scale
     times = [{"run": int(run), "time": round(float(time), 6)} for run, time in zip(runs, values, strict=True)]
@@ -58,13 +60,6 @@ def _edges(values: "NDArray[np.float64]", levels: list[float]) -> list[float]:
     low, high = min(low, *levels), max(high, *levels)
     margin = max(_MARGIN * (high - low), _LEAST_MARGIN * high)
     return [low - margin, high + margin]
-
-
-def _unit(log: float) -> tuple[str, float]:
-    """Return the unit that a time is shown in, and its nanoseconds."""
-    nanoseconds = math.exp(log)
-    units = (("s", 1e9), ("ms", 1e6), ("µs", 1e3), ("ns", 1.0))
-    return next((unit for unit in units if nanoseconds >= unit[1]), units[-1])
 
 
 def _levels(one: Judged) -> list[tuple[int, float]]:

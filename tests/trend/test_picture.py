@@ -37,6 +37,16 @@ def test_a_change_of_spread_alone_has_one_level():
     assert levels[0] == {**levels[1], "run": 1}
 
 
+@pytest.mark.parametrize(("factor", "unit"), [(1e-7, "ns"), (1e-3, "µs"), (1, "ms"), (1e3, "s")])
+def test_times_are_in_the_unit_that_they_are_written_in(factor, unit):
+    one = judged(history())
+    one.series.logs[:] = np.log(5e6 * factor)
+    times = picture.draw(one, PAGE)["layer"][1]
+    assert times["encoding"]["y"]["title"] == f"time of a call, {unit}"
+    _, rows, _ = values(picture.draw(one, PAGE))
+    assert rows[0]["time"] == pytest.approx(0.5 if unit == "ns" else 5)
+
+
 def test_odd_runs_leave_the_others_room():
     one = judged(history(200), [step(100, 1.05)])
     one.series.logs[50] += 3
