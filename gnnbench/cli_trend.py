@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Self
 from rich.console import Console
 
 from gnnbench.cli_compare import NOT_JUDGED, NOTHING_SLOWER, SLOWER
-from gnnbench.errors import UsageError, one_line
+from gnnbench.errors import UsageError
 from gnnbench.files import save
 from gnnbench.options import EFFECT, fraction
 
@@ -30,6 +30,8 @@ _PACKAGES = ("jinja2", "altair", "vl_convert")
 """That a page needs."""
 _NAMED = 3
 """Files that cannot be used of which each is named; of more it says how many."""
+_LONGEST = 1000
+"""Characters of what is said of one."""
 _EVERY_SECONDS = 10.0
 """Between two lines of progress, where the output is no terminal."""
 
@@ -109,11 +111,13 @@ def _warn(refused: "Sequence[Refused]", of: int) -> None:
     Raises:
         UsageError: there is no other.
     """
+    from gnnbench.report.names import clean
+
     if len(refused) == of:
         more = f" (and {of - 1} more, none can be used)" if of > 1 else ""
-        raise UsageError(f"{refused[0].reason}{more}")
+        raise UsageError(f"{clean(refused[0].reason, _LONGEST)}{more}")
     for one in refused[:_NAMED]:
-        print(f"gnnbench: skipped: {one_line(one.reason)}", file=sys.stderr)
+        print(f"gnnbench: skipped: {clean(one.reason, _LONGEST)}", file=sys.stderr)
     if len(refused) > _NAMED:
         print(f"gnnbench: skipped: {len(refused)} of {of} files; --json names all", file=sys.stderr)
 

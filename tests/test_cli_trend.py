@@ -106,6 +106,18 @@ def test_one_file_that_cannot_be_used_is_named_and_skipped(tmp_path, capsys):
     assert len(json.loads((tmp_path / "trend.json").read_text())["skipped"]) == 5
 
 
+def test_a_name_in_a_message_steers_no_terminal(tmp_path, capsys):
+    one = plain(0, [1e300])
+    one["benchmarks"][0]["fullname"] = "a\nb\x1b[2J\ud800" + "c" * 5000
+    save(tmp_path / "runs", [one])
+    for others in ([], [run(0, [1.0])]):
+        save(tmp_path / "runs", others, first=1)
+        _, _, err = trend(capsys, "runs")
+        assert "a b\ufffd[2J\ufffdccc" in err
+        assert err.count("\n") == 1
+        assert len(err) < 1200
+
+
 def test_records_of_several_processes_are_one_run_each(tmp_path, capsys):
     from gnnbench import run_file
 

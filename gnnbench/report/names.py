@@ -11,7 +11,7 @@ from gnnbench.table import SHORT_DIRECTION, shared_place
 
 _LONGEST = 300
 """Characters of any text that is shown."""
-_HIDDEN = {"Cc", "Cf", "Cs", "Co", "Cn"}
+_HIDDEN = {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"}
 """Unicode's categories of what steers a terminal, turns the direction of text, or is no character."""
 _ID = re.compile(
     rf"\[([\w.]+)-({'|'.join(DIRECTIONS)})-(\w+)-(\w+)-(int\d+)-([^\[\]]+)-(\d{{1,9}})-(cpu|cuda)\]$",
