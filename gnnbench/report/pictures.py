@@ -141,11 +141,14 @@ def _platforms(title: str, rows: dict[str, list[Benchmark]]) -> Picture:
 
     if len(rows) == 1:
         (what,) = rows
-        message = f"{winner} is the fastest at {what}, {units.seconds(_seconds(best[what]))}"
+        message = f"{winner} took the least time for {what}, {units.seconds(_seconds(best[what]))}"
     else:
         others = "".join(f", {name} for {count}" for name, count in wins[1:])
-        message = f"{winner} is the fastest platform for {most} of {len(rows)} operations{others}"
-    note = f"{title}. Beside each row the time of the fastest; the rows with the largest differences first."
+        message = f"{winner} took the least time in {most} of {len(rows)} operations{others}"
+    note = (
+        f"{title}. Beside each row the least time, as it was measured: how sure it is, its interval tells. "
+        "The rows with the largest differences first."
+    )
     text = f"Platforms side by side, {len(rows)} operations. {message}."
     return Picture("platforms", message, note, text, draw, len(rows))
 
