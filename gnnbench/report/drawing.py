@@ -1,12 +1,19 @@
 """Charts drawn without a browser, as SVG and PNG; and what a browser needs to draw one."""
 
 import functools
+import hashlib
 import re
 import subprocess
 import sys
 from collections.abc import Mapping
+from contextlib import suppress
+from importlib.metadata import version
+from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree as ET
+
+from gnnbench.files import write_whole
+from gnnbench.graphs.locate import cache_folder
 
 _SVG = "http://www.w3.org/2000/svg"
 _TAGS = {
@@ -89,9 +96,15 @@ def inline_svg(spec: Mapping[str, Any], description: str) -> str:
     return ET.tostring(root, encoding="unicode")
 
 
+def prepare() -> None:
+    """Begin to make what `library` returns beside this process, where it is not kept from an earlier page."""
+    if not _kept().is_file():
+        _bundling()
+
+
 @functools.cache
-def bundling() -> subprocess.Popen[str]:
-    """Begin to make what `library` returns, in a process beside this one: it takes a second and a half."""
+def _bundling() -> subprocess.Popen[str]:
+    """Start the process, which takes a second and a half."""
     code = "import sys, vl_convert; sys.stdout.write(vl_convert.javascript_bundle(sys.argv[1]))"
     return subprocess.Popen(  # noqa: S603 - of our own
         [sys.executable, "-P", "-X", "utf8", "-c", code, _SNIPPET], stdout=subprocess.PIPE, encoding="utf-8"
@@ -108,10 +121,26 @@ def library() -> str:
     Raises:
         RuntimeError: it could not be made.
     """
-    text, _ = bundling().communicate()
-    if bundling().returncode or "</script" in text.lower() or "<!--" in text:
-        raise RuntimeError("vl-convert made no script that can stand in a page")
+    kept = _kept()
+    try:
+        text = kept.read_text("utf-8")
+    except OSError:
+        process = _bundling()
+        _bundling.cache_clear()  # what it says can be read once
+        text, _ = process.communicate()
+        if process.returncode:
+            raise RuntimeError("vl-convert made no script") from None
+        with suppress(OSError):  # a page can be made without a cache
+            write_whole(kept, text)
+    if "drawChart" not in text or "</script" in text.lower() or "<!--" in text:
+        raise RuntimeError(f"no script that can stand in a page: remove {kept}")
     return text
+
+
+def _kept() -> Path:
+    """Return where the script of this version of vl-convert is kept: it is the same for all pages."""
+    digest = hashlib.sha256(_SNIPPET.encode()).hexdigest()[:8]
+    return cache_folder() / "report" / f"vega-{version('vl-convert-python')}-{digest}.js"
 
 
 def _drop_empty(element: ET.Element) -> None:

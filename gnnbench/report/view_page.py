@@ -34,7 +34,7 @@ def html(view: View) -> str:
     """Return the page: one file that asks for nothing else."""
     drawn = any(one.processes for one in view.benchmarks)
     if drawn:
-        drawing.bundling()
+        drawing.prepare()
     numbers = Numbers(view.benchmarks)
     moved = wording.moved(view.benchmarks)
     return page.render(

@@ -59,8 +59,13 @@ def test_a_frame_has_its_size_and_the_chart_its_middle():
     assert '<rect x="0.0" y="-5.0" width="20.0" height="20.0" fill="#ffffff"' in text
 
 
-def test_the_browsers_library_needs_no_evaluation():
-    text = drawing.library()
+def test_the_browsers_library_is_made_once_and_needs_no_evaluation(tmp_path, monkeypatch):
+    monkeypatch.setenv("GNNBENCH_CACHE", str(tmp_path))
+    drawing.prepare()
+    text = drawing.library.__wrapped__()
+    (kept,) = (tmp_path / "report").iterdir()
+    assert kept.read_text() == text
+    assert drawing.library.__wrapped__() == text, "from there"
     assert "drawChart" in text
     assert "expressionInterpreter" in text
 
