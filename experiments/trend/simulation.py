@@ -32,6 +32,9 @@ from gnnbench.trend import changes, findings, noise, penalty
 from gnnbench.trend.findings import Finding
 from gnnbench.trend.result import SERIES_LEVEL
 
+sys.path.insert(0, str(Path(__file__).parents[2]))
+from tests.run_files import ENVIRONMENT
+
 Array = NDArray[np.float64]
 
 EFFECT = 0.03
@@ -270,7 +273,7 @@ def write_history(folder: Path, runs: int, benchmarks: int, first: int = 0) -> N
             "benchmarks": [_entry(number, levels[number][run], random) for number in range(benchmarks)],
             "datetime": date,
             "version": "5.3.1",
-            "gnnbench": {"version": 2, "environment": {**_ENVIRONMENT, "commit": commit}, "incomplete": []},
+            "gnnbench": {"version": 2, "environment": {**ENVIRONMENT, "commit": commit}, "incomplete": []},
         }
         Path(folder, f"{run:05}.json").write_text(json.dumps(content), encoding="utf-8")
 
@@ -302,28 +305,6 @@ def _entry(number: int, log: float, random: np.random.Generator) -> dict[str, An
         "extra_info": {"gnnbench": {"version": 2, "measurement": measurement}},
         "stats": {"median": location / 1e9},
     }
-
-
-_ENVIRONMENT = {
-    "cpu": "A CPU",
-    "architecture": "x86_64",
-    "cores": 2,
-    "quota_cores": None,
-    "memory_bytes": 2**34,
-    "threads": 2,
-    "wait_policy": "PASSIVE",
-    "thread_settings": [],
-    "governor": "",
-    "boost": None,
-    "huge_pages": "madvise",
-    "allocator": "",
-    "openmp": "",
-    "system": "Linux 6",
-    "gpu": None,
-    "python": "3.11.7",
-    "libraries": [["torch", "2.13.0"]],
-    "dirty": False,
-}
 
 
 if __name__ == "__main__":
