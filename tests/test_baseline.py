@@ -130,13 +130,23 @@ def test_a_disk_that_is_full_or_read_only_says_so(store, monkeypatch):
 def test_killed_at_any_moment_no_file_is_cut_and_none_is_lost(tmp_path):
     random = np.random.default_rng(0)
     root = tmp_path / "timings"
+
+    def saver():
+        words = [sys.executable, "-c", SAVER, str(root)]
+        return subprocess.Popen(words, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+
+    with saver() as process:
+        assert process.stdout.readline() == b"ready\n"
+        begin = time.monotonic()
+        while not list(root.glob("*/*/*.json")):
+            time.sleep(0.01)
+        save_seconds = time.monotonic() - begin  # on this machine, now
+        process.kill()
     whole = 0
     for number in range(50):
-        with subprocess.Popen(
-            [sys.executable, "-c", SAVER, str(root)], cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE
-        ) as process:
+        with saver() as process:
             assert process.stdout.readline() == b"ready\n"
-            time.sleep(random.uniform(0, 0.2))
+            time.sleep(random.uniform(0, 2 * save_seconds))
             process.send_signal(signal.SIGKILL if number % 5 else signal.SIGINT)
         files = sorted(root.glob("*/*/*.json"))
         for file in files:

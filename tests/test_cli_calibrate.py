@@ -110,14 +110,17 @@ def test_it_goes_on_where_it_was_stopped(suite):
     assert [verdicts[size] for size in (0.0, 0.05, 0.08, 0.12)] == ["same", "slower", "slower", "slower"]
     assert "identical code: 0 of 2 verdicts were alarms (95% interval 0.0% to 84.2%), in 0 of 2 runs" in out
     (row,) = [line.split() for line in out.splitlines() if "test_sum" in line]
-    assert row[3:7] == ["1/1", "1/1", "1/1", "5%"]
+    # At the effect itself a slowdown is found or not, by chance.
+    found = f"{min(size for size in SIZES if verdicts[size] == 'slower'):.0%}"
+    assert found in ("3%", "5%")
+    assert row[3:7] == ["1/1", "1/1", "1/1", found]
 
     process = start(suite, "ab", ".", ".", "--budget", "20", "--markdown", "ab.md", "--", "test_suite.py")
     out, err = process.communicate(timeout=60)
     assert process.returncode == 0, err
     lines = (
         "calibrated here (gnnbench ab, 16 s per benchmark): 0 of 2 verdicts on identical code were alarms",
-        "finds 5%: test_sum (1 of 1)",
+        f"finds {found}: test_sum (1 of 1)",
     )
     for line in lines:
         assert line in out
