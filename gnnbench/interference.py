@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 
 import psutil
 
+from gnnbench.placement import cores
+
 DISTURBED = 0.1
 """Part of the processors' time that others took, from which on a timing is no evidence.
 
@@ -16,14 +18,10 @@ _SHORTEST_SECONDS = 0.25
 """Of a window: the system counts in steps of a hundredth of a second."""
 
 
-def _cores() -> list[int]:
-    return sorted(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else []
-
-
-def _busy_seconds(cores: list[int]) -> float:
+def _busy_seconds(numbers: list[int]) -> float:
     """Return how long the cores have worked since the system began, for whomever, a hypervisor included."""
     every = psutil.cpu_times(percpu=True)
-    wanted = [every[core] for core in cores if core < len(every)] or every
+    wanted = [every[core] for core in numbers if core < len(every)] or every
     idle = ("idle", "iowait", "guest", "guest_nice")  # a guest's time is in `user` as well
     return sum(value for one in wanted for name, value in one._asdict().items() if name not in idle)
 
@@ -41,7 +39,7 @@ def _own_seconds() -> float:
 class Watch:
     """Looks at the processors from its making on."""
 
-    _cores: list[int] = field(default_factory=_cores)
+    _cores: list[int] = field(default_factory=cores)
 
     def __post_init__(self) -> None:
         """Take the first look."""

@@ -10,6 +10,7 @@ from ..clock import Block, Clock, ClockError
 from ..garbage import collector_paused
 from ..layout import Layouts
 from ..pedantic import Pedantic
+from ..placement import Placement
 
 _ROUND_SECONDS = 5e-4
 """Of a round at least, so that reading the clock vanishes in it."""
@@ -160,6 +161,7 @@ class Held:
             pause: makes a context in which tracers and profilers stand still.
         """
         self._fixture, self._clock, self._timed, self._pause = fixture, clock, timed, pause
+        self._placement = Placement()
 
     def serve(self, ask: Callable[[dict[str, Any]], Mapping[str, Any]]) -> None:
         """Answer commands.
@@ -190,7 +192,12 @@ class Held:
         while True:
             seconds, cost = self._fastest(iterations)
             if fixed or seconds >= wanted / 2 or iterations == _MAX_ITERATIONS:
-                return {"answer": "calibrated", "iterations": iterations, "round_seconds": cost}
+                return {
+                    "answer": "calibrated",
+                    "iterations": iterations,
+                    "round_seconds": cost,
+                    "cores": self._placement.cores,
+                }
             growth = min(10.0, wanted / seconds) if seconds > 0 else 10.0
             iterations = min(_MAX_ITERATIONS, math.ceil(iterations * max(growth, 1.2)))
 
@@ -201,9 +208,10 @@ class Held:
         """
         found = []
         for _ in range(_TRIES):
-            start = self._clock.now()
-            (seconds,) = self._timed.block(1, iterations)
-            cost = self._clock.now() - start
+            with self._placement.watching():
+                start = self._clock.now()
+                (seconds,) = self._timed.block(1, iterations)
+                cost = self._clock.now() - start
             found.append((seconds, max(cost, seconds, self._clock.resolution_seconds)))
             if cost > _SLOW_SECONDS:
                 break
@@ -220,10 +228,11 @@ class Held:
     def _block(self, command: Mapping[str, Any]) -> dict[str, Any]:
         """Time rounds after an untimed one, the first on new buffers being slower."""
         rounds, iterations = command["rounds"], self._timed.iterations or command["iterations"]
-        if not self._timed.once:
-            self._timed.renew()
-            self._timed.block(1, iterations)
-        seconds = self._keep(self._timed.block(rounds, iterations), iterations)
+        with self._placement.on(command.get("core")):
+            if not self._timed.once:
+                self._timed.renew()
+                self._timed.block(1, iterations)
+            seconds = self._keep(self._timed.block(rounds, iterations), iterations)
         return {
             "answer": "block",
             "ns": statistics.median(seconds) / iterations * 1e9,

@@ -95,6 +95,8 @@ class Workers:
         # The order of sets is one draw for both sides, unless the user has fixed it.
         hash_seed = os.environ.get(_HASH_SEED, str(rng.randrange(2**32)))
         self._environ = {_HASH_SEED: hash_seed, **(environ or {})}
+        # Of its own: how many numbers it draws depends on the machine.
+        self._core_rng = random.Random(rng.randrange(2**32))  # noqa: S311 - turns, not secrets
         self._processes: dict[str, Process] = {}
         self._simulated = False
         self._collected: dict[str, dict[str, Any]] = {}
@@ -209,15 +211,15 @@ class Workers:
 
     def _turns(self, name: str, seconds: float, ended: dict[str, str | None], once: bool) -> Visit:
         """Calibrate both, and let them take turns."""
-        size = Size(1, 1) if once else self._size(name, ended)
+        size, cores = (Size(1, 1), []) if once else self._calibrated(name, ended)
         blocks: dict[str, list[float]] = {side: [] for side in SIDES}
         rounds = turns = 0
         start = self._now()
+        block: dict[str, Any] = {"command": "block", "rounds": size.rounds, "iterations": size.iterations}
         while turns < _FEWEST_TURNS or self._now() - start < seconds:
+            core = self._core_rng.choice(cores) if cores else None
             for side in self._order():
-                answer = self._ask(
-                    side, ended, command="block", rounds=size.rounds, iterations=size.iterations
-                )
+                answer = self._ask(side, ended, **block, core=core)
                 blocks[side].append(answer["ns"])
             rounds += answer["rounds"]
             turns += 1
@@ -228,8 +230,8 @@ class Workers:
             self._counts[name] = base or {}, head or {}
         return Visit(tuple(blocks["base"]), tuple(blocks["head"]), rounds, 0.0)
 
-    def _size(self, name: str, ended: dict[str, str | None]) -> Size:
-        """Warm both up, and return what they are to time at a time: of both the same."""
+    def _calibrated(self, name: str, ended: dict[str, str | None]) -> tuple[Size, list[int]]:
+        """Warm both up, and return what they are to time at a time, and on which cores: of both the same."""
         known = self._sizes.get(name)
         found = {
             side: self._ask(side, ended, command="calibrate", iterations=known and known.iterations)
@@ -242,7 +244,8 @@ class Workers:
             round_seconds = call_seconds * iterations
             rounds = round(_BLOCK_SECONDS / round_seconds)
             known = self._sizes[name] = Size(iterations, min(max(rounds, 1), _MOST_ROUNDS))
-        return known
+        base, head = (found[side]["cores"] for side in SIDES)
+        return known, [core for core in base if core in head]
 
     def _ask(
         self, side: str, ended: dict[str, str | None], *, reached: bool = False, **command: Any

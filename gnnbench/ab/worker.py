@@ -3,8 +3,8 @@
 Commands, each with one answer:
 
     run        the test of that name, as far as into its call of `benchmark`     ready or done
-    calibrate  warm up and choose the iterations of a round                      calibrated or done
-    block      renew the inputs and time some rounds                             block or done
+    calibrate  warm up, choose the iterations of a round, and tell the cores     calibrated or done
+    block      renew the inputs and time some rounds, on a core                  block or done
     count      count what one call does                                          counted
     next       go on with the test to its end; it may be run again by a plugin   done or ready
     quit       end the session                                                   none

@@ -1,4 +1,5 @@
 import gc
+import os
 from contextlib import nullcontext
 
 import pytest
@@ -8,6 +9,7 @@ from gnnbench.ab.held import Held, Once, Plain, Repeated
 from gnnbench.clock import Block, Call, ClockError
 from gnnbench.layout import Layouts
 from gnnbench.pedantic import Pedantic
+from gnnbench.placement import cores
 
 
 class CallClock:
@@ -66,8 +68,8 @@ def calibrate(iterations=None):
     return {"command": "calibrate", "iterations": iterations}
 
 
-def block(rounds=3, iterations=2):
-    return {"command": "block", "rounds": rounds, "iterations": iterations}
+def block(rounds=3, iterations=2, core=None):
+    return {"command": "block", "rounds": rounds, "iterations": iterations, "core": core}
 
 
 NOTHING = Call(lambda: None, (), {})
@@ -96,6 +98,18 @@ def test_blocks():
     assert [one[1:3] for one in clock.blocks] == [(1, 2), (3, 2)] * 2
     assert fixture.iterations == 2
     assert fixture.rounds == pytest.approx([2e-4] * 6)
+
+
+@pytest.mark.skipif(len(cores()) < 2, reason="needs two cores")
+def test_blocks_run_on_the_core_that_is_told():
+    seen = []
+    clock = CallClock()
+    call = Call(lambda: seen.append(os.sched_getaffinity(0)), (), {})
+    first, last = cores()[0], cores()[-1]
+    _, answers = serve(plain(call, clock), clock, calibrate(), block(core=first), block(core=last), block())
+    assert answers[1]["cores"] == cores()
+    # An untimed call and the timed ones, which this clock makes as one.
+    assert seen[-6:] == [{first}] * 2 + [{last}] * 2 + [set(cores())] * 2
 
 
 def test_statistics_without_a_block():

@@ -8,7 +8,9 @@ import threading
 import pytest
 
 from gnnbench.ab.pair import NO_BENCHMARK, Size
+from gnnbench.ab.process import Process
 from gnnbench.ab.visit import Visit
+from gnnbench.placement import cores
 from tests.ab.workers import clean, is_gone, side, workers, write
 
 SUITE = """
@@ -103,6 +105,23 @@ def test_turns(folder):
         assert pair.fake_seconds is None
         groups = pids(pair)
     assert all(map(is_gone, groups))
+
+
+@pytest.mark.skipif(len(cores()) < 2, reason="needs two cores")
+def test_both_sides_of_a_turn_are_told_the_same_core(folder, monkeypatch):
+    told = []
+    send = Process.send
+
+    def noted(process, command):
+        if command["command"] == "block":
+            told.append(command["core"])
+        send(process, command)
+
+    monkeypatch.setattr(Process, "send", noted)
+    with workers(folder) as pair:
+        pair.visit(name("test_good"), 0.5)
+    assert told[::2] == told[1::2]
+    assert 1 < len(set(told)) <= len(cores())
 
 
 def test_a_size_that_is_known_is_kept(folder):
