@@ -177,8 +177,8 @@ class _Session:
                 plan = self.schedule.next()
             if plan is None:
                 return False  # nothing falls to the shard
-            for name in plan.names:
-                found = workers.visit(name, plan.seconds)
+            for name, seconds in plan.seconds.items():
+                found = workers.visit(name, seconds)
                 if isinstance(found, Visit):
                     visits[name] = found
                     self.head_logs.setdefault(name, []).append(sample(found).head)

@@ -1,4 +1,4 @@
-"""One visit in three numbers."""
+"""What one visit says of a benchmark, in two ways."""
 
 import functools
 import math
@@ -19,13 +19,15 @@ _FEWEST_BLOCKS = 5
 
 @dataclass(frozen=True)
 class Sample:
-    """One visit in three numbers."""
+    """One visit in a few numbers, on the scale of natural logarithms."""
 
     base: float
-    """Natural logarithm of the location of the base's blocks."""
+    """Location of the base's blocks."""
     head: float
-    noise: float
-    """Variance of head - base within the visit; NaN where there are too few blocks to tell."""
+    turns: float
+    """Median over the turns of head - base, a block of each."""
+    noise: Array
+    """Covariance [2, 2] of head - base and turns within the visit; NaN where there are too few blocks."""
     blocks: int
     """On each side."""
 
@@ -33,29 +35,44 @@ class Sample:
 def sample(visit: Visit) -> Sample:
     """Reduce a visit.
 
-    The location of a side is the quantile that `location` names, estimated as Harrell and Davis do
-    (Biometrika 69, 1982): a mean of all order statistics, which varies less than those next to the quantile.
-    Its variance is that of the jackknife, as they propose.
+    The location of a side is the quantile that `location` names: it keeps to one mode where layouts have two.
+    The median of the turns' log ratios is the same quantity where one side is the other by a factor; it
+    knows more where there is one mode, and where both sides of a turn share what disturbs them. Quantiles are
+    those of Harrell and Davis (Biometrika 69, 1982): means of all order statistics, which vary less than
+    those next to the quantile. The noise is that of the jackknife, as they propose, by leaving out each turn.
     """
-    logs = [np.sort(np.log(np.asarray(side, dtype=float))) for side in (visit.base_ns, visit.head_ns)]
-    places = [float(_weights(len(side)) @ side) for side in logs]
-    blocks = min(len(side) for side in logs)
-    noise = sum(_jackknife(side) for side in logs) if blocks >= _FEWEST_BLOCKS else math.nan
-    return Sample(places[0], places[1], noise, blocks)
+    base, head = (np.log(np.asarray(side, dtype=float)) for side in (visit.base_ns, visit.head_ns))
+    turns = head - base
+    noise = np.full((2, 2), math.nan)
+    if len(turns) >= _FEWEST_BLOCKS:
+        of_base, of_head = (_without_each(side, location.QUANTILE) for side in (base, head))
+        noise = np.cov(of_head - of_base, _without_each(turns, 0.5), bias=True) * (len(turns) - 1)
+    return Sample(
+        _quantile(base, location.QUANTILE),
+        _quantile(head, location.QUANTILE),
+        _quantile(turns, 0.5),
+        noise,
+        len(turns),
+    )
 
 
-def _jackknife(ordered: Array) -> float:
-    """Return the variance of the location of ordered values, by leaving out each."""
-    weights = _weights(len(ordered) - 1)
+def _quantile(values: Array, quantile: float) -> float:
+    return float(_weights(len(values), quantile) @ np.sort(values))
+
+
+def _without_each(values: Array, quantile: float) -> Array:
+    """Return the quantile of all values but one, for each that is left out [n]."""
+    order = np.argsort(values, kind="stable")
+    ordered, weights = values[order], _weights(len(values) - 1, quantile)
     below = np.concatenate([[0.0], np.cumsum(weights * ordered[:-1])])
     above = np.concatenate([np.cumsum((weights * ordered[1:])[::-1])[::-1], [0.0]])
-    return float((below + above).var() * (len(ordered) - 1))
+    found = np.empty_like(ordered)
+    found[order] = below + above
+    return found
 
 
 @functools.cache
-def _weights(n: int) -> Array:
+def _weights(n: int, quantile: float) -> Array:
     """Return the weights of n order statistics: differences of the beta distribution."""
-    ends = special.betainc(
-        (n + 1) * location.QUANTILE, (n + 1) * (1 - location.QUANTILE), np.arange(n + 1) / n
-    )
+    ends = special.betainc((n + 1) * quantile, (n + 1) * (1 - quantile), np.arange(n + 1) / n)
     return np.diff(ends)

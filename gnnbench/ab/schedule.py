@@ -7,7 +7,7 @@ those of the last look are what is told. A benchmark that is decided is not look
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -37,10 +37,8 @@ OWN_SPENDING = (6.0, 4.0)
 class Plan:
     """One pair of processes to start."""
 
-    names: tuple[str, ...]
-    """Benchmarks to visit, in this order."""
-    seconds: float
-    """For which the blocks of each visit are timed, both sides together."""
+    seconds: Mapping[str, float]
+    """By benchmark, in the order of the visits: for how long its blocks are timed, both sides together."""
 
 
 @dataclass(frozen=True)
@@ -145,18 +143,16 @@ class Schedule:
             return None
         if not self._starts:
             # Start-ups are not known yet; at worst half of the purse is for the visits of the pilot.
-            self._plan = Plan(tuple(names), min(PILOT_SECONDS, self._purse / 2 / len(names)))
+            self._plan = Plan(dict.fromkeys(names, min(PILOT_SECONDS, self._purse / 2 / len(names))))
             return self._plan
         start = float(np.mean(self._starts))
-        extra = {name: self._extra(name) for name in names}
-        seconds = self._visit_seconds(names, start, extra)
-        left, afford = self.left_seconds - start, []
-        for name in names:
-            left -= extra[name] + seconds
-            if left < 0:
-                break
-            afford.append(name)
-        self._plan = Plan(tuple(afford), seconds) if afford else None
+        left, afford = self.left_seconds - start, {}
+        for name, seconds in self._visit_seconds(names, start).items():
+            cost = self._extra(name) + seconds
+            if cost <= left:
+                left -= cost
+                afford[name] = seconds
+        self._plan = Plan(afford) if afford else None
         return self._plan
 
     def _extra(self, name: str) -> float:
@@ -164,30 +160,32 @@ class Schedule:
         one = self._benchmarks[name]
         return max(one.seconds - one.asked, 0.0) / max(one.pairs, 1)
 
-    def _visit_seconds(self, names: Sequence[str], start: float, extra: dict[str, float]) -> float:
+    def _visit_seconds(self, names: Sequence[str], start: float) -> dict[str, float]:
         """Return for how long to visit each benchmark in the next pair.
 
-        A pair that costs c + t seconds a benchmark and has the variance v + w / t tells most per second at
+        A pair that costs a benchmark c + t seconds and has the variance v + w / t tells most per second at
         t = sqrt(c w / v) (Cochran, Sampling Techniques, 1977, 10.6). A few pairs at least must fit in the
         purse.
         """
-        cost = start / len(names) + float(np.mean(list(extra.values())))
         noises = self._evidence.block_noise()
-        rates = [
-            noises[name] * one.asked / one.layouts
+        rates = {
+            name: noises[name] * one.asked / one.layouts
             for name in names
             if (one := self._benchmarks[name]).layouts and math.isfinite(noises[name])
-        ]
-        rate = float(np.median(rates)) if rates else 0.0
-        variance = self._evidence.pair_variance
-        best = math.sqrt(cost * rate / max(variance, _QUIETEST))
+        }
+        usual = float(np.median(list(rates.values()))) if rates else 0.0
+        variance = max(self._evidence.pair_variance, _QUIETEST)
         pairs = max(PAIRS_TO_AFFORD - len(self._starts), 1)
-        affordable = self.left_seconds / pairs / len(names) - cost
-        return max(min(best, affordable, LONGEST_VISIT), SHORTEST_VISIT)
+        seconds = {}
+        for name in names:
+            cost = start / len(names) + self._extra(name)
+            best = math.sqrt(cost * rates.get(name, usual) / variance)
+            affordable = self.left_seconds / pairs / len(names) - cost
+            seconds[name] = max(min(best, affordable, LONGEST_VISIT), SHORTEST_VISIT)
+        return seconds
 
     def add(self, pair: Pair) -> None:
         """Take in what a pair measured, and look at its benchmarks."""
-        asked = self._plan.seconds if self._plan else 0.0
         self._starts.append(pair.start_seconds)
         self._spent += pair.start_seconds + sum(visit.seconds for visit in pair.visits.values())
         for name, visit in pair.visits.items():
@@ -196,7 +194,7 @@ class Schedule:
             one.rounds += visit.rounds
             one.layouts += len(visit.base_ns)
             one.seconds += visit.seconds
-            one.asked += asked
+            one.asked += self._plan.seconds[name] if self._plan else 0.0
         self._evidence.add(pair.visits)
         estimates = self._evidence.estimates()
         for name in pair.visits:

@@ -1,4 +1,5 @@
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -7,6 +8,7 @@ from hypothesis import strategies as st
 
 from gnnbench.ab.estimate import FEWEST_PAIRS, judged
 from gnnbench.ab.evidence import Evidence
+from gnnbench.ab.sample import sample
 from gnnbench.ab.visit import Visit
 from gnnbench.judgement import Thresholds
 
@@ -87,7 +89,35 @@ def test_the_variance_between_pairs_is_told_from_the_noise_within():
         evidence.add(one)
     evidence.estimates()
     assert math.sqrt(evidence.pair_variance) == pytest.approx(0.03, rel=0.25)
-    assert evidence.block_noise()["b0"] == pytest.approx(2 * 0.05**2 * 2.9, rel=0.3)  # q (1 - q) / f(q)^2
+    # Between that of means, the least there is, and that of medians.
+    assert 2 * 0.05**2 < evidence.block_noise()["b0"] < 2 * 0.05**2 * math.pi / 2
+
+
+def two_modes(random):
+    times = random.normal(0, 0.02, (2, 40)) + math.log(2) * random.integers(0, 2, (2, 40))
+    return np.exp(times)
+
+
+def drifting(random):
+    return np.exp(random.normal(0, 0.02, (2, 40)) + random.normal(0, 0.3, 40))
+
+
+@pytest.mark.parametrize(("made", "as_sharp_as"), [(two_modes, "location"), (drifting, "turns")])
+def test_of_two_modes_the_fast_one_tells_most_and_of_a_drift_the_turns(made, as_sharp_as):
+    random = np.random.default_rng(13)
+    errors = {"location": [], "turns": [], "both": []}
+    for _ in range(40):
+        visits = []
+        for _ in range(4):
+            base, head = made(random)
+            visits.append({"b0": Visit(tuple(base), tuple(1.05 * head), 40, 0.8)})
+        found = [sample(one["b0"]) for one in visits]
+        errors["location"].append(np.mean([one.head - one.base for one in found]))
+        errors["turns"].append(np.mean([one.turns for one in found]))
+        errors["both"].append(estimates(visits)["b0"].log_ratio)
+    squares = {way: np.mean(np.square(np.array(logs) - math.log(1.05))) for way, logs in errors.items()}
+    other = {"location": "turns", "turns": "location"}[as_sharp_as]
+    assert squares["both"] < 1.1 * squares[as_sharp_as] < 0.5 * squares[other], squares
 
 
 @pytest.mark.parametrize("side", ["base", "head"])
@@ -180,6 +210,20 @@ def test_narrower_tails_make_wider_intervals_and_keep_the_level_s_name():
     assert strict["b3"].low < plain["b3"].low
     assert strict["b0"].own_high > plain["b0"].own_high
     assert strict["b3"].reason == plain["b3"].reason
+
+
+@pytest.mark.parametrize("share", [0.3, 0.5])
+def test_a_changed_weight_of_two_modes_is_not_slower(share):
+    """The fast mode is as fast as it was, and its share is a figure of its own."""
+    found = []
+    for seed in range(10):
+        random = np.random.default_rng(seed)
+        visits = pairs(random, 6, noise=0.03)
+        for one in visits:
+            modes = np.where(random.random(40) < share, 2.0, 1.0)
+            one["b3"] = replace(one["b3"], head_ns=tuple(np.array(one["b3"].head_ns) * modes))
+        found.append(verdicts(visits)["b3"].verdict)
+    assert set(found) <= {"same", "undecided"}
 
 
 MIRROR = {"slower": "faster", "faster": "slower"}
