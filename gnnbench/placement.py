@@ -22,7 +22,8 @@ class Placement:
     """Where the blocks of one benchmark may run.
 
     What a call starts, threads or processes, inherits where it may run, and is to have all cores. So a
-    benchmark is kept on one only after a call was watched that started nothing. What was started before has all.
+    benchmark is kept on one only after a call was watched that started nothing. What was started before keeps
+    all of them.
     """
 
     def __init__(self) -> None:
