@@ -4,7 +4,7 @@ import os
 import random
 import time
 from collections.abc import Mapping, MutableMapping, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from statistics import geometric_mean
 from types import TracebackType
@@ -172,16 +172,16 @@ class Workers:
         start = self._now()
         ended: dict[str, str | None] = {}
         found: Visit | None = None
-        once = False
-        try:
-            once = self._set_up(name, ended)
-            if not ended:
+        # The first time of a run one after the other, as what they keep on disk is made then.
+        together = name in self._sizes
+        seed = self._rng.randrange(2**32)
+        answers = self._untimed(self._order(), ended, together, command="run", name=name, seed=seed)
+        once = any(answer.get("once") for answer in answers)
+        if not ended:
+            with suppress(_EndedError):
                 found = self._turns(name, seconds, ended, once)
-        except _EndedError:
-            pass
-        for side in self._order():
-            while side not in ended:
-                self._ask(side, ended, command="next", reached=True)
+        while going := [side for side in self._order() if side not in ended]:
+            self._untimed(going, ended, together, command="next")
         if once:
             self._visited_once.add(name)
         failures = {side: text for side, text in ended.items() if text}
@@ -191,23 +191,16 @@ class Workers:
             return NO_BENCHMARK
         return Visit(found.base_ns, found.head_ns, found.rounds, self._now() - start)
 
-    def _set_up(self, name: str, ended: dict[str, str | None]) -> bool:
-        """Run both sides' test into its call of `benchmark`; tell whether that can be made but once.
-
-        The first time of a run one after the other, as what they keep on disk is made then. Later both at
-        once: nothing is timed yet, and importing takes seconds.
-        """
-        seed = self._rng.randrange(2**32)
-        order = self._order()
-        together = name in self._sizes
-        for side in order if together else ():
-            self._send(side, command="run", name=name, seed=seed)
-        once = False
-        for side in order:
-            if not together:
-                self._send(side, command="run", name=name, seed=seed)
-            once = bool(self._take(side, ended, reached=True).get("once")) or once
-        return once
+    def _untimed(
+        self, sides: Sequence[str], ended: dict[str, str | None], together: bool, **command: Any
+    ) -> list[dict[str, Any]]:
+        """Return the answers to what is not timed, and so may run on both sides at once."""
+        answers = []
+        for group in [sides] if together else [[side] for side in sides]:
+            for side in group:
+                self._send(side, **command)
+            answers += [self._take(side, ended, reached=True) for side in group]
+        return answers
 
     def _turns(self, name: str, seconds: float, ended: dict[str, str | None], once: bool) -> Visit:
         """Calibrate both, and let them take turns."""
@@ -247,12 +240,10 @@ class Workers:
         base, head = (found[side]["cores"] for side in SIDES)
         return known, [core for core in base if core in head]
 
-    def _ask(
-        self, side: str, ended: dict[str, str | None], *, reached: bool = False, **command: Any
-    ) -> dict[str, Any]:
-        """Send a command, and return its answer as `_take` does."""
+    def _ask(self, side: str, ended: dict[str, str | None], **command: Any) -> dict[str, Any]:
+        """Send what is about timing, and return its answer as `_take` does."""
         self._send(side, **command)
-        return self._take(side, ended, reached=reached)
+        return self._take(side, ended, reached=False)
 
     def _send(self, side: str, **command: Any) -> None:
         """Send a command.

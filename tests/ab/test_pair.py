@@ -55,6 +55,27 @@ if SIDE == "base":
     def test_only_in_base(benchmark):
         benchmark(sum, [1])
 
+@pytest.fixture
+def meeting():
+    def meet(what):
+        with open(f"{what}-{SIDE}", "a") as file:
+            file.write("x")
+        visits, deadline = os.path.getsize(f"{what}-{SIDE}"), time.monotonic() + 30
+        other = f"{what}-{'head' if SIDE == 'base' else 'base'}"
+        there = lambda: os.path.exists(other) and os.path.getsize(other) >= visits
+        alone = not there()
+        while visits > 1 and not there():
+            assert time.monotonic() < deadline, f"{what}: the other side never came"
+            time.sleep(0.01)
+        if visits == 1:
+            print(what, alone, file=open("first", "a"))
+    meet("set-up")
+    yield
+    meet("tear-down")
+
+def test_meets(benchmark, meeting):
+    benchmark(sum, [1])
+
 def test_exits_in_head(benchmark):
     benchmark(os._exit if SIDE == "head" else str, 7)
 
@@ -122,6 +143,16 @@ def test_both_sides_of_a_turn_are_told_the_same_core(folder, monkeypatch):
         pair.visit(name("test_good"), 0.5)
     assert told[::2] == told[1::2]
     assert 1 < len(set(told)) <= len(cores())
+
+
+def test_what_is_not_timed_runs_at_once_but_for_the_first_time(folder):
+    with workers(folder, BASE, HEAD) as pair:
+        for _ in range(3):
+            assert isinstance(pair.visit(name("test_meets"), 0), Visit)
+    # In each the second finds the first gone by.
+    assert (folder / "first").read_text().splitlines() == [
+        *("set-up True", "set-up False", "tear-down True", "tear-down False"),
+    ]
 
 
 def test_a_size_that_is_known_is_kept(folder):
