@@ -110,10 +110,6 @@ def _changes(base: Counts, head: Counts) -> tuple[Change, ...]:
     return tuple(Change(*one) for one in pairs if one[1] != one[2])
 
 
-def _skipped(decision: Decision) -> bool:
-    return decision.judgement.reason.startswith(SKIPPED)
-
-
 class _Session:
     """What is known between pairs."""
 
@@ -142,7 +138,7 @@ class _Session:
         self._shard = shard
         self.counts: dict[str, tuple[Counts, Counts]] = {}
         self._sizes: dict[str, Size] = {}
-        self._number = self._failed_starts = 0
+        self._number = self._failed_starts = self._skipped = 0
         self._fake_seconds = 0.0
         self._overhead_seconds = 0.0
 
@@ -182,6 +178,9 @@ class _Session:
                 if isinstance(found, Visit):
                     visits[name] = found
                     self.head_logs.setdefault(name, []).append(sample(found).head)
+                elif found.startswith(SKIPPED) and name not in self.head_logs:
+                    self._skipped += 1
+                    self.schedule.leave_out(name)
                 else:
                     failures[name] = found
                 if workers.broken:
@@ -199,15 +198,11 @@ class _Session:
 
     def decisions(self) -> dict[str, Decision]:
         """Return where each benchmark stands, without those that both sides skip."""
-        return {name: one for name, one in self._all().items() if not _skipped(one)}
+        return self.schedule.decisions() if self.schedule else {}
 
     def skipped(self) -> list[str]:
         """Say how many both sides skip, where there are some."""
-        count = sum(map(_skipped, self._all().values()))
-        return [f"skipped on both sides, and left out: {count} benchmarks"] if count else []
-
-    def _all(self) -> dict[str, Decision]:
-        return self.schedule.decisions() if self.schedule else {}
+        return [f"skipped on both sides, and left out: {self._skipped} benchmarks"] if self._skipped else []
 
     def _not_started(self, why: str) -> bool:
         self._failed_starts += 1

@@ -64,8 +64,8 @@ class Decision:
 class _Benchmark:
     """What is kept of one benchmark."""
 
-    wide: Boundary
-    own: Boundary
+    boundaries: tuple[Boundary, Boundary] | None = None
+    """Of the interval for all benchmarks at once and of its own, from the first look on."""
     judgement: Judgement = field(default_factory=lambda: Judgement("incomparable", "not measured"))
     decided: bool = False
     pairs: int = 0
@@ -82,7 +82,7 @@ class Schedule:
     """Divides a purse of time among benchmarks, by what varies and what it costs.
 
     Args:
-        names: benchmarks, all of which the simultaneous interval counts.
+        names: benchmarks, all of which the simultaneous interval counts but those that are left out.
         thresholds: what a verdict needs.
         per_benchmark_seconds: times their number is the purse.
         total_seconds: bounds it.
@@ -101,16 +101,16 @@ class Schedule:
         self._random = np.random.default_rng() if random is None else random
         self._evidence = Evidence(names)
         self._unit = math.log1p(thresholds.effect) ** 2
-        wide = (1 - thresholds.family_level) / 2 / max(len(names), 1)
-        own = (1 - thresholds.own_level) / 2
-        self._benchmarks = {
-            name: _Benchmark(Boundary(wide, *WIDE_SPENDING), Boundary(own, *OWN_SPENDING)) for name in names
-        }
-        purse = per_benchmark_seconds * len(names)
-        self._purse = purse if total_seconds is None else min(purse, total_seconds)
+        self._benchmarks = {name: _Benchmark() for name in names}
+        self._per_benchmark_seconds, self._total_seconds = per_benchmark_seconds, total_seconds
         self._starts: list[float] = []
         self._plan: Plan | None = None
         self._spent = 0.0
+
+    @property
+    def _purse(self) -> float:
+        purse = self._per_benchmark_seconds * len(self._benchmarks)
+        return purse if self._total_seconds is None else min(purse, self._total_seconds)
 
     @property
     def spent_seconds(self) -> float:
@@ -135,6 +135,13 @@ class Schedule:
             )
             for name, one in self._benchmarks.items()
         }
+
+    def leave_out(self, name: str) -> None:
+        """Forget a benchmark of which nothing was measured: the others have its part of the error.
+
+        What was looked at before keeps its own part, of a larger number: together they never have more.
+        """
+        del self._benchmarks[name]
 
     def next(self) -> Plan | None:
         """Plan a pair; None when all is decided or the purse cannot pay for another pair."""
@@ -211,9 +218,13 @@ class Schedule:
         if estimate.pairs < FEWEST_PAIRS:
             one.judgement = judged(replace(estimate, freedom=0.0), self._thresholds, len(self._benchmarks))
             return
+        if one.boundaries is None:
+            error = (1 - self._thresholds.family_level) / 2 / len(self._benchmarks)
+            own_error = (1 - self._thresholds.own_level) / 2
+            one.boundaries = Boundary(error, *WIDE_SPENDING), Boundary(own_error, *OWN_SPENDING)
         information = estimate.information * self._unit
-        tails = one.wide.tail(information), one.own.tail(information)
-        if tails[0] is None or tails[1] is None:
+        wide, own = (boundary.tail(information) for boundary in one.boundaries)
+        if wide is None or own is None:
             return  # the intervals of the last look hold
-        one.judgement = judged(estimate, self._thresholds, len(self._benchmarks), (tails[0], tails[1]))
+        one.judgement = judged(estimate, self._thresholds, len(self._benchmarks), (wide, own))
         one.decided = one.judgement.verdict in ("slower", "faster", "same")

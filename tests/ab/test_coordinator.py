@@ -169,6 +169,23 @@ def test_what_both_sides_skip_is_no_benchmark_of_theirs(ab):
     assert found.notes == ("skipped on both sides, and left out: 1 benchmarks",)
 
 
+def test_what_both_sides_skip_only_later_has_been_measured(ab):
+    suite = f"""{SUITE}
+def test_fault(benchmark):
+    with open("visits", "a+") as visits:
+        visits.write("x")
+        visits.seek(0)
+        if len(visits.read()) > 2:
+            pytest.skip("no more")
+    benchmark(work)
+"""
+    found = ab(suite)
+    assert found.decisions["test_suite.py::test_fault"].pairs == 1
+    assert verdicts(found)["test_fault"] == "incomparable"
+    assert "skipped: no more" in found.decisions["test_suite.py::test_fault"].judgement.reason
+    assert found.notes == ()
+
+
 def test_a_benchmark_on_one_side_only_is_incomparable(ab):
     suite = (
         f"{SUITE}\nif 'FAULT' not in os.environ:\n    def test_fault(benchmark):\n        benchmark(work)\n"

@@ -47,6 +47,16 @@ def run(one, bench):
     return plans
 
 
+def test_what_is_left_out_has_no_part_of_time_and_error():
+    one, alone = schedule(), schedule(NAMES[:1])
+    for name in NAMES[1:]:
+        one.leave_out(name)
+    assert one.left_seconds == alone.left_seconds == 60
+    assert run(one, Bench()) == run(alone, Bench())
+    assert one.decisions() == alone.decisions()
+    assert one.decisions()["b0"].decided
+
+
 def test_it_stops_when_all_is_decided_and_what_is_decided_is_not_visited_again():
     one = schedule()
     plans = run(one, Bench(ratios={"b3": 1.2}, noise=0.1))
