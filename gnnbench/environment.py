@@ -16,6 +16,7 @@ import psutil
 
 from gnnbench import devices
 from gnnbench.packages import version
+from gnnbench.placement import cores
 
 _WAIT_POLICY = "OMP_WAIT_POLICY"
 
@@ -101,16 +102,16 @@ def collect(root: Path | None = None, *, device: str = "cuda") -> Environment:
         root: folder of the project that is measured, None where its commit is of no interest.
         device: `cpu` leaves the GPU out: a timing on the CPU compares across drivers.
     """
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    count = len(cores()) or os.cpu_count() or 1
     torch = sys.modules.get("torch")
     commit, dirty = _commit(root) if root else (None, None)
     return Environment(
         cpu=_cpu_model(),
         architecture=platform.machine(),
-        cores=cores,
+        cores=count,
         quota_cores=_quota_cores(),
         memory_bytes=psutil.virtual_memory().total,
-        threads=torch.get_num_threads() if torch else _threads() or cores,
+        threads=torch.get_num_threads() if torch else _threads() or count,
         wait_policy=os.environ.get(_WAIT_POLICY, ""),
         thread_settings=tuple((name, os.environ[name]) for name in THREAD_SETTINGS if name in os.environ),
         governor=_governor(),
