@@ -1,7 +1,7 @@
 """What to measure next, and when to stop.
 
 Looking often does no harm where errors are spent (Lan and DeMets, Biometrika 70, 1983): of the probability
-that an interval ever misses, a part that grows with the information is spent by each look. Intervals that
+that an interval ever misses, each look spends a part, as information grows and time passes. Intervals that
 hold at all looks at once are the repeated confidence intervals of Jennison and Turnbull (JRSS B 51, 1989):
 those of the last look are what is told. A benchmark that is decided is not looked at again.
 """
@@ -14,22 +14,22 @@ import numpy as np
 
 from gnnbench.ab.estimate import FEWEST_PAIRS, Estimate, judged
 from gnnbench.ab.evidence import Evidence
-from gnnbench.ab.spending import Boundary
+from gnnbench.ab.spending import Boundary, Spending
 from gnnbench.ab.visit import Pair
 from gnnbench.judgement import Judgement, Thresholds
 
 PILOT_SECONDS = 0.5
 """Of a visit in the first pair, whose processes must start anyway."""
 SHORTEST_VISIT, LONGEST_VISIT = 0.1, 10.0
-PAIRS_TO_AFFORD = 5
+PAIRS_TO_AFFORD = 8
 """That visits leave time for, where time is short: the first look is at four."""
 FAILURES = 2
 """Pairs in which a benchmark may fail before it is given up."""
 _QUIETEST = 0.002**2
-WIDE_SPENDING = (5.0, 3.0)
-"""Middle and steepness of the interval for all benchmarks at once, chosen by simulation; the unit of
-information is that of a standard error as large as the effect."""
-OWN_SPENDING = (6.0, 4.0)
+WIDE_SPENDING = Spending(5.0, 3.0)
+"""Of the interval for all benchmarks at once, chosen by simulation; the unit of information is that of a
+standard error as large as the effect."""
+OWN_SPENDING = Spending(6.0, 4.0)
 """The same of a benchmark's own interval."""
 
 
@@ -221,9 +221,13 @@ class Schedule:
         if one.boundaries is None:
             error = (1 - self._thresholds.family_level) / 2 / len(self._benchmarks)
             own_error = (1 - self._thresholds.own_level) / 2
-            one.boundaries = Boundary(error, *WIDE_SPENDING), Boundary(own_error, *OWN_SPENDING)
-        information = estimate.information * self._unit
-        wide, own = (boundary.tail(information) for boundary in one.boundaries)
+            one.boundaries = Boundary(error), Boundary(own_error)
+        information, time = estimate.information * self._unit, self._spent / self._purse
+        # From look to look information grows as the pairs do, however well their variance is known at each.
+        wide, own = (
+            boundary.tail(estimate.pairs, spending.share(information, time))
+            for boundary, spending in zip(one.boundaries, (WIDE_SPENDING, OWN_SPENDING), strict=True)
+        )
         if wide is None or own is None:
             return  # the intervals of the last look hold
         one.judgement = judged(estimate, self._thresholds, len(self._benchmarks), (wide, own))

@@ -1,5 +1,7 @@
 """How wide an interval must be at each look, so that looking often does not make it wrong more often."""
 
+from dataclasses import dataclass
+
 import numpy as np
 from scipy import optimize, special
 
@@ -7,6 +9,32 @@ _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(48)
 _LOWEST, _HIGHEST = -5.0, 12.0
 _GROWTH = 1.1
 """Of the information, from one look to the next: more looks cost more than they bring."""
+
+
+@dataclass(frozen=True)
+class Spending:
+    """By what an error is spent: by the information or by the time, whichever is further.
+
+    Information in units of the effect knows when an effect can be seen, but is of no use where much larger
+    differences are all that can. There time spends (Lan and DeMets, Biometrics 45, 1989; its square, of the
+    power family of Kim and DeMets, Biometrika 74, 1987), so that nothing is left at the end.
+
+    Args:
+        middle: information by which half is spent.
+        steepness: with which: 1 / (1 + (middle / information) ** steepness).
+    """
+
+    middle: float
+    steepness: float
+
+    def share(self, information: float, time: float) -> float:
+        """Return the part of the error that may be spent.
+
+        Args:
+            information: positive; in units of `middle`.
+            time: spent, of all that there is.
+        """
+        return max(1 / (1 + (self.middle / information) ** self.steepness), min(time, 1.0) ** 2)
 
 
 class Boundary:
@@ -20,21 +48,24 @@ class Boundary:
 
     Args:
         error: probability that is spent, in all.
-        middle: information by which half of it is spent.
-        steepness: with which: spent = error / (1 + (middle / information) ** steepness).
     """
 
-    def __init__(self, error: float, middle: float, steepness: float) -> None:
-        self._error, self._middle, self._steepness = error, middle, steepness
+    def __init__(self, error: float) -> None:
+        self._error = error
         self._information = self._spent = 0.0
         self._nodes = self._mass = np.zeros(0)
         """Of the statistic at the last look, where it has not been beyond: places and their probabilities."""
 
-    def tail(self, information: float) -> float | None:
-        """Spend a look; return the tail probability that it has, None where it is too early for one."""
-        if information < self._information * _GROWTH or information <= 0:
+    def tail(self, information: float, share: float) -> float | None:
+        """Spend a look; return the tail probability that it has, None where it is too early for one.
+
+        Args:
+            information: positive; in any unit, the same at all looks.
+            share: of the error, that may be spent by now.
+        """
+        if information < self._information * _GROWTH:
             return None
-        spent = self._error / (1 + (self._middle / information) ** self._steepness)
+        spent = self._error * share
         if self._information:
             share = self._information / information
             means, deviation = self._nodes * np.sqrt(share), np.sqrt(1 - share)

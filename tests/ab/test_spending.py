@@ -2,27 +2,45 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from gnnbench.ab.spending import Boundary
+from gnnbench.ab.spending import Boundary, Spending
+
+SPENDING = Spending(5.0, 3.0)
+
+
+@pytest.mark.parametrize(
+    ("information", "time", "share"),
+    [(5.0, 0.0, 1 / 2), (5.0, 0.5, 1 / 2), (1e-3, 0.5, 1 / 4), (1e-3, 1.0, 1.0), (1e-3, 1.01, 1.0)],
+)
+def test_what_is_further_spends(information, time, share):
+    assert SPENDING.share(information, time) == pytest.approx(share)
 
 
 def test_one_look_has_the_whole_of_what_is_spent_by_then():
-    assert Boundary(0.025, 5.0, 3.0).tail(5.0) == pytest.approx(0.0125, rel=1e-4)
+    assert Boundary(0.025).tail(7.0, 0.5) == pytest.approx(0.0125, rel=1e-4)
 
 
 def test_looks_at_hardly_more_information_are_skipped():
-    boundary = Boundary(0.025, 5.0, 3.0)
-    assert boundary.tail(5.0)
-    assert boundary.tail(5.2) is None
-    assert boundary.tail(4.0) is None
-    assert boundary.tail(6.0)
+    boundary = Boundary(0.025)
+    assert boundary.tail(10.0, 0.5)
+    assert boundary.tail(10.5, 0.6) is None
+    assert boundary.tail(8.0, 0.6) is None
+    assert boundary.tail(12.0, 0.6)
+
+
+@pytest.mark.parametrize("share", [0.5, 0.4])
+def test_a_look_that_may_spend_nothing_is_skipped(share):
+    boundary = Boundary(0.025)
+    assert boundary.tail(4.0, 0.5)
+    assert boundary.tail(5.0, share) is None
+    assert boundary.tail(6.0, 0.6)
 
 
 @pytest.mark.parametrize("error", [0.025, 0.00025])
 def test_all_looks_together_miss_as_often_as_they_may(error):
     """The paths of a Brownian motion, seen where the looks are, by importance sampling for the rare."""
     information = 2.0 * 1.2 ** np.arange(14)
-    boundary = Boundary(error, 5.0, 3.0)
-    ends = [stats.norm.isf(boundary.tail(one)) for one in information]
+    boundary = Boundary(error)
+    ends = [stats.norm.isf(boundary.tail(one, SPENDING.share(one, 0.0))) for one in information]
     random = np.random.default_rng(1)
     drift = 1.5 if error < 0.01 else 0.5  # of the shifted paths, weighed back by their likelihood ratio
     steps = np.diff(information, prepend=0.0)
@@ -31,5 +49,4 @@ def test_all_looks_together_miss_as_often_as_they_may(error):
     first = beyond.argmax(axis=1)
     at = paths[np.arange(len(paths)), first]
     weights = np.exp(-drift * at + drift**2 * information[first] / 2) * beyond.any(axis=1)
-    spent = error / (1 + (5.0 / information[-1]) ** 3)
-    assert weights.mean() == pytest.approx(spent, rel=0.05)
+    assert weights.mean() == pytest.approx(error * SPENDING.share(information[-1], 0.0), rel=0.05)
