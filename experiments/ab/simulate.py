@@ -13,6 +13,8 @@ Stopping early is held against samples of fixed size: pairs of visits of the sam
 all benchmarks, judged once, at the same levels and without the rule's doubts. The smallest that finds 95 % of
 slowdowns of 5 % and calls 70 % of identical benchmarks the same, of those with one mode, is the one.
 
+Few benchmarks whose pairs vary by more, as real ones do on some days, are run apart: FEW.
+
 Finished runs are kept in FILE.jsonl, one in a line, and not run again.
 """
 
@@ -22,7 +24,7 @@ import json
 from collections.abc import Iterable
 from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -52,6 +54,24 @@ FIXED_SECONDS, FIXED_PAIRS = 0.5, 20
 MOST_ALARMS, LEAST_FOUND, LEAST_SAME = 12, 0.95, 0.7
 
 
+class Few(NamedTuple):
+    """A run of few benchmarks."""
+
+    benchmarks: int
+    pair_sd: float
+    start: float
+    budget: float
+    effect: float
+    """On the first, of runs that are to find it."""
+
+
+FEW = {
+    "one, very noisy": Few(1, 0.26, 6.0, 60.0, 0.7),
+    "one, noisy": Few(1, 0.05, 6.0, 60.0, 0.15),
+    "four, noisy, in little time": Few(4, 0.05, 3.7, 10.0, 0.3),
+}
+
+
 def rounds(random: np.random.Generator, blocks: int) -> Array:
     """Return the times of blocks of rounds [blocks, ROUNDS]; the truth is 1."""
     innovations = random.normal(0, SIGMA * np.sqrt(1 - AUTOCORRELATION**2), (blocks, ROUNDS))
@@ -69,20 +89,27 @@ def medians() -> Array:
 class Machine:
     """Runs pairs, and has a time of its own."""
 
-    def __init__(self, random: np.random.Generator, effects: dict[str, float]) -> None:
+    def __init__(
+        self,
+        random: np.random.Generator,
+        effects: dict[str, float],
+        pair_sd: float = PAIR_SD,
+        start: float = START,
+    ) -> None:
         self._random = random
         self._effects = effects
+        self._pair_sd, self._start = pair_sd, start
         self._now = float(random.uniform(0, PERIOD))
 
     def pair(self, plan: Plan) -> Pair:
         """Start two processes and visit benchmarks in them."""
-        self._now += START
+        self._now += self._start
         speeds = np.where(self._random.random(2) < BROKEN, BROKEN_FACTOR, 1.0)
         visits = {}
         for name, seconds in plan.seconds.items():
-            offset = self._random.normal(0, PAIR_SD) + np.log1p(self._effects.get(name, 0.0))
+            offset = self._random.normal(0, self._pair_sd) + np.log1p(self._effects.get(name, 0.0))
             visits[name] = self._visit(name, seconds, speeds * np.exp([-offset / 2, offset / 2]))
-        return Pair(START, visits)
+        return Pair(self._start, visits)
 
     def _visit(self, name: str, seconds: float, factors: Array) -> Visit:
         # As many blocks as fit in the time, by what one takes: a coordinator calibrates them.
@@ -135,6 +162,21 @@ def adaptive(seed: int, effect: float) -> dict[str, Any]:
     }
 
 
+def few(kind: str, seed: int, effect: float) -> dict[str, Any]:
+    """Run the schedule on few benchmarks; return the verdict on the first, and whether there was an alarm."""
+    case = FEW[kind]
+    names = [f"one-{number}" for number in range(case.benchmarks)]
+    random = np.random.default_rng([seed, 3])
+    machine = Machine(random, {names[0]: effect}, case.pair_sd, case.start)
+    schedule = Schedule(names, THRESHOLDS, case.budget, random=random)
+    while plan := schedule.next():
+        schedule.add(machine.pair(plan))
+    verdicts = [one.judgement.verdict for one in schedule.decisions().values()]
+    identical = verdicts[1:] if effect else verdicts
+    alarm = any(one in ("slower", "faster") for one in identical)
+    return {"verdict": verdicts[0], "alarm": alarm, "total": schedule.spent_seconds}
+
+
 def fixed(seed: int, effect: float) -> dict[str, Any]:
     """Judge samples of each fixed size [FIXED_PAIRS]: whether found, the share called same, and alarms."""
     random = np.random.default_rng([seed, 2])
@@ -161,7 +203,10 @@ def fixed(seed: int, effect: float) -> dict[str, Any]:
 def one_run(key: tuple[str, float, int]) -> dict[str, Any]:
     """Simulate a run: kind, effect, seed."""
     kind, effect, seed = key
-    found = (adaptive if kind == "adaptive" else fixed)(seed, effect)
+    if kind in FEW:
+        found = few(kind, seed, effect)
+    else:
+        found = (adaptive if kind == "adaptive" else fixed)(seed, effect)
     return {"kind": kind, "effect": effect, "seed": seed, **found}
 
 
@@ -179,6 +224,9 @@ def simulate(runs: int, power: int, seed: int, keep: Path | None = None) -> dict
         ("adaptive", effect, first + run) for effect in EFFECTS for run in range(power if effect else runs)
     ]
     wanted += [("fixed", 0.05, first + run) for run in range(power)]
+    for kind, case in FEW.items():
+        wanted += [(kind, 0.0, first + run) for run in range(runs)]
+        wanted += [(kind, case.effect, first + run) for run in range(power)]
     found: dict[tuple[str, float, int], dict[str, Any]] = {}
     if keep and keep.exists():
         text = keep.read_text(encoding="utf-8")
@@ -255,7 +303,17 @@ def summarize(found: list[dict[str, Any]]) -> dict[str, Any]:
             }
         result[f"{kind} mode{'s' * (kind == 'two')}"] = {"identical": identical, "slowed": slowed}
     result["fixed"] = _smallest([run for run in found if run["kind"] == "fixed"])
+    result["few"] = {kind: _few([run for run in found if run["kind"] == kind]) for kind in FEW}
     return result
+
+
+def _few(runs: list[dict[str, Any]]) -> dict[str, Any]:
+    slowed = [run for run in runs if run["effect"]]
+    return {
+        "alarms": sum(run["alarm"] for run in runs if not run["effect"]),
+        "found": _share(run["verdict"] == "slower" for run in slowed),
+        "seconds": _middle(run["total"] for run in slowed),
+    }
 
 
 def _smallest(runs: list[dict[str, Any]]) -> dict[str, Any]:

@@ -27,6 +27,8 @@ MOST_FREEDOM = 60.0
 them."""
 _USUAL_FREEDOM = 60.0
 """Degrees of freedom that the usual variance between pairs counts for."""
+_WITHIN_FREEDOM = 16.0
+"""Degrees of freedom that the noise within visits counts for, beside what differs from visit to visit."""
 _DISAGREEING = 4.0
 """Squares of two estimates' distance over its variance, up to which they are taken to be of the same."""
 _VARIANCES = np.concatenate([[0.0], np.geomspace(1e-8, 10.0, 64)])
@@ -61,13 +63,13 @@ class Evidence:
         per_block = self._table()[2]
         return dict(zip(self._columns, map(float, per_block), strict=True))
 
-    def _table(self) -> tuple[Array, Array, Array, Array]:
+    def _table(self) -> tuple[Array, Array, Array, Array, Array]:
         """Return what the pairs say, and what they say of the noise within.
 
         Returns:
             Log ratios and blocks [2, pairs, m]; -1 where the base's process is slow, 1 where the head's is, 0
             where none is, NaN where nothing was measured [pairs, m]; noise of a block [m]; its degrees of
-            freedom [m].
+            freedom [m]; those that fitting the log ratios to one another took [m].
         """
         rows = np.stack(self._rows, axis=1) if self._rows else np.full((7, 0, len(self._columns)), np.nan)
         base, head, turns, *noises, blocks = rows
@@ -82,14 +84,15 @@ class Evidence:
         told = np.isfinite(noise[0]) & (slow == 0)
         total = np.where(told, noise * blocks**2, 0.0).sum(axis=1)
         weight = np.where(told, blocks, 0.0).sum(axis=0)
-        apart = np.where(told, (difference - turns) * blocks, 0.0).sum(axis=0) / np.maximum(weight, 1)
         of_location, shared, of_turns = np.where(weight > 0, total / np.maximum(weight, 1), np.nan)
-        share, per_block = _least_noise(of_location, shared, of_turns, apart**2 * weight)
+        scatter = _scatter(difference - turns, turns, np.where(told, blocks, 0.0))
+        share, per_block = _least_noise(of_location, shared, of_turns, scatter)
+        fitted = scatter[-1] / (scatter[-1] + _WITHIN_FREEDOM)
         difference = share * difference + (1 - share) * turns
         # A jackknife of a quantile rests on about sqrt(n) of n order statistics (simulated for the decile).
         freedom = np.where(told, np.sqrt(np.maximum(blocks, 0)), 0.0).sum(axis=0)
         per_block, freedom = _shrunken(per_block, freedom)
-        return np.stack([difference, blocks]), slow, per_block, freedom
+        return np.stack([difference, blocks]), slow, per_block, freedom, fitted
 
     def estimates(self) -> dict[str, Estimate]:
         """Estimate every benchmark's log ratio.
@@ -99,12 +102,12 @@ class Evidence:
         from there is a factor of its own for each benchmark, the moderated one of Smyth (2004), as in
         process_variance.py: benchmarks borrow from one another as far as they have something in common.
         """
-        (difference, blocks), slow, per_block, noise_freedom = self._table()
+        (difference, blocks), slow, per_block, noise_freedom, fitted = self._table()
         kept = slow == 0
         logs = np.where(kept, difference, 0.0)
         within = np.where(kept, np.nan_to_num(per_block) / np.maximum(np.nan_to_num(blocks), 1), 0.0)
         count = kept.sum(axis=0)
-        own = np.maximum(count - 1, 0).astype(float)
+        own = np.maximum(count - 1 - fitted, 0)
         told = _between(logs, within, kept, own) if own.any() else 0.0
         self.pair_variance = (told * own.sum() + USUAL_PAIR_VARIANCE * _USUAL_FREEDOM) / (
             own.sum() + _USUAL_FREEDOM
@@ -141,9 +144,34 @@ class Evidence:
         return found
 
 
-def _least_noise(of_location: Array, shared: Array, of_turns: Array, apart: Array) -> tuple[Array, Array]:
+def _scatter(apart: Array, turns: Array, blocks: Array) -> tuple[Array, Array, Array, Array]:
+    """Return how far the location is from the turns, and how the visits of each benchmark differ in that.
+
+    Args:
+        apart: location less turns [pairs, m].
+        turns: [pairs, m].
+        blocks: of visits that count; 0 for others [pairs, m].
+
+    Returns:
+        All in units of the noise of a block: square of the mean distance; sum of squares about it; of
+        products with the turns; degrees of freedom [m].
+    """
+    there = blocks > 0
+    weight = np.maximum(blocks.sum(axis=0), 1)
+    apart, turns = (np.where(there, one, 0.0) for one in (apart, turns))
+    mean, middle = ((one * blocks).sum(axis=0) / weight for one in (apart, turns))
+    squares = (blocks * (apart - mean) ** 2).sum(axis=0)
+    products = (blocks * (apart - mean) * (turns - middle)).sum(axis=0)
+    return mean**2 * weight, squares, products, np.maximum(there.sum(axis=0) - 1, 0).astype(float)
+
+
+def _least_noise(
+    of_location: Array, shared: Array, of_turns: Array, scatter: tuple[Array, Array, Array, Array]
+) -> tuple[Array, Array]:
     """Weight two estimates so that the error of their mean is least (Bates and Granger, 1969).
 
+    Noise within a visit says how much either varies where blocks are independent; where they are not, visits
+    differ by more, and that tells it. What both share, as a pair's own ratio, has no part in the weights.
     The location is what is asked for. As far as the turns are farther from it than noise explains, as where
     the weights of two modes have changed, they are off by as much.
 
@@ -151,17 +179,21 @@ def _least_noise(of_location: Array, shared: Array, of_turns: Array, apart: Arra
         of_location: variance of a block of the first for each benchmark [m]; NaN where nothing tells it.
         shared: covariance with the second.
         of_turns: variance of the second.
-        apart: square of the distance between the two over all blocks, times their number.
+        scatter: how they differ from visit to visit, as `_scatter` returns it.
 
     Returns:
-        Weight of the first, from 0 to 1, and 1 where nothing tells it [m]; mean square of the error [m].
+        Weight of the first, from 0 to 1, and 1 where nothing tells it [m]; mean square of the error within a
+        visit of one block [m].
     """
-    noise = of_location + of_turns - 2 * shared
-    square = of_turns + np.maximum(apart - _DISAGREEING * noise, 0)
-    whole = of_location + square - 2 * shared
-    share = np.divide(square - shared, whole, out=np.ones_like(whole), where=whole > 0).clip(0, 1)
+    apart, squares, products, freedom = scatter
+    all_freedom = _WITHIN_FREEDOM + freedom
+    noise = (_WITHIN_FREEDOM * (of_location + of_turns - 2 * shared) + squares) / all_freedom
+    gain = (_WITHIN_FREEDOM * (of_turns - shared) - products) / all_freedom
+    bias = np.maximum(apart - _DISAGREEING * noise, 0)
+    whole = noise + bias
+    share = np.divide(gain + bias, whole, out=np.ones_like(whole), where=whole > 0).clip(0, 1)
     rest = 1 - share
-    return share, share**2 * of_location + 2 * share * rest * shared + rest**2 * square
+    return share, share**2 * of_location + 2 * share * rest * shared + rest**2 * (of_turns + bias)
 
 
 def _reciprocals(expected: Array, kept: NDArray[np.bool_]) -> Array:

@@ -52,9 +52,9 @@ def test_what_is_left_out_has_no_part_of_time_and_error():
     for name in NAMES[1:]:
         one.leave_out(name)
     assert one.left_seconds == alone.left_seconds == 60
-    assert run(one, Bench()) == run(alone, Bench())
-    assert one.decisions() == alone.decisions()
+    assert run(one, Bench(sd=0.001)) == run(alone, Bench(sd=0.001))
     assert one.decisions()["b0"].decided
+    assert one.decisions()["b0"].judgement.low == pytest.approx(alone.decisions()["b0"].judgement.low)
 
 
 def test_it_stops_when_all_is_decided_and_what_is_decided_is_not_visited_again():
@@ -93,7 +93,7 @@ def test_no_more_is_spent_than_the_purse():
 def test_a_small_purse_leaves_time_for_several_pairs():
     one = schedule(NAMES[:4], per_benchmark_seconds=10.0)
     run(one, Bench(start=2.0, noise=0.2))
-    assert min(found.pairs for found in one.decisions().values()) >= 5
+    assert min(found.pairs for found in one.decisions().values()) >= 7
 
 
 def test_visits_are_as_long_as_what_varies_and_what_it_costs_say():

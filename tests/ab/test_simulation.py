@@ -63,6 +63,12 @@ def test_stopping_early_takes_less_time_than_a_sample_of_fixed_size(result):
     assert result["one mode"]["identical"]["seconds"]["median"] < enough
 
 
+def test_few_that_vary_much_show_what_is_large(result):
+    for found in result["few"].values():
+        assert found["alarms"] <= at_most(RUNS, 0.015)
+        assert found["found"] > 0.6
+
+
 def test_blocks_drawn_from_simulated_ones_are_as_those_of_simulated_rounds(simulate):
     random = np.random.default_rng(1)
     drawn = simulate.medians()[random.integers(0, 200_000, 20_000)]
@@ -76,8 +82,8 @@ def test_finished_runs_are_kept_and_not_run_again(simulate, tmp_path, monkeypatc
     keep = tmp_path / "runs.jsonl"
     first = simulate.simulate(2, 1, 5, keep)
     lines = keep.read_text(encoding="utf-8").splitlines()
-    assert len(lines) == 4
-    assert {json.loads(line)["kind"] for line in lines} == {"adaptive", "fixed"}
+    assert len(lines) == 4 + 3 * len(simulate.FEW)
+    assert {json.loads(line)["kind"] for line in lines} == {"adaptive", "fixed", *simulate.FEW}
     keep.write_text("\n".join(lines[:3]) + '\n{"kind": "ada', encoding="utf-8")  # stopped while it wrote
     assert simulate.simulate(2, 1, 5, keep) == first
     monkeypatch.setattr(simulate, "one_run", None)
