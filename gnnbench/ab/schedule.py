@@ -21,8 +21,9 @@ from gnnbench.judgement import Judgement, Thresholds
 PILOT_SECONDS = 0.5
 """Of a visit in the first pair, whose processes must start anyway."""
 SHORTEST_VISIT, LONGEST_VISIT = 0.1, 10.0
-PAIRS_TO_AFFORD = 8
-"""That visits leave time for, where time is short: the first look is at four."""
+PAIRS_TO_AFFORD = 6
+"""That visits leave time for, where time is short: the first look is at four. More would be visits of a few
+turns, the first five of which vary most."""
 FAILURES = 2
 """Pairs in which a benchmark may fail before it is given up."""
 _QUIETEST = 0.002**2

@@ -93,7 +93,7 @@ def test_no_more_is_spent_than_the_purse():
 def test_a_small_purse_leaves_time_for_several_pairs():
     one = schedule(NAMES[:4], per_benchmark_seconds=10.0)
     run(one, Bench(start=2.0, noise=0.2))
-    assert min(found.pairs for found in one.decisions().values()) >= 7
+    assert min(found.pairs for found in one.decisions().values()) >= 6
 
 
 def test_visits_are_as_long_as_what_varies_and_what_it_costs_say():
