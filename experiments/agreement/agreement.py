@@ -4,8 +4,9 @@
     python experiments/agreement/agreement.py table FOLDER
 
 `run` starts processes with layouts sampled and without in turns, one run file each in FOLDER, and goes on
-where it was stopped. `table` prints what docs/measurement.md shows, for the location in use and for the other
-candidates, and draws the picture.
+where it was stopped. Each kernel waits for an undisturbed moment (quiet.py), and is looked at again after it.
+`table` prints what docs/measurement.md shows, of all and of those that were undisturbed before and after, for
+the location in use and for the other candidates, and draws the picture.
 """
 
 import argparse
@@ -17,11 +18,13 @@ from pathlib import Path
 
 import altair as alt
 import numpy as np
+import quiet
 
 from gnnbench import location
 
 KERNELS = Path(__file__).with_name("kernels.py")
 POLICIES = ("sample", "one")
+FASTEST = "fastest"
 
 
 def run(folder: Path, processes: int, seconds: float) -> None:
@@ -37,17 +40,21 @@ def run(folder: Path, processes: int, seconds: float) -> None:
             # A precision that is never reached: all spend the same time.
             command += ["--gnn-precision", "0.0001", "--benchmark-max-time", str(seconds)]
             command += [f"--benchmark-json={file.with_suffix('.part')}", "-p", "no:cacheprovider"]
-            environment = {**os.environ, "OMP_WAIT_POLICY": "PASSIVE"}
+            fastest = str((folder / FASTEST).absolute())
+            environment = {**os.environ, "OMP_WAIT_POLICY": "PASSIVE", "AGREEMENT_FASTEST": fastest}
             subprocess.run(command, check=True, env=environment, stdout=subprocess.DEVNULL)
             file.with_suffix(".part").rename(file)
 
 
-def blocks(folder: Path) -> dict[tuple[str, str], list[list[list[float]]]]:
-    """Return by policy and kernel the blocks of each process, in nanoseconds."""
+def blocks(folder: Path, *, undisturbed: bool) -> dict[tuple[str, str], list[list[list[float]]]]:
+    """Return by policy and kernel the blocks of each process, or of each undisturbed one, in nanoseconds."""
     found: dict[tuple[str, str], list[list[list[float]]]] = {}
+    most = quiet.DISTURBED * float((folder / FASTEST).read_text(encoding="utf-8"))
     for policy in POLICIES:
         for file in sorted(folder.glob(f"{policy}-*.json")):
             for benchmark in json.loads(file.read_text(encoding="utf-8"))["benchmarks"]:
+                if undisturbed and max(benchmark["extra_info"]["look_seconds"]) > most:
+                    continue
                 kernel = benchmark["name"].removeprefix("test_")
                 measurement = benchmark["extra_info"]["gnnbench"]["measurement"]
                 found.setdefault((policy, kernel), []).append(measurement["processes"][0]["blocks_ns"])
@@ -63,27 +70,41 @@ def spread(processes: list[list[list[float]]], quantile: float, value: str) -> t
 
 def table(folder: Path) -> None:
     """Print the tables and draw the picture."""
-    found = blocks(folder)
+    print("all processes:")
+    agreement(blocks(folder, undisturbed=False))
+    found = blocks(folder, undisturbed=True)
+    print("\nundisturbed ones:")
+    agreement(found)
+    candidates(found)
+    picture(found, Path(folder) / "agreement.svg")
+
+
+def agreement(found: dict[tuple[str, str], list[list[list[float]]]]) -> None:
+    """Print how far the processes agree, by kernel."""
     kernels = list(dict.fromkeys(kernel for _, kernel in found))
-    print(f"| kernel | runs | {' | '.join(POLICIES)} | covered |\n|---|---|---|---|---|")
+    print(f"| kernel | {' | '.join(POLICIES)} | covered |\n|---|---|---|---|")
     for kernel in kernels:
         texts = []
         for policy in POLICIES:
             ratio, deviation = spread(found[policy, kernel], location.QUANTILE, "median")
-            texts.append(f"{ratio:.3f} (sd {deviation:.1%})")
+            texts.append(f"{ratio:.3f} (sd {deviation:.1%}, {len(found[policy, kernel])})")
         runs = [location.estimate(location.block_values(process)) for process in found["sample", kernel]]
         middle = float(np.median([run.location for run in runs]))
         covered = sum((run.low or 0) <= middle <= (run.high or np.inf) for run in runs)
-        print(f"| {kernel} | {len(runs)} | {' | '.join(texts)} | {covered} |")
-    candidates = [(quantile, value) for value in ("median", "min") for quantile in (0.1, 0.25, 0.5)]
+        print(f"| {kernel} | {' | '.join(texts)} | {covered} |")
+
+
+def candidates(found: dict[tuple[str, str], list[list[list[float]]]]) -> None:
+    """Print how far they would agree by other locations."""
+    kernels = list(dict.fromkeys(kernel for _, kernel in found))
+    tried = [(quantile, value) for value in ("median", "min") for quantile in (0.1, 0.25, 0.5)]
     for policy in POLICIES:
         print(f"\n{policy}, largest over smallest:\n| kernel |", end="")
-        print(*(f" {quantile:.0%} of {value}s |" for quantile, value in candidates), sep="")
-        print("|---" * (len(candidates) + 1) + "|")
+        print(*(f" {quantile:.0%} of {value}s |" for quantile, value in tried), sep="")
+        print("|---" * (len(tried) + 1) + "|")
         for kernel in kernels:
-            ratios = (spread(found[policy, kernel], *candidate)[0] for candidate in candidates)
+            ratios = (spread(found[policy, kernel], *candidate)[0] for candidate in tried)
             print(f"| {kernel} |", *(f" {ratio:.3f} |" for ratio in ratios), sep="")
-    picture(found, Path(folder) / "agreement.svg")
 
 
 def picture(found: dict[tuple[str, str], list[list[list[float]]]], file: Path) -> None:

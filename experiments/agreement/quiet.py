@@ -1,0 +1,49 @@
+"""Whether a neighbour on the same host slows this machine, which nothing inside a virtual machine shows.
+
+    python experiments/agreement/quiet.py FILE SECONDS
+
+A loop of pure Python takes half as long again, or twice as long, on a core whose other half a neighbour uses.
+Every core runs it for half a second, in slices by turns. Waits, for SECONDS at most, until the middle loop of
+each core is within a tenth of the fastest look so far, which is kept in FILE. Prints the last look's seconds.
+"""
+
+import os
+import statistics
+import sys
+import time
+from pathlib import Path
+
+DISTURBED = 1.1
+_SLICE_SECONDS, _SLICES = 0.1, 5
+
+
+def look() -> float:
+    """Return the seconds of the middle loop on the slowest core."""
+    cores = sorted(os.sched_getaffinity(0))
+    found: dict[int, list[float]] = {core: [] for core in cores}
+    for _ in range(_SLICES):
+        for core in cores:
+            os.sched_setaffinity(0, {core})
+            end = time.perf_counter() + _SLICE_SECONDS
+            while (start := time.perf_counter()) < end:
+                for _ in range(20_000):
+                    pass
+                found[core].append(time.perf_counter() - start)
+    return max(statistics.median(loops) for loops in found.values())
+
+
+def main() -> None:
+    """Read the command line."""
+    file, end = Path(sys.argv[1]), time.monotonic() + float(sys.argv[2])
+    while True:
+        fastest = float(file.read_text(encoding="utf-8")) if file.exists() else float("inf")
+        seconds = look()
+        if seconds < fastest:
+            file.write_text(f"{seconds}\n", encoding="utf-8")
+        if seconds < DISTURBED * fastest or time.monotonic() > end:
+            print(seconds)
+            return
+
+
+if __name__ == "__main__":
+    main()
