@@ -67,8 +67,8 @@ class Boundary:
             return None
         spent = self._error * share
         if self._information:
-            share = self._information / information
-            means, deviation = self._nodes * np.sqrt(share), np.sqrt(1 - share)
+            known = self._information / information
+            means, deviation = self._nodes * np.sqrt(known), np.sqrt(1 - known)
         else:
             means, deviation = np.zeros(1), 1.0
             self._mass = np.ones(1)
