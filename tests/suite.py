@@ -15,6 +15,8 @@ SHORT = ("--benchmark-max-time", "0.001", "--benchmark-min-rounds", "1")
 OFFLINE = dict.fromkeys(("http_proxy", "https_proxy", "HTTP_PROXY", "HTTPS_PROXY"), "http://127.0.0.1:9")
 """A proxy where nothing answers: what has no network sees."""
 
+BARE = "-p no:hypothesispytest"
+"""hypothesis's plugin, which nothing there needs, takes a second to import all of it when a run ends."""
 
 CACHE = Path(tempfile.gettempdir(), f"gnnbench-tests-{os.getuid()}")
 """Not the user's: rates that are measured while tests run are not this machine's."""
@@ -24,10 +26,9 @@ def environment(**changes: str | None) -> dict[str, str]:
     """This process's environment without gnnbench's and pytest's variables, offline, with changes."""
     mine = ("GNNBENCH_", "PYTEST_", "OMP_", "COLUMNS")
     kept = {name: value for name, value in os.environ.items() if not name.startswith(mine)}
+    ours = {"GNNBENCH_CACHE": str(CACHE), "PYTEST_ADDOPTS": BARE}
     return {
-        name: value
-        for name, value in {**kept, **OFFLINE, "GNNBENCH_CACHE": str(CACHE), **changes}.items()
-        if value is not None
+        name: value for name, value in {**kept, **OFFLINE, **ours, **changes}.items() if value is not None
     }
 
 

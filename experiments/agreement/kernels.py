@@ -20,8 +20,8 @@ QUIET = [sys.executable, str(Path(__file__).with_name("quiet.py")), os.environ["
 
 @pytest.fixture(autouse=True)
 def _quiet(benchmark: Any) -> Iterator[None]:
-    """Wait for an undisturbed moment, a minute at most, and note what was seen before and after."""
-    before = _look("60")
+    """Wait for an undisturbed moment, ten minutes at most, and note what was seen before and after."""
+    before = _look("600")
     yield
     benchmark.extra_info["look_seconds"] = before, _look("0")
 

@@ -2,9 +2,10 @@
 
     python experiments/agreement/quiet.py FILE SECONDS
 
-A loop of pure Python takes half as long again, or twice as long, on a core whose other half a neighbour uses.
-Every core runs it for half a second, in slices by turns. Waits, for SECONDS at most, until the middle loop of
-each core is within a tenth of the fastest look so far, which is kept in FILE. Prints the last look's seconds.
+A loop of pure Python takes half as long again, or twice as long, on a core whose other half a neighbour uses, and
+is interrupted where a program of this machine wants the core. Every core runs it for half a second, in slices by
+turns. Waits, for SECONDS at most, until the mean loop of each core is within a quarter of the fastest look so far,
+which is kept in FILE. Prints the last look's seconds.
 """
 
 import os
@@ -13,12 +14,12 @@ import sys
 import time
 from pathlib import Path
 
-DISTURBED = 1.1
+DISTURBED = 1.25
 _SLICE_SECONDS, _SLICES = 0.1, 5
 
 
 def look() -> float:
-    """Return the seconds of the middle loop on the slowest core."""
+    """Return the seconds of the mean loop on the slowest core."""
     cores = sorted(os.sched_getaffinity(0))
     found: dict[int, list[float]] = {core: [] for core in cores}
     for _ in range(_SLICES):
@@ -29,7 +30,7 @@ def look() -> float:
                 for _ in range(20_000):
                     pass
                 found[core].append(time.perf_counter() - start)
-    return max(statistics.median(loops) for loops in found.values())
+    return max(statistics.fmean(loops) for loops in found.values())
 
 
 def main() -> None:
@@ -43,6 +44,7 @@ def main() -> None:
         if seconds < DISTURBED * fastest or time.monotonic() > end:
             print(seconds)
             return
+        time.sleep(2)
 
 
 if __name__ == "__main__":
