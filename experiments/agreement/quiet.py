@@ -2,10 +2,10 @@
 
     python experiments/agreement/quiet.py FILE SECONDS
 
-A loop of pure Python takes half as long again, or twice as long, on a core whose other half a neighbour uses, and
-is interrupted where a program of this machine wants the core. Every core runs it for half a second, in slices by
-turns. Waits, for SECONDS at most, until the mean loop of each core is within a quarter of the fastest look so far,
-which is kept in FILE. Prints the last look's seconds.
+A loop of pure Python takes half as long again, or twice as long, on a core whose other half a neighbour uses,
+and is interrupted where a program of this machine wants the core. Every core runs it for half a second, in
+slices by turns. Waits, for SECONDS at most, until the mean loop of each core is within a quarter of the
+fastest look so far, which is kept in FILE. Prints the last look's seconds.
 """
 
 import os
