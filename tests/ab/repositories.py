@@ -1,6 +1,7 @@
 """Repositories, wheels, and variants prepared from them in this process and in others."""
 
 import os
+import signal
 import subprocess
 import sys
 import time
@@ -25,9 +26,13 @@ from gnnbench.ab.prepared import prepared
 from gnnbench.ab.variant import parse
 
 text, root, cache = sys.argv[1:]
-with prepared(parse(text), Path(root), cache=Path(cache), say=lambda line: print(line, flush=True)) as made:
-    print(made.trees[0], flush=True)
-    time.sleep(60)
+say = lambda line: print(line, flush=True)
+try:
+    with prepared(parse(text), Path(root), cache=Path(cache), say=say) as made:
+        print(made.trees[0], flush=True)
+        time.sleep(60)
+except KeyboardInterrupt:  # as the command does: what it unwinds is unwound before the interpreter ends
+    pass
 """
 
 
@@ -103,6 +108,15 @@ def start(text, root, cache):
         stderr=subprocess.DEVNULL,
         text=True,
     )
+
+
+def interrupt(process):
+    """Press Ctrl-C; once more where Python met it in a finalizer, which cannot be interrupted."""
+    process.send_signal(signal.SIGINT)
+    try:
+        process.wait(10)
+    except subprocess.TimeoutExpired:
+        process.send_signal(signal.SIGINT)
 
 
 def held_tree(process):

@@ -15,6 +15,7 @@ from tests.ab.repositories import (
     commit,
     git,
     held_tree,
+    interrupt,
     is_alive,
     start,
     version,
@@ -204,7 +205,10 @@ def test_stopped_at_any_moment_the_next_run_cleans_up(repository, prepare):
         process = start("git:v1", repository, prepare.cache)
         process.stdout.readline()  # "checking out"
         time.sleep(random.uniform(0, 0.06))
-        process.send_signal(signal.SIGINT if number % 2 else signal.SIGKILL)
+        if number % 2:
+            interrupt(process)
+        else:
+            process.kill()
         process.wait(10)
     wait_for(lambda: not [one for one in psutil.process_iter(["cwd"]) if one.info["cwd"] == str(repository)])
     with prepare("git:v1", repository):

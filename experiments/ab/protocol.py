@@ -1,0 +1,75 @@
+"""What a block of `gnnbench ab` costs besides the calls that it times: the way to a worker and back.
+
+    python experiments/ab/protocol.py [--blocks 2000]
+
+A real worker times calls that take next to nothing: one without inputs, and one each with a tensor of 256
+bytes and of 4 MiB, whose place is renewed before each block. Blocks that leave the process where it is, that
+keep it on a core, and that move it to another one take turns. Prints the middle milliseconds of each.
+"""
+
+import argparse
+import statistics
+import tempfile
+import time
+from pathlib import Path
+
+from gnnbench.ab.process import Process
+from gnnbench.placement import cores
+
+SUITE = """
+import torch
+
+def nothing(*inputs):
+    pass
+
+def test_no_input(benchmark):
+    benchmark(nothing)
+
+def test_256_bytes(benchmark):
+    benchmark(nothing, torch.zeros(64))
+
+def test_4_mebibytes(benchmark):
+    benchmark(nothing, torch.zeros(1 << 20))
+"""
+TIMEOUT_SECONDS = 60.0
+
+
+def cost_ms(worker: Process, name: str, blocks: int) -> dict[str, float]:
+    """Return the middle milliseconds of a block by where it runs."""
+
+    def ask(command: str, **terms: object) -> None:
+        worker.ask({"command": command, "now": None, **terms}, TIMEOUT_SECONDS)
+
+    ask("run", name=name, seed=0)
+    ask("calibrate", iterations=1)
+    first, second = cores()[:2]
+    # In turns, so that the second and the third begin on the core that they say.
+    turns = {"anywhere": None, "to a core": first, "on it again": first, "to another": second}
+    found: dict[str, list[float]] = {where: [] for where in turns}
+    for _ in range(blocks):
+        for where, core in turns.items():
+            start = time.perf_counter()
+            ask("block", rounds=1, iterations=1, core=core)
+            found[where].append(1e3 * (time.perf_counter() - start))
+    ask("next")
+    return {where: statistics.median(values) for where, values in found.items()}
+
+
+def main() -> None:
+    """Read the command line."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser.add_argument("--blocks", type=int, default=2000)
+    blocks = parser.parse_args().blocks
+    with tempfile.TemporaryDirectory() as folder:
+        tree = Path(folder)
+        (tree / "pytest.ini").write_text("[pytest]\n", encoding="utf-8")
+        (tree / "test_suite.py").write_text(SUITE, encoding="utf-8")
+        given = {"environment": {}, "trees": (), "folder": tree, "log": tree / "log"}
+        with Process(["test_suite.py"], **given) as worker:
+            for name in worker.answer(TIMEOUT_SECONDS)["names"]:
+                costs = cost_ms(worker, name, blocks)
+                print(name, ", ".join(f"{where} {cost:.3f} ms" for where, cost in costs.items()), flush=True)
+
+
+if __name__ == "__main__":
+    main()
