@@ -1,14 +1,17 @@
-# make          environment, then help      make test   the project's own tests
-# make bench    the suite on real graphs    make lint   ruff and mypy
+# make          environment, then help      make test     the project's own tests
+# make bench    the suite on real graphs    make lint     ruff and mypy
+# make sparse   adds torch_scatter and torch_sparse, compiled from source in about 11 minutes, once
 #
-# SPARSE=0  leaves out torch_scatter and torch_sparse, which build from source in about 11 minutes, once
-# ARGS=...  goes to pytest
+# SPARSE=0           make test without torch_scatter and torch_sparse
+# SPARSE_WHEELS=...  folder or page of wheels from which make sparse takes them instead of compiling
+# ARGS=...           goes to pytest
 
 PYTHON ?= python3
 VENV   ?= .venv
 SPARSE ?= 1
 ARGS   ?=
 GITHUB ?= .github
+SPARSE_WHEELS ?=
 
 python  := $(VENV)/bin/python
 pip     := $(python) -m pip
@@ -17,15 +20,15 @@ say     := @printf '==> %s\n'
 base    := $(VENV)/.installed
 sparse  := $(VENV)/.installed-sparse
 
-environment := $(base) $(if $(filter-out 0,$(SPARSE)),$(sparse))
+.PHONY: help environment sparse test bench counters lint lint-workflows baseline-pull-request clean
 
-.PHONY: help environment test bench counters lint lint-workflows baseline-pull-request clean
-
-help: environment
+help: $(base)
 	@sed -n '/^$$/q; s/^# \{0,1\}//p' Makefile
 	@$(VENV)/bin/gnnbench doctor
 
-environment: $(environment)
+environment: $(base)
+
+sparse: $(sparse)
 
 # torch first: what builds against it must find the version that will run it.
 $(base): pyproject.toml constraints.txt
@@ -38,22 +41,28 @@ $(base): pyproject.toml constraints.txt
 	@$(install) -e '.[dgl,report,dev]'
 	@touch $@
 
+wheels := --no-build-isolation
+ifneq ($(SPARSE_WHEELS),)
+wheels := --find-links '$(SPARSE_WHEELS)' --only-binary torch_scatter,torch_sparse
+endif
+
 $(sparse): $(base)
-	$(say) "torch_scatter, then torch_sparse, from source: about 11 minutes the first time (SPARSE=0 leaves them out)"
-	@MAX_JOBS=$${MAX_JOBS:-$$(nproc 2>/dev/null || echo 2)} \
-	    $(install) --no-build-isolation torch_scatter torch_sparse
+	$(say) "torch_scatter, then torch_sparse, $(if $(SPARSE_WHEELS),from $(SPARSE_WHEELS),from source: about 11 minutes the first time)"
+	@MAX_JOBS=$${MAX_JOBS:-$$(nproc 2>/dev/null || echo 2)} $(install) $(wheels) torch_scatter torch_sparse
 	@touch $@
 
-test: environment
+test: $(base) $(if $(filter-out 0,$(SPARSE)),$(sparse))
 	$(say) "tests, two at a time"
 	@$(python) -m pytest -n 2 $(ARGS)
 
-bench: environment
+bench: $(base)
 	$(say) "benchmarks: about five minutes for all of them, one line each; results also in .benchmarks/latest.json"
+	@$(python) -c 'import importlib.util, sys; sys.exit(not importlib.util.find_spec("torch_sparse"))' || \
+	    printf '==> %s\n' "without the rows of torch_sparse: 'make sparse' compiles it once, in about 11 minutes"
 	@mkdir -p .benchmarks
 	@$(python) -m pytest benchmarks --benchmark-json=.benchmarks/latest.json $(ARGS)
 
-counters: environment
+counters: $(base)
 	$(say) "what each benchmark does, against baselines/counters: under a minute"
 	@$(python) -m pytest benchmarks --gnn-counters --gnn-strict --gnn-dataset cora -n 2 $(ARGS)
 

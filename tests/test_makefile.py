@@ -1,0 +1,47 @@
+"""What `make` would install for each target, in a clone that has no environment yet."""
+
+import shutil
+import subprocess
+
+import pytest
+
+from tests.suite import ROOT
+
+
+@pytest.fixture
+def planned(tmp_path):
+    """Return the commands that make would run on a fresh machine."""
+    for name in ("Makefile", "pyproject.toml", "constraints.txt"):
+        shutil.copy(ROOT / name, tmp_path)
+
+    def planned(*arguments):
+        command = ["make", "--dry-run", "VENV=none-yet", *arguments]
+        return subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True).stdout
+
+    return planned
+
+
+def installs_sparse(commands):
+    return any("pip install" in line and "torch_sparse" in line for line in commands.splitlines())
+
+
+@pytest.mark.parametrize("target", ["help", "environment", "bench", "counters", "lint"])
+def test_the_first_number_does_not_wait_for_a_compiler(planned, target):
+    commands = planned(target)
+    assert "pip install" in commands
+    assert not installs_sparse(commands)
+
+
+@pytest.mark.parametrize("target", ["sparse", "test"])
+def test_torch_sparse_is_compiled_for_the_tests(planned, target):
+    assert "--no-build-isolation torch_scatter torch_sparse" in planned(target)
+
+
+def test_the_tests_can_do_without_torch_sparse(planned):
+    assert not installs_sparse(planned("test", "SPARSE=0"))
+
+
+def test_wheels_are_taken_from_where_the_user_says(planned):
+    commands = planned("sparse", "SPARSE_WHEELS=some wheels")
+    assert "--find-links 'some wheels' --only-binary torch_scatter,torch_sparse" in commands
+    assert "--no-build-isolation" not in commands
