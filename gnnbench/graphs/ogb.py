@@ -1,6 +1,5 @@
 """Open Graph Benchmark node data sets, through ogb's own NodePropPredDataset."""
 
-import pickle
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -11,6 +10,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from gnnbench.graphs import array_pickle
 from gnnbench.graphs.catalog import Dataset
 from gnnbench.graphs.graph import Graph
 from gnnbench.graphs.library import tamed
@@ -19,9 +19,6 @@ from gnnbench.packages import hidden
 
 _PAPERS = "paper"
 _CITES = ("paper", "cites", "paper")
-# What the pickle of an array names, under NumPy 1 and 2.
-_NUMPY_MODULES = ("numpy", "numpy.core.multiarray", "numpy._core.multiarray")
-_ARRAY_PARTS = ("ndarray", "dtype", "_reconstruct", "scalar")
 
 
 def read(dataset: Dataset, origin: Path | None, cache: Path, meta: Mapping[str, Any] | None = None) -> Graph:
@@ -99,18 +96,6 @@ def _loader() -> Iterator[Any]:
 
 
 def _load(path: str) -> Any:
-    return torch.load(path, weights_only=False, pickle_module=_ArrayPickle)
-
-
-class _ArrayPickle:
-    """In place of the module pickle: reads arrays in plain containers, refuses all else a pickle can name.
-
-    ogb calls torch.load without more, and torch >= 2.6 then refuses arrays. `safe_globals` would not help:
-    ogb writes pickle protocol 4, which torch's own safe reader does not know.
-    """
-
-    class Unpickler(pickle.Unpickler):
-        def find_class(self, module: str, name: str) -> Any:
-            if (module, name) == ("_codecs", "encode") or (module in _NUMPY_MODULES and name in _ARRAY_PARTS):
-                return super().find_class(module.replace("numpy.core", "numpy._core"), name)
-            raise pickle.UnpicklingError(f"'{module}.{name}' is no part of an array")
+    # ogb calls torch.load without more, and torch >= 2.6 then refuses arrays. `safe_globals` would not help:
+    # ogb writes pickle protocol 4, which torch's own safe reader does not know.
+    return torch.load(path, weights_only=False, pickle_module=array_pickle)

@@ -1,7 +1,10 @@
 """Cora, CiteSeer and PubMed, through torch_geometric.datasets.Planetoid."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
+from gnnbench.graphs import array_pickle
 from gnnbench.graphs.catalog import Dataset
 from gnnbench.graphs.graph import Graph
 from gnnbench.graphs.library import tamed
@@ -28,7 +31,7 @@ def read(dataset: Dataset, origin: Path | None, cache: Path) -> Graph:
 
     # torch_geometric downloads through fsspec, which by itself ignores proxies.
     fsspec.config.conf.setdefault("https", {"client_kwargs": {"trust_env": True}})
-    with workspace(dataset, origin, cache) as folder, tamed(dataset, origin, answer="n"):
+    with workspace(dataset, origin, cache) as folder, tamed(dataset, origin, answer="n"), _harmless_pickles():
         if origin:
             link_files(origin, folder / dataset.title / "raw")
         data = torch_geometric.datasets.Planetoid(str(folder), dataset.title, split="public")[0]
@@ -45,3 +48,17 @@ def read(dataset: Dataset, origin: Path | None, cache: Path) -> Graph:
         *(mask.nonzero().view(-1).numpy() for mask in masks),
         synthetic=False,
     )
+
+
+@contextmanager
+def _harmless_pickles() -> Iterator[None]:
+    """Let torch_geometric read pickles of arrays only."""
+    from torch_geometric.io import planetoid
+
+    # Where a later version reads in another way, this is an AttributeError and nothing is read.
+    kept = planetoid.pickle
+    planetoid.pickle = array_pickle
+    try:
+        yield
+    finally:
+        planetoid.pickle = kept
