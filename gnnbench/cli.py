@@ -2,7 +2,9 @@
 
 import argparse
 import sys
+import traceback
 from collections.abc import Sequence
+from contextlib import suppress
 
 from gnnbench import (
     __version__,
@@ -15,9 +17,10 @@ from gnnbench import (
     cli_profile,
     cli_report,
     cli_trend,
+    streams,
 )
 from gnnbench.cli_compare import NOTHING_SLOWER
-from gnnbench.errors import UsageError
+from gnnbench.errors import UsageError, one_line
 from gnnbench.options import HELP
 
 WRONG_USAGE = 2
@@ -27,18 +30,51 @@ INTERRUPTED = 130
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command and return its exit code, see docs/cli.md; what follows `--` is the command's own."""
     words = list(sys.argv[1:] if arguments is None else arguments)
+    streams.prepare()
+    try:
+        status = _run(words)
+    except UsageError as error:
+        status = _failed(str(error))
+    except KeyboardInterrupt:
+        _failed("interrupted; nothing was saved")
+        status = INTERRUPTED
+    except BrokenPipeError:
+        status = _failed("the output was closed before all of it was written")
+    except OSError as error:
+        where = "" if error.filename is None else f"{error.filename}: "
+        status = _failed(one_line(f"{where}{error.strerror or error}"))
+    except Exception:  # noqa: BLE001 - Python's own exit code would be that of "slower"
+        status = _failed(f"a mistake in gnnbench itself, please report it\n{traceback.format_exc()}")
+    finally:
+        streams.discard()
+    return status
+
+
+def _run(words: list[str]) -> int:
+    """Run the command, and have all written that it prints.
+
+    Raises:
+        UsageError: something that the user gave or has here cannot be used.
+        OSError: the output takes no more, or a file cannot be read or written.
+    """
     end = words.index("--") if "--" in words else len(words)
-    options = _parser().parse_args(words[:end])
+    try:
+        options = _parser().parse_args(words[:end])
+    finally:
+        sys.stdout.flush()  # --help ends here
     options.rest = words[end + 1 :]
     try:
         status: int = options.run(options)
-    except UsageError as error:
-        print(f"gnnbench: {error}", file=sys.stderr)
-        return WRONG_USAGE
-    except KeyboardInterrupt:
-        print("gnnbench: interrupted; nothing was saved", file=sys.stderr)
-        return INTERRUPTED
+    except SystemExit:  # with which rich answers a closed pipe
+        raise BrokenPipeError from None
+    sys.stdout.flush()
     return status
+
+
+def _failed(text: str) -> int:
+    with suppress(OSError):
+        print(f"gnnbench: {text}", file=sys.stderr)
+    return WRONG_USAGE
 
 
 def _parser() -> argparse.ArgumentParser:

@@ -16,6 +16,7 @@ from gnnbench.cli_compare import NOT_JUDGED, NOTHING_SLOWER, SLOWER
 from gnnbench.errors import UsageError
 from gnnbench.files import save
 from gnnbench.options import EFFECT, fraction
+from gnnbench.user_path import user_path
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -70,7 +71,7 @@ def run(options: argparse.Namespace) -> int:
         raise UsageError(reason)
     effect = fraction("effect", options.effect)
     paths = sources.find(options.runs)
-    names = "\n".join(sorted(str(Path(name).expanduser().absolute()) for name in options.runs))
+    names = "\n".join(sorted(str(user_path(name).absolute()) for name in options.runs))
     cache = cache_folder()
     with _Progress("run files read") as progress:
         digests, refused = index.digests(cache, names, paths, progress.update)

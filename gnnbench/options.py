@@ -14,6 +14,7 @@ from gnnbench.operations import FLOATS, INTEGERS
 from gnnbench.platforms import PLATFORMS
 from gnnbench.profile import kinds
 from gnnbench.shard import Shard
+from gnnbench.user_path import user_path
 
 HELP = {
     "dataset": f"graph to measure on, repeatable or comma-separated: {FORMS}. Default: cora, and ogbn-arxiv "
@@ -159,7 +160,7 @@ class Options:
             confirm=_count(confirm) if confirm else CONFIRM,
             profile=kinds_of_profile,
             epochs=_whole("epochs", epochs, EPOCHS) if epochs else EPOCHS,
-            profile_folder=Path(profile_folder).expanduser() if profile_folder else PROFILES,
+            profile_folder=user_path(profile_folder) if profile_folder else PROFILES,
             shard=None if shard is None else Shard.parse(shard),
         )
 

@@ -1,12 +1,40 @@
+import errno
+import json
+import os
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
-from gnnbench import __version__
+from gnnbench import __version__, cli
+from gnnbench.baseline import FOLDER, Store
 from gnnbench.cli import main
 from gnnbench.operations import OPERATIONS
+from gnnbench.profile import counts, record
+from gnnbench.profile.subject import Subject
+from tests.run_files import content, entry, save, suite
+from tests.trend import runs as histories
+
+BASE = " ".join(f"run-{number}.json" for number in range(5))
+HEAD = "run-5.json run-6.json"
+COMMANDS = {
+    "--help": 0,
+    "list": 0,
+    "doctor": 0,
+    "baseline list": 0,
+    "baseline show": 0,
+    "baseline verify": 0,
+    "baseline prune --keep 1": 0,
+    f"compare {BASE} -- {HEAD}": 1,
+    f"compare {BASE} --markdown -- {HEAD}": 1,
+    "comment result.json": 0,
+    "merge run-7.json run-8.json -o whole.json": 0,
+    "report result.json -o page.html": 0,
+    "trend history": 3,
+    "profile --diff profile.json profile.json": 0,
+}
+"""Commands that print and measure nothing, and their exit codes."""
 
 
 @pytest.fixture(autouse=True)
@@ -104,3 +132,94 @@ def test_the_installed_command_fails_without_a_traceback(tmp_path):
     assert result.returncode == 2
     assert not result.stdout
     assert len(result.stderr.splitlines()) == 1
+
+
+@pytest.fixture
+def files(tmp_path, monkeypatch, capsys):
+    """A folder with the files that the commands read."""
+    monkeypatch.chdir(tmp_path)
+    base, head = [suite(seed) for seed in range(5)], [suite(seed, factor=1.3) for seed in (20, 21)]
+    save(tmp_path, *base, *head, content(entry("a")), content(entry("b")))
+    for runs in (base, head):
+        Store(tmp_path / FOLDER).save(runs, "Linux-CPython-3.11-64bit", "name", "µ is faster")
+    assert run(f"compare {BASE} --json result.json -- {HEAD}") == 1
+    histories.save(tmp_path / "history", [histories.run(number, [1.0]) for number in range(3)])
+    sections = {"counts": counts.take(Subject(lambda: None, "cpu", 1), tmp_path)}
+    profile = record.compose("test_a.py::b0", None, {}, 1, sections, {})
+    (tmp_path / "profile.json").write_text(json.dumps(profile))
+    capsys.readouterr()
+    return tmp_path
+
+
+def run(command):
+    """Run a command, and return its exit code."""
+    try:
+        return main(command.split())
+    except SystemExit as end:  # of --help
+        return end.code or 0
+
+
+@pytest.mark.usefixtures("files")
+@pytest.mark.parametrize("command", COMMANDS)
+def test_an_output_that_takes_no_more_is_exit_2_and_a_line(monkeypatch, capsys, command):
+    read, write = os.pipe()
+    os.close(read)
+    for output, text in (
+        (os.open("/dev/full", os.O_WRONLY), os.strerror(errno.ENOSPC)),
+        (write, "the output was closed before all of it was written"),
+    ):
+        with os.fdopen(output, "w", encoding="utf-8") as stream:
+            monkeypatch.setattr(sys, "stdout", stream)
+            assert run(command) == 2
+        assert capsys.readouterr().err.splitlines()[-1] == f"gnnbench: {text}"
+
+
+@pytest.mark.parametrize(("command", "status"), COMMANDS.items())
+def test_an_output_that_lacks_characters_gets_others(files, monkeypatch, command, status):
+    with (files / "output").open("w", encoding="ascii") as stream:
+        monkeypatch.setattr(sys, "stdout", stream)
+        assert run(command) == status
+    assert (files / "output").read_bytes().isascii()
+    assert (files / "output").stat().st_size
+
+
+@pytest.mark.usefixtures("files")
+@pytest.mark.parametrize("command", ["list", "doctor", "trend history", "trend ~no-such-user/runs"])
+def test_a_home_of_nobody_is_exit_2_and_a_line(monkeypatch, capsys, command):
+    monkeypatch.setenv("GNNBENCH_CACHE", "~no-such-user/cache")
+    assert run(command) == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert "~no-such-user/" in line
+    assert line.endswith(": there is no such home folder; write the whole path")
+
+
+def test_a_path_that_the_system_refuses_is_exit_2_and_a_line(capsys):
+    assert run(f"profile --diff {'a' * 300} b") == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert line.startswith("gnnbench: aaa")
+
+
+def test_a_mistake_of_ours_is_exit_2_and_a_traceback(monkeypatch, capsys):
+    monkeypatch.setattr(cli, "_list", lambda _options: 1 / 0)
+    assert main(["list"]) == 2
+    assert "ZeroDivisionError" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(("command", "told"), [("list", True), ("--help", False)])
+@pytest.mark.parametrize("output", ["/dev/full", "closed"])
+def test_the_interpreter_has_nothing_to_add_at_its_end(command, output, told):
+    read, write = os.pipe()
+    os.close(read)
+    with os.fdopen(write, "wb") as closed, Path("/dev/full").open("wb") as full:
+        result = subprocess.run(
+            [Path(sys.executable).with_name("gnnbench"), command],
+            env={**os.environ, "PYTHONUNBUFFERED": ""},  # argparse itself passes over what cannot be written
+            stdout=full if output == "/dev/full" else closed,
+            stderr=subprocess.PIPE if told else full,
+            text=True,
+            check=False,
+        )
+    assert result.returncode == 2
+    if told:
+        (line,) = result.stderr.splitlines()
+        assert line.startswith("gnnbench: ")

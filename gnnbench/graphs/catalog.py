@@ -9,6 +9,7 @@ from pathlib import Path
 
 from gnnbench.errors import UsageError, unknown_name
 from gnnbench.graphs.published import DATASETS, Dataset
+from gnnbench.user_path import user_path
 
 __all__ = ["DATASETS", "FORMS", "Dataset", "DatasetName"]
 
@@ -52,7 +53,7 @@ class DatasetName:
             UsageError: an unknown name, a fraction or scale out of range, a file that is not there.
         """
         if text.endswith(".mtx"):
-            path = Path(text).expanduser()
+            path = user_path(text)
             if not path.is_file():
                 raise UsageError(f"{text}: there is no such file; give the path of a Matrix Market file")
             return cls(path.name, path=path)

@@ -11,6 +11,7 @@ import platformdirs
 from gnnbench import units
 from gnnbench.errors import UsageError
 from gnnbench.graphs.catalog import Dataset, DatasetName
+from gnnbench.user_path import user_path
 
 DATA_VARIABLE = "GNNBENCH_DATA"
 CACHE_VARIABLE = "GNNBENCH_CACHE"
@@ -31,7 +32,7 @@ def data_folder(given: str | None = None) -> Path | None:
     text = given or os.environ.get(DATA_VARIABLE)
     if not text:
         return None
-    folder = Path(text).expanduser()
+    folder = user_path(text)
     if not folder.is_dir():
         raise UsageError(
             f"data folder {text} is not there; give another, or none, by option or in {DATA_VARIABLE}"
@@ -40,9 +41,13 @@ def data_folder(given: str | None = None) -> Path | None:
 
 
 def cache_folder() -> Path:
-    """Return the folder for downloads and processed files: `GNNBENCH_CACHE`, or the user's cache folder."""
+    """Return the folder for downloads and processed files: `GNNBENCH_CACHE`, or the user's cache folder.
+
+    Raises:
+        UsageError: it is below the home of a user who is not known.
+    """
     chosen = os.environ.get(CACHE_VARIABLE)
-    return Path(chosen).expanduser() if chosen else platformdirs.user_cache_path("gnnbench")
+    return user_path(chosen) if chosen else platformdirs.user_cache_path("gnnbench")
 
 
 def under_data_root(dataset: Dataset, data_root: Path | None) -> Path | None:

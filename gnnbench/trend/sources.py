@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from gnnbench.errors import UsageError
+from gnnbench.user_path import user_path
 
 
 def find(names: Sequence[str]) -> list[Path]:
@@ -28,7 +29,7 @@ def find(names: Sequence[str]) -> list[Path]:
 
 
 def _of(name: str) -> list[Path]:
-    path = Path(name).expanduser()
+    path = user_path(name)
     if path.is_dir():
         return _below(path)
     if path.exists():
@@ -47,6 +48,6 @@ def _below(folder: Path) -> list[Path]:
 
 
 def _why(name: str) -> str:
-    if Path(name).expanduser().is_dir():
+    if user_path(name).is_dir():
         return "no file that ends in .json is in this folder"
     return "no file is of this pattern" if glob.has_magic(name) else "is not there"

@@ -31,7 +31,7 @@ def text(result: Result, width: int, encoding: str, *, colour: bool) -> str:
     Args:
         result: to be shown.
         width: characters of a line.
-        encoding: of the output; what it lacks is replaced.
+        encoding: of the output; says whether it has the blocks of a chart.
         colour: whether the output shows colours.
     """
     heights = sparkline.BLOCKS if _has(encoding, sparkline.BLOCKS) else sparkline.ASCII
@@ -47,7 +47,7 @@ def text(result: Result, width: int, encoding: str, *, colour: bool) -> str:
             console.print(_table(rows, result.effect, heights, short_labels(mine)))
         for note in notes(result, history):
             console.print(note, markup=False)
-    return out.getvalue().encode(encoding, "replace").decode(encoding)
+    return out.getvalue()
 
 
 def latest(one: Judged) -> Iterator[tuple[Finding, int]]:
