@@ -17,6 +17,7 @@ from gnnbench import (
     cli_profile,
     cli_report,
     cli_trend,
+    signals,
     streams,
 )
 from gnnbench.cli_compare import NOTHING_SLOWER
@@ -31,23 +32,24 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command and return its exit code, see docs/cli.md; what follows `--` is the command's own."""
     words = list(sys.argv[1:] if arguments is None else arguments)
     streams.prepare()
-    try:
-        status = _run(words)
-    except UsageError as error:
-        status = _failed(str(error))
-    except KeyboardInterrupt:
-        _failed("interrupted; nothing was saved")
-        status = INTERRUPTED
-    except BrokenPipeError:
-        status = _failed("the output was closed before all of it was written")
-    except OSError as error:
-        where = "" if error.filename is None else f"{error.filename}: "
-        status = _failed(one_line(f"{where}{error.strerror or error}"))
-    except Exception:  # noqa: BLE001 - Python's own exit code would be that of "slower"
-        status = _failed(f"a mistake in gnnbench itself, please report it\n{traceback.format_exc()}")
-    finally:
-        streams.discard()
-    return status
+    with signals.as_ctrl_c() as received:
+        try:
+            status = _run(words)
+        except UsageError as error:
+            status = _failed(str(error))
+        except KeyboardInterrupt:
+            _failed("interrupted; nothing was saved")
+            status = INTERRUPTED
+        except BrokenPipeError:
+            status = _failed("the output was closed before all of it was written")
+        except OSError as error:
+            where = "" if error.filename is None else f"{error.filename}: "
+            status = _failed(one_line(f"{where}{error.strerror or error}"))
+        except Exception:  # noqa: BLE001 - Python's own exit code would be that of "slower"
+            status = _failed(f"a mistake in gnnbench itself, please report it\n{traceback.format_exc()}")
+        finally:
+            streams.discard()
+    return 128 + received.number if received.number else status
 
 
 def _run(words: list[str]) -> int:

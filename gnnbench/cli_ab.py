@@ -4,7 +4,6 @@ import argparse
 import json
 import secrets
 import shutil
-import signal
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -109,7 +108,6 @@ def run(options: argparse.Namespace) -> int:
 
     environment.let_idle_threads_sleep()  # as in the processes that are timed
     root = Path.cwd()
-    signal.signal(signal.SIGTERM, signal.default_int_handler)  # nothing is left behind then either
     common = {"cache": cache_folder(), "dependencies": options.dependencies, "say": say}
     with (
         prepared(variants[0], root, **common) as base,

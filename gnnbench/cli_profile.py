@@ -1,7 +1,6 @@
 """`gnnbench profile SELECT --with KIND`: why a benchmark takes as long as it does."""
 
 import argparse
-import signal
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -78,7 +77,6 @@ def run(options: argparse.Namespace) -> int:
     if not options.select:
         raise UsageError(f"say what to profile: {_COMMAND}, such as gnnbench profile epoch")
     session = _Session(options)
-    signal.signal(signal.SIGTERM, signal.default_int_handler)  # nothing is left behind then either
     try:
         return session.compare(*options.diff) if options.diff else session.show()
     except KeyboardInterrupt:

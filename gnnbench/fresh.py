@@ -8,7 +8,8 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from gnnbench import fake_clock
-from gnnbench.errors import UsageError
+from gnnbench.ab.command import running
+from gnnbench.errors import UsageError, one_line
 
 _TAIL_LINES = 20
 
@@ -20,7 +21,7 @@ def run(
     number: int,
     progress: Callable[[str], None],
 ) -> None:
-    """Run pytest in a process of its own, and have its run file written.
+    """Run pytest in a process of its own, and have its run file written; it never outlives this call.
 
     Args:
         arguments: of pytest; they never pass a shell.
@@ -35,24 +36,12 @@ def run(
     command = [sys.executable, "-m", "pytest", *arguments, f"--benchmark-json={output}"]
     last: deque[str] = deque(maxlen=_TAIL_LINES)
     environment = {**os.environ, **fake_clock.reseeded(number)}
-    with subprocess.Popen(  # noqa: S603
-        command,
-        cwd=folder,
-        env=environment,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        stdin=subprocess.DEVNULL,
-        text=True,
-        errors="replace",
-    ) as process:
+    with running(command, folder, environment, subprocess.STDOUT) as process:
         assert process.stdout
-        try:
-            for line in process.stdout:
-                last.append(line.rstrip())
-                progress(last[-1])
-        except BaseException:
-            process.terminate()
-            raise
+        for line in process.stdout:
+            last.append(one_line(line.rstrip()))
+            progress(last[-1])
+        process.wait()
     if process.returncode:
         raise UsageError(
             f"process {number} failed: pytest ended with {process.returncode}\n" + "\n".join(last)

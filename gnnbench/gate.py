@@ -24,6 +24,7 @@ from gnnbench import (
     environment,
     fresh,
     run_file,
+    signals,
     terminal,
     verdict_table,
 )
@@ -293,7 +294,7 @@ class Gate:
         parameters = self._config.invocation_params
         reporter = self._config.pluginmanager.get_plugin("terminalreporter")
         found = []
-        with tempfile.TemporaryDirectory() as folder:
+        with signals.as_ctrl_c(), tempfile.TemporaryDirectory() as folder:
             listing = Path(folder, "names")
             listing.write_text("\n".join(names), encoding="utf-8")
             for number in range(processes):

@@ -147,7 +147,7 @@ def test_an_end_in_the_middle_leaves_nothing_behind_and_what_was_decided_is_save
     assert len(workers) >= 2
     process.send_signal(end)
     out, _ = process.communicate(timeout=60)
-    assert process.returncode == (-9 if end == signal.SIGKILL else 130)
+    assert process.returncode == (-9 if end == signal.SIGKILL else 128 + end)
     gone, alive = psutil.wait_procs(workers, timeout=20)
     assert not alive
     assert gone

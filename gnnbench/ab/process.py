@@ -235,7 +235,7 @@ def boot(module: str) -> list[str]:
     return [sys.executable, "-c", _BOOT.replace("MODULE", module), str(_PACKAGE / "__init__.py")]
 
 
-def end(process: subprocess.Popen[bytes], wait_seconds: float = 0.0) -> None:
+def end(process: subprocess.Popen[Any], wait_seconds: float = 0.0) -> None:
     """End a process, the leader of its group, and all that it started, for sure.
 
     Args:
@@ -253,12 +253,12 @@ def end(process: subprocess.Popen[bytes], wait_seconds: float = 0.0) -> None:
         process.wait()
 
 
-def _wait(process: subprocess.Popen[bytes], seconds: float) -> None:
+def _wait(process: subprocess.Popen[Any], seconds: float) -> None:
     with suppress(subprocess.TimeoutExpired):
         process.wait(seconds)
 
 
-def _signal(process: subprocess.Popen[bytes], number: signal.Signals) -> None:
+def _signal(process: subprocess.Popen[Any], number: signal.Signals) -> None:
     # The group outlives its leader where the suite left processes behind.
     with suppress(ProcessLookupError, PermissionError):
         os.killpg(process.pid, number)

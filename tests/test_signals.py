@@ -1,0 +1,173 @@
+"""The signals, and real commands and a real pytest that get them while their children run."""
+
+import json
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import psutil
+import pytest
+
+from gnnbench import signals
+from gnnbench.baseline import FOLDER
+from tests.ab.repositories import is_alive
+from tests.suite import environment
+
+ENDING = (signal.SIGTERM, signal.SIGHUP)
+PLUGINS = "-p pytest_benchmark.plugin -p gnnbench.plugin"
+BLOCKED = """
+import pathlib, subprocess, sys, time
+
+def block():
+    subprocess.Popen(["sleep", "100"])
+    pathlib.Path("started").touch()
+    time.sleep(100)
+"""
+BENCHMARK = f"""
+{BLOCKED}
+if any(word.startswith("--gnn-again") for word in sys.argv):
+    block()
+
+def test_b(benchmark):
+    benchmark(sum, [1])
+"""
+
+
+@pytest.fixture
+def own_signals():
+    """Leave the handlers as they were."""
+    kept = {number: signal.getsignal(number) for number in ENDING}
+    yield
+    for number, handler in kept.items():
+        signal.signal(number, handler)
+
+
+@pytest.mark.parametrize("number", ENDING)
+def test_it_is_as_ctrl_c_and_a_second_one_at_once_changes_nothing(number):
+    before = [signal.getsignal(one) for one in ENDING]
+    ended = False
+    with pytest.raises(KeyboardInterrupt), signals.as_ctrl_c() as received:  # noqa: PT012 - and what follows it
+        try:
+            signal.raise_signal(number)
+        finally:
+            for one in ENDING:
+                signal.raise_signal(one)
+            ended = True
+    assert ended
+    assert received.number == number
+    assert [signal.getsignal(one) for one in ENDING] == before
+
+
+def test_one_that_was_swallowed_may_come_again(monkeypatch):
+    monkeypatch.setattr(signals, "_TOGETHER_SECONDS", -1.0)
+    with pytest.raises(KeyboardInterrupt), signals.as_ctrl_c():  # noqa: PT012 - the second is meant
+        try:
+            signal.raise_signal(signal.SIGTERM)
+        except KeyboardInterrupt:
+            signal.raise_signal(signal.SIGTERM)
+
+
+@pytest.mark.usefixtures("own_signals")
+def test_what_is_ignored_stays_ignored():
+    signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    with signals.as_ctrl_c() as received:
+        signal.raise_signal(signal.SIGHUP)
+    assert received.number is None
+    assert signal.getsignal(signal.SIGHUP) is signal.SIG_IGN
+
+
+class Project:
+    """A repository with a suite whose processes block, and what is left of a command in it."""
+
+    def __init__(self, folder: Path, suite: str) -> None:
+        self.folder = folder
+        self._temporary = folder / "tmp"
+        self._temporary.mkdir()
+        (folder / "pytest.ini").write_text(f"[pytest]\naddopts = {PLUGINS}\n")
+        (folder / "test_a.py").write_text(suite)
+        self.takes(1e-3)
+
+    def takes(self, seconds: float) -> None:
+        """Say how long the benchmark takes."""
+        (self.folder / "truth.json").write_text(json.dumps({"benchmarks": {"test_b": seconds}}))
+
+    def start(self, *command: str) -> "subprocess.Popen[str]":
+        """Start one of the environment's programs."""
+        variables = {
+            "TMPDIR": str(self._temporary),
+            "GNNBENCH_CACHE": str(self.folder / "cache"),
+            "GNNBENCH_FAKE_CLOCK": f"1:{self.folder / 'truth.json'}",
+            "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1",
+            "PYTEST_ADDOPTS": "-p no:cacheprovider",
+        }
+        return subprocess.Popen(
+            [str(Path(sys.executable).with_name(command[0])), *command[1:]],
+            cwd=self.folder,
+            env=environment(**variables),
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+        )
+
+    def git(self, *words: str) -> str:
+        identity = ("-c", "user.name=a", "-c", "user.email=a@b", "-c", "commit.gpgsign=false")
+        command = ["git", *identity, *words]
+        return subprocess.run(command, cwd=self.folder, check=True, capture_output=True, text=True).stdout
+
+    def end(self, number: int, *command: str) -> tuple[int, str]:
+        """Start a command, send it a signal when a child of it blocks, and return its status and output.
+
+        Nothing of it may be left.
+        """
+        process = self.start(*command)
+        deadline = time.monotonic() + 60
+        while not (self.folder / "started").exists() and process.poll() is None:
+            assert time.monotonic() < deadline
+            time.sleep(0.02)
+        children = psutil.Process(process.pid).children(recursive=True)
+        process.send_signal(number)
+        output, _ = process.communicate(timeout=60)
+        assert len(children) >= 2, output
+        left = [one for one in children if is_alive(one.pid)]
+        for one in left:
+            one.kill()
+        assert not left
+        assert not list(self._temporary.iterdir())
+        assert not list((self.folder / "cache").glob("worktrees/gnnbench-*"))
+        assert not list((self.folder / "cache").glob("calibration/*.json"))
+        return process.returncode, output
+
+
+@pytest.mark.parametrize(
+    ("number", "command", "told"),
+    [
+        (signal.SIGINT, "baseline record -- test_a.py", "interrupted; nothing was saved"),
+        (signal.SIGTERM, "baseline record -- test_a.py", "interrupted; nothing was saved"),
+        (signal.SIGHUP, "baseline record -- test_a.py", "interrupted; nothing was saved"),
+        (signal.SIGTERM, "calibrate -- test_a.py", "interrupted; runs saved in "),
+        (signal.SIGHUP, "ab git:HEAD . -- test_a.py", "0 slower"),
+    ],
+)
+def test_a_command_leaves_nothing(tmp_path, number, command, told):
+    project = Project(tmp_path, f"{BLOCKED}\nblock()\n")
+    project.git("init", "-q")
+    project.git("add", "pytest.ini", "test_a.py")
+    project.git("commit", "-qm", "first")
+    status, output = project.end(number, "gnnbench", *command.split())
+    assert status == 128 + number, output
+    assert told in output
+    assert not list((tmp_path / FOLDER).rglob("*.*"))
+    assert project.git("worktree", "list").count("\n") == 1
+
+
+def test_a_gate_that_times_again_leaves_nothing(tmp_path):
+    project = Project(tmp_path, BENCHMARK)
+    record = project.start("gnnbench", *["baseline", "record", "--processes", "2", "--", "test_a.py"])
+    output, _ = record.communicate()
+    assert record.returncode == 0, output
+    project.takes(2e-3)
+    status, output = project.end(signal.SIGTERM, "pytest", "test_a.py", "--benchmark-compare")
+    assert status == pytest.ExitCode.INTERRUPTED, output
+    assert "cut short: what was timed was not judged" in output
