@@ -174,6 +174,13 @@ def test_an_output_that_takes_no_more_is_exit_2_and_a_line(monkeypatch, capsys, 
         assert capsys.readouterr().err.splitlines()[-1] == f"gnnbench: {text}"
 
 
+def test_a_file_that_was_asked_for_is_kept(files, monkeypatch):
+    with Path("/dev/full").open("w", encoding="utf-8") as stream:
+        monkeypatch.setattr(sys, "stdout", stream)
+        assert run(f"compare {BASE} --json kept.json -- {HEAD}") == 2
+    assert json.loads((files / "kept.json").read_text())["benchmarks"]
+
+
 @pytest.mark.parametrize(("command", "status"), COMMANDS.items())
 def test_an_output_that_lacks_characters_gets_others(files, monkeypatch, command, status):
     with (files / "output").open("w", encoding="ascii") as stream:
