@@ -70,11 +70,11 @@ class Run:
     seconds: float
     """That it took."""
     verdicts: Mapping[str, Verdict]
-    """By benchmark."""
+    """By benchmark; "incomparable": it was not judged."""
 
     @property
     def judged(self) -> list[Verdict]:
-        """Verdicts on what could be compared."""
+        """Verdicts on what was judged."""
         return [verdict for verdict in self.verdicts.values() if verdict != "incomparable"]
 
     @property
@@ -106,10 +106,14 @@ class Calibration:
         return Rate(sum(run.alarms > 0 for run in runs), len(runs))
 
     def found(self, name: str) -> dict[float, Rate]:
-        """Return how often each planted slowdown of a benchmark was found; those alone that were planted."""
+        """Return how often each planted slowdown was found, of the runs in which the benchmark was judged.
+
+        Sizes with which it never was are left out.
+        """
         rates = {}
         for size in SIZES:
-            verdicts = [run.verdicts[name] for run in self._with(size) if name in run.verdicts]
+            verdicts = [run.verdicts.get(name, "incomparable") for run in self._with(size)]
+            verdicts = [verdict for verdict in verdicts if verdict != "incomparable"]
             if verdicts:
                 rates[size] = Rate(verdicts.count("slower"), len(verdicts))
         return rates
@@ -223,8 +227,11 @@ class Store:
 
 
 def parse(content: Mapping[str, Any]) -> list[Calibration]:
-    """Return the calibrations of a file's content, which is of the form of its schema."""
-    return [_calibration(one) for one in content["calibrations"]]
+    """Return the calibrations of a file's content, which is of the form of its schema.
+
+    Runs in which nothing was judged, which earlier versions saved, are left out.
+    """
+    return [found for one in content["calibrations"] if (found := _calibration(one)).runs]
 
 
 def notes(store: Store, names: Collection[str], effect: float, folder: Path) -> list[str]:
@@ -277,4 +284,5 @@ def _told(found: Calibration, names: Iterable[str]) -> list[str]:
 def _calibration(content: Mapping[str, Any]) -> Calibration:
     settings = dict(content["settings"])
     settings["arguments"] = tuple(settings["arguments"])
-    return Calibration(Settings(**settings), tuple(Run(**run) for run in content["runs"]))
+    runs = (Run(**run) for run in content["runs"])
+    return Calibration(Settings(**settings), tuple(run for run in runs if run.judged))

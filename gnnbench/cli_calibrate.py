@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from gnnbench.ab.prepared import Prepared
     from gnnbench.ab.schedule import Decision
     from gnnbench.calibration import Calibration, Rate, Run, Settings, Store
+    from gnnbench.judgement import Verdict
 
 RUNS = 20
 PLANTED = 10
@@ -86,17 +87,17 @@ def run(options: argparse.Namespace) -> int:
     store = Store(cache_folder(), asdict(environment.collect()))
     known = store.get(settings)
     work = _Work(store, settings, options.runs, options.planted)
-    interrupted = False
+    judged, interrupted = True, False
     try:
         with _Progress(Console(highlight=False, stderr=True)) as progress:
-            work.go(known, progress, fresh=options.fresh)
+            judged = work.go(known, progress, fresh=options.fresh)
     except KeyboardInterrupt:
         interrupted = True
     known = store.get(settings)
     if known.runs:
         _show(known)
     if not interrupted:
-        return NOTHING_SLOWER if any(one.judged for one in known.runs) else NOT_JUDGED
+        return NOTHING_SLOWER if judged else NOT_JUDGED
     how = "the same command without --fresh" if options.fresh else "the same command"
     print(
         f"gnnbench: interrupted; runs saved in {store.path}: {len(known.runs)}; {how} goes on",
@@ -112,8 +113,13 @@ class _Work:
         self._store, self._settings, self._wanted = store, settings, (runs, planted)
         self._root = Path(settings.folder)
 
-    def go(self, known: "Calibration", progress: "_Progress", *, fresh: bool) -> None:
-        """Make the runs that are missing, and save each as it ends."""
+    def go(self, known: "Calibration", progress: "_Progress", *, fresh: bool) -> bool:
+        """Make the runs that are missing, and save each as it ends.
+
+        Returns:
+            False where it stopped, because a run ended in which nothing was judged: it is not saved, and the
+            others would end alike.
+        """
         from gnnbench.ab import variant
         from gnnbench.ab.prepared import prepared
 
@@ -122,7 +128,7 @@ class _Work:
         left = known.left(*self._wanted)
         if not left:
             progress.say("nothing is left to measure; --fresh starts over")
-            return
+            return True
         count = len(known.runs[-1].verdicts) if known.runs else self._count()
         at_most = count * self._settings.budget_seconds
         at_most = len(left) * min(at_most, self._settings.total_budget_seconds or at_most)
@@ -137,9 +143,12 @@ class _Work:
                 title = f"run {len(known.runs) + 1} of {everything}, {_named(planted)}"
                 progress.begin(title)
                 found = self._run(here, planted, len(known.runs), progress)
+                if not found.judged:
+                    return False
                 known = self._store.add(self._settings, found)
                 spent = time.monotonic() - start
                 progress.done(title, found, spent / number * (len(left) - number))
+        return True
 
     def _count(self) -> int:
         """Return how many benchmarks there are.
@@ -193,11 +202,16 @@ class _Work:
         for note in found.notes:
             progress.say(note)
         judgements = {name: decision.judgement for name, decision in found.decisions.items()}
-        verdicts = {name: judgement.verdict for name, judgement in judgements.items()}
+        verdicts: dict[str, Verdict] = {
+            name: judgement.verdict if judgement.judged else "incomparable"
+            for name, judgement in judgements.items()
+        }
         ended = Run(planted, seed, round(found.seconds, 3), verdicts)
         if not ended.judged:
             reasons = dict.fromkeys(judgement.reason for judgement in judgements.values())
-            progress.say(f"nothing could be judged: {'; '.join(reasons)}")
+            progress.say(
+                f"not judged, so no further run is made and nothing of this one is kept: {'; '.join(reasons)}"
+            )
         return ended
 
 
@@ -276,7 +290,9 @@ def _finds(known: "Calibration", name: str) -> str:
     smallest, rates = known.smallest(name), known.found(name)
     if smallest is not None:
         return f"{smallest:.0%}"
-    return f"more than {max(rates):.0%}" if rates else ""
+    if rates:
+        return f"more than {max(rates):.0%}"
+    return "not judged" if any(run.planted for run in known.runs) else ""
 
 
 def _interval(rate: "Rate") -> str:

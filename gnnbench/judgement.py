@@ -51,6 +51,11 @@ class Judgement:
     base_processes: int = 0
     head_processes: int = 0
 
+    @property
+    def judged(self) -> bool:
+        """Whether there was enough to judge by: then there is an interval."""
+        return self.low is not None
+
     def looks_slower(self, thresholds: Thresholds) -> bool:
         """Tell whether it is worth measuring again: by the effect, and by a standard error or so.
 

@@ -65,8 +65,8 @@ def test_the_smallest_slowdown_is_found_and_so_is_each_larger_one():
     smallest = [found.smallest(f"test_suite.py::{name}") for name in "abcde"]
     assert smallest == [0.03, 0.08, 0.03, None, None]
     assert found.found("test_suite.py::b")[0.05] == Rate(9, 10)
-    assert found.found("test_suite.py::d")[0.05] == Rate(0, 10), "what cannot be compared is not found"
-    assert found.found("test_suite.py::d")[0.12] == Rate(0, 1), "but for runs that do not have it"
+    assert found.found("test_suite.py::d")[0.05] == Rate(0, 9), "but for the run in which it was not judged"
+    assert found.found("test_suite.py::d")[0.12] == Rate(0, 1), "and for runs that do not have it"
     assert not found.found("test_suite.py::e")
 
 
@@ -180,6 +180,24 @@ def test_notes(store):
         "needs more than 12%: c (0 of 10)",
         "not calibrated: new",
     ]
+
+
+def test_runs_in_which_nothing_was_judged_are_not_repeated_from_a_file_that_has_them(store):
+    """Earlier versions saved them."""
+    for planted in (0.0, 0.05, 0.12):
+        store.add(SETTINGS, ran(planted, a="incomparable"))
+    assert store.path.exists()
+    assert store.read() == []
+    assert notes(store, ["test_suite.py::a"], 0.03, "/here") == []
+    store.add(SETTINGS, ran(0.05, a="slower"))
+    assert store.get(SETTINGS).runs == (ran(0.05, a="slower"),)
+    assert notes(store, ["test_suite.py::a"], 0.03, "/here") == ["finds 5%: a (1 of 1)"]
+
+
+def test_what_was_not_judged_in_any_run_is_not_calibrated(store):
+    store.add(SETTINGS, ran(0.12, a="slower", b="incomparable"))
+    names = ["test_suite.py::a", "test_suite.py::b"]
+    assert notes(store, names, 0.03, "/here") == ["finds 12%: a (1 of 1); not calibrated: b"]
 
 
 def test_notes_are_of_the_settings_that_fit(store):

@@ -167,6 +167,10 @@ def test_wrong_usage_is_a_line(suite, words, text):
     assert not saved(suite)
 
 
+def judged(verdict):
+    return Judgement(verdict, "", ratio=1.0, low=0.9, high=1.1)
+
+
 class Coordinator:
     """Takes the place of the runs: finds slowdowns of 5 % and more, in no time."""
 
@@ -181,7 +185,7 @@ class Coordinator:
         planted = float(head.environment["GNNBENCH_SLOWDOWN"])
         verdict = "slower" if planted >= 0.05 else "same"
         decisions = {
-            f"test_suite.py::test_{name}": Decision(Judgement(verdict, ""), 3, 0, 9, 9, 1.0, decided=True)
+            f"test_suite.py::test_{name}": Decision(judged(verdict), 4, 0, 9, 9, 1.0, decided=True)
             for name in ("a", "[b]")
         }
         watcher.update(decisions, 1.0, 9.0)
@@ -319,7 +323,7 @@ def test_one_benchmark_that_is_found_and_one_that_is_not(calibrate, monkeypatch)
     def some(*arguments):
         result = found(*arguments)
         result.decisions["test_suite.py::test_c"] = Decision(
-            Judgement("undecided", ""), 3, 0, 9, 9, 1.0, decided=False
+            judged("undecided"), 4, 0, 9, 9, 1.0, decided=False
         )
         return result
 
@@ -367,20 +371,63 @@ def test_times_to_wait_for(seconds, text):
     assert cli_calibrate._duration(seconds) == text
 
 
-def test_where_nothing_could_be_judged_it_says_why(calibrate, monkeypatch):
+@pytest.fixture
+def too_short(calibrate, monkeypatch):
+    """Return a function that has the runs from one on end before anything could be judged."""
+    _, machine = calibrate
+    found = machine.run
+
+    def after(number):
+        def one(*arguments):
+            result = found(*arguments)
+            if len(machine.calls) > number:
+                few = Decision(Judgement("undecided", "2 of 4 pairs"), 2, 0, 9, 9, 1.0, decided=False)
+                result.decisions = dict.fromkeys(result.decisions, few)
+            return result
+
+        monkeypatch.setattr(coordinator, "run", one)
+
+    return after
+
+
+def test_the_first_run_in_which_nothing_was_judged_is_the_last_and_is_not_kept(
+    calibrate, too_short, tmp_path
+):
+    run, machine = calibrate
+    too_short(0)
+    status, out, err = run()
+    assert (status, out, len(machine.calls)) == (3, "", 1)
+    assert (
+        "gnnbench: not judged, so no further run is made and nothing of this one is kept: 2 of 4 pairs\n"
+        in err
+    )
+    assert not saved(tmp_path)
+
+
+def test_what_was_judged_before_a_run_that_was_not_is_kept(calibrate, too_short, tmp_path):
+    run, machine = calibrate
+    too_short(4)
+    status, out, err = run()
+    assert (status, len(machine.calls)) == (3, 5)
+    assert "not judged, so no further run is made" in err
+    assert len(saved(tmp_path)) == 4
+    assert "test_suite.py::test_a" in out
+
+
+def test_a_benchmark_that_was_not_judged_counts_neither_way(calibrate, monkeypatch, tmp_path):
     run, machine = calibrate
     found = machine.run
 
-    def none(*arguments):
+    def some(*arguments):
         result = found(*arguments)
-        judgement = Judgement("incomparable", "two pairs are needed")
-        result.decisions = {
-            name: Decision(judgement, 1, 0, 9, 9, 1.0, decided=False) for name in result.decisions
-        }
+        few = Judgement("undecided", "2 of 4 pairs")
+        result.decisions["test_suite.py::test_c"] = Decision(few, 2, 0, 9, 9, 1.0, decided=False)
         return result
 
-    monkeypatch.setattr(coordinator, "run", none)
-    status, out, err = run()
-    assert status == 3
-    assert "gnnbench: nothing could be judged: two pairs are needed\n" in err
-    assert "identical code" not in out
+    monkeypatch.setattr(coordinator, "run", some)
+    status, out, _ = run()
+    assert status == 0
+    (row,) = [line for line in out.splitlines() if "test_c" in line]
+    assert row.split()[1:] == ["not", "judged"]
+    assert "0 of 6 verdicts" in out
+    assert {one["verdicts"]["test_suite.py::test_c"] for one in saved(tmp_path)} == {"incomparable"}
