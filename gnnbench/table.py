@@ -14,6 +14,8 @@ from gnnbench.spec import BACKWARD, FORWARD, FORWARD_BACKWARD, STEP, TRAIN, Spec
 
 SHORT_DIRECTION = {FORWARD: "fwd", FORWARD_BACKWARD: "f+b", BACKWARD: "bwd", STEP: "step", TRAIN: "train"}
 
+NO_INTERVAL = "± ?: timed too briefly for an interval; a longer --benchmark-max-time gives one"
+
 _NAMED = 4
 """Benchmarks that a note names; of more it says how many."""
 
@@ -25,7 +27,7 @@ class Row:
     spec: Spec
     seconds: float
     interval: str
-    """`1.2%`, to both sides of the time; `+4.2%` where there are too few blocks for a lower bound."""
+    """`1.2%`, to both sides of the time; `?` where there are too few blocks for both bounds."""
     stopped_by: str
     limit: float | None
     """Least possible time over measured time; None without a model."""
@@ -56,12 +58,9 @@ class Row:
 def interval(measured: dict[str, Any]) -> str:
     """Write a measurement's interval as a fraction of its location, see `Row.interval`."""
     middle, low, high = measured["location_ns"], measured["low_ns"], measured["high_ns"]
-    if high is None:
+    if low is None or high is None:
         return "?"
-    above = (high - middle) / middle
-    if low is None:
-        return f"+{units.fraction(above)}"
-    return units.fraction(max(above, (middle - low) / middle))
+    return units.fraction(max(high - middle, middle - low) / middle)
 
 
 def remarks(measured: dict[str, Any]) -> list[str]:
@@ -73,7 +72,7 @@ def remarks(measured: dict[str, Any]) -> list[str]:
         "writes to its inputs, so that no two rounds have the same": measured["changes_inputs"],
         "rounds without a positive time were left out": measured["rejected_rounds"],
         f"other programs took more than {DISTURBED:.0%} of the processors meanwhile": disturbed,
-        "+: too few blocks for a lower bound; a longer --benchmark-max-time has more": few,
+        NO_INTERVAL: few,
     }
     not_copied = [f"not copied between blocks: {name}" for name in measured["not_copied"]]
     return [*not_copied, *(remark for remark, holds in found.items() if holds)]

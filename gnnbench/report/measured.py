@@ -71,8 +71,15 @@ def _plain(entry: Mapping[str, Any]) -> Measured | None:
     if rounds:
         found = location.estimate(np.array(rounds))
         facts = (("rounds", f"{len(rounds):,}"),)
+        remarks = (table.NO_INTERVAL,) if None in (found.low, found.high) else ()
         return Measured(
-            found.location, found.low, found.high, location.LEVEL, "first decile of the rounds", facts
+            found.location,
+            found.low,
+            found.high,
+            location.LEVEL,
+            "first decile of the rounds",
+            facts,
+            remarks,
         )
     if stats.get("median") is None:
         return None

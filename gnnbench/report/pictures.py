@@ -157,26 +157,26 @@ def _times(benchmarks: Sequence[Benchmark]) -> Picture:
     longest = sorted(benchmarks, key=lambda one: -_seconds(one))
 
     def draw(style: Style) -> dict[str, Any]:
-        rows = [
-            {
-                "label": one.label,
-                "time": _seconds(one) * 1e3,
-                "low": 1e3 * ((one.measured and one.measured.low_seconds) or _seconds(one)),
-                "high": 1e3 * ((one.measured and one.measured.high_seconds) or _seconds(one)),
-                "text": units.seconds(_seconds(one)),
-            }
-            for one in longest[: style.most_rows]
-        ]
-        return times.chart(rows, style)
+        return times.chart([_time(one) for one in longest[: style.most_rows]], style)
 
     first = longest[0]
     message = (
         f"{wording.subject(first)} takes longest{wording.where(first)}: {units.seconds(_seconds(first))}"
     )
-    note = "Times with their intervals, the longest first."
+    note = "Times with their intervals where they have one, the longest first."
     return Picture(
         "times", message, note, f"Times of {len(benchmarks)} benchmarks. {message}.", draw, len(longest)
     )
+
+
+def _time(one: Benchmark) -> dict[str, Any]:
+    """Return a row of the times' chart, in milliseconds; without both bounds there is no interval."""
+    time = _seconds(one)
+    low, high = (one.measured.low_seconds, one.measured.high_seconds) if one.measured else (None, None)
+    if low is None or high is None:
+        low = high = time
+    text = units.seconds(time)
+    return {"label": one.label, "time": 1e3 * time, "low": 1e3 * low, "high": 1e3 * high, "text": text}
 
 
 def _phases(found: Breakdown) -> Picture:

@@ -74,12 +74,11 @@ def whole(shared: Judgement) -> str:
 
 
 def spread(benchmark: Benchmark) -> float | None:
-    """Return the larger distance of a bound from the time, as a fraction of it; None without bounds."""
+    """Return the larger distance of a bound from the time, as a fraction of it; None without both bounds."""
     found = benchmark.measured
-    if found is None:
+    if found is None or found.low_seconds is None or found.high_seconds is None:
         return None
-    bounds = [one for one in (found.low_seconds, found.high_seconds) if one is not None]
-    return max((abs(one - found.seconds) / found.seconds for one in bounds), default=None)
+    return max(found.high_seconds - found.seconds, found.seconds - found.low_seconds) / found.seconds
 
 
 def _whole(judged: Judged, of_benchmarks: str) -> str:

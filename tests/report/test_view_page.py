@@ -271,7 +271,18 @@ def test_one_sample(report, visit):
     assert view.page.inner_text("h1") == "1 benchmark, not compared with anything"
     view.open("b")
     assert view.page.locator("tr.detail g.mark-symbol path").count() == 1
-    assert "too few blocks" in view.page.inner_text("tr.detail")
+    assert "timed too briefly" in view.page.inner_text("tr.detail")
+
+
+def test_an_interval_without_a_lower_bound_is_a_question_mark_as_in_the_terminal(report):
+    """Read from the page's source, as it has no part in what a browser does."""
+    page = report(content(entry("few", blocks=20), entry("many", blocks=200))).read_text()
+    few, many = (
+        re.search(rf'<th scope="row">{name}.*?</tr>', page, re.DOTALL).group() for name in ("few", "many")
+    )
+    assert '<td class="aside">?</td>' in few
+    assert "?" not in many
+    assert "± ?: timed too briefly for an interval; a longer --benchmark-max-time gives one: few" in page
 
 
 def test_all_undecided(report, visit):

@@ -3,8 +3,8 @@ from dataclasses import replace
 import pytest
 
 from gnnbench.judgement import Judgement, Thresholds
-from gnnbench.report.view import Benchmark, Judged, View
-from gnnbench.report.wording import headline, moved, whole
+from gnnbench.report.view import Benchmark, Judged, Measured, View
+from gnnbench.report.wording import headline, moved, spread, whole
 
 RATIOS = {"slower": 1.2, "faster": 0.8, "same": 1.0, "undecided": 1.01, "incomparable": None}
 
@@ -85,3 +85,13 @@ def test_the_grounds_of_the_whole():
 def test_what_is_slower_stands_before_what_is_faster():
     found = moved(view("faster", "same", "slower").benchmarks)
     assert [one.fullname for one in found] == ["b2", "b0"]
+
+
+@pytest.mark.parametrize(
+    ("bounds", "found"),
+    [((0.98, 1.05), 0.05), ((None, 1.004), None), ((0.99, None), None), ((None, None), None)],
+)
+def test_a_spread_needs_both_bounds(bounds, found):
+    one = Benchmark("b", "b", "", 1.0, measured=Measured(1.0, *bounds, 0.99, "first decile"))
+    assert spread(one) == (None if found is None else pytest.approx(found))
+    assert spread(Benchmark("b", "b", "")) is None
