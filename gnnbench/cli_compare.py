@@ -82,7 +82,7 @@ def run(options: argparse.Namespace) -> int:
 def exit_code(found: "Comparison", *, strict: bool) -> int:
     """Return what a shell is told of a comparison: see docs/cli.md."""
     verdicts: set[str] = {row.judgement.verdict for row in found.rows}
-    judged = bool(verdicts - {"incomparable"})
+    judged = any(row.judgement.judged for row in found.rows)
     if found.shared:
         verdicts.add(found.shared.verdict)
     if "slower" in verdicts:

@@ -93,7 +93,7 @@ def notes(found: Comparison) -> list[str]:
     remarks = []
     for row in rows:
         judgement = row.judgement
-        reasons = [judgement.reason] if judgement.verdict == "incomparable" else []
+        reasons = [] if judgement.judged else [judgement.reason]
         remarks.append((_name(row), [*reasons, *row.notes]))
     return [*grouped(remarks), *remarks_on_all(found)]
 

@@ -6,6 +6,9 @@ import pytest
 from referencing import Registry, Resource
 
 from gnnbench import cli
+from gnnbench.cli_compare import exit_code
+from gnnbench.comparison import Comparison, Row
+from gnnbench.judgement import Judgement
 from tests.run_files import plain, save, suite
 
 
@@ -86,3 +89,10 @@ def test_both_sides_must_be_named(base, capsys):
     assert "is named twice" in capsys.readouterr().err
     assert cli.main(["compare", str(base[0]), "--", "nothing.json"]) == 2
     assert "nothing.json: cannot be read" in capsys.readouterr().err
+
+
+def test_where_too_few_pairs_leave_all_undecided_nothing_was_judged():
+    few = Row("b", Judgement("undecided", "2 of the 4 pairs that a verdict needs", ratio=1.1), 1e-3)
+    wide = Row("c", Judgement("undecided", "the interval is too wide", ratio=1.1, low=0.9, high=1.3), 1e-3)
+    assert exit_code(Comparison([few], None), strict=False) == 3
+    assert exit_code(Comparison([few, wide], None), strict=False) == 0

@@ -76,6 +76,13 @@ def test_a_sentence_says_what_and_why():
     assert "a slowdown of 8.0% would have been seen" in sentence(row(replace(SLOWER, verdict="undecided")))
 
 
+def test_why_there_was_too_little_to_judge_by_stands_below_and_of_an_interval_it_does_not():
+    few = Judgement("undecided", "2 of the 4 pairs that a verdict needs", ratio=1.1)
+    wide = replace(SLOWER, verdict="undecided", reason="the interval is too wide", borrowed=False)
+    found = notes(Comparison([row(few), row(wide)], None))
+    assert found == ["2 of the 4 pairs that a verdict needs: test_a.py::b"]
+
+
 def test_reasons_stand_below_and_drift_is_said():
     found = notes(Comparison([row(MISSING)], SLOWER))
     assert found[0] == "new: not in the baseline: test_a.py::b"

@@ -14,7 +14,6 @@ MOST_SET_ASIDE = 1 / 3
 """Of a benchmark's pairs, for anything but "undecided"."""
 SLOW_PROCESS = 3.0
 """Times slower than the side's fastest: a process that is not measured but set aside, and counted."""
-TOO_FEW_PAIRS = f"fewer than {FEWEST_PAIRS} pairs to judge by: it needs more time"
 
 _FEWEST_LOPSIDED, _OFTEN = 3, 0.1
 _AGREEING = 0.7
@@ -55,10 +54,15 @@ class Estimate:
         return 1 / max(self.error, 1e-9) ** 2
 
     @property
+    def too_few(self) -> str:
+        """Say how many pairs there are, where a verdict needs more."""
+        return f"{self.pairs} of the {FEWEST_PAIRS} pairs that a verdict needs"
+
+    @property
     def doubt(self) -> str | None:
         """Why there is no verdict yet, whatever the interval is."""
         if self.pairs < FEWEST_PAIRS:
-            return TOO_FEW_PAIRS
+            return self.too_few
         one, other = self.slow_base, self.slow_head
         if self.set_aside > MOST_SET_ASIDE * (self.pairs + self.set_aside):
             return "too many pairs were set aside"
@@ -100,9 +104,10 @@ def judged(
     """
     asides = estimate.slow_processes
     if estimate.freedom <= 0 or math.isnan(estimate.error):
-        ratio = math.exp(estimate.log_ratio) if estimate.pairs else None
-        reason = TOO_FEW_PAIRS if ratio else "not measured"
-        return _counted(Judgement("incomparable", reason + asides, ratio), estimate)
+        if not estimate.pairs:
+            return _counted(Judgement("incomparable", f"not measured{asides}"), estimate)
+        few = Judgement("undecided", f"{estimate.too_few}{asides}", math.exp(estimate.log_ratio))
+        return _counted(few, estimate)
     wide, own = tails or ((1 - thresholds.family_level) / 2 / family, (1 - thresholds.own_level) / 2)
     at_look = replace(thresholds, family_level=1 - 2 * wide * family, own_level=1 - 2 * own)
     found = judge_ratio(estimate.log_ratio, estimate.error, estimate.freedom, at_look, family)

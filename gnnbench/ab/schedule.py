@@ -130,12 +130,46 @@ class Schedule:
 
     def decisions(self) -> dict[str, Decision]:
         """Return where each benchmark stands, now or at the end."""
+        needed = math.ceil(self._needed_seconds())
         return {
             name: Decision(
-                one.judgement, one.pairs, one.set_aside, one.rounds, one.layouts, one.seconds, one.decided
+                self._advised(one.judgement, needed),
+                one.pairs,
+                one.set_aside,
+                one.rounds,
+                one.layouts,
+                one.seconds,
+                one.decided,
             )
             for name, one in self._benchmarks.items()
         }
+
+    def _advised(self, judgement: Judgement, needed: int) -> Judgement:
+        """Say beside too few pairs which budget would have paid for enough, where it was smaller.
+
+        Args:
+            judgement: of a benchmark.
+            needed: seconds for all benchmarks together.
+        """
+        if judgement.verdict != "undecided" or judgement.judged or needed <= self._purse:
+            return judgement
+        count, total = len(self._benchmarks), self._total_seconds
+        options = []
+        if needed > self._per_benchmark_seconds * count:
+            options.append(f"--budget {math.ceil(needed / count)}")
+        if total is not None and needed > total:
+            options.append(f"--total-budget {needed}")
+        reason = f"{judgement.reason}; {' '.join(options)} would be enough, about {needed} s in all"
+        return replace(judgement, reason=reason)
+
+    def _needed_seconds(self) -> float:
+        """Return what a pilot and the pairs to afford would cost, with visits as short as they may be.
+
+        Starts, and what visits cost besides their time, are the mean of those so far.
+        """
+        start = float(np.mean(self._starts or [0.0]))
+        visits = sum(self._extra(name) + SHORTEST_VISIT for name in self._benchmarks)
+        return len(self._benchmarks) * PILOT_SECONDS + PAIRS_TO_AFFORD * (start + visits)
 
     def leave_out(self, name: str) -> None:
         """Forget a benchmark of which nothing was measured: the others have its part of the error.

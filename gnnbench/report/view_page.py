@@ -99,7 +99,7 @@ def _remarks(benchmarks: Sequence[Benchmark]) -> list[tuple[str, list[str]]]:
     """Return what must be known of each benchmark, by its label; counters stand beside their verdicts."""
     found = []
     for one in benchmarks:
-        reasons = [one.judgement.reason] if one.judgement and one.judgement.verdict == "incomparable" else []
+        reasons = [one.judgement.reason] if one.judgement and not one.judgement.judged else []
         said = [*one.notes, *([f"cut short: {one.error}"] if one.error else [])]
         found.append((one.label, [*reasons, *(note for note in notes(one) if note not in said)]))
     return found

@@ -181,7 +181,8 @@ def test_what_was_not_measured_or_too_seldom_is_incomparable_or_undecided():
     assert (found["b5"].verdict, found["b5"].reason) == ("incomparable", "not measured")
     assert found["b5"].ratio is None
     first = verdicts(visits[:1])["b3"]
-    assert (first.verdict, first.low) == ("incomparable", None)
+    assert (first.verdict, first.low) == ("undecided", None)
+    assert first.reason == "1 of the 4 pairs that a verdict needs"
     assert first.ratio == pytest.approx(3, rel=0.1)
 
 

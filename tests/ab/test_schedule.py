@@ -1,4 +1,5 @@
 import math
+import re
 
 import numpy as np
 import pytest
@@ -141,7 +142,40 @@ def test_what_is_left_pays_for_a_few_benchmarks():
     assert 1 <= len(plan.seconds) < 8
     one.add(bench.pair(plan))
     assert one.next() is None
-    assert {found.judgement.verdict for found in one.decisions().values()} == {"incomparable"}
+    assert {found.judgement.verdict for found in one.decisions().values()} == {"undecided"}
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"per_benchmark_seconds": 2.0}, r"--budget \d+"),
+        ({"total_seconds": 20.0}, r"--total-budget \d+"),
+    ],
+)
+@pytest.mark.parametrize(("start", "extra"), [(3.0, 0.0), (1.0, 1.0), (0.2, 0.3)])
+def test_too_few_pairs_are_undecided_and_it_says_what_would_be_enough(options, words, start, extra):
+    bench = {"start": start, "extra": extra, "noise": 0.02, "sd": 0.002}
+    one = schedule(**options)
+    while (plan := one.next()) and max(found.pairs for found in one.decisions().values()) < 3:
+        one.add(Bench(**bench).pair(plan))
+    found = one.decisions()["b0"].judgement
+    assert (found.verdict, found.judged) == ("undecided", False)
+    assert found.ratio == pytest.approx(1, abs=0.05)
+    said = re.fullmatch(
+        rf"(\d) of the 4 pairs that a verdict needs; {words} would be enough, about \d+ s in all",
+        found.reason,
+    )
+    assert int(said[1]) == found.head_processes
+    seconds = float(re.search(r"budget (\d+)", found.reason)[1])
+    enough = schedule(**dict.fromkeys(options, seconds))
+    run(enough, Bench(**bench))
+    assert all(found.judgement.judged for found in enough.decisions().values())
+
+
+def test_a_run_that_was_interrupted_needs_no_more_than_it_was_given():
+    one = schedule()
+    one.add(Bench().pair(one.next()))
+    assert one.decisions()["b0"].judgement.reason == "1 of the 4 pairs that a verdict needs"
 
 
 def test_what_fails_twice_is_given_up_with_its_text_and_the_rest_goes_on():
