@@ -32,7 +32,7 @@ class Row:
     seconds: float | None
     """The head's time, the mean of its processes; None where it was not measured."""
     disturbed: bool = False
-    """Whether other programs had the processors whenever the head was timed."""
+    """Whether other programs had, or may have had, the processors whenever the head was timed."""
     notes: tuple[str, ...] = ()
     """What stands beside the verdict: counters that differ, changed weights of layout modes."""
     spec: Mapping[str, Any] | None = None
@@ -141,7 +141,7 @@ def _side(runs: Sequence[RunFile], names: Sequence[str]) -> Side:
         rows.extend(
             [
                 (column[number].log, column[number].error)
-                if number < len(column) and not column[number].disturbed
+                if number < len(column) and column[number].is_evidence
                 else missing
                 for column in columns
             ]
@@ -162,12 +162,9 @@ def _row(
     if not base or not head:
         reason = _one_sided(name, runs, new=bool(head))
         return Row(name, replace(judgement, reason=reason), _seconds(head), spec=_spec(base + head))
-    disturbed = [_disturbed(side) for side in (base, head)]
-    hindrance = mismatch or _different_work(base, head)
-    if not hindrance and any(disturbed):
-        hindrance = (
-            f"other programs took the processors while it was timed {'here' if disturbed[1] else 'there'}"
-        )
+    disturbed = {"here": _disturbed(head), "there": _disturbed(base)}
+    others = (f"{why} {where}" for where, why in disturbed.items() if why)
+    hindrance = mismatch or _different_work(base, head) or next(others, None)
     if hindrance:
         judgement = Judgement(
             "incomparable",
@@ -177,7 +174,7 @@ def _row(
             base_processes=judgement.base_processes,
         )
     notes = (*_counters(base, head), *_modes(base, head))
-    return Row(name, judgement, _seconds(head), disturbed[1], notes, _spec(head))
+    return Row(name, judgement, _seconds(head), disturbed["here"] is not None, notes, _spec(head))
 
 
 def _one_sided(name: str, runs: tuple[Sequence[RunFile], Sequence[RunFile]], *, new: bool) -> str:
@@ -205,9 +202,14 @@ def _different_work(base: list[Benchmark], head: list[Benchmark]) -> str | None:
     return None
 
 
-def _disturbed(side: list[Benchmark]) -> bool:
+def _disturbed(side: list[Benchmark]) -> str | None:
+    """Say why no process of a side is evidence, where that is so because of other programs."""
     processes = [process for benchmark in side for process in benchmark.processes]
-    return bool(processes) and all(process.disturbed for process in processes)
+    if not processes or any(process.is_evidence for process in processes):
+        return None
+    if any(process.disturbed for process in processes):
+        return "other programs took the processors while it was timed"
+    return "time it again: nobody looked whether other programs took the processors while it was timed"
 
 
 def _counters(base: list[Benchmark], head: list[Benchmark]) -> list[str]:

@@ -39,10 +39,15 @@ def _disturbed(runs: Sequence[RunFile]) -> str | None:
     """Say where too few processes are left that tell how much processes differ."""
     for name in runs[0].benchmarks:
         processes = [process for run in runs for process in run.benchmarks[name].processes]
-        quiet = sum(not process.disturbed for process in processes)
+        quiet = sum(process.is_evidence for process in processes)
         if quiet < min(2, len(processes)):
-            most = units.fraction(max(process.others_share for process in processes))
-            disturbed, least = len(processes) - quiet, units.fraction(DISTURBED)
+            disturbed, least = sum(process.disturbed for process in processes), units.fraction(DISTURBED)
+            if not disturbed:
+                return (
+                    f"nobody looked whether other programs took the processors while {name} was timed in "
+                    f"{len(processes) - quiet} of {len(processes)} processes; record again"
+                )
+            most = units.fraction(max(process.others_share or 0.0 for process in processes))
             return (
                 f"other programs took up to {most} of the processors while {name} was timed, "
                 f"over {least} in {disturbed} of {len(processes)} processes; "

@@ -14,8 +14,14 @@ DISTURBED = 0.1
 
 One busy program on two cores takes half; what a system does for itself, about a hundredth."""
 
+UNWATCHED_CLOCKS = ("cuda", "fake")
+"""A GPU's kernels do not wait for the processors, and a simulated machine has none."""
+
 _SHORTEST_SECONDS = 0.25
 """Of a window: the system counts in steps of a hundredth of a second."""
+
+_Look = tuple[float, float, float]
+"""Seconds: the moment, how long the cores have worked for whomever, and for this process."""
 
 
 def _busy_seconds(numbers: list[int]) -> float:
@@ -35,26 +41,37 @@ def _own_seconds() -> float:
     return total
 
 
+def _look(numbers: list[int]) -> _Look:
+    return time.perf_counter(), _busy_seconds(numbers), _own_seconds()
+
+
 @dataclass
 class Watch:
-    """Looks at the processors from its making on."""
+    """Looks at the processors as a process begins to time benchmarks, and before and after each."""
 
     _cores: list[int] = field(default_factory=cores)
+    _looks: list[_Look] = field(init=False)
 
     def __post_init__(self) -> None:
         """Take the first look."""
-        self._start = time.perf_counter(), _busy_seconds(self._cores), _own_seconds()
+        self._looks = [_look(self._cores)]
 
-    def others_share(self) -> float | None:
-        """Return the part of the processors' time that others took since then; None: too short a time."""
-        wall, busy, own = (
-            now - then
-            for now, then in zip(
-                (time.perf_counter(), _busy_seconds(self._cores), _own_seconds()),
-                self._start,
-                strict=True,
-            )
-        )
-        if wall < _SHORTEST_SECONDS:
-            return None
+    def begin(self) -> None:
+        """Take the look before a benchmark."""
+        self._looks.append(_look(self._cores))
+
+    def others_share(self) -> float:
+        """Return the part of the processors' time that others took since the last `begin`.
+
+        Where that is too short a time to tell, the window begins with the last look that is long enough ago;
+        where there is none, it looks on for a moment.
+        """
+        now = _look(self._cores)
+        start = next((one for one in reversed(self._looks) if now[0] - one[0] >= _SHORTEST_SECONDS), None)
+        if start is None:
+            start = self._looks[0]
+            time.sleep(_SHORTEST_SECONDS - (now[0] - start[0]))
+            now = _look(self._cores)
+        self._looks.append(now)
+        wall, busy, own = (after - before for after, before in zip(now, start, strict=True))
         return max(0.0, busy - own) / (wall * (len(self._cores) or os.cpu_count() or 1))

@@ -40,13 +40,19 @@ class Process:
     error: float
     """Its standard error within the process; NaN where there were too few blocks."""
     blocks: int
-    others_share: float = 0.0
-    """Part of the processors' time that other programs took meanwhile, as far as it is known."""
+    others_share: float | None = 0.0
+    """Part of the processors' time that other programs took meanwhile; 0 where nobody has to look, as on a
+    GPU, or can, as in a file of pytest-benchmark alone. None: nobody looked."""
 
     @property
     def disturbed(self) -> bool:
         """Whether it is no evidence, because of them."""
-        return self.others_share > interference.DISTURBED
+        return (self.others_share or 0.0) > interference.DISTURBED
+
+    @property
+    def is_evidence(self) -> bool:
+        """Whether it is known that they took little."""
+        return self.others_share is not None and not self.disturbed
 
 
 @dataclass(frozen=True)
@@ -243,8 +249,11 @@ def _summarized(path: Path, fullname: str, measured: Mapping[str, Any]) -> Proce
     )
     assert middle is not None
     blocks = len(measured["processes"][0]["blocks_ns"])
+    share = measured.get("others_share")
+    if share is None and measured["clock"] in interference.UNWATCHED_CLOCKS:
+        share = 0.0
     return Process(
-        middle, _error(middle, low, high), blocks, json_number.finite(measured.get("others_share") or 0)
+        middle, _error(middle, low, high), blocks, None if share is None else json_number.finite(share)
     )
 
 

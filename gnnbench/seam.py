@@ -28,6 +28,7 @@ from gnnbench.files import write_whole
 if TYPE_CHECKING:
     from gnnbench.clock import Call, Clock
     from gnnbench.fake_clock import FakeMachine
+    from gnnbench.interference import Watch
     from gnnbench.layout import Layouts
     from gnnbench.measurement import Measurement
     from gnnbench.pedantic import Pedantic
@@ -86,6 +87,7 @@ class Seam:
     unsaved: bool = False
     """Whether a file that was asked for could not be written."""
     _machine: "FakeMachine | None" = None
+    _watch: "Watch | None" = None
     _theirs: list[tuple[type, str, Callable[..., Any]]] = field(default_factory=list)
 
     def install(self) -> None:
@@ -100,6 +102,9 @@ class Seam:
             from gnnbench.fake_clock import FakeMachine
 
             self._machine = FakeMachine.parse(text)
+        from gnnbench.interference import Watch
+
+        self._watch = Watch()
         raw, pedantic = BenchmarkFixture._raw, BenchmarkFixture._raw_pedantic  # noqa: SLF001
         seam = self
 
@@ -192,7 +197,7 @@ class Seam:
     ) -> "Iterator[tuple[Layouts, Clock, Measurement, Callable[[Any], None]]]":
         """Prepare what measures a call; keep what was measured, also where it is cut short."""
         from gnnbench.clock import Call, clock_for
-        from gnnbench.interference import Watch
+        from gnnbench.interference import UNWATCHED_CLOCKS
         from gnnbench.layout import Layouts
         from gnnbench.measurement import Measurement
         from gnnbench.results import FORMAT_VERSION
@@ -214,7 +219,9 @@ class Seam:
             for one in seconds:
                 fixture.stats.update(one)
 
-        watch = Watch()
+        watch = None if clock.name in UNWATCHED_CLOCKS else self._watch
+        if watch:
+            watch.begin()
         try:
             with PauseInstrumentation():
                 yield layouts, clock, measurement, add
@@ -227,7 +234,7 @@ class Seam:
             self.incomplete.append(record)
             raise
         measurement.not_copied = layouts.left
-        if not (self._machine or clock.name == "cuda"):
+        if watch:
             measurement.others_share = watch.others_share()
         ours = fixture.extra_info.setdefault("gnnbench", {"version": FORMAT_VERSION})
         ours["measurement"] = measurement.as_json()

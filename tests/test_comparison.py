@@ -140,6 +140,30 @@ def test_files_of_pytest_benchmark_alone_are_judged_where_they_have_their_rounds
     assert "one process on each side" in rows[0].judgement.reason
 
 
+@pytest.mark.parametrize("clock", ["perf_counter", "cuda", "fake"])
+def test_what_was_timed_on_the_cpu_without_a_look_at_others_is_no_evidence(tmp_path, clock):
+    """Earlier versions saved no share of what was timed for less than a quarter of a second."""
+
+    def process(seed, share):
+        one = entry("b", seed=seed)
+        one["extra_info"]["gnnbench"]["measurement"] |= {"clock": clock, "others_share": share}
+        return content(one)
+
+    watched, unwatched = (
+        runs(tmp_path, *(process(seed, share) for seed in range(4))) for share in (0.01, None)
+    )
+    for base, head, where in ((watched[:2], unwatched[2:], "here"), (unwatched[:2], watched[2:], "there")):
+        (row,) = compare(base, head, THRESHOLDS).rows
+        if clock == "perf_counter":
+            assert row.judgement.verdict == "incomparable"
+            assert row.judgement.reason == (
+                "time it again: nobody looked whether other programs took the processors while it was timed "
+                f"{where}"
+            )
+        else:
+            assert row.judgement.verdict != "incomparable"
+
+
 def test_what_others_disturbed_is_no_evidence(tmp_path):
     def process(seed, share):
         one = entry("b", seed=seed)

@@ -52,6 +52,17 @@ def test_what_is_unfit_says_why(tmp_path):
     assert reason(*coded) == "the code of test_a.py::b changed while it was recorded"
 
 
+def test_a_benchmark_beside_which_nobody_looked_at_others_is_no_baseline(tmp_path):
+    unwatched = [suite(seed) for seed in range(3)]
+    for one in unwatched:
+        one["benchmarks"][2]["extra_info"]["gnnbench"]["measurement"]["clock"] = "perf_counter"
+    runs = [run_file.read(path) for path in save(tmp_path, *unwatched)]
+    assert fitness.unfit(runs) == (
+        "nobody looked whether other programs took the processors while test_a.py::b2 was timed in 3 of 3 "
+        "processes; record again"
+    )
+
+
 def test_a_benchmark_that_others_disturbed_in_all_processes_but_one_is_no_baseline(tmp_path):
     disturbed = [suite(seed) for seed in range(3)]
     for one in disturbed[1:]:

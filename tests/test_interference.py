@@ -7,6 +7,7 @@ import time
 import psutil
 import pytest
 
+from gnnbench import interference
 from gnnbench.interference import DISTURBED, Watch, _own_seconds
 
 
@@ -18,6 +19,7 @@ def spin(seconds):
 
 def share(seconds=0.6):
     watch = Watch()
+    watch.begin()
     spin(seconds)
     return watch.others_share()
 
@@ -49,12 +51,57 @@ def test_what_children_use_is_this_process_s_own():
     assert _own_seconds() - before > 0.1
 
 
-def test_a_short_time_tells_nothing():
-    assert Watch().others_share() is None
+class System:
+    """Stands in for the processors: two of them, in seconds, and how long they and this process worked."""
+
+    def __init__(self, monkeypatch):
+        self.now = self.busy = self.own = 0.0
+        monkeypatch.setattr(interference, "_look", lambda _cores: (self.now, self.busy, self.own))
+        monkeypatch.setattr(interference.time, "sleep", self.run)
+
+    def run(self, seconds, others=0.0, own=0.0):
+        self.now += seconds
+        self.busy += (others + own) * seconds
+        self.own += own * seconds
+
+
+@pytest.fixture
+def system(monkeypatch):
+    return System(monkeypatch)
+
+
+def timed(watch, system, seconds, **load):
+    watch.begin()
+    system.run(seconds, **load)
+    return watch.others_share()
+
+
+def test_what_is_timed_for_long_has_a_window_of_its_own(system):
+    watch = Watch([0, 1])
+    system.run(5, others=1)
+    assert timed(watch, system, 0.5, own=1) == 0
+    assert timed(watch, system, 0.5, own=1, others=1) == pytest.approx(0.5)
+
+
+def test_a_short_window_begins_with_what_ran_before(system):
+    watch = Watch([0, 1])
+    system.run(0.2, own=1)
+    assert timed(watch, system, 0.08, own=1, others=1) == pytest.approx(0.08 / 0.28 / 2)
+    assert timed(watch, system, 0.08, own=1, others=1) == pytest.approx(0.16 / 0.36 / 2)
+    for _ in range(3):
+        latest = timed(watch, system, 0.08, own=1, others=1)
+    assert latest == pytest.approx(0.5), "no further back than it must"
+
+
+def test_where_nothing_ran_before_it_looks_on_for_a_moment(system):
+    watch = Watch([0, 1])
+    assert timed(watch, system, 0.08, own=1, others=1) == pytest.approx(0.08 / 0.25 / 2)
+    assert system.now == pytest.approx(0.25)
 
 
 @pytest.mark.parametrize("cores", [[], [10_000]])
 def test_where_cores_are_not_known_all_are_looked_at(cores):
     watch = Watch(cores)
+    watch.begin()
     spin(0.3)
     assert 0 <= watch.others_share() <= 1.1 * (psutil.cpu_count() or 1)

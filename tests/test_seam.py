@@ -325,3 +325,14 @@ def test_an_older_file_is_replaced_whole(tmp_path):
     assert json.loads(file.read_text())["benchmarks"]
     saved = sorted(path.name for path in (tmp_path / ".benchmarks").glob("*/*.json"))
     assert saved == ["0001_mine.json", "0002_mine.json"]
+
+
+def test_what_is_timed_for_a_moment_is_watched_too(tmp_path):
+    names = ("one", "two", "three", "pedantic")
+    suite = "".join(f"def test_{name}(benchmark):\n    benchmark(sum, range(100))\n\n" for name in names[:-1])
+    suite += "def test_pedantic(benchmark):\n    benchmark.pedantic(sum, (range(100),), rounds=1)\n"
+    result, content = measure(tmp_path, suite, "--gnn-layouts", "one", "--benchmark-max-time", "0.01")
+    assert result.returncode == 0, result.stdout + result.stderr
+    shares = {name: entry["others_share"] for name, entry in measurements(content).items()}
+    assert list(shares) == [f"test_{name}" for name in names]
+    assert all(0 <= share < 2 for share in shares.values()), shares
