@@ -53,8 +53,8 @@ class Judgement:
 
     @property
     def judged(self) -> bool:
-        """Whether there was enough to judge by: then there is an interval."""
-        return self.low is not None
+        """Whether it could be compared, and there was enough to judge by: then there is an interval."""
+        return self.verdict != "incomparable" and self.low is not None
 
     def looks_slower(self, thresholds: Thresholds) -> bool:
         """Tell whether it is worth measuring again: by the effect, and by a standard error or so.
