@@ -1,9 +1,8 @@
 """Bytes that one call allocates and the most it holds at once; and running out of memory, in words.
 
-On a CPU torch's profiler records each allocation and each free of torch's allocator in order, which is
-exact: a sampled resident set size would miss a temporary, and says pages. What a library allocates by itself
-is not in it: OpenMP's buffers, oneDNN's scratchpads, DGL's own arrays. On CUDA the caching allocator keeps
-these numbers itself, in blocks of 512 bytes.
+torch's profiler records each allocation and each free of torch's allocators in order, which is exact: a
+sampled resident set size would miss a temporary, and says pages. What a library allocates by itself is not
+in it: OpenMP's buffers, oneDNN's scratchpads, DGL's own arrays. On CUDA blocks are of 512 bytes.
 
 torch_geometric.profile has neither. Its `profileit` wants a module as the first argument, the package
 pytorch_memlab and a GPU, and rounds to megabytes; `get_gpu_memory_from_nvidia_smi` starts nvidia-smi twice
@@ -12,14 +11,15 @@ and asks about the whole device, other processes and the allocator's cache inclu
 
 import os
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import accumulate
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
+from torch._C._profiler import _EventType
 from torch.autograd import profiler
-from torch.autograd.profiler_util import MEMORY_EVENT_NAME
+from torch.profiler._utils import traverse_dfs
 
 from .garbage import collector_paused
 
@@ -37,23 +37,31 @@ class Memory:
     allocated_bytes: int
     """The sum of all allocations, however soon they were freed."""
     peak_bytes: int
-    """The most that was held at once, above what was held when the call began."""
+    """The most that was held at once of what the call itself allocated."""
+
+
+class Change(NamedTuple):
+    """An allocation, or of fewer bytes than none a free."""
+
+    at_ns: int
+    size: int
 
 
 def trace(run: Callable[[], object], device: str) -> Memory:
     """Call a function twice and return what the second call allocated on a device.
 
-    The first fills caches, and leaves what the second may free: the gradients of a step before, say.
+    The first fills caches.
 
     Args:
         run: the function.
-        device: `cpu` or `cuda`, whose current device is looked at.
+        device: `cpu` or `cuda`: the type of the devices that are looked at.
 
     Raises:
         Exception: what the function raises, running out of memory included.
     """
     with collector_paused():
-        return _cuda(run) if device == "cuda" else _cpu(run)
+        sizes = [change.size for change in changes(record(run), device)]
+    return Memory(sum(size for size in sizes if size > 0), max(accumulate(sizes, initial=0)))
 
 
 def quiet_profiler() -> None:
@@ -64,37 +72,42 @@ def quiet_profiler() -> None:
     os.environ.setdefault("KINETO_LOG_LEVEL", "6")
 
 
-def events(run: Callable[[], object]) -> list[Any]:
-    """Call a function twice and return what torch's profiler saw of the second call, in the order of time.
+def record(run: Callable[[], object]) -> Any:
+    """Call a function twice and return what torch's profiler recorded of the second call.
 
-    Twice, as a free on the CPU is recorded only where its allocation was. The events that MEMORY_EVENT_NAME
-    names are allocations and frees, on any device.
+    Twice, as a free on the CPU is recorded only where its allocation was.
     """
     quiet_profiler()
     for _ in range(2):
         with profiler.profile(profile_memory=True) as profile:
             run()
-    assert profile.kineto_results is not None
-    return list(profile.kineto_results.events())
+    return profile.kineto_results
 
 
-def _cpu(run: Callable[[], object]) -> Memory:
-    changes = [event.nbytes() for event in events(run) if event.name() == MEMORY_EVENT_NAME]
-    return Memory(sum(size for size in changes if size > 0), max(accumulate(changes, initial=0)))
+def changes(recorded: Any, device: str) -> Iterator[Change]:
+    """Yield what a call allocated on a device, and the frees of that, in the order of time.
 
+    A free of what was there before the call is left out. A training step frees the gradients of the step
+    before it, and its forward pass would seem to hold so much less.
 
-def _cuda(run: Callable[[], object]) -> Memory:
-    run()
-    torch.cuda.synchronize()
-    torch.cuda.reset_peak_memory_stats()
-    before = torch.cuda.memory_stats()
-    run()
-    torch.cuda.synchronize()
-    after = torch.cuda.memory_stats()
-    return Memory(
-        after["allocated_bytes.all.allocated"] - before["allocated_bytes.all.allocated"],
-        after["allocated_bytes.all.peak"] - before["allocated_bytes.all.current"],
-    )
+    Args:
+        recorded: what `record` returned.
+        device: `cpu` or `cuda`: the type of the devices that are looked at.
+    """
+    events = traverse_dfs(recorded.experimental_event_tree())
+    memory = [event for event in events if event.tag == _EventType.Allocation]
+    held = set()
+    for event in sorted(memory, key=lambda event: event.start_time_ns):
+        found = event.extra_fields
+        if found.device.type != device:
+            continue
+        if found.alloc_size > 0:
+            held.add(found.ptr)
+        elif found.ptr in held:
+            held.remove(found.ptr)
+        else:
+            continue
+        yield Change(event.start_time_ns, found.alloc_size)
 
 
 def cuda_free_bytes() -> int:

@@ -47,18 +47,33 @@ def test_gather_and_scatter_hold_a_message_for_each_edge(edges, x):
     assert found == memory.trace(gather_scatter, "cpu")
 
 
-def test_a_gradient_of_the_call_before_is_freed_first(x):
-    leaf = x.clone().requires_grad_()
-    gradient = torch.ones_like(x)
+def test_what_the_call_before_left_and_this_one_frees_hides_nothing(edges, x):
+    """Gradients, in a user's own step as in ours, wherever they are cleared; and any other state."""
+    conv = GCNConv(FEATURES, FEATURES)
+    x.requires_grad_()
+    state = {}
 
     def step():
-        leaf.grad = None
-        (leaf + leaf).backward(gradient)
+        x.grad = None
+        conv.zero_grad()
+        conv(x, edges).sum().backward()
 
-    # The output and two gradients summed into one, in the place of the old one.
+    def replaced():
+        state.clear()
+        state["output"] = conv(x, edges)
+
+    forward = memory.trace(lambda: conv(x, edges), "cpu")
     found = [memory.trace(step, "cpu") for _ in range(3)]
     assert found == found[:1] * 3
-    assert found[0].peak_bytes < found[0].allocated_bytes
+    assert found[0].peak_bytes >= forward.peak_bytes
+    assert memory.trace(replaced, "cpu") == forward
+
+
+def test_gradients_that_a_call_adds_to_are_not_its_own(x):
+    leaf = x.clone().requires_grad_()
+    gradient = torch.ones_like(x)
+    # The output, and the new gradient until it is added to the old one.
+    assert memory.trace(lambda: leaf.neg().backward(gradient), "cpu") == Memory(2 * x.nbytes, 2 * x.nbytes)
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 from .. import units
 from ..garbage import collector_paused
-from ..memory import events
+from ..memory import Change, changes, record
 from .ranges import Ranges
 from .subject import Subject
 from .targets import LAYERS, PHASES
@@ -35,13 +35,6 @@ class Span(NamedTuple):
     end_ns: int
 
 
-class Change(NamedTuple):
-    """An allocation, or of fewer bytes than none a free."""
-
-    at_ns: int
-    size: int
-
-
 def take(subject: Subject, folder: Path) -> dict[str, Any]:  # noqa: ARG001
     """Call twice, and look at the second; nothing is written.
 
@@ -49,8 +42,6 @@ def take(subject: Subject, folder: Path) -> dict[str, Any]:  # noqa: ARG001
         What `by_range` does; `missing`, a line for each range that is not there; `profileit`, on a GPU the
         fields of torch_geometric.profile's summary over the repeats, in seconds and megabytes, else None.
     """
-    from torch.autograd.profiler_util import MEMORY_EVENT_NAME
-
     ranges = Ranges((*PHASES, *LAYERS), subject.device, functions=True)
 
     def call() -> None:
@@ -58,18 +49,17 @@ def take(subject: Subject, folder: Path) -> dict[str, Any]:  # noqa: ARG001
             subject.call()
 
     with collector_paused(), ranges:
-        found = events(call)
-    changes = [
-        Change(event.start_ns(), event.nbytes())
-        for event in found
-        if event.name() == MEMORY_EVENT_NAME and event.device_type().name == subject.device.upper()
-    ]
+        recorded = record(call)
     spans = [
         Span(event.name(), event.start_ns(), event.end_ns())
-        for event in found
+        for event in recorded.events()
         if event.scope() == _USER_SCOPE and not event.name().startswith("Optimizer.")  # torch's own, in ours
     ]
-    section = {**by_range(spans, changes), "missing": list(ranges.missing), "profileit": None}
+    section = {
+        **by_range(spans, list(changes(recorded, subject.device))),
+        "missing": list(ranges.missing),
+        "profileit": None,
+    }
     if subject.device != "cuda":
         return section
     if importlib.util.find_spec("pytorch_memlab") is None:

@@ -5,8 +5,9 @@ import torch
 from torch.profiler import record_function
 
 import gnnbench.memory
+from gnnbench.memory import Change
 from gnnbench.profile import memory
-from gnnbench.profile.memory import Change, Span
+from gnnbench.profile.memory import Span
 from gnnbench.profile.subject import Subject
 from tests.profile import subjects
 
