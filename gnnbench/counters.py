@@ -47,6 +47,11 @@ tell.
 _COPIES = ("aten::_to_copy", "aten::copy_")
 _INDEXED = ("aten::index", "aten::index_put", "aten::index_put_")
 
+_HOOKS = ("torch/_dynamo/", "torch/compiler/", "torch/_jit_internal.py", "torch_geometric/hash_tensor.py")
+"""Wrappers around PyTorch's functions that come with the first compilation in a process, or with an import of
+PyG (`torch.index_select`), and the questions that these ask (`is_scripting`). They run or not by what the
+process did before, so their calls are not a benchmark's."""
+
 Counts = dict[str, dict[str, int]]
 """Kind, name: how often."""
 
@@ -249,17 +254,20 @@ def library_calls(seen: Callable[[str], None]) -> Iterator[None]:
 
 
 def _python_calls(run: Callable[[], object]) -> int:
-    """Count calls of Python functions, but for torch.compile's own.
+    """Count calls of Python functions, but for those in _HOOKS.
 
-    Once anything has been compiled in a process, functions that must not be are called through its wrappers.
+    The call before fills caches that an import may have emptied: wherever a class is registered with an
+    abstract one, as some modules do, Python forgets what is an instance of which.
     """
     calls = 0
-    compilers = tuple(f"{Path(torch.__file__).parent / name}/" for name in ("_dynamo", "compiler"))
+    packages = Path(torch.__file__).parents[1]
+    hooks = tuple(f"{packages / name}" for name in _HOOKS)
 
     def profile(frame: FrameType, event: str, _argument: object) -> None:
         nonlocal calls
-        calls += event == "call" and not frame.f_code.co_filename.startswith(compilers)
+        calls += event == "call" and not frame.f_code.co_filename.startswith(hooks)
 
+    run()
     before = sys.getprofile()
     sys.setprofile(profile)
     try:
