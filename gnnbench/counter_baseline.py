@@ -22,7 +22,9 @@ FOLDER = Path("baselines") / "counters"
 
 def versions(platform: str) -> dict[str, str]:
     """Return what a platform's counts depend on: Python's version and those of the packages it uses."""
-    packages = dict.fromkeys(("torch", *PLATFORMS[platform].packages))
+    uses = PLATFORMS[platform]
+    also = (name for name in uses.also if version(name))
+    packages = dict.fromkeys(("torch", *uses.packages, *also))
     # The local part of a version (`+cpu`) says how a package was built, not what it does.
     found = {name: (version(name) or "none").partition("+")[0] for name in packages}
     return {"python": f"{sys.version_info.major}.{sys.version_info.minor}", **found}

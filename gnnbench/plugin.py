@@ -11,7 +11,7 @@ from gnnbench.errors import UsageError
 from gnnbench.profile.store import Store
 from gnnbench.profiling import PLUGIN as PROFILING
 from gnnbench.profiling import Profiling
-from gnnbench.run import MARKER, given, is_ours, run_of
+from gnnbench.run import MARKER, given, is_ours, run_of, stop
 from gnnbench.sharding import PLUGIN as SHARDING
 from gnnbench.sharding import Sharding
 from gnnbench.timing import PLUGIN as TIMING
@@ -182,6 +182,14 @@ def _marks(cell: selection.Cell) -> list[pytest.MarkDecorator]:
     if cell.skip:
         marks.append(pytest.mark.skip(reason=cell.skip))
     return marks
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Refuse to count a benchmark that has no counters, rather than time it."""
+    is_benchmark = "benchmark" in getattr(item, "fixturenames", ())
+    if is_benchmark and item.config.getoption("gnn_counters") and not is_ours(item):
+        stop(f"--gnn-counters counts gnnbench's own benchmarks only; leave out {item.nodeid}", item.config)
 
 
 @pytest.hookimpl(trylast=True)

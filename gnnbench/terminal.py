@@ -253,9 +253,13 @@ def _counted(records: Sequence[dict[str, Any]], config: pytest.Config) -> list[s
                 path, platform, {name: counted["counts"] for name, counted in found.items()}
             )
             lines.append(f"{len(found)} recorded in {path.relative_to(config.rootpath)}")
-        elif unrecorded := sum(not counted["recorded"] for counted in found.values()):
+            continue
+        judged = sum(counted["recorded"] for counted in found.values())
+        if judged:
+            lines.append(f"{judged} as in the baseline, {path.relative_to(config.rootpath)}")
+        if judged < len(found):
             missing = counter_baseline.missing(config.rootpath, platform)
-            lines.append(f"{unrecorded} not judged: {missing}")
+            lines.append(f"{len(found) - judged} not judged: {missing}")
     lines.extend(
         f"not gated, as two passes differed: {Spec(**entry['spec']).id}: {', '.join(unsteady)}"
         for entry in records

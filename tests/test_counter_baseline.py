@@ -1,5 +1,7 @@
 import json
+import re
 import threading
+from collections import defaultdict
 from pathlib import Path
 
 import jsonschema
@@ -39,6 +41,14 @@ def test_file_is_named_by_the_versions_that_matter_to_the_platform():
     assert "torch-2." in name.name
     assert "torch_geometric" not in name.name
     assert "+cpu" not in name.name
+
+
+def test_pyg_s_file_is_another_where_it_finds_torch_sparse(monkeypatch):
+    installed = {"torch": "2.13.0+cpu", "torch_geometric": "2.8.1"}
+    monkeypatch.setattr(counter_baseline, "version", installed.get)
+    assert counter_baseline.path_of(Path(), "pyg").name.endswith("_torch_geometric-2.8.1.json")
+    installed |= {"torch_scatter": "2.1.2", "torch_sparse": "0.6.18"}
+    assert counter_baseline.path_of(Path(), "pyg") == counter_baseline.path_of(Path(), "sparse")
 
 
 def test_written_is_read_and_other_benchmarks_stay(tmp_path):
@@ -97,6 +107,20 @@ def test_baselines_of_the_project_follow_the_schema():
         jsonschema.validate(json.loads(file.read_text()), schema)
 
 
+@pytest.mark.parametrize(
+    "file", sorted((ROOT / counter_baseline.FOLDER).glob("*.json")), ids=lambda file: file.stem
+)
+def test_stand_ins_are_recorded_with_the_real_graph(file):
+    """A call does the same on Cora and its stand-in: a difference is a record that was not renewed."""
+    by_graph = defaultdict(dict)
+    for name, counts in json.loads(file.read_text())["counters"].items():
+        operation, graph = re.fullmatch(r"(.+-int64)-(.+)-\d+-cpu", name).groups()
+        by_graph[graph][operation] = counts
+    assert by_graph.keys() == {"cora", "cora:synthetic", "ogbn-arxiv:synthetic@0.1"}
+    assert by_graph["cora:synthetic"] == by_graph["cora"]
+    assert by_graph["ogbn-arxiv:synthetic@0.1"].keys() == by_graph["cora"].keys()
+
+
 def test_an_edited_count_fails_exactly_its_benchmark_and_names_itself(project):
     (project / "test_own.py").write_text((ROOT / "benchmarks/test_spmm.py").read_text())
     only = (*SMALL, "--gnn-platform", "torch", "-k", "test_spmm", f"--rootdir={project}")
@@ -109,7 +133,9 @@ def test_an_edited_count_fails_exactly_its_benchmark_and_names_itself(project):
     recorded = run(*only, "--gnn-counters=update", cwd=project)
     assert recorded.returncode == 0, recorded.stdout
     assert "6 recorded in baselines/counters/python-" in recorded.stdout
-    assert run(*only, "--gnn-counters", "--gnn-strict", "-n", "2", cwd=project).returncode == 0
+    green = run(*only, "--gnn-counters", "--gnn-strict", "-n", "2", cwd=project)
+    assert green.returncode == 0, green.stdout
+    assert "gnnbench: 6 as in the baseline, baselines/counters/python-" in green.stdout
 
     file = counter_baseline.path_of(project, "torch")
     saved = json.loads(file.read_text())
@@ -128,3 +154,12 @@ def test_a_path_after_the_option_is_not_taken_for_its_value():
     result = run("--gnn-counters", "benchmarks")
     assert result.returncode == pytest.ExitCode.USAGE_ERROR
     assert "unknown value of --gnn-counters 'benchmarks': known: check, update" in result.stderr
+
+
+@pytest.mark.parametrize("parallel", [(), ("-n", "1")], ids=["plain", "xdist"])
+def test_counting_another_s_benchmark_is_refused_in_one_line(project, parallel):
+    (project / "test_own.py").write_text("def test_own(benchmark):\n    benchmark(len, ())\n")
+    result = run("--gnn-counters", *parallel, cwd=project)
+    assert result.returncode in (pytest.ExitCode.USAGE_ERROR, pytest.ExitCode.TESTS_FAILED)
+    assert (result.returncode == pytest.ExitCode.USAGE_ERROR) == (not parallel)
+    assert "gnnbench: --gnn-counters counts gnnbench's own benchmarks only; leave out" in result.stdout

@@ -23,12 +23,14 @@ class Platform:
     name: str
     title: str
     packages: tuple[str, ...]
+    also: tuple[str, ...] = ()
+    """Packages that it does without, and calls where they are installed."""
 
 
 PLATFORMS: Mapping[str, Platform] = {
     platform.name: platform
     for platform in (
-        Platform("pyg", "PyG on edge_index", ("torch_geometric",)),
+        Platform("pyg", "PyG on edge_index", ("torch_geometric",), also=("torch_scatter", "torch_sparse")),
         Platform(
             "sparse",
             "PyG and torch_sparse on SparseTensor",
