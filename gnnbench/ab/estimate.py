@@ -3,19 +3,16 @@
 import math
 from dataclasses import dataclass, replace
 
-from scipy import special
-
 from gnnbench import units
+from gnnbench.ab.outliers import FACTOR, Outliers
 from gnnbench.judgement import Judgement, Thresholds, judge_ratio
 
 FEWEST_PAIRS = 4
 """That are kept, for anything but "undecided"."""
-MOST_SET_ASIDE = 1 / 3
-"""Of a benchmark's pairs, for anything but "undecided"."""
-SLOW_PROCESS = 3.0
-"""Times slower than the side's fastest: a process that is not measured but set aside, and counted."""
+FEWEST_FAR_PAIRS = 6
+"""For a ratio beyond outliers.FACTOR. Where half of the processes of identical code are in a second mode, all
+of four pairs have the same side in it once in 128 times, all of six once in 2,048."""
 
-_FEWEST_LOPSIDED, _OFTEN = 3, 0.1
 _AGREEING = 0.7
 """Share of the weight of the pairs that must lie on the verdict's side, where a variance is borrowed."""
 
@@ -31,20 +28,13 @@ class Estimate:
     """Degrees of freedom of that."""
     pairs: int
     """Kept."""
-    slow_base: int
-    """Pairs that were set aside because the base's process was slow, far beyond the other's."""
-    slow_head: int
+    outliers: Outliers
     pair_sd: float
     """Of a pair's log ratio, as the visits were, in the mean."""
     borrowed: bool
     """Whether the error is known from other benchmarks more than from this one's pairs."""
     agreeing: float
     """Share of the weight of the pairs that lie beyond a quarter of the log ratio."""
-
-    @property
-    def set_aside(self) -> int:
-        """Pairs that are no evidence."""
-        return self.slow_base + self.slow_head
 
     @property
     def information(self) -> float:
@@ -63,25 +53,9 @@ class Estimate:
         """Why there is no verdict yet, whatever the interval is."""
         if self.pairs < FEWEST_PAIRS:
             return self.too_few
-        one, other = self.slow_base, self.slow_head
-        if self.set_aside > MOST_SET_ASIDE * (self.pairs + self.set_aside):
-            return "too many pairs were set aside"
-        # Three of three, five of six: fair coins fall so once in eight times or less (sign test).
-        often = abs(one - other) > _OFTEN * (self.pairs + self.set_aside)
-        lopsided = special.bdtrc(max(one, other) - 1, one + other, 0.5) if one + other else 1.0
-        if abs(one - other) >= _FEWEST_LOPSIDED and often and lopsided <= 1 / 8:
-            return "processes of one side are slow far more often"
-        return None
-
-    @property
-    def slow_processes(self) -> str:
-        """Say what was set aside and why; nothing where nothing was."""
-        if not self.set_aside:
-            return ""
-        return (
-            f"; {self.set_aside} pairs set aside, a process being over {SLOW_PROCESS:g} times slower than its"
-            f" side's fastest: {self.slow_base} of base, {self.slow_head} of head"
-        )
+        if abs(self.log_ratio) > math.log(FACTOR) and self.pairs < FEWEST_FAR_PAIRS:
+            return f"a change by over {FACTOR:g} times needs {FEWEST_FAR_PAIRS} pairs: it may be two modes"
+        return self.outliers.doubt
 
 
 def judged(
@@ -102,7 +76,7 @@ def judged(
             the benchmark's own, at this look. None: those of a sample of fixed size, which is looked at once.
         doubts: whether it also asks for enough pairs that agree. A sample of fixed size has chosen its pairs.
     """
-    asides = estimate.slow_processes
+    asides = estimate.outliers.text
     if estimate.freedom <= 0 or math.isnan(estimate.error):
         if not estimate.pairs:
             return _counted(Judgement("incomparable", f"not measured{asides}"), estimate)

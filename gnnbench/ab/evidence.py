@@ -13,7 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
-from gnnbench.ab.estimate import SLOW_PROCESS, Estimate
+from gnnbench.ab.estimate import Estimate
+from gnnbench.ab.outliers import Outliers, kept, outliers
 from gnnbench.ab.sample import sample
 from gnnbench.ab.visit import Visit
 from gnnbench.process_variance import FEWEST_TO_POOL, independent_benchmarks, prior_of
@@ -63,25 +64,22 @@ class Evidence:
         per_block = self._table()[2]
         return dict(zip(self._columns, map(float, per_block), strict=True))
 
-    def _table(self) -> tuple[Array, Array, Array, Array, Array]:
+    def _measured(self) -> Array:
+        """Return what `add` was given [7, pairs, m]."""
+        return np.stack(self._rows, axis=1) if self._rows else np.full((7, 0, len(self._columns)), np.nan)
+
+    def _table(self) -> tuple[Array, NDArray[np.bool_], Array, Array, Array]:
         """Return what the pairs say, and what they say of the noise within.
 
         Returns:
-            Log ratios and blocks [2, pairs, m]; -1 where the base's process is slow, 1 where the head's is, 0
-            where none is, NaN where nothing was measured [pairs, m]; noise of a block [m]; its degrees of
-            freedom [m]; those that fitting the log ratios to one another took [m].
+            Log ratios and blocks [2, pairs, m]; which pairs are evidence [pairs, m]; noise of a block [m];
+            its degrees of freedom [m]; those that fitting the log ratios to one another took [m].
         """
-        rows = np.stack(self._rows, axis=1) if self._rows else np.full((7, 0, len(self._columns)), np.nan)
-        base, head, turns, *noises, blocks = rows
+        base, head, turns, *noises, blocks = self._measured()
         noise = np.stack(noises)
         difference = head - base
-        there = np.isfinite(difference)
-        # Of each side's fastest: whatever the others were, a process does not run faster than it can.
-        fastest = [np.where(there, side, np.inf).min(axis=0, initial=np.inf) for side in (base, head)]
-        with np.errstate(invalid="ignore"):
-            excess = difference - (fastest[1] - fastest[0])
-        slow = np.where(there, np.sign(excess) * (np.abs(excess) > math.log(SLOW_PROCESS)), np.nan)
-        told = np.isfinite(noise[0]) & (slow == 0)
+        keeps = kept(base, head)
+        told = np.isfinite(noise[0]) & keeps
         total = np.where(told, noise * blocks**2, 0.0).sum(axis=1)
         weight = np.where(told, blocks, 0.0).sum(axis=0)
         of_location, shared, of_turns = np.where(weight > 0, total / np.maximum(weight, 1), np.nan)
@@ -92,7 +90,7 @@ class Evidence:
         # A jackknife of a quantile rests on about sqrt(n) of n order statistics (simulated for the decile).
         freedom = np.where(told, np.sqrt(np.maximum(blocks, 0)), 0.0).sum(axis=0)
         per_block, freedom = _shrunken(per_block, freedom)
-        return np.stack([difference, blocks]), slow, per_block, freedom, fitted
+        return np.stack([difference, blocks]), keeps, per_block, freedom, fitted
 
     def estimates(self) -> dict[str, Estimate]:
         """Estimate every benchmark's log ratio.
@@ -102,20 +100,19 @@ class Evidence:
         from there is a factor of its own for each benchmark, the moderated one of Smyth (2004), as in
         process_variance.py: benchmarks borrow from one another as far as they have something in common.
         """
-        (difference, blocks), slow, per_block, noise_freedom, fitted = self._table()
-        kept = slow == 0
-        logs = np.where(kept, difference, 0.0)
-        within = np.where(kept, np.nan_to_num(per_block) / np.maximum(np.nan_to_num(blocks), 1), 0.0)
-        count = kept.sum(axis=0)
+        (difference, blocks), keeps, per_block, noise_freedom, fitted = self._table()
+        logs = np.where(keeps, difference, 0.0)
+        within = np.where(keeps, np.nan_to_num(per_block) / np.maximum(np.nan_to_num(blocks), 1), 0.0)
+        count = keeps.sum(axis=0)
         own = np.maximum(count - 1 - fitted, 0)
-        told = _between(logs, within, kept, own) if own.any() else 0.0
+        told = _between(logs, within, keeps, own) if own.any() else 0.0
         self.pair_variance = (told * own.sum() + USUAL_PAIR_VARIANCE * _USUAL_FREEDOM) / (
             own.sum() + _USUAL_FREEDOM
         )
-        weights = _reciprocals(self.pair_variance + within, kept)
+        weights = _reciprocals(self.pair_variance + within, keeps)
         total = weights.sum(axis=0)
         means = (weights * logs).sum(axis=0) / np.where(total > 0, total, np.nan)
-        residuals = np.where(kept, logs - means, np.nan)
+        residuals = np.where(keeps, logs - means, np.nan)
         scale, freedom = _moderated(residuals, weights, own)
         # What is borrowed is in units of what is expected, whose noise within is an estimate too: squares of
         # coefficients of variation, 2 / freedom, add.
@@ -124,19 +121,23 @@ class Evidence:
         doubt = np.divide(lent**2, noise_freedom, out=np.zeros_like(share), where=noise_freedom > 0)
         freedom = np.where(freedom > 0, 1 / (1 / np.maximum(freedom, 1e-9) + doubt), 0.0)
         # Pairs that agree by luck do not know more than their noise within allows.
-        least = np.where(within > 0, _reciprocals(within, kept), 0.0).sum(axis=0)
+        least = np.where(within > 0, _reciprocals(within, keeps), 0.0).sum(axis=0)
         floor = np.divide(1, least, out=np.zeros_like(least), where=least > 0)
         square = np.maximum(np.divide(scale, total, out=np.full_like(total, np.nan), where=total > 0), floor)
-        beyond = kept & (np.sign(means) * logs > np.abs(means) / 4)
+        beyond = keeps & (np.sign(means) * logs > np.abs(means) / 4)
+        base, head, *_ = self._measured()
+        measured = np.isfinite(difference)
+        some = (measured & ~keeps).any(axis=0)
         found = {}
         for name, column in self._columns.items():
+            there = measured[:, column]
+            excluded = outliers(base[there, column], head[there, column]) if some[column] else None
             found[name] = Estimate(
                 float(means[column]),
                 math.sqrt(square[column]),
                 float(freedom[column]),
                 int(count[column]),
-                int((slow[:, column] < 0).sum()),
-                int((slow[:, column] > 0).sum()),
+                excluded or Outliers(int(count[column])),
                 math.sqrt(square[column] * max(count[column], 1)),
                 bool(own[column] < freedom[column] / 2),
                 float((weights * beyond)[:, column].sum() / total[column]) if total[column] else 0.0,

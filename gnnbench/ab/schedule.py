@@ -48,9 +48,9 @@ class Decision:
 
     judgement: Judgement
     pairs: int
-    """In which it was measured, those that were set aside too."""
+    """In which it was measured, excluded ones too."""
     set_aside: int
-    """Of them, for a slow process."""
+    """Of them, excluded as outliers."""
     rounds: int
     """Timed on each side."""
     layouts: int
@@ -249,7 +249,7 @@ class Schedule:
                 one.judgement = Judgement("incomparable", text)
 
     def _look(self, one: _Benchmark, estimate: Estimate) -> None:
-        one.set_aside = estimate.set_aside
+        one.set_aside = estimate.outliers.excluded
         if estimate.pairs < FEWEST_PAIRS:
             one.judgement = judged(replace(estimate, freedom=0.0), self._thresholds, len(self._benchmarks))
             return

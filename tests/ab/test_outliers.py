@@ -1,0 +1,68 @@
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gnnbench.ab.outliers import Modes, Outliers, kept, outliers
+
+
+def keeps(base, head):
+    base, head = (np.log(np.array(side, dtype=float))[:, None] for side in (base, head))
+    return kept(base, head)[:, 0].tolist()
+
+
+def found(base, head):
+    return outliers(np.log(np.array(base, dtype=float)), np.log(np.array(head, dtype=float)))
+
+
+def test_of_two_pairs_the_odd_one_is_excluded_whichever_way_it_is_odd():
+    assert keeps([1, 1], [1.05, 0.1]) == [True, False]
+    assert keeps([1, 1], [10, 1.05]) == [False, True]
+    assert keeps([1, 12], [1, 1]) == [True, False]
+    assert keeps([1], [30]) == [True]
+
+
+def test_what_slows_both_sides_of_a_pair_excludes_nothing():
+    assert all(keeps([1, 25, 1, 4, 1], [1.1, 26, 1.2, 4, 1]))
+
+
+def test_what_was_not_measured_is_neither_kept_nor_an_outlier():
+    assert keeps([1, np.nan, 1, 1], [1, 1, np.nan, 30]) == [True, False, False, False]
+    assert kept(np.zeros((0, 3)), np.zeros((0, 3))).shape == (0, 3)
+
+
+def test_outliers_are_counted_by_side_and_direction():
+    base, head = [1, 1, 1, 1, 25, 1, 1, 1, 1, 1], [1, 1, 1, 1, 1, 0.1, 25, 1, 1, 1]
+    assert found(base, head) == Outliers(10, slow_base=1, slow_head=1, fast_head=1)
+    text = found(base, head).text
+    assert text.endswith("off its side's middle: 1 slow of base, 1 slow of head, 1 fast of head")
+    assert found(base, head).doubt is None
+
+
+def test_two_modes_are_told_from_single_outliers():
+    base, head = [1, 6, 1, 6, 1, 6, 1, 1], [1, 6, 6, 1, 1, 6, 1, 1]
+    assert found(base, head).modes == Modes(pytest.approx(6), 3, 3, 2)
+    assert found(base, head).doubt is None
+    scattered = found([1, 1, 1, 1, 1, 1, 1], [1, 1, 1, 1, 9, 0.02, 200])
+    assert scattered.modes is None
+    assert scattered.doubt == "too many pairs are outliers"
+    one_sided = found([1] * 20, [1] * 17 + [25] * 3)
+    assert one_sided.modes is None
+    assert one_sided.doubt == "processes of one side are outliers far more often"
+
+
+def test_modes_that_both_sides_of_each_pair_share_are_of_no_concern():
+    assert found([1, 6, 1, 6], [1, 6, 1, 6]) == Outliers(4)
+
+
+levels = st.lists(st.tuples(*[st.sampled_from([1.0, 1.1, 2.0, 6.0, 25.0])] * 2), min_size=1, max_size=12)
+
+
+@given(levels)
+def test_swapping_the_sides_mirrors_what_is_kept_and_counted(pairs):
+    base, head = zip(*pairs, strict=True)
+    assert keeps(base, head) == keeps(head, base)
+    there, back = found(base, head), found(head, base)
+    assert (there.excluded, there.contrary, there.doubt) == (back.excluded, back.contrary, back.doubt)
+    if there.modes:
+        assert (there.modes.slow_base, there.modes.slow_head) == (back.modes.slow_head, back.modes.slow_base)
