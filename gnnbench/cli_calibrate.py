@@ -244,6 +244,9 @@ class _Progress:
         self._title = title
         self._show("starting")
 
+    def step(self, text: str, at_most_seconds: float | None = None) -> None:
+        """Take no note of the steps of a run."""
+
     def update(self, decisions: "Mapping[str, Decision]", spent_seconds: float, left_seconds: float) -> None:
         """Show where the run stands."""
         del spent_seconds, left_seconds  # of this run alone

@@ -71,8 +71,9 @@ def test_what_is_slower_is_told_to_people_and_programs(suite):
     result = ab(suite, *sides, "--budget", "20", *files, "--", "test_suite.py")
     assert result.returncode == 1, result.stderr
     assert "1 slower, 0 faster, 1 same, 0 undecided, 0 incomparable" in result.stdout
-    lines = [line for line in result.stderr.splitlines() if "test_suite.py::" in line]
+    lines = [line for line in result.stderr.splitlines() if not line.startswith("gnnbench: ")]
     assert len(lines) == 2, "in a pipe a line for each decision"
+    assert result.stderr.startswith("gnnbench: starting the processes of pair 1, and collecting (0 s of ")
     found = json.loads((suite / "ab.json").read_text())
     folder = resources.files("gnnbench") / "schemas"
     schema = json.loads((folder / "ab.schema.json").read_text())

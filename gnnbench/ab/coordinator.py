@@ -32,6 +32,9 @@ class Watcher(Protocol):
     def say(self, text: str) -> None:
         """Take note of what went wrong and was made good."""
 
+    def step(self, text: str, at_most_seconds: float | None = None) -> None:
+        """Take note of the step that begins, and how long it takes at most, where that is known."""
+
     def update(self, decisions: Mapping[str, Decision], spent_seconds: float, left_seconds: float) -> None:
         """Take note of where each benchmark stands."""
 
@@ -164,6 +167,9 @@ class _Session:
         )
         visits: dict[str, Visit] = {}
         failures: dict[str, str] = {}
+        # Each side in turn may take as long until it answers that it has collected the suite.
+        at_most = 2 * self._budget.answer_seconds
+        self._watcher.step(f"starting the processes of pair {self._number}, and collecting", at_most)
         with workers:
             if workers.broken:
                 return self._not_started(workers.broken)
@@ -171,9 +177,14 @@ class _Session:
             if self.schedule is None:
                 self.schedule = self._schedule(workers)
                 plan = self.schedule.next()
+                self._update(self.schedule)
             if plan is None:
                 return False  # nothing falls to the shard
-            for name, seconds in plan.seconds.items():
+            for number, (name, seconds) in enumerate(plan.seconds.items(), 1):
+                self._watcher.step(
+                    f"timing benchmark {number} of {len(plan.seconds)} in pair {self._number},"
+                    f" for {seconds:.1f} s after its set-up: {name}"
+                )
                 found = workers.visit(name, seconds)
                 if isinstance(found, Visit):
                     visits[name] = found
@@ -186,15 +197,18 @@ class _Session:
                 if workers.broken:
                     self._watcher.say(f"{name}: {found}: both sides are started anew")
                     break
+            self._watcher.step(f"ending the processes of pair {self._number}")
         self._check_trees(workers)
         self._fake_seconds = workers.fake_seconds or 0.0
         # All that is not a visit is the price of a pair: the end of its processes too.
         visited = 0.0 if workers.fake_seconds is not None else sum(one.seconds for one in visits.values())
         price = time.monotonic() - begin - visited
         self.schedule.add(Pair(price, visits, failures))
-        schedule = self.schedule
-        self._watcher.update(self.decisions(), schedule.spent_seconds, schedule.left_seconds)
+        self._update(self.schedule)
         return True
+
+    def _update(self, schedule: Schedule) -> None:
+        self._watcher.update(schedule.decisions(), schedule.spent_seconds, schedule.left_seconds)
 
     def decisions(self) -> dict[str, Decision]:
         """Return where each benchmark stands, without those that both sides skip."""

@@ -30,6 +30,7 @@ def overlay(
     *,
     dependencies: bool,
     say: Callable[[str], None],
+    step: Callable[[str], None],
 ) -> Path:
     """Return a folder with what pip installs for the requirements, made where there is none yet.
 
@@ -38,7 +39,8 @@ def overlay(
         root: the folder that paths are relative to, and that pip runs in.
         cache: folder whose `overlays` it lies in; those of days gone by are removed.
         dependencies: install what they require as well.
-        say: is told before pip starts, and which versions were found where that may change.
+        say: is told which versions were found, where that may change.
+        step: is told before pip starts.
 
     Raises:
         UsageError: pip cannot install it, or the cache cannot be written.
@@ -59,7 +61,7 @@ def overlay(
         with hold(overlays / ".lock", cache):
             _clear(overlays, today)
             if not folder.is_dir():
-                say(f"installing {asked} ...")
+                step(f"installing {asked}")
                 with tempfile.TemporaryDirectory(
                     dir=overlays, prefix=_UNFINISHED, ignore_cleanup_errors=True
                 ) as temporary:

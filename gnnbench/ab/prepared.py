@@ -38,6 +38,7 @@ def prepared(
     cache: Path,
     dependencies: bool = False,
     say: Callable[[str], None],
+    step: Callable[[str], None] | None = None,
 ) -> Iterator[Prepared]:
     """Have a variant's code and settings at hand for as long as the context lasts.
 
@@ -57,18 +58,19 @@ def prepared(
         root: the caller's folder.
         cache: folder for worktrees and overlays.
         dependencies: install what the requirements require as well.
-        say: is told of slow steps before they begin.
+        say: is told what came of it, and what cannot be removed.
+        step: is told of slow steps before they begin; None: `say` is.
 
     Raises:
         UsageError: it cannot be had, in one line.
     """
-    root, cache = root.resolve(), cache.resolve()
+    root, cache, step = root.resolve(), cache.resolve(), step or say
     with ExitStack() as stack:
         commit, dirty = None, False
         if variant.git is not None:
             repository = Repository.at(root, one_line(f"git:{variant.git}"))
             commit = repository.commit(variant.git)
-            say(f"checking out {one_line(variant.git)} ({commit[:10]}) ...")
+            step(f"checking out {one_line(variant.git)} ({commit[:10]})")
             with _writes(cache):
                 tree = stack.enter_context(worktree(repository, commit, cache, say))
             folder = tree / repository.prefix
@@ -88,7 +90,7 @@ def prepared(
         installed: dict[str, str] = {}
         if variant.pip:
             with _writes(cache):
-                beside = overlay(variant.pip, root, cache, dependencies=dependencies, say=say)
+                beside = overlay(variant.pip, root, cache, dependencies=dependencies, say=say, step=step)
             trees += (beside,)
             installed = versions(beside)
         yield Prepared(variant.text, trees, dict(variant.env), commit, dirty, installed)

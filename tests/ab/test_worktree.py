@@ -63,7 +63,7 @@ def test_a_ref_is_checked_out_beside_the_user_s_tree(repository, prepare, ref, e
             assert not made.trees[0].is_relative_to(repository)
             assert git(made.trees[0], "rev-parse", "HEAD") == full
         assert prepare.left() == []
-    assert prepare.said[0] == f"checking out {ref} ({full[:10]}) ..."
+    assert prepare.said[0] == f"checking out {ref} ({full[:10]})"
 
 
 def test_nothing_of_the_user_s_is_touched(repository, prepare, tmp_path):

@@ -1,0 +1,91 @@
+import io
+import os
+from itertools import count
+
+import pytest
+from rich.console import Console
+
+from gnnbench.ab.schedule import Decision
+from gnnbench.cli_progress import QUIET_SECONDS, ErrorConsole, Progress
+from gnnbench.judgement import Judgement
+
+
+class Clock:
+    seconds = 100.0
+
+    def __call__(self):
+        return self.seconds
+
+
+@pytest.fixture
+def clock():
+    return Clock()
+
+
+def decision(verdict="same"):
+    judgement = Judgement(verdict, "", 1.0, 0.98, 1.02)
+    return Decision(judgement, 4, 0, 10, 10, 1.0, verdict != "undecided")
+
+
+def piped(clock):
+    """Return what shows progress in a pipe, not entered: the test says when time has passed."""
+    file = io.StringIO()
+    return Progress(Console(file=file), clock), file
+
+
+def test_in_a_pipe_the_first_step_is_told_at_once_with_its_longest_time(clock):
+    progress, file = piped(clock)
+    progress.step("starting", 240.0)
+    assert file.getvalue() == "gnnbench: starting (0 s of at most 240 s)\n"
+
+
+def test_in_a_pipe_a_long_step_is_told_again_and_short_ones_are_not(clock):
+    progress, file = piped(clock)
+    for number in range(1, 101):
+        progress.step(f"timing benchmark {number} of 100")
+        clock.seconds += 0.3
+        progress.tell()
+    told = [f"gnnbench: timing benchmark {number} of 100 (0 s)" for number in (1, 34, 68)]
+    assert file.getvalue().splitlines() == told, "after a third of a second each, in ten seconds one"
+    progress.step("installing torch_geometric==2.4.0")
+    clock.seconds += 34
+    progress.tell()
+    assert file.getvalue().endswith("gnnbench: installing torch_geometric==2.4.0 (34 s)\n")
+
+
+def test_in_a_pipe_a_decision_is_a_line_and_so_counts_as_one(clock):
+    progress, file = piped(clock)
+    progress.update({"a": decision(), "b": decision("undecided")}, 12.0, 48.0)
+    progress.update({"a": decision(), "b": decision("undecided")}, 13.0, 47.0)
+    assert [line.split()[-1] for line in file.getvalue().splitlines()] == ["a"]
+    progress.step("starting pair 3 of processes")
+    assert "starting" not in file.getvalue()
+    clock.seconds += QUIET_SECONDS
+    progress.tell()
+    assert file.getvalue().endswith("starting pair 3 of processes (10 s; the run: at most 47 s more)\n")
+
+
+def test_in_a_terminal_the_step_and_its_seconds_stand_above_the_benchmarks():
+    file = io.StringIO()
+    seconds = count(0.0, 3.0)
+    console = Console(file=file, force_terminal=True, width=80, highlight=False)
+    with Progress(console, lambda: next(seconds)) as progress:
+        progress.step("installing [thing]==1", 60.0)
+        progress.update({"a": decision(), "b[x]": decision("undecided")}, 12.0, 48.0)
+    shown = file.getvalue()
+    assert "installing [thing]==1 (" in shown
+    assert " s of at most 60 s)" in shown
+    assert "1 of 2 decided, 12 s spent, at most 48 s left" in shown
+    assert "b[x]" in shown
+
+
+def test_where_nobody_reads_the_command_goes_on(capfd, monkeypatch):
+    read, write = os.pipe()
+    os.close(read)
+    with os.fdopen(write, "w") as closed:
+        monkeypatch.setattr("sys.stderr", closed)
+        progress = Progress(ErrorConsole())
+        progress.say("one")
+        progress.say("two")
+        os.dup2(os.open(os.devnull, os.O_WRONLY), closed.fileno())  # for what it flushes as it is closed
+    assert capfd.readouterr().out == ""
