@@ -12,7 +12,7 @@ from gnnbench import units
 from gnnbench.cli_compare import NOTHING_SLOWER, exit_code
 from gnnbench.cli_progress import ErrorConsole, Progress
 from gnnbench.errors import UsageError
-from gnnbench.files import save
+from gnnbench.files import check_writable, save
 from gnnbench.options import EFFECT, fraction, suite
 from gnnbench.shard import Shard
 
@@ -87,8 +87,7 @@ def run(options: argparse.Namespace) -> int:
     arguments = suite(options.rest, "gnnbench ab BASE HEAD")
     variants = [variant.parse(text) for text in (options.base, options.head)]
     for file in filter(None, (options.json, options.markdown)):
-        if not file.absolute().parent.is_dir():
-            raise UsageError(f"{file} cannot be written: its folder is not there")
+        check_writable(file)
     environment.let_idle_threads_sleep()  # as in the processes that are timed
     root = Path.cwd()
     cache = cache_folder()
@@ -106,14 +105,16 @@ def run(options: argparse.Namespace) -> int:
     known = calibration.Store(cache, found.environment)
     calibrated = calibration.notes(known, found.decisions, thresholds.effect, root)
     content = found.as_json()
-    _save(options.json, json.dumps(content, indent=1) + "\n")
     saved = result_file.parse(options.json or Path(), content)
-    _save(options.markdown, markdown.write([markdown.section(saved, calibrated)]))
-    width = shutil.get_terminal_size((80, 24)).columns
-    verdict_table.write(comparison, sys.stdout.write, width, colour=sys.stdout.isatty())
-    for note in (*found.notes, *calibrated):
-        print(note)
-    print(f"{verdict_table.count(comparison.rows)}; {units.seconds(found.seconds)}")
+    try:
+        width = shutil.get_terminal_size((80, 24)).columns
+        verdict_table.write(comparison, sys.stdout.write, width, colour=sys.stdout.isatty())
+        for note in (*found.notes, *calibrated):
+            print(note)
+        print(f"{verdict_table.count(comparison.rows)}; {units.seconds(found.seconds)}", flush=True)
+    finally:  # also where nobody reads the output any more
+        _save(options.json, json.dumps(content, indent=1) + "\n")
+        _save(options.markdown, markdown.write([markdown.section(saved, calibrated)]))
     if found.interrupted:
         return INTERRUPTED
     if shard and not comparison.rows:

@@ -47,6 +47,22 @@ def save(path: Path, content: str | bytes, read: Iterable[Path] = ()) -> None:
         raise UsageError(f"{path} cannot be written ({error.strerror})") from None
 
 
+def check_writable(path: Path) -> None:
+    """See that a file can be written, before what goes into it is measured.
+
+    Raises:
+        UsageError: it is a folder, or no file can be made in its folder.
+    """
+    try:
+        is_folder = path.is_dir()
+        with tempfile.NamedTemporaryFile(dir=path.parent, prefix=f".{path.stem}-"):
+            pass
+    except OSError as error:
+        raise UsageError(f"{path} cannot be written ({error.strerror}): name another") from None
+    if is_folder:
+        raise UsageError(f"{path} cannot be written (it is a folder): name a file")
+
+
 @contextmanager
 def hold(lock: Path, cache: Path) -> Iterator[None]:
     """Hold a lock in the cache folder, once nobody else does.

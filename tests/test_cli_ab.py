@@ -1,4 +1,5 @@
 import json
+import os
 import shutil
 import signal
 import subprocess
@@ -105,6 +106,8 @@ def test_what_was_not_judged_has_exit_codes_of_its_own(suite):
         ((".", ".", "--budget", "many"), "many must be more than 0 seconds"),
         ((".", ".", "--effect", "3"), "effect"),
         ((".", ".", "--json", "nowhere/ab.json"), "nowhere/ab.json cannot be written"),
+        ((".", ".", "--json", "."), ". cannot be written (it is a folder)"),
+        ((".", ".", "--markdown", "/proc/ab.md"), "/proc/ab.md cannot be written"),
         ((".", "."), "no benchmarks among"),
     ],
 )
@@ -114,6 +117,38 @@ def test_wrong_usage_is_a_line(suite, words, text):
     assert result.returncode == 2
     assert text in result.stderr
     assert "Traceback" not in result.stderr
+
+
+def test_the_table_comes_before_the_file_that_can_no_longer_be_written(suite):
+    """The benchmark itself puts a folder in its place."""
+    (suite / "test_suite.py").write_text(
+        "def test_sum(benchmark):\n    import os\n    os.makedirs('ab.json/in-the-way', exist_ok=True)\n"
+        "    benchmark(sum, range(100))\n"
+    )
+    side = truths(suite, "base.json")
+    result = ab(suite, side, side, "--total-budget", "1", "--json", "ab.json", "--", "test_suite.py")
+    assert "0 slower, 0 faster, " in result.stdout
+    assert "ab.json cannot be written" in result.stderr
+    assert result.returncode == 2
+
+
+def test_where_nobody_reads_the_output_the_files_are_written_still(suite):
+    side = truths(suite, "base.json")
+    files = ("--json", "ab.json", "--markdown", "ab.md")
+    read, write = os.pipe()
+    os.close(read)
+    subprocess.run(
+        command(side, side, "--total-budget", "1", *files, "--", "test_suite.py"),
+        cwd=suite,
+        env=environment(),
+        stdout=write,
+        stderr=write,
+        timeout=300,
+        check=False,
+    )
+    os.close(write)
+    assert len(json.loads((suite / "ab.json").read_text())["benchmarks"]) == 2
+    assert (suite / "ab.md").exists()
 
 
 def test_without_a_folder_of_benchmarks_the_suite_is_to_be_named(suite):

@@ -5,7 +5,7 @@ import pytest
 from filelock import FileLock, Timeout
 
 from gnnbench.errors import UsageError
-from gnnbench.files import hold, save, write_whole
+from gnnbench.files import check_writable, hold, save, write_whole
 
 
 def test_a_file_is_replaced_whole(tmp_path):
@@ -62,3 +62,35 @@ def test_a_lock_keeps_others_out_until_it_is_given_back(tmp_path):
     with hold(tmp_path / "a.lock", tmp_path), pytest.raises(Timeout):
         other.acquire()
     other.acquire()
+
+
+@pytest.mark.parametrize(
+    ("name", "why"),
+    [
+        ("folder", "it is a folder"),
+        ("nowhere/file.json", "No such file or directory"),
+        ("plain/file.json", "Not a directory"),
+        ("x" * 300, "File name too long"),
+        ("/proc/file.json", "cannot be written"),
+    ],
+)
+def test_what_cannot_be_written_is_refused_before(tmp_path, name, why):
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "plain").touch()
+    with pytest.raises(UsageError, match=why):
+        check_writable(tmp_path / name)
+
+
+@pytest.mark.skipif(os.getuid() == 0, reason="root may write anywhere")
+def test_a_folder_without_permission_is_refused_before(tmp_path):
+    tmp_path.chmod(0o555)
+    with pytest.raises(UsageError, match="Permission denied"):
+        check_writable(tmp_path / "file.json")
+
+
+def test_what_can_be_written_is_left_as_it_is(tmp_path):
+    check_writable(tmp_path / "new.json")
+    (tmp_path / "old.json").write_text("old")
+    check_writable(tmp_path / "old.json")
+    assert [entry.name for entry in tmp_path.iterdir()] == ["old.json"]
+    assert (tmp_path / "old.json").read_text() == "old"
