@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from gnnbench.errors import UsageError, unknown_name
+from .errors import UsageError, unknown_name
 
 DEVICES = ("cpu", "cuda")
 

@@ -14,9 +14,9 @@ from typing import Any
 
 import psutil
 
-from gnnbench import devices
-from gnnbench.packages import version
-from gnnbench.placement import cores
+from . import devices
+from .packages import version
+from .placement import cores
 
 _WAIT_POLICY = "OMP_WAIT_POLICY"
 
