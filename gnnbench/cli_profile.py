@@ -2,6 +2,7 @@
 
 import argparse
 import sys
+import textwrap
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
@@ -15,14 +16,15 @@ from gnnbench.options import FLAGS, HELP, LISTS, Options, suite
 from gnnbench.profile.kinds import KINDS
 
 if TYPE_CHECKING:
-    from gnnbench.ab.prepared import Prepared
-    from gnnbench.profile.process import Ended
+    from gnnbench.profile.process import Ended, Side, Wanted
     from gnnbench.profile.report import Profile
 
 EPOCH = "benchmarks/test_epoch.py::test_epoch"
 DEFAULT = ("phases", "layers")
 SORT = "cumulative"
 DONE, WRONG, NOT_PROFILED, INTERRUPTED = 0, 2, 3, 130
+_MOST_NAMED = 20
+"""Benchmarks, in the list of those that are going to run."""
 _COMMAND = "gnnbench profile SELECT"
 _PASSED_ON = ("dataset", "platform", "device", "hidden", "dtype", "index-dtype", "data", "real")
 """The plugin's options for what is run."""
@@ -34,7 +36,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "select",
         nargs="?",
         metavar="SELECT",
-        help=f"pytest's node id, an expression as after its -k, or epoch: {EPOCH}",
+        help="an operation or the first words of some, pytest's node id, an expression as after its -k, or "
+        f"epoch: {EPOCH}",
     )
     parser.add_argument(
         "--with",
@@ -65,7 +68,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--diff",
         nargs=2,
         metavar=("A", "B"),
-        help="what differs between two saved profiles; with SELECT, between two variants as in gnnbench ab",
+        help="what one call does differently in two saved profiles; with SELECT, also which ranges take "
+        "longer, in two variants as in gnnbench ab",
     )
     parser.set_defaults(run=run)
 
@@ -76,34 +80,34 @@ def run(options: argparse.Namespace) -> int:
         return _compare_saved(*map(Path, options.diff))
     if not options.select:
         raise UsageError(f"say what to profile: {_COMMAND}, such as gnnbench profile epoch")
-    session = _Session(options)
+    session = Session(options)
     try:
-        return session.compare(*options.diff) if options.diff else session.show()
+        if options.diff:
+            from gnnbench import cli_profile_diff
+
+            return cli_profile_diff.run(session, options.diff)
+        return session.show()
     except KeyboardInterrupt:
-        print(f"gnnbench: interrupted; what was done is in {session.folder}", file=sys.stderr)
+        print(f"gnnbench: interrupted; what was done is in {session.wanted.folder}", file=sys.stderr)
         return INTERRUPTED
 
 
 def _compare_saved(before: Path, after: Path) -> int:
-    from gnnbench.profile import record
+    from gnnbench.profile import diff, record
 
     for path in (before, after):
         if not path.exists():
             raise UsageError(
                 f"{path}: there is no such profile; for two variants say what to profile too: {_COMMAND}"
             )
-    _print_difference(record.read(before), record.read(after))
+    records = [record.read(path) for path in (before, after)]
+    print(f"before: {records[0]['id']}\nafter:  {records[1]['id']}")
+    print(diff.table(diff.diff(*records)))
+    print(f"Times are compared only where both sides took turns: {_COMMAND} --diff A B.")
     return DONE
 
 
-def _print_difference(before: Mapping[str, Any], after: Mapping[str, Any]) -> None:
-    from gnnbench.profile import diff
-
-    print(f"before: {before['id']}\nafter:  {after['id']}")
-    print(diff.table(diff.diff(before, after)))
-
-
-class _Session:
+class Session:
     """What was asked for, and how it goes."""
 
     def __init__(self, options: argparse.Namespace) -> None:
@@ -113,6 +117,7 @@ class _Session:
             UsageError: an option cannot be used, or the folder cannot be written.
         """
         from gnnbench import environment
+        from gnnbench.profile.process import Wanted
         from gnnbench.profile.store import Store
 
         environment.let_idle_threads_sleep()  # in the processes that profile, as in the suite's own
@@ -128,90 +133,95 @@ class _Session:
 
             if options.sort not in ORDERS:
                 raise unknown_name("order", options.sort, ORDERS)
-        self.folder = chosen.profile_folder
-        Store(self.folder).check()
-        self._kinds, self._repeats = chosen.profile or DEFAULT, chosen.epochs
+        Store(chosen.profile_folder).check()
+        arguments, select = _selection(options.select, options.rest)
+        self.wanted = Wanted(
+            [*arguments, *_passed_on(given)],
+            chosen.profile or DEFAULT,
+            chosen.epochs,
+            chosen.profile_folder,
+            select,
+        )
         self._select, self._sort, self._seed_table = options.select, options.sort, options.seed_table
-        self._arguments = [*_selection(options.select, options.rest), *_passed_on(given)]
         self._console = Console(highlight=False, stderr=True)
         self._failed = False
 
     def show(self) -> int:
         """Profile here, and show what was found."""
         from gnnbench.profile import report
+        from gnnbench.profile.process import Side
 
-        profiles = self._profile()
+        (found,) = self.profile([Side()], self.wanted)
+        profiles = list(found.values())
         for page in report.pages(profiles, sort=self._sort, seed_table=self._seed_table):
             print(f"\n{page}")
-        return self._status(profiles)
+        return self.status(profiles)
 
-    def compare(self, before: str, after: str) -> int:
-        """Profile two variants, and show in what they differ."""
-        from gnnbench.ab import variant
-        from gnnbench.ab.prepared import prepared
-        from gnnbench.graphs.locate import cache_folder
+    def profile(
+        self, sides: "Sequence[Side]", wanted: "Wanted", *, quiet: bool = False
+    ) -> "list[dict[str, Profile]]":
+        """Profile on each side, and say how it goes.
 
-        variants = [variant.parse(text) for text in (before, after)]
-        found: list[dict[str, Profile]] = []
-        for one in variants:
-            with prepared(one, Path.cwd(), cache=cache_folder(), say=self._say) as side:
-                self._say(f"profiling {one.text}")
-                found.append({profile.record["id"]: profile for profile in self._profile(side)})
-        both = [name for name in found[0] if name in found[1]]
-        for name in both:
-            print()
-            _print_difference(found[0][name].record, found[1][name].record)
-            print(f"saved in {found[0][name].folder}\n     and {found[1][name].folder}")
-        for name in found[0].keys() ^ found[1].keys():
-            self._say(f"{name}: profiled on one side only")
-        return self._status(both)
+        Args:
+            sides: what the processes are started with.
+            wanted: what is profiled.
+            quiet: say only what failed.
 
-    def _profile(self, side: "Prepared | None" = None) -> "list[Profile]":
-        from gnnbench.profile import process, record
-        from gnnbench.profile.report import Profile
+        Returns:
+            Of each side the profiles, by pytest's id of the benchmark.
 
-        with _Progress(self._console) as progress:
-            ended = process.run(
-                self._arguments,
-                kinds=self._kinds,
-                repeats=self._repeats,
-                folder=self.folder,
-                trees=side.trees if side else (),
-                environment=side.environment if side else {},
-                progress=progress,
-            )
-        if not ended:
-            raise UsageError(f"no benchmark is called '{self._select}'; gnnbench list shows what there is")
-        self._failed |= any(one.failed for one in ended)
-        for reason in dict.fromkeys(reason for one in ended for reason in one.unavailable.values()):
-            self._say(reason)
-        here = Path.cwd()
-        profiles = [
-            Profile(folder.relative_to(here) if folder.is_relative_to(here) else folder, record.read(folder))
-            for folder in (one.folder for one in ended)
-            if folder
-        ]
-        graphs = dict.fromkeys((profile.record["spec"] or {}).get("dataset", "") for profile in profiles)
-        if twins := [name for name in graphs if ":synthetic" in name]:
-            self._say(f"synthetic data: {', '.join(twins)}")
+        Raises:
+            UsageError: a side has no such benchmark.
+        """
+        from gnnbench.profile import process
+
+        with _Progress(self._console, quiet=quiet) as progress:
+            ended = process.run(sides, wanted, progress)
+        for side, found in zip(sides, ended, strict=True):
+            if not found:
+                prefix = f"{side.name}: " if side.name else ""
+                raise UsageError(
+                    f"{prefix}no benchmark is called '{self._select}'; gnnbench list shows what there is"
+                )
+        every = [one for found in ended for one in found]
+        self._failed |= any(one.failed for one in every)
+        for reason in dict.fromkeys(reason for one in every for reason in one.unavailable.values()):
+            self.say(reason)
+        profiles = [{one.id: _read(one.folder) for one in found if one.folder} for found in ended]
+        graphs = dict.fromkeys(
+            (one.record["spec"] or {}).get("dataset", "") for found in profiles for one in found.values()
+        )
+        if not quiet and (twins := [name for name in graphs if ":synthetic" in name]):
+            self.say(f"synthetic data: {', '.join(twins)}")
         return profiles
 
-    def _status(self, done: Sequence[object]) -> int:
+    def status(self, done: Sequence[object]) -> int:
+        """Return the exit code."""
         if self._failed:
             return WRONG
         return DONE if done else NOT_PROFILED
 
-    def _say(self, text: str) -> None:
+    def say(self, text: str) -> None:
+        """Tell the user something beside the result."""
         self._console.print(f"gnnbench: {text}", markup=False, soft_wrap=True)
 
 
-def _selection(select: str, rest: Sequence[str]) -> list[str]:
-    """Return pytest's arguments that select benchmarks."""
+def _read(folder: Path) -> "Profile":
+    from gnnbench.profile import record
+    from gnnbench.profile.report import Profile
+
+    here = Path.cwd()
+    shown = folder.relative_to(here) if folder.is_relative_to(here) else folder
+    return Profile(shown, record.read(folder))
+
+
+def _selection(select: str, rest: Sequence[str]) -> tuple[list[str], str | None]:
+    """Return pytest's arguments, and what is selected among the benchmarks that they name."""
     if select == "epoch":
-        return [EPOCH, *rest]
+        return [EPOCH, *rest], None
     if "::" in select or Path(select).exists():
-        return [select, *rest]
-    return [*suite(rest, _COMMAND), "-k", select]
+        return [select, *rest], None
+    return suite(rest, _COMMAND), select
 
 
 def _passed_on(given: Mapping[str, Any]) -> list[str]:
@@ -226,11 +236,12 @@ def _passed_on(given: Mapping[str, Any]) -> list[str]:
 
 
 class _Progress:
-    """A line for each benchmark that has ended, and in a terminal one for that which runs."""
+    """What is going to run, a line for each benchmark that has ended, and in a terminal one for the next."""
 
-    def __init__(self, console: Console) -> None:
-        self._console = console
+    def __init__(self, console: Console, *, quiet: bool) -> None:
+        self._console, self._quiet = console, quiet
         self._status = console.status("starting pytest")
+        self._titles: Sequence[str] = ()
 
     def __enter__(self) -> Self:
         self._status.start()
@@ -241,19 +252,34 @@ class _Progress:
     ) -> None:
         self._status.stop()
 
-    def __call__(self, number: int, count: int, benchmark: "str | Ended") -> None:
-        place = f"[{number:{len(str(count))}}/{count}]"
-        if isinstance(benchmark, str):
-            line = f"{place} {_short(benchmark)} ..."
+    def collected(self, titles: Sequence[str]) -> None:
+        """Say which benchmarks these are, of the second side only where they are others."""
+        if titles and titles != self._titles and not self._quiet:
+            self._print(_listed(titles))
+        self._titles = titles
+
+    def benchmark(self, side: "Side", number: int, count: int, found: "str | Ended") -> None:
+        """Say that a benchmark begins, or how it ended."""
+        place = f"[{number:{len(str(count))}}/{count}]{f' {side.name}:' if side.name else ''}"
+        if isinstance(found, str):
+            line = f"{place} {_short(found)} ..."
             self._status.update(escape(line[: self._console.width - 4]))
             return
-        result = "failed" if benchmark.failed else benchmark.left_out or "profiled"
-        self._print(f"{place} {_short(benchmark.id)}: {result}")
-        if benchmark.failed:
-            self._print(benchmark.failed)
+        if found.failed or not self._quiet:
+            result = "failed" if found.failed else found.left_out or "profiled"
+            self._print(f"{place} {_short(found.id)}: {result}")
+        if found.failed:
+            self._print(found.failed)
 
     def _print(self, text: str) -> None:
         self._console.print(text, markup=False, soft_wrap=True)
+
+
+def _listed(titles: Sequence[str]) -> str:
+    more = len(titles) - _MOST_NAMED
+    names = [*titles[:_MOST_NAMED], *([f"and {more} more"] if more > 0 else [])]
+    text = f"gnnbench: profiling {len(titles)} benchmark{'s' * (len(titles) > 1)}: {', '.join(names)}"
+    return textwrap.fill(text, 80, subsequent_indent="  ", break_on_hyphens=False)
 
 
 def _short(name: str) -> str:

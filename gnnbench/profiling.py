@@ -33,15 +33,22 @@ class Saved:
 class Profiling:
     """The hooks that take the place of `benchmark`'s timing."""
 
-    def __init__(self, kinds: Sequence[str], repeats: int, store: Store) -> None:
+    def __init__(
+        self,
+        kinds: Sequence[str],
+        repeats: int,
+        store: Store,
+        turn: Callable[[], None] = lambda: None,
+    ) -> None:
         """Profile whatever a test hands to `benchmark`.
 
         Args:
             kinds: of profiles.
             repeats: calls after the first.
             store: where they are saved.
+            turn: waits, before each call, until it is this process's turn.
         """
-        self._kinds, self._repeats, self._store = kinds, repeats, store
+        self._kinds, self._repeats, self._store, self._turn = kinds, repeats, store, turn
         self._root: Path | None = None
         self.saved: dict[str, Saved] = {}
         """By test id."""
@@ -105,7 +112,14 @@ class Profiling:
         spec = fixture.extra_info.get("gnnbench", {}).get("spec")
         name = "-".join(map(str, spec.values())) if spec else fixture.fullname
         device = spec["device"] if spec else device_of(inputs)
-        subject = Subject(call, device, self._repeats, ready)
+
+        @contextmanager
+        def in_turn() -> Generator[None, None, None]:
+            self._turn()
+            with ready():
+                yield
+
+        subject = Subject(call, device, self._repeats, in_turn)
         with self._store.new(name) as draft:
             with PauseInstrumentation():  # of coverage, say
                 sections, unavailable = kinds.take(self._kinds, subject, draft.folder)

@@ -1,6 +1,5 @@
 import os
 import re
-import shutil
 import signal
 import subprocess
 import sys
@@ -76,18 +75,21 @@ def test_an_epoch_of_two_platforms(tmp_path):
     wide = [line for line in result.stdout.splitlines() if len(line) > 80 and str(folder) not in line]
     assert wide == []
     lines = result.stderr.splitlines()
-    assert lines[:2] == [
+    assert lines[:3] == [
+        "gnnbench: profiling 2 benchmarks: epoch train pyg, epoch train torch",
         "[1/2] epoch-train-pyg-float32-int64-rmat:5-8-cpu: profiled",
         "[2/2] epoch-train-torch-float32-int64-rmat:5-8-cpu: profiled",
     ]
-    assert len(lines) == 3, "what is unavailable is said once"
-    assert lines[2].startswith("gnnbench: kernels needs")
+    assert len(lines) == 4, "what is unavailable is said once"
+    assert lines[3].startswith("gnnbench: kernels needs")
 
     one, other = folders(folder)
     by_folder = profile("--diff", str(one), str(other))
     assert by_folder.returncode == 0, by_folder.stderr
     assert "gcn_norm" in by_folder.stdout
     assert max(map(len, by_folder.stdout.splitlines())) <= 100
+    assert by_folder.stdout.splitlines()[-1].startswith("Times are compared only where both sides took turns")
+    assert not re.search(r"\d (ns|µs|ms|s)\b", by_folder.stdout)
     by_file = profile("--diff", str(one / "profile.json"), str(other))
     assert by_file.stdout == by_folder.stdout
 
@@ -145,7 +147,10 @@ def git(folder, *words):
 def test_any_suite_whatever_its_settings(suite):
     result = profile("work", "--with", "functions", "--", "test_suite.py", cwd=suite)
     assert result.returncode == 0, result.stderr
-    assert result.stderr == "[1/1] test_suite.py::test_work: profiled\n"
+    assert result.stderr.splitlines() == [
+        "gnnbench: profiling 1 benchmark: test_work",
+        "[1/1] test_suite.py::test_work: profiled",
+    ]
     assert "saved in .benchmarks/profiles/test_suite.py_test_work/0001\n" in result.stdout
     assert result.stdout.startswith("\ntest_suite.py::test_work\n")
 
@@ -192,7 +197,8 @@ def test_a_graph_that_cannot_be_read_is_a_line(tmp_path):
     words = ("spmm_sum-forward-torch", "--dataset", str(file), "--folder", str(tmp_path / "profiles"))
     result = profile(*words, "--device", "cpu")
     assert result.returncode == 2
-    (line,) = result.stderr.splitlines()
+    listed, line = result.stderr.splitlines()
+    assert listed == "gnnbench: profiling 1 benchmark: spmm_sum forward torch"
     assert line.startswith(f"gnnbench: {file}:")
 
 
@@ -205,36 +211,23 @@ def test_a_process_that_dies_before_it_is_pytest_says_so(suite):
     assert result.stderr == "gnnbench: pytest was killed by SIGKILL\nnot the json that was meant\n"
 
 
-def test_two_commits_differ_by_what_changed_between_them(suite):
-    git(suite, "init", "-q")
-    git(suite, "add", "-A")
-    git(suite, "commit", "-qm", "older")
-    (suite / "kernels.py").write_text(OLDER.replace("torch.sort(x @ x).values", "x @ x"))
-    words = ("test_suite.py", "--with", "phases", "--diff", "git:HEAD", ".")
-    result = profile(*words, cwd=suite, GNNBENCH_CACHE=str(suite / "cache"))
+def test_what_is_meant_is_listed_before_it_is_profiled(suite):
+    names = ["gat", "aggregate", "sampled_gat", "gat_cached"]
+    (suite / "test_suite.py").write_text(
+        f"import pytest\n\n@pytest.mark.parametrize('operation', {names})\n"
+        "@pytest.mark.parametrize('size', range(30))\n"
+        "def test_layer(benchmark, operation, size):\n    benchmark(int)\n"
+    )
+    result = profile("gat", "--with", "functions", "--epochs", "1", "--", "test_suite.py", cwd=suite)
     assert result.returncode == 0, result.stderr
-    assert "aten::sort" in result.stdout
-    assert "vanished" in result.stdout
-    assert len(folders(suite / ".benchmarks" / "profiles")) == 2
-
-
-def test_this_repository_against_a_commit_that_profiled_otherwise(tmp_path):
-    """Both sides are profiled by this code, whichever gnnbench the suite imports."""
-    for name in ("gnnbench", "benchmarks"):
-        shutil.copytree(ROOT / name, tmp_path / name, ignore=shutil.ignore_patterns("__pycache__"))
-    shutil.copy(ROOT / "conftest.py", tmp_path)
-    (tmp_path / "pytest.ini").write_text("[pytest]\n")
-    older = tmp_path / "gnnbench" / "profile" / "tree.py"
-    kept = older.read_text()
-    older.write_text("raise ImportError('another way')\n")
-    git(tmp_path, "init", "-q")
-    git(tmp_path, "add", "-A")
-    git(tmp_path, "commit", "-qm", "older")
-    older.write_text(kept)
-    words = ("epoch", "--with", "phases", "--platform", "torch", "--diff", "git:HEAD", ".", *SMALL)
-    result = profile(*words, cwd=tmp_path, GNNBENCH_CACHE=str(tmp_path / "cache"))
-    assert result.returncode == 0, result.stderr
-    assert "saved in .benchmarks/profiles/epoch-train-torch-float32-int64-rmat_5-8-cpu/0001" in result.stdout
+    listed = " ".join(line.strip() for line in result.stderr.partition("\n[")[0].splitlines())
+    assert (
+        listed
+        == f"gnnbench: profiling 30 benchmarks: {', '.join(f'gat {n}' for n in range(20))}, and 10 more"
+    )
+    assert result.stderr.count("profiled\n") == 30
+    assert "aggregate" not in result.stderr
+    assert max(map(len, result.stderr.splitlines())) <= 80
 
 
 @pytest.fixture

@@ -1,7 +1,6 @@
-"""What is different between two profiles: ranges and operators that came or went, and what takes longer."""
+"""What is different between two profiles: ranges and operators that came, went, or are more or fewer."""
 
 import re
-import statistics
 import textwrap
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -11,12 +10,8 @@ from typing import Any
 from .. import units
 from .tree import WIDTH
 
-_TREES = ("layers", "ranges", "phases")
-"""Sections with times by range, the most detailed first."""
-_LEAST_REPEATS = 4
-"""Fewer say nothing of their spread."""
 _MOST_SHOWN = 30
-_NOTE = "Share: of all operators (ops), or of the time. Times: without inner ranges."
+_NOTE = "Share: of all operators (ops)."
 
 Path = tuple[str, ...]
 """Names of ranges, outermost first."""
@@ -29,37 +24,30 @@ class Change:
     kind: str
     """`appeared`, `vanished` or `changed`."""
     unit: str
-    """`calls` of a range, `operators` of a name in a range, or `ns`, a range's self time in the median."""
+    """`calls` of a range, or `operators` of a name in a range."""
     path: Path
     """The range."""
     name: str
     """Of an operator, or of a library's function; of a range, its own."""
-    before: float
-    after: float
+    before: int
+    after: int
     share: float
-    """How much of the larger whole that is: of the operators, those inside of a range included; or of the
-    call's time."""
+    """How much that is of the operators of the side that has more; those inside of a range included."""
 
 
 def diff(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[Change]:
-    """Compare two records: the changes, the largest share first.
+    """Compare what one call does in two records: the changes, the largest share first.
 
     Operators of a range that appeared or vanished are not listed, nor are those that grew as its calls did.
-    Self time changed if the medians are farther apart than both interquartile ranges together.
     """
-    one, other = before["sections"], after["sections"]
-    tree = next((kind for kind in _TREES if kind in one and kind in other), None)
-    changes = [
-        *_counted(one["counts"], other["counts"]),
-        *(_timed(one[tree]["rows"], other[tree]["rows"]) if tree else ()),
-    ]
+    changes = _counted(before["sections"]["counts"], after["sections"]["counts"])
     return sorted(changes, key=lambda change: -change.share)
 
 
 def table(changes: Sequence[Change]) -> str:
     """Lay out changes in 80 columns."""
     if not changes:
-        return "nothing changed: no range, no operator, and no self time beyond its spread"
+        return "counts: nothing changed, neither calls of ranges nor operators in them"
     lines = [_line("Change", "Before", "After", "Share", "What")]
     lines += [_cells(change) for change in changes[:_MOST_SHOWN]]
     if len(changes) > _MOST_SHOWN:
@@ -101,48 +89,35 @@ def _inside(operators: Counter[tuple[Path, str]], path: Path) -> int:
     return sum(count for (inner, _), count in operators.items() if inner[: len(path)] == path)
 
 
-def _kind(before: float, after: float) -> str:
+def _kind(before: int, after: int) -> str:
     return "changed" if before and after else "appeared" if after else "vanished"
 
 
-def _timed(before: Sequence[Mapping[str, Any]], after: Sequence[Mapping[str, Any]]) -> Iterator[Change]:
-    whole_ns = max(statistics.median(rows[0]["total_ns"]) for rows in (before, after))
-    times = [
-        {tuple(row["path"]): row["self_ns"] for row in rows if any(row["calls"])} for rows in (before, after)
-    ]
-    if min(len(rows[0]["self_ns"]) for rows in (before, after)) < _LEAST_REPEATS:
-        return
-    for path in times[0] | times[1]:
-        both = [found[path] for found in times if path in found]
-        one, other = (statistics.median(found.get(path, [0])) for found in times)
-        if one != other and (len(both) == 1 or abs(other - one) > sum(map(_spread_ns, both))):
-            yield Change(_kind(one, other), "ns", path, path[-1], one, other, abs(other - one) / whole_ns)
+def place(path: Path, name: str) -> str:
+    """Say where something of a name is: `x·W in call/forward/GCNConv`."""
+    return f"{name} in {'/'.join(path)}" if path else name
 
 
-def _spread_ns(times_ns: Sequence[float]) -> float:
-    low, _, high = statistics.quantiles(times_ns, n=4, method="inclusive")
-    return high - low
+def line(start: str, what: str) -> str:
+    """Lay out a row in 80 columns; what is in its last column is wrapped there."""
+    return _Paths(WIDTH, initial_indent=start, subsequent_indent=" " * len(start)).fill(what)
 
 
 def _cells(change: Change) -> str:
-    outer = change.path if change.unit == "operators" else change.path[:-1]
-    where = f"{change.name} in {'/'.join(outer)}" if outer else change.name
+    where = place(change.path if change.unit == "operators" else change.path[:-1], change.name)
     before, after = (_amount(value, change.unit) for value in (change.before, change.after))
     return _line(change.kind, before, after, units.fraction(change.share), where)
 
 
-def _amount(value: float, unit: str) -> str:
-    if not value:
+def _amount(count: int, unit: str) -> str:
+    if not count:
         return "none"
-    if unit == "ns":
-        return units.seconds(value / 1e9)
     name = {"calls": "call", "operators": "op"}[unit]
-    return f"{value} {name}{'s' if value > 1 else ''}"
+    return f"{count} {name}{'s' if count > 1 else ''}"
 
 
 def _line(kind: str, before: str, after: str, share: str, what: str) -> str:
-    start = f"{kind:<8} {before:>9} {after:>9} {share:>6}  "
-    return _Paths(WIDTH, initial_indent=start, subsequent_indent=" " * len(start)).fill(what)
+    return line(f"{kind:<8} {before:>9} {after:>9} {share:>6}  ", what)
 
 
 class _Paths(textwrap.TextWrapper):

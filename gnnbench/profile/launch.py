@@ -19,6 +19,7 @@ from ..ab.callers_tree import CallersTree
 from ..ab.launch import die_with
 from ..ab.trees import Trees
 from ..profiling import Profiling
+from . import selection
 from .store import Store
 
 _OFF: dict[str, Any] = {
@@ -39,23 +40,27 @@ def main() -> NoReturn:
     arguments = sys.argv[2:]
     die_with(terms["coordinator"])
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # nothing half done is left behind then either
-    os.set_inheritable(terms["write"], False)  # what the suite starts may outlive it
+    for pipe in (terms["read"], terms["write"]):
+        os.set_inheritable(pipe, False)  # what the suite starts may outlive it
     if sys.path and not sys.path[0]:
         sys.path[0] = os.getcwd()  # noqa: PTH109 - as `python -m pytest` has it
     trees = Trees(terms["trees"])
     trees.install()
-    profiling = Profiling(terms["kinds"], terms["repeats"], Store(Path(terms["folder"])))
     sys.argv[:] = [str(Path(pytest.__file__).with_name("__main__.py")), *arguments]
     with os.fdopen(terms["write"], "w", encoding="utf-8") as pipe:
-        status = pytest.main(arguments, plugins=[CallersTree(trees), profiling, _Telling(pipe, profiling)])
+        telling = _Telling(pipe, terms)
+        status = pytest.main(arguments, plugins=[CallersTree(trees), telling.profiling, telling])
     sys.exit(status)
 
 
 class _Telling:
     """Tells the process that waits how the benchmarks end, an object of JSON in each line."""
 
-    def __init__(self, pipe: TextIO, profiling: Profiling) -> None:
-        self._pipe, self._profiling = pipe, profiling
+    def __init__(self, pipe: TextIO, terms: Mapping[str, Any]) -> None:
+        self._pipe, self._read = pipe, terms["read"]
+        self._select, self._only = terms["select"], terms["only"]
+        store = Store(Path(terms["folder"]))
+        self.profiling = Profiling(terms["kinds"], terms["repeats"], store, self._turn)
         self._reports: dict[str, pytest.TestReport] = {}
 
     @pytest.hookimpl(tryfirst=True)
@@ -65,15 +70,25 @@ class _Telling:
             if hasattr(config.option, name):
                 setattr(config.option, name, value)
 
+    @pytest.hookimpl(tryfirst=True)
     def pytest_collection_modifyitems(self, config: pytest.Config, items: list[pytest.Item]) -> None:
-        """Leave out tests that are no benchmarks."""
-        others = [item for item in items if "benchmark" not in getattr(item, "fixturenames", ())]
-        items[:] = [item for item in items if item not in others]
-        config.hook.pytest_deselected(items=others)
+        """Keep the benchmarks that are asked for; an expression is pytest's to apply, as after its -k."""
+        kept = [item for item in items if "benchmark" in getattr(item, "fixturenames", ())]
+        if self._only:
+            kept = [item for item in kept if item.nodeid in self._only]
+        elif self._select:
+            found = selection.named(kept, self._select)
+            if not found:
+                given = config.option.keyword
+                config.option.keyword = f"({given}) and ({self._select})" if given else self._select
+            kept = found or kept
+        config.hook.pytest_deselected(items=[item for item in items if item not in kept])
+        items[:] = kept
 
     def pytest_collection_finish(self, session: pytest.Session) -> None:
-        """Say how many there are."""
-        self._tell({"collected": len(session.items)})
+        """Say which there are."""
+        self._tell({"collected": selection.titles(session.items)})
+        self._turn()
 
     def pytest_runtest_logstart(self, nodeid: str) -> None:
         """Say which runs now."""
@@ -87,7 +102,7 @@ class _Telling:
     def pytest_runtest_logfinish(self, nodeid: str) -> None:
         """Say how it ended."""
         reports = self._reports
-        saved = self._profiling.saved.get(nodeid)
+        saved = self.profiling.saved.get(nodeid)
         failed = next((report for report in reports.values() if report.failed), None)
         self._tell(
             {
@@ -103,6 +118,12 @@ class _Telling:
     def pytest_sessionfinish(self, exitstatus: int) -> None:
         """Say that it ended as pytest does, and not in the middle."""
         self._tell({"finished": int(exitstatus)})
+
+    def _turn(self) -> None:
+        """Wait, asleep, until it is this process's turn."""
+        self._tell({"waits": True})
+        if not os.read(self._read, 1):
+            pytest.exit("the process that waits for profiles has ended")
 
     def _tell(self, message: Mapping[str, Any]) -> None:
         print(json.dumps(message), file=self._pipe, flush=True)

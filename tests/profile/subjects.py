@@ -16,3 +16,13 @@ def epoch(case, repeats=2):
 
 def widest(text):
     return max(map(len, text.splitlines()))
+
+
+class Unheard:
+    """Is told what goes on, and says nothing."""
+
+    def collected(self, titles):
+        pass
+
+    def benchmark(self, side, number, count, found):
+        pass

@@ -43,16 +43,13 @@ def test_gcn_norm_and_its_self_loops_are_what_vanished_when_it_is_cached(tmp_pat
     assert {change.kind for change in back} == {"appeared"}
 
 
-def test_with_layers_their_self_times_are_among_what_vanished(tmp_path):
-    anew, cached = (profiled(conv(cached=cached), tmp_path, layers) for cached in (False, True))
-    changes = diff.diff(anew, cached)
-    vanished = [change.name for change in changes if change.kind == "vanished" and change.unit == "calls"]
-    assert vanished[:2] == ["gcn_norm", "add_remaining_self_loops"]
-    timed = {change.name: change for change in changes if change.unit == "ns"}
-    assert timed["gcn_norm"].kind == "vanished"
-    assert timed["gcn_norm"].before > timed["gcn_norm"].after == 0
-    assert " gcn_norm in call/forward/GCNConv" in diff.table(changes)
-    assert widest(diff.table(changes)) <= 80
+def test_times_are_no_part_of_it(tmp_path):
+    """Two records are of two moments: what the machine did meanwhile would be among the changes."""
+    call = conv(cached=False)
+    before, after = (profiled(call, tmp_path, layers) for _ in range(2))
+    for row in after["sections"]["layers"]["rows"]:
+        row["self_ns"] = [10 * time_ns for time_ns in row["self_ns"]]
+    assert diff.diff(before, after) == []
 
 
 def test_what_is_called_more_often_is_one_change(tmp_path):
@@ -82,42 +79,8 @@ def test_nothing_changed(tmp_path):
     call = conv(cached=False)
     changes = diff.diff(profiled(call, tmp_path), profiled(call, tmp_path))
     assert changes == []
-    assert diff.table(changes).startswith("nothing changed")
+    assert diff.table(changes).startswith("counts: nothing changed")
     assert widest(diff.table(changes)) <= 80
-
-
-def timed(*self_ns):
-    rows = [
-        {"path": path, "calls": [1] * len(self_ns), "total_ns": total_ns, "self_ns": list(times_ns)}
-        for path, total_ns, times_ns in (
-            (["call"], [100_000] * len(self_ns), [50_000] * len(self_ns)),
-            (["call", "spmm"], self_ns, self_ns),
-        )
-    ]
-    nothing = {kind: [] for kind in ("ranges", "operators", "library_calls")}
-    return {"sections": {"counts": nothing, "phases": {"rows": rows}}}
-
-
-@pytest.mark.parametrize(
-    ("before", "after", "expected"),
-    [
-        ((10_000, 10_100, 10_200, 10_300), (20_000, 20_100, 20_200, 20_300), 0.1),
-        ((20_000, 20_100, 20_200, 20_300), (10_000, 10_100, 10_200, 10_300), 0.1),
-        ((10_000, 10_100, 10_200, 10_300), (10_200, 10_300, 10_400, 10_500), None),
-        ((10_000, 10_100, 10_200, 10_300, 90_000), (20_200,) * 5, 0.1),  # one interrupted
-        ((10_000, 15_000, 20_000, 25_000), (15_000, 20_000, 25_000, 30_000), None),
-        ((10_000, 10_100, 10_200), (20_000, 20_100, 20_200), None),
-    ],
-    ids=["slower", "faster", "alike", "outlier", "spread", "too few repeats"],
-)
-def test_self_times_count_beyond_their_spread_only(before, after, expected):
-    changes = diff.diff(timed(*before), timed(*after))
-    assert [(change.kind, change.unit, change.name) for change in changes] == [("changed", "ns", "spmm")] * (
-        expected is not None
-    )
-    if expected:
-        assert changes[0].share == pytest.approx(expected)
-        assert " µs " in diff.table(changes)
 
 
 def test_a_long_list_shows_the_largest(tmp_path):
@@ -142,21 +105,6 @@ def test_calls_that_have_no_operators_are_compared():
     (change,) = diff.diff(ranges(forward=1), ranges(forward=3))
     assert (change.kind, change.name, change.share) == ("changed", "forward", 0)
     assert " 3 calls " in diff.table([change])
-
-
-def test_what_only_some_repeats_call_has_a_self_time():
-    before, after = timed(10_000, 0, 10_000, 10_000), timed(20_000, 20_000, 20_000, 0)
-    before["sections"]["phases"]["rows"][1]["calls"] = [1, 0, 1, 1]
-    after["sections"]["phases"]["rows"][1]["calls"] = [1, 1, 1, 0]
-    (change,) = diff.diff(before, after)
-    assert (change.kind, change.before, change.after) == ("changed", 10_000, 20_000)
-
-
-def test_what_one_repeat_of_many_calls_is_no_change_of_its_median():
-    before, after = timed(0, 0, 0, 0), timed(0, 10_000, 0, 0)
-    before["sections"]["phases"]["rows"][1]["calls"] = [0, 0, 0, 0]
-    after["sections"]["phases"]["rows"][1]["calls"] = [0, 1, 0, 0]
-    assert diff.diff(before, after) == []
 
 
 def test_a_long_path_breaks_at_its_slashes():

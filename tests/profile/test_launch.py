@@ -6,6 +6,7 @@ from pathlib import Path
 
 from gnnbench.profile import process
 from gnnbench.profile.kinds import KINDS
+from tests.profile.subjects import Unheard
 from tests.suite import ROOT, environment
 
 PACKAGE = ROOT / "gnnbench"
@@ -78,14 +79,10 @@ def test_no_module_of_the_two_versions_stands_for_one_of_the_other(tmp_path, mon
     (tmp_path / "test_suite.py").write_text(SUITE)
     (tmp_path / "conftest.py").write_text(CONFTEST)
     monkeypatch.chdir(tmp_path)
-    (ended,) = process.run(
-        ["test_suite.py", "-p", "no:cacheprovider"],
-        kinds=tuple(KINDS),
-        repeats=1,
-        folder=tmp_path / "profiles",
-        trees=[side],
-        environment=environment(),
-        progress=lambda *_: None,
+    ((ended,),) = process.run(
+        [process.Side(trees=[side], environment=environment())],
+        process.Wanted(["test_suite.py"], tuple(KINDS), 1, tmp_path / "profiles"),
+        Unheard(),
     )
     assert ended.failed is None
     loaded = json.loads((tmp_path / "loaded.json").read_text())

@@ -1,0 +1,46 @@
+"""The times of ranges on two sides whose calls took turns."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from .diff import Path
+
+TREES = ("layers", "ranges", "phases")
+"""Kinds of profiles with times by range, the most detailed first."""
+
+
+@dataclass(frozen=True)
+class Turns:
+    """One range in two processes."""
+
+    before_ns: tuple[int, ...]
+    """Its time without inner ranges, of each call."""
+    after_ns: tuple[int, ...]
+    """The same of the other side; as many, in the order in which the calls took turns."""
+    share: float
+    """How much of the call's time that is, on the side where it is more: of the fastest, which other programs
+    disturbed least."""
+
+
+def turns(before: Mapping[str, Any], after: Mapping[str, Any]) -> dict[Path, Turns]:
+    """Pair the times of the ranges that both sides have.
+
+    Args:
+        before: a section of a kind with times by range.
+        after: that of the other side, as many calls in turns with its.
+
+    Returns:
+        By the path of the range; of what only some calls open, those in which both sides do.
+    """
+    sides = [{tuple(row["path"]): row for row in section["rows"]} for section in (before, after)]
+    whole_ns = [min(section["rows"][0]["total_ns"]) for section in (before, after)]
+    found = {}
+    for path in (path for path in sides[0] if path in sides[1]):
+        rows = [side[path]["self_ns"] for side in sides]
+        called = [both for both in zip(*rows, strict=True) if all(both)]
+        if called:
+            before_ns, after_ns = zip(*called, strict=True)
+            share = max(min(before_ns) / whole_ns[0], min(after_ns) / whole_ns[1])
+            found[path] = Turns(before_ns, after_ns, share)
+    return found
