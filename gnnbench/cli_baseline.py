@@ -7,8 +7,8 @@ import shlex
 import shutil
 import tempfile
 import time
-from collections.abc import Callable
-from contextlib import AbstractContextManager, contextmanager
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -72,28 +72,61 @@ def add_commands(parser: argparse.ArgumentParser) -> None:
         )
 
 
-def _store() -> "Store":
+class _FoundError(Exception):
+    """pytest knows its rootdir, and need not go on."""
+
+
+class _Rootdir:
+    """A plugin that ends pytest as soon as it knows its rootdir."""
+
+    found: Path | None = None
+
+    def pytest_load_initial_conftests(self, early_config: Any) -> None:
+        self.found = early_config.rootpath
+        raise _FoundError
+
+
+def rootdir(arguments: Sequence[str] = ()) -> Path:
+    """Return the rootdir of pytest with these arguments, called in this folder.
+
+    Raises:
+        UsageError: pytest refuses the arguments; it has said why.
+    """
+    import pytest
+
+    plugin = _Rootdir()
+    with suppress(_FoundError):
+        pytest.main(["--noconftest", *arguments], plugins=[plugin])
+    if plugin.found is None:
+        raise UsageError(f"pytest cannot run with these arguments: {shlex.join(arguments)}")
+    return plugin.found
+
+
+def _store(options: argparse.Namespace) -> "Store":
+    """Return the store of the project: `--benchmark-compare` with the same arguments looks there."""
     from gnnbench import baseline
     from gnnbench.baseline import Store
 
-    return Store(Path.cwd() / baseline.FOLDER)
+    return Store(rootdir(options.rest) / baseline.FOLDER)
 
 
 def _record(options: argparse.Namespace) -> int:
     from pytest_benchmark.utils import get_machine_id
 
-    from gnnbench import environment, fitness, fresh, run_file
+    from gnnbench import baseline, environment, fitness, fresh, run_file
+    from gnnbench.baseline import Store
 
     console = Console(highlight=False, stderr=True)
-    root = Path.cwd()
     if options.processes < 2:  # noqa: PLR2004
         raise UsageError(
             "--processes must be at least 2: one process does not tell how much processes differ"
         )
+    arguments = suite(options.rest, "gnnbench baseline record")
+    root = rootdir(arguments)
     if environment.collect(root, device="cpu").dirty:
         raise UsageError("files that git follows differ from the commit; commit or stash them, then record")
-    arguments = suite(options.rest, "gnnbench baseline record")
-    _store().check()
+    store = Store(root / baseline.FOLDER)
+    store.check()
     chosen = any(argument.startswith("--gnn-layouts") for argument in arguments)
     layouts = () if chosen else ("--gnn-layouts", "sample")  # of any suite, as --benchmark-compare does
     with tempfile.TemporaryDirectory() as folder:
@@ -102,7 +135,7 @@ def _record(options: argparse.Namespace) -> int:
             title = f"process {number} of {options.processes}: pytest {shlex.join(arguments)}"
             start = time.monotonic()
             with _progress(console, title) as progress:
-                fresh.run([*arguments, *layouts], file, root, number, progress)
+                fresh.run([*arguments, *layouts], file, Path.cwd(), number, progress)
             if not console.is_terminal or number == options.processes:
                 console.print(
                     f"{title}: {units.seconds(time.monotonic() - start)}", markup=False, soft_wrap=True
@@ -112,7 +145,7 @@ def _record(options: argparse.Namespace) -> int:
             raise UsageError(f"nothing was recorded: {reason}")
         name = options.name or (runs[0].commit or "unversioned")[:10]
         contents = [_without_data(run_file.load(file)) for file in files]
-        saved = _store().save(contents, get_machine_id(), name, options.reason)
+        saved = store.save(contents, get_machine_id(), name, options.reason)
     count, processes = len(runs[0].benchmarks), len(saved.files)
     print(f"recorded {count} benchmarks in {processes} processes: record {saved.id} of {saved.environment}")
     print(f"compare with it: pytest {shlex.join(arguments)} --benchmark-compare={saved.id}")
@@ -139,13 +172,12 @@ def _without_data(content: dict[str, Any]) -> dict[str, Any]:
 
 
 def _list(options: argparse.Namespace) -> int:
-    del options
     console = Console(highlight=False)
-    store = _store()
+    store = _store(options)
     records = store.records()
     if not records:
         console.print(
-            f"no records in {store.root.relative_to(Path.cwd())}; make one: gnnbench baseline record",
+            f"no records in {store.root}; make one: gnnbench baseline record",
             markup=False,
         )
     for name in store.environments():
@@ -175,9 +207,8 @@ def _known(store: "Store", name: str | None) -> None:
         raise UsageError(f"no records of {name}; there are {', '.join(store.environments()) or 'none'}")
 
 
-def _chosen(options: argparse.Namespace) -> str | None:
+def _chosen(options: argparse.Namespace, store: "Store") -> str | None:
     """Return the environment that is asked for: by name, or this machine's; None where it has no records."""
-    store = _store()
     if options.environment:
         _known(store, options.environment)
         return str(options.environment)
@@ -194,12 +225,13 @@ def _chosen(options: argparse.Namespace) -> str | None:
 
 def _show(options: argparse.Namespace) -> int:
     console = Console(highlight=False)
-    records = _store().records(_chosen(options))
+    store = _store(options)
+    records = store.records(_chosen(options, store))
     if options.number:
         records = [record for record in records if record.id == options.number.zfill(4)]
     if not records:
         raise UsageError(
-            f"no record {options.number or ''} in {_store().root}; gnnbench baseline list shows them"
+            f"no record {options.number or ''} in {store.root}; gnnbench baseline list shows them"
         )
     record = records[-1]
     runs = record.read()
@@ -228,7 +260,7 @@ def _show(options: argparse.Namespace) -> int:
 def _verify(options: argparse.Namespace) -> int:
     from gnnbench import fitness
 
-    store = _store()
+    store = _store(options)
     _known(store, options.environment)
     records = store.records(options.environment)
     if not records:
@@ -246,7 +278,7 @@ def _verify(options: argparse.Namespace) -> int:
 
 
 def _prune(options: argparse.Namespace) -> int:
-    store = _store()
+    store = _store(options)
     if options.keep < 1:
         raise UsageError("--keep must be at least 1; to have none, remove the folder yourself")
     for record in store.superseded(options.keep, left_alone=lambda text: print(f"left alone: {text}")):

@@ -107,7 +107,7 @@ def _is_judged_here(config: pytest.Config) -> bool:
         return False
     if config.getoption("gnn_strict"):
         return True
-    ours = (config.invocation_params.dir / "baselines").is_dir()
+    ours = (config.rootpath / "baselines").is_dir()
     return ours and config.getoption("benchmark_storage") == _DEFAULT_STORAGE
 
 

@@ -100,7 +100,7 @@ def test_without_records_or_a_suite_each_says_what_to_do(tmp_path, monkeypatch, 
     monkeypatch.chdir(tmp_path)
     assert call(capsys, "list")[:2] == (
         0,
-        "no records in baselines/timings; make one: gnnbench baseline record",
+        f"no records in {tmp_path / FOLDER}; make one: gnnbench baseline record",
     )
     for command in ("show", "verify"):
         status, _, err = call(capsys, command)
@@ -111,6 +111,36 @@ def test_without_records_or_a_suite_each_says_what_to_do(tmp_path, monkeypatch, 
         2,
         "gnnbench: no folder benchmarks here; name the suite: gnnbench baseline record -- PATH\n",
     )
+
+
+@pytest.mark.parametrize(
+    ("folder", "arguments", "root"),
+    [
+        (".", [], "."),
+        (".", ["bench"], "."),
+        ("bench", [], "."),
+        ("bench", ["."], "."),
+        ("bench", ["--option-of-the-conftest"], "."),
+        (".", ["--rootdir=bench", "bench"], "bench"),
+        (".", ["-c", "bench/some.ini"], "bench"),
+    ],
+)
+def test_records_lie_in_pytest_s_rootdir(tmp_path, monkeypatch, capsys, folder, arguments, root):
+    (tmp_path / "bench").mkdir()
+    (tmp_path / "pytest.ini").touch()
+    (tmp_path / "bench" / "some.ini").touch()
+    (tmp_path / "bench" / "conftest.py").write_text("1 / 0")
+    monkeypatch.chdir(tmp_path / folder)
+    assert cli_baseline.rootdir(arguments) == tmp_path / root
+    Store(tmp_path / root / FOLDER).save([suite(seed) for seed in range(2)], MACHINE, "some", "")
+    assert "0001 some" in call(capsys, "list", "--", *arguments)[1]
+
+
+def test_arguments_that_pytest_refuses_are_refused(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    status, _, err = call(capsys, "list", "--", "-c", "nowhere.ini")
+    assert status == 2
+    assert "gnnbench: pytest cannot run with these arguments: -c nowhere.ini" in err
 
 
 def test_what_is_broken_is_named_and_pruned(tmp_path, monkeypatch, capsys):

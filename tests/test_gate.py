@@ -9,8 +9,9 @@ from pathlib import Path
 
 import jsonschema
 import pytest
+from pytest_benchmark.utils import get_machine_id
 
-from gnnbench.baseline import FOLDER
+from gnnbench.baseline import FOLDER, Store
 from gnnbench.shard import Shard
 from tests.suite import ROOT, environment, run
 
@@ -369,3 +370,66 @@ def test_a_record_of_another_shard_is_not_the_newest(project):
     for shard, number in (((), "0001"), (("--gnn-shard", "2/2"), "0001"), (("--gnn-shard", "1/2"), "0002")):
         result, _ = project.run(COMPARE, *shard, fake=project.truth(7))
         assert f"judged against record {number}" in result.stdout
+
+
+INSIDE = "bench/test_one.py::test_one"
+LAYOUTS = {
+    "no ini file": ("", "", ["bench"], ".", INSIDE),
+    "pytest.ini": ("pytest.ini", "[pytest]", ["bench"], ".", INSIDE),
+    "tox.ini": ("tox.ini", "[pytest]", ["bench"], ".", INSIDE),
+    "setup.cfg": ("setup.cfg", "[tool:pytest]", ["bench"], ".", INSIDE),
+    "pyproject.toml": ("pyproject.toml", "[tool.pytest.ini_options]", ["bench"], ".", INSIDE),
+    "-c": (
+        "settings/some.ini",
+        "[pytest]",
+        ["-c", "settings/some.ini", "bench"],
+        "settings",
+        "test_one.py::test_one",
+    ),
+    "--rootdir": ("", "", ["--rootdir", "bench", "bench"], "bench", "test_one.py::test_one"),
+    "a subfolder": ("pytest.ini", "[pytest]", ["."], ".", INSIDE),
+}
+"""File of settings, its text, pytest's arguments, rootdir, the test's id."""
+
+
+@pytest.fixture(scope="module")
+def once(tmp_path_factory):
+    """The run file of a suite of one benchmark, which takes a millisecond."""
+    folder = tmp_path_factory.mktemp("once")
+    (folder / "test_one.py").write_text("def test_one(benchmark):\n    benchmark(sum, [1])\n")
+    (folder / "truth.json").write_text(json.dumps({"benchmarks": {"test_one": 1e-3}, "noise": QUIET}))
+    result = run(
+        *("test_one.py", "--gnn-layouts=sample", "--benchmark-json=run.json"),
+        cwd=folder,
+        GNNBENCH_FAKE_CLOCK=f"1:{folder / 'truth.json'}",
+    )
+    assert result.returncode == 0, result.stdout
+    return folder
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_records_lie_in_rootdir_and_a_fresh_process_has_the_same_one(once, tmp_path, layout):
+    file, text, arguments, rootdir, name = LAYOUTS[layout]
+    bench = tmp_path / "bench"
+    for folder in (bench, tmp_path / "settings"):
+        folder.mkdir()
+    if file:
+        (tmp_path / file).write_text(text)
+    shutil.copy(once / "test_one.py", bench)
+    contents = [json.loads((once / "run.json").read_text()) for _ in range(2)]
+    for content in contents:
+        (entry,) = content["benchmarks"]
+        entry["fullname"] = name
+    Store(tmp_path / rootdir / FOLDER).save(contents, get_machine_id(), "first", "")
+    slow = {"benchmarks": {"test_one": 3e-3}, "noise": QUIET}
+    (tmp_path / "slow.json").write_text(json.dumps(slow))
+    result = run(
+        *arguments,
+        *(COMPARE, "--gnn-confirm=1"),
+        cwd=bench if layout == "a subfolder" else tmp_path,
+        GNNBENCH_FAKE_CLOCK=f"2:{tmp_path / 'slow.json'}",
+    )
+    assert result.returncode == 1, result.stdout
+    assert "timed again in fresh process 1 of 1" in result.stdout
+    assert "1 slower" in result.stdout
+    assert "process 101 failed" not in result.stdout
