@@ -1,6 +1,6 @@
 """`--benchmark-compare`: judges a session's benchmarks against a record, and fails what is slower.
 
-A part of the plugin. Reports of benchmarks that were timed are held back until all are: then each is judged
+A part of the plugin. Reports of benchmarks that were timed are withheld until all are: then each is judged
 with all that is known, and what looks slower is timed again in fresh processes.
 """
 
@@ -13,7 +13,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from _pytest.runner import runtestprotocol
 from pytest_benchmark.utils import get_machine_id
 
 from gnnbench import (
@@ -37,6 +36,7 @@ from gnnbench.run import asks_for, run_of
 from gnnbench.run_file import RunFile
 from gnnbench.spec import Spec
 from gnnbench.timing import timing_of
+from gnnbench.withheld import Withheld
 
 _OWN = ("--benchmark-compare", "--benchmark-json", "--junit", "--gnn-strict", "--gnn-confirm", "--gnn-effect")
 """Options of a run that judges, which one that records does not need."""
@@ -46,13 +46,20 @@ _FIRST_CONFIRMING = 101
 
 
 class Gate:
-    """Holds reports back, judges, and reports."""
+    """Judges, and reports."""
 
     def __init__(self, config: pytest.Config, number: str | None) -> None:
         self._config = config
         self._number = number
         """Of the record to compare with; None: the newest."""
-        self._held: list[tuple[pytest.Item, list[pytest.TestReport]]] = []
+        self._withheld = Withheld(
+            may_be_judged=lambda item: timing_of(config).settings(item) is not None,
+            is_judged=lambda item, reports: (
+                all(report.passed for report in reports) and item.nodeid in self._timed()
+            ),
+            show=self._show,
+        )
+        config.pluginmanager.register(self._withheld)
         self._deselected: set[str] = set()
         self._found = Comparison([], None)
         self._record: Record | None = None
@@ -75,21 +82,6 @@ class Gate:
             return None  # said where it is judged
         return f"gnnbench: {missing}" if missing else None
 
-    def pytest_runtest_protocol(self, item: pytest.Item, nextitem: pytest.Item | None) -> bool | None:
-        """Run a benchmark's test, and hold its reports back if it was timed."""
-        if timing_of(self._config).settings(item) is None:
-            return None
-        item.ihook.pytest_runtest_logstart(nodeid=item.nodeid, location=item.location)
-        reports = runtestprotocol(item, log=False, nextitem=nextitem)
-        if all(report.passed for report in reports) and item.nodeid in self._timed():
-            if progress := self._config.pluginmanager.get_plugin(terminal.PROGRESS):
-                for report in reports:
-                    progress.pytest_runtest_logreport(report)
-            self._held.append((item, reports))
-        else:
-            _emit(item, reports)
-        return True
-
     @pytest.hookimpl(wrapper=True)
     def pytest_runtestloop(self, session: pytest.Session) -> Generator[None, object, object]:
         """Judge once all are timed; where the session is cut short, nothing is."""
@@ -101,8 +93,7 @@ class Gate:
             self._failures.append("cut short: what was timed was not judged")
             raise
         finally:
-            for item, reports in self._held:
-                _emit(item, reports)
+            self._withheld.release(before=self._name_file)
         return result
 
     @pytest.hookimpl(tryfirst=True)
@@ -133,6 +124,17 @@ class Gate:
         for line in self._failures:
             terminalreporter.write_line(f"gnnbench: failed: {line}", red=True)
 
+    def _show(self, reports: Sequence[pytest.TestReport]) -> None:
+        """Show at once how a test of the suite's own ended."""
+        if progress := self._config.pluginmanager.get_plugin(terminal.PROGRESS):
+            for report in reports:
+                progress.pytest_runtest_logreport(report)
+
+    def _name_file(self, item: pytest.Item) -> None:
+        """Have pytest's letters stand behind the file that they belong to."""
+        if reporter := self._config.pluginmanager.get_plugin("terminalreporter"):
+            reporter.pytest_runtest_logstart(item.nodeid, item.location)
+
     def _timed(self) -> dict[str, Any]:
         """Return the benchmarks that gnnbench measured, by the test's id."""
         found = self._config._benchmarksession.benchmarks  # type: ignore[attr-defined]  # noqa: SLF001
@@ -143,7 +145,7 @@ class Gate:
     def _judge(self, session: pytest.Session) -> None:
         strict = run_of(self._config).options.strict
         try:
-            for item, reports in self._held:
+            for item, reports in self._withheld.tests.items():
                 ours = self._timed()[item.nodeid].extra_info["gnnbench"]
                 if changed := self._counters(ours, strict=strict):
                     _fail(reports, changed)
@@ -173,7 +175,9 @@ class Gate:
         if suspects.any() and chosen.confirm:
             # Where the drift is told by neighbours, they have to be there again.
             wanted = drift.neighbours(suspects) if found.shared else suspects
-            held = {item.nodeid for item, _ in self._held}  # unlike those that failed for another reason
+            held = {
+                item.nodeid for item in self._withheld.tests
+            }  # unlike those that failed for another reason
             again = (row.fullname for row, is_one in zip(found.rows, wanted, strict=True) if is_one)
             names = [name for name in again if name in held]
             if names:
@@ -205,7 +209,7 @@ class Gate:
         sentences = {
             name: verdict_table.sentence(row, drifted=shared is not None) for name, row in rows.items()
         }
-        for item, reports in self._held:
+        for item, reports in self._withheld.tests.items():
             row = rows.pop(item.nodeid)
             verdict = row.judgement.verdict
             ours = self._timed()[item.nodeid].extra_info["gnnbench"]
@@ -312,14 +316,9 @@ class Gate:
         return found
 
 
-def _emit(item: pytest.Item, reports: Sequence[pytest.TestReport]) -> None:
-    for report in reports:
-        item.ihook.pytest_runtest_logreport(report=report)
-    item.ihook.pytest_runtest_logfinish(nodeid=item.nodeid, location=item.location)
-
-
 def _fail(reports: Sequence[pytest.TestReport], message: str) -> None:
     """Make a passed test a failed one, or add to what failed it."""
     call = next(report for report in reports if report.when == "call")
     call.longrepr = f"{call.longrepr}\n{message}" if call.failed else message
     call.outcome = "failed"
+    vars(call).pop("wasxfail", None)  # or pytest would not count it
