@@ -6,8 +6,9 @@ A record is the files `<environment>/<machine>/NNNN_NAME_pK.json`, K from 1 to t
 import os
 import re
 import tempfile
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,6 @@ from filelock import FileLock
 from gnnbench import environment, run_file
 from gnnbench.errors import UsageError
 from gnnbench.run_file import RunFile
-from gnnbench.shard import Shard
 
 FOLDER = Path("baselines") / "timings"
 
@@ -51,13 +51,6 @@ class Record:
         except UsageError:
             return False  # which says nothing of how many there should be
         return run.record is not None and run.record.get("processes") != len(self.files)
-
-    def covers(self, shard: Shard | None) -> bool:
-        """Tell whether it is of the whole suite or of that shard, as far as it can be read."""
-        try:
-            return run_file.read(self.files[0]).shard in (None, shard)
-        except UsageError:
-            return True
 
     def read(self) -> list[RunFile]:
         """Return its processes.
@@ -102,38 +95,29 @@ class Store:
             for key, files in sorted(groups.items(), key=lambda item: (item[0][0], item[0][2]))
         ]
 
-    def find(
-        self, environment_name: str, machine: str, number: str | None, shard: Shard | None = None
-    ) -> Record | None:
-        """Return an environment's record of that number, or its newest; None where it has none.
+    def find(self, environment_name: str, machine: str, number: str | None) -> list[Record]:
+        """Return an environment's records, the newest first, or the one of that number alone.
 
         Args:
             environment_name: the environment.
             machine: pytest-benchmark's name of this machine.
-            number: NNNN; None: the newest of the whole suite, or of this shard.
-            shard: what is to be compared; None: the whole.
+            number: NNNN; None: all.
 
         Raises:
-            UsageError: it has not that one, or two of the number, as after merging branches.
+            UsageError: it has not that one, or two of a number, as after merging branches.
         """
         records = [record for record in self.records(environment_name) if record.machine == machine]
-        if number is None:
-            # Of records that cannot be read, the newest is returned, for reading it to say why.
-            while records and not records[-1].covers(shard):
-                records.pop()
-            if not records:
-                return None
-        wanted = records[-1].id if number is None else number.zfill(4)
-        found = [record for record in records if record.id == wanted]
-        if len(found) > 1:
-            names = " and ".join(record.name for record in found)
-            raise UsageError(f"{self.root / environment_name}: two records {wanted}, {names}; remove one")
-        if not found:
+        found = [record for record in records if number is None or record.id == number.zfill(4)]
+        for one, next_one in pairwise(found):
+            if one.id == next_one.id:
+                names = f"{one.name} and {next_one.name}"
+                raise UsageError(f"{self.root / environment_name}: two records {one.id}, {names}; remove one")
+        if number is not None and not found:
             raise UsageError(
                 f"no record {number} in {self.root / environment_name}; "
                 f"there are {', '.join(record.id for record in records) or 'none'}"
             )
-        return found[0]
+        return found[::-1]
 
     def nearest(self, here: Mapping[str, Any]) -> tuple[Record, list[tuple[str, Any, Any]]] | None:
         """Return the newest record that differs in the fewest fields of its environment, and the fields."""
@@ -207,27 +191,6 @@ class Store:
                 f"{folder} cannot be written ({error.strerror or error}); nothing was recorded"
             ) from None
         return Record(folder.parent.name, machine, number, safe, files)
-
-    def superseded(self, keep: int, left_alone: Callable[[str], None]) -> list[Record]:
-        """Return what may go: all but the newest records of each environment, and those that lack files.
-
-        Args:
-            keep: records of each environment, and of each shard in it, that stay.
-            left_alone: is told of each record that cannot be read, as by this version, and so stays too.
-        """
-        found = []
-        for name in self.environments():
-            usable: dict[Shard | None, list[Record]] = {}
-            for record in self.records(name):
-                try:
-                    usable.setdefault(record.read()[0].shard, []).append(record)
-                except UsageError as error:
-                    if record.lacks_files():
-                        found.append(record)
-                    else:
-                        left_alone(str(error))
-            found.extend(record for records in usable.values() for record in records[:-keep])
-        return found
 
     def left_over(self) -> list[Path]:
         """Return the folders that interrupted recordings left."""

@@ -60,7 +60,7 @@ def add_commands(parser: argparse.ArgumentParser) -> None:
         type=int,
         default=KEEP,
         metavar="N",
-        help=f"newest records of each environment to keep. Default: {KEEP}.",
+        help=f"newest records of each benchmark to keep. Default: {KEEP}.",
     )
     prune.add_argument("--yes", action="store_true", help="remove them; without it: only say which")
     show.add_argument(
@@ -176,10 +176,7 @@ def _list(options: argparse.Namespace) -> int:
     store = _store(options)
     records = store.records()
     if not records:
-        console.print(
-            f"no records in {store.root}; make one: gnnbench baseline record",
-            markup=False,
-        )
+        print(f"no records in {store.root}; make one: gnnbench baseline record")
     for name in store.environments():
         console.print(f"[bold]{escape(name)}[/bold]")
         table = Table(box=None, pad_edge=False)
@@ -278,16 +275,22 @@ def _verify(options: argparse.Namespace) -> int:
 
 
 def _prune(options: argparse.Namespace) -> int:
+    from gnnbench import base
+
     store = _store(options)
     if options.keep < 1:
         raise UsageError("--keep must be at least 1; to have none, remove the folder yourself")
-    for record in store.superseded(options.keep, left_alone=lambda text: print(f"left alone: {text}")):
+    records = base.superseded(store, options.keep, left_alone=lambda text: print(f"left alone: {text}"))
+    folders = store.left_over()
+    what = "removed" if options.yes else "would remove"
+    for record in records:
         if options.yes:
             store.remove(record)
-        what = "removed" if options.yes else "would remove"
         print(f"{what} {record.environment} {record.id} {record.name}")
-    for folder in store.left_over():
+    for folder in folders:
         if options.yes:
             shutil.rmtree(folder)
-        print(f"{'removed' if options.yes else 'would remove'} {folder}")
+        print(f"{what} {folder}")
+    if not records and not folders:
+        print(f"nothing to remove: each record is among the newest {options.keep} of some benchmark")
     return 0

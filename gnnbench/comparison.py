@@ -2,7 +2,7 @@
 
 import difflib
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -53,7 +53,7 @@ def compare(
     thresholds: Thresholds,
     *,
     family: int | None = None,
-    vanished: Iterable[str] | None = None,
+    vanished: Collection[str] | None = None,
     confirming: int = 0,
 ) -> Comparison:
     """Judge the benchmarks of two sides, those of the head first.
@@ -72,32 +72,34 @@ def compare(
     if vanished is None:
         vanished = {name for name in there if any(run.shard is None or run.shard.has(name) for run in head)}
     shown = {*here, *vanished}
-    # All that the base has, as it tells how much processes differ; in its order, as neighbours tell a drift.
-    names = _merged(there, here)
+    # All that the base has, as it tells how much processes differ; in the order of the head, which is one run
+    # where the base may be several, as neighbours tell a drift.
+    names = _merged(here, there)
+    renamed = _renamed(set(vanished) - set(here), set(here) - set(there))
     mismatch = _mismatch(base, head)
     sides = _side(base, names), _side(head, names)
     counted = len(shown) if family is None else family
     judged = judge(*sides, thresholds, family=counted, confirming=confirming)
     found = dict(zip(names, judged.benchmarks, strict=True))
     rows = [
-        _row(name, _found(base, name), _found(head, name), found[name], mismatch, (base, head))
+        _row(name, _found(base, name), _found(head, name), found[name], mismatch, renamed.get(name))
         for name in [*here, *(name for name in there if name not in set(here))]
         if name in shown
     ]
     return Comparison(rows, None if mismatch else judged.shared)
 
 
-def _merged(there: list[str], here: list[str]) -> list[str]:
+def _merged(first: list[str], second: list[str]) -> list[str]:
     """Return all names in the order of one side, those that only the other has after the ones before them."""
-    known = set(there)
+    known = set(first)
     after: dict[str | None, list[str]] = {}
     previous = None
-    for name in here:
+    for name in second:
         if name in known:
             previous = name
         else:
             after.setdefault(previous, []).append(name)
-    return [*after.get(None, ()), *(one for name in there for one in (name, *after.get(name, ())))]
+    return [*after.get(None, ()), *(one for name in first for one in (name, *after.get(name, ())))]
 
 
 def differing_fields(base: Sequence[RunFile], head: Sequence[RunFile]) -> list[tuple[str, Any, Any]]:
@@ -157,10 +159,10 @@ def _row(
     head: list[Benchmark],
     judgement: Judgement,
     mismatch: str | None,
-    runs: tuple[Sequence[RunFile], Sequence[RunFile]],
+    renamed: str | None,
 ) -> Row:
     if not base or not head:
-        reason = _one_sided(name, runs, new=bool(head))
+        reason = _one_sided(renamed, new=bool(head))
         return Row(name, replace(judgement, reason=reason), _seconds(head), spec=_spec(base + head))
     disturbed = {"here": _disturbed(head), "there": _disturbed(base)}
     others = (f"{why} {where}" for where, why in disturbed.items() if why)
@@ -177,13 +179,21 @@ def _row(
     return Row(name, judgement, _seconds(head), disturbed["here"] is not None, notes, _spec(head))
 
 
-def _one_sided(name: str, runs: tuple[Sequence[RunFile], Sequence[RunFile]], *, new: bool) -> str:
-    """Say that a benchmark is new or gone, and what it may have been called."""
-    base, head = ({name for run in side for name in run.benchmarks} for side in runs)
-    others = base - head if new else head - base
+def _one_sided(renamed: str | None, *, new: bool) -> str:
+    """Say that a benchmark is new or gone, and what it may be called on the other side."""
     what = "new: not in the baseline" if new else "vanished: in the baseline, and not timed in this run"
-    near = difflib.get_close_matches(name, others, n=1, cutoff=_RENAMED) if len(others) <= _MANY else ()
-    return f"{what}; renamed {'from' if new else 'to'} {near[0]}?" if near else what
+    return f"{what}; renamed {'from' if new else 'to'} {renamed}?" if renamed else what
+
+
+def _renamed(vanished: Collection[str], new: Collection[str]) -> dict[str, str]:
+    """Return what a benchmark that one side lacks may be called there: one of the same test function."""
+    found: dict[str, str] = {}
+    for names, others in ((vanished, new), (new, vanished)):
+        for name in names:
+            alike = [one for one in others if one.partition("[")[0] == name.partition("[")[0]]
+            near = difflib.get_close_matches(name, alike, n=1, cutoff=_RENAMED) if len(alike) <= _MANY else ()
+            found.update((name, one) for one in near)
+    return found
 
 
 def _different_work(base: list[Benchmark], head: list[Benchmark]) -> str | None:

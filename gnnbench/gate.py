@@ -6,9 +6,10 @@ with all that is known, and what looks slower is timed again in fresh processes.
 
 import shlex
 import tempfile
+from collections import Counter
 from collections.abc import Generator, Sequence
 from dataclasses import asdict, replace
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Any
 
 import numpy as np
@@ -27,12 +28,13 @@ from gnnbench import (
     terminal,
     verdict_table,
 )
+from gnnbench.base import Base, choose
 from gnnbench.baseline import Record, Store
 from gnnbench.comparison import Comparison
 from gnnbench.errors import UsageError
 from gnnbench.judgement import Thresholds, confirmed
 from gnnbench.results import FORMAT_VERSION
-from gnnbench.run import asks_for, run_of
+from gnnbench.run import asks_for, places, run_of
 from gnnbench.run_file import RunFile
 from gnnbench.spec import Spec
 from gnnbench.timing import timing_of
@@ -62,7 +64,7 @@ class Gate:
         config.pluginmanager.register(self._withheld)
         self._deselected: set[str] = set()
         self._found = Comparison([], None)
-        self._record: Record | None = None
+        self._base = Base([], {})
         self._compared: dict[str, Any] | None = None
         """How the verdicts were reached; None: there are none."""
         self._lines: list[str] = []
@@ -77,7 +79,7 @@ class Gate:
     def pytest_report_collectionfinish(self) -> str | None:
         """Say before anything is timed that it cannot be judged."""
         try:
-            self._record, missing = self._find(self._here())
+            _, missing = self._find(self._here())
         except (UsageError, OSError):
             return None  # said where it is judged
         return f"gnnbench: {missing}" if missing else None
@@ -163,47 +165,54 @@ class Gate:
             level = chosen.shard.family_level(thresholds.family_level)
             thresholds = replace(thresholds, family_level=level)
         here = self._here()
-        self._record, missing = self._find(here)
-        if self._record is None:
+        records, missing = self._find(here)
+        if not records:
             (self._failures if chosen.strict else self._lines).append(missing)
             return
-        base = self._record.read()
-        vanished = self._vanished(base, session)
         head = [self._live(here)]
+        self._base = choose(records, head[0].benchmarks, places(self._config))
+        base = self._base.runs
+        vanished = self._vanished(base, session)
         found = comparison.compare(base, head, thresholds, vanished=vanished, confirming=chosen.confirm)
         suspects = np.array([row.disturbed or row.judgement.looks_slower(thresholds) for row in found.rows])
         if suspects.any() and chosen.confirm:
             # Where the drift is told by neighbours, they have to be there again.
             wanted = drift.neighbours(suspects) if found.shared else suspects
-            held = {
-                item.nodeid for item in self._withheld.tests
-            }  # unlike those that failed for another reason
+            passed = {item.nodeid for item in self._withheld.tests}
             again = (row.fullname for row, is_one in zip(found.rows, wanted, strict=True) if is_one)
-            names = [name for name in again if name in held]
+            names = [name for name in again if name in passed]
             if names:
                 head.extend(self._again(names, int(suspects.sum()), chosen.confirm))
             found = comparison.compare(base, head, thresholds, vanished=vanished, confirming=chosen.confirm)
             rows = [replace(row, judgement=confirmed(row.judgement, chosen.confirm)) for row in found.rows]
             found = replace(found, rows=rows)
         self._found = found
+        newest = records[0].id
         self._compared = {
             "effect": thresholds.effect,
             "family_level": thresholds.family_level,
             "own_level": thresholds.own_level,
-            "shared": verdict_table.as_json(found.shared, record=self._record.id) if found.shared else None,
+            "shared": found.shared and verdict_table.as_json(found.shared, record=newest),
         }
-        record = base[0].record or {}
-        commit, reason = (base[0].commit or "unknown")[:10], record.get("reason")
-        name = environment.name(here)
-        self._lines.append(
-            f"judged against record {self._record.id} of {name}: {len(base)} processes, commit {commit}"
-            f"{f': {reason}' if reason else ''}"
-        )
+        self._lines.extend(self._sources(environment.name(here)))
         self._lines.append(verdict_table.count(found.rows))
         self._report(chosen.strict)
 
+    def _sources(self, environment_name: str) -> list[str]:
+        """Say which records took part, the newest first, and for how many of the benchmarks."""
+        shown = {row.fullname for row in self._found.rows}
+        counts = Counter(record for name, record in self._base.records.items() if name in shown)
+        lines = []
+        for record, count in counts.items():
+            run = next(run for run in self._base.runs if run.path in record.files)
+            reason = (run.record or {}).get("reason")
+            lines.append(
+                f"{count} judged against record {record.id} of {environment_name}: {len(record.files)} "
+                f"processes, commit {(run.commit or 'unknown')[:10]}{f': {reason}' if reason else ''}"
+            )
+        return lines
+
     def _report(self, strict: bool) -> None:
-        assert self._record
         rows = {row.fullname: row for row in self._found.rows}
         shared = self._found.shared
         sentences = {
@@ -212,10 +221,13 @@ class Gate:
         for item, reports in self._withheld.tests.items():
             row = rows.pop(item.nodeid)
             verdict = row.judgement.verdict
+            record = self._base.records.get(item.nodeid)
             ours = self._timed()[item.nodeid].extra_info["gnnbench"]
-            ours["comparison"] = verdict_table.as_json(row.judgement, row.notes, self._record.id)
+            against = record.id if record else None
+            ours["comparison"] = verdict_table.as_json(row.judgement, row.notes, against)
             if verdict == "slower" or (strict and verdict in ("undecided", "incomparable")):
-                _fail(reports, f"{sentences[item.nodeid]} [record {self._record.id}]")
+                where = f" [record {against}]" if against else ""
+                _fail(reports, f"{sentences[item.nodeid]}{where}")
         unsure = ("undecided", "incomparable") if strict else ()
         self._failures.extend(
             f"{name}: {sentences[name]}"
@@ -239,15 +251,13 @@ class Gate:
     def _here(self) -> dict[str, Any]:
         return asdict(environment.collect(self._config.rootpath, device=run_of(self._config).options.device))
 
-    def _find(self, here: dict[str, Any]) -> tuple[Record | None, str]:
-        """Return the record of this environment, or None and what to do about it."""
+    def _find(self, here: dict[str, Any]) -> tuple[list[Record], str]:
+        """Return the records of this environment, the newest first; or none, and what to do about it."""
         store = Store(self._config.rootpath / baseline.FOLDER)
         name = environment.name(here)
-        shard = run_of(self._config).options.shard
-        if record := store.find(name, get_machine_id(), self._number, shard):
-            return record, ""
-        part = f" for shard {shard}" if shard else ""
-        text = f"no timings of this environment ({name}){part} in {baseline.FOLDER}"
+        if records := store.find(name, get_machine_id(), self._number):
+            return records, ""
+        text = f"no timings of this environment ({name}) in {baseline.FOLDER}"
         if nearest := store.nearest(here):
             record, fields = nearest
             text += f"; the nearest, {record.environment}, has {comparison.describe_fields(fields)}"
@@ -258,7 +268,7 @@ class Gate:
             for before, word in zip(("", *given), given, strict=False)
             if not word.startswith(_OWN) and not (before in _OWN_WITH_VALUE and not word.startswith("-"))
         ]
-        return None, f"{text}; record them: gnnbench baseline record -- {shlex.join(words)}"
+        return [], f"{text}; record them: gnnbench baseline record -- {shlex.join(words)}"
 
     def _live(self, here: dict[str, Any]) -> RunFile:
         """Return this session as if it had been saved and read."""
@@ -283,11 +293,11 @@ class Gate:
         again = getattr(option, "lf", False) or option.keyword
         if again or any("::" in argument for argument in self._config.args):
             return found  # the others would not have been there either way
-        asked = [Path(argument).resolve() for argument in self._config.args]
+        asked = places(self._config)
         chosen = run_of(self._config)
         specs = {name: benchmark.spec for run in base for name, benchmark in run.benchmarks.items()}
         for name in left - collected:
-            file = (self._config.rootpath / name.partition("::")[0]).resolve()
+            file = PurePosixPath(name.partition("::")[0])
             looked_at = any(file.is_relative_to(place) for place in asked)
             if looked_at and asks_for(chosen, specs[name]):
                 found.add(name)

@@ -161,8 +161,8 @@ def _differences(one: Mapping[str, Any], other: Mapping[str, Any]) -> Iterable[t
 
 def _runs(contents: Sequence[dict[str, Any]]) -> dict[str, Any]:
     first = contents[0]
-    # How a shard's verdicts were reached holds for it alone.
-    left_out = ("shard", "compared")
+    # How a shard's verdicts were reached, and what it covers, holds for it alone.
+    left_out = ("shard", "compared", "covers")
     ours = {name: value for name, value in first["gnnbench"].items() if name not in left_out}
     ours["incomplete"] = [entry for content in contents for entry in content["gnnbench"]["incomplete"]]
     benchmarks = [entry for content in contents for entry in content["benchmarks"]]

@@ -1,7 +1,9 @@
 """What a pytest session measures, found out when first asked: a part of the plugin."""
 
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, NoReturn
 
 import pytest
@@ -72,6 +74,16 @@ def asks_for(run: Run, spec: Mapping[str, Any] | None) -> bool:
         and spec["device"] == chosen.device
         and spec["hidden"] in (chosen.hidden or (run.datasets[spec["dataset"]].hidden,))
     )
+
+
+def places(config: pytest.Config) -> list[str]:
+    """Return the folders and files that pytest was asked for, relative to rootdir."""
+    folder, root = config.invocation_params.dir, config.rootpath
+    return [
+        Path(os.path.relpath(folder / argument, root)).as_posix()
+        for argument in config.args
+        if "::" not in argument
+    ]
 
 
 def is_ours(item: pytest.Item) -> bool:

@@ -91,6 +91,8 @@ class RunFile:
     """Of a baseline: what it is a part of."""
     shard: Shard | None = None
     """Part of the suite that it has; None: all that was asked for."""
+    covers: tuple[str, ...] = ()
+    """Folders and files, relative to rootdir, of which no benchmark was left out but other shards'."""
 
 
 def read(path: Path) -> RunFile:
@@ -187,6 +189,7 @@ def _run(path: Path, content: Mapping[str, Any]) -> RunFile:
         tuple(entry["fullname"] for entry in ours.get("incomplete", ())),
         ours.get("record"),
         shard_of(path, ours.get("shard")),
+        tuple(map(str, ours.get("covers", ()))),
     )
 
 

@@ -1,7 +1,7 @@
 """Times a session's benchmarks in gnnbench's way, and saves what that found: a part of the plugin."""
 
 import sys
-from collections.abc import Generator
+from collections.abc import Generator, Sequence
 from dataclasses import asdict
 from typing import Any
 
@@ -11,7 +11,7 @@ from gnnbench import environment
 from gnnbench.clock import ClockError
 from gnnbench.errors import UsageError
 from gnnbench.results import FORMAT_VERSION
-from gnnbench.run import OUT_OF_MEMORY, is_ours, run_of, stop
+from gnnbench.run import OUT_OF_MEMORY, is_ours, places, run_of, stop
 from gnnbench.seam import Seam, Settings
 
 PLUGIN = "gnnbench-timing"
@@ -25,6 +25,8 @@ class Timing:
         self._seam = Seam()
         self._all_benchmarks = all_benchmarks
         """Whether benchmarks that are not gnnbench's own are timed in its way without being asked."""
+        self._deselected: list[str] = []
+        """Benchmarks that were left out on purpose, by -k and the like, or as other shards'."""
 
     def settings(self, item: pytest.Item) -> Settings | None:
         """Return how a test's benchmark is timed; None: as pytest-benchmark does."""
@@ -45,6 +47,12 @@ class Timing:
             flush=chosen.flush_l2,
             in_place=_reason(marker) if marker else None,
         )
+
+    def pytest_deselected(self, items: Sequence[pytest.Item]) -> None:
+        """Remember what is left out on purpose."""
+        self._deselected += [
+            item.nodeid for item in items if "benchmark" in getattr(item, "fixturenames", ())
+        ]
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_collection_finish(self, session: pytest.Session) -> None:
@@ -126,10 +134,12 @@ class Timing:
         if chosen is None:
             return
         here = environment.collect(config.rootpath, device=chosen.device)
+        left_out = any(chosen.shard is None or chosen.shard.has(name) for name in self._deselected)
         output_json["gnnbench"] = {
             "version": FORMAT_VERSION,
             "environment": asdict(here),
             "incomplete": self._seam.incomplete,
+            "covers": [] if left_out or getattr(config.option, "lf", False) else places(config),
         }
         if chosen.shard:
             output_json["gnnbench"]["shard"] = str(chosen.shard)

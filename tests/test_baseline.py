@@ -14,7 +14,6 @@ import pytest
 from gnnbench import baseline, environment, run_file
 from gnnbench.baseline import Store
 from gnnbench.errors import UsageError
-from gnnbench.shard import Shard
 from tests.run_files import ENVIRONMENT, suite
 from tests.suite import ROOT
 
@@ -57,9 +56,9 @@ def test_a_record_is_its_processes_under_one_number(store):
     runs = first.read()
     assert [run.record["process"] for run in runs] == [1, 2, 3]
     assert runs[0].record["reason"] == "the first"
-    assert store.find(HERE, MACHINE, None) == second
-    assert store.find(HERE, MACHINE, "0001") == store.find(HERE, MACHINE, "1") == first
-    assert store.find("elsewhere", MACHINE, None) is None
+    assert store.find(HERE, MACHINE, None) == [second, first]
+    assert store.find(HERE, MACHINE, "0001") == store.find(HERE, MACHINE, "1") == [first]
+    assert store.find("elsewhere", MACHINE, None) == []
     with pytest.raises(UsageError, match=r"no record 0007 in .*there are 0001, 0002"):
         store.find(HERE, MACHINE, "0007")
 
@@ -159,22 +158,3 @@ def test_killed_at_any_moment_no_file_is_cut_and_none_is_lost(tmp_path):
     assert whole
     saved = Store(root).save(contents(), MACHINE, "after", "")
     assert saved.read()
-
-
-def test_a_shard_s_records_stand_beside_the_whole_s(store):
-    def save(shard):
-        processes = contents(2)
-        for one in processes:
-            if shard:
-                one["gnnbench"]["shard"] = shard
-        return store.save(processes, MACHINE, "abc", "")
-
-    one, whole, other, again = map(save, ("1/2", None, "2/2", "2/2"))
-    assert store.find(HERE, MACHINE, None) == whole
-    assert store.find(HERE, MACHINE, None, Shard(2, 2)) == again
-    assert store.find(HERE, MACHINE, None, Shard(1, 2)) == whole, "the newest that has it"
-    assert store.find(HERE, MACHINE, "1", Shard(2, 2)) == one, "asked for by its number"
-    assert store.superseded(1, print) == [other]
-    store.remove(whole)
-    assert store.find(HERE, MACHINE, None) is None
-    assert store.find(HERE, MACHINE, None, Shard(1, 2)) == one

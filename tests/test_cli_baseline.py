@@ -68,12 +68,10 @@ def test_record_list_show_verify_prune(project, capsys):
     assert "benchmarks/test_suite.py::test_one" in out
     assert "test_two" in call(capsys, "show", "1")[1]
     assert call(capsys, "verify")[0] == 0
-    status, out, _ = call(capsys, "prune", "--keep", "1")
-    assert "would remove" in out
+    # Of the other test 0001 is the newest.
+    out = call(capsys, "prune", "--keep", "1", "--yes")[1]
+    assert out == "nothing to remove: each record is among the newest 1 of some benchmark"
     assert len(list((project / FOLDER).rglob("*.json"))) == 4
-    status, out, _ = call(capsys, "prune", "--keep", "1", "--yes")
-    assert "removed" in out
-    assert len(list((project / FOLDER).rglob("*.json"))) == 2
     assert call(capsys, "prune", "--keep", "0")[0] == 2
 
 
@@ -134,6 +132,17 @@ def test_records_lie_in_pytest_s_rootdir(tmp_path, monkeypatch, capsys, folder, 
     assert cli_baseline.rootdir(arguments) == tmp_path / root
     Store(tmp_path / root / FOLDER).save([suite(seed) for seed in range(2)], MACHINE, "some", "")
     assert "0001 some" in call(capsys, "list", "--", *arguments)[1]
+
+
+def test_what_newer_records_have_is_pruned(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    store = Store(tmp_path / FOLDER)
+    for name in ("old", "new"):
+        store.save([suite(seed) for seed in range(2)], MACHINE, name, "")
+    assert "would remove" in call(capsys, "prune", "--keep", "1")[1]
+    assert len(store.records()) == 2
+    assert "removed" in call(capsys, "prune", "--keep", "1", "--yes")[1]
+    assert [record.name for record in store.records()] == ["new"]
 
 
 def test_arguments_that_pytest_refuses_are_refused(tmp_path, monkeypatch, capsys):

@@ -51,17 +51,25 @@ def test_what_another_shard_runs_has_not_vanished(tmp_path):
 
 
 def test_new_vanished_and_renamed_benchmarks_are_named(tmp_path):
-    base = runs(tmp_path, *(content(entry("spmm_sum_fwd"), entry("b1", seed=seed)) for seed in range(3)))
-    head = runs(tmp_path, content(entry("spmm_sum_forward"), entry("b1")))
+    base = runs(tmp_path, *(content(entry("spmm[sum-fwd]"), entry("b1", seed=seed)) for seed in range(3)))
+    head = runs(tmp_path, content(entry("spmm[sum-forward]"), entry("b1")))
     rows = by_name(compare(base, head, THRESHOLDS))
-    assert rows["spmm_sum_forward"].judgement.reason == (
-        "new: not in the baseline; renamed from test_a.py::spmm_sum_fwd?"
+    assert rows["spmm[sum-forward]"].judgement.reason == (
+        "new: not in the baseline; renamed from test_a.py::spmm[sum-fwd]?"
     )
-    assert rows["spmm_sum_fwd"].judgement.reason == (
-        "vanished: in the baseline, and not timed in this run; renamed to test_a.py::spmm_sum_forward?"
+    assert rows["spmm[sum-fwd]"].judgement.reason == (
+        "vanished: in the baseline, and not timed in this run; renamed to test_a.py::spmm[sum-forward]?"
     )
     rows = by_name(compare(base, head, THRESHOLDS, vanished=()))
-    assert "spmm_sum_fwd" not in rows
+    assert "spmm[sum-fwd]" not in rows
+    assert rows["spmm[sum-forward]"].judgement.reason == "new: not in the baseline", "the other was not run"
+
+
+def test_another_test_function_is_not_what_one_was_called(tmp_path):
+    base = runs(tmp_path, content(entry("test_gcn_norm[pyg]"), entry("b1")))
+    head = runs(tmp_path, content(entry("test_gcn_norms[pyg]"), entry("b1")))
+    rows = by_name(compare(base, head, THRESHOLDS))
+    assert rows["test_gcn_norms[pyg]"].judgement.reason == "new: not in the baseline"
 
 
 def test_benchmarks_that_were_not_asked_for_still_tell_how_much_processes_differ(tmp_path):

@@ -39,7 +39,7 @@ class Project:
     def truth(self, seed=100, noise=QUIET, **factors):
         """Return the fake clock's variable: a millisecond for each, times the factors."""
         times = {name: 1e-3 * factors.get(name.partition("[")[0], 1) for name in NAMES}
-        times["test_renamed"] = 1e-3
+        times["test_sum[90]"] = 1e-3
         file = self.folder / f"truth-{seed}-{len(list(self.folder.glob('truth-*')))}.json"
         file.write_text(json.dumps({"benchmarks": times, "noise": noise}))
         return f"{seed}:{file}"
@@ -179,26 +179,52 @@ def test_another_environment_is_refused_by_its_fields(project):
 
 def test_new_removed_and_renamed_benchmarks_are_named(project):
     suite = (project.folder / "test_suite.py").read_text()
-    (project.folder / "test_suite.py").write_text(suite.replace("test_sorted", "test_sorted_list"))
+    (project.folder / "test_suite.py").write_text(suite.replace("range(10)", "[*range(9), 90]"))
     fake = project.truth(9)
-    path = Path(fake.partition(":")[2])
-    path.write_text(path.read_text().replace("test_sorted", "test_sorted_list"))
     result, verdicts = project.run(COMPARE, "--gnn-effect=30%", fake=fake)
-    assert result.returncode == 0
-    assert verdicts["test_sorted_list"] == "incomparable"
+    assert result.returncode == 0, result.stdout
+    assert verdicts["test_sum[90]"] == "incomparable"
     text = " ".join(result.stdout.split())
-    assert "new: not in the baseline; renamed from test_suite.py::test_sorted?" in text
+    assert "new: not in the baseline; renamed from test_suite.py::test_sum[9]?" in text
     assert (
-        "vanished: in the baseline, and not timed in this run; renamed to test_suite.py::test_sorted_list?"
+        "vanished: in the baseline, and not timed in this run; renamed to test_suite.py::test_sum[90]?"
         in text
     )
     strict, _ = project.run(COMPARE, "--gnn-effect=30%", "--gnn-strict", fake=fake)
     assert strict.returncode == 1
-    assert "failed: test_suite.py::test_sorted: incomparable; vanished" in strict.stdout
+    assert "failed: test_suite.py::test_sum[9]: incomparable; vanished" in strict.stdout
     # What was left out on purpose has not vanished.
-    result, _ = project.run(COMPARE, "--gnn-effect=30%", "--gnn-strict", "-k", "sum", fake=fake)
+    result, _ = project.run(COMPARE, "--gnn-effect=30%", "--gnn-strict", "-k", "sorted", fake=fake)
     assert result.returncode == 0, result.stdout
     assert "vanished" not in result.stdout
+
+
+def test_a_record_of_a_part_leaves_the_rest_to_the_record_before_it(project):
+    words = ("--processes", "2", "--reason", "a part", "--", "test_suite.py", "-k", "sorted")
+    result = project.command(
+        "baseline", "record", *words, GNNBENCH_FAKE_CLOCK=project.truth(50, test_sorted=2)
+    )
+    assert "record 0002" in result.stdout, result.stderr
+    slow = project.truth(8, test_sum=1.5, test_sorted=2)
+    result, verdicts = project.run(COMPARE, "--gnn-confirm=0", fake=slow)
+    assert result.returncode == 1, result.stdout
+    assert {verdicts[name] for name in NAMES[:-1]} == {"slower"}
+    assert verdicts["test_sorted"] in ("same", "undecided")
+    text = " ".join(result.stdout.split())
+    assert "gnnbench: 1 judged against record 0002 of" in text
+    assert "gnnbench: 10 judged against record 0001 of" in text
+    assert "2 processes, commit" in text
+    assert "[record 0001]" in next(iter(project.failures().values()))
+    # One that only the older record has has vanished where it is gone.
+    (project.folder / "test_suite.py").write_text(SUITE.replace("range(10)", "range(9)"))
+    result, _ = project.run(COMPARE, fake=project.truth(8, test_sorted=2))
+    text = " ".join(result.stdout.split())
+    assert "vanished: in the baseline, and not timed in this run: test_suite.py::test_sum[9]" in text
+    assert text.count("vanished") == 1
+    git(project.folder, "commit", "-qam", "one less")
+    result = project.command("baseline", "record", "--processes", "2", "--", "test_suite.py")
+    assert "record 0003" in result.stdout, result.stderr
+    assert "vanished" not in project.run(COMPARE)[0].stdout
 
 
 def test_strict_fails_what_is_undecided_and_a_run_that_judged_nothing(project):
