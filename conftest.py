@@ -108,11 +108,12 @@ def reference() -> ModuleType:
 
 
 @pytest.fixture(scope="session")
-def rates(device: str) -> "Callable[[str], Rates]":
+def rates(request: pytest.FixtureRequest, device: str) -> "Callable[[str], Rates]":
     """The rates of this machine's memory and arithmetic in a dtype, measured once and kept in the cache."""
     from gnnbench import limits
 
-    here = environment.name(asdict(environment.collect(device=device)))
+    gpu = run_of(request.config).options.gpu
+    here = environment.name(asdict(environment.collect(device=device, gpu=gpu)))
     return lambda dtype: limits.rates(device, dtype, here, cache_folder())
 
 

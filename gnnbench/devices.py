@@ -46,8 +46,8 @@ def torch_cuda_version() -> str | None:
 
 
 @contextmanager
-def first_gpu() -> Iterator[Callable[..., Any] | None]:
-    """Give a way to ask NVML about the GPU that CUDA takes as its first; None where it can take none.
+def gpu(index: int = 0) -> Iterator[Callable[..., Any] | None]:
+    """Give a way to ask NVML about the GPU that CUDA counts as that one; None where CUDA has none there.
 
     It is called with a function's name without its `nvmlDeviceGet`, and answers None where this GPU, or
     this user, has no such thing. NVML counts GPUs by their place on the bus: on a machine with different
@@ -67,17 +67,28 @@ def first_gpu() -> Iterator[Callable[..., Any] | None]:
         yield None
         return
     try:
-        try:
-            handle = _first_handle(pynvml)
-        except pynvml.NVMLError:
-            handle = None
+        handle = dict(enumerate(_visible(pynvml))).get(index)
         yield handle and ask
     finally:
         pynvml.nvmlShutdown()
 
 
-def _first_handle(pynvml: Any) -> Any:
-    visible = os.environ.get("CUDA_VISIBLE_DEVICES", "0").partition(",")[0].strip()
+def _visible(pynvml: Any) -> list[Any]:
+    """Return the GPUs that CUDA sees, in its order; it ignores what follows one that it does not know."""
+    found: list[Any] = []
+    try:
+        count = pynvml.nvmlDeviceGetCount()
+        for name in os.environ.get("CUDA_VISIBLE_DEVICES", ",".join(map(str, range(count)))).split(","):
+            handle = _handle(pynvml, name.strip())
+            if handle is None:
+                break
+            found.append(handle)
+    except pynvml.NVMLError:
+        pass
+    return found
+
+
+def _handle(pynvml: Any, visible: str) -> Any:
     if visible.isdecimal():
         return pynvml.nvmlDeviceGetHandleByIndex(int(visible))
     if visible.startswith("MIG-"):
@@ -89,16 +100,35 @@ def _first_handle(pynvml: Any) -> Any:
     return next((one for one in handles if pynvml.nvmlDeviceGetUUID(one).startswith(visible)), None)
 
 
-def resolve(name: str) -> str:
+def resolve(name: str) -> tuple[str, int | None]:
     """Turn `auto` into the device that is here, and refuse one that is not.
 
+    Returns:
+        its kind, one of DEVICES, and the number that `cuda:N` gives.
+
     Raises:
-        UsageError: an unknown device, or CUDA where there is none.
+        UsageError: an unknown device, CUDA where there is none, or a GPU that CUDA does not see.
     """
     if name == "auto":
-        return "cpu" if why_no_cuda() else "cuda"
-    if name not in DEVICES:
+        return ("cpu" if why_no_cuda() else "cuda"), None
+    kind, colon, number = name.partition(":")
+    if kind not in DEVICES or (colon and not (kind == "cuda" and number.isascii() and number.isdecimal())):
         raise unknown_name("device", name, ("auto", *DEVICES))
-    if name == "cuda" and (reason := why_no_cuda()):
-        raise UsageError(f"device 'cuda' was asked for, but {reason}; use cpu")
-    return name
+    if kind == "cuda" and (reason := why_no_cuda()):
+        raise UsageError(f"device '{name}' was asked for, but {reason}; use cpu")
+    if not colon:
+        return kind, None
+    index = int(number)
+    with gpu(index) as ask:
+        if ask is None:
+            raise UsageError(f"device '{name}' was asked for, but {_counted()}")
+    return kind, index
+
+
+def _counted() -> str:
+    import pynvml
+
+    pynvml.nvmlInit()
+    count = len(_visible(pynvml))
+    pynvml.nvmlShutdown()
+    return f"CUDA sees {count} GPUs, cuda:0 to cuda:{count - 1}" if count > 1 else "CUDA sees only cuda:0"

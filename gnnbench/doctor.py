@@ -213,7 +213,7 @@ def _system_disturbances(here: Environment) -> Iterator[Finding]:
 def _gpu_disturbances(gpu: Gpu) -> Iterator[Finding]:
     import pynvml
 
-    with devices.first_gpu() as ask:
+    with devices.gpu() as ask:
         assert ask is not None
         top_mhz = ask("MaxClockInfo", pynvml.NVML_CLOCK_GRAPHICS)
         reasons = ask("CurrentClocksEventReasons")

@@ -42,7 +42,7 @@ release, Python's patch release, ogb, which only loads data), and what moves by 
 
 @dataclass(frozen=True)
 class Gpu:
-    """The GPU that CUDA takes as its first; None stands for what the driver does not tell."""
+    """A GPU; None stands for what the driver does not tell."""
 
     name: str
     """Of a slice of a GPU with its profile, as in `NVIDIA H100 80GB HBM3 MIG 1g.10gb`."""
@@ -93,7 +93,7 @@ class Environment:
     """Whether files that git follows differ from the commit."""
 
 
-def collect(root: Path | None = None, *, device: str = "cuda") -> Environment:
+def collect(root: Path | None = None, *, device: str = "cuda", gpu: int | None = None) -> Environment:
     """Look at this machine and process; imports no library that is measured.
 
     A record to be saved is collected after torch is imported, as only torch knows how many threads it uses.
@@ -101,6 +101,7 @@ def collect(root: Path | None = None, *, device: str = "cuda") -> Environment:
     Args:
         root: folder of the project that is measured, None where its commit is of no interest.
         device: `cpu` leaves the GPU out: a timing on the CPU compares across drivers.
+        gpu: number of the GPU, as CUDA counts; None: its first.
     """
     count = len(cores()) or os.cpu_count() or 1
     torch = sys.modules.get("torch")
@@ -120,7 +121,7 @@ def collect(root: Path | None = None, *, device: str = "cuda") -> Environment:
         allocator=_preloaded(r"malloc"),
         openmp=_preloaded(r"^lib[gi]?omp"),
         system=f"{platform.system()} {platform.release()}",
-        gpu=_gpu() if device == "cuda" else None,
+        gpu=_gpu(gpu or 0) if device == "cuda" else None,
         python=platform.python_version(),
         libraries=tuple((name, found) for name in LIBRARIES if (found := version(name))),
         commit=commit,
@@ -215,10 +216,10 @@ def _preloaded(pattern: str) -> str:
     return next((name for name in names if re.search(pattern, name)), "")
 
 
-def _gpu() -> Gpu | None:
+def _gpu(index: int) -> Gpu | None:
     import pynvml
 
-    with devices.first_gpu() as ask:
+    with devices.gpu(index) as ask:
         if ask is None:
             return None
         model = ask("Name") or ""

@@ -249,7 +249,8 @@ class Gate:
         return f"counters differ from the baseline: {', '.join(changed)}" if changed else None
 
     def _here(self) -> dict[str, Any]:
-        return asdict(environment.collect(self._config.rootpath, device=run_of(self._config).options.device))
+        chosen = run_of(self._config).options
+        return asdict(environment.collect(self._config.rootpath, device=chosen.device, gpu=chosen.gpu))
 
     def _find(self, here: dict[str, Any]) -> tuple[list[Record], str]:
         """Return the records of this environment, the newest first; or none, and what to do about it."""

@@ -20,7 +20,7 @@ HELP = {
     "dataset": f"graph to measure on, repeatable or comma-separated: {FORMS}. Default: cora, and ogbn-arxiv "
     "(on a CPU its synthetic twin at a tenth).",
     "platform": f"library to measure, repeatable or comma-separated: {', '.join(PLATFORMS)}. Default: all.",
-    "device": "auto, cpu or cuda. Default: auto.",
+    "device": "auto, cpu, cuda, or one of several GPUs: cuda:1. Default: auto.",
     "hidden": "feature width, repeatable or comma-separated. Default: 256 on the Planetoid sets, "
     "128 elsewhere.",
     "dtype": f"of features and weights, repeatable or comma-separated: {', '.join(FLOATS)}. "
@@ -74,6 +74,9 @@ class Options:
     datasets: tuple[DatasetName, ...]
     platforms: tuple[str, ...]
     device: str
+    """`cpu` or `cuda`."""
+    gpu: int | None
+    """Which of the GPUs that CUDA sees, where one was chosen; None: its first."""
     hidden: tuple[int, ...]
     """Empty: each data set's own default."""
     dtypes: tuple[str, ...]
@@ -127,7 +130,7 @@ class Options:
         """Read the options' texts.
 
         Raises:
-            UsageError: a name that is not known, with the nearest ones; CUDA where there is none; a data
+            UsageError: a name that is not known, with the nearest ones; a GPU that is not there; a data
                 folder that is not there; a width that is not a positive whole number; a fraction that is
                 none; options that contradict each other.
         """
@@ -140,12 +143,13 @@ class Options:
             raise unknown_name("value of --gnn-layouts", layouts, LAYOUTS)
         if l2 not in (None, *L2):
             raise unknown_name("value of --gnn-l2", l2, L2)
-        resolved = devices.resolve(device or "auto")
+        resolved, gpu = devices.resolve(device or "auto")
         defaults = _CUDA_DATASETS if resolved == "cuda" else _CPU_DATASETS
         return cls(
             datasets=tuple(DatasetName.parse(name) for name in _split(dataset) or defaults),
             platforms=_known("platform", _split(platform), PLATFORMS) or tuple(PLATFORMS),
             device=resolved,
+            gpu=gpu,
             hidden=tuple(dict.fromkeys(map(_width, _split(hidden)))),
             dtypes=_known("dtype", _split(dtype), FLOATS) or FLOATS[:1],
             index_dtypes=_known("index dtype", _split(index_dtype), INTEGERS) or INTEGERS[:1],

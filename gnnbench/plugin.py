@@ -62,6 +62,8 @@ def pytest_configure(config: pytest.Config) -> None:
             chosen = run_of(config).options
             if chosen.profile:
                 _profile(config)
+            if chosen.gpu is not None:
+                config.pluginmanager.register(_OnGpu(chosen.gpu), "gnnbench-gpu")
             if chosen.shard:
                 config.pluginmanager.register(Sharding(chosen.shard), SHARDING)
         except UsageError as error:
@@ -73,9 +75,13 @@ def pytest_configure(config: pytest.Config) -> None:
     judging = not again and _is_judged_here(config)
     config.pluginmanager.register(Timing(config, all_benchmarks=judging or bool(again)), TIMING)
     if judging:
+        if config.option.benchmark_compare_fail:
+            raise pytest.UsageError(
+                "gnnbench: --benchmark-compare-fail is for pytest-benchmark's own comparison, and gnnbench "
+                "judges here: give --gnn-effect 5%, say, or --benchmark-storage for pytest-benchmark's"
+            )
         wanted = config.option.benchmark_compare
-        # Not pytest-benchmark's table and thresholds as well, which are of its own storage.
-        config.option.benchmark_compare = config.option.benchmark_compare_fail = None
+        config.option.benchmark_compare = None  # nor pytest-benchmark's table, which is of its own storage
         from gnnbench.gate import Gate
 
         config.pluginmanager.register(Gate(config, None if wanted is True else wanted), GATE)
@@ -120,6 +126,19 @@ def _be_quiet(config: pytest.Config) -> None:
             setattr(config.option, name, None)
     if hasattr(config.option, "no_cov"):
         config.option.no_cov = True
+
+
+class _OnGpu:
+    """Makes a GPU the one that `cuda` means."""
+
+    def __init__(self, index: int) -> None:
+        self._index = index
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtest_setup(self) -> None:
+        import torch
+
+        torch.cuda.set_device(self._index)
 
 
 class _Again:

@@ -41,7 +41,7 @@ def spec_of(item: pytest.Item) -> Spec:
 def header(run: Run) -> list[str]:
     """Return the lines that say on what a run measures."""
     device = run.options.device
-    here = environment.collect()
+    here = environment.collect(gpu=run.options.gpu)
     processor = here.cpu
     if device == "cuda" and here.gpu:
         cache = "flushed between rounds" if run.options.flush_l2 else "kept from round to round"

@@ -133,7 +133,7 @@ class Timing:
         chosen = run_of(config).options if self._seam.used or config.getoption("gnn_shard") else None
         if chosen is None:
             return
-        here = environment.collect(config.rootpath, device=chosen.device)
+        here = environment.collect(config.rootpath, device=chosen.device, gpu=chosen.gpu)
         left_out = any(chosen.shard is None or chosen.shard.has(name) for name in self._deselected)
         output_json["gnnbench"] = {
             "version": FORMAT_VERSION,

@@ -5,6 +5,7 @@ import torch
 
 from gnnbench import devices
 from gnnbench.errors import UsageError
+from tests import nvml
 
 
 @pytest.fixture
@@ -16,13 +17,13 @@ def no_cuda(monkeypatch):
 def test_hidden_gpus_are_not_there(monkeypatch, hidden):
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", hidden)
     assert devices.why_no_cuda() == "CUDA_VISIBLE_DEVICES hides every GPU"
-    assert devices.resolve("auto") == "cpu"
+    assert devices.resolve("auto") == ("cpu", None)
 
 
 def test_agrees_with_torch(monkeypatch):
     monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
     assert (devices.why_no_cuda() is None) == torch.cuda.is_available()
-    assert devices.resolve("auto") == ("cuda" if torch.cuda.is_available() else "cpu")
+    assert devices.resolve("auto") == ("cuda" if torch.cuda.is_available() else "cpu", None)
 
 
 def test_reads_how_torch_is_built_without_importing_it():
@@ -48,7 +49,7 @@ def test_reads_version_file(monkeypatch, tmp_path, text, built_for):
 
 
 def test_cpu_is_always_there():
-    assert devices.resolve("cpu") == "cpu"
+    assert devices.resolve("cpu") == ("cpu", None)
 
 
 @pytest.mark.usefixtures("no_cuda")
@@ -62,3 +63,38 @@ def test_cuda_is_refused_where_there_is_none():
 def test_unknown_device_names_the_nearest():
     with pytest.raises(UsageError, match=r"^unknown device 'cdua': did you mean cuda or cpu\?$"):
         devices.resolve("cdua")
+
+
+@pytest.mark.parametrize("name", ["cuda:", "cuda:one", "cuda:-1", "cpu:0", "auto:1", "cuda:1:2"])
+def test_what_is_no_number_of_a_gpu_is_refused(monkeypatch, name):
+    nvml.install(monkeypatch)
+    with pytest.raises(UsageError, match=f"^unknown device '{name}'"):
+        devices.resolve(name)
+
+
+@pytest.mark.parametrize(
+    ("visible", "seen"),
+    [
+        (None, ["GPU-aaaa-1", "GPU-bbbb-2"]),
+        ("1,0", ["GPU-bbbb-2", "GPU-aaaa-1"]),
+        ("GPU-bbbb", ["GPU-bbbb-2"]),
+    ],
+)
+def test_a_gpu_is_chosen_by_its_number_among_those_that_cuda_sees(monkeypatch, visible, seen):
+    nvml.install(monkeypatch)
+    if visible:
+        monkeypatch.setenv("CUDA_VISIBLE_DEVICES", visible)
+    assert devices.resolve("cuda") == ("cuda", None)
+    for index, uuid in enumerate(seen):
+        assert devices.resolve(f"cuda:{index}") == ("cuda", index)
+        with devices.gpu(index) as ask:
+            assert ask("UUID") == uuid
+    counted = "CUDA sees 2 GPUs, cuda:0 to cuda:1" if len(seen) > 1 else "CUDA sees only cuda:0"
+    with pytest.raises(UsageError, match=f"^device 'cuda:{len(seen)}' was asked for, but {counted}$"):
+        devices.resolve(f"cuda:{len(seen)}")
+
+
+@pytest.mark.usefixtures("no_cuda")
+def test_a_gpu_is_refused_where_there_is_none():
+    with pytest.raises(UsageError, match=r"^device 'cuda:1' was asked for, but CUDA_VISIBLE_DEVICES"):
+        devices.resolve("cuda:1")

@@ -330,3 +330,9 @@ def test_idle_threads_sleep_unless_it_is_the_user_s_wish_or_too_late(before, pol
         f"assert environment.collect().wait_policy == {policy!r}"
     )
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_describes_the_gpu_that_is_chosen(monkeypatch):
+    nvml.install(monkeypatch)
+    found = [environment.collect(gpu=number).gpu.graphics_clock_mhz for number in (None, 0, 1)]
+    assert found == [1980, 1980, 1981]

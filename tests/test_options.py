@@ -5,6 +5,7 @@ import pytest
 from gnnbench.errors import UsageError
 from gnnbench.options import HELP, LISTS, Options
 from gnnbench.platforms import PLATFORMS
+from tests import nvml
 
 
 @pytest.fixture(autouse=True)
@@ -113,3 +114,10 @@ def test_data_folder_is_no_file(tmp_path):
     file.touch()
     with pytest.raises(UsageError, match="is not there"):
         Options.parse(data=str(file))
+
+
+def test_a_gpu_s_number_is_no_part_of_the_device(monkeypatch):
+    nvml.install(monkeypatch)
+    for text, gpu in (("cuda", None), ("cuda:1", 1)):
+        found = Options.parse(device=text)
+        assert (found.device, found.gpu) == ("cuda", gpu)

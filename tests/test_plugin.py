@@ -11,6 +11,7 @@ import pytest
 
 from gnnbench.operations import OPERATIONS
 from gnnbench.spec import Spec
+from tests import nvml
 from tests.suite import ROOT, SHORT, SMALL, environment, run
 
 
@@ -308,3 +309,23 @@ def test_help_is_shown_where_the_plugin_is_installed(tmp_path):
     result = run("--help", cwd=tmp_path)
     assert result.returncode == 0, result.stderr
     assert "Default: 2%." in " ".join(result.stdout.split())
+
+
+def test_a_chosen_gpu_is_the_one_that_cuda_means(monkeypatch, pytester):
+    nvml.install(monkeypatch)
+    chosen = []
+    monkeypatch.setattr("torch.cuda.set_device", chosen.append)
+    pytester.makepyfile("def test_plain():\n    pass\n")
+    assert pytester.inline_run("--gnn-device=cuda:1", *SMALL).ret == 0
+    assert chosen == [1]
+
+
+def test_thresholds_of_pytest_benchmark_are_refused_beside_our_verdicts(pytester):
+    pytester.mkdir("baselines")
+    pytester.makepyfile("def test_plain():\n    pass\n")
+    words = ("--benchmark-compare", "--benchmark-compare-fail=mean:5%")
+    result = pytester.runpytest_inprocess(*words)
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    (line,) = (line for line in result.errlines if "gnnbench" in line)
+    assert "--benchmark-compare-fail is for pytest-benchmark's own comparison" in line
+    assert "--gnn-effect" in line
