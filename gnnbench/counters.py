@@ -8,7 +8,6 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
-from pathlib import Path
 from types import FrameType
 from typing import Any
 
@@ -47,10 +46,9 @@ tell.
 _COPIES = ("aten::_to_copy", "aten::copy_")
 _INDEXED = ("aten::index", "aten::index_put", "aten::index_put_")
 
-_HOOKS = ("torch/_dynamo/", "torch/compiler/", "torch/_jit_internal.py", "torch_geometric/hash_tensor.py")
-"""Wrappers around PyTorch's functions that come with the first compilation in a process, or with an import of
-PyG (`torch.index_select`), and the questions that these ask (`is_scripting`). They run or not by what the
-process did before, so their calls are not a benchmark's."""
+_HOOKS = ("torch._dynamo", "torch.compiler", "torch._jit_internal", "torch_geometric.hash_tensor")
+"""Modules whose functions wrap PyTorch's once anything was compiled in a process or PyG was imported, or are
+called by these wrappers (`is_scripting`): whether they run depends on what the process did before."""
 
 Counts = dict[str, dict[str, int]]
 """Kind, name: how often."""
@@ -254,18 +252,16 @@ def library_calls(seen: Callable[[str], None]) -> Iterator[None]:
 
 
 def _python_calls(run: Callable[[], object]) -> int:
-    """Count calls of Python functions, but for those in _HOOKS.
+    """Count calls of Python functions, but for those of _HOOKS.
 
     The call before fills caches that an import may have emptied: wherever a class is registered with an
     abstract one, as some modules do, Python forgets what is an instance of which.
     """
     calls = 0
-    packages = Path(torch.__file__).parents[1]
-    hooks = tuple(f"{packages / name}" for name in _HOOKS)
 
     def profile(frame: FrameType, event: str, _argument: object) -> None:
         nonlocal calls
-        calls += event == "call" and not frame.f_code.co_filename.startswith(hooks)
+        calls += event == "call" and not str(frame.f_globals.get("__name__")).startswith(_HOOKS)
 
     run()
     before = sys.getprofile()

@@ -25,6 +25,7 @@ SAMPLES = {
     "github.server_url": "https://github.com",
     "github.repository": "owner/name",
     "github.run_id": "123",
+    "runner.temp": "/home/runner/work/_temp",
     "inputs.reason || 'nightly'": 'a new driver; $(reboot) "',
 }
 """What the expressions stand for."""
