@@ -29,6 +29,8 @@ def simulate():
 def result(simulate):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(simulate, "EFFECTS", (0.0, 0.05))
+        one_mode = {kind: case for kind, case in simulate.FEW.items() if not case.fast_share}
+        patch.setattr(simulate, "FEW", one_mode)
         patch.setitem(sys.modules, "ab_simulate", simulate)  # for the forked processes
         return simulate.simulate(RUNS, POWER, seed=3)
 
@@ -67,6 +69,13 @@ def test_few_that_vary_much_show_what_is_large(result):
     for found in result["few"].values():
         assert found["alarms"] <= at_most(RUNS, 0.015)
         assert found["found"] > 0.6
+
+
+def test_processes_of_two_modes_are_compared_with_their_like(simulate):
+    """Of 600 runs of identical code 42 had an alarm while pairs were held against the fastest process."""
+    runs = [simulate.few("four, three processes in ten are fast", seed, 0.0) for seed in range(20)]
+    assert not any(run["alarm"] for run in runs)
+    assert np.mean([run["same"] for run in runs]) > 0.8
 
 
 def test_blocks_drawn_from_simulated_ones_are_as_those_of_simulated_rounds(simulate):
