@@ -122,9 +122,7 @@ def _times(pairs: Sequence[Pair], names: Sequence[str]) -> Times:
             for path, times in turns(*sections).items():
                 found.setdefault(Range(name, path), []).append(times)
     return {
-        range_: times
-        for range_, times in found.items()
-        if statistics.median(one.share for one in times) >= LEAST_SHARE
+        range_: times for range_, times in found.items() if max(one.share for one in times) >= LEAST_SHARE
     }
 
 
