@@ -29,7 +29,7 @@ def write_whole(path: Path, content: str | bytes) -> None:
 
 
 def save(path: Path, content: str | bytes, read: Iterable[Path] = ()) -> None:
-    """Write the file that a user named.
+    """Write the file that a user named; a device or a pipe takes the content, and stays what it is.
 
     Args:
         path: the file.
@@ -42,7 +42,10 @@ def save(path: Path, content: str | bytes, read: Iterable[Path] = ()) -> None:
     if path.resolve() in {one.resolve() for one in read}:
         raise UsageError(f"{path} is one of the files that are read; name another to write")
     try:
-        write_whole(path, content)
+        if path.exists() and not path.is_file():
+            path.write_bytes(content.encode() if isinstance(content, str) else content)
+        else:
+            write_whole(path, content)
     except OSError as error:
         raise UsageError(f"{path} cannot be written ({error.strerror})") from None
 

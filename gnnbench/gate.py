@@ -156,7 +156,8 @@ class Gate:
             self._failures.append(str(error))
         if not any(row.judgement.verdict != "incomparable" for row in self._found.rows):
             why = " (xdist switches timing off)" if self._config.getoption("numprocesses", None) else ""
-            (self._failures if strict else self._lines).append(f"nothing was judged{why}")
+            hint = "" if strict else "; --gnn-strict makes this a failure"
+            (self._failures if strict else self._lines).append(f"nothing was judged{why}{hint}")
 
     def _judge_times(self, session: pytest.Session) -> None:
         chosen = run_of(self._config).options

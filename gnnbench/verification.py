@@ -75,8 +75,8 @@ def verify(
         case: names the dtype, the graph and the direction.
         module: the platform, which makes outputs comparable.
         run: what will be timed.
-        inputs: its inputs; the tensors and modules among them are the reference's arguments, in order, a
-            module giving its weights [in, out] and then its biases.
+        inputs: its inputs; the tensors and modules among them are the reference's arguments, in order. A
+            module gives its parameters: those of several dimensions, matrices as [in, out], then its biases.
         reference: called with the graph and float64 copies.
 
     Raises:
@@ -137,7 +137,8 @@ def _tensors(inputs: Sequence[Any], module: PlatformModule) -> Iterator[tuple[Te
                 yield item, False
         elif isinstance(item, nn.Module):
             parameters = list(item.parameters())
-            yield from ((weight, module.TRANSPOSED_WEIGHT) for weight in parameters if weight.dim() > 1)
+            for weight in (one for one in parameters if one.dim() > 1):
+                yield weight, module.TRANSPOSED_WEIGHT and weight.dim() == 2  # noqa: PLR2004 - [out, in]
             yield from ((bias, False) for bias in parameters if bias.dim() == 1)
 
 

@@ -94,3 +94,13 @@ def test_what_can_be_written_is_left_as_it_is(tmp_path):
     check_writable(tmp_path / "old.json")
     assert [entry.name for entry in tmp_path.iterdir()] == ["old.json"]
     assert (tmp_path / "old.json").read_text() == "old"
+
+
+def test_a_pipe_takes_what_is_written_and_stays_a_pipe(tmp_path):
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+    save(pipe, "a page")
+    assert os.read(reader, 100) == b"a page"
+    os.close(reader)
+    assert pipe.is_fifo()

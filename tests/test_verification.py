@@ -276,3 +276,26 @@ def test_gradients_of_edges_in_the_wrong_order_are_caught(make_case, check):
             expected=reference.add_self_loops,
             module=module,
         )
+
+
+def test_parameters_of_three_dimensions_are_given_as_they_are(make_case, check):
+    """Attention layers have such: only matrices are kept the other way round."""
+
+    class Scaled(torch.nn.Module):
+        def __init__(self, scale):
+            super().__init__()
+            self.scale = torch.nn.Parameter(scale)
+
+        def forward(self, x):
+            return x * self.scale[0]
+
+    case, pyg = make_case(direction="forward_backward"), platforms.load("pyg")
+    layer = Scaled(torch.linspace(1, 2, 8).view(1, 1, 8))
+    check(
+        case,
+        lambda layer, x: layer(x),
+        layer,
+        case.features(),
+        expected=lambda _, scale, x: x * scale[0],
+        module=pyg,
+    )
