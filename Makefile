@@ -1,5 +1,5 @@
 # make          environment, then help      make test     the project's own tests
-# make bench    the suite on real graphs    make lint     ruff and mypy
+# make bench    the suite on real graphs    make lint     ruff, mypy, import-linter
 # make sparse   adds torch_scatter and torch_sparse, compiled from source in about 11 minutes, once
 #
 # SPARSE=0           make test without torch_scatter and torch_sparse
@@ -67,10 +67,11 @@ counters: $(base)
 	@$(python) -m pytest benchmarks --gnn-counters --gnn-strict --gnn-dataset cora -n 2 $(ARGS)
 
 lint: lint-workflows $(base)
-	$(say) "ruff and mypy"
+	$(say) "ruff, mypy and import-linter"
 	@$(VENV)/bin/ruff check .
 	@$(VENV)/bin/ruff format --check .
 	@$(VENV)/bin/mypy
+	@$(VENV)/bin/lint-imports --no-logo
 
 # The schemas are GitHub's, and that each job has a time limit; of zizmor all that it finds without asking GitHub.
 lint-workflows: $(base)
@@ -84,4 +85,4 @@ baseline-pull-request:
 	@.ci/baseline-pull-request
 
 clean:
-	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis .benchmarks
+	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis .benchmarks

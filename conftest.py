@@ -8,22 +8,25 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from gnnbench import counter_baseline, environment, platforms
+from gnnbench import environment
 from gnnbench.errors import UsageError
-from gnnbench.graphs.locate import cache_folder, data_folder
+from gnnbench.files import cache_folder
 from gnnbench.options import Options
-from gnnbench.run import COUNTED, run_of, stop
-from gnnbench.spec import FORWARD_BACKWARD, Spec
+from gnnbench.plugin.session import COUNTED, run_of, stop
+from gnnbench.results import counter_baseline
+from gnnbench.workloads import platforms
+from gnnbench.workloads.graphs.locate import data_folder
+from gnnbench.workloads.spec import FORWARD_BACKWARD, Spec
 
 if TYPE_CHECKING:
     from torch import Tensor
 
-    from gnnbench.case import Case
-    from gnnbench.counters import Counters
-    from gnnbench.graphs.graph import Graph
-    from gnnbench.limits import Rates
-    from gnnbench.models.training import Training
-    from gnnbench.reference import Reference
+    from gnnbench.measure.counters import Counters
+    from gnnbench.workloads.case import Case
+    from gnnbench.workloads.graphs.graph import Graph
+    from gnnbench.workloads.reference import Reference
+    from gnnbench.workloads.roofline import Rates
+    from gnnbench.workloads.training import Training
 
 environment.let_idle_threads_sleep()
 
@@ -39,7 +42,7 @@ def pytest_configure() -> None:
 @pytest.fixture(scope="session")
 def graph(request: pytest.FixtureRequest) -> "Graph":
     """The graph that a test's id names, loaded once."""
-    from gnnbench.graphs.load import load
+    from gnnbench.workloads.graphs.load import load
 
     run = run_of(request.config)
     try:
@@ -53,7 +56,7 @@ def graph(request: pytest.FixtureRequest) -> "Graph":
 @pytest.fixture(scope="session")
 def weights(graph: "Graph", hidden: int) -> "list[tuple[Tensor, Tensor]]":
     """The weights and biases from which every platform's network starts, drawn once."""
-    from gnnbench.models import gcn
+    from gnnbench.workloads import gcn
 
     return gcn.initial_weights(gcn.widths(graph, hidden))
 
@@ -70,7 +73,7 @@ def case(
     device: str,
 ) -> "Case":
     """What a test's inputs are built from."""
-    from gnnbench.case import Case
+    from gnnbench.workloads.case import Case
 
     return Case(Spec(operation, direction, platform, dtype, index_dtype, graph.name, hidden, device), graph)
 
@@ -94,7 +97,7 @@ def training(
     case: "Case", library: platforms.PlatformModule, weights: "list[tuple[Tensor, Tensor]]"
 ) -> "Training":
     """The platform's model, optimiser and tensors, ready for an epoch."""
-    from gnnbench.models.training import prepare
+    from gnnbench.workloads.training import prepare
 
     return prepare(case, library, weights)
 
@@ -102,7 +105,7 @@ def training(
 @pytest.fixture
 def reference() -> ModuleType:
     """The definitions in float64 that kernels are checked against."""
-    from gnnbench import reference
+    from gnnbench.workloads import reference
 
     return reference
 
@@ -110,11 +113,11 @@ def reference() -> ModuleType:
 @pytest.fixture(scope="session")
 def rates(request: pytest.FixtureRequest, device: str) -> "Callable[[str], Rates]":
     """The rates of this machine's memory and arithmetic in a dtype, measured once and kept in the cache."""
-    from gnnbench import limits
+    from gnnbench.workloads import roofline
 
     gpu = run_of(request.config).options.gpu
     here = environment.name(asdict(environment.collect(device=device, gpu=gpu)))
-    return lambda dtype: limits.rates(device, dtype, here, cache_folder())
+    return lambda dtype: roofline.rates(device, dtype, here, cache_folder())
 
 
 def _judge_counters(request: pytest.FixtureRequest, spec: Spec, found: "Counters", options: Options) -> None:
@@ -150,15 +153,16 @@ def measure(
     test's direction asks for one. The reference gets the graph and float64 copies of the floating-point
     tensors among the inputs; of a module its weights [in, out], then its biases.
     """
-    from gnnbench import results
-    from gnnbench.counters import count
-    from gnnbench.verification import MismatchError, verify, with_backward
+    from gnnbench.measure.counters import count
+    from gnnbench.results import entry
+    from gnnbench.workloads import roofline
+    from gnnbench.workloads.verify import MismatchError, verify, with_backward
 
     options = run_of(request.config).options
 
     def measure(run: Callable[..., Any], *inputs: Any, reference: "Reference") -> Any:
         spec = case.spec
-        ours = benchmark.extra_info["gnnbench"] = results.identity(
+        ours = benchmark.extra_info["gnnbench"] = entry.identity(
             case, (request.function, run), (request.path.parent, Path(platforms.__file__).parent)
         )
         benchmark.group = f"{spec.operation} {spec.direction} {spec.dataset}"
@@ -176,8 +180,8 @@ def measure(
         output = benchmark(run, *inputs)
         if "measurement" in ours:
             seconds = ours["measurement"]["location_ns"] / 1e9
-            ours["counters"] = results.counters(count(lambda: run(*inputs), spec.device))
-            ours["limit"] = results.limit(case, seconds, rates(spec.dtype))
+            ours["counters"] = entry.counters(count(lambda: run(*inputs), spec.device))
+            ours["limit"] = roofline.section(case, seconds, rates(spec.dtype))
         return output
 
     return measure

@@ -23,7 +23,7 @@ def test_hops(case, kernel, operation, measure, reference):
 @pytest.mark.operations("mh_aggregate", "mh_aggregate_compiled")
 def test_both_columns(case, measure, reference):
     """Ones over the edges that are kept, and the nodes that are kept over all edges."""
-    from gnnbench.mhaug import workloads
+    from gnnbench.workloads.mhaug import workloads
 
     run, inputs = workloads.aggregate(case)
     measure(run, *inputs, reference=reference.mh_aggregate)

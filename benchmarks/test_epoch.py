@@ -9,7 +9,7 @@ import pytest
 @pytest.mark.operations("epoch")
 def test_epoch(training, measure, reference):
     """Forward, loss, backward and step, as a user's training loop runs them."""
-    from gnnbench.models.training import epoch
+    from gnnbench.workloads.training import epoch
 
     t = training
     measure(epoch, t.model, t.structure, t.x, t.train, t.y, t.optimizer, reference=reference.epoch_loss)
@@ -28,7 +28,7 @@ def test_forward(training, measure, reference):
 @pytest.mark.operations("epoch_loss")
 def test_loss(case, training, measure, reference):
     """On all nodes' logits and the training nodes' labels."""
-    from gnnbench.models.training import loss
+    from gnnbench.workloads.training import loss
 
     logits = case.features(case.graph.num_classes).requires_grad_()
     measure(loss, logits, training.train, training.y, reference=reference.loss)
@@ -38,7 +38,7 @@ def test_loss(case, training, measure, reference):
 @pytest.mark.operations("epoch_backward")
 def test_backward(training, measure, reference):
     """Again and again over one recorded forward pass; the features are there for the reference."""
-    from gnnbench.models.training import loss
+    from gnnbench.workloads.training import loss
 
     value = loss(training.model(training.structure, training.x), training.train, training.y)
 
@@ -53,7 +53,7 @@ def test_backward(training, measure, reference):
 @pytest.mark.operations("epoch_step")
 def test_step(training, measure, reference):
     """Adam over all parameters with gradients that stay as they are; the largest weight is checked."""
-    from gnnbench.case import gradient_for
+    from gnnbench.workloads.case import gradient_for
 
     for parameter in training.model.parameters():
         parameter.grad = gradient_for(parameter)

@@ -29,8 +29,8 @@ def test_bare_loop(case, measure):
 @pytest.mark.operations("harness_rounds")
 def test_rounds(case, measure):
     """The clock's block and the measurement that keeps it."""
-    from gnnbench.clock import Call, HostClock
-    from gnnbench.measurement import Measurement
+    from gnnbench.measure.clock import Call, HostClock
+    from gnnbench.measure.measurement import Measurement
 
     clock = HostClock(perf_counter, 1e-7)
 

@@ -11,7 +11,7 @@ VARIANTS = ("published", "profiled", "optimised", "compiled")
 @pytest.mark.operations(*(f"mh_proposal_{variant}" for variant in VARIANTS))
 def test_mh_proposal(case, measure, reference):
     """Draw, augment, aggregate, densities, decision: all but the model's forward pass and its training."""
-    from gnnbench.mhaug import workloads
+    from gnnbench.workloads.mhaug import workloads
 
     run, inputs = workloads.proposal(case)
     measure(run, *inputs, reference=reference.mh_proposal)
@@ -20,7 +20,7 @@ def test_mh_proposal(case, measure, reference):
 @pytest.mark.operations(*(f"mh_train_{variant}" for variant in VARIANTS))
 def test_mh_train(case, measure, reference):
     """A proposal that is accepted and the step on it: pytest-benchmark's column `ops` is steps per second."""
-    from gnnbench.mhaug import workloads
+    from gnnbench.workloads.mhaug import workloads
 
     if case.graph.y.is_floating_point():
         pytest.skip("MH-Aug's loss is of one class per node")

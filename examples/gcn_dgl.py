@@ -3,8 +3,8 @@
 import torch
 import torch.nn.functional as F
 
-from gnnbench.graphs.load import load_by_id
-from gnnbench.platforms.dgl_import import import_dgl
+from gnnbench.workloads.graphs.load import load_by_id
+from gnnbench.workloads.platforms.dgl_import import import_dgl
 
 dgl = import_dgl()  # DGL 2.1 with newer PyTorch: see `gnnbench doctor`
 

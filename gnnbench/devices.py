@@ -132,3 +132,11 @@ def _counted() -> str:
     count = len(_visible(pynvml))
     pynvml.nvmlShutdown()
     return f"CUDA sees {count} GPUs, cuda:0 to cuda:{count - 1}" if count > 1 else "CUDA sees only cuda:0"
+
+
+def cuda_free_bytes() -> int:
+    """Return what can be allocated on the current GPU: what the driver has free, and torch's cache of it."""
+    import torch
+
+    free, _ = torch.cuda.mem_get_info()
+    return int(free + torch.cuda.memory_reserved() - torch.cuda.memory_allocated())

@@ -15,8 +15,8 @@ from typing import Any
 import psutil
 
 from . import devices
+from .cpu import cores
 from .packages import version
-from .placement import cores
 
 _WAIT_POLICY = "OMP_WAIT_POLICY"
 

@@ -1,4 +1,4 @@
-"""Files that others may read or write at the same time."""
+"""Files that others may read or write at the same time; the cache folder; paths as users write them."""
 
 import os
 import tempfile
@@ -6,10 +6,22 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+import platformdirs
 from filelock import FileLock
 
-from gnnbench.errors import UsageError
-from gnnbench.graphs.locate import CACHE_VARIABLE
+from .errors import UsageError
+
+CACHE_VARIABLE = "GNNBENCH_CACHE"
+
+
+def cache_folder() -> Path:
+    """Return the folder for downloads and processed files: `GNNBENCH_CACHE`, or the user's cache folder.
+
+    Raises:
+        UsageError: it is below the home of a user who is not known.
+    """
+    chosen = os.environ.get(CACHE_VARIABLE)
+    return user_path(chosen) if chosen else platformdirs.user_cache_path("gnnbench")
 
 
 def write_whole(path: Path, content: str | bytes) -> None:
@@ -83,3 +95,15 @@ def hold(lock: Path, cache: Path) -> Iterator[None]:
         ) from error
     with held:
         yield
+
+
+def user_path(text: str) -> Path:
+    """Return the path that a user means, with `~` as in a shell.
+
+    Raises:
+        UsageError: it is below a home that is not known.
+    """
+    try:
+        return Path(text).expanduser()
+    except RuntimeError:
+        raise UsageError(f"{text}: there is no such home folder; write the whole path") from None

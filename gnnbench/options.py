@@ -6,15 +6,15 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from gnnbench import devices
-from gnnbench.errors import UsageError, unknown_name
-from gnnbench.graphs.catalog import FORMS, DatasetName
-from gnnbench.graphs.locate import data_folder
-from gnnbench.operations import FLOATS, INTEGERS
-from gnnbench.platforms import PLATFORMS
-from gnnbench.profile import kinds
-from gnnbench.shard import Shard
-from gnnbench.user_path import user_path
+from . import devices
+from .errors import UsageError, unknown_name
+from .files import user_path
+from .profile import kinds
+from .shard import Shard
+from .workloads.graphs.catalog import FORMS, DatasetName
+from .workloads.graphs.locate import data_folder
+from .workloads.operations import FLOATS, INTEGERS
+from .workloads.platforms import PLATFORMS
 
 HELP = {
     "dataset": f"graph to measure on, repeatable or comma-separated: {FORMS}. Default: cora, and ogbn-arxiv "

@@ -3,7 +3,7 @@
 import hashlib
 from dataclasses import dataclass
 
-from gnnbench.errors import UsageError
+from .errors import UsageError
 
 
 @dataclass(frozen=True)

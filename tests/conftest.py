@@ -11,14 +11,14 @@ import numpy as np
 import pytest
 import torch
 
-from gnnbench.case import Case
-from gnnbench.graphs.catalog import DATASETS, DatasetName
-from gnnbench.graphs.graph import Graph
-from gnnbench.graphs.load import load
-from gnnbench.graphs.locate import under_data_root
 from gnnbench.packages import missing
-from gnnbench.platforms import PLATFORMS
-from gnnbench.spec import Spec
+from gnnbench.workloads.case import Case
+from gnnbench.workloads.graphs.catalog import DATASETS, DatasetName
+from gnnbench.workloads.graphs.graph import Graph
+from gnnbench.workloads.graphs.load import load
+from gnnbench.workloads.graphs.locate import under_data_root
+from gnnbench.workloads.platforms import PLATFORMS
+from gnnbench.workloads.spec import Spec
 from tests.suite import ROOT
 
 pytest_plugins = ["pytester", "tests.browser"]

@@ -5,7 +5,7 @@ import math
 
 import numpy as np
 
-from gnnbench.location import block_values, estimate
+from gnnbench.measure.estimate import block_values, estimate
 
 ENVIRONMENT = {
     "cpu": "A CPU",

@@ -1,7 +1,7 @@
 import pytest
 
-from gnnbench.base import choose, superseded
-from gnnbench.baseline import Store
+from gnnbench.results.base import choose, superseded
+from gnnbench.results.baseline import Store
 from gnnbench.shard import Shard
 from tests.run_files import content, entry
 

@@ -11,9 +11,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from gnnbench import baseline, environment, run_file
-from gnnbench.baseline import Store
+from gnnbench import environment
 from gnnbench.errors import UsageError
+from gnnbench.results import baseline, run_file
+from gnnbench.results.baseline import Store
 from tests.run_files import ENVIRONMENT, suite
 from tests.suite import ROOT
 
@@ -23,7 +24,7 @@ MACHINE = "Linux-CPython-3.11-64bit"
 SAVER = """
 import sys
 from pathlib import Path
-from gnnbench.baseline import Store
+from gnnbench.results.baseline import Store
 from tests.run_files import entry, suite
 
 contents = [suite(seed) for seed in range(3)]

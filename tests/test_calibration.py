@@ -5,9 +5,11 @@ from importlib import resources
 import jsonschema
 import pytest
 
-from gnnbench import cli, environment
-from gnnbench.calibration import SIZES, Calibration, Rate, Run, Settings, Store, notes
+from gnnbench import environment
+from gnnbench.cli import main
+from gnnbench.compare.calibration import SIZES, Calibration, Rate, Run, Settings, Store
 from gnnbench.errors import UsageError
+from gnnbench.report.calibration import notes
 from tests.run_files import ENVIRONMENT, plain, save, suite
 
 SETTINGS = Settings("/here", ("test_suite.py",), 10.0, None, 0.03)
@@ -222,9 +224,9 @@ def test_compare_says_what_is_known_of_the_environment_of_its_files(tmp_path, mo
     text = "finds 5%: b0 (1 of 1); not calibrated: 5 benchmarks"
     for options in ((), ("--markdown",)):
         for paths, said in ((files, True), (elsewhere, False), (theirs, False)):
-            cli.main(["compare", *paths[:2], *options, "--", *paths[2:]])
+            main.main(["compare", *paths[:2], *options, "--", *paths[2:]])
             out = capsys.readouterr().out.replace("`", "")  # in Markdown names are code
             assert (text in out) == said
     store.path.write_text("{")
-    assert cli.main(["compare", *files[:2], "--", *files[2:]]) == 0
+    assert main.main(["compare", *files[:2], "--", *files[2:]]) == 0
     assert "cannot be read (JSONDecodeError): remove it" in " ".join(capsys.readouterr().out.split())

@@ -2,8 +2,8 @@ import numpy as np
 import pytest
 import torch
 
-from gnnbench.case import gradient_for, pattern
-from gnnbench.operations import FLOATS, INTEGERS
+from gnnbench.workloads.case import gradient_for, pattern
+from gnnbench.workloads.operations import FLOATS, INTEGERS
 
 
 def test_pattern_has_zero_mean_and_unit_variance():

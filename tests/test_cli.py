@@ -7,12 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from gnnbench import __version__, cli
-from gnnbench.baseline import FOLDER, Store
-from gnnbench.cli import main
-from gnnbench.operations import OPERATIONS
+from gnnbench import __version__
+from gnnbench.cli import main as cli
+from gnnbench.cli.main import main
 from gnnbench.profile import counts, record
 from gnnbench.profile.subject import Subject
+from gnnbench.results.baseline import FOLDER, Store
+from gnnbench.workloads.operations import OPERATIONS
 from tests.run_files import content, entry, save, suite
 from tests.trend import runs as histories
 
@@ -117,7 +118,7 @@ def test_help_and_version(capsys, option, shown):
 def test_no_library_is_imported_for(arguments):
     code = (
         "import sys\n"
-        "from gnnbench.cli import main\n"
+        "from gnnbench.cli.main import main\n"
         f"try: main({arguments})\n"
         "except SystemExit: pass\n"
         "heavy = {'torch', 'torch_geometric', 'dgl', 'ogb', 'numpy', 'scipy'} & set(sys.modules)\n"

@@ -13,7 +13,7 @@ import psutil
 import pytest
 from referencing import Registry, Resource
 
-from gnnbench import result_file
+from gnnbench.compare import result_file
 from gnnbench.shard import Shard
 from tests.suite import ROOT, environment
 
@@ -203,7 +203,7 @@ def test_this_repository_across_a_change_of_the_protocol(tmp_path):
     shutil.copy(ROOT / "conftest.py", tmp_path)
     (tmp_path / "pytest.ini").write_text("[pytest]\n")
     (tmp_path / "gnnbench" / "marker.py").write_text("SIDE = 'older'\n")
-    link = tmp_path / "gnnbench" / "ab" / "link.py"
+    link = tmp_path / "gnnbench" / "variants" / "pipe.py"
     kept = link.read_text()
     link.write_text("raise ImportError('another protocol')\n")
     git(tmp_path, "init", "-q")

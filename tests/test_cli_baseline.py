@@ -4,8 +4,9 @@ import subprocess
 
 import pytest
 
-from gnnbench import cli, cli_baseline
-from gnnbench.baseline import FOLDER, Store
+from gnnbench.cli import baseline, main
+from gnnbench.plugin.rootdir import rootdir
+from gnnbench.results.baseline import FOLDER, Store
 from tests.run_files import suite
 from tests.suite import environment
 
@@ -39,7 +40,7 @@ def project(tmp_path, monkeypatch):
 
 
 def call(capsys, *arguments):
-    status = cli.main(["baseline", *arguments])
+    status = main.main(["baseline", *arguments])
     shown = capsys.readouterr()
     return status, " ".join(shown.out.split()), shown.err
 
@@ -129,7 +130,7 @@ def test_records_lie_in_pytest_s_rootdir(tmp_path, monkeypatch, capsys, folder, 
     (tmp_path / "bench" / "some.ini").touch()
     (tmp_path / "bench" / "conftest.py").write_text("1 / 0")
     monkeypatch.chdir(tmp_path / folder)
-    assert cli_baseline.rootdir(arguments) == tmp_path / root
+    assert rootdir(arguments) == tmp_path / root
     Store(tmp_path / root / FOLDER).save([suite(seed) for seed in range(2)], MACHINE, "some", "")
     assert "0001 some" in call(capsys, "list", "--", *arguments)[1]
 
@@ -180,4 +181,4 @@ def test_what_is_broken_is_named_and_pruned(tmp_path, monkeypatch, capsys):
 
 
 def test_processes_and_keep_have_defaults():
-    assert (cli_baseline.PROCESSES, cli_baseline.KEEP) == (5, 3)
+    assert (baseline.PROCESSES, baseline.KEEP) == (5, 3)

@@ -10,12 +10,13 @@ from types import SimpleNamespace
 import psutil
 import pytest
 
-from gnnbench import cli, cli_calibrate
-from gnnbench.ab import coordinator
-from gnnbench.ab.schedule import Decision
-from gnnbench.calibration import SIZES
+from gnnbench.cli import calibrate as cli_calibrate
+from gnnbench.cli import main
+from gnnbench.compare.ab import coordinator
+from gnnbench.compare.ab.schedule import Decision
+from gnnbench.compare.calibration import SIZES
+from gnnbench.compare.verdict import Judgement
 from gnnbench.errors import UsageError
-from gnnbench.judgement import Judgement
 from tests.suite import environment
 
 SUITE = """
@@ -213,7 +214,7 @@ def calibrate(tmp_path, monkeypatch, capsys):
 
     def run(*words):
         machine.calls.clear()
-        status = cli.main(["calibrate", "--runs", "3", "--planted", "2", *words])
+        status = main.main(["calibrate", "--runs", "3", "--planted", "2", *words])
         return status, *capsys.readouterr()
 
     return run, machine

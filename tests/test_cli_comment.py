@@ -4,12 +4,12 @@ import sys
 
 import pytest
 
-from gnnbench import cli
-from gnnbench.ab.prepared import Prepared
-from gnnbench.ab.result import Change, Result
-from gnnbench.ab.schedule import Decision
-from gnnbench.github import marker
-from gnnbench.judgement import Judgement, Thresholds
+from gnnbench.cli import main
+from gnnbench.compare.ab.result import Change, Result
+from gnnbench.compare.ab.schedule import Decision
+from gnnbench.compare.verdict import Judgement, Thresholds
+from gnnbench.report.github import marker
+from gnnbench.variants.prepare import Prepared
 from tests.gfm import render
 from tests.github_server import ME, TOKEN, github
 from tests.run_files import ENVIRONMENT, save, suite
@@ -33,7 +33,7 @@ def ab(folder, name="ab.json", *, gpu=None, benchmarks=None, **changes):
 
 
 def comment(capsys, *words):
-    status = cli.main(["comment", *words])
+    status = main.main(["comment", *words])
     shown = capsys.readouterr()
     return status, shown.out, shown.err
 
@@ -59,7 +59,7 @@ def test_a_result_of_ab_is_written_whatever_its_verdict(tmp_path, capsys):
 def test_a_result_of_compare_is_written_to_a_file(tmp_path, capsys):
     base, head = save(tmp_path, *map(suite, range(5))), save(tmp_path, suite(9, factor=1.5))
     result, file = tmp_path / "compare.json", tmp_path / "comment.md"
-    cli.main(["compare", *map(str, base), "--json", str(result), "--", *map(str, head)])
+    main.main(["compare", *map(str, base), "--json", str(result), "--", *map(str, head)])
     capsys.readouterr()
     status, out, _ = comment(capsys, str(result), "-o", str(file))
     assert (status, out) == (0, "")
@@ -85,7 +85,12 @@ def test_what_was_interrupted_or_is_a_shard_says_so(tmp_path, capsys):
 
 
 def test_a_comment_is_created_and_updated_by_a_process_of_its_own(tmp_path):
-    command = [sys.executable, "-c", "import sys; from gnnbench.cli import main; sys.exit(main())", "comment"]
+    command = [
+        sys.executable,
+        "-c",
+        "import sys; from gnnbench.cli.main import main; sys.exit(main())",
+        "comment",
+    ]
     words = [
         ab(tmp_path),
         "--title",

@@ -5,15 +5,15 @@ import jsonschema
 import pytest
 from referencing import Registry, Resource
 
-from gnnbench import cli
-from gnnbench.cli_compare import exit_code
-from gnnbench.comparison import Comparison, Row
-from gnnbench.judgement import Judgement
+from gnnbench.cli import main
+from gnnbench.cli.compare import exit_code
+from gnnbench.compare.runs import Comparison, Row
+from gnnbench.compare.verdict import Judgement
 from tests.run_files import plain, save, suite
 
 
 def compare(capsys, base, head, *options):
-    status = cli.main(["compare", *map(str, base), *options, "--", *map(str, head)])
+    status = main.main(["compare", *map(str, base), *options, "--", *map(str, head)])
     shown = capsys.readouterr()
     return status, shown.out, shown.err
 
@@ -83,11 +83,11 @@ def test_wrong_usage_is_one_line(base, capsys, options, message):
 
 
 def test_both_sides_must_be_named(base, capsys):
-    assert cli.main(["compare", str(base[0])]) == 2
+    assert main.main(["compare", str(base[0])]) == 2
     assert "compare A.json... -- B.json..." in capsys.readouterr().err
-    assert cli.main(["compare", str(base[0]), "--", str(base[0])]) == 2
+    assert main.main(["compare", str(base[0]), "--", str(base[0])]) == 2
     assert "is named twice" in capsys.readouterr().err
-    assert cli.main(["compare", str(base[0]), "--", "nothing.json"]) == 2
+    assert main.main(["compare", str(base[0]), "--", "nothing.json"]) == 2
     assert "nothing.json: cannot be read" in capsys.readouterr().err
 
 

@@ -7,8 +7,8 @@ import subprocess
 
 import pytest
 
-from gnnbench import cli_profile, cli_profile_diff
-from gnnbench.cli_profile_diff import PAIRS, Range
+from gnnbench.cli import profile, profile_diff
+from gnnbench.cli.profile_diff import PAIRS, Range
 from gnnbench.profile.turns import Turns
 from tests.suite import ROOT, environment
 
@@ -51,13 +51,13 @@ def compare(tmp_path, monkeypatch, capsys):
     monkeypatch.setenv("OMP_WAIT_POLICY", "PASSIVE")  # which it sets
 
     def compare(folder, *words, pairs=1):
-        monkeypatch.setattr(cli_profile_diff, "PAIRS", pairs)
+        monkeypatch.setattr(profile_diff, "PAIRS", pairs)
         monkeypatch.chdir(folder)
         parser = argparse.ArgumentParser()
-        cli_profile.add_arguments(parser)
+        profile.add_arguments(parser)
         options = parser.parse_args([*words, "--folder", str(tmp_path / "profiles")])
         options.rest = []
-        status = cli_profile_diff.run(cli_profile.Session(options), options.diff)
+        status = profile_diff.run(profile.Session(options), options.diff)
         return status, *capsys.readouterr()
 
     return compare
@@ -112,6 +112,7 @@ def test_a_version_without_modules_that_this_one_has(tmp_path, compare):
     clone = tmp_path / "clone"
     git(tmp_path, "clone", "-q", "--shared", "--no-checkout", str(ROOT), str(clone))
     git(clone, "checkout", "-q", commit)
+    (clone / "conftest.py").unlink()  # which needs the package of its time
     shutil.rmtree(clone / "gnnbench")
     shutil.copytree(ROOT / "gnnbench", clone / "gnnbench", ignore=shutil.ignore_patterns("__pycache__"))
     words = ("examples/ab/test_pyg.py::test_gcn_norm", "--with", "phases", "--epochs", "2")
@@ -142,7 +143,7 @@ def drawn(seed, ranges, factor=1.0):
 
 
 def changed(times):
-    found = cli_profile_diff._judged(times)
+    found = profile_diff._judged(times)
     return [name.path[-1] for name, one in found.items() if one.verdict in ("slower", "faster")]
 
 
@@ -153,13 +154,13 @@ def test_identical_code_has_no_changed_range():
 def test_the_range_that_takes_longer_is_the_one_that_changed():
     times = drawn(1, 15, factor=1.5)
     assert changed(times) == ["range 0"]
-    judgements = cli_profile_diff._judged(times)
-    head, row = cli_profile_diff._table("test_a", times, judgements).splitlines()
+    judgements = profile_diff._judged(times)
+    head, row = profile_diff._table("test_a", times, judgements).splitlines()
     assert head.split() == ["Time", "Before", "After", "Ratio", "Interval", "What"]
     assert row.startswith("slower ")
     assert row.endswith("range 0 in call")
     assert max(len(head), len(row)) <= 80
-    assert cli_profile_diff._table("test_b", times, judgements).startswith("times: no range differs")
-    note = cli_profile_diff._note(judgements)
+    assert profile_diff._table("test_b", times, judgements).startswith("times: no range differs")
+    note = profile_diff._note(judgements)
     assert "Judged are 15 ranges" in note.replace("\n", " ")
     assert max(map(len, note.splitlines())) <= 80

@@ -5,9 +5,9 @@ from itertools import count
 import pytest
 from rich.console import Console
 
-from gnnbench.ab.schedule import Decision
-from gnnbench.cli_progress import QUIET_SECONDS, ErrorConsole, Progress
-from gnnbench.judgement import Judgement
+from gnnbench.cli.progress import QUIET_SECONDS, ErrorConsole, Progress
+from gnnbench.compare.ab.schedule import Decision
+from gnnbench.compare.verdict import Judgement
 
 
 class Clock:

@@ -6,13 +6,14 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
-from gnnbench import cli, packages
+from gnnbench import packages
+from gnnbench.cli import main
 from tests.report import contents
 from tests.run_files import content, plain, save, suite
 
 
 def report(capsys, *arguments):
-    status = cli.main(["report", *map(str, arguments)])
+    status = main.main(["report", *map(str, arguments)])
     shown = capsys.readouterr()
     return status, shown.out, shown.err
 
@@ -31,7 +32,7 @@ def test_a_page_is_written_and_said(tmp_path, capsys, monkeypatch):
 def test_results_of_ab_and_compare(tmp_path, capsys):
     head, *base = save(tmp_path, suite(9, factor=1.5), *(suite(seed) for seed in range(5)))
     file = tmp_path / "compare.json"
-    cli.main(["compare", *map(str, base), "--json", str(file), "--", str(head)])
+    main.main(["compare", *map(str, base), "--json", str(file), "--", str(head)])
     capsys.readouterr()
     status, out, _ = report(capsys, file, "-o", tmp_path / "page.html")
     assert status == 0
@@ -44,7 +45,7 @@ def test_results_of_ab_and_compare(tmp_path, capsys):
 def test_the_level_of_a_shard_is_not_rounded_up_to_certainty(tmp_path, capsys):
     head, *base = save(tmp_path, suite(9, factor=1.5), *(suite(seed) for seed in range(5)))
     file = tmp_path / "compare.json"
-    cli.main(["compare", *map(str, base), "--json", str(file), "--", str(head)])
+    main.main(["compare", *map(str, base), "--json", str(file), "--", str(head)])
     file.write_text(json.dumps({**json.loads(file.read_text()), "family_level": 0.9975}))
     assert report(capsys, file, "-o", tmp_path / "page.html")[0] == 0
     page = (tmp_path / "page.html").read_text()
@@ -57,7 +58,7 @@ def test_the_level_of_a_shard_is_not_rounded_up_to_certainty(tmp_path, capsys):
 def test_a_result_with_an_impossible_ratio_is_one_line(tmp_path, capsys):
     head, *base = save(tmp_path, suite(9, factor=1.5), *(suite(seed) for seed in range(5)))
     file = tmp_path / "compare.json"
-    cli.main(["compare", *map(str, base), "--json", str(file), "--", str(head)])
+    main.main(["compare", *map(str, base), "--json", str(file), "--", str(head)])
     capsys.readouterr()
     text = file.read_text()
     ratio = json.loads(text)["benchmarks"]["test_a.py::b0"]["ratio"]
@@ -272,7 +273,7 @@ def test_damaged_thresholds_are_one_line(tmp_path, capsys, wrong):
 def test_where_the_machine_drifted_no_time_before_is_invented(tmp_path, capsys):
     head, *base = save(tmp_path, suite(9, factor=1.5), *(suite(seed) for seed in range(5)))
     file = tmp_path / "compare.json"
-    cli.main(["compare", *map(str, base), "--json", str(file), "--", str(head)])
+    main.main(["compare", *map(str, base), "--json", str(file), "--", str(head)])
     content = json.loads(file.read_text())
     for shared, then in ((None, " → "), (contents.judgement("slower"), "")):
         file.write_text(json.dumps(content | {"shared": shared}))
@@ -289,7 +290,7 @@ def test_where_the_machine_drifted_no_time_before_is_invented(tmp_path, capsys):
 def test_a_reason_in_a_result_is_text_that_shows(tmp_path, capsys):
     head, *base = save(tmp_path, suite(9, factor=1.5), *(suite(seed) for seed in range(5)))
     file = tmp_path / "compare.json"
-    cli.main(["compare", *map(str, base), "--json", str(file), "--", str(head)])
+    main.main(["compare", *map(str, base), "--json", str(file), "--", str(head)])
     capsys.readouterr()
     content = json.loads(file.read_text())
     hostile = {"verdict": "incomparable", "reason": f"\ud800 \u202ebad\x1b {'x' * 900}"}

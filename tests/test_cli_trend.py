@@ -5,8 +5,9 @@ import sys
 
 import pytest
 
-from gnnbench import cli, schema
-from gnnbench.trend import penalty
+from gnnbench import schema
+from gnnbench.cli import main
+from gnnbench.compare.trend import penalty
 from tests.trend.runs import factors, plain, run, save
 
 RUNS = 24
@@ -21,7 +22,7 @@ def _quick(tmp_path, monkeypatch):
 
 
 def trend(capsys, *words):
-    status = cli.main(["trend", *map(str, words)])
+    status = main.main(["trend", *map(str, words)])
     shown = capsys.readouterr()
     return status, shown.out, shown.err
 
@@ -119,7 +120,7 @@ def test_a_name_in_a_message_steers_no_terminal(tmp_path, capsys):
 
 
 def test_records_of_several_processes_are_one_run_each(tmp_path, capsys):
-    from gnnbench import run_file
+    from gnnbench.results import run_file
 
     for number, row in enumerate(factors(4, RUNS, 1)):
         contents = [run(number, row) for _ in range(2)]
@@ -159,7 +160,7 @@ def test_wrong_input_is_one_line(tmp_path, capsys, words, message):
 
 def test_a_number_of_runs_must_be_one(capsys):
     with pytest.raises(SystemExit, match="2"):
-        cli.main(["trend", ".", "--last", "0"])
+        main.main(["trend", ".", "--last", "0"])
     assert "'0' is no number of runs" in capsys.readouterr().err
 
 
@@ -170,7 +171,7 @@ def test_in_a_pipe_it_writes_what_the_encoding_has(tmp_path, capsys, encoding):
     command = [
         sys.executable,
         "-c",
-        "import sys; from gnnbench.cli import main; sys.exit(main())",
+        "import sys; from gnnbench.cli.main import main; sys.exit(main())",
         "trend",
         "runs",
     ]

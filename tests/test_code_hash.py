@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from gnnbench.code_hash import fingerprint
+from gnnbench.measure.code_hash import fingerprint
 from gnnbench.packages import missing
-from gnnbench.platforms import PLATFORMS, load
+from gnnbench.workloads.platforms import PLATFORMS, load
 from tests.suite import ROOT
 
 OURS = [ROOT / "benchmarks", ROOT / "gnnbench"]
@@ -198,7 +198,7 @@ def test_imports_inside_of_a_function_are_followed(tmp_path, statement):
         code = (
             "import pathlib\n"
             "from package.code import run\n"
-            "from gnnbench.code_hash import fingerprint\n"
+            "from gnnbench.measure.code_hash import fingerprint\n"
             "print(fingerprint([run], [pathlib.Path.cwd() / 'package']))"
         )
         hashes.append(_python(code, tmp_path / number))
@@ -272,8 +272,8 @@ def _platforms():
 def test_is_the_same_in_every_process():
     code = (
         "from pathlib import Path\n"
-        "from gnnbench.code_hash import fingerprint\n"
-        "from gnnbench.platforms import load\n"
+        "from gnnbench.measure.code_hash import fingerprint\n"
+        "from gnnbench.workloads.platforms import load\n"
         f"for platform in {_platforms()}:\n"
         "    for name, kernel in load(platform).KERNELS.items():\n"
         f"        print(fingerprint([kernel.build, kernel.run], [Path({str(ROOT)!r})]))\n"

@@ -1,8 +1,8 @@
 import pytest
 
-from gnnbench import run_file
-from gnnbench.comparison import compare, describe_fields, differing_fields
-from gnnbench.judgement import Thresholds
+from gnnbench.compare.runs import compare, describe_fields, differing_fields
+from gnnbench.compare.verdict import Thresholds
+from gnnbench.results import run_file
 from gnnbench.shard import Shard
 from tests.run_files import MODES, content, entry, plain, save, suite
 

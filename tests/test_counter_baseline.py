@@ -7,8 +7,8 @@ from pathlib import Path
 import jsonschema
 import pytest
 
-from gnnbench import counter_baseline
 from gnnbench.errors import UsageError
+from gnnbench.results import counter_baseline
 from tests.suite import ROOT, SMALL, run
 
 COUNTS = {"operators": {"aten::mm": 2}, "python_calls": {"Python calls": 7}}

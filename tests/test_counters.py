@@ -7,7 +7,9 @@ import pytest
 import torch
 from torch_geometric.nn import GCNConv
 
-from gnnbench import counter_baseline, counters, platforms
+from gnnbench.measure import counters
+from gnnbench.results import counter_baseline
+from gnnbench.workloads import platforms
 from tests.suite import ROOT
 
 
@@ -203,7 +205,7 @@ def test_what_compiles_anew_in_each_call_is_seen():
 def test_what_does_not_compile_has_no_compilation_and_does_not_load_dynamo(neighbours):
     assert counters.count(neighbours).counts["compilation"] == {}
     code = (
-        "import sys, torch; from gnnbench import counters; "
+        "import sys, torch; from gnnbench.measure import counters; "
         "counters._from_cold(lambda: torch.ones(3) + 1, 'cpu'); "
         "sys.exit('torch._dynamo' in sys.modules)"
     )
@@ -221,7 +223,7 @@ def test_counts_are_the_same_whatever_the_process_did_before():
     """PyG replaces `torch.index_select` when it is imported, and torch.compile `Module.__init__` and more."""
     code = """
 import torch
-from gnnbench.counters import count
+from gnnbench.measure.counters import count
 x, order = torch.ones(3), torch.tensor([2, 0])
 parameter = torch.nn.Parameter(x)
 parameter.grad = x

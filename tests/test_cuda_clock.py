@@ -1,14 +1,14 @@
 import pytest
 import torch
 
-from gnnbench.clock import Call, ClockError
+from gnnbench.measure.clock import Call, ClockError
 
 pytestmark = pytest.mark.cuda
 
 
 @pytest.fixture(params=[True, False], ids=["flush", "keep"])
 def clock(request):
-    from gnnbench.cuda_clock import CudaClock
+    from gnnbench.measure.cuda_clock import CudaClock
 
     return CudaClock(flush=request.param)
 
@@ -27,7 +27,7 @@ def test_what_never_ran_on_the_gpu_is_an_error(clock):
 
 
 def test_work_of_the_host_is_timed_too_where_no_input_is_on_the_gpu():
-    from gnnbench.cuda_clock import CudaClock
+    from gnnbench.measure.cuda_clock import CudaClock
 
     CudaClock(flush=True, inputs_there=False).check(Call(sum, (range(100_000),), {}))
 
@@ -39,7 +39,7 @@ def test_a_round_of_a_long_kernel_is_as_long_by_the_host_as_by_the_gpu(clock):
 
 
 def test_an_empty_cache_is_slower_than_a_full_one():
-    from gnnbench.cuda_clock import CudaClock
+    from gnnbench.measure.cuda_clock import CudaClock
 
     x = torch.ones(2**20, device="cuda")  # 4 MiB, far below an L2 cache of today
     cold, warm = (

@@ -4,10 +4,11 @@ import sys
 
 import pytest
 
-from gnnbench import doctor, environment
+from gnnbench import environment
+from gnnbench.cli import doctor
 from gnnbench.packages import missing, version
-from gnnbench.platforms import PLATFORMS, why_not_on
-from gnnbench.platforms.dgl_import import uses_stand_in
+from gnnbench.workloads.platforms import PLATFORMS, why_not_on
+from gnnbench.workloads.platforms.dgl_import import uses_stand_in
 from tests import nvml
 
 
@@ -73,7 +74,7 @@ def test_missing_package_comes_with_its_command(monkeypatch, examine, package, c
 
 def test_package_that_does_not_import_is_missing_with_the_reason(tmp_path):
     (tmp_path / "ogb.py").write_text("raise OSError('undefined symbol: _ZN3c10\\nand more')")
-    code = "from gnnbench.doctor import _package\nprint(_package('ogb', required=True))\n"
+    code = "from gnnbench.cli.doctor import _package\nprint(_package('ogb', required=True))\n"
     result = subprocess.run(
         [sys.executable, "-c", code],
         env={**os.environ, "PYTHONPATH": str(tmp_path)},
@@ -88,7 +89,7 @@ def test_package_that_does_not_import_is_missing_with_the_reason(tmp_path):
 def test_asks_no_network(tmp_path):
     code = (
         "import sys, threading, pathlib\n"
-        "from gnnbench import doctor\n"
+        "from gnnbench.cli import doctor\n"
         "found = list(doctor.examine(None, pathlib.Path()))\n"
         "assert 'ogb' in sys.modules and 'outdated' not in sys.modules\n"
         "assert threading.enumerate() == [threading.main_thread()]\n"

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from gnnbench import drift
+from gnnbench.compare import drift
 
 
 def machine(random, processes, benchmarks=40, amplitude=0.2, noise=0.01):

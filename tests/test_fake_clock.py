@@ -4,9 +4,9 @@ import math
 import numpy as np
 import pytest
 
-from gnnbench.clock import Call
 from gnnbench.errors import UsageError
-from gnnbench.fake_clock import FakeMachine, Noise, Truth
+from gnnbench.measure.clock import Call
+from gnnbench.measure.simulated_clock import FakeMachine, Noise, Truth
 
 QUIET = Noise(sigma=0, spike_probability=0, drift=0, overhead_seconds=0, renewal_seconds=0)
 NOTHING = Call(int, (), {})

@@ -1,8 +1,8 @@
 import pytest
 
-from gnnbench import fitness, run_file
-from gnnbench.baseline import Store
 from gnnbench.errors import UsageError
+from gnnbench.results import fitness, run_file
+from gnnbench.results.baseline import Store
 from tests.run_files import content, entry, plain, save, suite
 
 MACHINE = "Linux-CPython-3.11-64bit"

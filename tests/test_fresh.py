@@ -2,8 +2,8 @@ import json
 
 import pytest
 
-from gnnbench import fresh
 from gnnbench.errors import UsageError
+from gnnbench.variants import fresh
 
 SUITE = """
 def test_good(benchmark):

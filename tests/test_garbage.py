@@ -2,7 +2,7 @@ import gc
 
 import pytest
 
-from gnnbench.garbage import collector_paused
+from gnnbench.measure.garbage import collector_paused
 
 
 @pytest.mark.parametrize("collecting", [True, False])

@@ -11,7 +11,7 @@ import jsonschema
 import pytest
 from pytest_benchmark.utils import get_machine_id
 
-from gnnbench.baseline import FOLDER, Store
+from gnnbench.results.baseline import FOLDER, Store
 from gnnbench.shard import Shard
 from tests.suite import ROOT, environment, run
 

@@ -3,7 +3,7 @@ import socket
 import pytest
 
 from gnnbench.errors import UsageError
-from gnnbench.github import PullRequest, marker
+from gnnbench.report.github import PullRequest, marker
 from tests.github_server import ME, TOKEN, github
 
 MARKER = marker("GCN on H100")

@@ -10,12 +10,12 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from torch_geometric import EdgeIndex
 from torch_geometric.data import Data, HeteroData
 
-from gnnbench.inputs import Copies, tensors
-from gnnbench.models import gcn
-from gnnbench.models.training import epoch, prepare
-from gnnbench.operations import OPERATIONS, unsupported
-from gnnbench.platforms import PLATFORMS, load
-from gnnbench.verification import with_backward
+from gnnbench.measure.copies import Copies, tensors
+from gnnbench.workloads import gcn
+from gnnbench.workloads.operations import OPERATIONS, unsupported
+from gnnbench.workloads.platforms import PLATFORMS, load
+from gnnbench.workloads.training import epoch, prepare
+from gnnbench.workloads.verify import with_backward
 
 
 class Pair(NamedTuple):

@@ -7,8 +7,8 @@ import time
 import psutil
 import pytest
 
-from gnnbench import interference
-from gnnbench.interference import DISTURBED, Watch, _own_seconds
+from gnnbench import cpu
+from gnnbench.cpu import DISTURBED, Watch, _own_seconds
 
 
 def spin(seconds):
@@ -56,8 +56,8 @@ class System:
 
     def __init__(self, monkeypatch):
         self.now = self.busy = self.own = 0.0
-        monkeypatch.setattr(interference, "_look", lambda _cores: (self.now, self.busy, self.own))
-        monkeypatch.setattr(interference.time, "sleep", self.run)
+        monkeypatch.setattr(cpu, "_look", lambda _cores: (self.now, self.busy, self.own))
+        monkeypatch.setattr(cpu.time, "sleep", self.run)
 
     def run(self, seconds, others=0.0, own=0.0):
         self.now += seconds

@@ -2,7 +2,7 @@ import math
 
 import pytest
 
-from gnnbench import json_number
+from gnnbench import json_io
 
 NONE = [
     True,
@@ -29,19 +29,19 @@ def refused(check, value):
 
 @pytest.mark.parametrize("value", NONE)
 def test_what_is_no_number_is_one_short_line(value):
-    refused(json_number.finite, value)
-    refused(json_number.positive, value)
+    refused(json_io.finite, value)
+    refused(json_io.positive, value)
 
 
 @pytest.mark.parametrize("value", [0, -1, 1e18, 1e-18, 1e300, 5e-324, 10**20])
 def test_a_time_is_within_reason(value):
-    assert json_number.finite(value) == value
-    refused(json_number.positive, value)
+    assert json_io.finite(value) == value
+    refused(json_io.positive, value)
 
 
 @pytest.mark.parametrize("value", [1, 1e-17, 1e17, 10**17])
 def test_a_number_is_returned_as_a_float(value):
-    for check in (json_number.finite, json_number.positive):
+    for check in (json_io.finite, json_io.positive):
         found = check(value)
         assert isinstance(found, float)
         assert found == value

@@ -6,8 +6,8 @@ import pytest
 import torch
 from torch import nn
 
-from gnnbench.clock import Call
-from gnnbench.layout import Layouts
+from gnnbench.measure.clock import Call
+from gnnbench.measure.layouts import Layouts
 
 
 def test_each_renewal_lies_elsewhere_and_begins_from_the_original_values():

@@ -6,10 +6,18 @@ import time
 import pytest
 import torch
 
-from gnnbench import limits
 from gnnbench.errors import UsageError
-from gnnbench.limits import Rates, explain, fits_cache, fraction, last_level_cache_bytes, measure, rates
-from gnnbench.work import Work
+from gnnbench.workloads import roofline
+from gnnbench.workloads.least_work import Work
+from gnnbench.workloads.roofline import (
+    Rates,
+    explain,
+    fits_cache,
+    fraction,
+    last_level_cache_bytes,
+    measure,
+    rates,
+)
 
 MIB = 2**20
 SENTINEL = {"copy_bytes_per_second": 1.5, "flops_per_second": 2.5}
@@ -17,8 +25,8 @@ SENTINEL = {"copy_bytes_per_second": 1.5, "flops_per_second": 2.5}
 
 @pytest.fixture(autouse=True)
 def _briefly_and_in_little_memory(monkeypatch):
-    monkeypatch.setattr(limits, "_SECONDS", 0.01)
-    monkeypatch.setattr(limits, "memory_free", lambda: 16 * MIB)
+    monkeypatch.setattr(roofline, "_SECONDS", 0.01)
+    monkeypatch.setattr(roofline, "memory_free", lambda: 16 * MIB)
 
 
 @pytest.mark.parametrize("dtype", ["float32", "bfloat16", "float64"])
@@ -79,7 +87,7 @@ def test_a_damaged_or_unknown_file_is_measured_again(tmp_path, text):
     file = keep(tmp_path, text)
     found = rates("cpu", "float32", "here", tmp_path)
     assert found.flops_per_second > 2.5
-    assert json.loads(file.read_text())["version"] == limits.FORMAT_VERSION
+    assert json.loads(file.read_text())["version"] == roofline.FORMAT_VERSION
     assert rates("cpu", "float32", "here", tmp_path) == found
     assert {entry.name for entry in file.parent.iterdir()} <= {"here-cpu.json", "here-cpu.lock"}
 
@@ -171,7 +179,7 @@ def test_products_grow_though_the_first_one_loads_a_library(monkeypatch):
 
     def slow_at_first(one, other, out):
         if not sides:
-            time.sleep(10 * limits._SECONDS)
+            time.sleep(10 * roofline._SECONDS)
         sides.append(len(one))
         return product(one, other, out=out)
 
@@ -183,7 +191,7 @@ def test_products_grow_though_the_first_one_loads_a_library(monkeypatch):
 @pytest.mark.cuda
 @pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
 def test_a_gpu_copies_and_multiplies_faster_than_a_laptop(dtype, monkeypatch):
-    monkeypatch.setattr(limits, "_SECONDS", 0.2)
+    monkeypatch.setattr(roofline, "_SECONDS", 0.2)
     found = measure("cuda", dtype)
     assert 5e10 < found.copy_bytes_per_second < 1e14
     assert 1e12 < found.flops_per_second < 1e17

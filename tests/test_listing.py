@@ -4,11 +4,11 @@ import sys
 import pytest
 from rich.console import Console
 
-from gnnbench import listing
-from gnnbench.graphs.catalog import DATASETS
-from gnnbench.graphs.locate import DOWNLOADED
-from gnnbench.operations import OPERATIONS
-from gnnbench.platforms import PLATFORMS
+from gnnbench.report import listing
+from gnnbench.workloads.graphs.catalog import DATASETS
+from gnnbench.workloads.graphs.locate import DOWNLOADED
+from gnnbench.workloads.operations import OPERATIONS
+from gnnbench.workloads.platforms import PLATFORMS
 
 
 @pytest.fixture

@@ -4,10 +4,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gnnbench.comparison import Comparison, Row
+from gnnbench.compare.runs import Comparison, Row
+from gnnbench.compare.verdict import Judgement, Thresholds
 from gnnbench.errors import UsageError
-from gnnbench.judgement import Judgement, Thresholds
-from gnnbench.markdown import MOST_CHARACTERS, Section, write
+from gnnbench.report.markdown import MOST_CHARACTERS, Section, write
 from tests.gfm import hostile, render
 
 SAME = Judgement("same", "the 95% interval lies within 3.0%", 1.001, 0.99, 1.01, 0.995, 1.005, 0.02)

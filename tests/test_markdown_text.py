@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gnnbench.markdown_text import code, prose
+from gnnbench.report.markdown_text import code, prose
 from tests.gfm import hostile, render
 
 _NOTHING_BUT_WORDS = re.compile(r"[A-Za-z0-9 \n.,;:!?()'\"%+-]*")

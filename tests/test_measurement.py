@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gnnbench.clock import Block
-from gnnbench.measurement import Measurement
+from gnnbench.measure.clock import Block
+from gnnbench.measure.measurement import Measurement
 
 
 @given(st.lists(st.lists(st.floats(allow_nan=True), min_size=1, max_size=5), max_size=20))

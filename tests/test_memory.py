@@ -5,8 +5,10 @@ import pytest
 import torch
 from torch_geometric.nn import GCNConv
 
-from gnnbench import memory, platforms
-from gnnbench.memory import Memory
+from gnnbench import devices
+from gnnbench.measure import memory
+from gnnbench.measure.memory import Memory
+from gnnbench.workloads import platforms
 
 NODES, EDGES, FEATURES = 300, 2000, 16
 
@@ -126,16 +128,16 @@ def test_what_torch_keeps_of_a_gpu_s_memory_is_free_too(monkeypatch):
     """After a large benchmark it keeps nearly all, and the driver has next to nothing."""
     for name, answer in {"mem_get_info": (10, 100), "memory_reserved": 80, "memory_allocated": 15}.items():
         monkeypatch.setattr(torch.cuda, name, lambda answer=answer: answer)
-    assert memory.cuda_free_bytes() == 10 + 80 - 15
+    assert devices.cuda_free_bytes() == 10 + 80 - 15
 
 
 @pytest.mark.cuda
 def test_freed_memory_is_free_though_torch_keeps_it():
-    before = memory.cuda_free_bytes()
+    before = devices.cuda_free_bytes()
     x = torch.empty(2**28, device="cuda")
-    assert before - memory.cuda_free_bytes() >= x.nbytes
+    assert before - devices.cuda_free_bytes() >= x.nbytes
     del x
-    assert memory.cuda_free_bytes() >= before - 2**20
+    assert devices.cuda_free_bytes() >= before - 2**20
     assert torch.cuda.memory_reserved() >= 2**30
 
 

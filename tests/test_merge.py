@@ -3,14 +3,16 @@ from dataclasses import replace
 
 import pytest
 
-from gnnbench import cli, result_file, run_file
-from gnnbench.ab.prepared import Prepared
-from gnnbench.ab.result import Result
-from gnnbench.ab.schedule import Decision
+from gnnbench.cli import main
+from gnnbench.compare import result_file
+from gnnbench.compare.ab.result import Result
+from gnnbench.compare.ab.schedule import Decision
+from gnnbench.compare.merge import merge
+from gnnbench.compare.verdict import Judgement, Thresholds
 from gnnbench.errors import UsageError
-from gnnbench.judgement import Judgement, Thresholds
-from gnnbench.merge import merge
+from gnnbench.results import run_file
 from gnnbench.shard import Shard
+from gnnbench.variants.prepare import Prepared
 from tests.run_files import ENVIRONMENT, content, entry, plain
 
 NAMES = [f"b{number}" for number in range(9)]
@@ -72,7 +74,7 @@ def test_run_files_become_one_that_can_be_read_and_compared(tmp_path, order, cap
     (file,) = save(tmp_path, whole)
     other = tmp_path / "other.json"
     other.write_text(json.dumps(whole))
-    cli.main(["compare", str(file), "--", str(other)])
+    main.main(["compare", str(file), "--", str(other)])
     assert "0 slower" in capsys.readouterr().out
 
 
@@ -182,7 +184,7 @@ def test_too_many_results_leave_no_level(tmp_path):
 def test_the_command_saves_and_counts(tmp_path, capsys):
     paths = [str(path) for path in save(tmp_path, part(1, 2), part(2, 2))]
     whole = str(tmp_path / "whole.json")
-    assert cli.main(["merge", *paths, "-o", whole]) == 0
+    assert main.main(["merge", *paths, "-o", whole]) == 0
     assert capsys.readouterr().out == f"2 files, 9 benchmarks: {whole}\n"
     assert len(run_file.read(tmp_path / "whole.json").benchmarks) == 9
     for words, text in (
@@ -190,7 +192,7 @@ def test_the_command_saves_and_counts(tmp_path, capsys):
         ([*paths, "-o", "/proc/x/whole.json"], "cannot be written"),
         ([paths[0], "-o", whole], "shard 2/2 is missing"),
     ):
-        assert cli.main(["merge", *words]) == 2
+        assert main.main(["merge", *words]) == 2
         err = capsys.readouterr().err
         assert text in err
         assert err.count("\n") == 1
@@ -199,5 +201,5 @@ def test_the_command_saves_and_counts(tmp_path, capsys):
 def test_a_number_beyond_json_is_a_line(tmp_path, capsys):
     text = json.dumps(ab(1, 1)).replace('"seconds": 10.5', '"seconds": 1e999')
     (path,) = save(tmp_path, text)
-    assert cli.main(["merge", str(path), "-o", str(tmp_path / "whole.json")]) == 2
+    assert main.main(["merge", str(path), "-o", str(tmp_path / "whole.json")]) == 2
     assert capsys.readouterr().err.count("\n") == 1

@@ -2,14 +2,13 @@
 
 import pytest
 
-from gnnbench import platforms, reference
-from gnnbench.case import gradient_for
-from gnnbench.mhaug import workloads
-from gnnbench.models import gcn, training
-from gnnbench.operations import FLOATS, INTEGERS, OPERATIONS, unsupported
-from gnnbench.platforms import PLATFORMS
-from gnnbench.spec import DIRECTIONS, FORWARD_BACKWARD
-from gnnbench.verification import verify, with_backward
+from gnnbench.workloads import gcn, platforms, reference, training
+from gnnbench.workloads.case import gradient_for
+from gnnbench.workloads.mhaug import workloads
+from gnnbench.workloads.operations import FLOATS, INTEGERS, OPERATIONS, unsupported
+from gnnbench.workloads.platforms import PLATFORMS
+from gnnbench.workloads.spec import DIRECTIONS, FORWARD_BACKWARD
+from gnnbench.workloads.verify import verify, with_backward
 
 CELLS = [
     pytest.param(name, platform, direction, id=f"{name}-{platform}-{direction}")

@@ -4,7 +4,7 @@ import pytest
 
 from gnnbench.errors import UsageError
 from gnnbench.options import HELP, LISTS, Options
-from gnnbench.platforms import PLATFORMS
+from gnnbench.workloads.platforms import PLATFORMS
 from tests import nvml
 
 

@@ -1,9 +1,9 @@
 import pytest
 import torch
 
-from gnnbench.clock import HostClock
-from gnnbench.measurement import Measurement
-from gnnbench.pedantic import Pedantic
+from gnnbench.measure.clock import HostClock
+from gnnbench.measure.measurement import Measurement
+from gnnbench.measure.pedantic import Pedantic
 
 
 def measure(target, args=(), kwargs=None, setup=None, teardown=None, rounds=1, warmup_rounds=0, iterations=1):

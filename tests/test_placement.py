@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from gnnbench.placement import Placement, _last_started, cores
+from gnnbench.cpu import Placement, _last_started, cores
 
 if len(cores()) < 2 or _last_started() is None:
     pytest.skip("needs two cores, and a system that tells what was started", allow_module_level=True)

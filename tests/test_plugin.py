@@ -9,8 +9,8 @@ from pathlib import Path
 import jsonschema
 import pytest
 
-from gnnbench.operations import OPERATIONS
-from gnnbench.spec import Spec
+from gnnbench.workloads.operations import OPERATIONS
+from gnnbench.workloads.spec import Spec
 from tests import nvml
 from tests.suite import ROOT, SHORT, SMALL, environment, run
 

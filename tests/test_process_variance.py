@@ -3,7 +3,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gnnbench.process_variance import independent_benchmarks, moderated
+from gnnbench.compare.process_variance import independent_benchmarks, moderated
 
 
 def estimate(*sides, noise=0.0, inflation=1.0):

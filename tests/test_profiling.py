@@ -7,10 +7,10 @@ import re
 import pytest
 import torch
 
-from gnnbench.platforms import PLATFORMS
 from gnnbench.profile import record
+from gnnbench.profile.hooks import device_of
 from gnnbench.profile.kinds import KINDS
-from gnnbench.profiling import device_of
+from gnnbench.workloads.platforms import PLATFORMS
 from tests.suite import SMALL, run
 
 EPOCH = "benchmarks/test_epoch.py::test_epoch"

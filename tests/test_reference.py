@@ -7,9 +7,9 @@ import pytest
 import torch
 from torch.autograd import gradcheck
 
-from gnnbench import reference
-from gnnbench.case import gradient_for
-from gnnbench.models.training import LEARNING_RATE
+from gnnbench.workloads import reference
+from gnnbench.workloads.case import gradient_for
+from gnnbench.workloads.training import LEARNING_RATE
 
 
 @pytest.fixture(scope="module")

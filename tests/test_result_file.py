@@ -3,12 +3,13 @@ from dataclasses import asdict
 
 import pytest
 
-from gnnbench import cli, result_file
-from gnnbench.ab.prepared import Prepared
-from gnnbench.ab.result import Change, Result
-from gnnbench.ab.schedule import Decision
+from gnnbench.cli import main
+from gnnbench.compare import result_file
+from gnnbench.compare.ab.result import Change, Result
+from gnnbench.compare.ab.schedule import Decision
+from gnnbench.compare.verdict import Judgement, Thresholds
 from gnnbench.errors import UsageError
-from gnnbench.judgement import Judgement, Thresholds
+from gnnbench.variants.prepare import Prepared
 from tests.run_files import ENVIRONMENT, entry, save, suite
 
 SLOWER = Judgement("slower", "surely", 1.2, 1.1, 1.3, 1.15, 1.25, 0.04)
@@ -49,7 +50,7 @@ def test_a_result_of_compare_is_read_as_it_was_shown(tmp_path, capsys):
     base = [str(path) for path in save(tmp_path, suite(1), suite(2), suite(3))]
     head = [str(path) for path in save(tmp_path, suite(4, factor=1.5))]
     path = tmp_path / "result.json"
-    assert cli.main(["compare", *base, "--json", str(path), "--", *head]) == 1
+    assert main.main(["compare", *base, "--json", str(path), "--", *head]) == 1
     capsys.readouterr()
     found = result_file.read(path)
     assert found.command == "compare"

@@ -4,11 +4,12 @@ from pathlib import Path
 import pytest
 import torch
 
-from gnnbench import results
-from gnnbench.counters import count
-from gnnbench.limits import Rates
-from gnnbench.results import FORMAT_VERSION
-from gnnbench.spec import Spec
+from gnnbench.measure.counters import count
+from gnnbench.results import entry
+from gnnbench.results.entry import FORMAT_VERSION
+from gnnbench.workloads import roofline
+from gnnbench.workloads.roofline import Rates
+from gnnbench.workloads.spec import Spec
 
 
 def helper(x):
@@ -21,7 +22,7 @@ def benchmark(x):
 
 def test_identity_and_graph_survive_json(make_case, small_graph):
     case = make_case(hidden=16)
-    read = json.loads(json.dumps(results.identity(case, [benchmark], [Path(__file__).parent])))
+    read = json.loads(json.dumps(entry.identity(case, [benchmark], [Path(__file__).parent])))
     assert Spec(**read["spec"]) == case.spec
     assert read["version"] == FORMAT_VERSION
     assert read["graph"] == {
@@ -34,14 +35,14 @@ def test_identity_and_graph_survive_json(make_case, small_graph):
         "content_hash": small_graph.content_hash,
     }
     assert len(read["code_hash"]) == 16
-    other = results.identity(case, [helper], [Path(__file__).parent])
+    other = entry.identity(case, [helper], [Path(__file__).parent])
     assert other["code_hash"] != read["code_hash"]
 
 
 def test_counters_survive_json():
     x = torch.ones(256)
     found = count(lambda: x + x)
-    read = json.loads(json.dumps(results.counters(found)))
+    read = json.loads(json.dumps(entry.counters(found)))
     assert read["counts"]["operators"] == {"aten::add": 1}
     assert read["details"]["memory"]["peak_bytes"] == 1024
     assert read["host_reads"] == 0
@@ -49,8 +50,8 @@ def test_counters_survive_json():
 
 def test_a_limit_is_a_fraction_of_the_least_time(make_case):
     rates = Rates(copy_bytes_per_second=1e9, flops_per_second=1e12)
-    found = results.limit(make_case("spmm_sum"), 1.0, rates)
+    found = roofline.section(make_case("spmm_sum"), 1.0, rates)
     assert found["fraction"] == pytest.approx(found["least"]["bytes"] / 1e9)
     assert found["note"] == ""
-    assert results.limit(make_case("spmm_sum"), 1e-9, rates)["note"]
-    assert results.limit(make_case("of my own"), 1.0, rates) is None
+    assert roofline.section(make_case("spmm_sum"), 1e-9, rates)["note"]
+    assert roofline.section(make_case("of my own"), 1.0, rates) is None

@@ -3,8 +3,8 @@ import math
 
 import pytest
 
-from gnnbench import run_file
 from gnnbench.errors import UsageError
+from gnnbench.results import run_file
 from tests.run_files import content, entry, plain, save, suite
 
 

@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 import torch
 
-from gnnbench import location
-from gnnbench.clock import Block, Call, ClockError, HostClock
-from gnnbench.fake_clock import FakeMachine, Noise, Truth
-from gnnbench.layout import Layouts
-from gnnbench.measurement import Measurement
-from gnnbench.sampler import Effort, sample
+from gnnbench.measure import estimate as location
+from gnnbench.measure.clock import Block, Call, ClockError, HostClock
+from gnnbench.measure.layouts import Layouts
+from gnnbench.measure.measurement import Measurement
+from gnnbench.measure.sampler import Effort, sample
+from gnnbench.measure.simulated_clock import FakeMachine, Noise, Truth
 
 EFFORT = Effort(precision=0.02, max_seconds=1.0, min_seconds=5e-6, min_rounds=5)
 
@@ -189,7 +189,7 @@ def test_a_clock_that_only_runs_backwards_is_an_error():
 def test_renewed_copies_are_freed_without_the_collector(monkeypatch):
     """It takes a quarter of a second where torch is loaded, out of the benchmark's budget."""
     runs = []
-    monkeypatch.setattr("gnnbench.layout.gc.collect", lambda: runs.append(1))
+    monkeypatch.setattr("gnnbench.measure.layouts.gc.collect", lambda: runs.append(1))
     layouts = Layouts(Call(torch.neg, (torch.ones(1000),), {}))
     assert layouts.why_in_place() is None
     measurement = Measurement("perf_counter", "sampled")

@@ -5,13 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gnnbench.sampling import (
-    MAX_ROUNDS,
-    Stopping,
-    allocate,
-    rounds_per_block,
-    variance_components,
-)
+from gnnbench.measure.stopping import MAX_ROUNDS, Stopping, allocate, rounds_per_block, variance_components
 
 BLOCKS = st.lists(st.lists(st.floats(1e-9, 1e9), min_size=1, max_size=5), min_size=1, max_size=60)
 SECONDS = st.floats(1e-9, 1e3)

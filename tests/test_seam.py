@@ -12,7 +12,7 @@ import pytest
 from pytest_benchmark.fixture import BenchmarkFixture
 
 from gnnbench.errors import UsageError
-from gnnbench.seam import check_pytest_benchmark
+from gnnbench.measure.patch import check_pytest_benchmark
 from tests.suite import environment, run
 
 SUITE = """

@@ -2,11 +2,11 @@ import sys
 
 import pytest
 
-from gnnbench import selection
 from gnnbench.errors import UsageError
-from gnnbench.operations import OPERATIONS
-from gnnbench.platforms import PLATFORMS
-from gnnbench.spec import DIRECTIONS, FORWARD
+from gnnbench.workloads import cells as selection
+from gnnbench.workloads.operations import OPERATIONS
+from gnnbench.workloads.platforms import PLATFORMS
+from gnnbench.workloads.spec import DIRECTIONS, FORWARD
 
 
 def cells(*names, platforms=tuple(PLATFORMS), dtypes=("float32",), index_dtypes=("int64",)):

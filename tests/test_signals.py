@@ -11,7 +11,7 @@ import psutil
 import pytest
 
 from gnnbench import signals
-from gnnbench.baseline import FOLDER
+from gnnbench.results.baseline import FOLDER
 from tests.ab.repositories import is_alive
 from tests.suite import environment
 

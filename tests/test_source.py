@@ -2,7 +2,7 @@ import ast
 
 import pytest
 
-from gnnbench import source
+from gnnbench.measure import source
 
 TEXT = '''
 """A module."""

@@ -2,8 +2,8 @@ from dataclasses import FrozenInstanceError, asdict, replace
 
 import pytest
 
-from gnnbench.spec import Spec
-from gnnbench.table import SHORT_DIRECTION
+from gnnbench.report.table import SHORT_DIRECTION
+from gnnbench.workloads.spec import Spec
 
 SPEC = Spec("spmm_sum", "forward", "pyg", "float32", "int64", "cora", 256, "cpu")
 
@@ -26,6 +26,6 @@ def test_every_field_is_part_of_the_identity(field):
 
 
 def test_every_direction_has_a_short_name():
-    from gnnbench.spec import DIRECTIONS
+    from gnnbench.workloads.spec import DIRECTIONS
 
     assert set(SHORT_DIRECTION) == set(DIRECTIONS)

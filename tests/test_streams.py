@@ -1,7 +1,7 @@
 import io
 import sys
 
-from gnnbench import streams
+from gnnbench.cli import streams
 
 
 def printed(encoding, text, monkeypatch):

@@ -3,8 +3,8 @@ from dataclasses import replace
 
 from rich.console import Console
 
-from gnnbench.spec import Spec
-from gnnbench.table import Row, heading, notes, tables
+from gnnbench.report.table import Row, heading, notes, tables
+from gnnbench.workloads.spec import Spec
 
 SPEC = Spec("spmm_sum", "forward", "pyg", "float32", "int64", "cora", 256, "cpu")
 ROW = Row(SPEC, 1e-3, "1.2%", "precision", 0.52, 3 * 2**20, 12, 3)

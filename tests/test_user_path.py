@@ -3,7 +3,7 @@ from pathlib import Path
 import pytest
 
 from gnnbench.errors import UsageError
-from gnnbench.user_path import user_path
+from gnnbench.files import user_path
 
 
 def test_a_tilde_is_a_home(monkeypatch):

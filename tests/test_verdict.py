@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gnnbench.judgement import Judgement, Thresholds, confirmed
-from gnnbench.verdict import Side, judge
+from gnnbench.compare.two_sample import Side, judge
+from gnnbench.compare.verdict import Judgement, Thresholds, confirmed
 
 THRESHOLDS = Thresholds(effect=0.03)
 

@@ -1,9 +1,9 @@
 from dataclasses import replace
 
-from gnnbench.comparison import Comparison, Row
-from gnnbench.judgement import Judgement
-from gnnbench.spec import Spec
-from gnnbench.verdict_table import count, notes, sentence, write
+from gnnbench.compare.runs import Comparison, Row
+from gnnbench.compare.verdict import Judgement
+from gnnbench.report.verdicts import count, notes, sentence, write
+from gnnbench.workloads.spec import Spec
 
 SLOWER = Judgement(
     "slower",

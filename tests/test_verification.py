@@ -5,10 +5,9 @@ from dataclasses import replace
 import pytest
 import torch
 
-from gnnbench import platforms, reference
-from gnnbench.models import gcn, training
-from gnnbench.operations import FLOATS
-from gnnbench.verification import MismatchError, verify, with_backward
+from gnnbench.workloads import gcn, platforms, reference, training
+from gnnbench.workloads.operations import FLOATS
+from gnnbench.workloads.verify import MismatchError, verify, with_backward
 
 
 @pytest.fixture(scope="module")

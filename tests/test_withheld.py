@@ -7,7 +7,7 @@ import xml.etree.ElementTree as ET
 import pytest
 from pytest_benchmark.utils import get_machine_id
 
-from gnnbench.baseline import FOLDER, Store
+from gnnbench.results.baseline import FOLDER, Store
 from tests.suite import run
 
 SUITE = """

@@ -8,13 +8,12 @@ import torch
 from torch import Tensor, nn
 from torch.utils.flop_counter import FlopCounterMode
 
-from gnnbench import platforms, work
-from gnnbench.graphs.graph import Graph
-from gnnbench.models import gcn
-from gnnbench.operations import FLOATS, INTEGERS, OPERATIONS, unsupported
-from gnnbench.spec import FORWARD_BACKWARD
-from gnnbench.verification import leaves, with_backward
-from gnnbench.work import Work, least
+from gnnbench.workloads import gcn, least_work, platforms
+from gnnbench.workloads.graphs.graph import Graph
+from gnnbench.workloads.least_work import Work, least
+from gnnbench.workloads.operations import FLOATS, INTEGERS, OPERATIONS, unsupported
+from gnnbench.workloads.spec import FORWARD_BACKWARD
+from gnnbench.workloads.verify import leaves, with_backward
 from tests.test_operations import CELLS, epoch_workload, kernel_workload
 
 DIRECTIONS = [(name, direction) for name, row in OPERATIONS.items() for direction in row.directions]
@@ -35,7 +34,7 @@ def nine():
 
 
 def test_table_has_every_operation_and_no_other():
-    assert set(work._MODELS) == set(OPERATIONS)
+    assert set(least_work._MODELS) == set(OPERATIONS)
 
 
 @pytest.mark.parametrize("index_dtype", INTEGERS)

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from gnnbench.cli import _parser
+from gnnbench.cli.main import _parser
 from tests.suite import ROOT
 
 WORKFLOWS = ROOT / ".github" / "workflows"

@@ -13,8 +13,8 @@ import tempfile
 import time
 from pathlib import Path
 
-from gnnbench.ab.process import Process
-from gnnbench.placement import cores
+from gnnbench.cpu import cores
+from gnnbench.variants.child import Process
 
 SUITE = """
 import torch

@@ -32,11 +32,11 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import signal
 
-from gnnbench.ab.estimate import judged
-from gnnbench.ab.evidence import Evidence
-from gnnbench.ab.schedule import Plan, Schedule
-from gnnbench.ab.visit import Pair, Visit
-from gnnbench.judgement import Thresholds
+from gnnbench.compare.ab.estimate import judged
+from gnnbench.compare.ab.evidence import Evidence
+from gnnbench.compare.ab.schedule import Plan, Schedule
+from gnnbench.compare.ab.visit import Pair, Visit
+from gnnbench.compare.verdict import Thresholds
 
 Array = NDArray[np.float64]
 

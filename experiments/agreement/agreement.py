@@ -20,7 +20,7 @@ import altair as alt
 import numpy as np
 import quiet
 
-from gnnbench import location
+from gnnbench.measure import estimate
 
 KERNELS = Path(__file__).with_name("kernels.py")
 POLICIES = ("sample", "one")
@@ -86,9 +86,9 @@ def agreement(found: dict[tuple[str, str], list[list[list[float]]]]) -> None:
     for kernel in kernels:
         texts = []
         for policy in POLICIES:
-            ratio, deviation = spread(found[policy, kernel], location.QUANTILE, "median")
+            ratio, deviation = spread(found[policy, kernel], estimate.QUANTILE, "median")
             texts.append(f"{ratio:.3f} (sd {deviation:.1%}, {len(found[policy, kernel])})")
-        runs = [location.estimate(location.block_values(process)) for process in found["sample", kernel]]
+        runs = [estimate.estimate(estimate.block_values(process)) for process in found["sample", kernel]]
         middle = float(np.median([run.location for run in runs]))
         covered = sum((run.low or 0) <= middle <= (run.high or np.inf) for run in runs)
         print(f"| {kernel} | {' | '.join(texts)} | {covered} |")
@@ -111,7 +111,7 @@ def picture(found: dict[tuple[str, str], list[list[list[float]]]], file: Path) -
     """Draw each process's location, as a ratio to the smallest of its kernel."""
     rows = []
     for (policy, kernel), processes in found.items():
-        locations = [location.estimate(location.block_values(process)).location for process in processes]
+        locations = [estimate.estimate(estimate.block_values(process)).location for process in processes]
         smallest = min(locations)
         label = {"sample": "layouts sampled", "one": "one layout"}[policy]
         rows += [{"kernel": kernel, "layouts": label, "ratio": value / smallest} for value in locations]

@@ -5,8 +5,8 @@
 
 The result is of `gnnbench ab git:HEAD~1 git:HEAD --budget 10 -- benchmarks --gnn-dataset cora
 -k "(spmm_sum or gather_scatter_sum or gcn_norm) and (torch or pyg)"` on two shared cores with other programs
-beside it. The commit had gnnbench/platforms/torch.py multiply by `adjacency @ x` on the CPU too, in the place
-of the reducing kernel.
+beside it. The commit had gnnbench/workloads/platforms/torch.py multiply by `adjacency @ x` on the CPU too, in
+the place of the reducing kernel.
 
 It needs Debian's chromium, and Pillow, which the development tools bring. The style is our own, after what a
 comment looks like on GitHub.

@@ -21,13 +21,14 @@ import torch.nn.functional as F
 from scipy import stats
 
 from gnnbench import environment
-from gnnbench.graphs.catalog import DatasetName
-from gnnbench.graphs.graph import Graph
-from gnnbench.graphs.load import load
-from gnnbench.graphs.locate import cache_folder, data_folder
-from gnnbench.mhaug import chain, training, variants
-from gnnbench.mhaug.model import GCN
-from gnnbench.mhaug.settings import Settings
+from gnnbench.files import cache_folder
+from gnnbench.workloads.graphs.catalog import DatasetName
+from gnnbench.workloads.graphs.graph import Graph
+from gnnbench.workloads.graphs.load import load
+from gnnbench.workloads.graphs.locate import data_folder
+from gnnbench.workloads.mhaug import chain, training, variants
+from gnnbench.workloads.mhaug.model import GCN
+from gnnbench.workloads.mhaug.settings import Settings
 
 SETTINGS = Settings()
 EVERY = 10

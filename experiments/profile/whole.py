@@ -15,16 +15,17 @@ from typing import Any
 
 import torch
 
-from gnnbench import environment, platforms
-from gnnbench.case import Case
-from gnnbench.graphs.catalog import DatasetName
-from gnnbench.graphs.load import load
-from gnnbench.graphs.locate import cache_folder, data_folder
-from gnnbench.models import gcn, training
+from gnnbench import environment
+from gnnbench.files import cache_folder
 from gnnbench.profile import layers, phases
 from gnnbench.profile.subject import Subject
 from gnnbench.profile.tree import overhead
-from gnnbench.spec import Spec
+from gnnbench.workloads import gcn, platforms, training
+from gnnbench.workloads.case import Case
+from gnnbench.workloads.graphs.catalog import DatasetName
+from gnnbench.workloads.graphs.load import load
+from gnnbench.workloads.graphs.locate import data_folder
+from gnnbench.workloads.spec import Spec
 
 KINDS = {"phases": phases, "layers": layers}
 

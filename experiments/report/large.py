@@ -60,7 +60,7 @@ def main() -> None:
         command = [
             sys.executable,
             "-c",
-            "import sys; from gnnbench.cli import main; sys.exit(main())",
+            "import sys; from gnnbench.cli.main import main; sys.exit(main())",
             "report",
         ]
         seconds = []

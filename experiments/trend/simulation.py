@@ -27,10 +27,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import signal, special, stats
 
-from gnnbench.graphs.locate import cache_folder
-from gnnbench.trend import changes, findings, noise, penalty
-from gnnbench.trend.findings import Finding
-from gnnbench.trend.result import SERIES_LEVEL
+from gnnbench.compare.trend import changes, findings, noise, penalty
+from gnnbench.compare.trend.findings import Finding
+from gnnbench.compare.trend.result import SERIES_LEVEL
+from gnnbench.files import cache_folder
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
 from tests.run_files import ENVIRONMENT
@@ -235,7 +235,7 @@ def speed(runs: int, benchmarks: int) -> None:
             if name == "one run more":
                 write_history(place, runs + 1, benchmarks, first=runs)
             begin = time.perf_counter()
-            command = [sys.executable, "-m", "gnnbench.cli", "trend", str(place), *options]
+            command = [sys.executable, "-m", "gnnbench.cli.main", "trend", str(place), *options]
             call = [sys.executable, "-c", _CALL, *command[3:]]
             done = subprocess.run(call, env=environment, capture_output=True, text=True, check=False)
             seconds = time.perf_counter() - begin
@@ -245,7 +245,7 @@ def speed(runs: int, benchmarks: int) -> None:
 
 _CALL = """
 import resource, sys
-from gnnbench.cli import main
+from gnnbench.cli.main import main
 status = main(sys.argv[1:])
 print(f"peak {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**10:.0f} MiB")
 sys.exit(status)

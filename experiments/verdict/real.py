@@ -22,9 +22,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from gnnbench import drift, interference, run_file
-from gnnbench.judgement import Thresholds, confirmed
-from gnnbench.verdict import Side, judge
+from gnnbench import cpu
+from gnnbench.compare import drift
+from gnnbench.compare.two_sample import Side, judge
+from gnnbench.compare.verdict import Thresholds, confirmed
+from gnnbench.results import run_file
 
 ROOT = Path(__file__).parents[2]
 DATA = Path(__file__).with_name("real.json")
@@ -85,7 +87,7 @@ def read(data: Path) -> tuple[list[str], Side]:
     """Return the benchmarks' names, and what all runs measured of them."""
     content = json.loads(data.read_text(encoding="utf-8"))
     errors = np.array(content["errors"], dtype=float)  # None becomes NaN
-    disturbed = np.array(content["others"]) > interference.DISTURBED
+    disturbed = np.array(content["others"]) > cpu.DISTURBED
     return content["benchmarks"], Side(np.where(disturbed, np.nan, content["logs"]), errors)
 
 

@@ -26,9 +26,10 @@ sys.path.insert(0, str(Path(__file__).parent))
 
 import rules
 
-from gnnbench import drift, location
-from gnnbench.judgement import Thresholds, confirmed
-from gnnbench.verdict import Side, judge
+from gnnbench.compare import drift
+from gnnbench.compare.two_sample import Side, judge
+from gnnbench.compare.verdict import Thresholds, confirmed
+from gnnbench.measure import estimate
 
 Array = NDArray[np.float64]
 
@@ -87,9 +88,9 @@ class Outcome:
 def measured(blocks: Array) -> Processes:
     """Return log location and standard error of each process and benchmark."""
     logs, errors = np.empty(blocks.shape[:2]), np.empty(blocks.shape[:2])
-    z = stats.norm.isf((1 - location.LEVEL) / 2)
+    z = stats.norm.isf((1 - estimate.LEVEL) / 2)
     for index in np.ndindex(*logs.shape):
-        found = location.estimate(np.median(blocks[index], axis=1))
+        found = estimate.estimate(np.median(blocks[index], axis=1))
         logs[index] = np.log(found.location)
         bounds = [bound for bound in (found.low, found.high) if bound is not None]
         errors[index] = max(abs(np.log(bound) - logs[index]) for bound in bounds) / z

@@ -16,8 +16,8 @@ from typing import Any
 
 import numpy as np
 
-from gnnbench.location import block_values, estimate
-from gnnbench.measurement import Measurement
+from gnnbench.measure.estimate import block_values, estimate
+from gnnbench.measure.measurement import Measurement
 
 BENCHMARKS, RUNS = 500, 20
 BLOCKS, ROUNDS = 120, 3

@@ -11,8 +11,8 @@ import torch
 from torch import Tensor
 from torch.overrides import TorchFunctionMode
 
-from ..counters import OperatorMode, kinds, library_calls
-from ..garbage import collector_paused
+from ..measure.counters import OperatorMode, kinds, library_calls
+from ..measure.garbage import collector_paused
 from .ranges import Ranges
 from .subject import Subject
 from .targets import LAYERS, PHASES
@@ -54,7 +54,7 @@ def take(subject: Subject, folder: Path) -> dict[str, Any]:  # noqa: ARG001
         `count`:
 
         - `ranges`: how often each was opened.
-        - `operators` and `library_calls`: in sum those of gnnbench.counters.
+        - `operators` and `library_calls`: in sum those of gnnbench.measure.counters.
         - `host_reads` and `mask_reads`: likewise, of memory of the device; and what torch.tensor reads of a
           list of tensors, element by element, which the dispatcher's Python modes do not see. They,
           `sorts`, and `copies` between devices, with `bytes`, have a `caller`: the innermost function in
@@ -165,7 +165,7 @@ _BELOW = ("torch.", "dgl.backend.", f"{__package__}.", f"{OperatorMode.__module_
 """Modules whose functions are not callers: PyTorch, DGL's names for PyTorch, and what counts."""
 
 _PACKAGE = __package__.rpartition(".")[0]
-_BENCHMARK = tuple(f"{_PACKAGE}.{name}." for name in ("clock", "pedantic", "profiling"))
+_BENCHMARK = tuple(f"{_PACKAGE}.{name}." for name in ("measure.clock", "measure.pedantic", "profile.hooks"))
 """Modules that call what is benchmarked, which may be a function of torch itself."""
 
 

@@ -15,7 +15,7 @@ from typing import Any
 
 from .. import units
 from ..errors import unknown_name
-from ..garbage import collector_paused
+from ..measure.garbage import collector_paused
 from .subject import Subject
 from .trace import cold_call_ns
 from .tree import WIDTH

@@ -14,12 +14,12 @@ from typing import Any, NoReturn, TextIO
 
 import pytest
 
-from ..ab import outcome
-from ..ab.callers_tree import CallersTree
-from ..ab.launch import die_with
-from ..ab.trees import Trees
-from ..profiling import Profiling
+from ..variants import outcome
+from ..variants.callers_tree import CallersTree
+from ..variants.import_roots import Trees
+from ..variants.startup import die_with
 from . import selection
+from .hooks import Profiling
 from .store import Store
 
 _OFF: dict[str, Any] = {

@@ -1,7 +1,7 @@
 """The kind `memory`: which range held how much at its peak.
 
-By the allocations and frees that torch's profiler records, see gnnbench.memory: exact, the same each time.
-For whole calls on a GPU torch_geometric.profile has `profileit`, which adds nvidia-smi's figures of the
+By the allocations and frees that torch's profiler records, see `measure/memory.py`: exact, the same each
+time. For whole calls on a GPU torch_geometric.profile has `profileit`, which adds nvidia-smi's figures of the
 device.
 """
 
@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from .. import units
-from ..garbage import collector_paused
-from ..memory import Change, changes, record
+from ..measure.garbage import collector_paused
+from ..measure.memory import Change, changes, record
 from .ranges import Ranges
 from .subject import Subject
 from .targets import LAYERS, PHASES

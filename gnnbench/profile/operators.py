@@ -1,8 +1,9 @@
 """The kind `operators`: torch.profiler's table, with shapes, memory and FLOPs.
 
-It counts otherwise than the dispatcher does in gnnbench.counters: also the operators that others are made of,
-`aten::linear` and its `aten::t` as well as the `aten::addmm` that is dispatched below autograd, and nothing
-that another library does by itself. Times are the profiler's, which takes a few µs for each event itself.
+It counts otherwise than the dispatcher does in `measure/counters.py`. It also has the operators that
+others are made of, `aten::linear` and its `aten::t` as well as the `aten::addmm` that is dispatched below
+autograd, and it has nothing that another library does by itself. Times are the profiler's, which takes a
+few µs for each event.
 """
 
 import textwrap
@@ -11,8 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from .. import units
-from ..garbage import collector_paused
-from ..memory import quiet_profiler
+from ..measure.garbage import collector_paused
+from ..measure.memory import quiet_profiler
 from .subject import Subject
 from .trace import cold_call_ns
 from .tree import WIDTH

@@ -13,8 +13,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import IO, Any, Protocol, Self
 
-from ..ab.process import boot, end
 from ..errors import UsageError
+from ..variants.child import boot, end
 
 _SAID = re.compile(r"ERROR: (.+)|!+ _pytest\.outcomes\.Exit: (.+) !+")
 """A line in which pytest says why it does not begin, or why it ends."""

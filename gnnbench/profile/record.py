@@ -6,7 +6,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from .. import json_file, schema
+from .. import json_io, schema
 
 VERSION = 1
 # 1: first.
@@ -66,7 +66,7 @@ def read(path: Path) -> dict[str, Any]:
         UsageError: it is missing, cut off, of another form or version.
     """
     file = path / FILE if path.is_dir() else path
-    content, _ = json_file.read(file, "profile", MAX_BYTES, _REMEDY)
+    content, _ = json_io.read(file, "profile", MAX_BYTES, _REMEDY)
     return check(file, content)
 
 
@@ -81,14 +81,14 @@ def check(file: Path, content: Any) -> dict[str, Any]:
         UsageError: it is of another form or version.
     """
     if not isinstance(content, dict) or "sections" not in content:
-        json_file.refuse(file, f"not a profile, a {FILE} of gnnbench: it has no sections", _REMEDY)
+        json_io.refuse(file, f"not a profile, a {FILE} of gnnbench: it has no sections", _REMEDY)
     version = content.get("version")
     if version != VERSION:
-        json_file.refuse(
+        json_io.refuse(
             file,
             f"version {version!r} of the format, and this gnnbench reads {VERSION}",
             "use the gnnbench that wrote it, or profile again",
         )
     if wrong := schema.departure(content, "profile"):
-        json_file.refuse(file, f"damaged at {wrong}", _REMEDY)
+        json_io.refuse(file, f"damaged at {wrong}", _REMEDY)
     return content

@@ -48,7 +48,7 @@ PHASES = (
     Target("zero_grad", "torch.optim:Optimizer.zero_grad"),
     Target("zero_grad", "torch.nn:Module.zero_grad"),
     Target("forward", "torch.nn:Module.__call__"),
-    Target("loss", "gnnbench.models.training:loss"),
+    Target("loss", "gnnbench.workloads.training:loss"),
     Target("loss", "torch.nn.modules.loss:_Loss.__call__"),  # which would be a forward
     *(Target("loss", f"torch.nn.functional:{name}") for name in _LOSSES),
     Target("backward", "torch:Tensor.backward"),
@@ -62,7 +62,7 @@ LAYERS = (
     *(Target("activation", f"torch.nn.functional:{name}") for name in _ACTIVATIONS),
     Target("x·W", "torch.nn:Linear.forward"),
     # plain PyTorch
-    Target(CLASS, "gnnbench.platforms.torch:CSRConv.forward", inline=True),
+    Target(CLASS, "gnnbench.workloads.platforms.torch:CSRConv.forward", inline=True),
     # PyG
     Target(CLASS, "torch_geometric.nn.conv:MessagePassing.forward", inline=True),
     Target("x·W", "torch_geometric.nn.dense.linear:Linear.forward"),
@@ -89,6 +89,10 @@ LAYERS = (
     Target("update_all", "dgl:DGLGraph.update_all"),
     Target("spmm", "dgl.ops:gspmm"),
     # MH-Aug
-    *(Target(name, f"gnnbench.mhaug.{place}") for name, places in _MH_AUG.items() for place in places),
+    *(
+        Target(name, f"gnnbench.workloads.mhaug.{place}")
+        for name, places in _MH_AUG.items()
+        for place in places
+    ),
 )
 """The parts of a graph convolution. The names of classes, and no others, begin with a capital."""

@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Any
 
 from .. import units
-from ..garbage import collector_paused
-from ..memory import quiet_profiler
+from ..measure.garbage import collector_paused
+from ..measure.memory import quiet_profiler
 from .ranges import Ranges, clock_of
 from .subject import Subject
 from .targets import LAYERS, PHASES

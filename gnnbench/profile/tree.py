@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from .. import units
-from ..garbage import collector_paused
+from ..measure.garbage import collector_paused
 from .ranges import Ranges, Row, Target
 from .subject import Subject
 

@@ -1,1 +1,1 @@
-"""Pages and pictures of what was measured and judged."""
+"""All that is shown: tables, Markdown, pages, charts, slides, comments."""

@@ -4,9 +4,9 @@ import statistics
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from gnnbench.report.names import clean
-from gnnbench.report.view import Bar, Breakdown, Part
-from gnnbench.table import SHORT_DIRECTION
+from .names import clean
+from .table import SHORT_DIRECTION
+from .view import Bar, Breakdown, Part
 
 _KINDS = ("phases", "layers")
 """Sections of a profile that are trees of ranges."""

@@ -4,17 +4,17 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from gnnbench import json_file, units
-from gnnbench.report import breakdown, run
-from gnnbench.report.facts import environment_facts
-from gnnbench.report.names import clean, cleaned, spec_of, titles
-from gnnbench.report.sources import Source, Sources
-from gnnbench.report.view import Benchmark, Calibrated, Found, Judged, View
-from gnnbench.result_file import ResultFile
-from gnnbench.run_file import RunFile
+from .. import json_io, units
+from ..compare.result_file import ResultFile
+from ..results.run_file import RunFile
+from . import breakdown, run
+from .facts import environment_facts
+from .names import clean, cleaned, spec_of, titles
+from .sources import Source, Sources
+from .view import Benchmark, Calibrated, Found, Judged, View
 
 if TYPE_CHECKING:
-    from gnnbench.calibration import Rate
+    from ..compare.calibration import Rate
 
 _DAMAGE = (KeyError, TypeError, ValueError, AttributeError, IndexError, ArithmeticError)
 
@@ -42,7 +42,7 @@ def compose(sources: Sources, effect: float) -> View:
         return replace(view, breakdowns=breakdown.of([one.content for one in sources.profiles]))
     except _DAMAGE as error:
         what = f"no {error}" if isinstance(error, KeyError) else str(error)
-        json_file.refuse(main.path, f"damaged: {clean(what)}", "save it again")
+        json_io.refuse(main.path, f"damaged: {clean(what)}", "save it again")
 
 
 def _profiles(sources: Sequence[Source]) -> View:
@@ -80,7 +80,7 @@ def _result(found: ResultFile) -> View:
 
 
 def _calibration(source: Source) -> View:
-    from gnnbench import calibration  # which imports scipy.stats: half a second
+    from ..compare import calibration  # which imports scipy.stats: half a second
 
     kept = calibration.parse(source.content)
     found = tuple(

@@ -12,8 +12,7 @@ from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree as ET
 
-from gnnbench.files import write_whole
-from gnnbench.graphs.locate import cache_folder
+from ..files import cache_folder, write_whole
 
 _SVG = "http://www.w3.org/2000/svg"
 _TAGS = {

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from gnnbench.report.names import clean
+from .names import clean
 
 _SHORT_COMMIT = 10
 

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from gnnbench import units
-from gnnbench.report.view import Benchmark, Side
+from .. import units
+from .view import Benchmark, Side
 
 MOST_POINTS = 600
 """Of one benchmark."""

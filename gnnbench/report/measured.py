@@ -5,10 +5,12 @@ from typing import Any
 
 import numpy as np
 
-from gnnbench import location, table, units
-from gnnbench.json_number import finite, positive
-from gnnbench.report.names import clean
-from gnnbench.report.view import Limit, Measured, Process, Side, Work
+from .. import units
+from ..json_io import finite, positive
+from ..measure import estimate
+from . import table
+from .names import clean
+from .view import Limit, Measured, Process, Side, Work
 
 _LIBRARY_KINDS = ("operators", "library_calls")
 
@@ -57,8 +59,8 @@ def time_of(entry: Mapping[str, Any]) -> Measured | None:
         positive(middle) / 1e9,
         None if low is None else positive(low) / 1e9,
         None if high is None else positive(high) / 1e9,
-        level(measured.get("level", location.LEVEL)),
-        clean(measured.get("location", location.NAME)),
+        level(measured.get("level", estimate.LEVEL)),
+        clean(measured.get("location", estimate.NAME)),
         tuple(facts),
         tuple(map(clean, table.remarks(measured))),
     )
@@ -69,21 +71,21 @@ def _plain(entry: Mapping[str, Any]) -> Measured | None:
     stats = entry.get("stats") or {}
     rounds = [positive(value) for value in stats.get("data") or ()]
     if rounds:
-        found = location.estimate(np.array(rounds))
+        found = estimate.estimate(np.array(rounds))
         facts = (("rounds", f"{len(rounds):,}"),)
         remarks = (table.NO_INTERVAL,) if None in (found.low, found.high) else ()
         return Measured(
             found.location,
             found.low,
             found.high,
-            location.LEVEL,
+            estimate.LEVEL,
             "first decile of the rounds",
             facts,
             remarks,
         )
     if stats.get("median") is None:
         return None
-    return Measured(positive(stats["median"]), None, None, location.LEVEL, "median of pytest-benchmark")
+    return Measured(positive(stats["median"]), None, None, estimate.LEVEL, "median of pytest-benchmark")
 
 
 def processes_of(entry: Mapping[str, Any], side: Side) -> tuple[Process, ...]:
@@ -93,7 +95,7 @@ def processes_of(entry: Mapping[str, Any], side: Side) -> tuple[Process, ...]:
         rounds = [positive(value) * 1e9 for value in (entry.get("stats") or {}).get("data") or ()]
         return (Process(side, tuple(rounds)),) if rounds else ()
     return tuple(
-        Process(side, tuple(map(float, location.block_values(process["blocks_ns"]))))
+        Process(side, tuple(map(float, estimate.block_values(process["blocks_ns"]))))
         for process in measured["processes"]
         if process["blocks_ns"]
     )

@@ -5,9 +5,9 @@ import unicodedata
 from collections.abc import Sequence
 from dataclasses import astuple, replace
 
-from gnnbench.judgement import Judgement
-from gnnbench.spec import DIRECTIONS, Spec
-from gnnbench.table import SHORT_DIRECTION, shared_place
+from ..compare.verdict import Judgement
+from ..workloads.spec import DIRECTIONS, Spec
+from .table import SHORT_DIRECTION, shared_place
 
 _LONGEST = 300
 """Characters of any text that is shown."""

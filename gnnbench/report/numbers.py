@@ -2,9 +2,9 @@
 
 from typing import Any
 
-from gnnbench import units, verdict_table
-from gnnbench.report import layouts
-from gnnbench.report.view import Benchmark, Work
+from .. import units
+from . import layouts, verdicts
+from .view import Benchmark, Work
 
 _POINTS = 150_000
 """Layouts' times of all benchmarks together: at two bytes each, packed, a tenth of what a page may have."""
@@ -74,7 +74,7 @@ def facts(one: Benchmark) -> list[tuple[str, str]]:
         if judged.own_low is not None:
             found.append(("own interval", units.interval(judged.own_low, judged.own_high, 3)))
         if judged.visible is not None:
-            found.append(("would have seen", f"a slowdown of {verdict_table.sees(judged.visible)}"))
+            found.append(("would have seen", f"a slowdown of {verdicts.sees(judged.visible)}"))
         if judged.base_processes or judged.head_processes:
             found.append(("processes", f"{judged.base_processes} older, {judged.head_processes} newer"))
     if measured := one.measured:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from importlib import resources
 from typing import TYPE_CHECKING, Any
 
-from gnnbench import __version__, units
+from .. import __version__, units
 
 if TYPE_CHECKING:
     from jinja2 import Environment

@@ -5,11 +5,11 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from gnnbench import units
-from gnnbench.report import layouts, wording
-from gnnbench.report.charts import calibrated, distribution, forest, phases, platforms, times
-from gnnbench.report.style import Style
-from gnnbench.report.view import Benchmark, Breakdown, Calibrated, Judged, View
+from .. import units
+from . import layouts, wording
+from .charts import calibrated, distribution, forest, phases, platforms, times
+from .style import Style
+from .view import Benchmark, Breakdown, Calibrated, Judged, View
 
 Place = Literal["verdicts", "benchmark", "platforms", "phases", "calibration", "times"]
 

@@ -4,17 +4,19 @@ from collections.abc import Mapping
 from dataclasses import fields, replace
 from typing import Any
 
-from gnnbench import comparison, json_number, result_file
-from gnnbench.comparison import Row
-from gnnbench.judgement import Judgement, Thresholds
-from gnnbench.report import measured
-from gnnbench.report.facts import environment_facts
-from gnnbench.report.names import clean, cleaned, spec_of, titles
-from gnnbench.report.sources import Source
-from gnnbench.report.view import Benchmark, Judged, View
-from gnnbench.run_file import RunFile
-from gnnbench.spec import Spec
-from gnnbench.verdict_table import ORDER
+from .. import json_io
+from ..compare import result_file
+from ..compare import runs as comparison
+from ..compare.runs import Row
+from ..compare.verdict import Judgement, Thresholds
+from ..results.run_file import RunFile
+from ..workloads.spec import Spec
+from . import measured
+from .facts import environment_facts
+from .names import clean, cleaned, spec_of, titles
+from .sources import Source
+from .verdicts import ORDER
+from .view import Benchmark, Judged, View
 
 Entries = Mapping[str, Mapping[str, Any]]
 """Records of benchmarks, by fullname."""
@@ -82,7 +84,7 @@ def _saved(entries: Entries, compared: Mapping[str, Any] | None) -> tuple[dict[s
     if not compared:
         return rows, Judged(None, base)
     thresholds = Thresholds(
-        json_number.positive(compared["effect"]),
+        json_io.positive(compared["effect"]),
         measured.level(compared["family_level"]),
         measured.level(compared["own_level"]),
     )
@@ -95,19 +97,19 @@ def _judgement(saved: Mapping[str, Any]) -> Judgement:
     if saved["verdict"] not in ORDER:
         raise ValueError(f"{clean(saved['verdict'], 40)!r} is no verdict")
     numbers = {
-        field.name: None if saved[field.name] is None else json_number.finite(saved[field.name])
+        field.name: None if saved[field.name] is None else json_io.finite(saved[field.name])
         for field in fields(Judgement)
         if field.type == float | None
     }
     if numbers["ratio"] is not None:
-        json_number.positive(numbers["ratio"])
+        json_io.positive(numbers["ratio"])
     return Judgement(
         saved["verdict"],
         str(saved["reason"]),
         **numbers,
         borrowed=bool(saved["borrowed"]),
-        base_processes=int(json_number.finite(saved["base_processes"])),
-        head_processes=int(json_number.finite(saved["head_processes"])),
+        base_processes=int(json_io.finite(saved["base_processes"])),
+        head_processes=int(json_io.finite(saved["head_processes"])),
     )
 
 
@@ -128,7 +130,7 @@ def _spec(entry: Mapping[str, Any] | None, name: str) -> Spec | None:
     if not saved:
         return spec_of(name)
     texts = {key: clean(value) for key, value in saved.items() if key != "hidden"}
-    return Spec(**texts, hidden=int(json_number.finite(saved["hidden"])))
+    return Spec(**texts, hidden=int(json_io.finite(saved["hidden"])))
 
 
 def _taken(content: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:

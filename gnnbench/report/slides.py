@@ -5,12 +5,12 @@ import textwrap
 from pathlib import Path
 from typing import Any
 
-from gnnbench.errors import UsageError
-from gnnbench.files import write_whole
-from gnnbench.report import drawing
-from gnnbench.report.pictures import Picture, pictures
-from gnnbench.report.style import SLIDE
-from gnnbench.report.view import View
+from ..errors import UsageError
+from ..files import write_whole
+from . import drawing
+from .pictures import Picture, pictures
+from .style import SLIDE
+from .view import View
 
 _LETTERS = 62
 """Of a line of a title."""

@@ -5,12 +5,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from gnnbench import comparison, environment, json_file, result_file, run_file, schema
-from gnnbench.errors import UsageError
-from gnnbench.profile import record
-from gnnbench.report.names import clean
-from gnnbench.result_file import Kind, ResultFile
-from gnnbench.run_file import RunFile
+from .. import environment, json_io, schema
+from ..compare import result_file
+from ..compare import runs as comparison
+from ..compare.result_file import Kind, ResultFile
+from ..errors import UsageError
+from ..profile import record
+from ..results import run_file
+from ..results.run_file import RunFile
+from .names import clean
 
 _REMEDY = "give a run file, a result of gnnbench ab or compare, a calibration, or a profile"
 
@@ -69,10 +72,10 @@ def _files(path: Path) -> list[Path]:
 
 
 def _read(path: Path) -> Source:
-    content, raw = json_file.read(path, "file", run_file.MAX_BYTES, _REMEDY)
+    content, raw = json_io.read(path, "file", run_file.MAX_BYTES, _REMEDY)
     kind = result_file.kind(content)
     if kind is None:
-        json_file.refuse(path, "not a file of gnnbench or pytest-benchmark", _REMEDY)
+        json_io.refuse(path, "not a file of gnnbench or pytest-benchmark", _REMEDY)
     if kind == "run":
         return Source(path, kind, content, run_file.parse(path, run_file.check(path, content, raw)))
     if kind in ("ab", "compare"):
@@ -80,7 +83,7 @@ def _read(path: Path) -> Source:
     if kind == "profile":
         return Source(path, kind, record.check(path, content))
     if wrong := schema.departure(content, kind):
-        json_file.refuse(path, f"damaged at {wrong}", "restore it, or run gnnbench calibrate again")
+        json_io.refuse(path, f"damaged at {wrong}", "restore it, or run gnnbench calibrate again")
     return Source(path, kind, content)
 
 
@@ -118,7 +121,7 @@ def _check_environments(sources: Sequence[Source]) -> None:
         try:
             fields = environment.differences(found, known[0][1])
         except (KeyError, TypeError, ValueError, AttributeError) as error:
-            json_file.refuse(
+            json_io.refuse(
                 one.path, f"its environment, or that of {known[0][0].path}, is damaged: {error!r}", _REMEDY
             )
         if fields:

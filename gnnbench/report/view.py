@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 from typing import Literal
 
-from gnnbench.judgement import Judgement, Thresholds
-from gnnbench.spec import Spec
+from ..compare.verdict import Judgement, Thresholds
+from ..workloads.spec import Spec
 
 Side = Literal["base", "head"]
 

@@ -7,14 +7,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from gnnbench.report import drawing, page, wording
-from gnnbench.report.charts import distribution
-from gnnbench.report.numbers import Numbers, notes
-from gnnbench.report.pictures import Picture, pictures, side_by_side
-from gnnbench.report.style import PAGE
-from gnnbench.report.view import Benchmark, Breakdown, Part, View
-from gnnbench.table import grouped
-from gnnbench.verdict_table import ORDER
+from . import drawing, page, wording
+from .charts import distribution
+from .numbers import Numbers, notes
+from .pictures import Picture, pictures, side_by_side
+from .style import PAGE
+from .table import grouped
+from .verdicts import ORDER
+from .view import Benchmark, Breakdown, Part, View
 
 _MOST_MOVED = 100
 """Rows of what moved; all stand in the table of benchmarks."""

@@ -2,10 +2,10 @@
 
 from collections.abc import Sequence
 
-from gnnbench import units
-from gnnbench.judgement import Judgement, Thresholds
-from gnnbench.report.view import Benchmark, Judged, View
-from gnnbench.table import SHORT_DIRECTION
+from .. import units
+from ..compare.verdict import Judgement, Thresholds
+from .table import SHORT_DIRECTION
+from .view import Benchmark, Judged, View
 
 
 def headline(view: View) -> str:

@@ -11,9 +11,9 @@ from pathlib import Path
 import psutil
 import pytest
 
-from gnnbench.ab.prepared import prepared
-from gnnbench.ab.variant import parse
 from gnnbench.errors import UsageError
+from gnnbench.variants.prepare import prepared
+from gnnbench.variants.variant import parse
 from tests.suite import ROOT
 
 ODD = "feature/ü;rm"
@@ -22,8 +22,8 @@ _WHO = ("-c", "user.name=A", "-c", "user.email=a@b", "-c", "commit.gpgsign=false
 _HOLDER = """
 import sys, time
 from pathlib import Path
-from gnnbench.ab.prepared import prepared
-from gnnbench.ab.variant import parse
+from gnnbench.variants.prepare import prepared
+from gnnbench.variants.variant import parse
 
 text, root, cache = sys.argv[1:]
 say = lambda line: print(line, flush=True)

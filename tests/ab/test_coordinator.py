@@ -5,11 +5,11 @@ from pathlib import Path
 import psutil
 import pytest
 
-from gnnbench.ab import coordinator
-from gnnbench.ab.coordinator import Budget
-from gnnbench.ab.prepared import Prepared
+from gnnbench.compare.ab import coordinator
+from gnnbench.compare.ab.coordinator import Budget
+from gnnbench.compare.verdict import Thresholds
 from gnnbench.errors import UsageError
-from gnnbench.judgement import Thresholds
+from gnnbench.variants.prepare import Prepared
 
 SUITE = """
 import os

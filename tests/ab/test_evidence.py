@@ -7,11 +7,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gnnbench.ab.estimate import FEWEST_PAIRS, judged
-from gnnbench.ab.evidence import Evidence
-from gnnbench.ab.sample import sample
-from gnnbench.ab.visit import Visit
-from gnnbench.judgement import Thresholds
+from gnnbench.compare.ab.estimate import FEWEST_PAIRS, judged
+from gnnbench.compare.ab.evidence import Evidence
+from gnnbench.compare.ab.sample import sample
+from gnnbench.compare.ab.visit import Visit
+from gnnbench.compare.verdict import Thresholds
 
 THRESHOLDS = Thresholds(effect=0.03)
 NAMES = [f"b{number}" for number in range(12)]

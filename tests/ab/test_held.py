@@ -5,11 +5,11 @@ from contextlib import nullcontext
 import pytest
 import torch
 
-from gnnbench.ab.held import Held, Once, Plain, Repeated
-from gnnbench.clock import Block, Call, ClockError
-from gnnbench.layout import Layouts
-from gnnbench.pedantic import Pedantic
-from gnnbench.placement import cores
+from gnnbench.compare.ab.held import Held, Once, Plain, Repeated
+from gnnbench.cpu import cores
+from gnnbench.measure.clock import Block, Call, ClockError
+from gnnbench.measure.layouts import Layouts
+from gnnbench.measure.pedantic import Pedantic
 
 
 class CallClock:

@@ -3,8 +3,8 @@ from contextlib import suppress
 
 import pytest
 
-from gnnbench.ab import link as module
-from gnnbench.ab.link import ClosedError, GarbledError, Link
+from gnnbench.variants import pipe as module
+from gnnbench.variants.pipe import ClosedError, GarbledError, Link
 
 
 @pytest.fixture

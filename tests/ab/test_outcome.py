@@ -4,7 +4,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from gnnbench.ab import outcome
+from gnnbench.variants import outcome
 
 
 def report(text, state="failed", **more):

@@ -6,7 +6,7 @@ from datetime import date
 import psutil
 import pytest
 
-from gnnbench.ab import overlay as module
+from gnnbench.variants import overlay as module
 from tests.ab.repositories import (
     held_tree,
     is_alive,

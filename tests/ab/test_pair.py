@@ -7,10 +7,10 @@ import threading
 
 import pytest
 
-from gnnbench.ab.pair import NO_BENCHMARK, Size
-from gnnbench.ab.process import Process
-from gnnbench.ab.visit import Visit
-from gnnbench.placement import cores
+from gnnbench.compare.ab.pair import NO_BENCHMARK, Size
+from gnnbench.compare.ab.visit import Visit
+from gnnbench.cpu import cores
+from gnnbench.variants.child import Process
 from tests.ab.workers import clean, is_gone, side, workers, write
 
 SUITE = """

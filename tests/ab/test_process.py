@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from gnnbench.ab.process import DiedError
+from gnnbench.variants.child import DiedError
 from tests.ab.workers import clean, is_gone, of_group, process, write
 
 SUITE = """
@@ -60,7 +60,7 @@ def test_writes_to_all(benchmark):
     benchmark(rubbish)
 
 def test_no_answer(benchmark):
-    import gnnbench_coordinator.ab.worker as worker, gc
+    import gnnbench_coordinator.compare.ab.worker as worker, gc
     link = next(one for one in gc.get_objects() if isinstance(one, worker.Link))
     def lie():
         os.write(link._write, b"\\n" + link._token + b"{}" + b"\\n")
@@ -113,7 +113,7 @@ def test_a_side_that_dies(folder, name, expected):
 
 @pytest.mark.parametrize("name", ["test_hangs", "test_hangs_whatever_is_asked"])
 def test_a_side_that_hangs(folder, name, monkeypatch):
-    monkeypatch.setattr("gnnbench.ab.process._END_SECONDS", 0.5)
+    monkeypatch.setattr("gnnbench.variants.child._END_SECONDS", 0.5)
     with process(folder) as worker:
         worker.answer(30)
         with pytest.raises(DiedError, match=r"^did not answer for 2 s while timing$"):

@@ -3,8 +3,8 @@ import math
 import numpy as np
 import pytest
 
-from gnnbench.ab.sample import sample
-from gnnbench.ab.visit import Visit
+from gnnbench.compare.ab.sample import sample
+from gnnbench.compare.ab.visit import Visit
 from tests.ab.test_evidence import visit
 
 

@@ -4,9 +4,9 @@ import re
 import numpy as np
 import pytest
 
-from gnnbench.ab.schedule import LONGEST_VISIT, PILOT_SECONDS, SHORTEST_VISIT, Schedule
-from gnnbench.ab.visit import Pair, Visit
-from gnnbench.judgement import Thresholds
+from gnnbench.compare.ab.schedule import LONGEST_VISIT, PILOT_SECONDS, SHORTEST_VISIT, Schedule
+from gnnbench.compare.ab.visit import Pair, Visit
+from gnnbench.compare.verdict import Thresholds
 
 THRESHOLDS = Thresholds(effect=0.03)
 NAMES = [f"b{number}" for number in range(8)]

@@ -3,8 +3,8 @@ from itertools import pairwise
 
 import pytest
 
-from gnnbench.ab.slowdown import VARIABLE, Slowed, asked
-from gnnbench.clock import Block, Call, HostClock
+from gnnbench.compare.ab.slowdown import VARIABLE, Slowed, asked
+from gnnbench.measure.clock import Block, Call, HostClock
 from tests.ab.workers import clean, side, workers, write
 
 
@@ -144,7 +144,7 @@ def test_on_a_gpu_waiting_for_it_twice_is_no_part_of_the_slowdown(monkeypatch):
 
     machine = Machine()
     monkeypatch.setattr(torch.cuda, "synchronize", lambda: machine.works(5e-3))
-    monkeypatch.setattr("gnnbench.ab.slowdown.perf_counter", machine.timer)
+    monkeypatch.setattr("gnnbench.compare.ab.slowdown.perf_counter", machine.timer)
     call = Call(machine.works, (20e-3,), {})
     (plain,) = machine.block(call, 1, 1).seconds
     (slow,) = Slowed(machine, 0.5).block(call, 1, 1).seconds
@@ -154,7 +154,7 @@ def test_on_a_gpu_waiting_for_it_twice_is_no_part_of_the_slowdown(monkeypatch):
 @pytest.mark.cuda
 def test_a_gpu_s_rounds_are_longer_by_what_is_asked_for():
     torch = pytest.importorskip("torch")
-    from gnnbench.cuda_clock import CudaClock
+    from gnnbench.measure.cuda_clock import CudaClock
 
     clock = CudaClock(flush=True)
     x = torch.randn(4096, 4096, device="cuda")

@@ -3,7 +3,7 @@ from importlib.machinery import PathFinder
 
 import pytest
 
-from gnnbench.ab.trees import Trees
+from gnnbench.variants.import_roots import Trees
 
 
 @pytest.fixture

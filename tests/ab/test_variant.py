@@ -2,8 +2,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from gnnbench.ab.variant import Variant, is_local, is_pinned, parse
 from gnnbench.errors import UsageError
+from gnnbench.variants.variant import Variant, is_local, is_pinned, parse
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from gnnbench.ab.process import Process
+from gnnbench.variants.child import Process
 from tests.ab.workers import clean, process, write
 from tests.suite import ROOT, SMALL, environment
 
@@ -381,8 +381,8 @@ def test_a_side_with_another_gnnbench(tmp_path):
         tmp_path,
         "import sys, gnnbench\n"
         "def test_it(benchmark):\n"
-        "    assert gnnbench.which == 'other' and 'gnnbench.clock' not in sys.modules\n"
-        "    assert 'gnnbench_coordinator.clock' in sys.modules\n"
+        "    assert gnnbench.which == 'other' and 'gnnbench.measure.clock' not in sys.modules\n"
+        "    assert 'gnnbench_coordinator.measure.clock' in sys.modules\n"
         "    benchmark(sum, [1])\n",
     )
     with process(tmp_path, trees=[other]) as worker:
@@ -398,7 +398,7 @@ def test_no_module_of_a_worker_imports_the_package_by_its_name():
         f"spec = importlib.util.spec_from_file_location('alias', {str(ROOT / 'gnnbench/__init__.py')!r})\n"
         "module = sys.modules['alias'] = importlib.util.module_from_spec(spec)\n"
         "spec.loader.exec_module(module)\n"
-        "import alias.ab.worker\n"
+        "import alias.compare.ab.worker\n"
         "print(json.dumps(list(sys.modules)))\n"
     )
     shown = subprocess.run(

@@ -6,8 +6,8 @@ import time
 from pathlib import Path
 from types import SimpleNamespace
 
-from gnnbench.ab.pair import Workers
-from gnnbench.ab.process import Process
+from gnnbench.compare.ab.pair import Workers
+from gnnbench.variants.child import Process
 from tests.suite import environment
 
 

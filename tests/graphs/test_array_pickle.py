@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_matrix
 
-from gnnbench.graphs import array_pickle
+from gnnbench.workloads.graphs import array_pickle
 
 # As Python 2 and an old SciPy wrote a matrix: protocol 2, and a module that is gone.
 _OLD = pickle.dumps(csr_matrix([[0, 2], [3, 0]]), protocol=2).replace(

@@ -1,8 +1,8 @@
 import numpy as np
 import pytest
 
-from gnnbench.graphs import attributes
-from gnnbench.graphs.stream import Stream
+from gnnbench.workloads.graphs import attributes
+from gnnbench.workloads.graphs.stream import Stream
 
 
 @pytest.mark.parametrize("nodes", [7, 100, 2708])

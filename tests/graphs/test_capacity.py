@@ -3,8 +3,8 @@ from pathlib import Path
 import pytest
 
 from gnnbench.errors import UsageError
-from gnnbench.graphs import capacity
-from gnnbench.graphs.catalog import DATASETS, DatasetName
+from gnnbench.workloads.graphs import capacity
+from gnnbench.workloads.graphs.catalog import DATASETS, DatasetName
 
 
 def test_estimates_grow_with_the_graph() -> None:

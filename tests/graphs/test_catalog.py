@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gnnbench.errors import UsageError
-from gnnbench.graphs.catalog import DATASETS, DatasetName
+from gnnbench.workloads.graphs.catalog import DATASETS, DatasetName
 
 
 @pytest.mark.parametrize("name", [*DATASETS, "cora:synthetic", "ogbn-arxiv:synthetic@0.1", "rmat:14"])
@@ -75,7 +75,7 @@ def test_a_bad_id_is_one_line(text: str, message: str) -> None:
 
 def test_collection_imports_nothing_heavy() -> None:
     code = (
-        "import sys, gnnbench.graphs.catalog, gnnbench.graphs.locate, gnnbench.graphs.capacity;"
+        "import sys; from gnnbench.workloads.graphs import capacity, catalog, locate;"
         "print({'torch', 'numpy', 'scipy', 'ogb', 'torch_geometric', 'ssl'} & set(sys.modules))"
     )
     ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

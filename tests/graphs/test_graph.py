@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gnnbench.errors import UsageError
-from gnnbench.graphs.graph import Graph
+from gnnbench.workloads.graphs.graph import Graph
 
 NODES = 5
 

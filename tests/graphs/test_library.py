@@ -4,8 +4,8 @@ import sys
 import pytest
 
 from gnnbench.errors import UsageError
-from gnnbench.graphs.catalog import DATASETS
-from gnnbench.graphs.library import tamed
+from gnnbench.workloads.graphs.catalog import DATASETS
+from gnnbench.workloads.graphs.library import tamed
 
 
 def test_prints_and_questions_stay_inside(capsys: pytest.CaptureFixture[str]) -> None:

@@ -3,8 +3,8 @@ from pathlib import Path
 import pytest
 
 from gnnbench.errors import UsageError
-from gnnbench.graphs.catalog import DatasetName
-from gnnbench.graphs.load import load
+from gnnbench.workloads.graphs.catalog import DatasetName
+from gnnbench.workloads.graphs.load import load
 
 
 @pytest.mark.parametrize("text", ["cora:synthetic", "ogbn-arxiv:synthetic@0.01", "rmat:6"])

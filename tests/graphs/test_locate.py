@@ -4,9 +4,10 @@ from pathlib import Path
 
 import pytest
 
+from gnnbench import files
 from gnnbench.errors import UsageError
-from gnnbench.graphs import locate
-from gnnbench.graphs.catalog import DATASETS, DatasetName
+from gnnbench.workloads.graphs import locate
+from gnnbench.workloads.graphs.catalog import DATASETS, DatasetName
 
 PARTS = ("x", "tx", "allx", "y", "ty", "ally", "graph", "test.index")
 
@@ -113,7 +114,7 @@ def test_two_files_of_one_name_are_refused(tmp_path: Path) -> None:
 
 
 def test_the_cache_is_where_the_variable_says(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv(locate.CACHE_VARIABLE, "~/here")
-    assert locate.cache_folder() == Path.home() / "here"
-    monkeypatch.delenv(locate.CACHE_VARIABLE)
-    assert "gnnbench" in locate.cache_folder().parts
+    monkeypatch.setenv(files.CACHE_VARIABLE, "~/here")
+    assert files.cache_folder() == Path.home() / "here"
+    monkeypatch.delenv(files.CACHE_VARIABLE)
+    assert "gnnbench" in files.cache_folder().parts

@@ -3,7 +3,7 @@ from pathlib import Path
 import pytest
 
 from gnnbench.errors import UsageError
-from gnnbench.graphs import matrix_market
+from gnnbench.workloads.graphs import matrix_market
 
 
 def _write(folder: Path, text: str) -> Path:

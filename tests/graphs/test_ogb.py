@@ -9,9 +9,9 @@ import pytest
 import torch
 
 from gnnbench.errors import UsageError
-from gnnbench.graphs import ogb
-from gnnbench.graphs.catalog import DATASETS
-from gnnbench.graphs.locate import is_here, under_data_root
+from gnnbench.workloads.graphs import ogb
+from gnnbench.workloads.graphs.catalog import DATASETS
+from gnnbench.workloads.graphs.locate import is_here, under_data_root
 
 NODES = 30
 

@@ -11,9 +11,9 @@ import scipy.sparse
 import torch
 
 from gnnbench.errors import UsageError
-from gnnbench.graphs.catalog import DATASETS
-from gnnbench.graphs.locate import under_data_root
-from gnnbench.graphs.planetoid import read
+from gnnbench.workloads.graphs.catalog import DATASETS
+from gnnbench.workloads.graphs.locate import under_data_root
+from gnnbench.workloads.graphs.planetoid import read
 
 CORA = DATASETS["cora"]
 NODES, TEST, FEATURES = 610, 10, 8

@@ -1,7 +1,7 @@
 import torch
 
-from gnnbench.graphs.catalog import DatasetName
-from gnnbench.graphs.rmat import generate
+from gnnbench.workloads.graphs.catalog import DatasetName
+from gnnbench.workloads.graphs.rmat import generate
 
 
 def test_counts_skew_and_bytes() -> None:

@@ -2,7 +2,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gnnbench.graphs.stream import Stream
+from gnnbench.workloads.graphs.stream import Stream
 
 
 def test_the_raw_stream_is_pinned() -> None:

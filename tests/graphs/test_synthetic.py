@@ -8,11 +8,11 @@ from scipy.stats import ks_2samp
 from torch.nn.functional import cross_entropy
 from torch_geometric.nn import GCN
 
-from gnnbench.graphs.catalog import DatasetName
-from gnnbench.graphs.graph import Graph
-from gnnbench.graphs.locate import under_data_root
-from gnnbench.graphs.planetoid import read
-from gnnbench.graphs.synthetic import twin
+from gnnbench.workloads.graphs.catalog import DatasetName
+from gnnbench.workloads.graphs.graph import Graph
+from gnnbench.workloads.graphs.locate import under_data_root
+from gnnbench.workloads.graphs.planetoid import read
+from gnnbench.workloads.graphs.synthetic import twin
 
 NAMES = (
     "cora:synthetic",

@@ -2,9 +2,9 @@ from pathlib import Path
 
 import pytest
 
-from gnnbench.graphs.catalog import DATASETS
-from gnnbench.graphs.locate import is_here
-from gnnbench.graphs.workspace import link_files, workspace
+from gnnbench.workloads.graphs.catalog import DATASETS
+from gnnbench.workloads.graphs.locate import is_here
+from gnnbench.workloads.graphs.workspace import link_files, workspace
 
 CORA = DATASETS["cora"]
 

@@ -10,8 +10,8 @@ import pytest
 import torch
 from scipy.stats import chi2, norm
 
-from gnnbench.mhaug import chain, variants
-from gnnbench.mhaug.settings import Part, Settings
+from gnnbench.workloads.mhaug import chain, variants
+from gnnbench.workloads.mhaug.settings import Part, Settings
 from tests.mhaug import dense
 
 SETTINGS = Settings(

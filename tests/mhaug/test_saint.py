@@ -3,9 +3,9 @@
 import pytest
 import torch
 
-from gnnbench.mhaug import chain, saint
 from gnnbench.packages import missing
-from gnnbench.platforms import PLATFORMS
+from gnnbench.workloads.mhaug import chain, saint
+from gnnbench.workloads.platforms import PLATFORMS
 
 SAMPLING = saint.Sampling(roots=5, length=3)
 

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from gnnbench.errors import UsageError
-from gnnbench.mhaug.settings import Settings
+from gnnbench.workloads.mhaug.settings import Settings
 
 
 def test_defaults_are_the_published_ones():

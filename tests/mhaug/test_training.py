@@ -7,10 +7,10 @@ import pytest
 import torch
 
 from gnnbench.errors import UsageError
-from gnnbench.mhaug import chain, training, variants
-from gnnbench.mhaug.model import GCN, Features
-from gnnbench.mhaug.saint import Sampling, Subgraph, induced
-from gnnbench.mhaug.settings import Settings
+from gnnbench.workloads.mhaug import chain, training, variants
+from gnnbench.workloads.mhaug.model import GCN, Features
+from gnnbench.workloads.mhaug.saint import Sampling, Subgraph, induced
+from gnnbench.workloads.mhaug.settings import Settings
 
 SETTINGS = Settings(hidden=8)
 

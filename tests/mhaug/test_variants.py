@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 import torch
 
-from gnnbench.mhaug import chain, variants
-from gnnbench.mhaug.settings import Part, Settings
+from gnnbench.workloads.mhaug import chain, variants
+from gnnbench.workloads.mhaug.settings import Part, Settings
 from tests.mhaug import dense
 
 VARIANTS = [

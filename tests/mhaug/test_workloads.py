@@ -5,10 +5,10 @@ from dataclasses import replace
 import pytest
 import torch
 
-from gnnbench.counters import count
-from gnnbench.mhaug import chain, compiled, variants, workloads
-from gnnbench.mhaug.settings import Settings
-from gnnbench.platforms import why_not_on
+from gnnbench.measure.counters import count
+from gnnbench.workloads.mhaug import chain, compiled, variants, workloads
+from gnnbench.workloads.mhaug.settings import Settings
+from gnnbench.workloads.platforms import why_not_on
 
 READS = {
     ("published", "torch"): 0,

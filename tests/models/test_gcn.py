@@ -3,9 +3,8 @@ from dataclasses import replace
 import pytest
 import torch
 
-from gnnbench import platforms, reference
-from gnnbench.models import gcn
-from gnnbench.platforms import PLATFORMS
+from gnnbench.workloads import gcn, platforms, reference
+from gnnbench.workloads.platforms import PLATFORMS
 
 
 @pytest.mark.parametrize(

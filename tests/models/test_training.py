@@ -3,12 +3,11 @@
 import pytest
 import torch
 
-from gnnbench import platforms, reference
-from gnnbench.case import Case
-from gnnbench.models import gcn, training
 from gnnbench.packages import missing
-from gnnbench.platforms import PLATFORMS
-from gnnbench.spec import Spec
+from gnnbench.workloads import gcn, platforms, reference, training
+from gnnbench.workloads.case import Case
+from gnnbench.workloads.platforms import PLATFORMS
+from gnnbench.workloads.spec import Spec
 
 INSTALLED = [platform.name for platform in PLATFORMS.values() if not missing(platform.packages)]
 

@@ -12,7 +12,7 @@ pytestmark = pytest.mark.skipif(bool(missing(["dgl"])), reason=str(missing(["dgl
 
 SETUP = """
 import sys, threading, torch
-from gnnbench.platforms.dgl_import import import_dgl, uses_stand_in
+from gnnbench.workloads.platforms.dgl_import import import_dgl, uses_stand_in
 dgl = import_dgl()
 """
 

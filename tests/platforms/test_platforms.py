@@ -6,10 +6,10 @@ import sys
 import pytest
 import torch
 
-from gnnbench import platforms
-from gnnbench.operations import OPERATIONS
-from gnnbench.platforms import PLATFORMS
-from gnnbench.platforms.dgl_import import import_dgl
+from gnnbench.workloads import platforms
+from gnnbench.workloads.operations import OPERATIONS
+from gnnbench.workloads.platforms import PLATFORMS
+from gnnbench.workloads.platforms.dgl_import import import_dgl
 
 
 @pytest.mark.parametrize("platform", PLATFORMS)
@@ -73,7 +73,7 @@ def test_entries_of_a_graph_are_targets_and_sources(platform):
 
 def test_names_and_table_come_without_any_library():
     code = (
-        "import sys, gnnbench.platforms, gnnbench.operations, gnnbench.selection; "
+        "import sys, gnnbench.workloads.platforms, gnnbench.workloads.operations, gnnbench.workloads.cells; "
         "assert not {'torch', 'torch_geometric', 'dgl', 'numpy'} & set(sys.modules)"
     )
     subprocess.run([sys.executable, "-c", code], check=True)

@@ -1,8 +1,7 @@
 """What the kinds of profile are tried on."""
 
-from gnnbench import platforms
-from gnnbench.models import gcn, training
 from gnnbench.profile.subject import Subject
+from gnnbench.workloads import gcn, platforms, training
 
 
 def epoch(case, repeats=2):

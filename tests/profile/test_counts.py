@@ -4,11 +4,12 @@ import pytest
 import torch
 from torch_geometric.nn import GCNConv
 
-from gnnbench import counters, platforms
-from gnnbench.clock import Call
-from gnnbench.platforms import PLATFORMS
+from gnnbench.measure import counters
+from gnnbench.measure.clock import Call
 from gnnbench.profile import counts
 from gnnbench.profile.subject import Subject
+from gnnbench.workloads import platforms
+from gnnbench.workloads.platforms import PLATFORMS
 from tests.profile.subjects import epoch
 
 NODES, EDGES = 2708, 10_556

@@ -4,13 +4,12 @@ from torch import nn
 from torch_geometric.nn import GCNConv, SimpleConv
 from torch_geometric.nn.conv.gcn_conv import gcn_norm
 
-from gnnbench import platforms
-from gnnbench.models import gcn, training
-from gnnbench.operations import OPERATIONS
 from gnnbench.profile import counts, findings
 from gnnbench.profile.subject import Subject
-from gnnbench.spec import BACKWARD, FORWARD_BACKWARD
-from gnnbench.verification import with_backward
+from gnnbench.workloads import gcn, platforms, training
+from gnnbench.workloads.operations import OPERATIONS
+from gnnbench.workloads.spec import BACKWARD, FORWARD_BACKWARD
+from gnnbench.workloads.verify import with_backward
 from tests.profile.subjects import epoch
 from tests.test_operations import kernel_workload, workload_of
 

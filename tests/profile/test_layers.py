@@ -1,9 +1,9 @@
 import pytest
 import torch
 
-from gnnbench import platforms
 from gnnbench.profile import kinds, layers, nvtx_ranges
 from gnnbench.profile.subject import Subject
+from gnnbench.workloads import platforms
 from tests.profile.subjects import epoch, widest
 
 

@@ -4,8 +4,8 @@ import pytest
 import torch
 from torch.profiler import record_function
 
-import gnnbench.memory
-from gnnbench.memory import Change
+import gnnbench.measure.memory
+from gnnbench.measure.memory import Change
 from gnnbench.profile import memory
 from gnnbench.profile.memory import Span
 from gnnbench.profile.subject import Subject
@@ -53,7 +53,7 @@ def test_the_peak_of_an_epoch_is_that_of_the_counters(make_case, tmp_path, platf
     subject.call()
     section = memory.take(subject, tmp_path)
     rows = {tuple(row["path"]): row for row in section["rows"]}
-    assert rows["call",]["peak_bytes"] == [gnnbench.memory.trace(subject.call, "cpu").peak_bytes]
+    assert rows["call",]["peak_bytes"] == [gnnbench.measure.memory.trace(subject.call, "cpu").peak_bytes]
     assert rows["call", "forward"]["peak_bytes"][0] > 0
     assert {("call", "backward"), ("call", "loss"), ("call", "optimizer.step")} < set(rows)
     assert tuple(section["peak_path"]) in rows

@@ -6,7 +6,7 @@ from torch.autograd import DeviceType
 from torch.autograd.profiler_util import EventList, FunctionEvent
 from torch_geometric.nn import GCNConv
 
-from gnnbench import counters
+from gnnbench.measure import counters
 from gnnbench.profile import operators
 from gnnbench.profile.subject import Subject
 from tests.profile import subjects

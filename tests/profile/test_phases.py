@@ -2,8 +2,8 @@ import statistics
 
 import pytest
 
-from gnnbench import platforms
 from gnnbench.profile import phases, tree
+from gnnbench.workloads import platforms
 from tests.profile.subjects import epoch, widest
 
 

@@ -6,9 +6,9 @@ import types
 import pytest
 import torch
 
-from gnnbench import platforms
 from gnnbench.profile.ranges import Ranges, Target, clock_of
 from gnnbench.profile.targets import LAYERS, PHASES
+from gnnbench.workloads import platforms
 from tests.profile.subjects import epoch
 
 METHODS = (staticmethod, classmethod)

@@ -1,6 +1,7 @@
 import pytest
 
-from gnnbench.profile import counts, layers, phases, side_by_side
+from gnnbench.profile import counts, layers, phases
+from gnnbench.report.profile import side_by_side
 from tests.profile.subjects import epoch, widest
 
 

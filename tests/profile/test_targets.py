@@ -6,10 +6,10 @@ import pytest
 import torch
 from torch_geometric.nn import GCNConv, MessagePassing
 
-from gnnbench import platforms
-from gnnbench.mhaug import chain, training, workloads
 from gnnbench.profile.ranges import Ranges
 from gnnbench.profile.targets import LAYERS, PHASES
+from gnnbench.workloads import platforms
+from gnnbench.workloads.mhaug import chain, training, workloads
 from tests.profile.subjects import epoch
 
 

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from gnnbench import cli
+from gnnbench.cli import main
 
 
 @pytest.fixture
@@ -17,7 +17,7 @@ def report(tmp_path, capsys):
             files.append(tmp_path / f"run-{len(list(tmp_path.glob('run-*')))}.json")
             files[-1].write_text(json.dumps(content))
         page = tmp_path / f"page-{len(list(tmp_path.glob('page-*')))}.html"
-        status = cli.main(["report", *map(str, files), "-o", str(page), *options])
+        status = main.main(["report", *map(str, files), "-o", str(page), *options])
         assert status == 0, capsys.readouterr().err
         return page
 

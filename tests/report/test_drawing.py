@@ -1,6 +1,6 @@
 import pytest
 
-from gnnbench.judgement import Judgement
+from gnnbench.compare.verdict import Judgement
 from gnnbench.report import drawing
 from gnnbench.report.charts import forest, platforms
 from gnnbench.report.charts.common import distinct, log_axis

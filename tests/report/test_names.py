@@ -1,7 +1,7 @@
 import pytest
 
 from gnnbench.report.names import clean, spec_of, titles
-from gnnbench.spec import Spec
+from gnnbench.workloads.spec import Spec
 
 
 def test_every_character_shows():

@@ -2,7 +2,7 @@ from dataclasses import replace
 
 import pytest
 
-from gnnbench.judgement import Judgement, Thresholds
+from gnnbench.compare.verdict import Judgement, Thresholds
 from gnnbench.report.view import Benchmark, Judged, Measured, View
 from gnnbench.report.wording import headline, moved, spread, whole
 

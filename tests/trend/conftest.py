@@ -2,7 +2,7 @@
 
 import pytest
 
-from gnnbench.trend import penalty
+from gnnbench.compare.trend import penalty
 
 
 @pytest.fixture(scope="session")

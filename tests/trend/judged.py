@@ -5,9 +5,9 @@ from pathlib import Path
 
 import numpy as np
 
-from gnnbench.trend.findings import Finding
-from gnnbench.trend.history import DATE, History, Run, Series
-from gnnbench.trend.result import Judged, Result
+from gnnbench.compare.trend.findings import Finding
+from gnnbench.compare.trend.history import DATE, History, Run, Series
+from gnnbench.compare.trend.result import Judged, Result
 from tests.trend.runs import START
 
 

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from gnnbench.trend import changes
+from gnnbench.compare.trend import changes
 
 
 def cost(values, edges, penalty):

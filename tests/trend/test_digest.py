@@ -5,9 +5,10 @@ import re
 
 import pytest
 
-from gnnbench import environment, run_file
+from gnnbench import environment
+from gnnbench.compare.trend.digest import Digest
 from gnnbench.errors import UsageError
-from gnnbench.trend.digest import Digest
+from gnnbench.results import run_file
 from tests.run_files import ENVIRONMENT, content, entry
 from tests.trend.runs import plain, run, save
 

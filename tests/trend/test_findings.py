@@ -1,8 +1,8 @@
 import numpy as np
 import pytest
 
-from gnnbench.trend import findings
-from gnnbench.trend.result import SERIES_LEVEL
+from gnnbench.compare.trend import findings
+from gnnbench.compare.trend.result import SERIES_LEVEL
 from tests.trend.histories import drift, history, noisier, step
 
 RUNS, EFFECT, SEEDS = 300, 0.03, range(20)

@@ -4,8 +4,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from gnnbench.trend import history
-from gnnbench.trend.digest import Benchmark, Digest
+from gnnbench.compare.trend import history
+from gnnbench.compare.trend.digest import Benchmark, Digest
 
 
 def digest(number, *, environment="here", commit_date=None, record=None, work="w", logs=(1.0,), disturbed=0):

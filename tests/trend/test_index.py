@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from gnnbench import environment, interference
+from gnnbench import cpu, environment
+from gnnbench.compare.trend import index
+from gnnbench.compare.trend.digest import Digest
 from gnnbench.errors import UsageError
-from gnnbench.trend import index
-from gnnbench.trend.digest import Digest
 from tests.trend.runs import factors, run, save
 
 
@@ -90,7 +90,7 @@ def test_a_file_that_could_not_be_read_once_is_not_lost(folder, monkeypatch):
     ("module", "name", "value"),
     [
         (environment, "COMPARABLE", environment.COMPARABLE[:-1]),
-        (interference, "DISTURBED", 0.001),
+        (cpu, "DISTURBED", 0.001),
         (index, "__version__", "9.9"),
     ],
 )
@@ -141,7 +141,7 @@ def test_several_commands_fill_one_index(folder):
 def test_a_killed_command_loses_little(tmp_path):
     paths = save(tmp_path / "runs", [run(number, [1.0]) for number in range(index._BATCH + 20)])
     code = (
-        "import os, signal, sys; from pathlib import Path; from gnnbench.trend import index\n"
+        "import os, signal, sys; from pathlib import Path; from gnnbench.compare.trend import index\n"
         f"def progress(done, of):\n    if done == {index._BATCH + 10}: os.kill(os.getpid(), signal.SIGKILL)\n"
         "place = Path(sys.argv[1])\n"
         "index.digests(place / 'cache', 'h', sorted((place / 'runs').iterdir()), progress)\n"

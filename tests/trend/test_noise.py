@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from gnnbench.trend import noise
+from gnnbench.compare.trend import noise
 from tests.trend.histories import history, step
 
 WHOLE = [slice(None)]

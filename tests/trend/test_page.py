@@ -1,7 +1,7 @@
 import re
 from html.parser import HTMLParser
 
-from gnnbench.trend import page
+from gnnbench.report.trend import page
 from tests.trend.judged import history, judged, result, step
 
 HOSTILE = "</script><img src=x onerror=alert(1)>\"'&javascript:alert(2)[{{7*7}}]"

@@ -4,9 +4,9 @@ from dataclasses import asdict
 import numpy as np
 import pytest
 
+from gnnbench.compare.trend import changes, noise, penalty
+from gnnbench.compare.trend.penalty import Penalties, Tail
 from gnnbench.errors import UsageError
-from gnnbench.trend import changes, noise, penalty
-from gnnbench.trend.penalty import Penalties, Tail
 
 
 def test_a_penalty_is_exceeded_as_often_as_it_says():

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from gnnbench.report.style import PAGE
-from gnnbench.trend import picture
+from gnnbench.report.trend import picture
 from tests.trend.judged import history, judged, step
 
 

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from gnnbench.trend import ramp
+from gnnbench.compare.trend import ramp
 
 ONES = np.ones(200)
 

@@ -5,10 +5,10 @@ import numpy as np
 import pytest
 
 from gnnbench import schema
-from gnnbench.trend import penalty
-from gnnbench.trend.history import DATE, History, Series
-from gnnbench.trend.penalty import Penalties
-from gnnbench.trend.result import as_json, judge, lengths, together
+from gnnbench.compare.trend import penalty
+from gnnbench.compare.trend.history import DATE, History, Series
+from gnnbench.compare.trend.penalty import Penalties
+from gnnbench.compare.trend.result import as_json, judge, lengths, together
 from tests.trend.histories import history as logs
 from tests.trend.histories import step as level
 from tests.trend.judged import NOW, history, judged, result, step

@@ -1,7 +1,7 @@
 import pytest
 
+from gnnbench.compare.trend import sources
 from gnnbench.errors import UsageError
-from gnnbench.trend import sources
 
 
 @pytest.fixture

@@ -1,6 +1,6 @@
 import numpy as np
 
-from gnnbench.trend.sparkline import ASCII, BLOCKS, draw
+from gnnbench.report.trend.sparkline import ASCII, BLOCKS, draw
 
 
 def test_heights_follow_the_values():

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from gnnbench.trend import changes, spread
+from gnnbench.compare.trend import changes, spread
 
 
 def test_scores_are_normal_whatever_the_deviations_are():

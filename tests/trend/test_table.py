@@ -1,6 +1,6 @@
 import pytest
 
-from gnnbench.trend import table
+from gnnbench.report.trend import table
 from tests.trend.judged import history, judged, result, step
 
 

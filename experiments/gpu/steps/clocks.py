@@ -63,13 +63,13 @@ def _all(call: Callable[[], Any], device: str, *, flush: bool) -> dict[str, floa
 
 
 def _clock(device: str, *, flush: bool) -> Any:
-    from gnnbench.clock import clock_for
+    from gnnbench.measure.clocks import clock_for
 
     return clock_for((device,), time.perf_counter, flush=flush)
 
 
 def _call(function: Callable[[], Any]) -> Any:
-    from gnnbench.clock import Call
+    from gnnbench.measure.clock import Call
 
     return Call(function, (), {})
 

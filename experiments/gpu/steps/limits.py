@@ -24,10 +24,11 @@ def run(unit: str, plan: Any) -> Any:
     if unit == "rates":
         from dataclasses import asdict
 
-        from gnnbench import limits
+        from gnnbench.workloads import roofline
 
         return {
-            dtype: asdict(limits.measure(plan.device, dtype)) for dtype in ("float32", "bfloat16", "float64")
+            dtype: asdict(roofline.measure(plan.device, dtype))
+            for dtype in ("float32", "bfloat16", "float64")
         }
     timings = Results(plan.folder, "timings", plan.device).units.values()
     known = [one for found in timings if "result" in found for one in found["result"]["benchmarks"]]

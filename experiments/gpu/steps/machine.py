@@ -16,8 +16,9 @@ def run(unit: str, plan: Any) -> dict[str, Any]:  # noqa: ARG001
     """Record the environment, and what the doctor finds."""
     import torch
 
-    from gnnbench import doctor, environment
-    from gnnbench.graphs.locate import cache_folder
+    from gnnbench import environment
+    from gnnbench.cli import doctor
+    from gnnbench.files import cache_folder
 
     found = {"environment": asdict(environment.collect(device=plan.device))}
     found["findings"] = [asdict(finding) for finding in doctor.examine(None, cache_folder())]

@@ -26,7 +26,8 @@ def run(unit: str, plan: Any) -> dict[str, Any]:
     """Time a proposal of each variant that is here, and hold it against the first's."""
     import torch
 
-    from gnnbench.clock import Call, clock_for
+    from gnnbench.measure.clock import Call
+    from gnnbench.measure.clocks import clock_for
 
     clock = clock_for((plan.device,), time.perf_counter, flush=True)
     found: dict[str, Any] = {}
@@ -55,14 +56,15 @@ def _proposal(dataset: str, variant: str, platform: str, plan: Any) -> Callable[
     Raises:
         RuntimeError: the library cannot work there, or no CUDA graph can be had.
     """
-    from gnnbench.case import Case
-    from gnnbench.graphs.catalog import DatasetName
-    from gnnbench.graphs.load import load
-    from gnnbench.graphs.locate import cache_folder, data_folder
-    from gnnbench.mhaug import workloads
+    from gnnbench.files import cache_folder
     from gnnbench.packages import missing
-    from gnnbench.platforms import PLATFORMS, why_not_on
-    from gnnbench.spec import FORWARD, Spec
+    from gnnbench.workloads.case import Case
+    from gnnbench.workloads.graphs.catalog import DatasetName
+    from gnnbench.workloads.graphs.load import load
+    from gnnbench.workloads.graphs.locate import data_folder
+    from gnnbench.workloads.mhaug import workloads
+    from gnnbench.workloads.platforms import PLATFORMS, why_not_on
+    from gnnbench.workloads.spec import FORWARD, Spec
 
     if reason := missing(PLATFORMS[platform].packages, plan.device) or why_not_on(platform, plan.device):
         raise RuntimeError(reason)

@@ -19,7 +19,7 @@ def run(unit: str, plan: Any) -> dict[str, Any]:
     """Time each kernel for a second; return its location and the deviation of its blocks' logarithms."""
     import numpy as np
 
-    from gnnbench import location
+    from gnnbench.measure import estimate
 
     policy = unit.partition(" ")[0]
     # A precision that is never reached: all spend the same time.
@@ -30,9 +30,9 @@ def run(unit: str, plan: Any) -> dict[str, Any]:
     found = {}
     for one in content["benchmarks"]:
         blocks = one["extra_info"]["gnnbench"]["measurement"]["processes"][0]["blocks_ns"]
-        values = location.block_values(blocks)
+        values = estimate.block_values(blocks)
         found[one["name"].removeprefix("test_")] = {
-            "location_ns": location.estimate(values).location,
+            "location_ns": estimate.estimate(values).location,
             "block_sd": float(np.log(values).std()),
             "blocks": len(values),
         }

@@ -48,7 +48,7 @@ def _reason(line: str) -> str:
 def _summary(benchmark: Mapping[str, Any]) -> dict[str, Any]:
     import numpy as np
 
-    from gnnbench import location
+    from gnnbench.measure import estimate
 
     ours = benchmark["extra_info"]["gnnbench"]
     measured, limit, details = ours["measurement"], ours["limit"], ours["counters"]["details"]
@@ -58,7 +58,7 @@ def _summary(benchmark: Mapping[str, Any]) -> dict[str, Any]:
         "test": benchmark["fullname"],
         **{name: ours["spec"][name] for name in ("operation", "direction", "platform", "dataset")},
         "wall_ns": measured["location_ns"],
-        "device_ns": location.estimate(location.block_values(blocks)).location if blocks else None,
+        "device_ns": estimate.estimate(estimate.block_values(blocks)).location if blocks else None,
         "iterations": measured["iterations"],
         "in_place": measured["in_place"],
         "fraction": limit and limit["fraction"],

@@ -2,8 +2,8 @@
 
     gnnbench ab env:MHAUG_VARIANT=profiled env:MHAUG_VARIANT=optimised -- experiments/mhaug/kernels
 
-Variants are those of `gnnbench.mhaug.variants`, and `elementwise`: the profiled loop with the edge list of
-the port.
+Variants are those of `gnnbench.workloads.mhaug.variants`, and `elementwise`: the profiled loop with the edge
+list of the port.
 """
 
 import os
@@ -11,12 +11,13 @@ from functools import partial
 
 import pytest
 
-from gnnbench.case import Case
-from gnnbench.graphs.catalog import DatasetName
-from gnnbench.graphs.load import load
-from gnnbench.graphs.locate import cache_folder, data_folder
-from gnnbench.mhaug import workloads
-from gnnbench.spec import FORWARD, STEP, Spec
+from gnnbench.files import cache_folder
+from gnnbench.workloads.case import Case
+from gnnbench.workloads.graphs.catalog import DatasetName
+from gnnbench.workloads.graphs.load import load
+from gnnbench.workloads.graphs.locate import data_folder
+from gnnbench.workloads.mhaug import workloads
+from gnnbench.workloads.spec import FORWARD, STEP, Spec
 
 VARIANT = os.environ.get("MHAUG_VARIANT", "optimised")
 PLATFORM = "dgl" if VARIANT in ("profiled", "elementwise") else "torch"
@@ -38,7 +39,7 @@ def timed(workload, benchmark):
     """Time it, with the port's edge list where the variant asks for that."""
     run, (propose, *inputs) = workload
     if VARIANT == "elementwise":
-        from gnnbench.mhaug import profiled
+        from gnnbench.workloads.mhaug import profiled
 
         loop, settings, _ = propose.args
         propose = partial(propose.func, loop, settings, profiled.elementwise_edge_list)

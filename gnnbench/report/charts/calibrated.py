@@ -1,9 +1,9 @@
 """How often planted slowdowns were found, by benchmark and size."""
 
-from gnnbench import units
-from gnnbench.report.charts.common import Spec, distinct, finished, names, rows_of, scale
-from gnnbench.report.style import Style
-from gnnbench.report.view import Calibrated
+from ... import units
+from ..style import Style
+from ..view import Calibrated
+from .common import Spec, distinct, finished, names, rows_of, scale
 
 _ENOUGH = 0.95
 _HALF = 0.5

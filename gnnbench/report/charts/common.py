@@ -4,7 +4,7 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from gnnbench.report.style import Style
+from ..style import Style
 
 if TYPE_CHECKING:
     import altair as alt

@@ -2,8 +2,8 @@
 
 from collections.abc import Sequence
 
-from gnnbench.report.charts.common import Row, Spec, finished
-from gnnbench.report.style import Style
+from ..style import Style
+from .common import Row, Spec, finished
 
 
 def chart(

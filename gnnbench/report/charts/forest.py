@@ -3,9 +3,9 @@
 import math
 from collections.abc import Sequence
 
-from gnnbench.judgement import Judgement
-from gnnbench.report.charts.common import Spec, distinct, finished, names, rows_of, scale
-from gnnbench.report.style import VERDICT_SHAPES, Style
+from ...compare.verdict import Judgement
+from ..style import VERDICT_SHAPES, Style
+from .common import Spec, distinct, finished, names, rows_of, scale
 
 _FARTHEST = math.log(4)
 """Of an interval's bound from its ratio, on the scale of logarithms, that widens the axis."""

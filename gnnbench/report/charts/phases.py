@@ -3,10 +3,10 @@
 from collections.abc import Sequence
 from itertools import pairwise
 
-from gnnbench import units
-from gnnbench.report.charts.common import Spec, distinct, finished, rows_of, scale
-from gnnbench.report.style import FILLS, Style
-from gnnbench.report.view import Breakdown, Part
+from ... import units
+from ..style import FILLS, Style
+from ..view import Breakdown, Part
+from .common import Spec, distinct, finished, rows_of, scale
 
 
 def chart(found: Breakdown, style: Style) -> Spec:

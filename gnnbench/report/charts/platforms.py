@@ -2,8 +2,8 @@
 
 from collections.abc import Sequence
 
-from gnnbench.report.charts.common import Row, Spec, finished, log_axis, names, rows_of, scale
-from gnnbench.report.style import PLATFORM_SHAPES, PLATFORMS, Style
+from ..style import PLATFORM_SHAPES, PLATFORMS, Style
+from .common import Row, Spec, finished, log_axis, names, rows_of, scale
 
 
 def chart(rows: Sequence[Row], style: Style) -> Spec:

@@ -2,8 +2,8 @@
 
 from collections.abc import Sequence
 
-from gnnbench.report.charts.common import Row, Spec, finished, log_axis, names, rows_of
-from gnnbench.report.style import Style
+from ..style import Style
+from .common import Row, Spec, finished, log_axis, names, rows_of
 
 
 def chart(rows: Sequence[Row], style: Style) -> Spec:

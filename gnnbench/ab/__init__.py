@@ -1,1 +1,0 @@
-"""Two variants of the code, timed in turns on one machine."""

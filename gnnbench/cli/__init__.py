@@ -1,0 +1,1 @@
+"""The `gnnbench` command: one module for each subcommand."""

@@ -1,0 +1,131 @@
+"""`gnnbench ab BASE HEAD [-- PYTEST ARGS]`: two variants of the code, timed in turns."""
+
+import argparse
+import json
+import secrets
+import shutil
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+from .. import units
+from ..errors import UsageError
+from ..files import check_writable, save
+from ..options import EFFECT, fraction, suite
+from ..shard import Shard
+from .compare import NOTHING_SLOWER, exit_code
+from .progress import ErrorConsole, Progress
+
+BUDGET_SECONDS = 60.0
+TIMEOUT_SECONDS = 120.0
+INTERRUPTED = 130
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments."""
+    kinds = "git:REF, path:DIR, pip:REQUIREMENT, env:NAME=VALUE, several in one word, or . for this tree"
+    parser.add_argument("base", metavar="BASE", help=f"the older variant: {kinds}")
+    parser.add_argument("head", metavar="HEAD", help="the newer variant")
+    parser.add_argument(
+        "--budget",
+        type=positive_seconds,
+        default=BUDGET_SECONDS,
+        metavar="S",
+        help=f"seconds per benchmark, shared by those that need them. Default: {BUDGET_SECONDS:.0f}.",
+    )
+    parser.add_argument("--total-budget", type=positive_seconds, metavar="S", help="seconds for all of them")
+    parser.add_argument(
+        "--timeout",
+        type=positive_seconds,
+        default=TIMEOUT_SECONDS,
+        metavar="S",
+        help=f"seconds without an answer after which a process is given up. Default: {TIMEOUT_SECONDS:.0f}.",
+    )
+    parser.add_argument(
+        "--effect", default=f"{EFFECT:.0%}", metavar="E", help="change that matters. Default: 3%%."
+    )
+    parser.add_argument(
+        "--strict", action="store_true", help="exit with 3 if something is undecided or incomparable"
+    )
+    parser.add_argument(
+        "--dependencies", action="store_true", help="let pip: install what a requirement requires too"
+    )
+    parser.add_argument("--shard", metavar="I/N", help="time only part I of N, with an Nth of the error rate")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="also write the result there")
+    parser.add_argument("--markdown", type=Path, metavar="FILE", help="also write a table for a page there")
+    parser.set_defaults(run=run)
+
+
+def positive_seconds(text: str) -> float:
+    """Read an argument."""
+    try:
+        seconds = float(text)
+    except ValueError:
+        seconds = 0.0
+    if not 0 < seconds < float("inf"):
+        raise argparse.ArgumentTypeError(f"{text} must be more than 0 seconds, as in 30")
+    return seconds
+
+
+def run(options: argparse.Namespace) -> int:
+    """Measure, show, and return the exit code."""
+    from .. import environment
+    from ..compare import calibration, result_file
+    from ..compare.ab import coordinator
+    from ..compare.verdict import Thresholds
+    from ..files import cache_folder
+    from ..report import markdown, verdicts
+    from ..report.calibration import notes as calibrated_notes
+    from ..variants import variant
+    from ..variants.prepare import prepared
+
+    shard = None if options.shard is None else Shard.parse(options.shard)
+    thresholds = Thresholds(fraction("effect", options.effect))
+    if shard:
+        thresholds = replace(thresholds, family_level=shard.family_level(thresholds.family_level))
+    budget = coordinator.Budget(options.budget, options.total_budget, options.timeout)
+    if any(word.startswith("--gnn-shard") for word in options.rest):
+        raise UsageError(
+            "--gnn-shard after --: give gnnbench ab its own --shard, which divides the error rate"
+        )
+    arguments = suite(options.rest, "gnnbench ab BASE HEAD")
+    variants = [variant.parse(text) for text in (options.base, options.head)]
+    for file in filter(None, (options.json, options.markdown)):
+        check_writable(file)
+    environment.let_idle_threads_sleep()  # as in the processes that are timed
+    root = Path.cwd()
+    cache = cache_folder()
+    with Progress(ErrorConsole()) as progress:
+        common = {
+            "cache": cache,
+            "dependencies": options.dependencies,
+            "say": progress.say,
+            "step": progress.step,
+        }
+        with prepared(variants[0], root, **common) as base, prepared(variants[1], root, **common) as head:
+            seed = secrets.randbits(32)
+            found = coordinator.run(base, head, arguments, root, thresholds, budget, progress, seed, shard)
+    comparison = found.comparison()
+    known = calibration.Store(cache, found.environment)
+    calibrated = calibrated_notes(known, found.decisions, thresholds.effect, root)
+    content = found.as_json()
+    saved = result_file.parse(options.json or Path(), content)
+    try:
+        width = shutil.get_terminal_size((80, 24)).columns
+        verdicts.write(comparison, sys.stdout.write, width, colour=sys.stdout.isatty())
+        for note in (*found.notes, *calibrated):
+            print(note)
+        print(f"{verdicts.count(comparison.rows)}; {units.seconds(found.seconds)}", flush=True)
+    finally:  # also where nobody reads the output any more
+        _save(options.json, json.dumps(content, indent=1) + "\n")
+        _save(options.markdown, markdown.write([markdown.section(saved, calibrated)]))
+    if found.interrupted:
+        return INTERRUPTED
+    if shard and not comparison.rows:
+        return NOTHING_SLOWER  # nothing fell to this shard
+    return exit_code(comparison, strict=options.strict)
+
+
+def _save(file: Path | None, text: str) -> None:
+    if file:
+        save(file, text)

@@ -1,0 +1,270 @@
+"""`gnnbench baseline`: record saved timings, and look after them."""
+
+import argparse
+import json
+import math
+import shlex
+import shutil
+import tempfile
+import time
+from collections.abc import Callable
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+from .. import units
+from ..errors import UsageError
+from ..options import suite
+
+if TYPE_CHECKING:
+    from ..results.baseline import Record, Store
+
+PROCESSES = 5
+KEEP = 3
+
+
+def add_commands(parser: argparse.ArgumentParser) -> None:
+    """Declare the commands below `gnnbench baseline`."""
+    commands = parser.add_subparsers(title="commands", required=True, metavar="COMMAND")
+
+    def add(name: str, run: Callable[[argparse.Namespace], int], text: str) -> argparse.ArgumentParser:
+        command = commands.add_parser(name, help=text, description=text)
+        command.set_defaults(run=run)
+        return command
+
+    record = add(
+        "record",
+        _record,
+        "run a suite in fresh processes and save what they measure; after --: pytest's arguments",
+    )
+    record.add_argument(
+        "--processes",
+        type=int,
+        default=PROCESSES,
+        metavar="N",
+        help=f"fresh processes. Default: {PROCESSES}.",
+    )
+    record.add_argument("--reason", default="", metavar="TEXT", help="why there is a new one")
+    record.add_argument("--name", metavar="NAME", help="in the files' names. Default: the commit.")
+    add("list", _list, "the records, by environment")
+    show = add("show", _show, "one record: environment, commit, reason, times")
+    verify = add("verify", _verify, "whether every record is whole and of the form it should have")
+    prune = add("prune", _prune, "remove old records, and what was left of interrupted ones")
+    prune.add_argument(
+        "--keep",
+        type=int,
+        default=KEEP,
+        metavar="N",
+        help=f"newest records of each benchmark to keep. Default: {KEEP}.",
+    )
+    prune.add_argument("--yes", action="store_true", help="remove them; without it: only say which")
+    show.add_argument(
+        "number", nargs="?", metavar="NNNN", help="default: the newest of this environment, or of all"
+    )
+    for command in (show, verify):
+        command.add_argument(
+            "--environment", metavar="NAME", help="default: this machine's where it has records, else all"
+        )
+
+
+def _store(options: argparse.Namespace) -> "Store":
+    """Return the store of the project: `--benchmark-compare` with the same arguments looks there."""
+    from ..plugin.rootdir import rootdir
+    from ..results import baseline
+    from ..results.baseline import Store
+
+    return Store(rootdir(options.rest) / baseline.FOLDER)
+
+
+def _record(options: argparse.Namespace) -> int:
+    from pytest_benchmark.utils import get_machine_id
+
+    from .. import environment
+    from ..plugin.rootdir import rootdir
+    from ..results import baseline, fitness, run_file
+    from ..results.baseline import Store
+    from ..variants import fresh
+
+    console = Console(highlight=False, stderr=True)
+    if options.processes < 2:  # noqa: PLR2004
+        raise UsageError(
+            "--processes must be at least 2: one process does not tell how much processes differ"
+        )
+    arguments = suite(options.rest, "gnnbench baseline record")
+    root = rootdir(arguments)
+    if environment.collect(root, device="cpu").dirty:
+        raise UsageError("files that git follows differ from the commit; commit or stash them, then record")
+    store = Store(root / baseline.FOLDER)
+    store.check()
+    chosen = any(argument.startswith("--gnn-layouts") for argument in arguments)
+    layouts = () if chosen else ("--gnn-layouts", "sample")  # of any suite, as --benchmark-compare does
+    with tempfile.TemporaryDirectory() as folder:
+        files = [Path(folder, f"{number}.json") for number in range(1, options.processes + 1)]
+        for number, file in enumerate(files, 1):
+            title = f"process {number} of {options.processes}: pytest {shlex.join(arguments)}"
+            start = time.monotonic()
+            with _progress(console, title) as progress:
+                fresh.run([*arguments, *layouts], file, Path.cwd(), number, progress)
+            if not console.is_terminal or number == options.processes:
+                console.print(
+                    f"{title}: {units.seconds(time.monotonic() - start)}", markup=False, soft_wrap=True
+                )
+        runs = [run_file.read(file) for file in files]
+        if reason := fitness.unfit(runs):
+            raise UsageError(f"nothing was recorded: {reason}")
+        name = options.name or (runs[0].commit or "unversioned")[:10]
+        contents = [_without_data(run_file.load(file)) for file in files]
+        saved = store.save(contents, get_machine_id(), name, options.reason)
+    count, processes = len(runs[0].benchmarks), len(saved.files)
+    print(f"recorded {count} benchmarks in {processes} processes: record {saved.id} of {saved.environment}")
+    print(f"compare with it: pytest {shlex.join(arguments)} --benchmark-compare={saved.id}")
+    return 0
+
+
+def _progress(console: Console, title: str) -> AbstractContextManager[Callable[[str], None]]:
+    @contextmanager
+    def show() -> Any:
+        if not console.is_terminal:
+            yield lambda _line: None
+            return
+        with console.status(escape(title)) as status:
+            yield lambda line: status.update(escape(f"{title}\n  {line[: console.width - 4]}"))
+
+    return show()
+
+
+def _without_data(content: dict[str, Any]) -> dict[str, Any]:
+    """Leave out pytest-benchmark's copy of the rounds: ours has them by block."""
+    for entry in content["benchmarks"]:
+        entry["stats"].pop("data", None)
+    return content
+
+
+def _list(options: argparse.Namespace) -> int:
+    console = Console(highlight=False)
+    store = _store(options)
+    records = store.records()
+    if not records:
+        print(f"no records in {store.root}; make one: gnnbench baseline record")
+    for name in store.environments():
+        console.print(f"[bold]{escape(name)}[/bold]")
+        table = Table(box=None, pad_edge=False)
+        for column in ("record", "name", "processes", "benchmarks", "commit", "reason"):
+            table.add_column(column, overflow="fold")
+        for record in (record for record in records if record.environment == name):
+            table.add_row(record.id, escape(record.name), *_summary(record))
+        console.print(table)
+    return 0
+
+
+def _summary(record: "Record") -> tuple[str, ...]:
+    try:
+        runs = record.read()
+    except UsageError as error:
+        return str(len(record.files)), "", "", escape(f"cannot be used: {error}")
+    reason = str((runs[0].record or {}).get("reason", ""))
+    if runs[0].shard:
+        reason = "; ".join(filter(None, (f"shard {runs[0].shard}", reason)))
+    return str(len(runs)), str(len(runs[0].benchmarks)), (runs[0].commit or "")[:10], escape(reason)
+
+
+def _known(store: "Store", name: str | None) -> None:
+    if name and name not in store.environments():
+        raise UsageError(f"no records of {name}; there are {', '.join(store.environments()) or 'none'}")
+
+
+def _chosen(options: argparse.Namespace, store: "Store") -> str | None:
+    """Return the environment that is asked for: by name, or this machine's; None where it has no records."""
+    if options.environment:
+        _known(store, options.environment)
+        return str(options.environment)
+    from .. import environment
+
+    environment.let_idle_threads_sleep()  # as the suite does
+    import torch  # noqa: F401 - which alone knows its threads
+
+    from .. import environment
+
+    names = (environment.name(asdict(environment.collect(device=device))) for device in ("cpu", "cuda"))
+    return next((name for name in names if name in store.environments()), None)
+
+
+def _show(options: argparse.Namespace) -> int:
+    console = Console(highlight=False)
+    store = _store(options)
+    records = store.records(_chosen(options, store))
+    if options.number:
+        records = [record for record in records if record.id == options.number.zfill(4)]
+    if not records:
+        raise UsageError(
+            f"no record {options.number or ''} in {store.root}; gnnbench baseline list shows them"
+        )
+    record = records[-1]
+    runs = record.read()
+    first = runs[0].record or {}
+    console.print(f"record {record.id} {record.name} of {record.environment}", markup=False)
+    console.print(
+        f"commit {runs[0].commit}, {f'shard {runs[0].shard}, ' if runs[0].shard else ''}"
+        f"{len(runs)} processes; {first.get('reason') or 'no reason given'}",
+        markup=False,
+    )
+    for key, value in (runs[0].environment or {}).items():
+        console.print(f"  {key}: {json.dumps(value)}", markup=False, soft_wrap=True)
+    table = Table(box=None, pad_edge=False)
+    table.add_column("benchmark", overflow="fold")
+    table.add_column("time", justify="right", no_wrap=True)
+    table.add_column("spread", justify="right", no_wrap=True)
+    for name in runs[0].benchmarks:
+        logs = [process.log for run in runs for process in run.benchmarks[name].processes]
+        middle = sum(logs) / len(logs)
+        deviation = math.sqrt(sum((log - middle) ** 2 for log in logs) / max(len(logs) - 1, 1))
+        table.add_row(escape(name), units.seconds(math.exp(middle) / 1e9), units.fraction(deviation))
+    console.print(table)
+    return 0
+
+
+def _verify(options: argparse.Namespace) -> int:
+    from ..results import fitness
+
+    store = _store(options)
+    _known(store, options.environment)
+    records = store.records(options.environment)
+    if not records:
+        raise UsageError(f"no records in {store.root}")
+    wrong = 0
+    for record in records:
+        try:
+            fitness.verify(record)
+        except UsageError as error:
+            wrong += 1
+            print(error)
+        else:
+            print(f"{record.environment} {record.id}: {len(record.files)} processes, whole")
+    return 2 if wrong else 0
+
+
+def _prune(options: argparse.Namespace) -> int:
+    from ..results import base
+
+    store = _store(options)
+    if options.keep < 1:
+        raise UsageError("--keep must be at least 1; to have none, remove the folder yourself")
+    records = base.superseded(store, options.keep, left_alone=lambda text: print(f"left alone: {text}"))
+    folders = store.left_over()
+    what = "removed" if options.yes else "would remove"
+    for record in records:
+        if options.yes:
+            store.remove(record)
+        print(f"{what} {record.environment} {record.id} {record.name}")
+    for folder in folders:
+        if options.yes:
+            shutil.rmtree(folder)
+        print(f"{what} {folder}")
+    if not records and not folders:
+        print(f"nothing to remove: each record is among the newest {options.keep} of some benchmark")
+    return 0

@@ -1,0 +1,316 @@
+"""`gnnbench calibrate [-- PYTEST ARGS]`: how often `ab` is wrong on this machine, and what it finds."""
+
+import argparse
+import secrets
+import shutil
+import sys
+import tempfile
+import time
+from collections import Counter
+from dataclasses import asdict, replace
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, Self
+
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+from ..errors import UsageError
+from ..options import EFFECT, fraction, suite
+from .ab import INTERRUPTED, TIMEOUT_SECONDS, positive_seconds
+from .compare import NOT_JUDGED, NOTHING_SLOWER
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from rich.status import Status
+
+    from ..compare.ab.schedule import Decision
+    from ..compare.calibration import Calibration, Rate, Run, Settings, Store
+    from ..compare.verdict import Verdict
+    from ..variants.prepare import Prepared
+
+RUNS = 20
+PLANTED = 10
+BUDGET_SECONDS = 10.0
+_SEEDS = 1000
+"""Of the simulated machine, from one run to the next: each pair of a run has its own."""
+_MINUTE, _HOUR = 60, 3600
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments."""
+    parser.add_argument(
+        "--runs", type=int, default=RUNS, metavar="N", help=f"on identical code. Default: {RUNS}."
+    )
+    parser.add_argument(
+        "--planted",
+        type=int,
+        default=PLANTED,
+        metavar="N",
+        help=f"runs with each of the planted slowdowns. Default: {PLANTED}.",
+    )
+    parser.add_argument(
+        "--budget",
+        type=positive_seconds,
+        default=BUDGET_SECONDS,
+        metavar="S",
+        help=f"seconds per benchmark in each run. Default: {BUDGET_SECONDS:.0f}.",
+    )
+    parser.add_argument("--total-budget", type=positive_seconds, metavar="S", help="seconds for a run")
+    parser.add_argument(
+        "--effect", default=f"{EFFECT:.0%}", metavar="E", help="change that matters. Default: 3%%."
+    )
+    parser.add_argument("--fresh", action="store_true", help="forget the runs that are saved, and start over")
+    parser.set_defaults(run=run)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Measure what is still to be measured, show what is known, and return the exit code."""
+    from .. import environment
+    from ..compare.calibration import Settings, Store
+    from ..files import cache_folder
+
+    if min(options.runs, options.planted) < 0 or not options.runs + options.planted:
+        raise UsageError("--runs and --planted must be whole numbers, and not both 0")
+    effect = fraction("effect", options.effect)
+    environment.let_idle_threads_sleep()  # as in the processes that are timed
+    root = Path.cwd()
+    settings = Settings(
+        str(root),
+        tuple(suite(options.rest, "gnnbench calibrate")),
+        options.budget,
+        options.total_budget,
+        effect,
+    )
+    store = Store(cache_folder(), asdict(environment.collect()))
+    known = store.get(settings)
+    work = _Work(store, settings, options.runs, options.planted)
+    judged, interrupted = True, False
+    try:
+        with _Progress(Console(highlight=False, stderr=True)) as progress:
+            judged = work.go(known, progress, fresh=options.fresh)
+    except KeyboardInterrupt:
+        interrupted = True
+    known = store.get(settings)
+    if known.runs:
+        _show(known)
+    if not interrupted:
+        return NOTHING_SLOWER if judged else NOT_JUDGED
+    how = "the same command without --fresh" if options.fresh else "the same command"
+    print(
+        f"gnnbench: interrupted; runs saved in {store.path}: {len(known.runs)}; {how} goes on",
+        file=sys.stderr,
+    )
+    return INTERRUPTED
+
+
+class _Work:
+    """The runs that one command makes."""
+
+    def __init__(self, store: "Store", settings: "Settings", runs: int, planted: int) -> None:
+        self._store, self._settings, self._wanted = store, settings, (runs, planted)
+        self._root = Path(settings.folder)
+
+    def go(self, known: "Calibration", progress: "_Progress", *, fresh: bool) -> bool:
+        """Make the runs that are missing, and save each as it ends.
+
+        Returns:
+            False where it stopped, because a run ended in which nothing was judged: it is not saved, and the
+            others would end alike.
+        """
+        from ..variants import variant
+        from ..variants.prepare import prepared
+
+        if fresh:
+            known = replace(known, runs=())
+        left = known.left(*self._wanted)
+        if not left:
+            progress.say("nothing is left to measure; --fresh starts over")
+            return True
+        count = len(known.runs[-1].verdicts) if known.runs else self._count()
+        at_most = count * self._settings.budget_seconds
+        at_most = len(left) * min(at_most, self._settings.total_budget_seconds or at_most)
+        before = f" (saved before: {len(known.runs)})" if known.runs else ""
+        progress.say(f"benchmarks: {count}; runs: {len(left)}{before}; {_duration(at_most)} at most or so")
+        if fresh:
+            known = self._store.clear(self._settings)
+        start = time.monotonic()
+        everything = len(known.runs) + len(left)
+        with prepared(variant.parse("."), self._root, cache=self._store.cache, say=progress.say) as here:
+            for number, planted in enumerate(left, 1):
+                title = f"run {len(known.runs) + 1} of {everything}, {_named(planted)}"
+                progress.begin(title)
+                found = self._run(here, planted, len(known.runs), progress)
+                if not found.judged:
+                    return False
+                known = self._store.add(self._settings, found)
+                spent = time.monotonic() - start
+                progress.done(title, found, spent / number * (len(left) - number))
+        return True
+
+    def _count(self) -> int:
+        """Return how many benchmarks there are.
+
+        Raises:
+            UsageError: none.
+        """
+        from ..variants.child import DiedError, Process
+
+        with tempfile.TemporaryDirectory(prefix="gnnbench-calibrate-") as folder:
+            log = Path(folder, "log")
+            try:
+                with Process(
+                    self._settings.arguments, environment={}, trees=(), folder=self._root, log=log
+                ) as one:
+                    answer = one.answer(TIMEOUT_SECONDS)
+            except DiedError as error:
+                raise UsageError(f"{error}; pytest's arguments come after --") from None
+        if not answer["declared"]:
+            refused = [f": {file} cannot be collected: {why}" for file, why in answer["refused"].items()]
+            why = refused[0] if refused else " among what pytest collects here"
+            raise UsageError(f"no benchmarks{why}; name them: gnnbench calibrate -- PATH")
+        return len(answer["declared"])
+
+    def _run(self, here: "Prepared", planted: float, number: int, progress: "_Progress") -> "Run":
+        from ..compare.ab import coordinator, slowdown
+        from ..compare.calibration import Run
+        from ..compare.verdict import Thresholds
+        from ..measure import simulated_clock
+
+        simulated = simulated_clock.reseeded(_SEEDS * number)
+        base, head = (
+            replace(here, environment={**here.environment, **simulated, slowdown.VARIABLE: str(share)})
+            for share in (0.0, planted)
+        )
+        settings = self._settings
+        budget = coordinator.Budget(settings.budget_seconds, settings.total_budget_seconds, TIMEOUT_SECONDS)
+        seed = secrets.randbits(32)
+        found = coordinator.run(
+            base,
+            head,
+            settings.arguments,
+            self._root,
+            Thresholds(settings.effect),
+            budget,
+            progress,
+            seed,
+        )
+        if found.interrupted:
+            raise KeyboardInterrupt
+        for note in found.notes:
+            progress.say(note)
+        judgements = {name: decision.judgement for name, decision in found.decisions.items()}
+        verdicts: dict[str, Verdict] = {
+            name: judgement.verdict if judgement.judged else "incomparable"
+            for name, judgement in judgements.items()
+        }
+        ended = Run(planted, seed, round(found.seconds, 3), verdicts)
+        if not ended.judged:
+            reasons = dict.fromkeys(judgement.reason for judgement in judgements.values())
+            progress.say(
+                f"not judged, so no further run is made and nothing of this one is kept: {'; '.join(reasons)}"
+            )
+        return ended
+
+
+class _Progress:
+    """In a terminal a line that changes; in a pipe a line for each run."""
+
+    def __init__(self, console: Console) -> None:
+        self._console = console
+        self._title = self._left = ""
+        self._status: Status | None = None
+
+    def __enter__(self) -> Self:
+        if self._console.is_terminal:
+            self._status = self._console.status("")
+            self._status.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._status:
+            self._status.stop()
+
+    def say(self, text: str) -> None:
+        """Print a line."""
+        self._console.print(f"gnnbench: {text}", markup=False, soft_wrap=True)
+
+    def begin(self, title: str) -> None:
+        """Begin a run."""
+        self._title = title
+        self._show("starting")
+
+    def step(self, text: str, at_most_seconds: float | None = None) -> None:
+        """Take no note of the steps of a run."""
+
+    def update(self, decisions: "Mapping[str, Decision]", spent_seconds: float, left_seconds: float) -> None:
+        """Show where the run stands."""
+        del spent_seconds, left_seconds  # of this run alone
+        decided = sum(one.decided for one in decisions.values())
+        self._show(f"{decided} of {len(decisions)} benchmarks decided")
+
+    def done(self, title: str, found: "Run", left_seconds: float) -> None:
+        """Take note of the end of a run."""
+        counts = ", ".join(
+            f"{count} {verdict}" for verdict, count in sorted(Counter(found.verdicts.values()).items())
+        )
+        self._left = f"; about {_duration(left_seconds)} left"
+        if not self._status:
+            self._console.print(f"{title}: {counts}{self._left}", markup=False, soft_wrap=True)
+
+    def _show(self, text: str) -> None:
+        if self._status:
+            self._status.update(escape(f"{self._title}: {text}{self._left}"))
+
+
+def _show(known: "Calibration") -> None:
+    from ..compare.calibration import SIZES
+
+    table = Table(box=None, pad_edge=False, padding=(0, 1, 0, 0))
+    table.add_column("planted:", overflow="fold")
+    for size in SIZES:
+        table.add_column(f"{size:.0%}", justify="right", no_wrap=True)
+    table.add_column("finds", justify="right", no_wrap=True)
+    for name in known.names:
+        rates = known.found(name)
+        cells = [f"{rates[size].count}/{rates[size].of}" if size in rates else "" for size in SIZES]
+        table.add_row(escape(name), *cells, _finds(known, name))
+    Console(highlight=False, width=shutil.get_terminal_size((80, 24)).columns).print(table)
+    alarms, runs = known.alarms(), known.alarming_runs()
+    if alarms.of:
+        print(
+            f"identical code: {alarms} verdicts were alarms ({_interval(alarms)}), "
+            f"in {runs} runs ({_interval(runs)})"
+        )
+
+
+def _finds(known: "Calibration", name: str) -> str:
+    """Say what is found for sure, as far as that is known."""
+    smallest, rates = known.smallest(name), known.found(name)
+    if smallest is not None:
+        return f"{smallest:.0%}"
+    if rates:
+        return f"more than {max(rates):.0%}"
+    return "not judged" if any(run.planted for run in known.runs) else ""
+
+
+def _interval(rate: "Rate") -> str:
+    low, high = rate.interval()
+    return f"95% interval {low:.1%} to {high:.1%}"
+
+
+def _named(planted: float) -> str:
+    return f"{planted:.0%} slower" if planted else "identical code"
+
+
+def _duration(seconds: float) -> str:
+    """Write a time that is waited for: `40 s`, `5 min`, `1 h 10 min`."""
+    if seconds < 2 * _MINUTE:
+        return f"{seconds:.0f} s"
+    minutes = round(seconds / _MINUTE)
+    hours, minutes = divmod(minutes, _HOUR // _MINUTE)
+    return f"{hours} h {minutes} min" if hours else f"{minutes} min"

@@ -1,0 +1,68 @@
+"""`gnnbench comment RESULT.json...`: results as a pull request's comment."""
+
+import argparse
+import os
+import re
+import sys
+from pathlib import Path
+
+from ..errors import UsageError
+from ..files import save
+
+WRITTEN = 0
+_LONGEST_TITLE = 200
+_URL = re.compile(r"https?://[A-Za-z0-9][A-Za-z0-9._~:/?#@!$&'*+,;=%-]{0,1999}")
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments."""
+    parser.add_argument(
+        "results",
+        nargs="+",
+        type=Path,
+        metavar="RESULT.json",
+        help="what gnnbench ab --json or gnnbench compare --json wrote; several make one comment",
+    )
+    parser.add_argument("--title", default="", metavar="TEXT", help="what was measured; tells comments apart")
+    parser.add_argument("-o", "--output", type=Path, metavar="FILE", help="write it there")
+    parser.add_argument("--details-url", default="", metavar="URL", help="of a page with all of it")
+    parser.add_argument(
+        "--repository",
+        default=os.environ.get("GITHUB_REPOSITORY", ""),
+        metavar="OWNER/NAME",
+        help="default: the variable GITHUB_REPOSITORY",
+    )
+    parser.add_argument(
+        "--pull-request",
+        metavar="N",
+        help="create the comment there, or update an earlier one; the token is in GITHUB_TOKEN",
+    )
+    parser.set_defaults(run=run)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Write the comment, and return the exit code: 0 whatever the verdict is, which `ab` has told."""
+    from ..compare import result_file
+    from ..report import github, markdown
+
+    if options.details_url and not _URL.fullmatch(options.details_url):
+        raise UsageError(f"--details-url {options.details_url!r} must be an address, https://...")
+    if len(options.title) > _LONGEST_TITLE:
+        raise UsageError(f"--title has {len(options.title)} characters; {_LONGEST_TITLE} at most")
+    target = None
+    if options.pull_request is not None:
+        root = os.environ.get("GITHUB_API_URL") or github.PUBLIC
+        token = os.environ.get("GITHUB_TOKEN", "")
+        target = github.PullRequest.parse(root, options.repository, options.pull_request, token)
+    sections = [markdown.section(result_file.read(path)) for path in options.results]
+    marker = github.marker(options.title)
+    most = markdown.MOST_CHARACTERS - len(marker) - 2
+    text = markdown.write(sections, options.title, options.details_url, most)
+    if options.output:
+        save(options.output, f"{text}\n{marker}\n", options.results)
+    elif not target:
+        sys.stdout.write(f"{text}\n{marker}\n")
+    if target:
+        address, known = target.publish(text, marker)
+        print(f"{'updated' if known else 'created'} {address}")
+    return WRITTEN

@@ -1,0 +1,121 @@
+"""`gnnbench compare A.json... -- B.json...`: the judgement of `--benchmark-compare` on saved files."""
+
+import argparse
+import json
+import shutil
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ..errors import UsageError
+from ..files import save
+from ..options import EFFECT, fraction
+
+if TYPE_CHECKING:
+    from ..compare.runs import Comparison
+    from ..compare.verdict import Thresholds
+    from ..results.run_file import RunFile
+
+NOTHING_SLOWER, SLOWER, NOT_JUDGED = 0, 1, 3
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments."""
+    parser.add_argument(
+        "base",
+        nargs="+",
+        type=Path,
+        metavar="A.json",
+        help="runs of the older side; after --: those of the newer",
+    )
+    parser.add_argument(
+        "--effect", default=f"{EFFECT:.0%}", metavar="E", help="change that matters. Default: 3%%."
+    )
+    parser.add_argument(
+        "--strict", action="store_true", help="exit with 3 if something is undecided or incomparable"
+    )
+    parser.add_argument("--json", type=Path, metavar="FILE", help="also write the result there")
+    parser.add_argument("--markdown", action="store_true", help="write a table for a page instead")
+    parser.set_defaults(run=run)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Judge, show, and return the exit code."""
+    from ..compare import calibration, result_file, runs
+    from ..compare.verdict import Thresholds
+    from ..files import cache_folder
+    from ..report import markdown
+    from ..report import verdicts as verdict_table
+    from ..report.calibration import notes as calibrated_notes
+    from ..results import run_file
+
+    if not options.rest:
+        raise UsageError("name the runs of both sides: gnnbench compare A.json... -- B.json...")
+    paths = [path.resolve() for path in (*options.base, *map(Path, options.rest))]
+    if twice := next((path for path in paths if paths.count(path) > 1), None):
+        raise UsageError(f"{twice} is named twice; a run is one process, on one side")
+    head = [run_file.read(Path(name)) for name in options.rest]
+    base = [run_file.read(path) for path in options.base]
+    thresholds = Thresholds(fraction("effect", options.effect))
+    found = runs.compare(base, head, thresholds)
+    rows = found.rows
+    if not rows:
+        raise UsageError("there is no benchmark in these files")
+    content = _as_json(found, thresholds, base, head)
+    if options.json:
+        save(options.json, json.dumps(content, indent=1) + "\n", paths)
+    here = head[0].environment
+    names = [row.fullname for row in rows]
+    known = (
+        calibrated_notes(calibration.Store(cache_folder(), here), names, thresholds.effect, Path.cwd())
+        if here
+        else []
+    )
+    if options.markdown:
+        saved = result_file.parse(options.json or Path(), content)
+        sys.stdout.write(markdown.write([markdown.section(saved, known)]))
+    else:
+        width = shutil.get_terminal_size((80, 24)).columns
+        verdict_table.write(found, sys.stdout.write, width, colour=sys.stdout.isatty())
+        for note in known:
+            print(note)
+        print(verdict_table.count(rows))
+    return exit_code(found, strict=options.strict)
+
+
+def exit_code(found: "Comparison", *, strict: bool) -> int:
+    """Return what a shell is told of a comparison: see docs/cli.md."""
+    verdicts: set[str] = {row.judgement.verdict for row in found.rows}
+    judged = any(row.judgement.judged for row in found.rows)
+    if found.shared:
+        verdicts.add(found.shared.verdict)
+    if "slower" in verdicts:
+        return SLOWER
+    unsure = verdicts & {"undecided", "incomparable"}
+    return NOTHING_SLOWER if judged and not (strict and unsure) else NOT_JUDGED
+
+
+def _as_json(
+    found: "Comparison",
+    thresholds: "Thresholds",
+    base: "list[RunFile]",
+    head: "list[RunFile]",
+) -> dict[str, Any]:
+    from ..compare import result_file
+
+    return {
+        "version": result_file.FORMAT_VERSION,
+        "effect": thresholds.effect,
+        "family_level": thresholds.family_level,
+        "own_level": thresholds.own_level,
+        "base": [str(one.path) for one in base],
+        "head": [str(one.path) for one in head],
+        "shared": found.shared.as_json() if found.shared else None,
+        "benchmarks": {
+            row.fullname: {
+                **row.judgement.as_json(row.notes),
+                "head_ns": None if row.seconds is None else row.seconds * 1e9,
+            }
+            for row in found.rows
+        },
+    }

@@ -1,0 +1,188 @@
+"""`gnnbench profile SELECT --diff A B`: what differs between two variants, which are profiled in turns."""
+
+import os
+import statistics
+import textwrap
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import NamedTuple
+
+from .. import units
+from ..compare.ab.estimate import judged
+from ..compare.ab.evidence import Evidence
+from ..compare.ab.visit import Visit
+from ..compare.verdict import Judgement, Thresholds
+from ..files import cache_folder
+from ..options import EFFECT
+from ..profile import diff
+from ..profile.process import Side
+from ..profile.turns import TREES, Turns, turns
+from ..report.profile.report import Profile
+from ..variants import variant
+from ..variants.prepare import Prepared, prepared
+from .profile_session import Session
+
+PAIRS = 5
+"""Of processes, one of each side, in which ranges are timed: two processes of the same code differ."""
+MOST_CALLS = 50
+SECONDS = 1.0
+"""That a benchmark's calls take, on each side of each pair but the first: as many as fit, up to so many."""
+LEAST_SHARE = 0.01
+"""Of a call's time, from which a range is compared."""
+_NAMES = ("before", "after")
+_HASH_SEED = "PYTHONHASHSEED"
+
+Pair = Sequence[Mapping[str, Profile]]
+"""Of each side the profiles by benchmark."""
+Times = Mapping["Range", Sequence[Turns]]
+"""Of each range its turns, in each pair of processes that has it."""
+
+
+class Range(NamedTuple):
+    """A range of a benchmark."""
+
+    benchmark: str
+    """Pytest's id."""
+    path: diff.Path
+
+
+def run(session: Session, texts: Sequence[str]) -> int:
+    """Profile two variants, show in what they differ, and return the exit code."""
+    variants = [variant.parse(text) for text in texts]
+    with ExitStack() as stack:
+        made = [
+            stack.enter_context(prepared(one, Path.cwd(), cache=cache_folder(), say=session.say))
+            for one in variants
+        ]
+        pairs = _pairs(session, made)
+    before, after = pairs[0]
+    both = [name for name in before if name in after]
+    times = _times(pairs, both)
+    judgements = _judged(times)
+    for name in both:
+        print(f"\n{before[name].record['id']}")
+        for side, one in zip(_NAMES, made, strict=True):
+            print(f"{side + ':':7} {_described(one)}")
+        print(diff.table(diff.diff(before[name].record, after[name].record)))
+        if judgements:
+            print(_table(name, times, judgements))
+        print(f"saved in {before[name].folder}\n     and {after[name].folder}")
+    if judgements:
+        print(f"\n{_note(judgements)}")
+    return session.status(both)
+
+
+def _pairs(session: Session, made: Sequence[Prepared]) -> list[Pair]:
+    """Profile in a pair of processes, and time the ranges of what both sides have in some more."""
+    seed = {_HASH_SEED: os.environ.get(_HASH_SEED, "0")}  # the order of sets is the same on both sides
+    sides = [
+        Side(name, one.trees, {**seed, **one.environment}) for name, one in zip(_NAMES, made, strict=True)
+    ]
+    pairs: list[Pair] = [session.profile(sides, session.wanted)]
+    before, after = pairs[0]
+    for side, one, other in ((_NAMES[0], before, after), (_NAMES[1], after, before)):
+        for name in (name for name in one if name not in other):
+            session.say(f"{name}: profiled on one side only: {side}")
+    both = [name for name in before if name in after]
+    kind = _kind(pairs[0])
+    if not both or not kind:
+        return pairs
+    repeats = max(session.wanted.repeats, _calls(pairs[0], kind))
+    wanted = replace(session.wanted, kinds=[kind], repeats=repeats, only=both)
+    for number in range(1, PAIRS):
+        session.say(f"timing both in turns: pair {number + 1} of {PAIRS}")
+        with TemporaryDirectory() as folder:
+            pairs.append(session.profile(sides, replace(wanted, folder=Path(folder)), quiet=True))
+    return pairs
+
+
+def _kind(pair: Pair) -> str | None:
+    """Return the kind of profile that has the times; None where none with times was asked for."""
+    sections = [profile.record["sections"] for side in pair for profile in side.values()]
+    return next((kind for kind in TREES if all(kind in one for one in sections)), None)
+
+
+def _calls(pair: Pair, kind: str) -> int:
+    """Return how many calls of an average benchmark are worth timing in a process."""
+    rows = [profile.record["sections"][kind]["rows"] for side in pair for profile in side.values()]
+    call_seconds = statistics.mean(min(row[0]["total_ns"]) for row in rows) / 1e9
+    return min(MOST_CALLS, int(SECONDS / call_seconds))
+
+
+def _times(pairs: Sequence[Pair], names: Sequence[str]) -> Times:
+    """Return the times of all ranges that are a part worth speaking of, in some pair, of a benchmark."""
+    kind = _kind(pairs[0])
+    found: dict[Range, list[Turns]] = {}
+    for before, after in pairs if kind else ():
+        for name in (name for name in names if name in before and name in after):
+            sections = (side[name].record["sections"][kind] for side in (before, after))
+            for path, times in turns(*sections).items():
+                found.setdefault(Range(name, path), []).append(times)
+    return {
+        range_: times for range_, times in found.items() if max(one.share for one in times) >= LEAST_SHARE
+    }
+
+
+def _judged(times: Times) -> dict[Range, Judgement]:
+    """Judge every range by the rules of `gnnbench ab`, which count all of them."""
+    keys = {range_: str(number) for number, range_ in enumerate(times)}
+    evidence = Evidence(list(keys.values()))
+    for number in range(PAIRS):
+        evidence.add(
+            {keys[range_]: _visit(one[number]) for range_, one in times.items() if number < len(one)}
+        )
+    estimates = evidence.estimates() if times else {}
+    thresholds = Thresholds(EFFECT)
+    return {range_: judged(estimates[key], thresholds, len(keys)) for range_, key in keys.items()}
+
+
+def _visit(times: Turns) -> Visit:
+    return Visit(times.before_ns, times.after_ns, len(times.before_ns), 0.0)
+
+
+def _table(name: str, times: Times, judgements: Mapping[Range, Judgement]) -> str:
+    """Lay out the ranges of a benchmark that differ."""
+    changed = [
+        (range_, found)
+        for range_, found in judgements.items()
+        if range_.benchmark == name and found.verdict in ("slower", "faster")
+    ]
+    if not changed:
+        return "times: no range differs by more than its interval"
+    lines = [diff.line(f"{'Time':<8} {'Before':>9} {'After':>9} {'Ratio':>6} {'Interval':>10}  ", "What")]
+    for range_, found in changed:
+        before = _middle(ns for one in times[range_] for ns in one.before_ns)
+        after = _middle(ns for one in times[range_] for ns in one.after_ns)
+        interval = units.interval(found.low, found.high)
+        start = f"{found.verdict:<8} {before:>9} {after:>9} {found.ratio:>5.2f}x {interval:>10}  "
+        lines.append(diff.line(start, diff.place(range_.path[:-1], range_.path[-1])))
+    return "\n".join(lines)
+
+
+def _middle(times_ns: Iterable[int]) -> str:
+    return units.seconds(statistics.median(times_ns) / 1e9)
+
+
+def _note(judgements: Mapping[Range, Judgement]) -> str:
+    """Say how the times were compared, and how much would have been found."""
+    thresholds = Thresholds(EFFECT)
+    visible = [found.visible for found in judgements.values() if found.visible is not None]
+    text = (
+        f"Times: without inner ranges, in {PAIRS} pairs of processes whose calls took turns. Judged are "
+        f"{len(judgements)} ranges that take {units.fraction(LEAST_SHARE)} of a call or more; the intervals "
+        f"hold at once with {units.level(thresholds.family_level)}."
+    )
+    if visible:
+        text += f" In half of them a slowdown of {units.fraction(statistics.median(visible))} would be found."
+    return textwrap.fill(text, 80)
+
+
+def _described(made: Prepared) -> str:
+    """Name a variant as it was given, with what that is."""
+    facts = [made.commit[:10]] if made.commit else []
+    facts += ["files changed since"] if made.dirty else []
+    facts += [f"{name} {version}" for name, version in made.versions.items()]
+    return f"{made.text} ({', '.join(facts)})" if facts else made.text

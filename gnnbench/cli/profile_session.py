@@ -1,0 +1,210 @@
+"""One run of `gnnbench profile`: what was asked for, and how it goes."""
+
+import argparse
+import textwrap
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Self
+
+from rich.console import Console
+from rich.markup import escape
+
+from ..errors import UsageError, unknown_name
+from ..options import FLAGS, LISTS, Options, suite
+
+if TYPE_CHECKING:
+    from ..profile.process import Ended, Side, Wanted
+    from ..report.profile.report import Profile
+
+
+DONE, WRONG, NOT_PROFILED, INTERRUPTED = 0, 2, 3, 130
+EPOCH = "benchmarks/test_epoch.py::test_epoch"
+DEFAULT = ("phases", "layers")
+SORT = "cumulative"
+_MOST_NAMED = 20
+"""Benchmarks, in the list of those that are going to run."""
+COMMAND = "gnnbench profile SELECT"
+PASSED_ON = ("dataset", "platform", "device", "hidden", "dtype", "index-dtype", "data", "real")
+"""The plugin's options for what is run."""
+
+
+class Session:
+    """What was asked for, and how it goes."""
+
+    def __init__(self, options: argparse.Namespace) -> None:
+        """Check what can be checked.
+
+        Raises:
+            UsageError: an option cannot be used, or the folder cannot be written.
+        """
+        from .. import environment
+        from ..profile.process import Wanted
+        from ..profile.store import Store
+
+        environment.let_idle_threads_sleep()  # in the processes that profile, as in the suite's own
+        given = {name: getattr(options, name.replace("-", "_")) for name in PASSED_ON}
+        chosen = Options.parse(
+            **{name.replace("-", "_"): value for name, value in given.items()},
+            profile=options.kinds,
+            epochs=options.epochs,
+            profile_folder=options.folder,
+        )
+        if options.sort != SORT:
+            from ..profile.functions import ORDERS
+
+            if options.sort not in ORDERS:
+                raise unknown_name("order", options.sort, ORDERS)
+        Store(chosen.profile_folder).check()
+        arguments, select = _selection(options.select, options.rest)
+        self.wanted = Wanted(
+            [*arguments, *_passed_on(given)],
+            chosen.profile or DEFAULT,
+            chosen.epochs,
+            chosen.profile_folder,
+            select,
+        )
+        self._select, self._sort, self._seed_table = options.select, options.sort, options.seed_table
+        self._console = Console(highlight=False, stderr=True)
+        self._failed = False
+
+    def show(self) -> int:
+        """Profile here, and show what was found."""
+        from ..profile.process import Side
+        from ..report.profile import report
+
+        (found,) = self.profile([Side()], self.wanted)
+        profiles = list(found.values())
+        for page in report.pages(profiles, sort=self._sort, seed_table=self._seed_table):
+            print(f"\n{page}")
+        return self.status(profiles)
+
+    def profile(
+        self, sides: "Sequence[Side]", wanted: "Wanted", *, quiet: bool = False
+    ) -> "list[dict[str, Profile]]":
+        """Profile on each side, and say how it goes.
+
+        Args:
+            sides: what the processes are started with.
+            wanted: what is profiled.
+            quiet: say only what failed.
+
+        Returns:
+            Of each side the profiles, by pytest's id of the benchmark.
+
+        Raises:
+            UsageError: a side has no such benchmark.
+        """
+        from ..profile import process
+
+        with _Progress(self._console, quiet=quiet) as progress:
+            ended = process.run(sides, wanted, progress)
+        for side, found in zip(sides, ended, strict=True):
+            if not found:
+                prefix = f"{side.name}: " if side.name else ""
+                raise UsageError(
+                    f"{prefix}no benchmark is called '{self._select}'; gnnbench list shows what there is"
+                )
+        every = [one for found in ended for one in found]
+        self._failed |= any(one.failed for one in every)
+        for reason in dict.fromkeys(reason for one in every for reason in one.unavailable.values()):
+            self.say(reason)
+        profiles = [{one.id: _read(one.folder) for one in found if one.folder} for found in ended]
+        graphs = dict.fromkeys(
+            (one.record["spec"] or {}).get("dataset", "") for found in profiles for one in found.values()
+        )
+        if not quiet and (twins := [name for name in graphs if ":synthetic" in name]):
+            self.say(f"synthetic data: {', '.join(twins)}")
+        return profiles
+
+    def status(self, done: Sequence[object]) -> int:
+        """Return the exit code."""
+        if self._failed:
+            return WRONG
+        return DONE if done else NOT_PROFILED
+
+    def say(self, text: str) -> None:
+        """Tell the user something beside the result."""
+        self._console.print(f"gnnbench: {text}", markup=False, soft_wrap=True)
+
+
+def _read(folder: Path) -> "Profile":
+    from ..profile import record
+    from ..report.profile.report import Profile
+
+    here = Path.cwd()
+    shown = folder.relative_to(here) if folder.is_relative_to(here) else folder
+    return Profile(shown, record.read(folder))
+
+
+def _selection(select: str, rest: Sequence[str]) -> tuple[list[str], str | None]:
+    """Return pytest's arguments, and what is selected among the benchmarks that they name."""
+    if select == "epoch":
+        return [EPOCH, *rest], None
+    if "::" in select or Path(select).exists():
+        return [select, *rest], None
+    return suite(rest, COMMAND), select
+
+
+def _passed_on(given: Mapping[str, Any]) -> list[str]:
+    arguments = []
+    for name, value in given.items():
+        if name in FLAGS:
+            arguments += [f"--gnn-{name}"] if value else []
+        else:
+            values = value if name in LISTS else filter(None, [value])
+            arguments += [f"--gnn-{name}={one}" for one in values]
+    return arguments
+
+
+class _Progress:
+    """What is going to run, a line for each benchmark that has ended, and in a terminal one for the next."""
+
+    def __init__(self, console: Console, *, quiet: bool) -> None:
+        self._console, self._quiet = console, quiet
+        self._status = console.status("starting pytest")
+        self._titles: Sequence[str] = ()
+
+    def __enter__(self) -> Self:
+        self._status.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._status.stop()
+
+    def collected(self, titles: Sequence[str]) -> None:
+        """Say which benchmarks these are, of the second side only where they are others."""
+        if titles and titles != self._titles and not self._quiet:
+            self._print(_listed(titles))
+        self._titles = titles
+
+    def benchmark(self, side: "Side", number: int, count: int, found: "str | Ended") -> None:
+        """Say that a benchmark begins, or how it ended."""
+        place = f"[{number:{len(str(count))}}/{count}]{f' {side.name}:' if side.name else ''}"
+        if isinstance(found, str):
+            line = f"{place} {_short(found)} ..."
+            self._status.update(escape(line[: self._console.width - 4]))
+            return
+        if found.failed or not self._quiet:
+            result = "failed" if found.failed else found.left_out or "profiled"
+            self._print(f"{place} {_short(found.id)}: {result}")
+        if found.failed:
+            self._print(found.failed)
+
+    def _print(self, text: str) -> None:
+        self._console.print(text, markup=False, soft_wrap=True)
+
+
+def _listed(titles: Sequence[str]) -> str:
+    more = len(titles) - _MOST_NAMED
+    names = [*titles[:_MOST_NAMED], *([f"and {more} more"] if more > 0 else [])]
+    text = f"gnnbench: profiling {len(titles)} benchmark{'s' * (len(titles) > 1)}: {', '.join(names)}"
+    return textwrap.fill(text, 80, subsequent_indent="  ", break_on_hyphens=False)
+
+
+def _short(name: str) -> str:
+    """Leave out what only says where the benchmark is written, if its parameters say what it is."""
+    _, bracket, parameters = name.partition("[")
+    return parameters.removesuffix("]") if bracket else name

@@ -1,0 +1,61 @@
+"""`gnnbench report RUN.json [BASE.json ...]`: a page of what was measured and judged, and slides."""
+
+import argparse
+import sys
+from pathlib import Path
+
+from ..errors import UsageError
+from ..files import save
+from ..options import EFFECT, fraction
+from .compare import NOTHING_SLOWER
+
+_PACKAGES = ("jinja2", "altair", "vl_convert")
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments."""
+    parser.add_argument(
+        "files",
+        nargs="+",
+        type=Path,
+        metavar="FILE",
+        help="a run, a result of ab or compare with --json, or a calibration; further runs are those of the "
+        "older side; profiles, or folders of them, may stand beside any of these, or alone",
+    )
+    parser.add_argument(
+        "-o",
+        "--output",
+        type=Path,
+        default=Path("report.html"),
+        metavar="FILE",
+        help="the page. Default: report.html.",
+    )
+    parser.add_argument(
+        "--slides", type=Path, metavar="DIR", help="also write each chart there, as SVG and PNG"
+    )
+    parser.add_argument(
+        "--effect",
+        default=f"{EFFECT:.0%}",
+        metavar="E",
+        help="change that matters, of a run against others; saved verdicts have their own. Default: 3%%.",
+    )
+    parser.set_defaults(run=run)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Write the page and the slides, and return the exit code, which says nothing of what they show."""
+    from .. import packages, units
+    from ..report import composed, slides, sources, view_page, wording
+
+    if reason := packages.missing(_PACKAGES):
+        raise UsageError(reason)
+    effect = fraction("effect", options.effect)
+    view = composed.compose(sources.read(options.files), effect)
+    page = view_page.html(view)
+    save(options.output, page, options.files)
+    print(f"{wording.headline(view)}\n{options.output}: {units.size(len(page.encode()))}")
+    if options.slides:
+        print(f"drawing slides in {options.slides}", file=sys.stderr)
+        for path in slides.write(view, options.slides):
+            print(path)
+    return NOTHING_SLOWER

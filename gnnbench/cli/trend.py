@@ -1,0 +1,160 @@
+"""`gnnbench trend DIR|GLOB`: what changed in a history of runs, and when."""
+
+import argparse
+import json
+import shutil
+import sys
+import time
+from datetime import UTC, datetime
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, Self
+
+from rich.console import Console
+
+from ..errors import UsageError
+from ..files import save, user_path
+from ..options import EFFECT, fraction
+from .compare import NOT_JUDGED, NOTHING_SLOWER, SLOWER
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from rich.status import Status
+
+    from ..compare.trend.index import Refused
+    from ..compare.trend.result import Result
+
+NEWEST = 1000
+_PACKAGES = ("jinja2", "altair", "vl_convert")
+"""That a page needs."""
+_NAMED = 3
+"""Files that cannot be used of which each is named; of more it says how many."""
+_LONGEST = 1000
+"""Characters of what is said of one."""
+_EVERY_SECONDS = 10.0
+"""Between two lines of progress, where the output is no terminal."""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments."""
+    parser.add_argument(
+        "runs",
+        nargs="+",
+        metavar="DIR|GLOB",
+        help="folders, patterns or files: run files of any age and machine",
+    )
+    parser.add_argument("-o", "--output", type=Path, metavar="FILE", help="also write a page: trend.html")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="also write the result there")
+    parser.add_argument(
+        "--effect", default=f"{EFFECT:.0%}", metavar="E", help="change that matters. Default: 3%%."
+    )
+    parser.add_argument(
+        "--last",
+        type=_positive,
+        default=NEWEST,
+        metavar="N",
+        help=f"look at the newest N runs of each environment. Default: {NEWEST}.",
+    )
+    parser.set_defaults(run=run)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Read, judge, show, and return the exit code."""
+    from .. import packages, units
+    from ..compare.trend import history, index, result, sources
+    from ..compare.trend.penalty import Penalties
+    from ..files import cache_folder
+    from ..report.trend import table
+
+    if options.output and (reason := packages.missing(_PACKAGES)):
+        raise UsageError(reason)
+    effect = fraction("effect", options.effect)
+    paths = sources.find(options.runs)
+    names = "\n".join(sorted(str(user_path(name).absolute()) for name in options.runs))
+    cache = cache_folder()
+    with _Progress("run files read") as progress:
+        digests, refused = index.digests(cache, names, paths, progress.update)
+    histories, lacking = history.histories(digests, options.last)
+    refused += lacking
+    _warn(refused, len(paths))
+    penalties = Penalties(cache)
+    with _Progress("lengths of histories calibrated, once for each") as progress:
+        penalties.prepare(result.lengths(histories), progress.update)
+    now = datetime.now(UTC).isoformat(timespec="microseconds")
+    found = result.judge(histories, penalties, effect, now)
+    skipped = [one.reason for one in refused]
+    if options.json:
+        save(options.json, json.dumps(result.as_json(found, skipped), indent=1) + "\n", paths)
+    if options.output:
+        from ..report.trend import page
+
+        save(options.output, page.html(found, skipped), paths)
+    encoding = sys.stdout.encoding or "utf-8"
+    width = shutil.get_terminal_size((80, 24)).columns
+    sys.stdout.write(table.text(found, width, encoding, colour=sys.stdout.isatty()))
+    print(table.count(found))
+    if options.output:
+        print(f"{options.output}: {units.size(options.output.stat().st_size)}")
+    return exit_code(found)
+
+
+def exit_code(found: "Result") -> int:
+    """Return what a shell is told of a history: see docs/cli.md."""
+    if not found.judged:
+        return NOT_JUDGED
+    return SLOWER if found.slower else NOTHING_SLOWER
+
+
+def _warn(refused: "Sequence[Refused]", of: int) -> None:
+    """Name the files that cannot be used.
+
+    Raises:
+        UsageError: there is no other.
+    """
+    from ..report.names import clean
+
+    if len(refused) == of:
+        more = f" (and {of - 1} more, none can be used)" if of > 1 else ""
+        raise UsageError(f"{clean(refused[0].reason, _LONGEST)}{more}")
+    for one in refused[:_NAMED]:
+        print(f"gnnbench: skipped: {clean(one.reason, _LONGEST)}", file=sys.stderr)
+    if len(refused) > _NAMED:
+        print(f"gnnbench: skipped: {len(refused)} of {of} files; --json names all", file=sys.stderr)
+
+
+def _positive(text: str) -> int:
+    if not text.isascii() or not text.isdecimal() or not int(text):
+        raise argparse.ArgumentTypeError(f"'{text}' is no number of runs")
+    return int(text)
+
+
+class _Progress:
+    """On standard error: in a terminal a line that changes, in a pipe a line now and then."""
+
+    def __init__(self, what: str) -> None:
+        self._what = what
+        self._console = Console(stderr=True, highlight=False, markup=False)
+        self._status: Status | None = None
+        self._said = time.monotonic()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._status:
+            self._status.stop()
+
+    def update(self, done: int, of: int) -> None:
+        """Show how far it is."""
+        text = f"{self._what}: {done} of {of}"
+        if self._console.is_terminal:
+            if self._status is None:
+                self._status = self._console.status(text)
+                self._status.start()
+            self._status.update(text)
+        elif time.monotonic() - self._said >= _EVERY_SECONDS:
+            self._said = time.monotonic()
+            print(f"gnnbench: {text}", file=sys.stderr)

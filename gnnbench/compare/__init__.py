@@ -1,0 +1,1 @@
+"""Measurements to verdicts: slower, faster, same, undecided or incomparable."""

@@ -1,0 +1,1 @@
+"""Two variants timed in turns: `gnnbench ab`."""

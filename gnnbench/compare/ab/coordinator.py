@@ -1,0 +1,264 @@
+"""Runs pairs of processes until all benchmarks are decided or the time is spent."""
+
+import math
+import random
+import tempfile
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Protocol
+
+import numpy as np
+
+from ... import environment
+from ...errors import UsageError
+from ...shard import Shard
+from ...variants.prepare import Prepared
+from ..verdict import Thresholds
+from .pair import SIDES, SKIPPED, Counts, Size, Workers
+from .result import Change, Result
+from .sample import sample
+from .schedule import Decision, Schedule
+from .visit import Pair, Visit
+
+_STARTS = 2
+"""Pairs in a row that may fail to start before the run ends."""
+
+
+class Watcher(Protocol):
+    """Is told how far a run is."""
+
+    def say(self, text: str) -> None:
+        """Take note of what went wrong and was made good."""
+
+    def step(self, text: str, at_most_seconds: float | None = None) -> None:
+        """Take note of the step that begins, and how long it takes at most, where that is known."""
+
+    def update(self, decisions: Mapping[str, Decision], spent_seconds: float, left_seconds: float) -> None:
+        """Take note of where each benchmark stands."""
+
+
+@dataclass(frozen=True)
+class Budget:
+    """Time that may be spent."""
+
+    per_benchmark_seconds: float
+    total_seconds: float | None
+    answer_seconds: float
+    """That a process may be silent."""
+
+
+def run(
+    base: Prepared,
+    head: Prepared,
+    arguments: Sequence[str],
+    folder: Path,
+    thresholds: Thresholds,
+    budget: Budget,
+    watcher: Watcher,
+    seed: int,
+    shard: Shard | None = None,
+) -> Result:
+    """Time two variants in turns, in as many pairs of fresh processes as it needs.
+
+    An interruption ends it with what was decided so far.
+
+    Args:
+        base: the older side.
+        head: the newer one.
+        arguments: of pytest.
+        folder: where pytest runs: the caller's tree, whose benchmarks both sides run.
+        thresholds: what a verdict needs.
+        budget: time that may be spent.
+        watcher: is told how far it is.
+        seed: of who goes first, and of the order of the benchmarks.
+        shard: part of the benchmarks to time; None: all. The thresholds are those of the part.
+
+    Raises:
+        UsageError: there is nothing to time, or a variant cannot run it.
+    """
+    start = time.monotonic()
+    interrupted = False
+    with tempfile.TemporaryDirectory(prefix="gnnbench-ab-") as logs:
+        session = _Session(
+            base, head, arguments, folder, thresholds, budget, watcher, seed, Path(logs), shard
+        )
+        try:
+            while session.pair():
+                pass
+        except KeyboardInterrupt:
+            interrupted = True
+    return Result(
+        base,
+        head,
+        thresholds,
+        asdict(environment.collect(folder)),
+        session.decisions(),
+        counters={name: _changes(*counts) for name, counts in session.counts.items()},
+        head_ns={name: math.exp(np.median(logs)) for name, logs in session.head_logs.items()},
+        seconds=time.monotonic() - start,
+        interrupted=interrupted,
+        notes=(*session.notes, *session.skipped()),
+        shard=shard,
+    )
+
+
+def _changes(base: Counts, head: Counts) -> tuple[Change, ...]:
+    """Return what differs, where both sides were counted."""
+    if not base or not head:
+        return ()
+    names = sorted({*base, *head})
+    pairs = ((name, base.get(name, 0), head.get(name, 0)) for name in names)
+    return tuple(Change(*one) for one in pairs if one[1] != one[2])
+
+
+class _Session:
+    """What is known between pairs."""
+
+    def __init__(
+        self,
+        base: Prepared,
+        head: Prepared,
+        arguments: Sequence[str],
+        folder: Path,
+        thresholds: Thresholds,
+        budget: Budget,
+        watcher: Watcher,
+        seed: int,
+        logs: Path,
+        shard: Shard | None,
+    ) -> None:
+        self.schedule: Schedule | None = None
+        self.head_logs: dict[str, list[float]] = {}
+        """By benchmark, the log of the newer side's location in each pair."""
+        self.notes: list[str] = []
+        self._base, self._head = base, head
+        self._arguments, self._folder, self._logs = arguments, folder, logs
+        self._thresholds, self._budget, self._watcher = thresholds, budget, watcher
+        self._rng = random.Random(seed)  # noqa: S311 - turns, not secrets
+        self._seed = seed
+        self._shard = shard
+        self.counts: dict[str, tuple[Counts, Counts]] = {}
+        self._sizes: dict[str, Size] = {}
+        self._number = self._failed_starts = self._skipped = 0
+        self._fake_seconds = 0.0
+        self._overhead_seconds = 0.0
+
+    def pair(self) -> bool:
+        """Run a pair of processes; tell whether there is more to do."""
+        plan = self.schedule.next() if self.schedule else None
+        if self.schedule and plan is None:
+            return False
+        begin = time.monotonic()
+        self._number += 1
+        workers = Workers(
+            self._base,
+            self._head,
+            self._arguments,
+            folder=self._folder,
+            logs=self._logs,
+            rng=self._rng,
+            sizes=self._sizes,
+            counts=self.counts,
+            timeout_seconds=self._budget.answer_seconds,
+            number=self._number,
+            fake_seconds=self._fake_seconds,
+        )
+        visits: dict[str, Visit] = {}
+        failures: dict[str, str] = {}
+        # Each side in turn may take as long until it answers that it has collected the suite.
+        at_most = 2 * self._budget.answer_seconds
+        self._watcher.step(f"starting the processes of pair {self._number}, and collecting", at_most)
+        with workers:
+            if workers.broken:
+                return self._not_started(workers.broken)
+            self._failed_starts = 0
+            if self.schedule is None:
+                self.schedule = self._schedule(workers)
+                plan = self.schedule.next()
+                self._update(self.schedule)
+            if plan is None:
+                return False  # nothing falls to the shard
+            for number, (name, seconds) in enumerate(plan.seconds.items(), 1):
+                self._watcher.step(
+                    f"timing benchmark {number} of {len(plan.seconds)} in pair {self._number},"
+                    f" for {seconds:.1f} s after its set-up: {name}"
+                )
+                found = workers.visit(name, seconds)
+                if isinstance(found, Visit):
+                    visits[name] = found
+                    self.head_logs.setdefault(name, []).append(sample(found).head)
+                elif found.startswith(SKIPPED) and name not in self.head_logs:
+                    self._skipped += 1
+                    self.schedule.leave_out(name)
+                else:
+                    failures[name] = found
+                if workers.broken:
+                    self._watcher.say(f"{name}: {found}: both sides are started anew")
+                    break
+            self._watcher.step(f"ending the processes of pair {self._number}")
+        self._check_trees(workers)
+        self._fake_seconds = workers.fake_seconds or 0.0
+        # All that is not a visit is the price of a pair: the end of its processes too.
+        visited = 0.0 if workers.fake_seconds is not None else sum(one.seconds for one in visits.values())
+        price = time.monotonic() - begin - visited
+        self.schedule.add(Pair(price, visits, failures))
+        self._update(self.schedule)
+        return True
+
+    def _update(self, schedule: Schedule) -> None:
+        self._watcher.update(schedule.decisions(), schedule.spent_seconds, schedule.left_seconds)
+
+    def decisions(self) -> dict[str, Decision]:
+        """Return where each benchmark stands, without those that both sides skip."""
+        return self.schedule.decisions() if self.schedule else {}
+
+    def skipped(self) -> list[str]:
+        """Say how many both sides skip, where there are some."""
+        return [f"skipped on both sides, and left out: {self._skipped} benchmarks"] if self._skipped else []
+
+    def _not_started(self, why: str) -> bool:
+        self._failed_starts += 1
+        if self._failed_starts < _STARTS:
+            self._watcher.say(f"{why}: both sides are started anew")
+            return True
+        if self.schedule is None:
+            raise UsageError(f"{why}; pytest's arguments come after --")
+        self.notes.append(f"ended early: {why}")
+        return False
+
+    def _schedule(self, workers: Workers) -> Schedule:
+        refused = [
+            f"{side}: {file} cannot be collected: {reason}"
+            for side, files in workers.refused.items()
+            for file, reason in files.items()
+        ]
+        names = [name for name in workers.names if name in workers.declared]
+        if not names:
+            why = f": {refused[0]}" if refused else " among what pytest collects here"
+            raise UsageError(f"no benchmarks{why}; name them: gnnbench ab BASE HEAD -- PATH")
+        self.notes.extend(refused)
+        if self._shard:
+            whole, names = len(names), [name for name in names if self._shard.has(name)]
+            self.notes.append(f"shard {self._shard}: {len(names)} of {whole} benchmarks")
+        budget = self._budget
+        return Schedule(
+            names,
+            self._thresholds,
+            budget.per_benchmark_seconds,
+            budget.total_seconds,
+            np.random.default_rng(self._seed),
+        )
+
+    def _check_trees(self, workers: Workers) -> None:
+        """See that a variant's code is what ran.
+
+        Raises:
+            UsageError: the benchmarks imported nothing of it.
+        """
+        for side, given in zip(SIDES, (self._base, self._head), strict=True):
+            if given.trees and not workers.loaded[side] and not workers.broken:
+                raise UsageError(
+                    f"{side}: the benchmarks import nothing that {given.text} has: nothing would be compared"
+                )

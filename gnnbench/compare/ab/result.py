@@ -1,0 +1,111 @@
+"""What `gnnbench ab` found."""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from ...shard import Shard
+from ...variants.prepare import Prepared
+from ..runs import Comparison, Row
+from ..verdict import Thresholds
+from .schedule import Decision
+
+FORMAT_VERSION = 1
+
+
+@dataclass(frozen=True)
+class Change:
+    """A count that differs between the sides."""
+
+    name: str
+    base: int
+    head: int
+
+
+def counter_notes(changes: Iterable[Change]) -> tuple[str, ...]:
+    """Return what verdict tables say of the counts that differ: one note, or none."""
+    changed = [f"{change.head - change.base:+} {change.name}" for change in changes]
+    return (f"counters: {', '.join(changed)}",) if changed else ()
+
+
+@dataclass(frozen=True)
+class Result:
+    """All benchmarks of a run, in the order in which they were collected."""
+
+    base: Prepared
+    head: Prepared
+    thresholds: Thresholds
+    environment: Mapping[str, Any]
+    decisions: Mapping[str, Decision]
+    counters: Mapping[str, tuple[Change, ...]]
+    """What one call does differently, for the benchmarks that could be counted."""
+    head_ns: Mapping[str, float]
+    """The newer side's time, of the benchmarks that were measured."""
+    seconds: float
+    interrupted: bool = False
+    notes: tuple[str, ...] = ()
+    """What must be known of the whole."""
+    shard: Shard | None = None
+    """Part of the benchmarks that was timed; None: all."""
+
+    def comparison(self) -> Comparison:
+        """Return it as verdict tables are written from."""
+        rows = []
+        for name, decision in self.decisions.items():
+            notes = counter_notes(self.counters.get(name, ()))
+            nanoseconds = self.head_ns.get(name)
+            seconds = None if nanoseconds is None else nanoseconds / 1e9
+            rows.append(Row(name, decision.judgement, seconds, notes=notes))
+        return Comparison(rows, None)
+
+    def as_json(self) -> dict[str, Any]:
+        """Return it as docs/formats.md describes it."""
+        verdicts = Counter(decision.judgement.verdict for decision in self.decisions.values())
+        levels = {"simultaneous": self.thresholds.family_level, "own": self.thresholds.own_level}
+        return {
+            "version": FORMAT_VERSION,
+            "base": _side(self.base),
+            "head": _side(self.head),
+            "environment": dict(self.environment),
+            "level": levels,
+            "effect": self.thresholds.effect,
+            "benchmarks": [self._benchmark(name) for name in self.decisions],
+            "summary": dict(sorted(verdicts.items())),
+            "seconds": round(self.seconds, 3),
+            "interrupted": self.interrupted,
+            "shard": str(self.shard) if self.shard else None,
+            "notes": list(self.notes),
+        }
+
+    def _benchmark(self, name: str) -> dict[str, Any]:
+        decision = self.decisions[name]
+        judgement = decision.judgement
+        return {
+            "id": name,
+            "verdict": judgement.verdict,
+            "reason": judgement.reason,
+            "head_ns": self.head_ns.get(name),
+            "ratio": judgement.ratio,
+            "low": judgement.low,
+            "high": judgement.high,
+            "own_low": judgement.own_low,
+            "own_high": judgement.own_high,
+            "smallest_effect": judgement.visible,
+            "rounds": {"base": decision.rounds, "head": decision.rounds},
+            "layouts": decision.layouts,
+            "pairs": decision.pairs,
+            "set_aside": decision.set_aside,
+            "seconds": round(decision.seconds, 3),
+            "counters": [asdict(change) for change in self.counters.get(name, ())],
+        }
+
+
+def _side(prepared: Prepared) -> dict[str, Any]:
+    return {
+        "variant": prepared.text,
+        "commit": prepared.commit,
+        "dirty": prepared.dirty,
+        "versions": dict(prepared.versions),
+        "variables": dict(prepared.environment),
+    }

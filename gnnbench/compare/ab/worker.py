@@ -1,0 +1,276 @@
+"""One side of a comparison: a plugin that runs a suite's benchmarks as a coordinator tells it to.
+
+Commands, each with one answer:
+
+    run        the test of that name, as far as into its call of `benchmark`     ready or done
+    calibrate  warm up, choose the iterations of a round, and tell the cores     calibrated or done
+    block      renew the inputs and time some rounds, on a core                  block or done
+    count      count what one call does                                          counted
+    next       go on with the test to its end; it may be run again by a plugin   done or ready
+    quit       end the session                                                   none
+
+`done` also comes where the test ended before it was told to: it was skipped, raised, or has no benchmark.
+"""
+
+import os
+import random
+import sys
+import tempfile
+import traceback
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, nullcontext
+from dataclasses import replace
+from functools import wraps
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from ...measure.clock import Call, Clock
+from ...measure.clocks import clock_for
+from ...measure.layouts import Layouts
+from ...measure.pedantic import Pedantic
+from ...variants import outcome
+from ...variants.import_roots import Trees
+from ...variants.pipe import ClosedError, Link
+from ...variants.startup import end_group
+from . import slowdown
+from .held import Held, Once, Plain, Repeated, Timed
+
+if TYPE_CHECKING:
+    from ...measure.simulated_clock import FakeMachine
+
+_FAKE_CLOCK = "GNNBENCH_FAKE_CLOCK"  # its module imports numpy
+
+_OFF: dict[str, Any] = {
+    # Alone in its process, and neither ended by the first failure nor held up by it.
+    "numprocesses": None,
+    "dist": "no",
+    "tx": [],
+    "maxfail": 0,
+    "usepdb": False,
+    # Timed in our way, and nothing compared, saved or drawn.
+    "benchmark_enable": True,
+    "benchmark_disable": False,
+    "benchmark_skip": False,
+    # A folder that is there; its own it would make.
+    "benchmark_storage": f"file://{tempfile.gettempdir()}",
+    "no_cov": True,
+    **dict.fromkeys(
+        (
+            *("benchmark_compare", "benchmark_compare_fail", "benchmark_save", "benchmark_autosave"),
+            *("benchmark_json", "benchmark_histogram", "benchmark_cprofile"),
+            # Both sides would write to the same files at once.
+            *("xmlpath", "log_file", "report_log", "htmlpath", "basetemp", "pastebin"),
+        )
+    ),
+}
+"""Options of pytest and its plugins, as far as they are there."""
+_OUT = ("cacheprovider", "stepwise", "timeout")
+"""Plugins that would write to the caller's tree, or take a benchmark that waits for one that hangs."""
+
+
+class Worker:
+    """The plugin."""
+
+    def __init__(self, link: Link, trees: Trees, pair: int, side: int) -> None:
+        """Connect.
+
+        Args:
+            link: to the coordinator.
+            trees: that come before the installed packages.
+            pair: number of the pair of processes that this is one of.
+            side: 0 or 1 in it.
+        """
+        self._link, self._trees, self._pair, self._side = link, trees, pair, side
+        self._machine: FakeMachine | None = None
+        self._slowdown = 0.0
+        self._item: pytest.Item | None = None
+        self._reports: dict[str, pytest.TestReport] = {}
+        self._held = False
+        self._refused: dict[str, str] = {}
+
+    @pytest.hookimpl(wrapper=True, tryfirst=True)
+    def pytest_cmdline_main(self, config: pytest.Config) -> Iterator[None]:
+        """Set what a suite or a user may have set otherwise."""
+        for name, value in _OFF.items():
+            if hasattr(config.option, name):
+                setattr(config.option, name, value)
+        for name in _OUT:
+            if config.pluginmanager.has_plugin(name):
+                config.pluginmanager.unregister(name=name)
+                if name == "timeout":  # its marker stays valid
+                    config.addinivalue_line("markers", "timeout: ignored while two variants are timed")
+        try:
+            self._slowdown = slowdown.asked()
+        except ValueError as error:
+            raise pytest.UsageError(str(error)) from None
+        self._machine = _fake_machine(self._pair, self._side, self._slowdown)
+        return (yield)
+
+    def pytest_collectreport(self, report: pytest.CollectReport) -> None:
+        """Keep why a file cannot be collected."""
+        if report.failed:
+            self._refused[report.nodeid] = outcome.line(report)
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        """Keep how a phase of the test ended."""
+        self._reports[report.when or ""] = report
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtestloop(self, session: pytest.Session) -> bool:
+        """Run what the coordinator asks for."""
+        items = {item.nodeid: item for item in session.items}
+        declared = [name for name, item in items.items() if "benchmark" in getattr(item, "fixturenames", ())]
+        with self._in_our_way():
+            command = self._ask(
+                {
+                    "answer": "collected",
+                    "names": list(items),
+                    "declared": declared,
+                    "refused": self._refused,
+                }
+            )
+            try:
+                while command["command"] == "run":
+                    command = self._ask(self._run(session, items[command["name"]], command["seed"]))
+            finally:
+                # Nobody reads its summary, which may take a second.
+                session.config.pluginmanager.unregister(name="terminalreporter")
+        return True
+
+    def _run(self, session: pytest.Session, item: pytest.Item, seed: int) -> dict[str, Any]:
+        """Run a test and say how it ended."""
+        try:
+            session._setupstate.teardown_exact(item)  # noqa: SLF001 - what others held and this one does not need
+        except Exception:  # noqa: BLE001 - whatever fixtures raise, of benchmarks that are done
+            traceback.print_exc()
+        _seed(seed)
+        self._reports, self._held, self._item = {}, False, item
+        # With the parent as the next, only what belongs to this test alone is torn down: with none
+        # everything would be, with the test itself nothing.
+        item.config.hook.pytest_runtest_protocol(item=item, nextitem=item.parent)
+        self._item = None
+        theirs = getattr(item.config, "_benchmarksession", None)
+        if theirs is not None:
+            theirs.benchmarks.clear()  # which grow with each visit
+        return {"answer": "done", "failure": outcome.failure(self._reports), "held": self._held}
+
+    def _ask(self, answer: Mapping[str, Any]) -> dict[str, Any]:
+        """Send an answer, and return the next command.
+
+        The simulated machine's time goes to and fro with them: it is one machine that both sides run on.
+        """
+        now = self._machine.now_seconds if self._machine else None
+        try:
+            self._link.send({**answer, "now": now, "loaded": list(self._trees.loaded)})
+            command = self._link.receive()
+        except ClosedError:
+            end_group()
+        assert command is not None
+        if command["command"] == "quit" and answer["answer"] not in {"collected", "done"}:
+            pytest.exit("the coordinator ended")
+        if self._machine:
+            self._machine.now_seconds = command.get("now") or 0.0
+        return command
+
+    @contextmanager
+    def _in_our_way(self) -> Iterator[None]:
+        """Take the place of pytest-benchmark's timing, or of what took its place before."""
+        try:
+            from pytest_benchmark import fixture as theirs
+        except ImportError:
+            yield  # a test that asks for `benchmark` says that there is none
+            return
+        owner, pause = theirs.BenchmarkFixture, getattr(theirs, "PauseInstrumentation", nullcontext)
+        raw, pedantic = owner._raw, owner._raw_pedantic  # noqa: SLF001
+        worker = self
+
+        @wraps(raw)
+        def _raw(self: Any, function_to_benchmark: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any:
+            if self.disabled or worker._item is None:
+                return raw(self, function_to_benchmark, *args, **kwargs)
+            layouts, clock, in_place = worker._prepare(self, Call(function_to_benchmark, args, kwargs))
+            timed = Plain(layouts, clock, in_place=in_place, disable_gc=self._disable_gc)
+            worker._hold(self, clock, timed, pause)
+            return function_to_benchmark(*args, **kwargs)
+
+        @wraps(pedantic)
+        def _raw_pedantic(self: Any, target: Callable[..., Any], **options: Any) -> Any:
+            if self.disabled or worker._item is None or not _valid(**options):
+                return pedantic(self, target, **options)
+            options["kwargs"] = options.get("kwargs") or {}
+            asked = Pedantic(target, **{"teardown": None, **options})
+            layouts, clock, in_place = worker._prepare(self, Call(target, asked.args, asked.kwargs))
+            gc = self._disable_gc
+            timed: Repeated | Once
+            if asked.rounds == 1:
+                timed = Once(asked, clock, disable_gc=gc)
+            else:
+                with pause():
+                    timed = Repeated(asked, layouts, clock, in_place=in_place, disable_gc=gc)
+            worker._hold(self, clock, timed, pause)
+            return timed.result()
+
+        owner._raw, owner._raw_pedantic = _raw, _raw_pedantic  # noqa: SLF001
+        try:
+            yield
+        finally:
+            owner._raw, owner._raw_pedantic = raw, pedantic  # noqa: SLF001
+
+    def _prepare(self, fixture: Any, call: Call) -> tuple[Layouts, Clock, bool]:
+        """Return the inputs, what times them, and whether the author wants them to stay where they are."""
+        assert self._item is not None
+        layouts = Layouts(call)
+        clock: Clock
+        if self._machine:
+            clock = self._machine.clock(fixture.fullname)
+        else:
+            clock = clock_for(layouts.devices, fixture._timer, flush=True)  # noqa: SLF001
+            if self._slowdown:
+                clock = slowdown.Slowed(clock, self._slowdown)
+        return layouts, clock, self._item.get_closest_marker("in_place") is not None
+
+    def _hold(self, fixture: Any, clock: Clock, timed: Timed, pause: Callable[[], Any]) -> None:
+        self._held = True
+        Held(fixture, clock, timed, pause).serve(self._ask)
+
+
+def _fake_machine(pair: int, side: int, slower: float) -> "FakeMachine | None":
+    """Return the simulated machine where one is asked for.
+
+    Its seed is the pair's, and so is the phase of its drift; what it draws from then on is the side's, and so
+    are its true times: longer by the part `slower`.
+    """
+    text = os.environ.get(_FAKE_CLOCK)
+    if not text:
+        return None
+    from ...errors import UsageError
+    from ...measure.simulated_clock import FakeMachine
+
+    seed, colon, file = text.partition(":")
+    try:
+        machine = FakeMachine.parse(f"{int(seed) + pair}{colon}{file}" if seed.isdecimal() else text)
+    except UsageError as error:
+        raise pytest.UsageError(str(error)) from None
+    machine.seed = 2 * machine.seed + side
+    machine.truths = {
+        name: replace(truth, seconds=truth.seconds * (1 + slower)) for name, truth in machine.truths.items()
+    }
+    return machine
+
+
+def _seed(seed: int) -> None:
+    """Give both sides the same random numbers, whichever libraries they come from."""
+    random.seed(seed)
+    if "numpy" in sys.modules:
+        sys.modules["numpy"].random.seed(seed)
+    if "torch" in sys.modules:
+        sys.modules["torch"].manual_seed(seed)
+
+
+def _valid(*, rounds: Any, warmup_rounds: Any, iterations: Any, setup: Any, **_options: Any) -> bool:
+    """Tell whether pytest-benchmark would accept these; where not, it says why."""
+    numbers = (rounds, 1), (warmup_rounds, 0), (iterations, 1)
+    if any(not isinstance(number, int) or number < least for number, least in numbers):
+        return False
+    return iterations == 1 or not setup

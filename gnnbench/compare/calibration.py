@@ -1,0 +1,239 @@
+"""What `gnnbench ab` was seen to do in an environment: alarms on identical code, planted slowdowns found."""
+
+import json
+from collections import Counter
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from scipy import stats
+
+from .. import environment, schema
+from ..errors import UsageError
+from ..files import hold, write_whole
+from .verdict import Verdict
+
+FORMAT_VERSION = 1
+SIZES = (0.02, 0.03, 0.05, 0.08, 0.12)
+"""Of planted slowdowns, as fractions."""
+FOUND = 0.95
+"""Of the runs with a slowdown, those in which it has to be found."""
+_LEVEL = 0.95
+"""Of the intervals of rates."""
+_IDENTICAL = 0.0
+
+
+@dataclass(frozen=True)
+class Rate:
+    """How often something happened."""
+
+    count: int
+    of: int
+
+    def interval(self) -> tuple[float, float]:
+        """Return the interval that holds the probability in 95 % of cases (Clopper and Pearson)."""
+        if not self.of:
+            return 0.0, 1.0
+        found = stats.binomtest(self.count, self.of).proportion_ci(_LEVEL)
+        return float(found.low), float(found.high)
+
+    def __str__(self) -> str:
+        return f"{self.count} of {self.of}"
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What a calibration holds for."""
+
+    folder: str
+    """Where pytest ran."""
+    arguments: tuple[str, ...]
+    """Of pytest."""
+    budget_seconds: float
+    """Per benchmark."""
+    total_budget_seconds: float | None
+    """Of a run."""
+    effect: float
+    """Change that matters, as a fraction."""
+
+
+@dataclass(frozen=True)
+class Run:
+    """One comparison of the code with itself."""
+
+    planted: float
+    """Slowdown of the newer side, as a fraction; 0: identical."""
+    seed: int
+    seconds: float
+    """That it took."""
+    verdicts: Mapping[str, Verdict]
+    """By benchmark; "incomparable": it was not judged."""
+
+    @property
+    def judged(self) -> list[Verdict]:
+        """Verdicts on what was judged."""
+        return [verdict for verdict in self.verdicts.values() if verdict != "incomparable"]
+
+    @property
+    def alarms(self) -> int:
+        """Verdicts of slower or faster."""
+        return sum(verdict in ("slower", "faster") for verdict in self.judged)
+
+
+@dataclass(frozen=True)
+class Calibration:
+    """All runs with the same settings."""
+
+    settings: Settings
+    runs: tuple[Run, ...] = ()
+
+    @property
+    def names(self) -> list[str]:
+        """Benchmarks, in the order in which they were met."""
+        return list(dict.fromkeys(name for run in self.runs for name in run.verdicts))
+
+    def alarms(self) -> Rate:
+        """Return how many verdicts on identical code were alarms."""
+        runs = self._with(_IDENTICAL)
+        return Rate(sum(run.alarms for run in runs), sum(len(run.judged) for run in runs))
+
+    def alarming_runs(self) -> Rate:
+        """Return how many runs on identical code had an alarm; unlike verdicts, runs are independent."""
+        runs = [run for run in self._with(_IDENTICAL) if run.judged]
+        return Rate(sum(run.alarms > 0 for run in runs), len(runs))
+
+    def found(self, name: str) -> dict[float, Rate]:
+        """Return how often each planted slowdown was found, of the runs in which the benchmark was judged.
+
+        Sizes with which it never was are left out.
+        """
+        rates = {}
+        for size in SIZES:
+            verdicts = [run.verdicts.get(name, "incomparable") for run in self._with(size)]
+            verdicts = [verdict for verdict in verdicts if verdict != "incomparable"]
+            if verdicts:
+                rates[size] = Rate(verdicts.count("slower"), len(verdicts))
+        return rates
+
+    def smallest(self, name: str) -> float | None:
+        """Return the smallest planted slowdown that was found often enough, as each larger one was."""
+        smallest = None
+        for size, rate in reversed(self.found(name).items()):
+            if rate.count < FOUND * rate.of:
+                break
+            smallest = size
+        return smallest
+
+    def left(self, runs: int, planted: int) -> list[float]:
+        """Return what is still to be planted, in this order; 0: nothing.
+
+        All sizes advance together, so that less than all of it tells something of each.
+
+        Args:
+            runs: on identical code, in all.
+            planted: with each slowdown, in all.
+        """
+        done = Counter(run.planted for run in self.runs)
+        wanted = {_IDENTICAL: runs, **dict.fromkeys(SIZES, planted)}
+        order = [
+            ((number + 0.5) / count, size)
+            for size, count in wanted.items()
+            for number in range(done[size], count)
+        ]
+        return [size for _, size in sorted(order)]
+
+    def _with(self, planted: float) -> list[Run]:
+        return [run for run in self.runs if run.planted == planted]
+
+
+@dataclass(frozen=True)
+class Store:
+    """The calibrations of an environment, in a file of the cache folder."""
+
+    cache: Path
+    environment: Mapping[str, Any]
+    """As `dataclasses.asdict` gives it, or as it is read from a file."""
+
+    @property
+    def path(self) -> Path:
+        """The file, whether it is there or not."""
+        return self.cache / "calibration" / f"{environment.name(self.environment)}.json"
+
+    def read(self) -> list[Calibration]:
+        """Return those that there are.
+
+        Raises:
+            UsageError: the file is damaged, or of another version.
+        """
+        try:
+            content = json.loads(self.path.read_text(encoding="utf-8"))
+        except FileNotFoundError:
+            return []
+        except (OSError, ValueError) as error:
+            raise self._unusable(f"cannot be read ({type(error).__name__})") from None
+        version = content.get("version") if isinstance(content, dict) else None
+        if version != FORMAT_VERSION:
+            raise self._unusable(f"is of version {version!r}, this gnnbench reads {FORMAT_VERSION}")
+        if wrong := schema.departure(content, "calibration"):
+            raise self._unusable(f"is damaged at {wrong}")
+        return parse(content)
+
+    def get(self, settings: Settings) -> Calibration:
+        """Return that with these settings, without runs where there is none.
+
+        Raises:
+            UsageError: the file is damaged, or of another version.
+        """
+        return next((one for one in self.read() if one.settings == settings), Calibration(settings))
+
+    def add(self, settings: Settings, run: Run) -> Calibration:
+        """Save a run, and return all of its settings; one at a time adds to a file.
+
+        Raises:
+            UsageError: the file cannot be used.
+        """
+        return self._replace(settings, lambda old: replace(old, runs=(*old.runs, run)))
+
+    def clear(self, settings: Settings) -> Calibration:
+        """Forget the runs with these settings, and return what is left of them.
+
+        Raises:
+            UsageError: the file cannot be used.
+        """
+        return self._replace(settings, lambda old: replace(old, runs=()))
+
+    def _replace(self, settings: Settings, change: Callable[[Calibration], Calibration]) -> Calibration:
+        with hold(self.path.with_suffix(".lock"), self.cache):
+            kept = self.read()
+            found = next((one for one in kept if one.settings == settings), Calibration(settings))
+            changed = change(found)
+            others = [one for one in kept if one.settings != settings]
+            content = {
+                "version": FORMAT_VERSION,
+                "environment": dict(self.environment),
+                "calibrations": [asdict(one) for one in (*others, changed) if one.runs],
+            }
+            try:
+                write_whole(self.path, json.dumps(content, indent=1) + "\n")
+            except OSError as error:
+                raise UsageError(f"{self.path} cannot be written ({error.strerror})") from None
+        return changed
+
+    def _unusable(self, why: str) -> UsageError:
+        return UsageError(f"{self.path} {why}: remove it, and run gnnbench calibrate again")
+
+
+def parse(content: Mapping[str, Any]) -> list[Calibration]:
+    """Return the calibrations of a file's content, which is of the form of its schema.
+
+    Runs in which nothing was judged, which earlier versions saved, are left out.
+    """
+    return [found for one in content["calibrations"] if (found := _calibration(one)).runs]
+
+
+def _calibration(content: Mapping[str, Any]) -> Calibration:
+    settings = dict(content["settings"])
+    settings["arguments"] = tuple(settings["arguments"])
+    runs = (Run(**run) for run in content["runs"])
+    return Calibration(Settings(**settings), tuple(run for run in runs if run.judged))

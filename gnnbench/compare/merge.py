@@ -1,0 +1,187 @@
+"""Shards joined: the run files, or the results of `gnnbench ab`, of several machines of one kind."""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from .. import environment, json_io, schema
+from ..errors import UsageError, one_line
+from ..results import run_file
+from ..shard import Shard
+from . import result_file
+from .runs import describe_fields
+
+_REMEDY = "merge what --benchmark-json or gnnbench ab --json wrote"
+
+
+@dataclass(frozen=True)
+class _Part:
+    """One file, checked."""
+
+    path: Path
+    kind: str
+    content: dict[str, Any]
+    shard: Shard | None
+    names: tuple[str, ...]
+    environment: Mapping[str, Any]
+    commit: str | None
+
+
+def merge(paths: Sequence[Path]) -> dict[str, Any]:
+    """Join files into one, of the same format, in the order of their shards.
+
+    Args:
+        paths: all run files, or all results of `gnnbench ab`.
+
+    Raises:
+        UsageError: one of them cannot be used; they are of different kinds, environments, commits or
+            variants; a benchmark is in two of them; shards are missing.
+    """
+    parts = [_read(path) for path in paths]
+    _complete(parts)
+    parts.sort(key=lambda part: part.shard.number if part.shard else 0)
+    first = parts[0]
+    for part in parts[1:]:
+        _alike(first, part)
+    places: dict[str, Path] = {}
+    for part in parts:
+        for name in part.names:
+            if name in places:
+                both = f"{places[name]} and {part.path}"
+                raise UsageError(f"{both}: {one_line(name)} is in each; a benchmark has one shard")
+            places[name] = part.path
+    contents = [part.content for part in parts]
+    if first.kind == "run":
+        return _runs(contents)
+    whole = _results(contents)
+    if whole["level"]["simultaneous"] <= 0:
+        raise UsageError(f"{len(parts)} results, each wrong so often, leave no level for all at once")
+    return whole
+
+
+def _read(path: Path) -> _Part:
+    content, raw = json_io.read(path, "run file or result", run_file.MAX_BYTES, _REMEDY)
+    kind = result_file.kind(content)
+    if kind == "run":
+        return _run(path, run_file.check(path, content, raw))
+    if kind != "ab":
+        what = f"a {kind} file" if kind else "of another form"
+        json_io.refuse(path, f"neither a run file nor a result of gnnbench ab: it is {what}", _REMEDY)
+    result_file.parse(path, content)
+    names = tuple(one["id"] for one in content["benchmarks"])
+    shard = run_file.shard_of(path, content["shard"])
+    here = content["environment"]
+    _known(path, here)
+    return _Part(path, kind, content, shard, names, here, here.get("commit"))
+
+
+def _run(path: Path, content: dict[str, Any]) -> _Part:
+    run = run_file.parse(path, content)
+    if run.environment is None:
+        json_io.refuse(
+            path, "does not say where it was measured", "run it with gnnbench's --gnn-shard or --gnn-layouts"
+        )
+    if run.record:
+        json_io.refuse(path, "a part of a baseline, which is recorded as a whole", _REMEDY)
+    departed = _departure(content)
+    if departed:
+        json_io.refuse(path, f"damaged at {departed}", "save it again")
+    _known(path, run.environment)
+    names = (*(entry["fullname"] for entry in content["benchmarks"]), *run.incomplete)
+    return _Part(path, "run", content, run.shard, names, run.environment, run.commit)
+
+
+def _departure(content: Mapping[str, Any]) -> str | None:
+    """Say where our parts of a run file are not of the form that the schema describes."""
+    ours = [(entry.get("extra_info") or {}).get("gnnbench") for entry in content["benchmarks"]]
+    parts = [(content["gnnbench"], "file"), *((part, None) for part in ours if part)]
+    found = (schema.departure(part, "run", definition) for part, definition in parts)
+    return next((wrong for wrong in found if wrong), None)
+
+
+def _known(path: Path, here: Mapping[str, Any]) -> None:
+    try:
+        environment.name(here)
+    except (KeyError, TypeError, ValueError, AttributeError):
+        json_io.refuse(path, "its environment lacks fields that are compared", "save it again")
+
+
+def _complete(parts: Sequence[_Part]) -> None:
+    """See that all shards are there, each once."""
+    shards = [part.shard for part in parts if part.shard]
+    if len(shards) not in (0, len(parts)):
+        whole = next(part.path for part in parts if part.shard is None)
+        raise UsageError(f"{whole}: no shard, and others are; merge the shards of one run")
+    if not shards:
+        return
+    counts = sorted({shard.of for shard in shards})
+    if len(counts) > 1:
+        texts = ", ".join(map(str, shards))
+        raise UsageError(f"shards of different divisions: {texts}; merge those of one run")
+    numbers = Counter(shard.number for shard in shards)
+    twice = [number for number, count in numbers.items() if count > 1]
+    missing = [number for number in range(1, counts[0] + 1) if number not in numbers]
+    for what, which in (("is there twice", twice), ("is missing", missing)):
+        if which:
+            more = f" (and {len(which) - 1} more)" if len(which) > 1 else ""
+            raise UsageError(f"shard {which[0]}/{counts[0]} {what}{more}; name each shard's file once")
+
+
+def _alike(first: _Part, other: _Part) -> None:
+    """See that two parts were measured alike."""
+    both = f"{first.path} and {other.path}"
+    if first.kind != other.kind:
+        raise UsageError(f"{both}: a run file and a result of gnnbench ab; merge files of one format")
+    fields = environment.differences(first.environment, other.environment)
+    if fields:
+        described = one_line(describe_fields(fields))
+        raise UsageError(f"{both}: other environments: {described}; merge those of one kind")
+    if first.commit != other.commit:
+        raise UsageError(f"{both}: other commits: {first.commit!r} and {other.commit!r}; merge those of one")
+    if bool(first.environment.get("dirty")) != bool(other.environment.get("dirty")):
+        raise UsageError(f"{both}: the files of one differ from its commit; merge those of one tree")
+    if first.kind == "ab":
+        for field, there, here in _differences(first.content, other.content):
+            raise UsageError(f"{both}: other {field}: {there!r} and {here!r}; merge shards of one comparison")
+
+
+def _differences(one: Mapping[str, Any], other: Mapping[str, Any]) -> Iterable[tuple[str, Any, Any]]:
+    """Yield the fields in which two comparisons must be alike, and are not."""
+    yield from (
+        (f"{side}'s {field}", value, other[side][field])
+        for side in ("base", "head")
+        for field, value in one[side].items()
+        if other[side][field] != value
+    )
+    if one["effect"] != other["effect"]:
+        yield "effect", one["effect"], other["effect"]
+    if one["level"]["own"] != other["level"]["own"]:
+        yield "own level", one["level"]["own"], other["level"]["own"]
+
+
+def _runs(contents: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    first = contents[0]
+    # How a shard's verdicts were reached, and what it covers, holds for it alone.
+    left_out = ("shard", "compared", "covers")
+    ours = {name: value for name, value in first["gnnbench"].items() if name not in left_out}
+    ours["incomplete"] = [entry for content in contents for entry in content["gnnbench"]["incomplete"]]
+    benchmarks = [entry for content in contents for entry in content["benchmarks"]]
+    return {**first, "benchmarks": benchmarks, "gnnbench": ours}
+
+
+def _results(contents: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    benchmarks = [one for content in contents for one in content["benchmarks"]]
+    # Bonferroni: the chances to be wrong add up at most.
+    wrong = sum(1 - content["level"]["simultaneous"] for content in contents)
+    return {
+        **contents[0],
+        "level": {**contents[0]["level"], "simultaneous": round(1 - wrong, 12)},
+        "benchmarks": benchmarks,
+        "summary": dict(sorted(Counter(one["verdict"] for one in benchmarks).items())),
+        "seconds": round(sum(content["seconds"] for content in contents), 3),
+        "interrupted": any(content["interrupted"] for content in contents),
+        "shard": None,
+        "notes": list(dict.fromkeys(note for content in contents for note in content["notes"])),
+    }

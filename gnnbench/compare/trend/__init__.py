@@ -1,0 +1,1 @@
+"""Changes in a history of runs: `gnnbench trend`."""

@@ -1,0 +1,209 @@
+"""What a history shows: the changes of all its benchmarks, and what was not judged."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from functools import cached_property
+from typing import Any
+
+from . import findings
+from .findings import Finding
+from .history import History, Run, Series
+from .penalty import SHORTEST_SERIES, Penalties
+
+FORMAT_VERSION = 1
+# 1: of `gnnbench trend --json`.
+
+SERIES_LEVEL = 0.001
+"""Probability that anything is found in one series in which nothing changed."""
+ALL_LEVEL = 0.01
+"""Probability that anything is found in any of them, if nothing changed in all."""
+CURRENT = timedelta(days=30)
+"""Before the newest run, in which a series must have been timed to count as one of today."""
+_FEWEST_TOGETHER = 4
+"""Benchmarks of which half say something of the machine."""
+_APART = 5
+"""Runs within which changes are taken for the same."""
+
+
+@dataclass(frozen=True)
+class Judged:
+    """A series with its changes."""
+
+    history: History
+    series: Series
+    findings: tuple[Finding, ...]
+    """Those that matter, in the order of time."""
+    small: tuple[Finding, ...]
+    """Those that are sure, and smaller than the effect."""
+
+    @property
+    def slower(self) -> bool:
+        """Whether the last change of its level that matters made it slower."""
+        levels = [one for one in self.findings if one.kind != "spread"]
+        return bool(levels) and levels[-1].slower
+
+    def run(self, place: int) -> int:
+        """Return the number of a run of the history, from 0, at a place of the series."""
+        return int(self.series.runs[place])
+
+    def between(self, one: Finding) -> tuple[Run, Run]:
+        """Return the last run that is surely before a change, and the first that is surely after it."""
+        before = max(one.first - (one.kind != "drift"), 0)
+        return tuple(self.history.runs[self.run(place)] for place in (before, one.last))  # type: ignore[return-value]
+
+
+@dataclass(frozen=True)
+class Result:
+    """All histories, judged."""
+
+    histories: tuple[History, ...]
+    judged: tuple[Judged, ...]
+    too_short: int
+    """Series of too few runs."""
+    effect: float
+    level: float
+    """Probability that anything is found in a series in which nothing changed."""
+    now: str
+    """When they were judged, in ISO's form, UTC."""
+
+    @property
+    def slower(self) -> list[Judged]:
+        """Series that are slower now than before their last change, and still timed."""
+        return [one for one in self.judged if one.slower and self.current(one)]
+
+    def current(self, one: Judged) -> bool:
+        """Tell whether a series goes on: whether it was timed not long before the newest run of all."""
+        # Of runs in the order of commits the last need not be what was measured last.
+        last = max(one.history.runs[number].date for number in one.series.runs)
+        return self._newest - datetime.fromisoformat(last) <= CURRENT
+
+    @cached_property
+    def _newest(self) -> datetime:
+        """When the newest run was measured; a date that is yet to come says nothing of the others."""
+        dates = (run.date for history in self.histories for run in history.runs)
+        return datetime.fromisoformat(max((date for date in dates if date <= self.now), default=self.now))
+
+
+def judge(histories: Sequence[History], penalties: Penalties, effect: float, now: str) -> Result:
+    """Look for changes in all series that are long enough.
+
+    Args:
+        histories: of each environment.
+        penalties: prepared for `lengths`.
+        effect: change of a level that matters, as a fraction.
+        now: in ISO's form, UTC, as the runs' dates.
+    """
+    long = [(history, one) for history, one in _all(histories) if len(one.runs) >= SHORTEST_SERIES]
+    level = min(SERIES_LEVEL, ALL_LEVEL / max(len(long), 1))
+    judged = []
+    for history, one in long:
+        found = findings.examine(one.logs, penalties.get(len(one.runs)), level, effect)
+        matters = tuple(change for change in found if change.matters(effect))
+        small = tuple(change for change in found if not change.matters(effect))
+        judged.append(Judged(history, one, matters, small))
+    too_short = sum(1 for _ in _all(histories)) - len(long)
+    return Result(tuple(histories), tuple(judged), too_short, effect, level, now)
+
+
+def lengths(histories: Iterable[History]) -> list[int]:
+    """Return the lengths of the series that are long enough to be judged."""
+    return [len(one.runs) for _, one in _all(histories) if len(one.runs) >= SHORTEST_SERIES]
+
+
+def _all(histories: Iterable[History]) -> list[tuple[History, Series]]:
+    return [(history, one) for history in histories for one in history.series]
+
+
+def together(result: Result, history: History) -> list[tuple[int, int, int]]:
+    """Return the runs at which a large part of an environment's benchmarks changed their level at once.
+
+    Returns:
+        of each, its number from 0, how many changed, and of how many; the newest first.
+    """
+    mine = [one for one in result.judged if one.history is history]
+    counts = [0] * len(history.runs)
+    for one in mine:
+        for change in one.findings:
+            if change.kind == "step":
+                for run in range(one.run(change.first), one.run(change.last) + 1):
+                    counts[run] += 1
+    found = []
+    while len(mine) >= _FEWEST_TOGETHER and max(counts) * 2 >= len(mine):
+        most = max(counts)
+        run = len(counts) - 1 - counts[::-1].index(most)
+        found.append((run, most, len(mine)))
+        counts[max(run - _APART, 0) : run + _APART + 1] = [0] * len(
+            counts[max(run - _APART, 0) : run + _APART + 1]
+        )
+    return sorted(found, reverse=True)
+
+
+def as_json(result: Result, skipped: Sequence[str]) -> dict[str, Any]:
+    """Return what docs/formats.md describes.
+
+    Args:
+        result: of all histories.
+        skipped: a line for each file that could not be used.
+    """
+    return {
+        "version": FORMAT_VERSION,
+        "effect": result.effect,
+        "level": result.level,
+        "skipped": list(skipped),
+        "too_short": result.too_short,
+        "environments": [_environment(result, history) for history in result.histories],
+    }
+
+
+def _environment(result: Result, history: History) -> dict[str, Any]:
+    return {
+        "name": history.environment,
+        "ordered_by": history.ordered_by,
+        "runs": [
+            {
+                "date": run.date,
+                "commit": run.commit,
+                "dirty": run.dirty,
+                "files": [str(file) for file in run.files],
+            }
+            for run in history.runs
+        ],
+        "older": history.older,
+        "superseded": history.superseded,
+        "disturbed": history.disturbed,
+        "benchmarks": {
+            one.series.benchmark: {
+                "runs": len(one.series.runs),
+                "current": result.current(one),
+                "slower": one.slower,
+                "changes": [
+                    _change(one, change, matters=matters)
+                    for changes, matters in ((one.findings, True), (one.small, False))
+                    for change in changes
+                ],
+            }
+            for one in result.judged
+            if one.history is history
+        },
+    }
+
+
+def _change(one: Judged, change: Finding, *, matters: bool) -> dict[str, Any]:
+    before, after = one.between(change)
+    return {
+        "kind": change.kind,
+        "matters": matters,
+        "run": one.run(change.at),
+        "first_run": one.run(change.first),
+        "last_run": one.run(change.last),
+        "before": change.before,
+        "after": change.after,
+        "ratio": change.ratio,
+        "low": change.low,
+        "high": change.high,
+        "after_commit": before.commit,
+        "after_dirty": before.dirty,
+        "by_commit": after.commit,
+        "by_dirty": after.dirty,
+    }

@@ -1,0 +1,164 @@
+"""One log ratio and its standard error in, a verdict out."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import Any, Literal
+
+from scipy import special
+
+from .. import units
+
+_WIDEST = 700.0
+TOO_FEW_BLOCKS = "too few blocks to have an interval"
+
+Verdict = Literal["slower", "faster", "same", "undecided", "incomparable"]
+
+
+@dataclass(frozen=True)
+class Thresholds:
+    """The one set that all decisions are made by."""
+
+    effect: float
+    """A change that matters, as a fraction."""
+    family_level: float = 0.99
+    """Of the intervals that hold for all benchmarks of a run at once: by Bonferroni."""
+    own_level: float = 0.95
+    """Of a benchmark's own interval."""
+    found: float = 0.9
+    """Probability with which the effect that is called visible is found."""
+
+
+@dataclass(frozen=True)
+class Judgement:
+    """What was decided of one benchmark, and on what grounds."""
+
+    verdict: Verdict
+    reason: str
+    ratio: float | None = None
+    """Head's time over base's; None where one of them is missing."""
+    low: float | None = None
+    """Of the interval that holds for all benchmarks of the run at once, with `high`."""
+    high: float | None = None
+    own_low: float | None = None
+    """Of the benchmark's own interval, with `own_high`."""
+    own_high: float | None = None
+    visible: float | None = None
+    """The smallest slowdown that would have been found nine times in ten, as a fraction."""
+    process_sd: float | None = None
+    """Standard deviation of a process's log time."""
+    borrowed: bool = False
+    """Whether that is known from other benchmarks more than from this one's own processes."""
+    base_processes: int = 0
+    head_processes: int = 0
+
+    @property
+    def judged(self) -> bool:
+        """Whether it could be compared, and there was enough to judge by: then there is an interval."""
+        return self.verdict != "incomparable" and self.low is not None
+
+    def looks_slower(self, thresholds: Thresholds) -> bool:
+        """Tell whether it is worth measuring again: by the effect, and by a standard error or so.
+
+        What is looked at again costs time only: the verdict is that on all processes.
+        """
+        if self.ratio is None or self.ratio < 1 + thresholds.effect:
+            return False
+        if self.own_high is None:
+            return self.reason == TOO_FEW_BLOCKS  # of one process; several have an interval
+        return self.ratio**2 > self.own_high / self.ratio
+
+    def as_json(self, notes: Sequence[str] = (), record: str | None = None) -> dict[str, Any]:
+        """Return it as docs/formats.md describes it, with notes and the record that it was compared with."""
+        return {"against": record, **asdict(self), "notes": list(notes)}
+
+
+def confirmed(judgement: Judgement, fresh: int) -> Judgement:
+    """Take back a verdict of slower that too few undisturbed processes have confirmed.
+
+    Args:
+        judgement: on all processes.
+        fresh: processes that were to confirm it; two are needed, where there are so many.
+    """
+    if judgement.verdict == "slower" and judgement.head_processes < 1 + min(fresh, 2):
+        return replace(judgement, verdict="undecided", reason="too few undisturbed processes confirmed it")
+    return judgement
+
+
+def judge_ratio(
+    log_ratio: float, error: float, freedom: float, thresholds: Thresholds, family: int, least: float = 0.0
+) -> Judgement:
+    """Judge a log ratio by its standard error.
+
+    Args:
+        log_ratio: head / base.
+        error: its standard error.
+        freedom: degrees of freedom of that.
+        thresholds: what a verdict needs.
+        family: benchmarks that the interval for all at once counts.
+        least: what the caller wants the log ratio to exceed besides, which counts for what is visible.
+    """
+    own = _own(error, freedom, thresholds)
+    wide = error * _quantile((1 - thresholds.family_level) / 2 / family, freedom)
+    effect = math.log1p(thresholds.effect)
+    visible = max(wide, effect, least) + _margin(error, freedom, thresholds)
+    verdict, reason = _decide(log_ratio, own, wide, effect, thresholds)
+    low, high, own_low, own_high = (
+        math.exp(_within(log_ratio + width)) for width in (-wide, wide, -own, own)
+    )
+    sees = math.expm1(_within(visible))
+    return Judgement(verdict, reason, math.exp(log_ratio), low, high, own_low, own_high, sees)
+
+
+def visible_after(
+    first: float, again: float, freedom: float, thresholds: Thresholds, family: int, least: float
+) -> float:
+    """Return the smallest slowdown that is found where what looks slower is measured again, as a fraction.
+
+    Args:
+        first: standard error of the log ratio by which it has to look slower.
+        again: standard error with the processes that confirm it.
+        freedom: degrees of freedom of both.
+        thresholds: what a verdict needs.
+        family: benchmarks that the interval for all at once counts.
+        least: what the log ratio with the processes that confirm has to exceed besides.
+    """
+    looks = max(math.log1p(thresholds.effect), _own(first, freedom, thresholds) / 2)
+    looks += _margin(first, freedom, thresholds)
+    found = judge_ratio(0.0, again, freedom, thresholds, family, least).visible
+    assert found is not None
+    return max(math.expm1(_within(looks)), found)
+
+
+def _own(error: float, freedom: float, thresholds: Thresholds) -> float:
+    return error * _quantile((1 - thresholds.own_level) / 2, freedom)
+
+
+def _quantile(tail: float, freedom: float) -> float:
+    """Return the quantile of Student's t with this much beyond; scipy.stats takes half a second to import."""
+    return -float(special.stdtrit(freedom, tail))
+
+
+def _margin(error: float, freedom: float, thresholds: Thresholds) -> float:
+    return error * _quantile(1 - thresholds.found, freedom)
+
+
+def _within(log: float) -> float:
+    """Keep to what has an exponential: with two processes in all, an interval may be of any width."""
+    return min(max(log, -_WIDEST), _WIDEST)
+
+
+def _decide(
+    log_ratio: float, own: float, wide: float, effect: float, thresholds: Thresholds
+) -> tuple[Verdict, str]:
+    if abs(log_ratio) > wide and abs(log_ratio) >= effect:
+        return (
+            "slower" if log_ratio > 0 else "faster",
+            f"the {units.level(thresholds.family_level)} interval for all benchmarks at once excludes 1",
+        )
+    least = units.fraction(thresholds.effect)
+    if abs(log_ratio) + own < effect:
+        return "same", f"the {units.level(thresholds.own_level)} interval lies within {least}"
+    if abs(log_ratio) > wide:
+        return "undecided", f"surely different, but by less than {least}"
+    return "undecided", "the interval is too wide"

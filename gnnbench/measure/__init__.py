@@ -1,0 +1,1 @@
+"""What happens in one process: clock, buffer placements, samples, counters."""

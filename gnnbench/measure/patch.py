@@ -1,0 +1,301 @@
+"""The one place where pytest-benchmark's timing is replaced by ours.
+
+It has no hook for timing. Replacing two inner methods of its fixture keeps the fixture's type, the options of
+its marker, `weave`, `extra_info` and `stats`, and a suite's own override of the fixture as they are.
+"""
+
+import cProfile
+import inspect
+import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from functools import wraps
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest_benchmark
+from filelock import FileLock
+from pytest_benchmark.fixture import BenchmarkFixture, PauseInstrumentation
+from pytest_benchmark.session import BenchmarkSession
+from pytest_benchmark.storage.file import FileStorage
+from pytest_benchmark.utils import safe_dumps
+
+from ..errors import UsageError
+from ..files import write_whole
+from .clock import ClockError
+
+if TYPE_CHECKING:
+    from ..cpu import Watch
+    from .clock import Call, Clock
+    from .layouts import Layouts
+    from .measurement import Measurement
+    from .pedantic import Pedantic
+    from .simulated_clock import FakeMachine
+
+_PARAMETERS: dict[type, dict[str, tuple[str, ...]]] = {
+    BenchmarkFixture: {
+        "_raw": ("self", "function_to_benchmark", "args", "kwargs"),
+        "_raw_pedantic": (
+            *(
+                "self",
+                "target",
+                "args",
+                "kwargs",
+                "setup",
+                "teardown",
+                "rounds",
+                "warmup_rounds",
+                "iterations",
+            ),
+        ),
+        "_make_stats": ("self", "iterations"),
+        "_save_cprofile": ("self", "profile"),
+    },
+    BenchmarkSession: {"save_json": ("self", "output_json")},
+    FileStorage: {"save": ("self", "output_json", "save"), "get": ("self", "name")},
+}
+"""What this module relies on."""
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How a benchmark is to be measured."""
+
+    sample_layouts: bool
+    """Whether the inputs are re-allocated between blocks of rounds."""
+    precision: float
+    """Half-width of the location's interval at which to stop, as a fraction."""
+    flush: bool
+    """Whether the GPU's L2 cache is emptied before each round."""
+    in_place: str | None = None
+    """Why its author wants the inputs to stay where they are."""
+
+
+@dataclass
+class Seam:
+    """The replaced methods, and what they measure with."""
+
+    version: int
+    """Of the format of what it adds to a benchmark's `extra_info`."""
+    settings: Settings | None = None
+    """Of the test that runs now; None: pytest-benchmark times it."""
+    used: bool = False
+    """Whether a benchmark of this session was measured with it."""
+    failure: BaseException | None = None
+    """What ended the last measurement that did not come to its end."""
+    incomplete: list[dict[str, Any]] = field(default_factory=list)
+    """Benchmarks that ended before their measurement did, with what was measured."""
+    unsaved: bool = False
+    """Whether a file that was asked for could not be written."""
+    _machine: "FakeMachine | None" = None
+    _watch: "Watch | None" = None
+    _theirs: list[tuple[type, str, Callable[..., Any]]] = field(default_factory=list)
+
+    def install(self) -> None:
+        """Put our timing in the place of theirs.
+
+        Raises:
+            UsageError: this version of pytest-benchmark has other inner parts; or the fake clock that
+                GNNBENCH_FAKE_CLOCK asks for cannot be had.
+        """
+        check_pytest_benchmark()
+        if text := os.environ.get("GNNBENCH_FAKE_CLOCK"):
+            from .simulated_clock import FakeMachine
+
+            self._machine = FakeMachine.parse(text)
+        from ..cpu import Watch
+
+        self._watch = Watch()
+        raw, pedantic = BenchmarkFixture._raw, BenchmarkFixture._raw_pedantic  # noqa: SLF001
+        seam = self
+
+        @wraps(raw)
+        def _raw(self: Any, function_to_benchmark: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+            if seam.settings is None or self.disabled:
+                return raw(self, function_to_benchmark, *args, **kwargs)
+            return seam._measure(self, seam.settings, function_to_benchmark, args, kwargs)
+
+        @wraps(pedantic)
+        def _raw_pedantic(self: Any, target: Callable[..., Any], **options: Any) -> Any:
+            if seam.settings is None or self.disabled or not _valid(**options):
+                return pedantic(self, target, **options)
+            from .pedantic import Pedantic
+
+            options["kwargs"] = options["kwargs"] or {}
+            return seam._measure_pedantic(self, seam.settings, Pedantic(target, **options))
+
+        self._replace(BenchmarkFixture, "_raw", _raw)
+        self._replace(BenchmarkFixture, "_raw_pedantic", _raw_pedantic)
+        self._replace(BenchmarkSession, "save_json", self._or_said(_save_json))
+        self._replace(FileStorage, "save", self._or_said(_save))
+
+    def _or_said(self, save: Callable[..., None]) -> Callable[..., None]:
+        """Return a way of saving that says in a line why it cannot, and leaves the rest of the report."""
+
+        def said(theirs: Any, *arguments: Any) -> None:
+            try:
+                save(theirs, *arguments)
+            except OSError as error:
+                text = f"{error.filename or 'a file'} cannot be written ({error.strerror or error})"
+                theirs.logger.error(f"gnnbench: {text}; nothing was saved there")  # noqa: G004, TRY400
+                self.unsaved = True
+
+        return said
+
+    def _replace(self, owner: type, name: str, ours: Callable[..., Any]) -> None:
+        self._theirs.append((owner, name, getattr(owner, name)))
+        setattr(owner, name, ours)
+
+    def remove(self) -> None:
+        """Put theirs back."""
+        while self._theirs:
+            setattr(*self._theirs.pop())
+
+    def ran_out_of_memory(self, fullname: str, text: str) -> None:
+        """Keep `OOM at N GiB` as a benchmark's result, with what was measured before."""
+        if not self.incomplete or self.incomplete[-1]["fullname"] != fullname:
+            self.incomplete.append({"fullname": fullname, "measurement": None})
+        self.incomplete[-1]["error"] = text
+
+    def _measure(
+        self, fixture: Any, settings: Settings, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> Any:
+        """Stand in for `benchmark(function, *args, **kwargs)`."""
+        from .sampler import Effort, sample
+
+        with self._measuring(fixture, settings, function, args, kwargs) as (layouts, clock, measurement, add):
+            effort = Effort(
+                precision=settings.precision,
+                max_seconds=fixture._max_time,  # noqa: SLF001
+                min_seconds=fixture._min_time,  # noqa: SLF001
+                min_rounds=fixture._min_rounds,  # noqa: SLF001
+                warmup_iterations=fixture._warmup or 1,  # noqa: SLF001
+                disable_gc=fixture._disable_gc,  # noqa: SLF001
+            )
+            sample(layouts, clock, effort, measurement, add)
+        if not fixture.cprofile:
+            return function(*args, **kwargs)
+        return _profile(fixture, measurement.iterations, layouts.original)
+
+    def _measure_pedantic(self, fixture: Any, settings: Settings, asked: "Pedantic") -> Any:
+        """Stand in for `benchmark.pedantic`."""
+        settings = replace(settings, in_place="benchmark.pedantic makes the calls it was asked for")
+        call = asked.target, asked.args, asked.kwargs
+        with self._measuring(fixture, settings, *call) as (_, clock, measurement, add):
+            measurement.iterations = asked.iterations
+            result = asked.measure(clock, add, disable_gc=fixture._disable_gc)  # noqa: SLF001
+            measurement.stopped_by = "rounds"
+            if not measurement.rounds:
+                raise ClockError(f"none of {asked.rounds} rounds had a positive time by {clock.name}")
+        if fixture.cprofile:
+            inputs = asked.inputs()
+            _profile(fixture, asked.iterations, inputs, lambda: asked.tear_down(inputs))
+        return result
+
+    @contextmanager
+    def _measuring(
+        self, fixture: Any, settings: Settings, *call: Any
+    ) -> "Iterator[tuple[Layouts, Clock, Measurement, Callable[[Any], None]]]":
+        """Prepare what measures a call; keep what was measured, also where it is cut short."""
+        from ..cpu import UNWATCHED_CLOCKS
+        from .clock import Call
+        from .clocks import clock_for
+        from .layouts import Layouts
+        from .measurement import Measurement
+
+        self.used = True
+        layouts = Layouts(Call(*call))
+        if self._machine:
+            clock: Clock = self._machine.clock(fixture.fullname)
+        else:
+            clock = clock_for(layouts.devices, fixture._timer, flush=settings.flush)  # noqa: SLF001
+        in_place = settings.in_place or (None if settings.sample_layouts else "asked for")
+        in_place = in_place or layouts.why_in_place()
+        measurement = Measurement(clock.name, "one" if in_place else "sampled", in_place)
+
+        def add(block: Any) -> None:
+            seconds = measurement.add(block)
+            if seconds and fixture.stats is None:
+                fixture._make_stats(measurement.iterations)  # noqa: SLF001
+            for one in seconds:
+                fixture.stats.update(one)
+
+        watch = None if clock.name in UNWATCHED_CLOCKS else self._watch
+        if watch:
+            watch.begin()
+        try:
+            with PauseInstrumentation():
+                yield layouts, clock, measurement, add
+        except (Exception, KeyboardInterrupt) as error:
+            # An interruption is no Exception: pytest-benchmark would take what there is for the whole.
+            fixture.has_error = True
+            self.failure = error
+            text = ": ".join(filter(None, (type(error).__name__, str(error))))
+            record = {"fullname": fixture.fullname, "error": text, "measurement": measurement.as_json()}
+            self.incomplete.append(record)
+            raise
+        measurement.not_copied = layouts.left
+        if watch:
+            measurement.others_share = watch.others_share()
+        ours = fixture.extra_info.setdefault("gnnbench", {"version": self.version})
+        ours["measurement"] = measurement.as_json()
+
+
+def check_pytest_benchmark() -> None:
+    """Refuse a pytest-benchmark whose inner parts are not those that this module replaces.
+
+    Raises:
+        UsageError: naming the part.
+    """
+    for owner, methods in _PARAMETERS.items():
+        for name, expected in methods.items():
+            method = getattr(owner, name, None)
+            found = tuple(inspect.signature(method).parameters) if method else None
+            if found != expected:
+                version = pytest_benchmark.__version__
+                raise UsageError(
+                    f"pytest-benchmark {version} is not one that gnnbench can time with: "
+                    f"{owner.__name__}.{name} {'has other parameters' if method else 'is gone'}; "
+                    "pip install 'pytest-benchmark>=5.2,<6'"
+                )
+
+
+def _save_json(self: Any, output_json: dict[str, Any]) -> None:
+    """Write what --benchmark-json asks for, whole or not at all."""
+    path = Path(getattr(self.json, "name", self.json) if hasattr(self.json, "close") else self.json).resolve()
+    text = safe_dumps(output_json, ensure_ascii=True, indent=4)
+    if path.exists() and not path.is_file():
+        path.write_text(text, encoding="utf-8")  # as /dev/stdout
+    else:
+        write_whole(path, text)
+    self.logger.info(f"Wrote benchmark data in: {path}", purple=True)  # noqa: G004 - not Python's logger
+
+
+def _save(self: Any, output_json: dict[str, Any], save: str) -> None:
+    """Write what --benchmark-save asks for, whole or not at all, under a number of its own."""
+    folder = self.get("").resolve()
+    with FileLock(folder / ".lock"):
+        path = self.get(f"{self._next_num}_{save}.json")
+        write_whole(path, safe_dumps(output_json, ensure_ascii=True, indent=4))
+    self.logger.info(f"Saved benchmark data in: {path}")  # noqa: G004
+
+
+def _valid(*, rounds: Any, warmup_rounds: Any, iterations: Any, setup: Any, **_options: Any) -> bool:
+    """Tell whether pytest-benchmark would accept these; where not, it says why."""
+    numbers = (rounds, 1), (warmup_rounds, 0), (iterations, 1)
+    if any(not isinstance(number, int) or number < least for number, least in numbers):
+        return False
+    return iterations == 1 or not setup
+
+
+def _profile(fixture: Any, iterations: int, call: "Call", after: Callable[[], None] = lambda: None) -> Any:
+    """Call under cProfile as pytest-benchmark does after timing."""
+    profile = cProfile.Profile()
+    result: Any = None
+    for _ in range(iterations if fixture.cprofile_loops is None else fixture.cprofile_loops):
+        with PauseInstrumentation():
+            result = profile.runcall(call.function, *call.args, **call.kwargs)
+        after()
+    fixture._save_cprofile(profile)  # noqa: SLF001
+    return result

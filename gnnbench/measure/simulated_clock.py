@@ -1,0 +1,170 @@
+"""A simulated machine: true times that are known, under noise that is seeded.
+
+`GNNBENCH_FAKE_CLOCK=seed:FILE` puts it in the place of every clock of a process. The functions are still
+called, once a round, but their times come from FILE:
+
+    {"benchmarks": {"test_a": 1e-3, "test_b[x]": {"seconds": 2e-3, "modes": [[1, 0.5], [2, 0.5]]}},
+     "noise": {"drift": 0.2}}
+
+Keys are names of tests, with or without their file (pytest-benchmark's `fullname` or `name`).
+"""
+
+import json
+import math
+import os
+import zlib
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ..errors import UsageError
+from .clock import Block, Call
+
+VARIABLE = "GNNBENCH_FAKE_CLOCK"
+
+
+def reseeded(number: int) -> dict[str, str]:
+    """Return the variable with another seed, for the process of that number; empty where it is not set."""
+    seed, colon, file = os.environ.get(VARIABLE, "").partition(":")
+    return {VARIABLE: f"{int(seed) + number}{colon}{file}"} if seed.isdecimal() else {}
+
+
+@dataclass(frozen=True)
+class Noise:
+    """What happens to a true time."""
+
+    sigma: float = 0.1
+    """Standard deviation of a round's logarithm."""
+    autocorrelation: float = 0.5
+    """Of that logarithm, from a round to the next: AR(1)."""
+    spike_probability: float = 0.02
+    spike_factor: float = 3.0
+    drift: float = 0.2
+    """Amplitude of a sinusoid that all benchmarks share, of random phase."""
+    drift_period_seconds: float = 60.0
+    process_sigma: float = 0.0
+    """Standard deviation of the logarithm of a factor drawn for each process and benchmark."""
+    overhead_seconds: float = 1e-7
+    """What the clock itself adds to a round."""
+    renewal_seconds: float = 1e-4
+    """What re-allocating the inputs takes, outside of the rounds."""
+
+
+@dataclass(frozen=True)
+class Truth:
+    """A benchmark's true time."""
+
+    seconds: float
+    """Of one call."""
+    modes: tuple[tuple[float, float], ...] = ((1.0, 1.0),)
+    """Factor and probability of each kind of layout."""
+
+
+@dataclass
+class FakeMachine:
+    """A machine whose times are known: the clocks of all benchmarks of a process share its time and drift."""
+
+    seed: int
+    truths: Mapping[str, Truth]
+    noise: Noise = field(default_factory=Noise)
+    now_seconds: float = 0.0
+
+    def __post_init__(self) -> None:
+        """Draw the phase of the drift."""
+        self._phase = np.random.default_rng(self.seed).uniform(0, 2 * math.pi)
+
+    @classmethod
+    def parse(cls, text: str) -> "FakeMachine":
+        """Read the variable's value, `seed:FILE`, and the file.
+
+        Raises:
+            UsageError: a value or a file of another form.
+        """
+        seed, _, name = text.partition(":")
+        if not seed.isdecimal() or not name:
+            raise UsageError(f"{VARIABLE}='{text}' must be a whole number, a colon and a file")
+        try:
+            content = json.loads(Path(name).read_text(encoding="utf-8"))
+            truths = {key: _truth(value) for key, value in content["benchmarks"].items()}
+            noise = Noise(**content.get("noise", {}))
+        except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+            raise UsageError(
+                f"{VARIABLE}: {name} cannot be read as true times ({type(error).__name__}: {error}); "
+                f"noise has {', '.join(item.name for item in fields(Noise))}"
+            ) from None
+        return cls(int(seed), truths, noise)
+
+    def clock(self, fullname: str) -> "FakeClock":
+        """Return the clock of one benchmark.
+
+        Raises:
+            UsageError: the file does not have it.
+        """
+        for name in (fullname, fullname.rpartition("::")[2]):
+            if name in self.truths:
+                return FakeClock(self, fullname, self.truths[name])
+        raise UsageError(f"{VARIABLE} has no true time for {fullname}")
+
+    def drift(self, at_seconds: float | None = None) -> float:
+        """Return the factor that all times have now, or at another moment."""
+        moment = self.now_seconds if at_seconds is None else at_seconds
+        turn = 2 * math.pi * moment / self.noise.drift_period_seconds
+        return 1 + self.noise.drift * math.sin(turn + self._phase)
+
+
+class FakeClock:
+    """Simulates the rounds of one benchmark."""
+
+    name = "fake"
+    resolution_seconds = 1e-9
+
+    def __init__(self, machine: FakeMachine, fullname: str, truth: Truth) -> None:
+        """Draw what is fixed for this process; layouts are drawn as inputs are renewed."""
+        self._machine = machine
+        self._random = np.random.default_rng([machine.seed, zlib.crc32(fullname.encode())])
+        self._seconds = truth.seconds * math.exp(self._random.normal(0, machine.noise.process_sigma))
+        self._factors, self._weights = zip(*truth.modes, strict=True)
+        self._innovation = self._random.normal(0, machine.noise.sigma)
+        self._factor = 1.0
+        self._draw_layout()
+
+    def now(self) -> float:
+        """Return the machine's time."""
+        return self._machine.now_seconds
+
+    def block(self, call: Call, rounds: int, iterations: int) -> Block:
+        """Call once a round, and return times from the simulation."""
+        noise = self._machine.noise
+        seconds = []
+        for _ in range(rounds):
+            call()
+            self._innovation = noise.autocorrelation * self._innovation + self._random.normal(
+                0, noise.sigma * math.sqrt(1 - noise.autocorrelation**2)
+            )
+            spike = noise.spike_factor if self._random.random() < noise.spike_probability else 1.0
+            one = self._seconds * self._factor * math.exp(self._innovation) * spike * self._machine.drift()
+            seconds.append(one * iterations + noise.overhead_seconds)
+            self._machine.now_seconds += seconds[-1]
+        return Block(seconds)
+
+    def renewed(self) -> None:
+        """Draw a layout."""
+        self._machine.now_seconds += self._machine.noise.renewal_seconds
+        self._draw_layout()
+
+    def check(self, call: Call) -> None:
+        """Call: whatever it does, its time comes from the file."""
+        call()
+
+    def _draw_layout(self) -> None:
+        self._factor = self._factors[self._random.choice(len(self._factors), p=self._weights)]
+
+
+def _truth(value: Any) -> Truth:
+    if isinstance(value, dict):
+        modes = tuple((float(factor), float(share)) for factor, share in value.get("modes", [(1, 1)]))
+        return Truth(float(value["seconds"]), modes)
+    return Truth(float(value))

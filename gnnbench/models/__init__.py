@@ -1,1 +1,0 @@
-"""The models whose training is measured."""

@@ -1,0 +1,277 @@
+"""The pytest plugin: options, and one test for each cell of operation, platform and graph."""
+
+import argparse
+from collections.abc import Generator
+from pathlib import Path
+
+import pytest
+
+from .. import options
+from ..errors import UsageError
+from ..profile.hooks import PLUGIN as PROFILING
+from ..profile.hooks import Profiling
+from ..profile.store import Store
+from ..workloads import cells as selection
+from .session import MARKER, given, is_ours, run_of, stop
+from .sharding import PLUGIN as SHARDING
+from .sharding import Sharding
+from .timing import PLUGIN as TIMING
+from .timing import Timing, timing_of
+
+_DEFAULT_STORAGE = "file://./.benchmarks"
+"""pytest-benchmark's."""
+GATE = "gnnbench-gate"
+_AGAIN = "gnn_again"
+"""Option: file with the tests that a fresh process times once more for another that judges."""
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Declare the options."""
+    group = parser.getgroup("gnnbench", "graph neural network benchmarks")
+    for name, words in options.HELP.items():
+        text = words.replace("%", "%%")  # argparse formats it
+        flag, destination = f"--gnn-{name}", f"gnn_{name.replace('-', '_')}"
+        if name in options.LISTS:
+            metavar = "KIND" if name == "profile" else "NAME"
+            group.addoption(flag, dest=destination, action="append", default=[], metavar=metavar, help=text)
+        elif name in options.FLAGS:
+            group.addoption(flag, dest=destination, action="store_true", help=text)
+        elif name == "counters":
+            group.addoption(
+                flag, dest=destination, nargs="?", const="check", metavar="check|update", help=text
+            )
+        else:
+            metavar = {"profile-folder": "DIR", "shard": "I/N"}.get(name, name.upper())
+            group.addoption(flag, dest=destination, metavar=metavar, help=text)
+    group.addoption("--gnn-again", dest=_AGAIN, type=Path, help=argparse.SUPPRESS)
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Declare the markers, and check what was asked for."""
+    config.addinivalue_line(
+        "markers",
+        f"{MARKER}(*names, platforms=None, directions=None, core=False): the operations a benchmark runs, "
+        "one test for each with every platform, direction, type and graph; the rest is for your own.",
+    )
+    config.addinivalue_line(
+        "markers", "in_place(reason): time this benchmark on its inputs as they are, never on copies."
+    )
+    config.addinivalue_line("markers", "core: the few dozen benchmarks that a pull request runs.")
+    # Early enough for a mistake to be one line, and not at all where the plugin is only installed.
+    if any(value not in (None, False, []) for value in given(config).values()):
+        try:
+            chosen = run_of(config).options
+            if chosen.profile:
+                _profile(config)
+            if chosen.gpu is not None:
+                config.pluginmanager.register(_OnGpu(chosen.gpu), "gnnbench-gpu")
+            if chosen.shard:
+                config.pluginmanager.register(Sharding(chosen.shard), SHARDING)
+        except UsageError as error:
+            raise pytest.UsageError(f"gnnbench: {error}") from None
+    again = config.getoption(_AGAIN)
+    if again:
+        _be_quiet(config)
+        config.pluginmanager.register(_Again(again), "gnnbench-again")
+    judging = not again and _is_judged_here(config)
+    config.pluginmanager.register(Timing(config, all_benchmarks=judging or bool(again)), TIMING)
+    if judging:
+        if config.option.benchmark_compare_fail:
+            raise pytest.UsageError(
+                "gnnbench: --benchmark-compare-fail is for pytest-benchmark's own comparison, and gnnbench "
+                "judges here: give --gnn-effect 5%, say, or --benchmark-storage for pytest-benchmark's"
+            )
+        wanted = config.option.benchmark_compare
+        config.option.benchmark_compare = None  # nor pytest-benchmark's table, which is of its own storage
+        from .gate import Gate
+
+        config.pluginmanager.register(Gate(config, None if wanted is True else wanted), GATE)
+
+
+def _profile(config: pytest.Config) -> None:
+    """Have this session profile instead of timing.
+
+    Raises:
+        UsageError: it cannot, by its other options or for want of a folder.
+    """
+    if config.getoption("numprocesses", None) or config.getoption("tx", None):
+        raise UsageError(
+            "--gnn-profile with -n: processes that run at once disturb each other's times; leave out -n"
+        )
+    if config.getoption("benchmark_compare", None):
+        raise UsageError("--gnn-profile times nothing that could be compared; leave out --benchmark-compare")
+    options = run_of(config).options
+    store = Store(options.profile_folder.absolute())
+    store.check()
+    config.pluginmanager.register(Profiling(options.profile, options.epochs, store), PROFILING)
+
+
+def _is_judged_here(config: pytest.Config) -> bool:
+    """Tell whether `--benchmark-compare` means our records, not pytest-benchmark's files."""
+    if not config.getoption("benchmark_compare", None) or config.getoption("gnn_counters"):
+        return False
+    if hasattr(config, "workerinput"):
+        return False
+    if config.getoption("gnn_strict"):
+        return True
+    ours = (config.rootpath / "baselines").is_dir()
+    return ours and config.getoption("benchmark_storage") == _DEFAULT_STORAGE
+
+
+def _be_quiet(config: pytest.Config) -> None:
+    """Leave nothing behind but the samples: the process that asked for them reports."""
+    theirs = ("compare", "compare_fail", "save", "autosave", "histogram", "cprofile")
+    outputs = ("xmlpath", "log_file", "report_log", "htmlpath", "basetemp", "pastebin")
+    for name in (*(f"benchmark_{name}" for name in theirs), *outputs):
+        if hasattr(config.option, name):
+            setattr(config.option, name, None)
+    if hasattr(config.option, "no_cov"):
+        config.option.no_cov = True
+
+
+class _OnGpu:
+    """Makes a GPU the one that `cuda` means."""
+
+    def __init__(self, index: int) -> None:
+        self._index = index
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtest_setup(self) -> None:
+        import torch
+
+        torch.cuda.set_device(self._index)
+
+
+class _Again:
+    """Keeps only the tests that a file names."""
+
+    def __init__(self, file: Path) -> None:
+        self._names = set(file.read_text(encoding="utf-8").splitlines())
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
+        items[:] = [item for item in items if item.nodeid in self._names]
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """Make one test for each cell of a benchmark that names its operations."""
+    marker = metafunc.definition.get_closest_marker(MARKER)
+    if marker is None:
+        return
+    run = run_of(metafunc.config)
+    chosen = run.options
+    mistake = None
+    try:
+        operations = selection.declared(marker.args, **marker.kwargs)
+    except (UsageError, TypeError) as error:
+        mistake = f"gnnbench: {metafunc.function.__name__}: {error}"
+    if mistake:
+        # Outside of the handler: one line, without the story of what else was being handled.
+        raise pytest.Collector.CollectError(mistake)
+    cells = selection.cells(operations, chosen.platforms, chosen.dtypes, chosen.index_dtypes, chosen.device)
+    metafunc.parametrize(
+        ("operation", "direction", "platform", "dtype", "index_dtype"),
+        [
+            pytest.param(
+                cell.operation,
+                cell.direction,
+                cell.platform,
+                cell.dtype,
+                cell.index_dtype,
+                id=cell.id,
+                marks=_marks(cell),
+            )
+            for cell in cells
+        ],
+    )
+    graphs = [
+        (name.id, hidden) for name in run.datasets.values() for hidden in chosen.hidden or (name.hidden,)
+    ]
+    metafunc.parametrize(
+        ("graph", "hidden"),
+        graphs,
+        ids=[f"{name}-{hidden}" for name, hidden in graphs],
+        indirect=["graph"],
+        scope="session",
+    )
+    metafunc.parametrize("device", [chosen.device], scope="session")
+
+
+def _marks(cell: selection.Cell) -> list[pytest.MarkDecorator]:
+    marks = [pytest.mark.core] if cell.core else []
+    if cell.skip:
+        marks.append(pytest.mark.skip(reason=cell.skip))
+    return marks
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Refuse to count a benchmark that has no counters, rather than time it."""
+    is_benchmark = "benchmark" in getattr(item, "fixturenames", ())
+    if is_benchmark and item.config.getoption("gnn_counters") and not is_ours(item):
+        stop(f"--gnn-counters counts gnnbench's own benchmarks only; leave out {item.nodeid}", item.config)
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_finish(session: pytest.Session) -> None:
+    """Report a run of the suite's benchmarks in the suite's own way."""
+    config = session.config
+    reporter = config.pluginmanager.get_plugin("terminalreporter")
+    ours = [item for item in session.items if is_ours(item)]
+    judging = config.pluginmanager.has_plugin(GATE)
+    if not (ours or judging) or reporter is None or config.option.collectonly:
+        return
+    from . import terminal
+
+    if ours and reporter.verbosity == 0:
+        config.pluginmanager.register(terminal.Progress(reporter, ours), terminal.PROGRESS)
+    benchmarks = [item for item in session.items if "benchmark" in getattr(item, "fixturenames", ())]
+    if all(timing_of(config).settings(item) for item in benchmarks):
+        terminal.hide_their_table(config)
+
+
+def pytest_report_collectionfinish(config: pytest.Config, items: list[pytest.Item]) -> list[str]:
+    """Say on what machine and which data a run of benchmarks measures."""
+    if not any(is_ours(item) for item in items):
+        return []
+    from . import terminal
+
+    return terminal.header(run_of(config))
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(
+    item: pytest.Item, call: pytest.CallInfo[None]
+) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """Attach to a passed test what the summary shows of it."""
+    report = yield
+    if call.when == "call" and report.passed and (is_ours(item) or timing_of(item.config).settings(item)):
+        from . import terminal
+
+        if is_ours(item):
+            report.gnnbench = terminal.record(item)  # type: ignore[attr-defined]
+        else:
+            report.gnnbench_other = terminal.record_other(item)  # type: ignore[attr-defined]
+    return report
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Show what was measured, and of the suite what was checked, timed and skipped."""
+    others = [
+        report.gnnbench_other
+        for report in terminalreporter.stats.get("passed", ())
+        if getattr(report, "gnnbench_other", None)
+    ]
+    if others:
+        from . import terminal
+
+        terminal.summarize_others(terminalreporter, others)
+    if any(getattr(report, "gnnbench", None) for report in terminalreporter.stats.get("passed", ())):
+        from . import terminal
+
+        if terminalreporter.config.getoption("numprocesses", None):
+            # Only the workers collected, and what they say of themselves is not shown.
+            terminalreporter.ensure_newline()
+            for line in terminal.header(run_of(terminalreporter.config)):
+                terminalreporter.write_line(line)
+        terminal.summarize(terminalreporter)

@@ -1,0 +1,280 @@
+"""What a run of the suite's benchmarks shows: header, progress, table. A part of the plugin."""
+
+import io
+import textwrap
+from collections.abc import Sequence
+from dataclasses import asdict, fields
+from typing import Any
+
+import pytest
+from rich.console import Console
+from rich.markup import escape
+
+from .. import environment, units
+from ..profile.hooks import profiling_of
+from ..report.table import SHORT_DIRECTION, Row, grouped, heading, interval, notes, remarks, tables
+from ..results import counter_baseline
+from ..workloads.spec import Spec
+from .session import COUNTED, OUT_OF_MEMORY, Run
+
+PROGRESS = "gnnbench-progress"
+"""Name of the plugin that shows it."""
+
+_THEIR_TABLE: dict[str, object] = {
+    "compare": [],
+    "histogram": [],
+    "cprofile": None,
+    "verbose": False,
+    "sort": "min",
+    "group_by": "group",
+    "name": "normal",
+}
+"""pytest-benchmark's options that ask for its table when they have not these values."""
+
+
+def spec_of(item: pytest.Item) -> Spec:
+    """Return the identity of one of the suite's tests."""
+    assert isinstance(item, pytest.Function)
+    params: dict[str, Any] = {**item.callspec.params, "dataset": item.callspec.params["graph"]}
+    return Spec(**{field.name: params[field.name] for field in fields(Spec)})
+
+
+def header(run: Run) -> list[str]:
+    """Return the lines that say on what a run measures."""
+    device = run.options.device
+    here = environment.collect(gpu=run.options.gpu)
+    processor = here.cpu
+    if device == "cuda" and here.gpu:
+        cache = "flushed between rounds" if run.options.flush_l2 else "kept from round to round"
+        processor = f"{here.gpu.name}, L2 cache {cache}"
+    policy = f"OMP_WAIT_POLICY={here.wait_policy or 'unset, so idle threads spin'}"
+    libraries = ", ".join(f"{name} {version}" for name, version in here.libraries)
+    libraries = textwrap.fill(f"python {here.python}, {libraries}", 80, break_on_hyphens=False)
+    return [
+        f"gnnbench: {device}, {processor}, {here.threads} threads on {here.cores} cores, {policy}",
+        *libraries.splitlines(),
+        *run.notices,
+    ]
+
+
+def record(item: pytest.Item) -> dict[str, Any] | None:
+    """Return what the summary needs of a test that passed, None where nothing was measured.
+
+    Plain data, as it crosses from xdist's workers.
+    """
+    benchmark = item.funcargs.get("benchmark")  # type: ignore[attr-defined]
+    ours = benchmark.extra_info.get("gnnbench", {}) if benchmark else {}
+    out_of_memory = item.stash.get(OUT_OF_MEMORY, None)
+    if not ours and not out_of_memory:
+        return None
+    spec, row = spec_of(item), None
+    if "counters" in ours:
+        row = Row.of(spec, ours)
+    return {
+        "spec": asdict(spec),
+        "synthetic": ours["graph"]["synthetic"] if ours else False,
+        "row": row,
+        "seconds": row.seconds if row else benchmark.stats.stats.median if benchmark.stats else None,
+        "counted": item.stash.get(COUNTED, None),
+        "out_of_memory": out_of_memory,
+        "profiled": _kinds(item),
+    }
+
+
+def _kinds(item: pytest.Item) -> str:
+    """Return the kinds of profile that were taken; nothing where none was asked for."""
+    profiling = profiling_of(item.config)
+    saved = profiling and profiling.saved.get(item.nodeid)
+    return ", ".join(saved.kinds) if saved else ""
+
+
+def record_other(item: pytest.Item) -> dict[str, Any] | None:
+    """Return what the summary needs of a benchmark that is not gnnbench's own; None of any other test."""
+    benchmark = item.funcargs.get("benchmark")  # type: ignore[attr-defined]
+    measured = benchmark and benchmark.extra_info.get("gnnbench", {}).get("measurement")
+    if not measured:
+        return None
+    return {
+        "name": item.nodeid,
+        "seconds": measured["location_ns"] / 1e9,
+        "interval": interval(measured),
+        "stopped_by": measured["stopped_by"],
+        "remarks": remarks(measured),
+    }
+
+
+def summarize_others(reporter: Any, records: Sequence[dict[str, Any]]) -> None:
+    """Write a line for each benchmark that is not gnnbench's own, and what must be known of them."""
+    from ..measure import estimate
+
+    reporter.ensure_newline()
+    reporter.write_line(f"gnnbench: {estimate.NAME}, with the interval of {estimate.LEVEL:.0%}")
+    policy = environment.collect(device="cpu").wait_policy
+    if policy.upper() != "PASSIVE":
+        reporter.write_line(
+            f"gnnbench: OMP_WAIT_POLICY is {policy or 'unset'}: idle threads spin and take the other core; "
+            "export OMP_WAIT_POLICY=PASSIVE"
+        )
+    for entry in records:
+        time = f"{units.seconds(entry['seconds']):>9} {entry['interval']:>6} {entry['stopped_by']:9}"
+        reporter.write_line(f"{time} {entry['name']}")
+    for line in grouped((entry["name"], entry["remarks"]) for entry in records):
+        reporter.write_line(f"gnnbench: {line}")
+
+
+class Progress:
+    """Says which benchmark of how many runs, and what it took."""
+
+    def __init__(self, reporter: Any, items: Sequence[pytest.Item]) -> None:
+        self._reporter = reporter
+        self._ours = {item.nodeid for item in items}
+        runnable = [item for item in items if not item.get_closest_marker("skip")]
+        self._specs = {item.nodeid: spec_of(item) for item in runnable}
+        self._count = len(runnable)
+        self._number = 0
+        self._finished = False
+        self._shown: set[str] = set()
+        self._heading = ""
+        self._width = max((len(spec.operation) for spec in self._specs.values()), default=0)
+        reporter.showfspath = False
+
+    def pytest_report_teststatus(self, report: pytest.TestReport) -> tuple[str, str, str] | None:
+        """Keep pytest's letters out of our lines, though not its words out of its summary."""
+        if report.nodeid not in self._ours or self._finished or hasattr(report, "wasxfail"):
+            return None
+        if report.when == "call" or not report.passed:
+            return report.outcome if report.when == "call" or report.skipped else "error", "", ""
+        return "", "", ""
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_sessionfinish(self) -> None:
+        """Leave the rest to pytest."""
+        self._finished = True
+
+    def pytest_runtest_logstart(self, nodeid: str) -> None:
+        """Show what runs now, where a terminal can take it back."""
+        spec = self._specs.get(nodeid)
+        if spec is None:
+            return
+        self._number += 1
+        if heading(spec) != self._heading:
+            self._heading = heading(spec)
+            self._reporter.ensure_newline()
+            self._reporter.write_line(self._heading, bold=True)
+        if self._reporter.isatty:
+            self._reporter.rewrite(self._line(spec, "…"), erase=True)
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        """Show how it ended."""
+        spec = self._specs.get(report.nodeid)
+        if spec is None or report.nodeid in self._shown or (report.passed and report.when != "call"):
+            return
+        self._shown.add(report.nodeid)
+        measured = getattr(report, "gnnbench", None)
+        if measured is None:
+            xfail = hasattr(report, "wasxfail")
+            result = ("XPASS" if report.passed else "XFAIL") if xfail else report.outcome.upper()
+        elif measured["counted"]:
+            counted = measured["counted"]
+            result = f"{counted['operators']:5} operators {counted['host_reads']:3} host reads"
+        elif measured["out_of_memory"]:
+            result = measured["out_of_memory"]
+        elif measured["profiled"]:
+            result = measured["profiled"]
+        elif measured["row"]:
+            row = measured["row"]
+            result = f"{units.seconds(row.seconds):>9} {row.interval:>6} {row.stopped_by}"
+        elif measured["seconds"] is None:
+            result = "checked"
+        else:
+            result = f"{units.seconds(measured['seconds']):>9}"
+        markup = {"red": report.failed, "yellow": report.skipped}
+        if self._reporter.isatty:
+            self._reporter.rewrite(self._line(spec, result), erase=True, **markup)
+            self._reporter.write_line("")
+        else:
+            self._reporter.write_line(self._line(spec, result), **markup)
+
+    def _line(self, spec: Spec, result: str) -> str:
+        number = f"[{self._number:{len(str(self._count))}}/{self._count}]"
+        direction = SHORT_DIRECTION[spec.direction]
+        return f"{number} {spec.operation:{self._width}} {direction:7} {spec.platform:6} {result}"
+
+
+def summarize(reporter: Any) -> None:
+    """Write the tables and one line that counts what was timed, checked and skipped."""
+    records = [report.gnnbench for report in reporter.stats["passed"] if getattr(report, "gnnbench", None)]
+    rows = [entry["row"] for entry in records if entry["row"]]
+    text = io.StringIO()
+    width = reporter._tw.fullwidth  # noqa: SLF001
+    console = Console(file=text, width=width, force_terminal=reporter.hasmarkup, highlight=False)
+    for title, table in tables(rows).items():
+        console.print(f"\n[bold]{escape(title)}[/bold]")
+        console.print(table)
+    for note in notes(rows):
+        console.print(textwrap.fill(note, width, break_on_hyphens=False), markup=False)
+    reporter.ensure_newline()
+    reporter.write(text.getvalue())
+    memory = [entry for entry in records if entry["out_of_memory"]]
+    skipped = len(reporter.stats.get("skipped", ()))
+    synthetic = sorted({entry["spec"]["dataset"] for entry in records if entry["synthetic"]})
+    timed = sum(entry["seconds"] is not None for entry in records)
+    lines = [f"{len(records)} workloads checked against the reference, {timed or 'none'} timed"]
+    if any(entry["counted"] for entry in records):
+        lines = _counted(records, reporter.config)
+    lines.extend(f"{Spec(**entry['spec']).id}: {entry['out_of_memory']}" for entry in memory)
+    if skipped:
+        lines.append(f"{skipped} cells skipped: -rs says why")
+    if synthetic:
+        lines.append(f"synthetic data: {', '.join(synthetic)}")
+    reporter.write_line("")
+    for line in lines:
+        reporter.write_line(f"gnnbench: {line}")
+
+
+def _counted(records: Sequence[dict[str, Any]], config: pytest.Config) -> list[str]:
+    """Record counters where that was asked for, and return the lines that say what came of counting."""
+    lines = [f"{len(records)} workloads counted, nothing timed"]
+    for platform in dict.fromkeys(entry["spec"]["platform"] for entry in records):
+        found = {
+            Spec(**entry["spec"]).id: entry["counted"]
+            for entry in records
+            if entry["spec"]["platform"] == platform
+        }
+        path = counter_baseline.path_of(config.rootpath, platform)
+        if config.getoption("gnn_counters") == "update":
+            saved = counter_baseline.read(path)
+            for name, counted in found.items():
+                changed = counter_baseline.differences(
+                    saved.get(name, {}), counted["counts"], counted["unsteady"]
+                )
+                if name in saved and changed:
+                    lines.append(f"{name}: {', '.join(changed)}")
+            counter_baseline.write(
+                path, platform, {name: counted["counts"] for name, counted in found.items()}
+            )
+            lines.append(f"{len(found)} recorded in {path.relative_to(config.rootpath)}")
+            continue
+        judged = sum(counted["recorded"] for counted in found.values())
+        if judged:
+            lines.append(f"{judged} as in the baseline, {path.relative_to(config.rootpath)}")
+        if judged < len(found):
+            missing = counter_baseline.missing(config.rootpath, platform)
+            lines.append(f"{len(found) - judged} not judged: {missing}")
+    lines.extend(
+        f"not gated, as two passes differed: {Spec(**entry['spec']).id}: {', '.join(unsteady)}"
+        for entry in records
+        if (unsteady := entry["counted"]["unsteady"])
+    )
+    return lines
+
+
+def hide_their_table(config: pytest.Config) -> None:
+    """Leave pytest-benchmark's table out unless an option asks for it: ours stands instead."""
+    asked = any(
+        config.getoption(f"benchmark_{name}") not in (default, None) for name, default in _THEIR_TABLE.items()
+    )
+    # The project's own addopts set the columns, so their value does not tell.
+    columns = any("--benchmark-columns" in argument for argument in config.invocation_params.args)
+    if not asked and not columns:
+        config._benchmarksession.quiet = True  # type: ignore[attr-defined]  # noqa: SLF001

@@ -1,0 +1,166 @@
+"""Times a session's benchmarks in gnnbench's way, and saves what that found: a part of the plugin."""
+
+import sys
+from collections.abc import Generator, Sequence
+from dataclasses import asdict
+from typing import Any
+
+import pytest
+
+from .. import environment
+from ..errors import UsageError
+from ..measure.clock import ClockError
+from ..measure.patch import Seam, Settings
+from ..results.entry import FORMAT_VERSION
+from .session import OUT_OF_MEMORY, is_ours, places, run_of, stop
+
+PLUGIN = "gnnbench-timing"
+
+
+class Timing:
+    """The hooks around a benchmark's timing."""
+
+    def __init__(self, config: pytest.Config, *, all_benchmarks: bool) -> None:
+        self._config = config
+        self._seam = Seam(FORMAT_VERSION)
+        self._all_benchmarks = all_benchmarks
+        """Whether benchmarks that are not gnnbench's own are timed in its way without being asked."""
+        self._deselected: list[str] = []
+        """Benchmarks that were left out on purpose, by -k and the like, or as other shards'."""
+
+    def settings(self, item: pytest.Item) -> Settings | None:
+        """Return how a test's benchmark is timed; None: as pytest-benchmark does."""
+        config = self._config
+        if "benchmark" not in getattr(item, "fixturenames", ()):
+            return None
+        if not is_ours(item) and not config.getoption("gnn_layouts") and not self._all_benchmarks:
+            return None
+        if config.getoption("benchmark_precision", None) is not None:
+            return None
+        chosen = run_of(config).options
+        if chosen.layouts == "off":
+            return None
+        marker = item.get_closest_marker("in_place")
+        return Settings(
+            sample_layouts=chosen.layouts != "one",
+            precision=chosen.precision,
+            flush=chosen.flush_l2,
+            in_place=_reason(marker) if marker else None,
+        )
+
+    def pytest_deselected(self, items: Sequence[pytest.Item]) -> None:
+        """Remember what is left out on purpose."""
+        self._deselected += [
+            item.nodeid for item in items if "benchmark" in getattr(item, "fixturenames", ())
+        ]
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_collection_finish(self, session: pytest.Session) -> None:
+        """Take the place of pytest-benchmark's timing where a benchmark needs it."""
+        if not any(map(self.settings, session.items)):
+            return
+        mistake = None
+        try:
+            self._seam.install()
+        except UsageError as error:
+            mistake = str(error)
+        if mistake:
+            stop(mistake, self._config)
+
+    def pytest_unconfigure(self) -> None:
+        """Leave pytest-benchmark as it was found."""
+        self._seam.remove()
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_protocol(self, item: pytest.Item) -> Generator[None, object, object]:
+        """Have a benchmark timed in our way: one of the suite's, or any where an option asks for it."""
+        self._seam.settings = self.settings(item)
+        try:
+            return (yield)
+        finally:
+            self._seam.settings = self._seam.failure = None  # whose frames hold the inputs
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_pyfunc_call(self, pyfuncitem: pytest.Function) -> Generator[None, object, object]:
+        """End what no clock can time in one line, and take running out of memory for a result."""
+        seam = self._seam
+        mistake = None
+        try:
+            return (yield)
+        except Exception as error:
+            if seam.settings is None:
+                raise
+            text = None if isinstance(error, AssertionError) else _out_of_memory(error)
+            if isinstance(error, (ClockError, UsageError)):
+                mistake = str(error)
+            elif text and (is_ours(pyfuncitem) or seam.failure is error):
+                seam.ran_out_of_memory(pyfuncitem.nodeid, text)
+                if not is_ours(pyfuncitem):
+                    raise
+                pyfuncitem.stash[OUT_OF_MEMORY] = text
+            else:
+                raise
+        if mistake:
+            # Outside of the handler: one line, without the story of what else was being handled.
+            pytest.fail(f"gnnbench: {pyfuncitem.name}: {mistake}", pytrace=False)
+        return True
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_sessionfinish(self, session: pytest.Session) -> None:
+        """Save a file without a benchmark too, where all were cut short or fell to other shards."""
+        config = self._config
+        if self._seam.unsaved and session.exitstatus == pytest.ExitCode.OK:
+            session.exitstatus = pytest.ExitCode.TESTS_FAILED
+        theirs = getattr(config, "_benchmarksession", None)
+        fine = session.exitstatus in (pytest.ExitCode.OK, pytest.ExitCode.NO_TESTS_COLLECTED)
+        wanted = self._seam.incomplete or (config.getoption("gnn_shard") and fine)
+        if not wanted or theirs is None or theirs.disabled or theirs.benchmarks or not theirs.json:
+            return
+        hooks = config.hook
+        commit_info = hooks.pytest_benchmark_generate_commit_info(config=config)
+        content = hooks.pytest_benchmark_generate_json(
+            config=config,
+            benchmarks=[],
+            include_data=True,
+            machine_info=theirs.get_machine_info(),
+            commit_info=commit_info,
+        )
+        hooks.pytest_benchmark_update_json(config=config, benchmarks=[], output_json=content)
+        theirs.save_json(content)
+
+    def pytest_benchmark_update_json(self, config: pytest.Config, output_json: dict[str, Any]) -> None:
+        """Save the environment, and the benchmarks that were cut short, which pytest-benchmark leaves out."""
+        chosen = run_of(config).options if self._seam.used or config.getoption("gnn_shard") else None
+        if chosen is None:
+            return
+        here = environment.collect(config.rootpath, device=chosen.device, gpu=chosen.gpu)
+        left_out = any(chosen.shard is None or chosen.shard.has(name) for name in self._deselected)
+        output_json["gnnbench"] = {
+            "version": FORMAT_VERSION,
+            "environment": asdict(here),
+            "incomplete": self._seam.incomplete,
+            "covers": [] if left_out or getattr(config.option, "lf", False) else places(config),
+        }
+        if chosen.shard:
+            output_json["gnnbench"]["shard"] = str(chosen.shard)
+
+
+def timing_of(config: pytest.Config) -> Timing:
+    """Return the session's timing."""
+    found = config.pluginmanager.get_plugin(PLUGIN)
+    assert isinstance(found, Timing)
+    return found
+
+
+def _reason(marker: pytest.Mark) -> str:
+    words = (*marker.args, *marker.kwargs.values())
+    return " ".join(map(str, words)) or "marked in_place"
+
+
+def _out_of_memory(error: Exception) -> str | None:
+    """Say how much memory was asked for, where that is what went wrong."""
+    if "torch" not in sys.modules:
+        return "OOM" if isinstance(error, MemoryError) else None
+    from ..measure import memory
+
+    return memory.describe_out_of_memory(error) if memory.is_out_of_memory(error) else None

@@ -1,0 +1,56 @@
+"""What a calibration says beside the verdicts of `gnnbench ab` and `gnnbench compare`."""
+
+import math
+from collections.abc import Collection, Iterable
+from pathlib import Path
+
+from ..compare.calibration import Calibration, Store
+from ..errors import UsageError
+from .table import grouped
+
+
+def notes(store: Store, names: Collection[str], effect: float, folder: Path) -> list[str]:
+    """Say what a calibration in this environment knows of benchmarks; nothing where there is none.
+
+    That with most of them is told, and of several the one with most runs.
+
+    Args:
+        store: of the environment.
+        names: of the benchmarks.
+        effect: change that matters, as a fraction: with another one, other verdicts are reached.
+        folder: where pytest runs.
+    """
+    try:
+        kept = store.read()
+    except UsageError as error:
+        return [str(error)]
+    fitting = [
+        (len(known), len(one.runs), number)
+        for number, one in enumerate(kept)
+        if (one.settings.effect, one.settings.folder) == (effect, str(folder))
+        and (known := set(one.names) & set(names))
+    ]
+    return _told(kept[max(fitting)[2]], names) if fitting else []
+
+
+def _told(found: Calibration, names: Iterable[str]) -> list[str]:
+    alarms = found.alarms()
+    lines = []
+    head = f"calibrated here (gnnbench ab, {found.settings.budget_seconds:g} s per benchmark)"
+    if alarms.of:
+        most = alarms.interval()[1]
+        lines.append(f"{head}: {alarms} verdicts on identical code were alarms (at most {most:.1%})")
+    remarks: dict[float, list[tuple[str, list[str]]]] = {}
+    for name in names:
+        rates, smallest = found.found(name), found.smallest(name)
+        short = name.partition("::")[2] or name
+        if smallest is not None:
+            size, text = smallest, f"finds {smallest:.0%}"
+        elif rates:
+            size = max(rates)
+            text = f"needs more than {size:.0%}"
+        else:
+            size, text = math.inf, "not calibrated"
+        count = f" ({rates[size]})" if size in rates else ""
+        remarks.setdefault(size, []).append((f"{short}{count}", [text]))
+    return [*lines, "; ".join(grouped(one for size in sorted(remarks) for one in remarks[size]))]

@@ -1,0 +1,101 @@
+"""Profiles as people read them: tables, findings, and where the files are."""
+
+import textwrap
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from ... import units
+from ...profile import functions, kinds
+from ...profile.record import FILE
+from ...profile.tree import WIDTH, overhead
+from . import side_by_side
+
+_SIDE_BY_SIDE = ("phases", "layers")
+
+
+@dataclass(frozen=True)
+class Profile:
+    """A saved record."""
+
+    folder: Path
+    """As it is to be shown."""
+    record: Mapping[str, Any]
+
+
+def pages(profiles: Sequence[Profile], *, sort: str, seed_table: bool) -> Iterator[str]:
+    """Yield a text for each benchmark; before those of several platforms, the platforms in one table.
+
+    Args:
+        profiles: in the order in which they are shown.
+        sort: of functions, one of its ORDERS.
+        seed_table: put the figures that were published in 2021 beside today's.
+    """
+    groups: dict[tuple[object, ...], list[Profile]] = {}
+    for profile in profiles:
+        groups.setdefault(_work(profile.record), []).append(profile)
+    for group in groups.values():
+        records = [profile.record for profile in group]
+        together = [
+            kind
+            for kind in _SIDE_BY_SIDE
+            if len(group) > 1 and all(kind in record["sections"] for record in records)
+        ]
+        for kind in together:
+            yield f"{side_by_side.table(records, kind)}\n{_apart(records, kind)}"
+        if seed_table:
+            yield side_by_side.seed_table(records)
+        for profile in group:
+            yield _page(profile, sort, without=together)
+
+
+def _work(record: Mapping[str, Any]) -> tuple[object, ...]:
+    """Return what the platforms of one table have in common."""
+    spec = record["spec"]
+    return tuple(value for name, value in spec.items() if name != "platform") if spec else (record["id"],)
+
+
+def _apart(records: Sequence[Mapping[str, Any]], kind: str) -> str:
+    """Say what the medians of several platforms leave out: the ranges' own time, and the first calls."""
+    overheads, firsts = [], []
+    for record in records:
+        platform, section = record["spec"]["platform"], record["sections"][kind]
+        overheads.append(f"{platform} {overhead(section):.3f}")
+        firsts.append(f"{platform} {units.seconds(section['rows'][0]['cold_ns'] / 1e9)}")
+    text = (
+        f"Times with ranges over those without, in turns: {', '.join(overheads)}. "
+        f"The first profiled calls, not among these: {', '.join(firsts)}."
+    )
+    return textwrap.fill(text, WIDTH)
+
+
+def _page(profile: Profile, sort: str, without: Sequence[str]) -> str:
+    parts = [profile.record["id"]]
+    for kind, section in profile.record["sections"].items():
+        if kind == "functions":
+            table = functions.table(section, sort)
+        elif kind in kinds.KINDS and kind not in without:
+            table = kinds.load(kind).table(section)
+        else:
+            continue
+        parts.append(f"{kind}: {kinds.KINDS[kind]}\n{table}")
+    return "\n\n".join((*parts, _findings(profile.record["findings"]), _files(profile)))
+
+
+def _findings(found: Sequence[Mapping[str, str]]) -> str:
+    lines = ["findings" if found else "findings: none"]
+    for one in found:
+        for first, rest, text in (
+            ("- ", "  ", one["text"]),
+            ("  ", "  ", one["evidence"]),
+            ("  → ", "    ", one["remedy"]),
+        ):
+            lines.append(textwrap.fill(text, WIDTH, initial_indent=first, subsequent_indent=rest))
+    return "\n".join(lines)
+
+
+def _files(profile: Profile) -> str:
+    names = sorted(path.name for path in profile.folder.iterdir() if path.name != FILE)
+    files = textwrap.fill(", ".join((FILE, *names)), WIDTH, initial_indent="  ", subsequent_indent="  ")
+    return f"saved in {profile.folder}\n{files}"

@@ -1,0 +1,148 @@
+"""The table at the end of a run: one row per benchmark, and the notes that it needs."""
+
+import os
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from rich.markup import escape
+from rich.table import Table
+
+from .. import units
+from ..cpu import DISTURBED
+from ..workloads.spec import BACKWARD, FORWARD, FORWARD_BACKWARD, STEP, TRAIN, Spec
+
+SHORT_DIRECTION = {FORWARD: "fwd", FORWARD_BACKWARD: "f+b", BACKWARD: "bwd", STEP: "step", TRAIN: "train"}
+
+NO_INTERVAL = "± ?: timed too briefly for an interval; a longer --benchmark-max-time gives one"
+
+_NAMED = 4
+"""Benchmarks that a note names; of more it says how many."""
+
+
+@dataclass(frozen=True)
+class Row:
+    """What the table shows of one benchmark."""
+
+    spec: Spec
+    seconds: float
+    interval: str
+    """`1.2%`, to both sides of the time; `?` where there are too few blocks for both bounds."""
+    stopped_by: str
+    limit: float | None
+    """Least possible time over measured time; None without a model."""
+    peak_bytes: int | None
+    """None where two passes did not agree on it."""
+    operators: int
+    host_reads: int
+    notes: tuple[str, ...] = ()
+
+    @classmethod
+    def of(cls, spec: Spec, ours: dict[str, Any]) -> "Row":
+        """Take a row from our part of a benchmark's record."""
+        measured = ours["measurement"]
+        limit, counters = ours.get("limit"), ours["counters"]
+        return cls(
+            spec,
+            measured["location_ns"] / 1e9,
+            interval(measured),
+            measured["stopped_by"],
+            limit and limit["fraction"],
+            counters["details"]["memory"].get("peak_bytes"),
+            sum(counters["counts"]["operators"].values()),
+            counters["host_reads"],
+            (*remarks(measured), *_over(limit)),
+        )
+
+
+def interval(measured: dict[str, Any]) -> str:
+    """Write a measurement's interval as a fraction of its location, see `Row.interval`."""
+    middle, low, high = measured["location_ns"], measured["low_ns"], measured["high_ns"]
+    if low is None or high is None:
+        return "?"
+    return units.fraction(max(high - middle, middle - low) / middle)
+
+
+def remarks(measured: dict[str, Any]) -> list[str]:
+    """Say what must be known of a measurement."""
+    disturbed = (measured["others_share"] or 0) > DISTURBED
+    few = measured["low_ns"] is None or measured["high_ns"] is None
+    found = {
+        f"one layout only, {measured['in_place']}": measured["in_place"],
+        "writes to its inputs, so that no two rounds have the same": measured["changes_inputs"],
+        "rounds without a positive time were left out": measured["rejected_rounds"],
+        f"other programs took more than {DISTURBED:.0%} of the processors meanwhile": disturbed,
+        NO_INTERVAL: few,
+    }
+    not_copied = [f"not copied between blocks: {name}" for name in measured["not_copied"]]
+    return [*not_copied, *(remark for remark, holds in found.items() if holds)]
+
+
+def _over(limit: dict[str, Any] | None) -> list[str]:
+    return [f"over 100% of the limit, {limit['note']}"] if limit and limit["note"] else []
+
+
+def heading(spec: Spec) -> str:
+    """Say what a spec shares with all others of its table: graph, width, types, device."""
+    return f"{spec.dataset} · hidden {spec.hidden} · {spec.dtype} · {spec.index_dtype} · {spec.device}"
+
+
+def tables(rows: Iterable[Row]) -> dict[str, Table]:
+    """Lay out what was measured, the fastest platform of an operation in bold: a table for each heading."""
+    groups: dict[str, dict[tuple[str, str], list[Row]]] = {}
+    for row in rows:
+        key = (row.spec.operation, row.spec.direction)
+        groups.setdefault(heading(row.spec), {}).setdefault(key, []).append(row)
+    return {title: _table(list(operations.values())) for title, operations in groups.items()}
+
+
+def _table(operations: Sequence[Sequence[Row]]) -> Table:
+    table = Table(box=None, pad_edge=False, padding=(0, 1, 0, 0))
+    for name in ("operation", "dir", "on"):
+        table.add_column(name, no_wrap=True)
+    for name in ("time", "±", "stop", "limit", "peak", "ops", "sync"):
+        table.add_column(name, justify="right", no_wrap=True)
+    for rows in operations:
+        fastest = min(row.seconds for row in rows)
+        for row in rows:
+            time = units.seconds(row.seconds)
+            table.add_row(
+                escape(row.spec.operation) if row is rows[0] else "",
+                SHORT_DIRECTION[row.spec.direction] if row is rows[0] else "",
+                row.spec.platform,
+                f"[bold]{time}[/bold]" if len(rows) > 1 and row.seconds == fastest else time,
+                row.interval,
+                row.stopped_by[:4],
+                "" if row.limit is None else units.fraction(row.limit),
+                "" if row.peak_bytes is None else units.size(row.peak_bytes),
+                str(row.operators),
+                str(row.host_reads),
+            )
+    return table
+
+
+def notes(rows: Iterable[Row]) -> list[str]:
+    """Return a line for each thing that must be known of some benchmarks, naming them or saying how many."""
+    return grouped(
+        (f"{row.spec.operation} {SHORT_DIRECTION[row.spec.direction]} {row.spec.platform}", row.notes)
+        for row in rows
+    )
+
+
+def grouped(remarks: Iterable[tuple[str, Sequence[str]]]) -> list[str]:
+    """Return each remark once, with the names of what it is about."""
+    found: dict[str, list[str]] = {}
+    for name, notes in remarks:
+        for note in notes:
+            found.setdefault(note, []).append(name)
+    return [
+        f"{note}: {', '.join(dict.fromkeys(names)) if len(names) <= _NAMED else f'{len(names)} benchmarks'}"
+        for note, names in found.items()
+    ]
+
+
+def shared_place(names: Sequence[str]) -> str:
+    """Return the folder, file or class that all names begin with, which need not be said in every line."""
+    common = os.path.commonprefix(list(names))  # noqa: RUF071 - "::" separates too
+    common = common.partition("[")[0]  # parameters may hold anything
+    return common[: max(common.rfind("/") + 1, common.rfind("::") + 2 if "::" in common else 0)]

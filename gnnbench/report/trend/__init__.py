@@ -1,0 +1,1 @@
+"""How a history of runs is shown."""

@@ -1,0 +1,133 @@
+"""The page of a history."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ...compare.trend.findings import Finding
+from ...compare.trend.penalty import SHORTEST_SERIES
+from ...compare.trend.result import Judged, Result
+from .. import drawing, page
+from ..names import clean
+from ..style import PAGE
+from . import picture, table
+
+_DRAWN = 30
+"""Benchmarks that have a chart, those that changed last: a page is to stay small."""
+
+
+@dataclass(frozen=True)
+class Row:
+    """A change in the table."""
+
+    one: Judged
+    change: Finding
+    run: int
+    """Number of the run, from 1."""
+    date: str
+    word: str
+    level: str
+    place: str
+    commits: str
+    drawn: bool
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A chart."""
+
+    one: Judged
+    svg: Any
+    """Markup."""
+    text: str
+
+
+def html(result: Result, skipped: Sequence[str]) -> str:
+    """Return the page: one file that asks for nothing else.
+
+    Args:
+        result: of all histories.
+        skipped: a line for each file that could not be used.
+    """
+    changed = [one for one in result.judged if one.findings]
+    changed.sort(key=lambda one: _date(one, one.findings[-1]), reverse=True)
+    drawn = changed[:_DRAWN]
+    rows = [
+        _row(one, change, drawn=number < _DRAWN)
+        for number, one in enumerate(changed)
+        for change in one.findings
+    ]
+    rows.sort(key=lambda row: row.date, reverse=True)
+    return page.render(
+        "trend.html",
+        result=result,
+        headline=headline(result),
+        rows=rows,
+        figures=[_figure(one) for one in drawn],
+        not_drawn=len(changed) - len(drawn),
+        environments=[
+            (history, table.span(history), table.notes(result, history)) for history in result.histories
+        ],
+        quiet=[one for one in result.judged if not one.findings],
+        skipped=skipped,
+        shortest=SHORTEST_SERIES,
+        fragment=fragment,
+        label=_labels(result).__getitem__,
+        several=len(result.histories) > 1,
+        clean=clean,
+    )
+
+
+def _labels(result: Result) -> dict[str, str]:
+    """Return what each series is called, short where that is clear, by what addresses it."""
+    found = {}
+    for history in result.histories:
+        mine = [one for one in result.judged if one.history is history]
+        short = table.short_labels(mine)
+        found.update({fragment(one): clean(short[one.series.benchmark]) for one in mine})
+    return found
+
+
+def headline(result: Result) -> str:
+    """Say in a line how the benchmarks are."""
+    if not result.judged:
+        return "Nothing could be judged: too few runs"
+    slower, of = len(result.slower), len(result.judged)
+    if slower:
+        return f"{slower} of {of} benchmarks {'is' if slower == 1 else 'are'} slower since the last change"
+    changed = sum(bool(one.findings) for one in result.judged)
+    return f"None of {of} benchmarks is slower since its last change; {changed} changed"
+
+
+def fragment(one: Judged) -> str:
+    """Return what addresses a series in the page."""
+    return page.fragment(one.history.environment, one.series.benchmark)
+
+
+def _row(one: Judged, change: Finding, *, drawn: bool) -> Row:
+    return Row(
+        one,
+        change,
+        one.run(change.at) + 1,
+        _date(one, change),
+        table.word(change),
+        table.level(change),
+        table.place(one, change),
+        table.commits(one, change),
+        drawn,
+    )
+
+
+def _figure(one: Judged) -> Figure:
+    from markupsafe import Markup
+
+    text = "; ".join(
+        f"{table.word(change)} {change.ratio:.2f}x at {table.place(one, change)}, {table.level(change)}"
+        for change in one.findings
+    )
+    svg = drawing.inline_svg(picture.draw(one, PAGE), f"{clean(one.series.label)}: {text}")
+    return Figure(one, Markup(svg), text)  # noqa: S704 - shapes and text
+
+
+def _date(one: Judged, change: Finding) -> str:
+    return one.history.runs[one.run(change.at)].date

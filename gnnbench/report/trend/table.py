@@ -1,0 +1,166 @@
+"""A history as people read it in a terminal."""
+
+import io
+import math
+from collections.abc import Iterator
+
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+from ... import units
+from ...compare.trend.findings import Finding
+from ...compare.trend.history import History, Run
+from ...compare.trend.penalty import SHORTEST_SERIES
+from ...compare.trend.result import Judged, Result, together
+from ..names import clean
+from . import sparkline
+
+_HISTORY = 18
+"""Characters of a sparkline."""
+_SHORT = 7
+"""Characters of a commit."""
+_COLOURS = {"slower": "red", "faster": "green", "noisier": "yellow", "steadier": ""}
+_TOGETHER = 3
+"""Runs at which many changed at once that are named."""
+
+
+def text(result: Result, width: int, encoding: str, *, colour: bool) -> str:
+    """Write a table for each environment, the newest changes first, and what must be known of it.
+
+    Args:
+        result: to be shown.
+        width: characters of a line.
+        encoding: of the output; says whether it has the blocks of a chart.
+        colour: whether the output shows colours.
+    """
+    heights = sparkline.BLOCKS if _has(encoding, sparkline.BLOCKS) else sparkline.ASCII
+    out = io.StringIO()
+    console = Console(file=out, width=width, force_terminal=colour, highlight=False)
+    for history in result.histories:
+        mine = [one for one in result.judged if one.history is history]
+        console.print(f"\n[bold]{escape(clean(history.environment))}[/bold]", soft_wrap=True)
+        console.print(span(history), markup=False)
+        rows = [(one, change, earlier) for one in mine for change, earlier in latest(one)]
+        rows.sort(key=lambda row: row[0].run(row[1].at), reverse=True)
+        if rows:
+            console.print(_table(rows, result.effect, heights, short_labels(mine)))
+        for note in notes(result, history):
+            console.print(note, markup=False)
+    return out.getvalue()
+
+
+def latest(one: Judged) -> Iterator[tuple[Finding, int]]:
+    """Return the last change of the level and that of the spread, and how many there were before."""
+    for spread in (False, True):
+        changes = [change for change in one.findings if (change.kind == "spread") is spread]
+        if changes:
+            yield changes[-1], len(changes) - 1
+
+
+def word(change: Finding) -> str:
+    """Say which way something changed."""
+    if change.kind == "spread":
+        return "noisier" if change.ratio > 1 else "steadier"
+    return "slower" if change.slower else "faster"
+
+
+def level(change: Finding) -> str:
+    """Write what it was and what it is: `1.05 ms to 1.09 ms`."""
+    if change.kind == "spread":
+        return " to ".join(units.fraction(math.expm1(one)) for one in (change.before, change.after))
+    before, after = (units.seconds(one / 1e9) for one in (change.before, change.after))
+    number, unit = before.split()
+    return f"{number if after.endswith(f' {unit}') else before} to {after}"
+
+
+def place(one: Judged, change: Finding) -> str:
+    """Say at which run it is, counted from 1, and between which ones it may lie."""
+    first, at, last = (one.run(index) + 1 for index in (change.first, change.at, change.last))
+    if change.kind == "drift":
+        return f"runs {first} to {at}"
+    return f"run {at}" if first == last else f"run {at} ({first}-{last})"
+
+
+def commits(one: Judged, change: Finding) -> str:
+    """Write the range of commits that holds a change; dates where there are no commits."""
+    return "..".join(_commit(run) for run in one.between(change))
+
+
+def notes(result: Result, history: History) -> list[str]:
+    """Return what must be known of a history."""
+    mine = [one for one in result.judged if one.history is history]
+    small = sum(bool(one.small) and not one.findings for one in mine)
+    quiet = sum(not one.findings for one in mine)
+    found = [f"without a change: {quiet} of {len(mine)} benchmarks"]
+    if small:
+        found[0] += f"; {small} of them changed by less than {units.fraction(result.effect)}"
+    for run, count, of in together(result, history)[:_TOGETHER]:
+        found.append(f"at run {run + 1} {count} of {of} benchmarks changed at once: is it the machine?")
+    gone = sum(not result.current(one) for one in mine)
+    counted = {
+        f"series of fewer than {SHORTEST_SERIES} runs, not judged": len(history.series) - len(mine),
+        "series that ended more than 30 days before the newest run": gone,
+        "earlier series, of other code, graph or way of measuring": history.superseded,
+        "times left out, other programs had the processors": history.disturbed,
+        "older runs left out": history.older,
+    }
+    return [*found, *(f"{what}: {count}" for what, count in counted.items() if count)]
+
+
+def count(result: Result) -> str:
+    """Say how many benchmarks there are of each kind."""
+    changed = sum(bool(one.findings) for one in result.judged)
+    return (
+        f"{len(result.slower)} slower since their last change, {changed} changed in all, "
+        f"{len(result.judged) - changed} without a change"
+    )
+
+
+def short_labels(judged: list[Judged]) -> dict[str, str]:
+    """Return what each benchmark is called where that is clear without its file, by fullname."""
+    labels = {one.series.benchmark: one.series.label for one in judged}
+    short = {name: label.partition("::")[2] or label for name, label in labels.items()}
+    return short if len(set(short.values())) == len(short) else labels
+
+
+def _table(
+    rows: list[tuple[Judged, Finding, int]], effect: float, heights: str, labels: dict[str, str]
+) -> Table:
+    table = Table(box=None, pad_edge=False, padding=(0, 1, 0, 0))
+    table.add_column("benchmark", overflow="fold")
+    table.add_column("history", no_wrap=True, width=_HISTORY)
+    table.add_column("change", no_wrap=True)
+    table.add_column("where", no_wrap=True)
+    for one, change, earlier in rows:
+        style = _COLOURS[word(change)]
+        ratio = f"{word(change)} {change.ratio:.2f}x"
+        slowly = "slowly, " if change.kind == "drift" else ""
+        before = f", {earlier} before" if earlier else ""
+        table.add_row(
+            escape(clean(labels[one.series.benchmark])),
+            f"{sparkline.draw(one.series.logs, _HISTORY, 2 * effect, heights)}\n{level(change)}",
+            f"{f'[{style}]{ratio}[/{style}]' if style else ratio}\n"
+            f"{slowly}{units.interval(change.low, change.high)}",
+            f"{place(one, change)}{before}\n{escape(commits(one, change))}",
+        )
+    return table
+
+
+def span(history: History) -> str:
+    """Say how many runs there are, when they were measured, and how they are ordered."""
+    first, last = min(run.date for run in history.runs), max(run.date for run in history.runs)
+    return f"{len(history.runs)} runs from {first[:10]} to {last[:10]}, in the order of {history.ordered_by}"
+
+
+def _commit(run: Run) -> str:
+    name = clean(run.commit[:_SHORT]) if run.commit else run.date[:10]
+    return f"{name}+" if run.dirty else name
+
+
+def _has(encoding: str, characters: str) -> bool:
+    try:
+        characters.encode(encoding)
+    except UnicodeEncodeError:
+        return False
+    return True

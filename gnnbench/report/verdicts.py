@@ -1,0 +1,140 @@
+"""Verdicts as people and programs read them."""
+
+import io
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+from .. import units
+from ..compare.runs import Comparison, Row
+from ..workloads.spec import Spec
+from .table import SHORT_DIRECTION, grouped, heading, shared_place
+
+_COLOURS = {"slower": "red", "faster": "green", "same": "", "undecided": "yellow", "incomparable": "yellow"}
+_MOST_SEEN = 10.0
+"""A slowdown, as a fraction: to see only larger ones is to see nothing."""
+ORDER = tuple(_COLOURS)
+
+
+def write(found: Comparison, out: Callable[[str], Any], width: int, *, colour: bool) -> None:
+    """Write a table for each graph, and the notes that it needs."""
+    rows = found.rows
+    text = io.StringIO()
+    console = Console(file=text, width=width, force_terminal=colour, highlight=False)
+    groups: dict[str, list[Row]] = {}
+    for row in rows:
+        groups.setdefault(heading(_spec(row.spec)) if row.spec else "", []).append(row)
+    for title, group in groups.items():
+        place = "" if title else shared_place([row.fullname for row in group])
+        console.print(f"\n[bold]{escape(title or place)}[/bold]")
+        console.print(_table(group, place, ours=bool(title)))
+    for note in notes(found):
+        console.print(note, markup=False)
+    out(text.getvalue())
+
+
+def _table(rows: Sequence[Row], place: str, *, ours: bool) -> Table:
+    table = Table(box=None, pad_edge=False, padding=(0, 1, 0, 0))
+    for name in ("operation", "dir", "on") if ours else ("benchmark",):
+        table.add_column(name, no_wrap=ours, overflow="fold")
+    for name in ("time", "ratio", "interval"):
+        table.add_column(name, justify="right", no_wrap=True)
+    table.add_column("verdict", no_wrap=True)
+    table.add_column("sees", justify="right", no_wrap=True)
+    for row in rows:
+        time, ratio, interval, verdict, sees = cells(row)
+        style = _COLOURS[verdict]
+        styled = f"[{style}]{verdict}[/{style}]" if style else verdict
+        labels = (label.removeprefix(place) for label in _labels(row))
+        table.add_row(*map(escape, labels), time, ratio, interval, styled, sees)
+    return table
+
+
+def cells(row: Row) -> tuple[str, str, str, str, str]:
+    """Return a row's time, ratio, interval, verdict and the slowdown that it sees, as people read them."""
+    found = row.judgement
+    return (
+        "" if row.seconds is None else units.seconds(row.seconds),
+        "" if found.ratio is None else f"{found.ratio:.2f}x",
+        units.interval(found.low, found.high),
+        found.verdict,
+        "" if found.visible is None else sees(found.visible),
+    )
+
+
+def sees(visible: float) -> str:
+    """Write the slowdown that would have been found: `4.1%`, `over 1000%`."""
+    return units.fraction(visible) if visible <= _MOST_SEEN else f"over {units.fraction(_MOST_SEEN)}"
+
+
+def _labels(row: Row) -> tuple[str, ...]:
+    if not row.spec:
+        return (row.fullname,)
+    spec = _spec(row.spec)
+    return spec.operation, SHORT_DIRECTION[spec.direction], spec.platform
+
+
+def _spec(spec: Mapping[str, Any]) -> Spec:
+    return Spec(**spec)
+
+
+def notes(found: Comparison) -> list[str]:
+    """Return what must be known of some rows: why they have no verdict, what else changed."""
+    rows = found.rows
+    remarks = []
+    for row in rows:
+        judgement = row.judgement
+        reasons = [] if judgement.judged else [judgement.reason]
+        remarks.append((_name(row), [*reasons, *row.notes]))
+    return [*grouped(remarks), *remarks_on_all(found)]
+
+
+def remarks_on_all(found: Comparison) -> list[str]:
+    """Return what must be known of the rows together."""
+    lines = []
+    rows = found.rows
+    borrowed = sum(row.judgement.borrowed for row in rows)
+    if borrowed:
+        lines.append(
+            f"how much processes differ is borrowed from the others' processes: {borrowed} benchmarks"
+        )
+    if shared := found.shared:
+        lines.append(
+            "the machine drifted: ratios are relative to the benchmarks timed next to each. "
+            f"The run as a whole: {sentence(Row('', shared, None))}"
+        )
+    return lines
+
+
+def _name(row: Row) -> str:
+    return " ".join(_labels(row)) if row.judgement.base_processes and row.spec else row.fullname
+
+
+def count(rows: Sequence[Row]) -> str:
+    """Say how many there are of each verdict: `1 slower, 0 faster, 40 same, 3 undecided, 0 incomparable`."""
+    found: Counter[str] = Counter(row.judgement.verdict for row in rows)
+    return ", ".join(f"{found[verdict]} {verdict}" for verdict in ORDER)
+
+
+def sentence(row: Row, *, drifted: bool = False) -> str:
+    """Say what was decided of one benchmark and why, in a line.
+
+    Args:
+        row: the benchmark.
+        drifted: whether ratios are relative to neighbours, and so tell nothing of the time then.
+    """
+    found = row.judgement
+    text: str = found.verdict
+    if found.low is not None and found.ratio is not None:
+        text += f": {found.ratio:.3f}x the baseline's time ({found.low:.3f} to {found.high:.3f})"
+    if row.seconds is not None and found.ratio:
+        text += f", {units.seconds(row.seconds)} now"
+        text += "" if drifted else f", {units.seconds(row.seconds / found.ratio)} then"
+    text += f"; {found.reason}; processes: {found.base_processes} then, {found.head_processes} now"
+    if found.verdict == "undecided" and found.visible is not None:
+        text += f"; a slowdown of {sees(found.visible)} would have been seen"
+    return "; ".join((text, *row.notes))

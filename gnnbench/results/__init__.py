@@ -1,0 +1,1 @@
+"""Saved measurements: run files and baselines, written and read."""

@@ -1,1 +1,0 @@
-"""A history of runs: what changed in it, when, and how surely."""

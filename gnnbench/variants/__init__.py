@@ -1,0 +1,1 @@
+"""Other versions of the code, made ready and run in child processes."""

@@ -1,0 +1,170 @@
+"""Git worktrees: a commit checked out beside the user's own tree, and what git says of a folder."""
+
+import difflib
+import os
+import re
+import shutil
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from filelock import FileLock, Timeout
+
+from ..errors import UsageError
+from ..files import hold
+from .command import call, last_line
+
+if TYPE_CHECKING:
+    import subprocess
+
+_PREFIX = "gnnbench-"
+# A hook sets them for its own repository.
+_FOREIGN = ("GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_COMMON_DIR", "GIT_PREFIX")
+_SETTINGS = {"GIT_OPTIONAL_LOCKS": "0", "GIT_TERMINAL_PROMPT": "0", "LC_ALL": "C"}
+_NO_HOOKS = ("-c", "core.hooksPath=/dev/null", "-c", "core.fsmonitor=false", "-c", "submodule.recurse=false")
+
+
+@dataclass(frozen=True)
+class Repository:
+    """The git repository that a folder is in."""
+
+    root: Path
+    """The caller's folder."""
+    prefix: Path
+    """That folder in the repository."""
+    shared: Path
+    """The folder that all its worktrees share: `.git`."""
+    part: str
+    """Of the variant that asks for it, for messages."""
+
+    @classmethod
+    def at(cls, root: Path, part: str) -> "Repository":
+        """Return the repository that a folder is in.
+
+        Raises:
+            UsageError: there is none, or no git.
+        """
+        answer = _git(root, "rev-parse", "--show-prefix", "--git-common-dir")
+        if answer.returncode:
+            raise UsageError(
+                f"{part} needs a git repository at {root}: {last_line(answer.stderr)}; "
+                "start in one, or give path:DIR"
+            )
+        prefix, shared = answer.stdout.split("\n")[:2]
+        return cls(root, Path(prefix), (root / shared).resolve(), part)
+
+    def commit(self, ref: str) -> str:
+        """Return the full name of a commit.
+
+        Raises:
+            UsageError: no commit is known by that name; says which is near it.
+        """
+        answer = _git(self.root, "rev-parse", "--verify", "--end-of-options", f"{ref}^{{commit}}")
+        commit = answer.stdout.strip()
+        if answer.returncode == 0 and re.fullmatch(r"[0-9a-f]{40,64}", commit):
+            return commit
+        names = _git(self.root, "for-each-ref", "--format=%(refname:short)").stdout.split("\n")[:-1]
+        remote = [name for name in names if name.endswith(f"/{ref}")]
+        near = remote or difflib.get_close_matches(ref, names, n=3)
+        hint = f"did you mean {' or '.join(near)}?" if near else "git branch --all and git tag name some"
+        if _git(self.root, "rev-parse", "--is-shallow-repository").stdout.strip() == "true":
+            hint += "; this clone is shallow: git fetch --unshallow gets what it lacks"
+        raise UsageError(f"{self.part} names no commit of the repository at {self.root}: {hint}")
+
+
+@contextmanager
+def worktree(repository: Repository, commit: str, cache: Path, say: Callable[[str], None]) -> Iterator[Path]:
+    """Check a commit out for as long as the context lasts.
+
+    Each worktree's folder has a lock, held by the process that uses it and let go by the system when that
+    ends: unlike a process id it is never another's, in another container or on another machine either.
+
+    Args:
+        repository: what the commit is of.
+        commit: its full name.
+        cache: folder whose `worktrees` it lies in; what killed runs left there is removed.
+        say: is told of what cannot be removed.
+
+    Raises:
+        UsageError: git cannot check it out, or the cache cannot be written.
+    """
+    worktrees = cache / "worktrees"
+    lock = worktrees / ".lock"
+
+    def remove() -> None:
+        with hold(lock, cache):
+            _remove(folder, say)
+
+    with ExitStack() as stack:
+        # Git adds none while it removes the last one.
+        with hold(lock, cache):
+            for left in worktrees.glob(f"{_PREFIX}*"):
+                with suppress(Timeout), FileLock(left / "used", timeout=0):
+                    _remove(left, say)
+            folder = Path(tempfile.mkdtemp(prefix=_PREFIX, dir=worktrees))
+            used = FileLock(folder / "used", thread_local=False)
+            stack.callback(used.release)
+            stack.callback(remove)
+            used.acquire()
+            (folder / "repository").write_bytes(os.fsencode(repository.shared))
+            # Git names its entry after the last part, so that is unique as well.
+            tree = folder / folder.name
+            answer = _git(
+                repository.root, *_NO_HOOKS, "worktree", "add", "--quiet", "--detach", str(tree), commit
+            )
+            if answer.returncode:
+                raise UsageError(f"{repository.part} cannot be checked out: {last_line(answer.stderr)}")
+        yield tree
+
+
+def is_followed(folder: Path) -> bool:
+    """Whether git follows any file of a folder: an installed package in a repository is none of its code."""
+    with suppress(UsageError):
+        return bool(_git(folder, "ls-tree", "--name-only", "HEAD").stdout)
+    return False
+
+
+def state(folder: Path) -> tuple[str | None, bool]:
+    """Return the commit of a working tree, and whether files that git follows differ from it."""
+    with suppress(UsageError):
+        commit = _git(folder, "rev-parse", "--verify", "HEAD^{commit}").stdout.strip()
+        if commit:
+            changes = _git(folder, *_NO_HOOKS, "status", "--porcelain", "--untracked-files=no").stdout
+            return commit, bool(changes)
+    return None, False
+
+
+def _remove(folder: Path, say: Callable[[str], None]) -> None:
+    """Remove a worktree, its entry in its repository, and its folder, whichever of them there are.
+
+    Not by `git worktree prune`: it would remove the user's own where their disk is not mounted, and not the
+    entry of one that was cut short, which is locked.
+    """
+    tree = str(folder / folder.name)
+    try:
+        with suppress(FileNotFoundError):
+            shared = Path(os.fsdecode((folder / "repository").read_bytes()))
+            if shared.is_dir():
+                remove = ("worktree", "remove", "--force", "--force", tree)
+                _git(folder, f"--git-dir={shared}", *_NO_HOOKS, *remove)
+                # Where it was cut short so early that git does not take it for one.
+                shutil.rmtree(shared / "worktrees" / folder.name, ignore_errors=True)
+                # As git does after the last, but not where its checkout failed.
+                with suppress(OSError):
+                    (shared / "worktrees").rmdir()
+        shutil.rmtree(folder)
+    except OSError as error:
+        say(f"{folder} cannot be removed ({error.strerror}); the next run tries again")
+
+
+def _git(folder: Path, *arguments: str) -> "subprocess.CompletedProcess[str]":
+    own = {name: value for name, value in os.environ.items() if name not in _FOREIGN}
+    try:
+        return call(["git", *arguments], folder, {**own, **_SETTINGS})
+    except FileNotFoundError:
+        raise UsageError(
+            "git is not installed: install it, or give path:DIR in the place of git:REF"
+        ) from None

@@ -1,0 +1,1 @@
+"""What is run, and whether its result is right."""

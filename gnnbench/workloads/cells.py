@@ -1,0 +1,97 @@
+"""Which cells of operation, platform and graph a run consists of."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from ..errors import UsageError
+from ..packages import missing
+from .operations import OPERATIONS, Operation, unsupported
+from .platforms import PLATFORMS
+from .spec import DIRECTIONS, FORWARD
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One operation on one platform in one direction and one choice of types, on whichever graph."""
+
+    operation: str
+    direction: str
+    platform: str
+    dtype: str
+    index_dtype: str
+    skip: str | None
+    """Why it cannot run here; None where it can."""
+    core: bool
+
+    @property
+    def id(self) -> str:
+        """Its part of the test id."""
+        return f"{self.operation}-{self.direction}-{self.platform}-{self.dtype}-{self.index_dtype}"
+
+
+def declared(
+    names: Sequence[str],
+    platforms: Sequence[str] | None = None,
+    directions: Sequence[str] | None = None,
+    core: bool = False,
+) -> list[Operation]:
+    """Return the operations a benchmark names: rows of the table, or a row of its own.
+
+    Args:
+        names: operations.
+        platforms: for an operation that the table does not have, where it runs: by default on torch.
+        directions: likewise, by default forward only.
+        core: likewise, whether a pull request runs it.
+
+    Raises:
+        UsageError: a platform or direction that does not exist, or given for an operation of the table.
+    """
+    operations = []
+    for name in names:
+        known = OPERATIONS.get(name)
+        if known and (platforms or directions or core):
+            raise UsageError(f"operation '{name}' is gnnbench's own: give one of yours another name")
+        runs_on = tuple(platforms or ("torch",))
+        for kind, given, allowed in (
+            ("platform", runs_on, tuple(PLATFORMS)),
+            ("direction", tuple(directions or ()), DIRECTIONS),
+        ):
+            for word in given:
+                if word not in allowed:
+                    raise UsageError(
+                        f"operation '{name}': unknown {kind} '{word}', not among {', '.join(allowed)}"
+                    )
+        operations.append(
+            known
+            or Operation(
+                name,
+                dict.fromkeys(runs_on, name),
+                directions=tuple(directions or (FORWARD,)),
+                core=core,
+            )
+        )
+    return operations
+
+
+def cells(
+    operations: Sequence[Operation],
+    platforms: Sequence[str],
+    dtypes: Sequence[str],
+    index_dtypes: Sequence[str],
+    device: str,
+) -> Iterator[Cell]:
+    """Yield every cell of the table, those that cannot run with the reason."""
+    for operation in operations:
+        for direction in operation.directions:
+            for platform in (
+                name for name in platforms if name in operation.calls or name in operation.absent
+            ):
+                for dtype in dtypes:
+                    for index_dtype in index_dtypes:
+                        skip = (
+                            operation.absent.get(platform)
+                            or missing(PLATFORMS[platform].packages, device)
+                            or unsupported(operation.name, platform, direction, dtype, index_dtype, device)
+                        )
+                        core = operation.core and direction == operation.directions[-1]
+                        yield Cell(operation.name, direction, platform, dtype, index_dtype, skip, core)

@@ -1,0 +1,144 @@
+"""Made-up labels, features and splits: seeded, exact, the same bytes on any machine."""
+
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .catalog import ATTRIBUTES_CLASSES, ATTRIBUTES_WIDTH
+from .stream import Stream
+
+_ROWS_AT_ONCE = 1 << 16
+_BYTES = np.uint64(0x00FF00FF00FF00FF)
+_WORDS = np.uint64(0x0000FFFF0000FFFF)
+_LOW = np.uint64(0xFFFFFFFF)
+_CENTRE_WEIGHT = 3 / 64
+"""A class centre's part beside the noise of a dense feature: learnable, but not from one node alone."""
+_TOPICAL = 0.23
+"""Fraction of a node's words that come from its class's own vocabulary."""
+_FLIPPED = 0.1
+"""Fraction of a multi-label node's tasks that differ from its community's."""
+
+
+def labels(stream: Stream, nodes: int, classes: int) -> NDArray[np.int64]:
+    """Return classes with sizes proportional to 1/2, 1/3, 1/4, ...: int64 [nodes].
+
+    So sized are Cora's and ogbn-arxiv's classes, roughly.
+    """
+    shares = np.cumsum([(1 << 32) // (rank + 2) for rank in range(classes)])
+    position = np.arange(nodes, dtype=np.int64) * int(shares[-1]) // nodes
+    return np.searchsorted(shares, position, side="right")[stream.permutation(nodes)]
+
+
+def tasks(stream: Stream, community: NDArray[np.int64], count: int) -> NDArray[np.float32]:
+    """Return 0 or 1 for each node and task, alike within a community: float32 [N, count]."""
+    communities = int(community.max()) + 1
+    typical = stream.chance(0.5, communities * count).reshape(communities, count)
+    flipped = stream.chance(_FLIPPED, len(community) * count).reshape(-1, count)
+    return (typical[community] ^ flipped).astype(np.float32)
+
+
+def bag_of_words(
+    stream: Stream, label: NDArray[np.int64], classes: int, vocabulary: int, words: int
+) -> NDArray[np.float32]:
+    """Return rows that sum to 1, each word of a node weighing the same: float32 [N, vocabulary].
+
+    A word is drawn from the class's own stretch of the vocabulary, or else from all of it, low numbers
+    more often (density falling with the root of the number). Words drawn twice count once.
+
+    Args:
+        stream: where randomness comes from.
+        label: int64 [N], in [0, classes).
+        classes: how many.
+        vocabulary: number of features.
+        words: drawn per node.
+    """
+    count = len(label) * words
+    node = np.repeat(np.arange(len(label)), words)
+    stretch = vocabulary // classes
+    own = label[node] * stretch + stream.below(stretch, count)
+    spot = stream.below(1 << 16, count)
+    common = (spot * spot * vocabulary) >> 32
+    word = np.where(stream.chance(_TOPICAL, count), own, common)
+    x = np.zeros((len(label), vocabulary), dtype=np.float32)
+    x[node, word] = 1
+    # Counted as integers: a sum of floats may be taken in another order elsewhere.
+    weight = np.float32(1) / np.count_nonzero(x, axis=1).astype(np.float32)
+    x[node, word] = weight[node]
+    return x
+
+
+def dense(stream: Stream, label: NDArray[np.int64], classes: int, width: int) -> NDArray[np.float32]:
+    """Return a centre per class plus noise, both sums of four uniform bytes: float32 [N, width].
+
+    Values are integers times a power of two, with mean 0 and standard deviation about 1.
+    """
+    centre = _bells(stream, classes, width) * np.float32(_CENTRE_WEIGHT)
+    x = np.empty((len(label), width), dtype=np.float32)
+    for start in range(0, len(label), _ROWS_AT_ONCE):
+        part = label[start : start + _ROWS_AT_ONCE]
+        np.add(_bells(stream, len(part), width), centre[part], out=x[start : start + len(part)])
+    return x
+
+
+def _bells(stream: Stream, rows: int, width: int) -> NDArray[np.float32]:
+    """Approximately normal numbers, two from each 64 random bits: float32 [rows, width]."""
+    half = (width + 1) // 2
+    bits = stream.raw(rows * half).reshape(rows, half)
+    sums = (bits & _BYTES) + ((bits >> np.uint64(8)) & _BYTES)
+    sums = (sums & _WORDS) + ((sums >> np.uint64(16)) & _WORDS)
+    x = np.empty((rows, 2 * half), dtype=np.float32)
+    x[:, :half] = sums & _LOW
+    x[:, half:] = sums >> np.uint64(32)
+    # Four bytes: mean 510, standard deviation 147.8.
+    x -= np.float32(510)
+    x *= np.float32(2**-7)
+    return x[:, :width]
+
+
+def split(stream: Stream, nodes: int, sizes: tuple[int, int, int]) -> list[NDArray[np.int64]]:
+    """Return nodes to train, validate and test on, drawn at random: int64 [sizes[i]] each."""
+    order = stream.permutation(nodes)
+    return [order[start:end] for start, end in pairwise((0, *np.cumsum(sizes)))]
+
+
+def balanced_split(
+    stream: Stream, label: NDArray[np.int64], classes: int, sizes: tuple[int, int, int]
+) -> list[NDArray[np.int64]]:
+    """Return a split whose training part has as many nodes of each class (Planetoid's "public" split).
+
+    Args:
+        stream: where randomness comes from.
+        label: int64 [N].
+        classes: how many; each gets `sizes[0] // classes` nodes, or all that it has.
+        sizes: nodes to train, validate and test on.
+
+    Returns:
+        int64 node numbers of each part.
+    """
+    by_class = stream.shuffled_groups(label, classes)
+    per_class = np.bincount(label, minlength=classes)
+    rank = np.arange(len(label)) - np.repeat(np.cumsum(per_class) - per_class, per_class)
+    chosen = rank < sizes[0] // classes
+    rest = by_class[~chosen]
+    val, test, _ = np.split(rest[stream.permutation(len(rest))], [sizes[1], sizes[1] + sizes[2]])
+    return [by_class[chosen], val, test]
+
+
+def made_up(
+    nodes: int,
+) -> tuple[
+    NDArray[np.float32], NDArray[np.int64], int, NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]
+]:
+    """Return attributes for a graph that has only structure, the same for the same number of nodes.
+
+    Returns:
+        float32 [nodes, 128]; int64 [nodes] labels that features tell and edges do not; their number, 16;
+        int64 node numbers to train (60 %), validate (20 %) and test on.
+    """
+    stream = Stream(nodes)
+    label = labels(stream, nodes, ATTRIBUTES_CLASSES)
+    x = dense(stream, label, ATTRIBUTES_CLASSES, ATTRIBUTES_WIDTH)
+    part = nodes // 5
+    train, val, test = split(stream, nodes, (nodes - 2 * part, part, part))
+    return x, label, ATTRIBUTES_CLASSES, train, val, test

@@ -1,0 +1,38 @@
+"""R-MAT random graphs, with the parameters of the Graph500 benchmark."""
+
+import numpy as np
+
+from . import attributes
+from .catalog import DatasetName
+from .graph import Graph
+from .stream import Stream
+
+SEED = 20040422
+# A quadrant's chances .57, .19, .19, .05 (Chakrabarti et al., SDM 2004; graph500.org) in 2**-32.
+_LOWER_HALF = np.uint64(int(0.76 * 2**32))
+_RIGHT_OF_UPPER = np.uint64(int(0.57 * 2**32))
+_RIGHT_OF_LOWER = np.uint64(int(0.95 * 2**32))
+
+
+def generate(name: DatasetName, seed: int = SEED) -> Graph:
+    """Draw `name.pairs` edges among `name.nodes` nodes; loops and repetitions are dropped.
+
+    Nodes are renumbered at random afterwards, as Graph500 has it, so that a number says nothing about a
+    degree. Features, labels and split: `attributes.made_up`.
+
+    Args:
+        name: an R-MAT graph's name.
+        seed: another seed gives another graph of the same kind.
+    """
+    assert name.scale is not None
+    stream = Stream(seed)
+    row = np.zeros(name.pairs, dtype=np.int64)
+    column = np.zeros(name.pairs, dtype=np.int64)
+    for _ in range(name.scale):
+        drawn = stream.raw(name.pairs) >> np.uint64(32)
+        lower = drawn >= _LOWER_HALF
+        right = np.where(lower, drawn >= _RIGHT_OF_LOWER, drawn >= _RIGHT_OF_UPPER)
+        row = 2 * row + lower
+        column = 2 * column + right
+    number = stream.permutation(name.nodes)
+    return Graph.build(name.id, number[row], number[column], *attributes.made_up(name.nodes), synthetic=True)

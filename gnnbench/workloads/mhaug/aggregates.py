@@ -1,0 +1,121 @@
+"""AGGNet on both of the chain's columns at once, as each platform does it.
+
+Both columns go through one product per hop: agg(1; E') over what is kept of the edges, agg(k; E) over all of
+them. Where a platform multiplies by one matrix, that is block-diagonal: an edge that was dropped has value 0
+in the first block, and only values change from proposal to proposal. The node itself is added, not stored as
+a self-loop. Sums are of whole numbers, exact in float64 in any order.
+"""
+
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import Any, NamedTuple
+
+import torch
+from torch import Tensor
+
+from .chain import HOPS, Edges, index_dtype
+from .optimised import Aggregate
+
+
+class Blocks(NamedTuple):
+    """The block-diagonal matrix of two copies of the graph, targets as rows, but for the values."""
+
+    row_pointer: Tensor
+    """int [2 n + 1]."""
+    column: Tensor
+    """int [2 m]."""
+    all_edges: Tensor
+    """float64 [m] of ones: the second block's values."""
+    all_nodes: Tensor
+    """float64 [n] of ones: the first block's input."""
+
+    def values(self, kept_edges: Tensor) -> Tensor:
+        """Return those of a state's matrix: float64 [2 m]."""
+        return torch.cat((kept_edges.to(self.all_edges), self.all_edges))
+
+    def inputs(self, kept_nodes: Tensor) -> Tensor:
+        """Return what is aggregated: float64 [2 n]."""
+        return torch.cat((self.all_nodes, kept_nodes.to(self.all_nodes)))
+
+
+def blocks(edges: Edges, dtype: torch.dtype) -> Blocks:
+    """Make the two copies."""
+    degree = torch.bincount(edges.target, minlength=edges.num_nodes)
+    row_pointer = torch.cat((degree.new_zeros(1), degree.cumsum(0), degree.cumsum(0) + edges.num_edges))
+    column = torch.cat((edges.source, edges.source + edges.num_nodes))
+    ones = partial(torch.ones, dtype=torch.float64, device=edges.source.device)
+    return Blocks(row_pointer.to(dtype), column.to(dtype), ones(edges.num_edges), ones(edges.num_nodes))
+
+
+def by_csr(blocks: Blocks, kept_edges: Tensor, kept_nodes: Tensor) -> Tensor:
+    """Multiply by PyTorch's CSR matrix."""
+    x = blocks.inputs(kept_nodes)
+    size = (len(x), len(x))
+    matrix = torch.sparse_csr_tensor(
+        blocks.row_pointer, blocks.column, blocks.values(kept_edges), size, check_invariants=False
+    )
+    for _ in range(HOPS):
+        x = torch.addmv(x, matrix, x)
+    return x.view(2, -1)
+
+
+def by_sparse_tensor(blocks: Blocks, kept_edges: Tensor, kept_nodes: Tensor) -> Tensor:
+    """Multiply by torch_sparse's kernel on the CSR arrays."""
+    x, values = blocks.inputs(kept_nodes).unsqueeze(1), blocks.values(kept_edges)
+    for _ in range(HOPS):
+        x = x + torch.ops.torch_sparse.spmm_sum(
+            None, blocks.row_pointer, blocks.column, values, None, None, x
+        )
+    return x.view(2, -1)
+
+
+def by_scatter(edges: Edges, kept_edges: Tensor, kept_nodes: Tensor) -> Tensor:
+    """Gather, weigh and scatter rows of both columns, as message passing on edge_index does."""
+    nodes, entries = kept_nodes.double(), kept_edges.double()
+    x = torch.stack((torch.ones_like(nodes), nodes), dim=1)
+    weight = torch.stack((entries, torch.ones_like(entries)), dim=1)
+    for _ in range(HOPS):
+        x = x.index_add(0, edges.target, x.index_select(0, edges.source) * weight)
+    return x.t()
+
+
+def by_message_passing(graph: Any, kept_edges: Tensor, kept_nodes: Tensor) -> Tensor:
+    """Let DGL weigh and sum rows of both columns in one kernel."""
+    from ..platforms.dgl import dgl
+
+    nodes, entries = kept_nodes.double(), kept_edges.double()
+    x = torch.stack((torch.ones_like(nodes), nodes), dim=1)
+    weight = torch.stack((entries, torch.ones_like(entries)), dim=1)
+    for _ in range(HOPS):
+        x = x + dgl.ops.u_mul_e_sum(graph, x, weight)
+    return x.t()
+
+
+def _csr(edges: Edges) -> Aggregate:
+    return partial(by_csr, blocks(edges, index_dtype(edges)))
+
+
+def _sparse_tensor(edges: Edges) -> Aggregate:
+    import torch_sparse  # noqa: F401 - registers its kernels
+
+    return partial(by_sparse_tensor, blocks(edges, torch.int64))
+
+
+def _scatter(edges: Edges) -> Aggregate:
+    return partial(by_scatter, edges)
+
+
+def _message_passing(edges: Edges) -> Aggregate:
+    from ..platforms.dgl import dgl, with_formats
+
+    graph = dgl.graph((edges.source, edges.target), num_nodes=edges.num_nodes)
+    return partial(by_message_passing, with_formats(graph))
+
+
+AGGREGATES: Mapping[str, Callable[[Edges], Aggregate]] = {
+    "pyg": _scatter,
+    "sparse": _sparse_tensor,
+    "torch": _csr,
+    "dgl": _message_passing,
+}
+"""Platform: what makes its aggregate for a graph."""

@@ -1,0 +1,88 @@
+"""The optimised step as one compiled graph: torch.compile, without a break.
+
+torch.compile refuses sparse tensors (torch 2.13); an operator of our own that takes their arrays passes. It
+compares the ranks, too: code that is generated for the CPU stores a bool twenty times slower than PyTorch's
+own kernel.
+"""
+
+import inspect
+from functools import cache, partial
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from . import optimised
+from .aggregates import Blocks, blocks, by_csr, by_scatter
+from .chain import Edges, index_dtype
+from .settings import Settings
+
+_SIZES = 64
+"""In a process; one graph for each."""
+
+_library = torch.library.Library("gnnbench", "DEF")
+# Defined by hand: custom_op's wrapper costs as much as the rest of a proposal on a small graph saves.
+_library.define(
+    "apply(Tensor row_pointer, Tensor column, Tensor all_edges, Tensor all_nodes, "
+    "Tensor edge_rank, Tensor node_rank, Tensor keep) -> (Tensor, Tensor, Tensor)"
+)
+
+
+def _apply(*tensors: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    *arrays, edge_rank, node_rank, keep = tensors
+    return optimised.apply(partial(by_csr, Blocks(*arrays)), edge_rank, node_rank, keep)
+
+
+_library.impl("apply", _apply, "CompositeExplicitAutograd")
+
+
+@torch.library.register_fake("gnnbench::apply", lib=_library)  # type: ignore[untyped-decorator]
+def _(*tensors: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    _, _, all_edges, all_nodes, *_ = tensors
+    kept_edges, kept_nodes = (torch.empty_like(ones, dtype=torch.bool) for ones in (all_edges, all_nodes))
+    return kept_edges, kept_nodes, all_nodes.new_empty(2, len(all_nodes))
+
+
+def _compile(function: Any, options: dict[str, Any]) -> Any:
+    """Compile without a break, for each size; before torch 2.13 for the eight that the process may have."""
+    compile_it: Any = torch.compile
+    known = inspect.signature(compile_it).parameters
+    limit = {"recompile_limit": _SIZES} if "recompile_limit" in known else {}
+    return compile_it(function, fullgraph=True, dynamic=False, options=options, **limit)
+
+
+def by_operator(
+    blocks: Blocks, edge_rank: Tensor, node_rank: Tensor, keep: Tensor
+) -> tuple[Tensor, Tensor, Tensor]:
+    """Drop and aggregate in the operator `gnnbench::apply`, see `optimised.apply` and `aggregates.by_csr`."""
+    found: tuple[Tensor, Tensor, Tensor] = torch.ops.gnnbench.apply(*blocks, edge_rank, node_rank, keep)
+    return found
+
+
+def aggregate(edges: Edges) -> optimised.Aggregate:
+    """Return AGGNet alone, compiled: gather and scatter of both columns, as message passing is written.
+
+    On one thread of a CPU: several would have to add atomically, and two took twice as long as one.
+    """
+    return partial(_compile(by_scatter, {"cpp.threads": 1}), edges)
+
+
+def prepare(edges: Edges, settings: Settings) -> optimised.Fixed:
+    """Make what a proposal needs once."""
+    return optimised.prepare(edges, settings, partial(by_operator, blocks(edges, index_dtype(edges))))
+
+
+@cache
+def propose() -> Any:
+    """Return `optimised.propose`, compiled for each number of nodes and edges it is called with.
+
+    What is computed for two numbers is not done again in each pass over the nodes: Inductor would fuse up to
+    30 operations into their reader. Loops of fewer than 16,384 elements get one thread. Whether somebody
+    replaced a function of this package meanwhile is not looked at: on Cora that took a tenth of a proposal.
+    """
+    options: dict[str, Any] = {
+        "realize_opcount_threshold": 8,
+        "cpp.min_chunk_size": 16384,
+        "guard_filter_fn": torch.compiler.skip_guard_on_globals_unsafe,
+    }
+    return _compile(optimised.propose, options)

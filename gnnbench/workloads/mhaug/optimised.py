@@ -1,0 +1,130 @@
+"""The same chain from the same random numbers, without its cost.
+
+What the loop does over again is done once: the structure, the ego graph's aggregate, the current state's δ.
+What it does on the host is done in torch on the device. Both columns go through one product per hop. Nothing
+is built or copied to drop an edge: it gets the weight 0. The host reads nothing but the decision.
+"""
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+
+from . import truncated_normal
+from .chain import Draws, Edges, Proposal, State, accept, index_dtype
+from .settings import Settings
+
+Aggregate = Callable[[Tensor, Tensor], Tensor]
+"""AGGNet on both columns, agg(1; E') and agg(k; E), float64 [2, n]: of what is kept, bool [m] and [n]."""
+Apply = Callable[[Tensor, Tensor, Tensor], tuple[Tensor, Tensor, Tensor]]
+"""Drops and aggregates: of the ranks of edges and nodes and how many of each to keep, int64 [2], what is
+kept of edges and nodes, and its aggregate."""
+
+
+class Constants(NamedTuple):
+    """The settings as tensors on the device, of edges and nodes: float64 [2] each."""
+
+    size: Tensor
+    """int64: m, n."""
+    mean: Tensor
+    weight: Tensor
+    scale: Tensor
+    offset: Tensor
+    sigma: Tensor
+    count_weight: float
+
+
+def constants(edges: Edges, settings: Settings) -> Constants:
+    """Bring the settings to the graph's device."""
+    device = edges.source.device
+    columns = torch.tensor(
+        [[part.mean, part.weight, part.scale, part.offset, part.sigma] for part in settings.parts],
+        dtype=torch.float64,
+        device=device,
+    )
+    size = torch.tensor([edges.num_edges, edges.num_nodes], device=device)
+    mean, weight, scale, offset, sigma = columns.t().contiguous()
+    return Constants(size, mean, weight, scale, offset, sigma, settings.count_weight)
+
+
+class Fixed(NamedTuple):
+    """What a proposal needs besides the state and the random numbers, made once."""
+
+    constants: Constants
+    whole: Tensor
+    """agg(1; E), float64 [n]."""
+    apply: Apply
+
+
+def prepare(edges: Edges, settings: Settings, apply: Apply) -> Fixed:
+    """Make it for a graph."""
+    values = constants(edges, settings)
+    first = values.size.new_zeros(1, dtype=index_dtype(edges))
+    _, _, sums = apply(first.expand(edges.num_edges), first.expand(edges.num_nodes), values.size)
+    return Fixed(values, sums[0].clone(), apply)
+
+
+@torch.no_grad()
+def propose(fixed: Fixed, state: State, draws: Draws, uncertainty: Tensor) -> Proposal:
+    """Propose a state and decide on it.
+
+    Args:
+        fixed: what is made once.
+        state: the current one.
+        draws: the random numbers.
+        uncertainty: h, float [n].
+    """
+    size = fixed.constants.size
+    drop = drop_counts(fixed.constants, state, draws)
+    kept_edges, kept_nodes, sums = fixed.apply(draws.edge_rank, draws.node_rank, size - drop)
+    changes = 1 - sums / fixed.whole
+    proposed = State(kept_edges, kept_nodes, drop.double() / size.clamp(min=1), changes)
+    log_target = log_target_densities(fixed.constants, state.changes, changes, uncertainty)
+    log_density = log_proposal_densities(fixed.constants, state.dropped, proposed.dropped)
+    return Proposal(proposed, log_target, log_density, accept(log_target, log_density, draws.accept))
+
+
+def drop_counts(constants: Constants, state: State, draws: Draws) -> Tensor:
+    """Return ⌊M Δ*⌋, Δ* from truncated normals around the current Δ: int64 [2]."""
+    wanted = truncated_normal.quantile(draws.uniform, state.dropped, constants.sigma)
+    return (constants.size * wanted).long()
+
+
+def apply(
+    aggregate: Aggregate, edge_rank: Tensor, node_rank: Tensor, keep: Tensor
+) -> tuple[Tensor, Tensor, Tensor]:
+    """Drop, and aggregate what is kept."""
+    kept_edges, kept_nodes = augment(edge_rank, node_rank, keep)
+    return kept_edges, kept_nodes, both_columns(aggregate, kept_edges, kept_nodes)
+
+
+def both_columns(aggregate: Aggregate, kept_edges: Tensor, kept_nodes: Tensor) -> Tensor:
+    """Return the aggregates of a state, float64 [2, n]: a name for the range of a profile."""
+    return aggregate(kept_edges, kept_nodes)
+
+
+def augment(edge_rank: Tensor, node_rank: Tensor, keep: Tensor) -> tuple[Tensor, Tensor]:
+    """Return what is kept of edges and of nodes: bool [m] and [n]."""
+    return edge_rank < keep[0], node_rank < keep[1]
+
+
+def log_target_densities(constants: Constants, before: Tensor, after: Tensor, uncertainty: Tensor) -> Tensor:
+    """Return log p of both states in one pass over the nodes: float64 [2]."""
+    scale, offset, weight, mean = (
+        each.unsqueeze(1) for each in (constants.scale, constants.offset, constants.weight, constants.mean)
+    )
+    precision = weight / (2 * (scale * uncertainty.double() + offset) ** 2)
+    return torch.stack([-(precision * (each - mean) ** 2).sum() for each in (before, after)])
+
+
+def log_proposal_densities(constants: Constants, current: Tensor, proposed: Tensor) -> Tensor:
+    """Return log q(proposal | current) and log q(current | proposal): float64 [2]."""
+    at = torch.stack((current, proposed))
+    to = at.flip(0)
+    log_density = truncated_normal.log_density(to, at, constants.sigma)
+    if not constants.count_weight:
+        return log_density.sum(dim=1)
+    kept, gone = constants.size * (1 - to) + 1, constants.size * to + 1
+    log_beta = torch.lgamma(kept) + torch.lgamma(gone) - torch.lgamma(kept + gone)
+    return (log_density + constants.count_weight * log_beta).sum(dim=1)

@@ -1,0 +1,52 @@
+"""The variants of the chain, by name."""
+
+from collections.abc import Mapping
+from functools import partial
+
+from torch import Tensor
+
+from .chain import Edges, Propose, State, full
+from .settings import Settings
+
+VARIANTS: Mapping[str, tuple[str, ...]] = {
+    "published": ("torch",),
+    "profiled": ("dgl",),
+    "optimised": ("pyg", "sparse", "torch", "dgl"),
+    "compiled": ("torch",),
+}
+"""Variant: the platforms it runs on."""
+
+
+def prepare(
+    variant: str, platform: str, edges: Edges, x: Tensor, settings: Settings, start: State | None = None
+) -> tuple[State, Propose]:
+    """Return where the chain starts, as the variant has it, and its proposal step.
+
+    Args:
+        variant: a key of VARIANTS.
+        platform: one of its platforms.
+        edges: the original graph.
+        x: its features [n, F].
+        settings: the constants.
+        start: by default everything is kept.
+    """
+    state = start or full(edges)
+    if variant == "published":
+        from . import published
+
+        return state, partial(published.propose, edges, settings)
+    if variant == "profiled":
+        from . import profiled
+
+        loop = profiled.loop(edges, x)
+        propose = partial(profiled.propose, loop, settings, profiled.stacked_edge_list)
+        return profiled.with_graph(edges, x, state), propose
+    if variant == "compiled":
+        from . import compiled
+
+        return state, partial(compiled.propose(), compiled.prepare(edges, settings))
+    from . import optimised
+    from .aggregates import AGGREGATES
+
+    apply = partial(optimised.apply, AGGREGATES[platform](edges))
+    return state, partial(optimised.propose, optimised.prepare(edges, settings, apply))

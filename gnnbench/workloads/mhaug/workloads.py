@@ -1,0 +1,138 @@
+"""What the suite times of the chain: the middle of a run, on a case's graph, from fixed random numbers."""
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from ..case import Case
+from ..graphs.graph import Graph
+from . import optimised, published, training, variants
+from .chain import Draws, Edges, Propose, State, draw, row_scale
+from .model import GCN
+from .settings import Settings
+
+DROPPED = (0.5, 0.25)
+"""Of edges and of nodes, in the state that a proposal is made from."""
+
+Workload = tuple[Callable[..., Tensor], tuple[Any, ...]]
+"""What is timed, and its inputs."""
+
+
+def example(edges: Edges) -> tuple[State, Draws]:
+    """Return the state, and the random numbers of a proposal that is accepted: on the graph's device."""
+    generator = torch.Generator().manual_seed(0)
+    first, second = (
+        Draws(*(each.to(edges.source.device) for each in draw(edges, generator))) for _ in range(2)
+    )
+    return published.augment(edges, first, DROPPED), second._replace(accept=torch.zeros_like(second.accept))
+
+
+def network(graph: Graph, hidden: int) -> GCN:
+    """Return the model before its first step, in float32 on the CPU."""
+    with torch.random.fork_rng(devices=()):
+        torch.default_generator.manual_seed(0)  # torch.manual_seed would seed the GPUs' as well
+        return GCN(graph.num_features, graph.num_classes, _settings(hidden))
+
+
+def aggregate(case: Case) -> Workload:
+    """Return AGGNet on both columns of a state."""
+    edges = _edges(case)
+    state, _ = example(edges)
+    if case.spec.operation == "mh_aggregate_compiled":
+        from . import compiled
+
+        sums = compiled.aggregate(edges)
+    else:
+        from .aggregates import AGGREGATES
+
+        sums = AGGREGATES[case.spec.platform](edges)
+    return partial(_sums, case.dtype), (sums, state.kept_edges, state.kept_nodes)
+
+
+def augment(case: Case) -> Workload:
+    """Return the drop of edges and nodes, as far as the model needs it: the first feature as augmented."""
+    edges, x = _edges(case), case.node_features()
+    _, draws = example(edges)
+    if case.spec.operation == "mh_augment_profiled":
+        from . import profiled
+
+        loop = profiled.loop(edges, x)
+        return _built, (loop.graph, profiled.stacked_edge_list(loop.graph), draws, DROPPED)
+    count = torch.tensor([edges.num_edges, edges.num_nodes], device=case.device)
+    keep = count - (count * torch.tensor(DROPPED, dtype=torch.float64, device=case.device)).long()
+    return _masked, (x[:, :1].contiguous(), draws, keep)
+
+
+def proposal(case: Case) -> Workload:
+    """Return a whole proposal with the decision on it."""
+    return _log_densities, _chain(case)
+
+
+def train(case: Case) -> Workload:
+    """Return a proposal that is accepted, and the step on it, without dropout: a device draws its own."""
+    model = network(case.graph, case.spec.hidden).to(case.device, case.dtype)
+    train, y = case.graph.train_mask.to(case.device), case.graph.y.to(case.device)
+    data = training.data_of(_edges(case), case.node_features(), train, y)
+    settings = _settings(case.spec.hidden)
+    optimizer = training.optimizer_of(model, settings)
+    return partial(_accepted_step, settings), (*_chain(case), model, optimizer, data)
+
+
+def _settings(hidden: int) -> Settings:
+    return Settings(hidden=hidden, dropout=0.0)
+
+
+def _edges(case: Case) -> Edges:
+    source, target = case.edge_index()
+    return Edges(source, target, case.graph.num_nodes)
+
+
+def _chain(case: Case) -> tuple[Propose, State, Draws, Tensor]:
+    edges = _edges(case)
+    start, draws = example(edges)
+    variant = case.spec.operation.rpartition("_")[2]
+    x = case.node_features()
+    state, propose = variants.prepare(variant, case.spec.platform, edges, x, Settings(), start)
+    return propose, state, draws, case.tensor(torch.linspace(0, 1, edges.num_nodes)).detach()
+
+
+def _sums(
+    dtype: torch.dtype, aggregate: optimised.Aggregate, kept_edges: Tensor, kept_nodes: Tensor
+) -> Tensor:
+    return aggregate(kept_edges, kept_nodes).to(dtype)
+
+
+def _built(graph: Any, edge_list: Tensor, draws: Draws, dropped: tuple[float, float]) -> Tensor:
+    from . import profiled
+
+    x: Tensor = profiled.graph_augmentation(graph, edge_list, draws, dropped).ndata["x"][:, :1]
+    return x
+
+
+def _masked(x: Tensor, draws: Draws, keep: Tensor) -> Tensor:
+    _, kept_nodes = optimised.augment(draws.edge_rank, draws.node_rank, keep)
+    return x * row_scale(kept_nodes).to(x.dtype).unsqueeze(1)
+
+
+def _log_densities(propose: Propose, state: State, draws: Draws, h: Tensor) -> Tensor:
+    found = propose(state, draws, h)
+    return torch.cat((found.log_target, found.log_density)).to(h.dtype)
+
+
+def _accepted_step(
+    settings: Settings,
+    propose: Propose,
+    state: State,
+    draws: Draws,
+    h: Tensor,
+    model: GCN,
+    optimizer: torch.optim.Optimizer,
+    data: training.Data,
+) -> Tensor:
+    found = propose(state, draws, h)
+    assert found.accepted
+    views = training.view(data, state), training.view(data, found.state)
+    return training.train_step(model, optimizer, data, views, settings)

@@ -1,0 +1,210 @@
+"""How near a kernel is to what its device can do: the rates of a copy and of a matrix product.
+
+The roofline model (Williams, Waterman and Patterson, CACM 2009), with both roofs measured, once for each
+environment.
+"""
+
+import json
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from time import perf_counter
+from typing import Any
+
+import torch
+
+from .. import units
+from ..devices import cuda_free_bytes
+from ..files import hold, write_whole
+from .case import Case
+from .graphs.capacity import memory_free
+from .least_work import Work, least
+
+FORMAT_VERSION = 1
+# 1: rates by dtype.
+
+_SECONDS = 0.5
+"""To spend on each of the two rates, so that a neighbour's short burst is not all that is seen."""
+_ARRAY_BYTES = {"cpu": 256 * 2**20, "cuda": 2 * 2**30}
+"""Of what is copied, at least: on a GPU less is over too soon beside the launch."""
+_CACHE_FACTOR = 4
+"""How much larger than the last-level cache that is (McCalpin's rule for STREAM)."""
+_MEMORY_PART = 8
+"""At most one part in so many of the free memory is used."""
+_ROUNDS = 3
+"""At least, of each thing measured."""
+_FIRST_SIDE = 128
+"""Of the smallest matrix."""
+
+
+@dataclass(frozen=True)
+class Rates:
+    """What a device was seen to do in one dtype."""
+
+    copy_bytes_per_second: float
+    """Read and written."""
+    flops_per_second: float
+    """Of a dense matrix product."""
+
+
+def fraction(work: Work, seconds: float, rates: Rates) -> float:
+    """Return the least time over the measured `seconds`: max(bytes / copy rate, flops / flop rate) / seconds.
+
+    Above 1 where data stays in a cache, whose rate is higher than the memory's; see `explain`.
+    """
+    least = max(work.bytes / rates.copy_bytes_per_second, work.flops / rates.flops_per_second)
+    return least / seconds
+
+
+def fits_cache(work: Work, cache_bytes: int) -> bool:
+    """Whether all of the data can stay in a cache from one call to the next."""
+    return work.bytes <= cache_bytes
+
+
+def explain(work: Work, seconds: float, rates: Rates, cache_bytes: int | None) -> str:
+    """Say why a fraction is above 1; empty where it is not.
+
+    Args:
+        work: of the kernel.
+        seconds: its measured time.
+        rates: of the device.
+        cache_bytes: of the last-level cache; None where it is not known.
+    """
+    if fraction(work, seconds, rates) <= 1:
+        return ""
+    # No cache makes arithmetic faster.
+    memory_alone = work.flops / seconds <= rates.flops_per_second
+    if memory_alone and cache_bytes is not None and fits_cache(work, cache_bytes):
+        return f"in cache: {units.size(work.bytes)} of data, {units.size(cache_bytes)} of last-level cache"
+    return "over the measured rates: measure them again"
+
+
+def rates(device: str, dtype: str, environment_key: str, cache: Path) -> Rates:
+    """Return the rates that are kept for an environment, measured where there are none.
+
+    Args:
+        device: `cpu` or `cuda`.
+        dtype: as torch names it.
+        environment_key: what names the environment; part of a file's name.
+        cache: the cache folder. A file there that is damaged or of another version is replaced.
+
+    Raises:
+        UsageError: the cache cannot be written.
+    """
+    path = cache / "rates" / f"{environment_key}-{device}.json"
+    # Held also while measuring: two processes that measure at once see half the rates.
+    with hold(path.with_suffix(".lock"), cache):
+        kept = _read(path)
+        if dtype not in kept:
+            kept[dtype] = measure(device, dtype)
+            _write(path, kept)
+    return kept[dtype]
+
+
+def measure(device: str, dtype: str) -> Rates:
+    """Measure both rates, the best of several rounds each, in about a second.
+
+    The copy is that of STREAM (McCalpin, 1995): bytes read and bytes written, of an array far larger than the
+    caches, over the time of the fastest round. Matrices grow until the time is spent, so that a dtype that is
+    emulated takes no longer.
+    """
+    free = memory_free() if device == "cpu" else cuda_free_bytes()
+    room = free // _MEMORY_PART
+    kind = getattr(torch, dtype)
+    return Rates(_copy_rate(device, kind, room), _matrix_rate(device, kind, room))
+
+
+def last_level_cache_bytes(device: str, root: Path = Path("/")) -> int | None:
+    """Return the size of the last-level cache, of all of them where cores have several; None if unknown.
+
+    Args:
+        device: `cpu`: as Linux says under `sys`, other systems do not; `cuda`: the GPU's L2.
+        root: of the file system with `sys`.
+    """
+    if device == "cuda":
+        size: int = torch.cuda.get_device_properties(device).L2_cache_size
+        return size
+    caches = {}
+    for file in root.glob("sys/devices/system/cpu/cpu[0-9]*/cache/index*/size"):
+        level, cores = (file.with_name(name).read_text() for name in ("level", "shared_cpu_list"))
+        caches[int(level), cores] = 1024 * int(file.read_text().strip().removesuffix("K"))
+    last = max((level for level, _ in caches), default=None)
+    return last and sum(size for (level, _), size in caches.items() if level == last)
+
+
+def _copy_rate(device: str, dtype: torch.dtype, room: int) -> float:
+    wanted = max(_ARRAY_BYTES[device], _CACHE_FACTOR * (last_level_cache_bytes(device) or 0))
+    source = torch.ones(min(wanted, room // 2) // dtype.itemsize, dtype=dtype, device=device)
+    target = torch.empty_like(source)
+    return 2 * source.nbytes / _fastest(lambda: target.copy_(source), device, _SECONDS)
+
+
+def _matrix_rate(device: str, dtype: torch.dtype, room: int) -> float:
+    # Its own generator, as the process's random numbers are the user's.
+    generator = torch.Generator(device).manual_seed(0)
+    best, side, seconds, left = 0.0, _FIRST_SIDE, 0.0, _SECONDS
+    # Twice the side takes eight times as long. Of each size the fastest round counts: the first also loads
+    # the library's kernels, on a GPU longer than all products together take.
+    while 2 * dtype.itemsize * side**2 <= room and _ROUNDS * 8 * seconds <= left:
+        factor = torch.rand(side, side, dtype=dtype, device=device, generator=generator)
+        product = torch.empty_like(factor)
+        seconds = _fastest(lambda: torch.mm(factor, factor, out=product), device)  # noqa: B023
+        best = max(best, 2 * side**3 / seconds)
+        side, left = 2 * side, left - _ROUNDS * seconds
+    return best
+
+
+def _fastest(run: Callable[[], object], device: str, at_least_seconds: float = 0.0) -> float:
+    """Return the seconds of the fastest round, of a few or of those that fill the time."""
+    times: list[float] = []
+    while len(times) < _ROUNDS or sum(times) < at_least_seconds:
+        start = perf_counter()
+        run()
+        if device == "cuda":
+            torch.cuda.synchronize()
+        times.append(perf_counter() - start)
+    return min(times)
+
+
+def _read(path: Path) -> dict[str, Rates]:
+    """Return the rates by dtype; none where the file is not there or cannot be understood."""
+    try:
+        saved = json.loads(path.read_text(encoding="utf-8"))
+        if saved["version"] != FORMAT_VERSION:
+            return {}
+        return {
+            dtype: Rates(float(found["copy_bytes_per_second"]), float(found["flops_per_second"]))
+            for dtype, found in saved["rates"].items()
+        }
+    except (FileNotFoundError, ValueError, KeyError, TypeError, AttributeError):
+        return {}
+
+
+def _write(path: Path, found: dict[str, Rates]) -> None:
+    content = {
+        "version": FORMAT_VERSION,
+        "rates": {dtype: asdict(measured) for dtype, measured in found.items()},
+    }
+    write_whole(path, json.dumps(content, indent=1) + "\n")
+
+
+def section(case: Case, seconds: float, rates: Rates) -> dict[str, Any] | None:
+    """Return the part `limit` of a run file: how near a time is to the least possible one.
+
+    Args:
+        case: what was run.
+        seconds: the location of its time.
+        rates: of the device.
+
+    Returns:
+        None for an operation that is not the suite's own: it has no model of its least work.
+    """
+    work = least(case)
+    if work is None:
+        return None
+    return {
+        "least": asdict(work),
+        "rates": asdict(rates),
+        "fraction": fraction(work, seconds, rates),
+        "note": explain(work, seconds, rates, last_level_cache_bytes(case.spec.device)),
+    }

@@ -1,0 +1,94 @@
+"""One full-batch training epoch and its four phases, and a whole training."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from . import gcn
+from .case import Case
+from .platforms import PlatformModule
+
+LEARNING_RATE = 0.01
+
+
+@dataclass(frozen=True)
+class Training:
+    """A model with all that an epoch of it needs."""
+
+    model: gcn.GCN
+    optimizer: torch.optim.Optimizer
+    structure: Any
+    x: Tensor
+    """[N, F]."""
+    train: Tensor
+    """int64 node numbers to train on."""
+    y: Tensor
+    """Their labels: int64 [T], or bool [T, C] where there is one per task."""
+
+
+def prepare(case: Case, module: PlatformModule, weights: Sequence[tuple[Tensor, Tensor]]) -> Training:
+    """Build a platform's model from initial weights, its structure and optimiser (Adam, lr 0.01)."""
+    graph = case.graph
+    model = gcn.build(module, weights, case.device, case.dtype)
+    train = graph.train_mask.nonzero().squeeze(1)
+    y = graph.y.bool() if graph.y.is_floating_point() else graph.y
+    return Training(
+        model=model,
+        optimizer=torch.optim.Adam(model.parameters(), lr=LEARNING_RATE),
+        structure=module.KERNELS[module.MODEL_OPERATION].build(case),
+        x=case.node_features(),
+        train=train.to(case.device),
+        y=y[train].to(case.device),
+    )
+
+
+def loss(logits: Tensor, train: Tensor, y: Tensor) -> Tensor:
+    """Return the mean loss over the training nodes.
+
+    Args:
+        logits: [N, C].
+        train: int64 [T].
+        y: int64 [T], one class each: negative log-likelihood of the log-softmax; or bool [T, C], one per
+            task: binary cross-entropy.
+    """
+    if y.dtype == torch.bool:
+        return F.binary_cross_entropy_with_logits(logits[train], y.to(logits.dtype))
+    return F.nll_loss(F.log_softmax(logits, dim=1)[train], y)
+
+
+def epoch(
+    model: gcn.GCN, structure: Any, x: Tensor, train: Tensor, y: Tensor, optimizer: torch.optim.Optimizer
+) -> Tensor:
+    """Train for one epoch: forward, loss, backward, step; return the loss before the step."""
+    optimizer.zero_grad(set_to_none=True)
+    value = loss(model(structure, x), train, y)
+    value.backward()
+    optimizer.step()
+    return value
+
+
+def fit(training: Training, epochs: int = 100) -> None:
+    """Train for some epochs."""
+    training.model.train()
+    for _ in range(epochs):
+        epoch(training.model, training.structure, training.x, training.train, training.y, training.optimizer)
+
+
+@torch.no_grad()
+def accuracy(model: nn.Module, structure: Any, x: Tensor, y: Tensor, nodes: Tensor) -> float:
+    """Return the fraction of nodes whose largest logit is their class.
+
+    Args:
+        model: called with `structure` and `x`.
+        structure: a platform's graph.
+        x: [N, F].
+        y: int64 [N].
+        nodes: bool [N], those to judge.
+    """
+    model.eval()
+    predicted = model(structure, x).argmax(dim=1).cpu()
+    return float((predicted[nodes] == y[nodes]).double().mean())

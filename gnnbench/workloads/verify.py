@@ -1,0 +1,206 @@
+"""Same work first: a kernel's output and gradients against the float64 reference."""
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from .case import Case, gradient_for
+from .platforms import PlatformModule
+from .reference import Reference, adam_step
+from .spec import FORWARD, FORWARD_BACKWARD, STEP, TRAIN
+
+TOLERANCE = {"float64": 1e-10, "float32": 1e-4, "bfloat16": 0.1}
+"""Largest error allowed in an entry, as a fraction of its row's largest or of the root mean square of all.
+
+bfloat16 rounds to 0.4 % at each addition, and libraries that scatter accumulate in it.
+"""
+
+KINK_TOLERANCE = {"float64": 1e-10, "float32": 2e-3, "bfloat16": 0.1}
+"""Largest norm of the error allowed in a gradient of a network with ReLU, as a fraction of its norm.
+
+Where rounding moves one of millions of pre-activations across zero, its part of the gradient comes or goes,
+and single entries say little: on Cora, PubMed's and ogbn-arxiv's twins the error's norm was up to 1.5e-4 in
+float32 and 5e-2 in bfloat16.
+"""
+
+
+class MismatchError(AssertionError):
+    """A kernel does not do the work it is timed for."""
+
+
+def with_backward(
+    module: PlatformModule, kernel: Callable[..., Any], inputs: Sequence[Any]
+) -> tuple[Callable[..., Any], tuple[Any, ...]]:
+    """Return a kernel followed by its backward pass, as a training step runs it, and its inputs.
+
+    The gradient of the output comes first among the inputs, before the kernel's. Each call leaves the inputs'
+    gradients in `.grad`.
+    """
+    output = kernel(*inputs)
+    gradient = gradient_for(module.values(output), module.entries(output))
+
+    def run(gradient: Tensor, *inputs: Any) -> Any:
+        for leaf in leaves(inputs):
+            leaf.grad = None
+        output = kernel(*inputs)
+        module.values(output).backward(gradient)
+        return output
+
+    return run, (gradient, *inputs)
+
+
+def leaves(inputs: Sequence[Any]) -> Iterator[Tensor]:
+    """Yield what has a gradient among inputs: tensors and the parameters of modules."""
+    for item in inputs:
+        if isinstance(item, Tensor):
+            if item.requires_grad:
+                yield item
+        elif isinstance(item, nn.Module):
+            yield from item.parameters()
+
+
+def verify(
+    case: Case,
+    module: PlatformModule,
+    run: Callable[..., Any],
+    inputs: Sequence[Any],
+    reference: Reference,
+) -> None:
+    """Run once and compare the output, and gradients where the direction has them, with the reference.
+
+    Args:
+        case: names the dtype, the graph and the direction.
+        module: the platform, which makes outputs comparable.
+        run: what will be timed.
+        inputs: its inputs; the tensors and modules among them are the reference's arguments, in order. A
+            module gives its parameters: those of several dimensions, matrices as [in, out], then its biases.
+        reference: called with the graph and float64 copies.
+
+    Raises:
+        MismatchError: with the largest error and where it is; also for an output on the wrong device.
+    """
+    arguments = [_argument(tensor, transposed) for tensor, transposed in _tensors(inputs, module)]
+    output = run(*inputs)
+    values = module.values(output)
+    if values.device.type != case.spec.device:
+        raise MismatchError(f"{case.spec.id}: the output is on {values.device}, not on {case.spec.device}")
+    if case.spec.direction == FORWARD_BACKWARD:
+        # The first input is the gradient of the output, which the reference takes apart from the rest.
+        gradient, *arguments = arguments
+    if values.dtype != case.dtype:
+        raise MismatchError(f"{case.spec.id}: the output is {values.dtype}, not {case.dtype}")
+    with torch.set_grad_enabled(case.spec.direction not in (FORWARD, STEP)):
+        expected = reference(case.graph, *arguments)
+    entries = module.entries(output)
+    with torch.no_grad():
+        _compare(case, "output", _comparable(values, entries, expected), expected)
+    if case.spec.direction not in (FORWARD, STEP):
+        wanted = [argument for argument in arguments if argument.requires_grad]
+        start = expected.coalesce().values() if expected.is_sparse else expected
+        given = gradient_for(start, expected.coalesce().indices() if expected.is_sparse else None)
+        if case.spec.direction == FORWARD_BACKWARD and not expected.is_sparse:
+            given = gradient  # as rounded to the case's dtype
+        _verify_gradients(case, module, inputs, wanted, torch.autograd.grad(start, wanted, given))
+
+
+def _verify_gradients(
+    case: Case,
+    module: PlatformModule,
+    inputs: Sequence[Any],
+    before: Sequence[Tensor],
+    right: Sequence[Tensor],
+) -> None:
+    """Compare what the backward pass left behind, and after a whole epoch the parameters too."""
+    found = list(_gradients(inputs, module))
+    for index, (gradient, _) in enumerate(found):
+        if gradient is None:
+            raise MismatchError(f"{case.spec.id}: gradient {index} is missing")
+    if case.spec.direction != FORWARD_BACKWARD:
+        _compare_network(case, [gradient for gradient, _ in found], right)
+    else:
+        for index, ((gradient, _), expected) in enumerate(zip(found, right, strict=True)):
+            _compare(case, f"gradient {index}", gradient, expected)
+    if case.spec.direction == TRAIN:
+        for index, ((gradient, parameter), start) in enumerate(zip(found, before, strict=True)):
+            after = adam_step(start.detach(), gradient.detach().cpu().double())
+            _compare(case, f"parameter {index} after the step", parameter, after)
+
+
+def _tensors(inputs: Sequence[Any], module: PlatformModule) -> Iterator[tuple[Tensor, bool]]:
+    """Yield each floating input with whether it must be transposed to be as the reference takes it."""
+    for item in inputs:
+        if isinstance(item, Tensor):
+            if item.layout == torch.strided and item.is_floating_point():
+                yield item, False
+        elif isinstance(item, nn.Module):
+            parameters = list(item.parameters())
+            for weight in (one for one in parameters if one.dim() > 1):
+                yield weight, module.TRANSPOSED_WEIGHT and weight.dim() == 2  # noqa: PLR2004 - [out, in]
+            yield from ((bias, False) for bias in parameters if bias.dim() == 1)
+
+
+def _argument(tensor: Tensor, transposed: bool) -> Tensor:
+    copy = tensor.detach().to("cpu", torch.float64, copy=True)
+    return (copy.t() if transposed else copy).requires_grad_(tensor.requires_grad)
+
+
+def _gradients(inputs: Sequence[Any], module: PlatformModule) -> Iterator[tuple[Any, Tensor]]:
+    """Yield the gradient (or None) of each tensor that should have one, and the tensor."""
+    for tensor, transposed in _tensors(inputs, module):
+        if tensor.requires_grad:
+            gradient = tensor.grad.t() if transposed and tensor.grad is not None else tensor.grad
+            yield gradient, tensor.t() if transposed else tensor
+
+
+def _comparable(values: Tensor, entries: Tensor | None, expected: Tensor) -> Tensor:
+    if entries is None:
+        return values
+    return torch.sparse_coo_tensor(entries, values, expected.shape).coalesce()
+
+
+def _compare_network(case: Case, found: Sequence[Tensor], right: Sequence[Tensor]) -> None:
+    """Compare gradients by norm; a bias's with the largest bias's, as that of the last nearly cancels."""
+    bias = max((gradient.norm().item() for gradient in right if gradient.dim() == 1), default=0.0)
+    for index, (gradient, expected) in enumerate(zip(found, right, strict=True)):
+        error = (gradient.detach().cpu().double() - expected).norm().item()
+        norm = bias if expected.dim() == 1 else expected.norm().item()
+        allowed = KINK_TOLERANCE[case.spec.dtype] * norm
+        if not error <= allowed:  # written so that NaN fails
+            raise MismatchError(
+                f"{case.spec.id}: gradient {index} is wrong: its error has norm {error:.3g}; "
+                f"allowed {allowed:.3g}"
+            )
+
+
+def _compare(case: Case, what: str, found: Tensor, expected: Tensor) -> None:
+    found, expected = found.detach().cpu(), expected.detach()
+    if expected.is_sparse:
+        expected = expected.coalesce()
+        if not torch.equal(found.indices(), expected.indices()):
+            raise MismatchError(
+                f"{case.spec.id}: {what} has other entries than the reference "
+                f"({found.indices().size(1)} against {expected.indices().size(1)})"
+            )
+        found, expected = found.values(), expected.values()
+    if found.shape != expected.shape:
+        raise MismatchError(
+            f"{case.spec.id}: {what} has shape {tuple(found.shape)}, the reference {tuple(expected.shape)}"
+        )
+    if not expected.numel():
+        return
+    error = (found.double() - expected).abs()
+    row = expected.abs().amax(dim=1, keepdim=True) if expected.dim() > 1 else expected.abs()
+    scale = row.clamp(min=expected.square().mean().sqrt().item()).expand_as(error)
+    excess = error - TOLERANCE[case.spec.dtype] * scale
+    # Written so that NaN fails.
+    if not bool((excess <= 0).all()):
+        worst = int(excess.nan_to_num(torch.inf).argmax())
+        raise MismatchError(
+            f"{case.spec.id}: {what} is wrong: largest error {error.reshape(-1)[worst].item():.3g} at "
+            f"{tuple(map(int, np.unravel_index(worst, error.shape)))}, where the reference is "
+            f"{expected.reshape(-1)[worst].item():.6g}; "
+            f"allowed {TOLERANCE[case.spec.dtype] * scale.reshape(-1)[worst].item():.3g}"
+        )
