@@ -47,7 +47,7 @@ def test_units_run_once_and_what_does_not_fit_is_left_to_the_next_call(tmp_path)
     assert all(one["result"] and one["seconds"] > 0 for one in content["units"].values())
     assert gpu(*command).stdout.splitlines() == ["all is done"]
 
-    before = (ROOT / "docs" / "gpu.md").read_text()
+    before = (ROOT / "docs" / "experiments" / "gpu.md").read_text()
     refused = gpu("page", folder)
     assert refused.returncode == 1
     assert "is of the device cpu, and gpu.md is about GPUs" in refused.stderr
@@ -56,7 +56,7 @@ def test_units_run_once_and_what_does_not_fit_is_left_to_the_next_call(tmp_path)
     assert page.startswith("## Clocks")
     assert "| add 64 | cold |" in page
     assert "3 of 3 units: `python experiments/gpu/gpu.py run FOLDER --step clocks`" in page
-    assert (ROOT / "docs" / "gpu.md").read_text() == before
+    assert (ROOT / "docs" / "experiments" / "gpu.md").read_text() == before
 
     other = gpu("run", folder, "--step", "clocks")
     assert other.returncode == 1

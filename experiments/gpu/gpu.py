@@ -1,7 +1,7 @@
-"""Everything that docs/gpu.md shows, measured on the GPU that is here.
+"""Everything that docs/experiments/gpu.md shows, measured on the GPU that is here.
 
     python experiments/gpu/gpu.py run FOLDER [--seconds 540] [--step NAME]    # goes on where it was stopped
-    python experiments/gpu/gpu.py page FOLDER                                 # writes docs/gpu.md
+    python experiments/gpu/gpu.py page FOLDER                                 # writes docs/experiments/gpu.md
     python experiments/gpu/gpu.py list
 
 `run` works through steps of units, the most telling first. Each unit is a process of its own and ends in its
@@ -69,7 +69,7 @@ def main() -> None:
     parser.add_argument("--python", default="3.12", help="pack: of the machine with the GPU")
     parser.add_argument("--device", choices=("cuda", "cpu"), default="cuda")
     parser.add_argument("--small", action="store_true", help="tiny sizes, to try the plumbing")
-    parser.add_argument("--output", type=Path, help="page: in the place of docs/gpu.md")
+    parser.add_argument("--output", type=Path, help="page: in the place of docs/experiments/gpu.md")
     parser.add_argument("--unit", help=argparse.SUPPRESS)
     parser.add_argument("--result", type=Path, help=argparse.SUPPRESS)
     options = parser.parse_args()

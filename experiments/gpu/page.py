@@ -1,4 +1,4 @@
-"""The tables of docs/gpu.md, from what the steps have left."""
+"""The tables of docs/experiments/gpu.md, from what the steps have left."""
 
 import re
 import sys
@@ -7,12 +7,12 @@ from pathlib import Path
 from plan import ROOT, Results, environment, last
 from steps import STEPS, load
 
-PAGE = ROOT / "docs" / "gpu.md"
+PAGE = ROOT / "docs" / "experiments" / "gpu.md"
 _BEGIN, _END = "<!-- tables: experiments/gpu/gpu.py page -->", "<!-- end of the tables -->"
 
 
 def write(folder: Path, output: Path | None) -> None:
-    """Put the tables into docs/gpu.md, or write them alone to another file.
+    """Put the tables into docs/experiments/gpu.md, or write them alone to another file.
 
     Raises:
         SystemExit: nothing was measured, or not on a GPU, which is no page of the project's.
