@@ -1,6 +1,6 @@
 """MH-Aug's loop (Park et al., NeurIPS 2021): one whole proposal, and one accepted step, by variant.
 
-docs/mh-aug.md tells how it got from the profiled form to the compiled one.
+docs/experiments/mh-aug.md tells how it got from the profiled form to the compiled one.
 """
 
 import pytest
