@@ -5,7 +5,7 @@ import pytest
 from filelock import FileLock, Timeout
 
 from gnnbench.errors import UsageError
-from gnnbench.files import check_writable, hold, save, write_whole
+from gnnbench.files import check_writable, hold, save, user_path, write_whole
 
 
 def test_a_file_is_replaced_whole(tmp_path):
@@ -104,3 +104,16 @@ def test_a_pipe_takes_what_is_written_and_stays_a_pipe(tmp_path):
     assert os.read(reader, 100) == b"a page"
     os.close(reader)
     assert pipe.is_fifo()
+
+
+def test_a_tilde_is_a_home(monkeypatch):
+    monkeypatch.setenv("HOME", "/home/me")
+    assert user_path("~/runs") == Path("/home/me/runs")
+    assert user_path("runs/~") == Path("runs/~")
+
+
+def test_a_home_of_nobody_is_a_line():
+    with pytest.raises(
+        UsageError, match=r"^~no-such-user/x: there is no such home folder; write the whole path$"
+    ):
+        user_path("~no-such-user/x")

@@ -12,8 +12,8 @@ import pytest
 
 from gnnbench import signals
 from gnnbench.results.baseline import FOLDER
-from tests.ab.repositories import is_alive
 from tests.suite import environment
+from tests.variants.repositories import is_alive
 
 ENDING = (signal.SIGTERM, signal.SIGHUP)
 PLUGINS = "-p pytest_benchmark.plugin -p gnnbench.plugin"

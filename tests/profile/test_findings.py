@@ -11,7 +11,7 @@ from gnnbench.workloads.operations import OPERATIONS
 from gnnbench.workloads.spec import BACKWARD, FORWARD_BACKWARD
 from gnnbench.workloads.verify import with_backward
 from tests.profile.subjects import epoch
-from tests.test_operations import kernel_workload, workload_of
+from tests.workloads.test_operations import kernel_workload, workload_of
 
 
 def find(call, folder, **sections):

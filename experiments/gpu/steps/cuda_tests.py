@@ -17,7 +17,7 @@ def units(small: bool) -> dict[str, float]:  # noqa: ARG001
 
 def run(unit: str, plan: Any) -> dict[str, Any]:  # noqa: ARG001
     """Run them, one at a time."""
-    return pytest(plan, "tests/test_cuda_clock.py" if plan.small else "tests", "-m", SELECTED)
+    return pytest(plan, "tests/measure/test_cuda_clock.py" if plan.small else "tests", "-m", SELECTED)
 
 
 def pytest(plan: Any, *arguments: str) -> dict[str, Any]:

@@ -1,0 +1,233 @@
+import errno
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from gnnbench import __version__
+from gnnbench.cli import main as cli
+from gnnbench.cli.main import main
+from gnnbench.profile import counts, record
+from gnnbench.profile.subject import Subject
+from gnnbench.results.baseline import FOLDER, Store
+from gnnbench.workloads.operations import OPERATIONS
+from tests.compare.trend import runs as histories
+from tests.run_files import content, entry, save, suite
+
+BASE = " ".join(f"run-{number}.json" for number in range(5))
+HEAD = "run-5.json run-6.json"
+COMMANDS = {
+    "--help": 0,
+    "list": 0,
+    "doctor": 0,
+    "baseline list": 0,
+    "baseline show": 0,
+    "baseline verify": 0,
+    "baseline prune --keep 1": 0,
+    f"compare {BASE} -- {HEAD}": 1,
+    f"compare {BASE} --markdown -- {HEAD}": 1,
+    "comment result.json": 0,
+    "merge run-7.json run-8.json -o whole.json": 0,
+    "report result.json -o page.html": 0,
+    "trend history": 3,
+    "profile --diff profile.json profile.json": 0,
+}
+"""Commands that print and measure nothing, and their exit codes."""
+
+
+@pytest.fixture(autouse=True)
+def _own_environment(monkeypatch, tmp_path):
+    monkeypatch.delenv("GNNBENCH_DATA", raising=False)
+    monkeypatch.setenv("GNNBENCH_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setenv("COLUMNS", "200")
+
+
+def test_list_shows_everything_as_it_is_written(capsys):
+    assert main(["list"]) == 0
+    shown = capsys.readouterr()
+    assert not shown.err
+    for operation in OPERATIONS.values():
+        assert all(call in shown.out for call in operation.calls.values())
+
+
+def test_list_says_what_is_missing(monkeypatch, capsys):
+    monkeypatch.setitem(sys.modules, "dgl", None)
+    assert main(["list"]) == 0
+    assert "pip install 'gnnbench[dgl]'" in capsys.readouterr().out
+
+
+def test_doctor_is_content_here(capsys, tmp_path):
+    assert main(["doctor", "--data", str(tmp_path)]) == 0
+    shown = capsys.readouterr()
+    assert str(tmp_path) in shown.out
+    assert not shown.err
+
+
+@pytest.mark.parametrize(("package", "status"), [("dgl", 0), ("ogb", 2)])
+def test_doctor_shows_commands_and_fails_for_what_is_required(monkeypatch, capsys, package, status):
+    monkeypatch.setitem(sys.modules, package, None)
+    assert main(["doctor"]) == status
+    assert (
+        "pip install 'gnnbench[dgl]'" if package == "dgl" else "pip install ogb"
+    ) in capsys.readouterr().out
+
+
+def test_doctor_fails_where_the_cache_cannot_be_written(monkeypatch, capsys, tmp_path):
+    (tmp_path / "file").touch()
+    monkeypatch.setenv("GNNBENCH_CACHE", str(tmp_path / "file" / "cache"))
+    assert main(["doctor"]) == 2
+    assert "GNNBENCH_CACHE" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("command", ["list", "doctor"])
+@pytest.mark.parametrize("by_variable", [False, True])
+def test_data_folder_that_is_not_there_is_one_line(monkeypatch, capsys, tmp_path, command, by_variable):
+    gone = str(tmp_path / "gone")
+    if by_variable:
+        monkeypatch.setenv("GNNBENCH_DATA", gone)
+    assert main([command] if by_variable else [command, "--data", gone]) == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert line.startswith(f"gnnbench: data folder {gone} is not there")
+
+
+@pytest.mark.parametrize("arguments", [[], ["lisst"], ["list", "--no-such-option"], ["list", "--data"]])
+def test_wrong_usage_exits_with_2(capsys, arguments):
+    with pytest.raises(SystemExit) as caught:
+        main(arguments)
+    assert caught.value.code == 2
+    shown = capsys.readouterr()
+    assert not shown.out
+    assert "Traceback" not in shown.err
+    assert shown.err.startswith("usage: gnnbench")
+
+
+@pytest.mark.parametrize(
+    ("option", "shown"), [("--version", f"gnnbench {__version__}\n"), ("--help", "doctor")]
+)
+def test_help_and_version(capsys, option, shown):
+    with pytest.raises(SystemExit) as caught:
+        main([option])
+    assert not caught.value.code
+    assert shown in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("arguments", [["--help"], ["list", "--help"], ["list"]])
+def test_no_library_is_imported_for(arguments):
+    code = (
+        "import sys\n"
+        "from gnnbench.cli.main import main\n"
+        f"try: main({arguments})\n"
+        "except SystemExit: pass\n"
+        "heavy = {'torch', 'torch_geometric', 'dgl', 'ogb', 'numpy', 'scipy'} & set(sys.modules)\n"
+        "assert not heavy, heavy\n"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True, stdout=subprocess.DEVNULL)
+
+
+def test_the_installed_command_fails_without_a_traceback(tmp_path):
+    command = [Path(sys.executable).with_name("gnnbench"), "list", "--data", tmp_path / "gone"]
+    result = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert result.returncode == 2
+    assert not result.stdout
+    assert len(result.stderr.splitlines()) == 1
+
+
+@pytest.fixture
+def files(tmp_path, monkeypatch, capsys):
+    """A folder with the files that the commands read."""
+    monkeypatch.chdir(tmp_path)
+    base, head = [suite(seed) for seed in range(5)], [suite(seed, factor=1.3) for seed in (20, 21)]
+    save(tmp_path, *base, *head, content(entry("a")), content(entry("b")))
+    for runs in (base, head):
+        Store(tmp_path / FOLDER).save(runs, "Linux-CPython-3.11-64bit", "name", "µ is faster")
+    assert run(f"compare {BASE} --json result.json -- {HEAD}") == 1
+    histories.save(tmp_path / "history", [histories.run(number, [1.0]) for number in range(3)])
+    sections = {"counts": counts.take(Subject(lambda: None, "cpu", 1), tmp_path)}
+    profile = record.compose("test_a.py::b0", None, {}, 1, sections, {})
+    (tmp_path / "profile.json").write_text(json.dumps(profile))
+    capsys.readouterr()
+    return tmp_path
+
+
+def run(command):
+    """Run a command, and return its exit code."""
+    try:
+        return main(command.split())
+    except SystemExit as end:  # of --help
+        return end.code or 0
+
+
+@pytest.mark.usefixtures("files")
+@pytest.mark.parametrize("command", COMMANDS)
+def test_an_output_that_takes_no_more_is_exit_2_and_a_line(monkeypatch, capsys, command):
+    read, write = os.pipe()
+    os.close(read)
+    for output, text in (
+        (os.open("/dev/full", os.O_WRONLY), os.strerror(errno.ENOSPC)),
+        (write, "the output was closed before all of it was written"),
+    ):
+        with os.fdopen(output, "w", encoding="utf-8") as stream:
+            monkeypatch.setattr(sys, "stdout", stream)
+            assert run(command) == 2
+        assert capsys.readouterr().err.splitlines()[-1] == f"gnnbench: {text}"
+
+
+def test_a_file_that_was_asked_for_is_kept(files, monkeypatch):
+    with Path("/dev/full").open("w", encoding="utf-8") as stream:
+        monkeypatch.setattr(sys, "stdout", stream)
+        assert run(f"compare {BASE} --json kept.json -- {HEAD}") == 2
+    assert json.loads((files / "kept.json").read_text())["benchmarks"]
+
+
+@pytest.mark.parametrize(("command", "status"), COMMANDS.items())
+def test_an_output_that_lacks_characters_gets_others(files, monkeypatch, command, status):
+    with (files / "output").open("w", encoding="ascii") as stream:
+        monkeypatch.setattr(sys, "stdout", stream)
+        assert run(command) == status
+    assert (files / "output").read_bytes().isascii()
+    assert (files / "output").stat().st_size
+
+
+@pytest.mark.usefixtures("files")
+@pytest.mark.parametrize("command", ["list", "doctor", "trend history", "trend ~no-such-user/runs"])
+def test_a_home_of_nobody_is_exit_2_and_a_line(monkeypatch, capsys, command):
+    monkeypatch.setenv("GNNBENCH_CACHE", "~no-such-user/cache")
+    assert run(command) == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert "~no-such-user/" in line
+    assert line.endswith(": there is no such home folder; write the whole path")
+
+
+def test_a_path_that_the_system_refuses_is_exit_2_and_a_line(capsys):
+    assert run(f"profile --diff {'a' * 300} b") == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert line.startswith("gnnbench: aaa")
+
+
+def test_a_mistake_of_ours_is_exit_2_and_a_traceback(monkeypatch, capsys):
+    monkeypatch.setattr(cli, "_list", lambda _options: 1 / 0)
+    assert main(["list"]) == 2
+    assert "ZeroDivisionError" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(("command", "told"), [("list", True), ("--help", False)])
+@pytest.mark.parametrize("output", ["/dev/full", "closed"])
+def test_the_interpreter_has_nothing_to_add_at_its_end(command, output, told):
+    read, write = os.pipe()
+    os.close(read)
+    with os.fdopen(write, "wb") as closed, Path("/dev/full").open("wb") as full:
+        result = subprocess.run(
+            [Path(sys.executable).with_name("gnnbench"), command],
+            env={**os.environ, "PYTHONUNBUFFERED": ""},  # argparse itself passes over what cannot be written
+            stdout=full if output == "/dev/full" else closed,
+            stderr=subprocess.PIPE if told else full,
+            text=True,
+            check=False,
+        )
+    assert result.returncode == 2
+    if told:
+        (line,) = result.stderr.splitlines()
+        assert line.startswith("gnnbench: ")

@@ -1,0 +1,163 @@
+import time
+from itertools import pairwise
+
+import pytest
+
+from gnnbench.compare.ab.slowdown import VARIABLE, Slowed, asked
+from gnnbench.measure.clock import Block, Call, HostClock
+from tests.compare.ab.workers import clean, side, workers, write
+
+
+@pytest.mark.parametrize(("text", "share"), [("", 0), ("0", 0), ("0.05", 0.05), ("1", 1)])
+def test_what_is_asked_for(monkeypatch, text, share):
+    monkeypatch.setenv(VARIABLE, text)
+    assert asked() == share
+
+
+def test_nothing_is_asked_for(monkeypatch):
+    monkeypatch.delenv(VARIABLE, raising=False)
+    assert asked() == 0
+
+
+@pytest.mark.parametrize("text", ["5%", "-0.1", "1.1", "nan", "inf"])
+def test_what_cannot_be_asked_for(monkeypatch, text):
+    monkeypatch.setenv(VARIABLE, text)
+    with pytest.raises(ValueError, match=f"{VARIABLE}='{text}' must be a fraction between 0 and 1"):
+        asked()
+
+
+@pytest.mark.parametrize("iterations", [1, 4])
+def test_a_round_takes_a_part_of_itself_longer(iterations):
+    """Whichever round it is: one that is slow is slowed by as much more."""
+    calls = []
+
+    def work(first, *, second):
+        calls.append(time.perf_counter())
+        time.sleep(first * second)
+
+    clock = Slowed(HostClock.of(), 0.5)
+    for first in (1, 3):
+        call = Call(work, (first,), {"second": 2e-3})
+        calls.clear()
+        seconds = clock.block(call, 4, iterations).seconds
+        assert len(calls) == 4 * iterations
+        starts = [*calls[::iterations], time.perf_counter()]
+        for took, (start, end) in zip(seconds, pairwise(starts), strict=True):
+            assert 1.5 * iterations * first * 2e-3 <= took <= end - start + 1e-3
+
+
+def test_the_rest_is_the_clocks():
+    class OneClock:
+        name, resolution_seconds = "one", 0.25
+        seen = ()
+
+        def now(self):
+            return 7.0
+
+        def block(self, call, rounds, iterations):
+            call()
+            return Block([1.0] * rounds * iterations)
+
+        def renewed(self):
+            self.seen += ("renewed",)
+
+        def check(self, call):
+            self.seen += (call,)
+
+    one = OneClock()
+    clock = Slowed(one, 0.1)
+    assert (clock.name, clock.resolution_seconds, clock.now()) == ("one", 0.25, 7.0)
+    assert clock.block(Call(int, (), {}), 3, 10).seconds == [1.0] * 3
+    clock.renewed()
+    clock.check("call")
+    assert one.seen == ("renewed", "call")
+
+
+def test_on_a_gpu_a_round_is_over_when_that_is_idle(monkeypatch):
+    torch = pytest.importorskip("torch")
+    monkeypatch.setattr(torch.cuda, "synchronize", lambda: time.sleep(5e-3))
+    clock = Slowed(HostClock(time.perf_counter, 1e-9, "cuda"), 1.0)
+    (took,) = clock.block(Call(int, (), {}), 1, 1).seconds
+    assert took >= 1e-2
+
+
+def test_an_error_is_the_benchmarks():
+    clock = Slowed(HostClock.of(), 0.1)
+    with pytest.raises(ZeroDivisionError):
+        clock.block(Call(lambda: 1 / 0, (), {}), 1, 1)
+
+
+SUITE = """
+import time
+
+def test_plain(benchmark):
+    benchmark(time.sleep, 0.002)
+
+def test_rounds(benchmark):
+    benchmark.pedantic(time.sleep, (0.002,), rounds=5)
+
+def test_once(benchmark):
+    benchmark.pedantic(time.sleep, (0.01,), rounds=1)
+"""
+
+
+def test_one_side_of_a_real_suite(tmp_path, monkeypatch):
+    """The shortest of several sleeps is exact enough, whatever else runs; of a single one nothing is."""
+    clean(monkeypatch)
+    write(tmp_path, SUITE)
+    with workers(tmp_path, head=side(**{VARIABLE: "0.5"})) as pair:
+        for name in ("test_plain", "test_rounds", "test_once"):
+            found = pair.visit(f"test_suite.py::{name}", 0.2)
+            if name != "test_once":
+                assert min(found.head_ns) / min(found.base_ns) > 1.2, name
+
+
+def test_a_value_that_is_none_ends_in_a_line(tmp_path, monkeypatch):
+    clean(monkeypatch)
+    write(tmp_path, SUITE)
+    with workers(tmp_path, head=side(**{VARIABLE: "much"})) as pair:
+        assert f"head: ended with exit status 4 while starting: ERROR: {VARIABLE}='much'" in pair.broken
+
+
+def test_on_a_gpu_waiting_for_it_twice_is_no_part_of_the_slowdown(monkeypatch):
+    """By a timer that moves on by itself, and a GPU that takes 5 ms to say that it is idle."""
+    torch = pytest.importorskip("torch")
+
+    class Machine:
+        name, resolution_seconds, now_seconds = "cuda", 1e-6, 0.0
+
+        def timer(self):
+            self.now_seconds += 1e-6
+            return self.now_seconds
+
+        def works(self, seconds=0.0):
+            self.now_seconds += seconds
+
+        def block(self, call, rounds, _iterations):
+            seconds = []
+            for _ in range(rounds):
+                start = self.now_seconds
+                call()
+                torch.cuda.synchronize()
+                seconds.append(self.now_seconds - start)
+            return Block(seconds)
+
+    machine = Machine()
+    monkeypatch.setattr(torch.cuda, "synchronize", lambda: machine.works(5e-3))
+    monkeypatch.setattr("gnnbench.compare.ab.slowdown.perf_counter", machine.timer)
+    call = Call(machine.works, (20e-3,), {})
+    (plain,) = machine.block(call, 1, 1).seconds
+    (slow,) = Slowed(machine, 0.5).block(call, 1, 1).seconds
+    assert slow / plain == pytest.approx(1.5, abs=1e-3)
+
+
+@pytest.mark.cuda
+def test_a_gpu_s_rounds_are_longer_by_what_is_asked_for():
+    torch = pytest.importorskip("torch")
+    from gnnbench.measure.cuda_clock import CudaClock
+
+    clock = CudaClock(flush=True)
+    x = torch.randn(4096, 4096, device="cuda")
+    call = Call(torch.mm, (x, x), {})
+    plain, slow = (min(each.block(call, 30, 1).seconds) for each in (clock, Slowed(clock, 0.5)))
+    assert 1.4 < slow / plain < 1.6

@@ -1,0 +1,424 @@
+"""Real suites in a worker: whatever a suite does, it does in turns too."""
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+from gnnbench.variants.child import Process
+from tests.compare.ab.workers import clean, process, write
+from tests.suite import ROOT, SMALL, environment
+
+SUITE = """
+import random
+import unittest
+import pytest
+
+LOG = []
+
+@pytest.fixture(scope="session")
+def session():
+    LOG.append("session")
+    yield
+    print("session ends")
+
+@pytest.fixture(scope="module")
+def module(session):
+    LOG.append("module")
+    yield
+
+@pytest.fixture(scope="class")
+def of_class():
+    LOG.append("class")
+    yield
+    LOG.append("class ends")
+
+@pytest.fixture
+def each(module):
+    LOG.append("each")
+    yield
+    LOG.append("each ends")
+
+def test_scopes(benchmark, each, of_class):
+    benchmark(sum, [1])
+
+def test_log(benchmark):
+    benchmark(sum, [1])
+    assert LOG.count("session") == LOG.count("module") == 1, LOG
+    assert LOG.count("each") == LOG.count("each ends") == 3, LOG
+
+class TestClass:
+    @pytest.fixture(autouse=True)
+    def own(self, benchmark):
+        self.mine = benchmark
+
+    def test_in_a_class(self, of_class):
+        assert self.mine(sum, [1, 2]) == 3
+
+class TestOld(unittest.TestCase):
+    @pytest.fixture(autouse=True)
+    def own(self, benchmark):
+        self.mine = benchmark
+
+    def setUp(self):
+        self.numbers = [1, 2]
+
+    def test_of_unittest(self):
+        self.assertEqual(self.mine(sum, self.numbers), 3)
+
+@pytest.mark.parametrize("text", ["a::b", "new\\nline", "π", "[x]", "\\ud800", " "], ids=lambda text: text)
+def test_odd(benchmark, text):
+    assert benchmark(len, text) == len(text)
+
+@pytest.mark.benchmark(group="mine", min_rounds=3, disable_gc=True, warmup=True)
+def test_marked(benchmark):
+    benchmark.extra_info["x"] = 1
+    benchmark(sum, [1])
+    stats = benchmark.stats.stats
+    assert stats.rounds >= 3 and stats.min <= stats.median <= stats.max
+    assert benchmark.stats["mean"] > 0 and benchmark.group == "mine"
+
+def test_by_another_name(request):
+    request.getfixturevalue("benchmark")(sum, [1])
+
+def test_in_set_up(timed):
+    assert timed == 3
+
+@pytest.fixture
+def timed(benchmark):
+    return benchmark(sum, [1, 2])
+
+def test_random(benchmark):
+    number = random.random()
+    assert benchmark(float, number) == number
+    print(number)
+
+def test_decorated(benchmark):
+    @benchmark
+    def result():
+        return 5
+    assert result == 5
+
+def test_wrong_rounds(benchmark):
+    benchmark.pedantic(sum, ([1],), rounds=0)
+
+def test_twice(benchmark):
+    benchmark(sum, [1])
+    benchmark(sum, [1])
+
+def test_caught(benchmark):
+    try:
+        benchmark(lambda: 1 / 0)
+    except ZeroDivisionError:
+        pass
+
+def test_raises(benchmark):
+    benchmark(lambda: {}["missing"])
+
+def test_raises_afterwards(benchmark):
+    assert benchmark(sum, [1, 2]) == 4
+
+def test_raises_before(benchmark):
+    raise ValueError("several\\nlines")
+
+def test_raises_in_set_up(broken, benchmark):
+    pass
+
+@pytest.fixture
+def broken():
+    raise OSError("no disk")
+
+@pytest.fixture
+def torn():
+    yield
+    raise OSError("stays")
+
+def test_raises_in_tear_down(torn, benchmark):
+    benchmark(sum, [1])
+
+def test_no_fixture(nonsense):
+    pass
+
+@pytest.mark.skip(reason="not here")
+def test_skipped(benchmark):
+    pass
+
+def test_skips_itself(benchmark):
+    pytest.skip("not now")
+
+@pytest.mark.xfail(reason="known")
+def test_fails_as_expected(benchmark):
+    benchmark(sum, [1])
+    assert False
+
+@pytest.mark.xfail(reason="known", strict=True)
+def test_does_not_fail(benchmark):
+    benchmark(sum, [1])
+
+def test_no_benchmark():
+    pass
+
+def test_pedantic(benchmark):
+    assert benchmark.pedantic(sorted, setup=lambda: (([2, 1],), {}), rounds=3, warmup_rounds=1) == [1, 2]
+    assert benchmark.stats.stats.rounds >= 3
+
+CALLS = []
+
+def test_once(benchmark):
+    assert benchmark.pedantic(CALLS.append, (1,), warmup_rounds=1) is None
+    assert CALLS == [1, 1]
+
+def test_once_unasked(benchmark):
+    assert benchmark.pedantic(len, ([1],)) == 1
+    assert benchmark.stats.stats.rounds == 1
+"""
+
+TORCH = """
+import pytest
+import torch
+
+PLACES = {}
+
+def note(name, x):
+    PLACES.setdefault(name, []).append(x.data_ptr())
+
+def test_renewed(benchmark):
+    x = torch.ones(3000)
+    benchmark(note, "renewed", x)
+    *places, last = PLACES["renewed"]
+    assert len(set(places)) > 2 and last == x.data_ptr()
+
+@pytest.mark.in_place("its author says so")
+def test_in_place(benchmark):
+    benchmark(note, "in place", torch.ones(3000))
+    assert len(set(PLACES["in place"])) == 1
+"""
+
+
+@pytest.fixture(autouse=True)
+def _clean(monkeypatch):
+    clean(monkeypatch)
+
+
+class Suite:
+    """A worker on a suite of which every test can be run."""
+
+    def __init__(self, worker):
+        self.worker = worker
+        self.collected = worker.answer(60)
+
+    def run(self, name, blocks=3):
+        """Run a test with some blocks; return the answers."""
+        answers = [self.worker.ask({"command": "run", "name": f"test_suite.py::{name}", "seed": 1}, 60)]
+        for _ in range(blocks):
+            if answers[-1]["answer"] != "done":
+                command = {"command": "block", "rounds": 2, "iterations": 3}
+                answers.append(self.worker.ask(command, 60))
+        if answers[-1]["answer"] != "done":
+            answers.append(self.worker.ask({"command": "next"}, 60))
+        return answers
+
+    def failure(self, name):
+        return self.run(name)[-1]["failure"]
+
+
+@pytest.fixture(scope="module")
+def suite(tmp_path_factory):
+    folder = write(tmp_path_factory.mktemp("suite"), SUITE)
+    with pytest.MonkeyPatch.context() as monkeypatch:
+        clean(monkeypatch)
+        with process(folder) as worker:
+            yield Suite(worker)
+
+
+def test_fixtures_of_every_scope(suite):
+    for _ in range(3):
+        assert suite.failure("test_scopes") is None
+    assert suite.failure("test_log") is None
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "TestClass::test_in_a_class",
+        "TestOld::test_of_unittest",
+        "test_marked",
+        "test_by_another_name",
+        "test_in_set_up",
+        "test_random",
+        "test_decorated",
+        "test_pedantic",
+    ],
+)
+def test_benchmarks(suite, name):
+    for _ in range(2):
+        answers = suite.run(name)
+        assert [one["answer"] for one in answers] == ["ready", "block", "block", "block", "done"], answers
+        assert (answers[-1]["failure"], answers[-1]["held"]) == (None, True)
+        assert all(one["ns"] > 0 for one in answers[1:4])
+
+
+def test_odd_names(suite):
+    names = [name.removeprefix("test_suite.py::") for name in suite.collected["names"] if "odd" in name]
+    assert len(names) == 6
+    for name in names:
+        assert suite.failure(name) is None
+
+
+def test_without_a_block(suite):
+    assert suite.run("test_once_unasked", 0)[-1]["failure"] is None
+    assert suite.run("test_decorated", 0)[-1]["failure"] is None
+
+
+def test_a_single_round_is_strict(suite):
+    ready, *answers = suite.run("test_once", 1)
+    assert ready["once"]
+    assert answers[0]["rounds"] == 1
+    assert answers[-1]["failure"] is None
+
+
+def test_which_are_benchmarks(suite):
+    declared = {name.removeprefix("test_suite.py::") for name in suite.collected["declared"]}
+    assert {"test_scopes", "test_in_set_up", "TestOld::test_of_unittest"} <= declared
+    assert not {"test_by_another_name", "test_no_benchmark"} & declared
+    (answer,) = suite.run("test_no_benchmark")
+    assert (answer["held"], answer["failure"]) == (False, None)
+
+
+@pytest.mark.parametrize(
+    ("name", "failure"),
+    [
+        ("test_raises", "raised: KeyError: 'missing'"),
+        ("test_raises_afterwards", "raised: assert 3 == 4"),
+        ("test_raises_before", "raised: ValueError: several"),
+        ("test_raises_in_set_up", "raised in set-up: OSError: no disk"),
+        ("test_raises_in_tear_down", "raised in tear-down: OSError: stays"),
+        ("test_no_fixture", "raised in set-up: fixture 'nonsense' not found"),
+        ("test_wrong_rounds", "raised: ValueError: Must have positive int for `rounds`."),
+        ("test_twice", "raised: pytest_benchmark.fixture.FixtureAlreadyUsed: Fixture can only be used once."),
+        ("test_skipped", "skipped: not here"),
+        ("test_skips_itself", "skipped: not now"),
+        ("test_fails_as_expected", "failed, as expected (xfail: known)"),
+        ("test_does_not_fail", "raised: [XPASS(strict)] known"),
+    ],
+)
+def test_what_goes_wrong(suite, name, failure):
+    for _ in range(2):
+        assert suite.failure(name).startswith(failure)
+    assert suite.failure("test_marked") is None
+
+
+def test_an_error_that_the_suite_expects(suite):
+    *_, answer = suite.run("test_caught")
+    assert (answer["failure"], answer["held"]) == (None, True)
+
+
+def test_a_suite_with_options_against_it(tmp_path):
+    """Neither xdist nor the first failure ends it, and nothing is written beside it or compared."""
+    write(tmp_path, SUITE)
+    (tmp_path / "pytest.ini").write_text(
+        "[pytest]\naddopts = -n 2 -x --lf --ff --benchmark-skip --benchmark-autosave --junitxml=x.xml"
+        " --benchmark-json=x.json\n"
+    )
+    with process(tmp_path, "--benchmark-compare", "--benchmark-histogram") as worker:
+        suite = Suite(worker)
+        assert suite.failure("test_raises") == "raised: KeyError: 'missing'"
+        assert suite.failure("test_marked") is None
+    left = {path.name for path in tmp_path.iterdir()} - {"__pycache__"}
+    assert left == {"pytest.ini", "test_suite.py", "worker.log"}
+
+
+def test_inputs_are_renewed(tmp_path):
+    with process(write(tmp_path, TORCH)) as worker:
+        suite = Suite(worker)
+        assert suite.run("test_renewed", 6)[-1]["failure"] is None
+        assert suite.run("test_in_place", 6)[-1]["failure"] is None
+
+
+def test_files_that_cannot_be_collected(tmp_path):
+    write(tmp_path, "import nonsense\n")
+    write(tmp_path, "def test_good(benchmark): benchmark(sum, [1])\n", "test_other.py")
+    with process(tmp_path, ".") as worker:
+        collected = worker.answer(60)
+    assert collected["names"] == ["test_other.py::test_good"]
+    assert collected["refused"] == {"test_suite.py": "ModuleNotFoundError: No module named 'nonsense'"}
+
+
+def test_nothing_to_collect(tmp_path):
+    with process(write(tmp_path, "")) as worker:
+        collected = worker.answer(60)
+        assert collected["names"] == collected["declared"] == []
+
+
+def tree(folder, **modules):
+    for name, text in modules.items():
+        path = folder / name.replace("__", "/")
+        path.mkdir(parents=True)
+        (path / "__init__.py").write_text(text)
+    return folder
+
+
+def test_a_tree_comes_before_the_callers(tmp_path):
+    tree(tmp_path, mine="which = 'caller'", benchmarks="which = 'caller'")
+    other = tree(tmp_path / "other", mine="which = 'tree'", benchmarks="which = 'tree'")
+    write(
+        tmp_path,
+        "import mine, benchmarks\n"
+        "def test_it(): assert (mine.which, benchmarks.which) == ('tree', 'caller')\n",
+    )
+    with process(tmp_path, trees=[other]) as worker:
+        suite = Suite(worker)
+        assert suite.collected["loaded"] == ["mine"]
+        assert suite.failure("test_it") is None
+
+
+def test_a_side_with_another_gnnbench(tmp_path):
+    """The worker is the coordinator's own whatever the side calls gnnbench, plugin and all."""
+    other = tree(tmp_path / "other", gnnbench="which = 'other'\n")
+    (other / "gnnbench/plugin.py").write_text("import gnnbench\nassert gnnbench.which == 'other'\n")
+    write(
+        tmp_path,
+        "import sys, gnnbench\n"
+        "def test_it(benchmark):\n"
+        "    assert gnnbench.which == 'other' and 'gnnbench.measure.clock' not in sys.modules\n"
+        "    assert 'gnnbench_coordinator.measure.clock' in sys.modules\n"
+        "    benchmark(sum, [1])\n",
+    )
+    with process(tmp_path, trees=[other]) as worker:
+        suite = Suite(worker)
+        assert suite.collected["loaded"] == ["gnnbench"]
+        assert suite.failure("test_it") is None
+
+
+def test_no_module_of_a_worker_imports_the_package_by_its_name():
+    """As that would be the side's; and neither torch nor numpy, which the suite may not use."""
+    boot = (
+        "import importlib.util, json, sys\n"
+        f"spec = importlib.util.spec_from_file_location('alias', {str(ROOT / 'gnnbench/__init__.py')!r})\n"
+        "module = sys.modules['alias'] = importlib.util.module_from_spec(spec)\n"
+        "spec.loader.exec_module(module)\n"
+        "import alias.compare.ab.worker\n"
+        "print(json.dumps(list(sys.modules)))\n"
+    )
+    shown = subprocess.run(
+        [sys.executable, "-c", boot], env=environment(), capture_output=True, text=True, check=True
+    )
+    modules = set(json.loads(shown.stdout))
+    assert not modules & {"gnnbench", "torch", "numpy", "pytest_benchmark"}
+
+
+def test_our_own_suite(tmp_path):
+    options = (*SMALL, "--gnn-device", "cpu", "--gnn-platform", "torch")
+    with Process(
+        (str(ROOT / "benchmarks/test_spmm.py"), *options),
+        environment={},
+        trees=(),
+        folder=ROOT,
+        log=tmp_path / "worker.log",
+    ) as worker:
+        name = worker.answer(60)["names"][0]
+        ready = worker.ask({"command": "run", "name": name, "seed": 1}, 60)
+        assert ready["answer"] == "ready", ready
+        assert worker.ask({"command": "block", "rounds": 2, "iterations": 2}, 60)["rounds"] == 2
+        assert worker.ask({"command": "next"}, 60)["failure"] is None

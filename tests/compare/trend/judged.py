@@ -1,0 +1,48 @@
+"""Results made without files."""
+
+from datetime import timedelta
+from pathlib import Path
+
+import numpy as np
+
+from gnnbench.compare.trend.findings import Finding
+from gnnbench.compare.trend.history import DATE, History, Run, Series
+from gnnbench.compare.trend.result import Judged, Result
+from tests.compare.trend.runs import START
+
+
+def step(at, ratio=1.1, around=1, kind="step"):
+    """Return a finding."""
+    before = 0.01 if kind == "spread" else 1e6
+    return Finding(
+        kind, at - around, at, at + around, before, before * ratio, ratio, ratio - 0.01, ratio + 0.01
+    )
+
+
+def history(runs=40, *, name="here_1", first_day=0, commits=True, **numbers):
+    """Return a history without series."""
+    found = []
+    for number in range(runs):
+        date = (START + timedelta(days=first_day + number)).isoformat(timespec="microseconds")
+        commit = f"{number:07x}" + "0" * 33 if commits else None
+        found.append(Run((Path(f"/{number}.json"),), date, commit, number % 7 == 3))
+    return History(name, DATE, tuple(found), (), **{"superseded": 0, "disturbed": 0, "older": 0, **numbers})
+
+
+def judged(of, findings=(), small=(), *, name="test_a.py::b0", runs=None):
+    """Return a series of a history."""
+    places = np.arange(len(of.runs)) if runs is None else np.array(runs)
+    logs = np.log(1e6) + np.random.default_rng(0).normal(0, 0.01, len(places))
+    for one in findings:
+        if one.kind != "spread":
+            logs[one.at :] += np.log(one.ratio)
+    return Judged(of, Series(name, name, places, logs), tuple(findings), tuple(small))
+
+
+NOW = (START + timedelta(days=300)).isoformat(timespec="microseconds")
+
+
+def result(*of, too_short=0, histories=None, now=NOW):
+    """Return a result of these series."""
+    found = histories or tuple({id(one.history): one.history for one in of}.values())
+    return Result(found, of, too_short, 0.03, 0.001, now)

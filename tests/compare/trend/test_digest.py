@@ -1,0 +1,118 @@
+import hashlib
+import json
+import math
+import re
+
+import pytest
+
+from gnnbench import environment
+from gnnbench.compare.trend.digest import Digest
+from gnnbench.errors import UsageError
+from gnnbench.results import run_file
+from tests.compare.trend.runs import plain, run, save
+from tests.run_files import ENVIRONMENT, content, entry
+
+
+def test_a_run_of_ours(tmp_path):
+    (path,) = save(tmp_path, [run(3, [1.0, 2.0], dirty=True)])
+    found = Digest.of(path)
+    assert found.environment == environment.name(ENVIRONMENT)
+    assert found.date == found.commit_date == "2026-01-04T00:00:00.000000+00:00"
+    assert found.commit == "03" + "c" * 38
+    assert found.dirty
+    first, second = found.benchmarks
+    assert first.fullname == first.label == "test_a.py::b0"
+    (log,) = first.logs
+    assert log == run_file.read(path).benchmarks["test_a.py::b0"].processes[0].log
+    assert math.exp(second.logs[0]) == pytest.approx(2e6, rel=0.1)
+    assert Digest.from_json(json.loads(json.dumps(found.as_json()))) == found
+
+
+def test_a_run_of_pytest_benchmark_alone_has_its_median_with_rounds_or_without(tmp_path):
+    one = plain(1, [0.001])
+    other = plain(1, [0.001])
+    other["benchmarks"][0]["stats"]["data"] = [0.5, 0.7]
+    (found, again) = (Digest.of(path) for path in save(tmp_path, [one, other]))
+    assert found == again
+    assert math.exp(found.benchmarks[0].logs[0]) == pytest.approx(1e6)
+    assert found.environment.startswith("a-cpu_")
+    assert found.date == "2026-01-02T00:00:00.000000+00:00"
+    assert found.commit_date is None
+
+
+def test_what_was_disturbed_is_no_evidence(tmp_path):
+    (path,) = save(tmp_path, [run(1, [1.0], disturbed=True)])
+    (one,) = Digest.of(path).benchmarks
+    assert (one.logs, one.disturbed) == ((), 1)
+
+
+def test_other_work_has_another_digest(tmp_path):
+    changed = run(1, [1.0])
+    changed["benchmarks"][0]["extra_info"]["gnnbench"]["code_hash"] = "f" * 16
+    works = [Digest.of(path).benchmarks[0].work for path in save(tmp_path, [run(1, [1.0]), changed])]
+    assert works[0] != works[1]
+
+
+def test_spec_names_a_benchmark(tmp_path):
+    spec = {
+        "operation": "spmm_sum",
+        "direction": "forward",
+        "platform": "pyg",
+        "dtype": "float32",
+        "index_dtype": "int64",
+        "dataset": "cora",
+        "hidden": 16,
+        "device": "cpu",
+    }
+    (path,) = save(tmp_path, [{**content(entry("b", spec=spec)), "datetime": "2026-01-01T10:00:00+02:00"}])
+    found = Digest.of(path)
+    assert found.benchmarks[0].label == "spmm_sum-forward-pyg-float32-int64-cora-16-cpu"
+    assert found.date == "2026-01-01T08:00:00.000000+00:00"
+
+
+@pytest.mark.parametrize(
+    ("change", "why"),
+    [
+        ({"datetime": None}, "no date of a run"),
+        ({"datetime": "yesterday"}, "no date of a run: 'yesterday'"),
+        ({"benchmarks": 3}, "no list of benchmarks"),
+        ({"benchmarks": [3]}, "not a run file"),
+        ({"benchmarks": [{"fullname": "a", "stats": {"median": "quick"}}]}, "'quick' is no time"),
+        ({"benchmarks": [{"fullname": "a", "stats": {"median": True}}]}, "is no time"),
+        ({"benchmarks": [{"fullname": "a", "stats": None}]}, "is no time"),
+        ({"benchmarks": [{"fullname": "a", "stats": {"median": 10**400}}]}, "00 is no time"),
+        ({"benchmarks": [{"fullname": "a", "stats": {"median": 1e305}}]}, "1e.305 is no time"),
+        ({"benchmarks": [{"fullname": "a", "stats": {"median": 1e-300}}]}, "1e-300 is no time"),
+        ({"benchmarks": [{"fullname": ["a"], "stats": {}}]}, "fullname is"),
+        ({"benchmarks": [{"fullname": "a", "extra_info": 3}]}, "not a run file"),
+        ({"commit_info": [3]}, "not a run file"),
+        ({"datetime": "0001-01-01T00:00:00+23:00"}, "no date of a run"),
+        ({"gnnbench": {"version": 1}}, "version 1 of the format"),
+    ],
+)
+def test_other_content_is_refused_in_a_line(tmp_path, change, why):
+    (path,) = save(tmp_path, [{**plain(1, [0.001]), **change}])
+    with pytest.raises(UsageError, match=why) as caught:
+        Digest.of(path)
+    assert str(caught.value).startswith(str(path))
+    assert "\n" not in str(caught.value)
+
+
+def sealed(text):
+    """Give a record's text that was changed the digest that it would have."""
+    digest = re.search('"digest": "([0-9a-f]{64})"', text)[1]
+    blank = text.replace(digest, "0" * 64)
+    return text.replace(digest, hashlib.sha256(blank.encode()).hexdigest())
+
+
+def test_a_record_of_another_form_is_refused(tmp_path):
+    changed = run(1, [1.0])
+    changed["gnnbench"]["record"] = {"number": 1}
+    path = tmp_path / "0001_x_p1.json"
+    path.write_text(run_file.seal(changed))
+    with pytest.raises(UsageError, match="not a run file of pytest-benchmark: no 'processes'"):
+        Digest.of(path)
+    text = run_file.seal({**changed, "gnnbench": {**changed["gnnbench"], "record": {"processes": 1234}}})
+    path.write_text(sealed(text.replace("1234", "1e999")))
+    with pytest.raises(UsageError, match="not a run file of pytest-benchmark: cannot convert float infinity"):
+        Digest.of(path)

@@ -1,0 +1,175 @@
+import errno
+import json
+import os
+import signal
+import sqlite3
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+from gnnbench import cpu, environment
+from gnnbench.compare.trend import index
+from gnnbench.compare.trend.digest import Digest
+from gnnbench.errors import UsageError
+from tests.compare.trend.runs import factors, run, save
+
+
+@pytest.fixture
+def folder(tmp_path):
+    paths = save(tmp_path / "runs", [run(number, row) for number, row in enumerate(factors(0, 6))])
+    return tmp_path, paths
+
+
+def read(folder, paths, history="h"):
+    """Return what the index knows, and how many files it read for it."""
+    told = []
+    found = index.digests(folder / "cache", history, paths, lambda done, of: told.append((done, of)))
+    return found, len(told)
+
+
+def file_of(folder):
+    (file,) = (folder / "cache" / "trend").glob("*.sqlite")
+    return file
+
+
+def test_a_file_is_read_once(folder):
+    place, paths = folder
+    (found, refused), count = read(place, paths)
+    assert count == 6
+    assert not refused
+    assert found == {path: Digest.of(path) for path in paths}
+    assert read(place, paths) == ((found, []), 0)
+    more = save(place / "runs", [run(6, [1.0])], first=6)
+    (found, _), count = read(place, [*paths, *more])
+    assert (len(found), count) == (7, 1)
+
+
+def test_a_file_that_changed_is_read_again_and_one_that_went_is_forgotten(folder):
+    place, paths = folder
+    read(place, paths)
+    save(place / "runs", [run(0, [5.0, 5.0, 5.0])])
+    (found, _), count = read(place, paths[:4])
+    assert (len(found), count) == (4, 1)
+    assert found[paths[0]] == Digest.of(paths[0])
+    assert read(place, paths)[1] == 2
+
+
+def test_what_cannot_be_used_is_looked_at_again(folder):
+    place, paths = folder
+    good = paths[2].read_text()
+    paths[2].write_text(good[:100])
+    paths[3].unlink()
+    (found, refused), count = read(place, paths)
+    assert (len(found), count) == (4, 6)
+    assert [one.path for one in refused] == paths[2:4]
+    assert "not JSON, or cut off" in refused[0].reason
+    assert "cannot be read (No such file" in refused[1].reason
+    assert read(place, paths) == ((found, refused), 2)
+    paths[2].write_text(good)
+    assert len(read(place, paths)[0][0]) == 5
+
+
+def test_a_file_that_could_not_be_read_once_is_not_lost(folder, monkeypatch):
+    place, paths = folder
+
+    def fail(_):
+        raise OSError(errno.EIO, "Input/output error")
+
+    with monkeypatch.context() as broken:
+        broken.setattr(Path, "read_bytes", fail)
+        (found, refused), _ = read(place, paths)
+    assert found == {}
+    assert "cannot be read (Input/output error)" in refused[0].reason
+    assert len(read(place, paths)[0][0]) == 6
+
+
+@pytest.mark.parametrize(
+    ("module", "name", "value"),
+    [
+        (environment, "COMPARABLE", environment.COMPARABLE[:-1]),
+        (cpu, "DISTURBED", 0.001),
+        (index, "__version__", "9.9"),
+    ],
+)
+def test_where_a_rule_has_changed_files_are_read_again(folder, monkeypatch, module, name, value):
+    place, paths = folder
+    (before, _), _ = read(place, paths)
+    monkeypatch.setattr(module, name, value)
+    (after, _), count = read(place, paths)
+    assert count == 6
+    assert after == {path: Digest.of(path) for path in paths}
+    assert (after == before) is (module is index)
+
+
+@pytest.mark.parametrize("damage", ["text", "cut", "row", "table", "format", "empty"])
+def test_a_damaged_index_is_made_anew(folder, damage):
+    place, paths = folder
+    good, _ = read(place, paths)
+    file = file_of(place)
+    if damage == "text":
+        file.write_text("no database at all" * 100)
+    elif damage == "cut":
+        file.write_bytes(file.read_bytes()[:-5000])
+    elif damage == "empty":
+        file.write_bytes(b"")
+    else:
+        statement = {
+            "row": "UPDATE files SET content = X'789c00' WHERE rowid = 3",
+            "table": "ALTER TABLE files RENAME COLUMN content TO other",
+            "format": "UPDATE format SET name = 'another'",
+        }[damage]
+        with sqlite3.connect(file) as table:
+            table.execute(statement)
+        table.close()
+    found, count = read(place, paths)
+    assert found == good
+    assert count == 6
+    assert read(place, paths) == (good, 0)
+
+
+def test_several_commands_fill_one_index(folder):
+    place, paths = folder
+    with ThreadPoolExecutor(4) as pool:
+        found = list(pool.map(lambda _: read(place, paths), range(4)))
+    assert all(one == found[0][0] for one, _ in found)
+    assert sum(count for _, count in found) == 6
+
+
+def test_a_killed_command_loses_little(tmp_path):
+    paths = save(tmp_path / "runs", [run(number, [1.0]) for number in range(index._BATCH + 20)])
+    code = (
+        "import os, signal, sys; from pathlib import Path; from gnnbench.compare.trend import index\n"
+        f"def progress(done, of):\n    if done == {index._BATCH + 10}: os.kill(os.getpid(), signal.SIGKILL)\n"
+        "place = Path(sys.argv[1])\n"
+        "index.digests(place / 'cache', 'h', sorted((place / 'runs').iterdir()), progress)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code, str(tmp_path)], env=os.environ, check=False)
+    assert done.returncode == -signal.SIGKILL
+    (found, _), count = read(tmp_path, paths)
+    assert (len(found), count) == (len(paths), 20)
+
+
+def test_a_file_may_have_any_name(folder):
+    place, _ = folder
+    path = place / os.fsdecode(b"run-\xff.json")
+    path.write_text(json.dumps(run(9, [1.0])))
+    (found, refused), _ = read(place, [path])
+    assert (list(found), refused) == ([path], [])
+    assert read(place, [path])[1] == 0
+
+
+def test_histories_have_indexes_of_their_own(folder):
+    place, paths = folder
+    read(place, paths)
+    assert read(place, paths[:2], "other")[1] == 2
+    assert read(place, paths)[1] == 0
+
+
+def test_a_cache_that_cannot_be_written_is_one_line(folder):
+    place, paths = folder
+    (place / "cache").write_text("")
+    with pytest.raises(UsageError, match="GNNBENCH_CACHE"):
+        read(place, paths)

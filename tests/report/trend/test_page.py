@@ -1,0 +1,105 @@
+import re
+from html.parser import HTMLParser
+
+from gnnbench.report.trend import page
+from tests.compare.trend.judged import history, judged, result, step
+
+HOSTILE = "</script><img src=x onerror=alert(1)>\"'&javascript:alert(2)[{{7*7}}]"
+
+
+def test_changes_come_first_and_charts_say_what_they_show():
+    of, there = history(), history(name="there_2", commits=False)
+    text = page.html(
+        result(
+            judged(of, [step(10, 1.2), step(30, 3.0, kind="spread")]),
+            judged(there, [step(12, 1.06, kind="drift")], name="test_a.py::b1"),
+            judged(of, name="test_a.py::quiet"),
+        ),
+        ["/x.json: not JSON"],
+    )
+    assert "2 of 3 benchmarks are slower since the last change" in text
+    assert text.index('id="changes"') < text.index('id="charts"') < text.index('id="environments"')
+    labels = re.findall(r'<svg[^>]* aria-label="([^"]*)"', text)
+    assert len(labels) == 2
+    assert any("slower 1.20x at run 11 (10-12), 1.00 to 1.20 ms; noisier 3.00x" in label for label in labels)
+    links = set(re.findall(r'href="#(b-[0-9a-f]{12})"', text))
+    assert links == set(re.findall(r'id="(b-[0-9a-f]{12})"', text))
+    assert len(links) == 2
+    assert "0000008..000000b" in text
+    assert "/x.json: not JSON" in text
+    assert "test_a.py::quiet" in text
+
+
+def test_names_are_text_wherever_they_stand():
+    of = history(name="</style><script>alert(3)</script>")
+    plain = page.html(result(judged(history(), [step(10)])), [])
+    text = page.html(result(judged(of, [step(10)], name=HOSTILE), judged(of, name=HOSTILE + "2")), [HOSTILE])
+    for markup in ("<script", "<img", "<style", "</script"):
+        assert text.count(markup) == plain.count(markup)
+    assert "{{7*7}}" in text
+    found = []
+    parser = HTMLParser()
+    parser.handle_starttag = lambda _, attributes: found.extend(attributes)
+    parser.feed(text)
+    assert [name for name, _ in found if name.startswith("on")] == []
+    assert [value for name, value in found if name in ("href", "src") and "javascript" in value] == []
+
+
+def test_each_character_of_a_name_shows():
+    wild = "\u202edlo\x1b[31m\ud800\u2066" + "x" * 2000
+    of, there = history(name=f"here{wild}"), history(name=f"there{wild}")
+    found = result(
+        judged(of, [step(10)], name=f"changed{wild}"),
+        judged(there, [step(20, 2.0, kind="spread")], name=f"spread{wild}"),
+        judged(of, name=f"quiet{wild}"),
+    )
+    text = page.html(found, [f"/a/{wild}.json: not JSON"])
+    text.encode()
+    assert not set(text) & set("\u202e\u2066\x1b\ud800")
+    assert "x" * 1001 not in text
+    for name in ("here", "there", "changed", "spread", "quiet"):
+        assert f">{name}\ufffddlo\ufffd[31m" in text
+
+
+def test_a_page_of_nothing_is_a_page():
+    of = history(5)
+    text = page.html(result(histories=(of,), too_short=3), [])
+    assert "Nothing could be judged: too few runs" in text
+    assert "<svg" not in text
+    quiet = page.html(result(judged(history())), [])
+    assert "None of 1 benchmarks is slower since its last change; 0 changed" in quiet
+
+
+def test_of_many_the_newest_are_drawn(monkeypatch):
+    monkeypatch.setattr(page, "_DRAWN", 3)
+    of = history(100)
+    text = page.html(
+        result(*(judged(of, [step(50 + number)], name=f"test_a.py::b{number}") for number in range(8))), []
+    )
+    assert text.count("<svg") == 3
+    assert "5 more have changed, longer ago" in text
+    assert ">b0<" in text
+    assert text.count(">b7<") == 2
+
+
+def test_in_a_browser_it_sorts_filters_and_runs_nothing_of_a_name(tmp_path, visit):
+    of = history(name=HOSTILE)
+    names = [f"{HOSTILE}{number}" for number in range(3)]
+    found = result(
+        judged(of, [step(10, 1.2), step(20, 0.7)], name=names[0]),
+        judged(of, [step(30, 1.5)], name=names[1]),
+        judged(of, [step(15, 3.0, kind="spread")], name=names[2]),
+    )
+    path = tmp_path / "trend.html"
+    path.write_text(page.html(found, [HOSTILE]), encoding="utf-8")
+    opened = visit(path).page
+    words = opened.locator("#table > tbody > tr:visible > td:nth-child(2)")
+    assert words.all_inner_texts() == ["slower 1.50x", "faster 0.70x", "noisier 3.00x", "slower 1.20x"]
+    opened.locator("#table thead button", has_text="change").click()
+    assert words.all_inner_texts() == ["noisier 3.00x", "slower 1.50x", "slower 1.20x", "faster 0.70x"]
+    opened.locator("form[data-filters] select").select_option("slower")
+    opened.locator("output", has_text="2 of 4").wait_for()
+    assert words.all_inner_texts() == ["slower 1.50x", "slower 1.20x"]
+    assert opened.locator("figure svg").count() == 3
+    links = opened.locator("#table tbody tr:visible th a")
+    assert opened.locator(links.first.get_attribute("href")).inner_text() == names[1]

@@ -1,0 +1,244 @@
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from contextlib import ExitStack
+from pathlib import Path
+
+import psutil
+import pytest
+
+from gnnbench import cpu
+from gnnbench.cpu import DISTURBED, Placement, Watch, _last_started, _own_seconds, cores
+
+needs_two_cores = pytest.mark.skipif(
+    len(cores()) < 2 or _last_started() is None,
+    reason="needs two cores, and a system that tells what was started",
+)
+
+FIRST = cores()[0]
+
+
+def placement(function=int):
+    """Return one that has watched calls of a function, some of which nobody else disturbed."""
+    found = Placement()
+    for _ in range(20):
+        with found.watching():
+            function()
+    return found
+
+
+@pytest.fixture(autouse=True)
+def _as_before():
+    allowed = os.sched_getaffinity(0)
+    yield
+    os.sched_setaffinity(0, allowed)
+
+
+@pytest.fixture
+def waiting():
+    """A thread that waits, not yet started."""
+    ended = threading.Event()
+    yield threading.Thread(target=ended.wait, daemon=True)
+    ended.set()
+
+
+@needs_two_cores
+def test_the_thread_is_kept_there_for_as_long_and_others_are_not(waiting):
+    allowed = os.sched_getaffinity(0)
+    waiting.start()
+    place = placement()
+    assert place.cores == cores()
+    for core in cores():
+        with place.on(core):
+            assert os.sched_getaffinity(0) == {core}
+            assert os.sched_getaffinity(waiting.native_id) == allowed
+        assert os.sched_getaffinity(0) == allowed
+
+
+@needs_two_cores
+def test_without_a_core_it_runs_anywhere():
+    with placement().on(None):
+        assert len(os.sched_getaffinity(0)) > 1
+
+
+@needs_two_cores
+def test_a_thread_that_was_started_meanwhile_is_free_afterwards_and_an_error_frees_too(waiting):
+    allowed = os.sched_getaffinity(0)
+    with pytest.raises(RuntimeError), placement().on(FIRST):
+        [thread.start() for thread in (waiting, waiting)]  # threads can be started only once
+    assert os.sched_getaffinity(waiting.native_id) == os.sched_getaffinity(0) == allowed
+
+
+@pytest.fixture
+def sleeping():
+    """Start processes that sleep; they end with the test."""
+    with ExitStack() as stack:
+
+        def start():
+            process = stack.enter_context(subprocess.Popen(["sleep", "60"]))
+            stack.callback(process.kill)
+            return process.pid
+
+        yield start
+
+
+@needs_two_cores
+def test_so_is_a_process(sleeping):
+    allowed = os.sched_getaffinity(0)
+    with placement().on(FIRST):
+        process = sleeping()
+    assert os.sched_getaffinity(process) == allowed
+
+
+@needs_two_cores
+def test_a_process_that_was_started_before_is_left_where_it_is(sleeping):
+    allowed, process, place = os.sched_getaffinity(0), sleeping(), placement()
+    assert place.cores == cores()
+    with place.on(FIRST):
+        assert os.sched_getaffinity(process) == allowed
+
+
+@needs_two_cores
+def test_a_call_that_binds_its_thread_has_its_way():
+    one, other = cores()[:2]
+    with placement().on(one):
+        os.sched_setaffinity(0, {other})
+    assert os.sched_getaffinity(0) == {other}
+
+
+@needs_two_cores
+def test_a_thread_that_is_bound_has_its_cores_only():
+    os.sched_setaffinity(0, {FIRST})
+    assert placement().cores == [FIRST]
+
+
+@needs_two_cores
+def test_a_core_that_is_not_there_is_none():
+    with placement().on(10_000):
+        assert len(os.sched_getaffinity(0)) > 1
+
+
+def start_a_thread():
+    thread = threading.Thread(target=int)
+    thread.start()
+    thread.join()
+
+
+def start_a_process():
+    subprocess.run(["true"], check=True)
+
+
+@needs_two_cores
+@pytest.mark.parametrize("function", [start_a_thread, start_a_process])
+def test_what_starts_something_has_all_cores(function):
+    assert placement(function).cores == []
+
+
+@needs_two_cores
+def test_nothing_was_watched():
+    assert Placement().cores == []
+
+
+@needs_two_cores
+def test_a_system_that_does_not_tell_what_was_started(monkeypatch):
+    monkeypatch.setattr(Path, "read_text", lambda *_args, **_named: "0.00 0.00 0.00 0/0 0")
+    assert placement().cores == []
+
+
+def spin(seconds):
+    end = time.perf_counter() + seconds
+    while time.perf_counter() < end:
+        pass
+
+
+def share(seconds=0.6):
+    watch = Watch()
+    watch.begin()
+    spin(seconds)
+    return watch.others_share()
+
+
+def start(command):
+    """Start a program that is no child of this process, and return its number."""
+    return int(subprocess.check_output(["sh", "-c", f"{command} >/dev/null 2>&1 & echo $!"]))
+
+
+def test_what_a_busy_neighbour_takes_is_seen():
+    command = f"{sys.executable} -c 'while True: pass'"
+    neighbours = [start(command) for _ in os.sched_getaffinity(0)]
+    try:
+        time.sleep(0.3)
+        beside = max(share() for _ in range(5))
+    finally:
+        for neighbour in neighbours:
+            os.kill(neighbour, signal.SIGKILL)
+    # This process spins on one core of several, or shares it.
+    assert beside > 0.35 > DISTURBED
+
+
+def test_what_children_use_is_this_process_s_own():
+    before = _own_seconds()
+    with subprocess.Popen([sys.executable, "-c", "while True: pass"]) as child:
+        time.sleep(1)
+        assert _own_seconds() - before > 0.1
+        child.kill()
+    assert _own_seconds() - before > 0.1
+
+
+class System:
+    """Stands in for the processors: two of them, in seconds, and how long they and this process worked."""
+
+    def __init__(self, monkeypatch):
+        self.now = self.busy = self.own = 0.0
+        monkeypatch.setattr(cpu, "_look", lambda _cores: (self.now, self.busy, self.own))
+        monkeypatch.setattr(cpu.time, "sleep", self.run)
+
+    def run(self, seconds, others=0.0, own=0.0):
+        self.now += seconds
+        self.busy += (others + own) * seconds
+        self.own += own * seconds
+
+
+@pytest.fixture
+def system(monkeypatch):
+    return System(monkeypatch)
+
+
+def timed(watch, system, seconds, **load):
+    watch.begin()
+    system.run(seconds, **load)
+    return watch.others_share()
+
+
+def test_what_is_timed_for_long_has_a_window_of_its_own(system):
+    watch = Watch([0, 1])
+    system.run(5, others=1)
+    assert timed(watch, system, 0.5, own=1) == 0
+    assert timed(watch, system, 0.5, own=1, others=1) == pytest.approx(0.5)
+
+
+def test_a_short_window_begins_with_what_ran_before(system):
+    watch = Watch([0, 1])
+    system.run(0.2, own=1)
+    assert timed(watch, system, 0.08, own=1, others=1) == pytest.approx(0.08 / 0.28 / 2)
+    assert timed(watch, system, 0.08, own=1, others=1) == pytest.approx(0.16 / 0.36 / 2)
+    for _ in range(3):
+        latest = timed(watch, system, 0.08, own=1, others=1)
+    assert latest == pytest.approx(0.5), "no further back than it must"
+
+
+def test_where_nothing_ran_before_it_looks_on_for_a_moment(system):
+    watch = Watch([0, 1])
+    assert timed(watch, system, 0.08, own=1, others=1) == pytest.approx(0.08 / 0.25 / 2)
+    assert system.now == pytest.approx(0.25)
+
+
+@pytest.mark.parametrize("cores", [[], [10_000]])
+def test_where_cores_are_not_known_all_are_looked_at(cores):
+    watch = Watch(cores)
+    watch.begin()
+    spin(0.3)
+    assert 0 <= watch.others_share() <= 1.1 * (psutil.cpu_count() or 1)

@@ -1,0 +1,235 @@
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+import threading
+import time
+from pathlib import Path
+
+import pytest
+
+from gnnbench.variants.child import DiedError
+from tests.compare.ab.workers import clean, is_gone, of_group, process, write
+
+SUITE = """
+import os, signal, subprocess, sys, time
+
+def test_good(benchmark):
+    assert benchmark(sum, [1, 2]) == 3
+
+def test_exits(benchmark):
+    benchmark(os._exit, 3)
+
+def test_crashes(benchmark):
+    benchmark(os.kill, os.getpid(), signal.SIGSEGV)
+
+def test_hangs(benchmark):
+    benchmark(time.sleep, 1000)
+
+def test_hangs_whatever_is_asked(benchmark):
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    benchmark(time.sleep, 1000)
+
+def test_leaves_processes(benchmark):
+    subprocess.Popen([sys.executable, "-c", "import time; time.sleep(1000)"])
+    if os.fork() == 0:
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)
+        time.sleep(1000)
+    benchmark(sum, [1, 2])
+
+def test_exits_with_a_child(benchmark):
+    if os.fork() == 0:
+        time.sleep(1000)
+    os._exit(4)
+
+def test_ends_the_session(benchmark):
+    import pytest
+    benchmark(pytest.exit, "enough")
+
+def test_writes_to_all(benchmark):
+    lines = '\\n{"answer": "done", "failure": null}\\n0123456789abcdef {"answer": "block"}\\nno end'
+    def rubbish():
+        print(lines)
+        for descriptor in range(1, 100):
+            try:
+                if descriptor != 2:
+                    os.write(descriptor, lines.encode())
+            except OSError:
+                pass
+    benchmark(rubbish)
+
+def test_no_answer(benchmark):
+    import gnnbench_coordinator.compare.ab.worker as worker, gc
+    link = next(one for one in gc.get_objects() if isinstance(one, worker.Link))
+    def lie():
+        os.write(link._write, b"\\n" + link._token + b"{}" + b"\\n")
+    benchmark(lie)
+"""
+
+
+@pytest.fixture(autouse=True)
+def _clean(monkeypatch):
+    clean(monkeypatch)
+
+
+@pytest.fixture
+def folder(tmp_path):
+    return write(tmp_path, SUITE)
+
+
+def visit(worker, name, seconds=30):
+    """Run a benchmark as far as into a block."""
+    worker.ask({"command": "run", "name": f"test_suite.py::{name}", "seed": 1}, seconds)
+    return worker.ask({"command": "block", "rounds": 1, "iterations": 1}, seconds)
+
+
+def test_a_side_answers_and_ends(folder):
+    with process(folder) as worker:
+        assert "test_suite.py::test_good" in worker.answer(30)["names"]
+        assert visit(worker, "test_good")["rounds"] == 1
+        done = worker.ask({"command": "next"}, 30)
+        assert (done["answer"], done["failure"], done["held"]) == ("done", None, True)
+    assert not of_group(worker.pid)
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("test_exits", "ended with exit status 3 while timing"),
+        ("test_crashes", "was killed by SIGSEGV while timing: Fatal Python error: Segmentation fault"),
+        ("test_exits_with_a_child", "ended with exit status 4 while setting it up"),
+        ("test_ends_the_session", r"ended with exit status \d while timing.*"),
+        ("test_no_answer", "sent something that is no answer while timing: "),
+    ],
+)
+def test_a_side_that_dies(folder, name, expected):
+    with process(folder) as worker:
+        worker.answer(30)
+        with pytest.raises(DiedError, match=rf"^{expected}$"):
+            visit(worker, name)
+    assert is_gone(worker.pid)
+
+
+@pytest.mark.parametrize("name", ["test_hangs", "test_hangs_whatever_is_asked"])
+def test_a_side_that_hangs(folder, name, monkeypatch):
+    monkeypatch.setattr("gnnbench.variants.child._END_SECONDS", 0.5)
+    with process(folder) as worker:
+        worker.answer(30)
+        with pytest.raises(DiedError, match=r"^did not answer for 2 s while timing$"):
+            visit(worker, name, 2)
+        worker.stop()
+    assert is_gone(worker.pid)
+
+
+def test_a_side_that_is_killed(folder):
+    with process(folder) as worker:
+        worker.answer(30)
+        threading.Timer(0.5, os.kill, (worker.pid, signal.SIGKILL)).start()
+        with pytest.raises(DiedError, match=r"^was killed by SIGKILL \(as the system does.* while timing$"):
+            visit(worker, "test_hangs")
+        with pytest.raises(DiedError, match="SIGKILL"):
+            worker.ask({"command": "next"}, 30)
+
+
+def test_processes_that_a_suite_leaves(folder):
+    with process(folder) as worker:
+        worker.answer(30)
+        visit(worker, "test_leaves_processes")
+        assert len(of_group(worker.pid)) == 3
+        worker.ask({"command": "next"}, 30)
+    assert is_gone(worker.pid)
+
+
+def test_a_suite_that_writes_to_all_it_can(folder):
+    with process(folder) as worker:
+        worker.answer(30)
+        assert visit(worker, "test_writes_to_all")["ns"] > 1
+        for _ in range(3):
+            assert worker.ask({"command": "block", "rounds": 2, "iterations": 3}, 30)["ns"] > 1
+        assert worker.ask({"command": "next"}, 30)["failure"] is None
+
+
+@pytest.mark.parametrize(
+    ("argument", "expected"),
+    [
+        (
+            "nowhere.py",
+            "ended with exit status 4 while starting: ERROR: file or directory not found: nowhere.py",
+        ),
+        ("--nonsense", "ended with exit status 4 while starting: .*"),
+    ],
+)
+def test_a_side_that_does_not_start(folder, argument, expected):
+    with process(folder, argument) as worker, pytest.raises(DiedError, match=rf"^{expected}$"):
+        worker.answer(30)
+
+
+@pytest.mark.parametrize("moment", ["waiting", "hanging", "with children"])
+def test_a_coordinator_that_is_killed(folder, moment):
+    steps = {
+        "waiting": "worker.ask(run('test_good'), 30)",
+        "hanging": "worker.ask(run('test_hangs'), 30); worker.send({'command': 'next'})",
+        "with children": "worker.ask(run('test_leaves_processes'), 30)",
+    }
+    script = f"""
+        import sys, time
+        from pathlib import Path
+        from tests.compare.ab.workers import process
+        def run(name):
+            return {{"command": "run", "name": "test_suite.py::" + name, "seed": 1}}
+        worker = process(Path({str(folder)!r}))
+        worker.answer(30)
+        {steps[moment]}
+        print(worker.pid, flush=True)
+        time.sleep(1000)
+    """
+    with subprocess.Popen(
+        [sys.executable, "-c", textwrap.dedent(script)], stdout=subprocess.PIPE, text=True
+    ) as coordinator:
+        pid = int(coordinator.stdout.readline())
+        assert of_group(pid)
+        coordinator.kill()
+    assert is_gone(pid)
+
+
+def test_variables(tmp_path):
+    write(
+        tmp_path,
+        """
+        import os, sys
+        def test_them(benchmark):
+            assert os.environ["MINE"] == "1"
+            assert os.environ["OMP_WAIT_POLICY"] == "PASSIVE"
+            assert not [name for name in os.environ if "COORDINATOR" in name.upper()]
+            assert "torch" not in sys.modules and "numpy" not in sys.modules
+            benchmark(sum, [1])
+        """.replace("\n        ", "\n"),
+    )
+    # Installed plugins may import anything.
+    variables = {"MINE": "1", "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
+    with process(tmp_path, "-p", "pytest_benchmark.plugin", "test_suite.py", **variables) as worker:
+        worker.answer(30)
+        assert visit(worker, "test_them")["answer"] == "block"
+
+
+def test_the_wait_policy_of_the_user_stays(tmp_path):
+    write(tmp_path, "import os\ndef test_it(): assert os.environ['OMP_WAIT_POLICY'] == 'ACTIVE'\n")
+    with process(tmp_path, OMP_WAIT_POLICY="ACTIVE") as worker:
+        worker.answer(30)
+        done = worker.ask({"command": "run", "name": "test_suite.py::test_it", "seed": 1}, 30)
+        assert (done["failure"], done["held"]) == (None, False)
+
+
+def test_the_waiting_side_sleeps(folder):
+    with process(folder) as worker:
+        worker.answer(30)
+        visit(worker, "test_good")
+
+        def ticks():
+            fields = Path(f"/proc/{worker.pid}/stat").read_text().rpartition(")")[2].split()
+            return int(fields[11]) + int(fields[12])
+
+        before = ticks()
+        time.sleep(1)
+        assert ticks() - before <= 5

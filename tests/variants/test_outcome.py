@@ -1,0 +1,42 @@
+"""More of it on real tests in tests/compare/ab/test_worker.py."""
+
+from types import SimpleNamespace
+
+import pytest
+
+from gnnbench.variants import outcome
+
+
+def report(text, state="failed", **more):
+    states = {one: one == state for one in ("passed", "skipped", "failed")}
+    return SimpleNamespace(longrepr=text, **states, **more)
+
+
+@pytest.mark.parametrize(
+    ("longrepr", "line"),
+    [
+        (("file", 3, "Skipped: not here"), "skipped: not here"),
+        (SimpleNamespace(reprcrash=SimpleNamespace(message="ValueError: one\n two")), "ValueError: one"),
+        ("somewhere\nE   what it is  about\nE   more", "what it is about"),
+        ("only\nlast\n\n", "last"),
+        (None, "None"),
+        ("", ""),
+        ("x" * 1000, "x" * 300),
+    ],
+)
+def test_a_line(longrepr, line):
+    assert outcome.line(report(longrepr)) == line
+
+
+def test_the_first_failure_counts():
+    passed, failed = report(None, "passed"), report("last line")
+    assert outcome.failure({"setup": passed, "call": passed}) is None
+    assert outcome.failure({"setup": failed, "teardown": report("later")}) == "raised in set-up: last line"
+    assert outcome.failure({"call": failed}) == "raised: last line"
+
+
+@pytest.mark.parametrize(("reason", "shown"), [("", "(xfail)"), ("known", "(xfail: known)")])
+def test_an_expected_failure(reason, shown):
+    found = outcome.failure({"call": report("", "skipped", wasxfail=reason)})
+    assert found == f"failed, as expected {shown}"
+    assert outcome.failure({"call": report("", "passed", wasxfail=reason)}) is None

@@ -1,0 +1,179 @@
+import signal
+import subprocess
+import sys
+from datetime import date
+
+import psutil
+import pytest
+
+from gnnbench.variants import overlay as module
+from tests.variants.repositories import (
+    held_tree,
+    is_alive,
+    start,
+    version,
+    wait_for,
+    wheel,
+)
+
+BACKEND = """
+import os, zipfile
+from pathlib import Path
+
+def build_wheel(folder, config_settings=None, metadata_directory=None):
+    Path("build").mkdir()  # as setuptools leaves one
+    name = "made-1-py3-none-any.whl"
+    with zipfile.ZipFile(Path(folder, name), "w") as wheel:
+        wheel.write("made.py")
+        wheel.writestr("made-1.dist-info/METADATA", "Metadata-Version: 2.1\\nName: made\\nVersion: 1\\n")
+        tags = "Wheel-Version: 1.0\\nRoot-Is-Purelib: true\\nTag: py3-none-any\\n"
+        wheel.writestr("made-1.dist-info/WHEEL", tags)
+        wheel.writestr("made-1.dist-info/RECORD", "")
+    return name
+"""
+
+
+@pytest.fixture
+def wheels(tmp_path, monkeypatch):
+    """A folder that pip finds two releases of `thing` in, and `needs`, which requires it."""
+    folder = tmp_path / "wheels"
+    wheel(folder, "thing", 1)
+    wheel(folder, "thing", 2)
+    wheel(folder, "needs", 1, needs=["thing"])
+    monkeypatch.setenv("PIP_FIND_LINKS", str(folder))
+    return folder
+
+
+def test_pip_installs_beside_the_environment_once(wheels, prepare):
+    with prepare("pip:thing==1", wheels) as made:
+        (overlay,) = made.trees
+        assert version(made) == 1
+        assert made.versions == {"thing": "1"}
+        assert overlay.is_relative_to(prepare.cache)
+    assert prepare.said == ["installing thing==1"]
+    with prepare("pip:thing==1 env:A=1", wheels.parent) as made:
+        assert made.trees == (overlay,)
+    assert len(prepare.said) == 1
+    with prepare("pip:needs==1 pip:thing==2", wheels) as made:
+        assert made.trees != (overlay,)
+        assert made.versions == {"needs": "1", "thing": "2"}
+        assert version(made) == 2
+    assert [path.name for path in (prepare.cache / "overlays").glob(".*")] == [".lock"]
+
+
+def test_an_unpinned_requirement_is_looked_up_again_tomorrow(wheels, prepare, monkeypatch):
+    monkeypatch.setattr(module, "_today", lambda: date(2030, 1, 30))
+    with prepare("pip:thing", wheels) as made:
+        assert made.versions == {"thing": "2"}
+    assert prepare.said == ["installing thing", "thing is, until the end of 2030-01-30 UTC: thing 2"]
+    wheel(wheels, "thing", 3)
+    with prepare("pip:thing", wheels) as made:
+        assert made.versions == {"thing": "2"}
+    assert prepare.said[2:] == prepare.said[1:2]
+    monkeypatch.setattr(module, "_today", lambda: date(2030, 2, 2))
+    (prepare.cache / "overlays" / ".unfinished-x").mkdir()
+    with prepare("pip:thing", wheels) as made:
+        assert made.versions == {"thing": "3"}
+    names = [path.name for path in (prepare.cache / "overlays").iterdir()]
+    assert sum(name.startswith("2030-") for name in names) == 1
+    assert ".unfinished-x" not in names
+
+
+def test_dependencies_are_installed_where_asked_for(wheels, prepare):
+    with prepare("pip:needs==1", wheels) as made:
+        assert made.versions == {"needs": "1"}
+    with prepare("pip:needs==1", wheels, dependencies=True) as made:
+        assert made.versions == {"needs": "1", "thing": "2"}
+
+
+def test_a_wheel_is_installed_anew_when_it_has_changed(wheels, prepare):
+    file = wheel(wheels / "a b", "other", 1)
+    for text, root in ((f"pip:'a b/{file.name}'", wheels), (f"pip:./{file.name}", file.parent)):
+        with prepare(text, root) as made:
+            assert made.versions == {"other": "1"}
+            assert version(made) == 1
+    count = len(prepare.said)
+    wheel(wheels / "a b", "other", 1, content="VERSION = 7\n")
+    with prepare(f"pip:./{file.name}", file.parent) as made:
+        assert version(made) == 7
+    assert len(prepare.said) == count + 1
+    prepare.fails("pip:./none.whl", wheels, "pip:./none.whl is not there .from")
+
+
+def test_a_folder_is_built_from_a_copy(prepare, tmp_path, monkeypatch):
+    monkeypatch.setenv("PIP_CACHE_DIR", str(tmp_path / "pip"))
+    folder = tmp_path / "source"
+    (folder / "venv" / "big").mkdir(parents=True)
+    (folder / "venv" / "pyvenv.cfg").write_text("")
+    (folder / "pyproject.toml").write_text(
+        '[build-system]\nrequires = []\nbuild-backend = "backend"\nbackend-path = ["."]\n'
+    )
+    (folder / "backend.py").write_text(BACKEND)
+    (folder / "made.py").write_text("ONE = 1\n")
+    before = sorted(folder.rglob("*"))
+    with prepare("pip:.", folder) as made:
+        assert made.versions == {"made": "1"}
+        first = made.trees[0]
+    assert sorted(folder.rglob("*")) == before
+    (folder / "made.py").write_text("ONE = 'changed'\n")
+    (folder / "venv" / "big" / "file").write_text("of no interest")
+    with prepare("pip:.", folder) as made:
+        assert made.trees[0] != first
+        assert "changed" in (made.trees[0] / "made.py").read_text()
+
+
+def test_two_that_install_at_once_both_have_it(wheels, prepare):
+    both = [start("pip:thing==1", wheels, prepare.cache) for _ in range(2)]
+    folders = [held_tree(process) for process in both]
+    for process in both:
+        process.kill()
+        process.wait()
+    assert folders[0] == folders[1]
+    assert (folders[0] / "thing" / "__init__.py").exists()
+
+
+@pytest.mark.parametrize("sent", [signal.SIGINT, signal.SIGKILL])
+def test_an_installation_cut_short_is_never_used(wheels, prepare, sent):
+    process = start("pip:thing==1", wheels, prepare.cache)
+    wait_for(lambda: list(prepare.cache.glob("overlays/.unfinished-*/overlay")))
+    pip = psutil.Process(process.pid).children()
+    process.send_signal(sent)
+    process.wait(10)
+    if sent == signal.SIGINT:
+        wait_for(lambda: not any(is_alive(one.pid) for one in pip), 0.5)
+        assert [path.name for path in (prepare.cache / "overlays").iterdir()] == [".lock"]
+    with prepare("pip:thing==1", wheels) as made:
+        assert version(made) == 1
+
+
+def test_what_pip_cannot_install_is_one_line_in_its_words(wheels, prepare, monkeypatch):
+    prepare.fails(
+        "pip:thing==9", wheels, "pip:thing==9 cannot be installed, says pip: No matching .*thing==9"
+    )
+    prepare.fails(
+        "pip:thing==1 pip:thing==2", wheels, "pip:thing==1 pip:thing==2 cannot be .*: Cannot install"
+    )
+    prepare.fails("pip:'thing==1; python_version<\"3\"'", wheels, "installs nothing in this environment")
+    (wheels / "bad-1-py3-none-any.whl").write_text("no zip")
+    prepare.fails("pip:./bad-1-py3-none-any.whl", wheels, "cannot be installed, says pip: .*invalid")
+    assert [path.name for path in (prepare.cache / "overlays").iterdir()] == [".lock"]
+    # A file in the caller's folder is not taken for a part of pip.
+    (wheels / "pip.py").write_text("raise SystemExit(7)")
+    (wheels / "logging.py").write_text("raise SystemExit(7)")
+    with prepare("pip:thing==1", wheels) as made:
+        assert version(made) == 1
+    bare = wheels / "bare"
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(bare)], check=True)
+    monkeypatch.setattr(sys, "executable", str(bare / "bin" / "python"))
+    prepare.fails("pip:thing==2", wheels, "needs pip, which .*bare/bin/python lacks: .* -m ensurepip")
+
+
+def test_the_user_s_settings_of_pip_hold(wheels, prepare, tmp_path, monkeypatch):
+    elsewhere = tmp_path / "elsewhere"
+    wheel(elsewhere, "thing", 1, content="VERSION = 8\n")
+    with prepare("pip:thing==1", wheels) as made:
+        assert version(made) == 1
+    monkeypatch.setenv("PIP_FIND_LINKS", str(elsewhere))
+    monkeypatch.setenv("PIP_USER", "1")
+    with prepare("pip:thing==1", wheels) as made:
+        assert version(made) == 8

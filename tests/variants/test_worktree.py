@@ -1,0 +1,230 @@
+import hashlib
+import os
+import shutil
+import signal
+import time
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
+
+import numpy as np
+import psutil
+import pytest
+
+from tests.variants.repositories import (
+    ODD,
+    commit,
+    git,
+    held_tree,
+    interrupt,
+    is_alive,
+    start,
+    version,
+    wait_for,
+)
+
+
+@pytest.fixture
+def hold(prepare):
+    """Start processes that hold a variant, which end with the test."""
+    with ExitStack() as stack:
+
+        def hold(text, root):
+            process = stack.enter_context(start(text, root, prepare.cache))
+            stack.callback(process.kill)
+            return process, held_tree(process)
+
+        yield hold
+
+
+def state(folder):
+    """Return all that git says and all it has on the disk."""
+    files = sorted(path for path in (folder / ".git").rglob("*"))
+    return (
+        git(folder, "status", "--porcelain=v2", "--branch"),
+        git(folder, "stash", "list"),
+        git(folder, "for-each-ref"),
+        git(folder, "worktree", "list"),
+        {str(path): hashlib.sha256(path.read_bytes()).digest() if path.is_file() else 0 for path in files},
+    )
+
+
+@pytest.mark.parametrize(
+    ("ref", "expected"), [("v1", 1), ("HEAD~1", 2), (ODD, 2), ("main", 3), ("HEAD", 3), ("main~2", 1)]
+)
+def test_a_ref_is_checked_out_beside_the_user_s_tree(repository, prepare, ref, expected):
+    full = git(repository, "rev-parse", ref)
+    for name in (ref, full, full[:9]):
+        with prepare(f"git:'{name}' env:A=1", repository) as made:
+            assert version(made) == expected
+            assert made.commit == full
+            assert not made.dirty
+            assert made.environment == {"A": "1"}
+            assert made.trees == (made.trees[0],)
+            assert not made.trees[0].is_relative_to(repository)
+            assert git(made.trees[0], "rev-parse", "HEAD") == full
+        assert prepare.left() == []
+    assert prepare.said[0] == f"checking out {ref} ({full[:10]})"
+
+
+def test_nothing_of_the_user_s_is_touched(repository, prepare, tmp_path):
+    (repository / "thing" / "new.py").write_text("staged\n")
+    git(repository, "add", ".")
+    git(repository, "stash")
+    (repository / "thing" / "new.py").write_text("staged again\n")
+    git(repository, "add", ".")
+    (repository / "thing" / "__init__.py").write_text("changed\n")
+    (repository / "untracked").write_text("")
+    # A worktree of the user's own, whose disk is not there at the moment, is none of ours to prune.
+    git(repository, "worktree", "add", "-q", "--detach", str(tmp_path / "own"), "v1")
+    (tmp_path / "own").rename(tmp_path / "away")
+    hook = repository / ".git" / "hooks" / "post-checkout"
+    hook.parent.mkdir(exist_ok=True)
+    hook.write_text(f"#!/bin/sh\ntouch {tmp_path}/ran\n")
+    hook.chmod(0o755)
+    before = state(repository)
+    os.utime(repository / "thing" / "new.py", (10**9, 10**9))  # git would refresh the index
+    with prepare("git:HEAD", repository) as made, prepare(".", repository) as tree:
+        assert version(made) == 3
+        assert tree.dirty
+    for _ in range(2):
+        with pytest.raises(ZeroDivisionError), prepare("git:v1", repository):
+            raise ZeroDivisionError
+    assert state(repository) == before
+    assert not (tmp_path / "ran").exists()
+
+
+def test_what_is_no_commit_is_named_with_the_nearest(repository, prepare, tmp_path, monkeypatch):
+    git(repository, "update-ref", "refs/remotes/origin/a-very-long-name-of-a-topic", "HEAD")
+    prepare.fails("git:mian", repository, "git:mian names no commit .*: did you mean main")
+    prepare.fails("git:a-very-long-name-of-a-topic", repository, "did you mean origin/a-very")
+    prepare.fails("git:qqqqqqqqq", repository, "git branch --all")
+    for ref in ("HEAD:thing", "^main", "v1..main", "'a\nb'", "'main v1'", "$(touch x)", "f" * 40, "@{99}"):
+        prepare.fails(f"git:'{ref}'" if "'" not in ref else f"git:{ref}", repository, "names no commit")
+    prepare.fails("git:main", tmp_path, "git:main needs a git repository at .*: not a git repository")
+    clone = tmp_path / "clone"
+    git(tmp_path, "clone", "-q", "--depth=1", repository.as_uri(), str(clone))
+    prepare.fails("git:HEAD~1", clone, "this clone is shallow: git fetch --unshallow")
+    assert not (prepare.cache / "worktrees").exists()
+    monkeypatch.setenv("PATH", str(tmp_path))
+    prepare.fails("git:main", repository, "git is not installed")
+    with prepare(".", repository) as made:
+        assert made.commit is None
+
+
+def test_a_hook_s_variables_are_another_repository_s(repository, prepare, monkeypatch, tmp_path):
+    monkeypatch.setenv("GIT_DIR", str(tmp_path / "other"))
+    monkeypatch.setenv("GIT_INDEX_FILE", str(tmp_path / "index"))
+    with prepare("git:v1", repository) as made:
+        assert version(made) == 1
+
+
+def test_a_worktree_starts_from_another_worktree(repository, prepare, tmp_path):
+    other = tmp_path / "other"
+    git(repository, "worktree", "add", "-q", "--detach", str(other), "v1")
+    with prepare("git:HEAD", other) as made:
+        assert version(made) == 1
+    assert len(git(repository, "worktree", "list").splitlines()) == 2
+
+
+def test_two_at_once_have_worktrees_of_their_own(repository, prepare):
+    before = state(repository)
+    with prepare("git:v1", repository) as one, prepare("git:v1", repository) as other:
+        assert one.trees != other.trees
+        assert version(one) == version(other) == 1
+        assert len(prepare.left()) == 2
+
+    def visit(_):
+        with prepare("git:HEAD~1", repository) as made:
+            time.sleep(0.05)
+            return version(made)
+
+    with ThreadPoolExecutor(4) as pool:
+        assert list(pool.map(visit, range(8))) == [2] * 8
+    assert prepare.left() == []
+    assert state(repository) == before
+
+
+def test_what_a_killed_run_left_goes_with_the_next(repository, prepare, tmp_path, hold):
+    before = state(repository)
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    git(elsewhere, "init", "-q")
+    commit(elsewhere, 9)
+    living, lives_in = hold("git:v1", repository)
+    dead, died_in = hold("git:v1", repository)
+    orphan, _ = hold("git:HEAD", elsewhere)
+    for process in (dead, orphan):
+        process.kill()
+        process.wait()
+    assert len(prepare.left()) == 3
+    assert len(git(repository, "worktree", "list").splitlines()) == 3
+    shutil.rmtree(elsewhere)
+    other = tmp_path / "another"
+    git(tmp_path, "clone", "-q", str(repository), str(other))
+    # Of any repository, as a killed run's own may never be visited again; and not what is in use.
+    with prepare("git:v1", other):
+        assert not died_in.exists()
+        assert (lives_in / "thing").is_dir()
+        assert len(prepare.left()) == 2
+        assert len(git(repository, "worktree", "list").splitlines()) == 2
+    living.send_signal(signal.SIGINT)
+    living.wait(10)
+    assert prepare.left() == []
+    assert state(repository) == before
+
+
+@pytest.mark.parametrize("sent", [signal.SIGINT, signal.SIGKILL])
+def test_cut_short_in_the_midst_of_a_checkout(repository, prepare, tmp_path, sent):
+    (repository / ".gitattributes").write_text("slow filter=slow\n")
+    (repository / "slow").write_text("")
+    commit(repository, 4)
+    started = tmp_path / "started"
+    git(repository, "config", "filter.slow.smudge", f"echo $$ >> {started}; sleep 1.5; cat")
+    before = state(repository)
+    process = start("git:HEAD", repository, prepare.cache)
+    wait_for(lambda: started.exists() and started.read_text().endswith("\n"))
+    process.send_signal(sent)
+    process.wait(10)
+    if sent == signal.SIGINT:
+        wait_for(lambda: not is_alive(int(started.read_text())), 0.5)
+        assert prepare.left() == []
+        assert state(repository) == before
+    git(repository, "config", "--unset", "filter.slow.smudge")
+    with prepare("git:v1", repository) as made:
+        assert version(made) == 1
+    wait_for(lambda: not is_alive(int(started.read_text())))
+    assert prepare.left() == []
+    assert git(repository, "worktree", "list").count("\n") == 0
+    assert not (repository / ".git" / "worktrees").exists()
+
+
+def test_stopped_at_any_moment_the_next_run_cleans_up(repository, prepare):
+    random = np.random.default_rng(0)
+    before = state(repository)
+    for number in range(8):
+        process = start("git:v1", repository, prepare.cache)
+        process.stdout.readline()  # "checking out"
+        time.sleep(random.uniform(0, 0.06))
+        if number % 2:
+            interrupt(process)
+        else:
+            process.kill()
+        process.wait(10)
+    wait_for(lambda: not [one for one in psutil.process_iter(["cwd"]) if one.info["cwd"] == str(repository)])
+    with prepare("git:v1", repository):
+        assert len(prepare.left()) == 1
+    assert prepare.left() == []
+    assert state(repository) == before
+
+
+def test_a_checkout_that_fails_is_one_line(repository, prepare):
+    (repository / ".gitattributes").write_text("slow filter=broken\n")
+    (repository / "slow").write_text("")
+    commit(repository, 4)
+    git(repository, "config", "filter.broken.smudge", "false")
+    git(repository, "config", "filter.broken.clean", "cat")
+    git(repository, "config", "filter.broken.required", "true")
+    before = state(repository)
+    prepare.fails("git:HEAD", repository, "git:HEAD cannot be checked out: .*smudge filter broken failed")
+    assert prepare.left() == []
+    assert state(repository) == before

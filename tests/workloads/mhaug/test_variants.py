@@ -1,0 +1,167 @@
+"""Every variant: its quantities against dense matrices, its walk against the published one's."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import torch
+
+from gnnbench.workloads.mhaug import chain, variants
+from gnnbench.workloads.mhaug.settings import Part, Settings
+from tests.workloads.mhaug import dense
+
+VARIANTS = [
+    pytest.param(name, platform, id=f"{name}-{platform}")
+    for name, platforms in variants.VARIANTS.items()
+    for platform in platforms
+]
+WIDE = Settings(
+    edges=Part(mean=0.6, sigma=0.3, scale=10.0), nodes=Part(mean=0.2, sigma=0.2, scale=7.0), count_weight=0.5
+)
+"""Moves far in a few steps, every term counts, and no two of the constants of edges and nodes are equal."""
+
+
+def walk(graph, variant, platform, settings, steps, seed=0):
+    """Yield the state before, the random numbers and the proposal of each step of a chain."""
+    edges = chain.edges_of(graph.edge_index, graph.num_nodes)
+    generator = torch.Generator().manual_seed(seed)
+    h = chain.uncertainty(torch.randn(graph.num_nodes, graph.num_classes, generator=generator).double() * 3)
+    start, propose = variants.prepare(variant, platform, edges, graph.x, settings)
+    state = start
+    for _ in range(steps):
+        draws = chain.draw(edges, generator)
+        proposal = propose(state, draws, h)
+        yield edges, h, state, draws, proposal
+        if proposal.accepted:
+            state = proposal.state
+
+
+@pytest.mark.parametrize(("variant", "platform"), VARIANTS)
+@pytest.mark.parametrize("settings", [Settings(), WIDE], ids=["published", "wide"])
+def test_every_quantity_is_that_of_dense_matrices(small_graph, variant, platform, settings):
+    accepted = 0
+    for edges, h, state, draws, proposal in walk(small_graph, variant, platform, settings, 30):
+        counts = edges.num_edges, edges.num_nodes
+        drop = dense.drop_counts(state.dropped.tolist(), draws.uniform.tolist(), counts, settings)
+        kept = [
+            (rank < count - gone).numpy()
+            for rank, count, gone in zip((draws.edge_rank, draws.node_rank), counts, drop, strict=True)
+        ]
+        assert np.array_equal(proposal.state.kept_edges, kept[0])
+        assert np.array_equal(proposal.state.kept_nodes, kept[1])
+        at, to = state.dropped.tolist(), [gone / count for gone, count in zip(drop, counts, strict=True)]
+        np.testing.assert_allclose(proposal.state.dropped, to, atol=1e-12)
+        before = dense.changes(edges, state.kept_edges, state.kept_nodes)
+        after = dense.changes(edges, *kept)
+        np.testing.assert_allclose(proposal.state.changes, after, atol=1e-12)
+        targets = [dense.log_target(each, h.numpy(), settings) for each in (before, after)]
+        np.testing.assert_allclose(proposal.log_target, targets, rtol=1e-9, atol=1e-9)
+        densities = [dense.log_proposal(*each, counts, settings) for each in ((to, at), (at, to))]
+        np.testing.assert_allclose(proposal.log_density, densities, rtol=1e-9, atol=1e-9)
+        probability = min(1.0, np.exp(targets[1] - targets[0] - densities[0] + densities[1]))
+        assert chain.probability(proposal) == pytest.approx(probability, rel=1e-6)
+        assert bool(proposal.accepted) == (draws.accept.item() < probability)
+        accepted += bool(proposal.accepted)
+    assert 0 < accepted < 30
+
+
+LONG = replace(WIDE, edges=replace(WIDE.edges, sigma=0.05), nodes=replace(WIDE.nodes, sigma=0.05))
+
+
+@pytest.fixture(scope="module")
+def published_walk(cora):
+    """A thousand proposals of the published chain on the real Cora."""
+    return [proposal for *_, proposal in walk(cora, "published", "torch", LONG, 1000)]
+
+
+@pytest.mark.parametrize(("variant", "platform"), VARIANTS[1:])
+def test_variants_walk_the_published_chains_states(cora, published_walk, variant, platform):
+    found = (proposal for *_, proposal in walk(cora, variant, platform, LONG, 1000))
+    accepted = 0
+    for expected, proposal in zip(published_walk, found, strict=True):
+        assert bool(proposal.accepted) == bool(expected.accepted)
+        assert torch.equal(proposal.state.kept_edges, expected.state.kept_edges)
+        assert torch.equal(proposal.state.kept_nodes, expected.state.kept_nodes)
+        torch.testing.assert_close(proposal.log_target, expected.log_target, rtol=1e-6, atol=0)
+        torch.testing.assert_close(proposal.log_density, expected.log_density, rtol=1e-6, atol=0)
+        accepted += bool(proposal.accepted)
+    assert 50 < accepted < 900
+
+
+def flat(settings):
+    """Take the target out: λ1 = 0."""
+    return replace(
+        settings, edges=replace(settings.edges, weight=0.0), nodes=replace(settings.nodes, weight=0.0)
+    )
+
+
+@pytest.mark.parametrize(("variant", "platform"), VARIANTS)
+def test_without_a_target_acceptance_is_the_ratio_of_proposal_densities(small_graph, variant, platform):
+    accepted = set()
+    for edges, _, state, draws, proposal in walk(small_graph, variant, platform, flat(WIDE), 30):
+        counts = edges.num_edges, edges.num_nodes
+        at, to = state.dropped.tolist(), proposal.state.dropped.tolist()
+        back, forth = (dense.log_proposal(*each, counts, flat(WIDE)) for each in ((at, to), (to, at)))
+        assert proposal.log_target.tolist() == [0, 0]
+        assert chain.probability(proposal) == pytest.approx(min(1, np.exp(back - forth)))
+        assert bool(proposal.accepted) == (draws.accept.item() < np.exp(back - forth))
+        accepted.add(bool(proposal.accepted))
+    assert accepted == {False, True}
+
+
+def with_dropped(edges, dropped_edges, dropped_nodes):
+    """Return the state in which so many are dropped, the first by number."""
+    kept = [
+        torch.arange(count) >= gone
+        for count, gone in ((edges.num_edges, dropped_edges), (edges.num_nodes, dropped_nodes))
+    ]
+    fractions = [dropped_edges / max(edges.num_edges, 1), dropped_nodes / edges.num_nodes]
+    changes = torch.from_numpy(dense.changes(edges, *kept))
+    return chain.State(*kept, torch.tensor(fractions, dtype=torch.float64), changes)
+
+
+@pytest.mark.parametrize(("variant", "platform"), VARIANTS)
+@pytest.mark.parametrize("sigma", [1e-9, 0.03, 1e6], ids=["narrow", "default", "flat"])
+@pytest.mark.parametrize("dropped", ["nothing", "everything"])
+def test_the_ends_of_the_range_give_finite_numbers(small_graph, variant, platform, sigma, dropped):
+    edges = chain.edges_of(small_graph.edge_index, small_graph.num_nodes)
+    settings = Settings(edges=Part(0.6, sigma=sigma), nodes=Part(0.2, sigma=sigma), count_weight=1.0)
+    gone = (0, 0) if dropped == "nothing" else (edges.num_edges, edges.num_nodes)
+    start = with_dropped(edges, *gone)
+    state, propose = variants.prepare(variant, platform, edges, small_graph.x, settings, start)
+    for seed in range(5):
+        draws = chain.draw(edges, torch.Generator().manual_seed(seed))
+        proposal = propose(state, draws, torch.zeros(edges.num_nodes, dtype=torch.float64))
+        assert proposal.log_target.isfinite().all()
+        assert proposal.log_density.isfinite().all()
+        assert ((proposal.state.dropped >= 0) & (proposal.state.dropped <= 1)).all()
+        assert proposal.state.changes.isfinite().all()
+
+
+@pytest.mark.parametrize(("variant", "platform"), VARIANTS)
+@pytest.mark.parametrize("edge_index", [torch.empty(2, 0, dtype=torch.int64), torch.tensor([[0, 1], [1, 0]])])
+def test_isolated_nodes_and_no_edges_at_all(variant, platform, edge_index):
+    edges = chain.edges_of(edge_index, 5)
+    state, propose = variants.prepare(variant, platform, edges, torch.rand(5, 3), WIDE)
+    h = torch.rand(5, dtype=torch.float64, generator=torch.Generator().manual_seed(0))
+    for seed in range(5):
+        proposal = propose(state, chain.draw(edges, torch.Generator().manual_seed(seed)), h)
+        kept = proposal.state.kept_edges, proposal.state.kept_nodes
+        np.testing.assert_allclose(proposal.state.changes, dense.changes(edges, *kept), atol=1e-12)
+        assert proposal.log_target.isfinite().all()
+
+
+@pytest.mark.parametrize(("variant", "platform"), VARIANTS)
+def test_densities_beyond_the_range_of_float32_are_no_trouble(small_graph, variant, platform):
+    """A target of e**-10000 and less, which underflows, decides by its logarithm; h may be float32."""
+    edges = chain.edges_of(small_graph.edge_index, small_graph.num_nodes)
+    steep = Part(mean=0.6, sigma=0.3, scale=0.0, offset=0.005)
+    settings = Settings(edges=steep, nodes=steep)
+    state, propose = variants.prepare(variant, platform, edges, small_graph.x, settings)
+    proposal = propose(state, chain.draw(edges, torch.Generator().manual_seed(0)), torch.zeros(60))
+    expected = dense.log_target(
+        dense.changes(edges, state.kept_edges, state.kept_nodes), np.zeros(60), settings
+    )
+    assert expected < -10_000
+    assert proposal.log_target[0].item() == pytest.approx(expected, rel=1e-6)
+    assert proposal.log_target.dtype == torch.float64
