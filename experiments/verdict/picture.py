@@ -1,4 +1,4 @@
-"""Draws docs/verdict.svg and docs/verdict-rules.svg from what simulate.py found.
+"""Draws docs/experiments/verdict.svg and verdict-rules.svg from what simulate.py found.
 
 python experiments/verdict/picture.py
 """
@@ -10,7 +10,7 @@ from typing import Any
 import altair as alt
 
 FOLDER = Path(__file__).parent
-DOCS = FOLDER.parents[1] / "docs"
+DOCS = FOLDER.parents[1] / "docs/experiments"
 KINDS = {
     "5v1": "5 against 1",
     "5v3": "5 against 3",
