@@ -3,7 +3,7 @@
     python experiments/ab/real.py run FOLDER [--identical 40] [--slower 10]    # goes on where it was stopped
     python experiments/ab/real.py table FOLDER
 
-The kernels are those of docs/measurement.md (kernels/test_kernels.py).
+The kernels are those of docs/experiments/measurement.md (kernels/test_kernels.py).
 """
 
 import argparse

@@ -5,8 +5,8 @@
 
 `run` starts processes with layouts sampled and without in turns, one run file each in FOLDER, and goes on
 where it was stopped. Each kernel waits for an undisturbed moment (quiet.py), and is looked at again after it.
-`table` prints what docs/measurement.md shows, of all and of those that were undisturbed before and after, for
-the location in use and for the other candidates, and draws the picture.
+`table` prints what docs/experiments/measurement.md shows, of all and of those that were undisturbed before
+and after, for the location in use and for the other candidates, and draws the picture.
 """
 
 import argparse

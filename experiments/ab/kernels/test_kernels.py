@@ -1,4 +1,4 @@
-"""The four kernels of docs/measurement.md.
+"""The four kernels of docs/experiments/measurement.md.
 
 `gnnbench ab . "env:GNNBENCH_SLOWDOWN=0.05" -- experiments/ab/kernels` slows each down by 5 % of its own time.
 """
