@@ -5,7 +5,8 @@
     python experiments/trend/simulation.py transformations other treatments of outliers, each with its penalty
     python experiments/trend/simulation.py speed           1,000 runs of 200 benchmarks: seconds and memory
 
-Each prints a table for docs/trend.md. Penalties are kept in the cache folder, as the command's are.
+Each prints a table for docs/experiments/trend.md. Penalties are kept in the cache folder, as the command's
+are.
 """
 
 import argparse
@@ -149,7 +150,7 @@ def _seen(result: list[Finding], kind: str, at: int) -> set[str]:
     seen.add("found")
     if kind == "drift":
         first, last = mine[0].first, mine[0].at
-        near = abs((first + last) / 2 - (at + 50)) <= 10  # noqa: PLR2004 - what docs/trend.md says of a drift
+        near = abs((first + last) / 2 - (at + 50)) <= 10  # noqa: PLR2004 - what docs/experiments/trend.md says of a drift
         covered = mine[0].low <= 1.06 <= mine[0].high  # noqa: PLR2004 - planted
     else:
         near = any(abs(one.at - at) <= 2 for one in mine)  # noqa: PLR2004 - the promise
