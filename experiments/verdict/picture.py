@@ -38,7 +38,7 @@ def power(result: dict[str, Any]) -> alt.Chart:
         alt.Chart(alt.Data(values=rows))
         .mark_line(point=True)
         .encode(
-            x=alt.X("slowdown:Q", title="planted slowdown")
+            x=alt.X("slowdown:Q", title="injected slowdown")
             .scale(type="log", domain=[0.02, 0.3])
             .axis(format="%", values=[0.02, 0.03, 0.05, 0.08, 0.12, 0.3]),
             y=alt.Y("found:Q", title="found").axis(format="%"),
@@ -52,13 +52,13 @@ def power(result: dict[str, Any]) -> alt.Chart:
 
 
 def others(result: dict[str, Any]) -> alt.Chart:
-    """Draw how often each tool alarms on identical code, beside how many slowdowns of 5 % it finds."""
+    """Draw each tool's false positives on unchanged code, and how many slowdowns of 5 % it finds."""
     ours = result["0.01 5v5"]
     rows = [
         {
             "rule": "gnnbench, 5 against 5",
             "share": ours["alarms"] / result["runs"],
-            "what": "false alarm in a run",
+            "what": "runs with a false positive",
         },
         {
             "rule": "gnnbench, 5 against 5",
@@ -67,7 +67,7 @@ def others(result: dict[str, Any]) -> alt.Chart:
         },
     ]
     for name, found in result["rules"].items():
-        rows.append({"rule": name, "share": found["any"], "what": "false alarm in a run"})
+        rows.append({"rule": name, "share": found["any"], "what": "runs with a false positive"})
         rows.append({"rule": name, "share": found["found"], "what": "5% slowdowns found"})
     return (
         alt.Chart(alt.Data(values=rows))
