@@ -38,7 +38,7 @@ $(base): pyproject.toml constraints.txt
 	$(say) "environment 2/3: torch, a few hundred megabytes"
 	@$(install) torch setuptools wheel ninja
 	$(say) "environment 3/3: gnnbench with PyG, DGL, ogb and the development tools"
-	@$(install) -e '.[dgl,report,dev]'
+	@$(install) -e '.[all,dev]'
 	@touch $@
 
 wheels := --no-build-isolation

@@ -11,6 +11,7 @@ _FROM_SOURCE = "pip install --no-build-isolation"
 INSTALL = {
     "torch_scatter": f"{_FROM_SOURCE} torch_scatter",
     "torch_sparse": f"{_FROM_SOURCE} torch_scatter torch_sparse",
+    **dict.fromkeys(("torch", "torch_geometric", "ogb"), "pip install 'gnnbench[pyg]'"),
     "dgl": "pip install 'gnnbench[dgl]'",
     **dict.fromkeys(("jinja2", "altair", "vl_convert"), "pip install 'gnnbench[report]'"),
 }

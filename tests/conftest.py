@@ -1,7 +1,6 @@
 """What tests share."""
 
 import os
-import shutil
 import signal
 from collections.abc import Callable
 from dataclasses import replace
@@ -19,7 +18,6 @@ from gnnbench.workloads.graphs.load import load
 from gnnbench.workloads.graphs.locate import under_data_root
 from gnnbench.workloads.platforms import PLATFORMS
 from gnnbench.workloads.spec import Spec
-from tests.suite import ROOT
 
 pytest_plugins = ["pytester", "tests.browser"]
 
@@ -111,10 +109,3 @@ def make_case(small_graph: Graph) -> Callable[..., Case]:
         )
 
     return make
-
-
-@pytest.fixture
-def project(tmp_path: Path) -> Path:
-    """A folder with our conftest, for benchmarks of one's own."""
-    shutil.copy(ROOT / "conftest.py", tmp_path)
-    return tmp_path

@@ -16,7 +16,7 @@ def test_says_nothing_where_all_are_here():
     [
         ("dgl", "pip install 'gnnbench[dgl]'"),
         ("torch_sparse", "pip install --no-build-isolation torch_scatter torch_sparse"),
-        ("ogb", "pip install ogb"),
+        ("ogb", "pip install 'gnnbench[pyg]'"),
     ],
 )
 def test_missing_package_is_named_with_its_command(monkeypatch, package, command):
@@ -32,7 +32,7 @@ def test_for_cuda_a_package_may_come_from_elsewhere(monkeypatch):
         == f"dgl is not installed: {packages.install_command('dgl', 'cuda')}"
     )
     assert "https://www.dgl.ai" in packages.install_command("dgl", "cuda")
-    assert packages.install_command("ogb", "cuda") == "pip install ogb"
+    assert packages.install_command("ogb", "cuda") == "pip install 'gnnbench[pyg]'"
 
 
 def test_package_that_nobody_has():

@@ -18,7 +18,8 @@ from ..workloads.platforms.dgl_import import import_dgl, uses_stand_in
 
 Status = Literal["ok", "note", "missing"]
 
-_REQUIRED = ("torch", "torch_geometric", "ogb")
+_PYG = ("torch", "torch_geometric", "ogb")
+"""Those of the extra `pyg`: all of them are required where torch is installed."""
 _OPTIONAL = ("torch_scatter", "torch_sparse", "dgl")
 
 
@@ -40,8 +41,9 @@ def examine(data_root: Path | None, cache: Path) -> Iterator[Finding]:
     Imports the libraries, to see whether they work; slow, therefore.
     """
     yield Finding("python", "ok", sys.version.split()[0])
-    for package in (*_REQUIRED, *_OPTIONAL):
-        yield _package(package, required=package in _REQUIRED)
+    suite = is_installed("torch")
+    for package in (*_PYG, *_OPTIONAL):
+        yield _package(package, required=suite and package in _PYG)
     here = environment.collect()
     yield _cuda(here.gpu)
     if not devices.why_no_cuda():

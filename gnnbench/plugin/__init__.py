@@ -7,11 +7,15 @@ from pathlib import Path
 import pytest
 
 from .. import options
+from ..environment import let_idle_threads_sleep
 from ..errors import UsageError
+from ..packages import missing
 from ..profile.hooks import PLUGIN as PROFILING
 from ..profile.hooks import Profiling
 from ..profile.store import Store
+from ..variants.outcome import FIXTURES
 from ..workloads import cells as selection
+from . import fixtures
 from .session import MARKER, given, is_ours, run_of, stop
 from .sharding import PLUGIN as SHARDING
 from .sharding import Sharding
@@ -57,6 +61,7 @@ def pytest_configure(config: pytest.Config) -> None:
         "markers", "in_place(reason): time this benchmark on its inputs as they are, never on copies."
     )
     config.addinivalue_line("markers", "core: the few dozen benchmarks that a pull request runs.")
+    config.pluginmanager.register(fixtures, FIXTURES)
     # Early enough for a mistake to be one line, and not at all where the plugin is only installed.
     if any(value not in (None, False, []) for value in given(config).values()):
         try:
@@ -158,16 +163,22 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     marker = metafunc.definition.get_closest_marker(MARKER)
     if marker is None:
         return
-    run = run_of(metafunc.config)
-    chosen = run.options
-    mistake = None
+    mistake = missing(("torch",))
     try:
         operations = selection.declared(marker.args, **marker.kwargs)
     except (UsageError, TypeError) as error:
-        mistake = f"gnnbench: {metafunc.function.__name__}: {error}"
+        mistake = f"{metafunc.function.__name__}: {error}"
     if mistake:
         # Outside of the handler: one line, without the story of what else was being handled.
-        raise pytest.Collector.CollectError(mistake)
+        raise pytest.Collector.CollectError(f"gnnbench: {mistake}")
+    let_idle_threads_sleep()  # here too: a repository may have no conftest.py that does
+    try:
+        run = run_of(metafunc.config)
+    except UsageError as error:
+        mistake = str(error)
+    if mistake:
+        stop(mistake, metafunc.config)
+    chosen = run.options
     cells = selection.cells(operations, chosen.platforms, chosen.dtypes, chosen.index_dtypes, chosen.device)
     metafunc.parametrize(
         ("operation", "direction", "platform", "dtype", "index_dtype"),

@@ -1,10 +1,14 @@
 """How a test ended, in a line."""
 
 import re
+import sys
 from collections.abc import Mapping
+from pathlib import Path
 
 import pytest
 
+FIXTURES = "gnnbench-fixtures"
+"""The name under which the plugin registers its fixtures. An older gnnbench has none of that name."""
 _LONGEST = 300
 _NAMED = re.compile(r"\s*[\w.]*(Error|Exception|Exit|Interrupt)\b")
 _PLACES = {"setup": " in set-up", "teardown": " in tear-down"}
@@ -23,6 +27,16 @@ def failure(reports: Mapping[str, pytest.TestReport]) -> str | None:
             return f"failed, as expected (xfail{': ' if report.wasxfail else ''}{report.wasxfail})"
         return line(report) if report.skipped else f"raised{_PLACES.get(when, '')}: {line(report)}"
     return None
+
+
+def fixtures(config: pytest.Config) -> str:
+    """Say which gnnbench a session has its fixtures of, to be added to a failure; empty without gnnbench."""
+    if not config.pluginmanager.has_plugin("gnnbench"):
+        return ""
+    folder = Path(str(sys.modules["gnnbench"].__file__)).parents[1]
+    if config.pluginmanager.has_plugin(FIXTURES):
+        return f" (fixtures of gnnbench in {folder})"
+    return f" (gnnbench in {folder} is older and brings no fixtures)"
 
 
 def line(report: pytest.TestReport | pytest.CollectReport) -> str:

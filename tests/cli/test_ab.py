@@ -29,6 +29,13 @@ def test_sum(benchmark):
 def test_more(benchmark):
     benchmark(work, 200)
 """
+OWN = """
+import pytest
+
+@pytest.mark.operations("own")
+def test_own(case, measure):
+    measure(lambda x: 2 * x, case.features(), reference=lambda graph, x: 2 * x)
+"""
 NOISE = {"sigma": 0.01, "spike_probability": 0, "drift": 0.02}
 
 
@@ -200,7 +207,6 @@ def test_this_repository_across_a_change_of_the_protocol(tmp_path):
     shutil.copytree(
         ROOT / "benchmarks", tmp_path / "benchmarks", ignore=shutil.ignore_patterns("__pycache__")
     )
-    shutil.copy(ROOT / "conftest.py", tmp_path)
     (tmp_path / "pytest.ini").write_text("[pytest]\n")
     (tmp_path / "gnnbench" / "marker.py").write_text("SIDE = 'older'\n")
     link = tmp_path / "gnnbench" / "variants" / "pipe.py"
@@ -225,6 +231,33 @@ def test_this_repository_across_a_change_of_the_protocol(tmp_path):
     found = json.loads((tmp_path / "ab.json").read_text())
     assert all(one["pairs"] > 0 for one in found["benchmarks"]), "both sides were timed"
     assert found["base"]["commit"] != found["head"]["commit"]
+
+
+def test_each_side_brings_its_own_fixtures(tmp_path):
+    """A side whose fixtures fail says which gnnbench they are of, and an older one that it has none."""
+    shutil.copytree(ROOT / "gnnbench", tmp_path / "gnnbench", ignore=shutil.ignore_patterns("__pycache__"))
+    (tmp_path / "pytest.ini").write_text("[pytest]\n")
+    (tmp_path / "test_own.py").write_text(OWN)
+    plugin = tmp_path / "gnnbench" / "plugin" / "__init__.py"
+    fixtures = tmp_path / "gnnbench" / "plugin" / "fixtures.py"
+    kept = plugin.read_text()
+    plugin.write_text(kept.replace("    config.pluginmanager.register(fixtures, FIXTURES)\n", ""))
+    git(tmp_path, "init", "-q")
+    git(tmp_path, "add", "-A")
+    git(tmp_path, "commit", "-qm", "without fixtures")
+    plugin.write_text(kept)
+    fixtures.write_text(
+        fixtures.read_text().replace("return Case(", "raise ValueError('torn')\n    return Case(")
+    )
+    git(tmp_path, "commit", "-qam", "with fixtures that fail")
+    words = ("--total-budget", "8", "--", "test_own.py", "--gnn-dataset=rmat:5", "--gnn-device=cpu")
+    result = ab(tmp_path, "git:HEAD~1", "git:HEAD", *words)
+    assert result.returncode == 3, result.stderr
+    shown = " ".join((result.stdout + result.stderr).split())
+    assert "is older and brings no fixtures)" in shown
+    result = ab(tmp_path, "git:HEAD", "git:HEAD", *words)
+    shown = " ".join((result.stdout + result.stderr).split())
+    assert "ValueError: torn (fixtures of gnnbench in " in shown
 
 
 def test_shards_are_timed_apart_and_merged_into_the_whole(suite):

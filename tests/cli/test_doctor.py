@@ -60,8 +60,8 @@ def test_says_that_dgl_runs_without_its_data_loading(examine):
 @pytest.mark.parametrize(
     ("package", "command", "required"),
     [
-        ("torch_geometric", "pip install torch_geometric", True),
-        ("ogb", "pip install ogb", True),
+        ("torch_geometric", "pip install 'gnnbench[pyg]'", True),
+        ("ogb", "pip install 'gnnbench[pyg]'", True),
         ("torch_sparse", "pip install --no-build-isolation torch_scatter torch_sparse", False),
         ("dgl", "pip install 'gnnbench[dgl]'", False),
     ],
@@ -70,6 +70,12 @@ def test_missing_package_comes_with_its_command(monkeypatch, examine, package, c
     monkeypatch.setitem(sys.modules, package, None)
     finding = examine()[package]
     assert (finding.status, finding.remedy, finding.required) == ("missing", command, required)
+
+
+def test_without_torch_nothing_of_the_suite_is_required(monkeypatch, examine):
+    monkeypatch.setattr(doctor, "is_installed", lambda _: False)
+    found = examine()
+    assert [found[name].required for name in ("torch", "torch_geometric", "ogb")] == [False] * 3
 
 
 def test_package_that_does_not_import_is_missing_with_the_reason(tmp_path):

@@ -71,7 +71,7 @@ def test_doctor_shows_commands_and_fails_for_what_is_required(monkeypatch, capsy
     monkeypatch.setitem(sys.modules, package, None)
     assert main(["doctor"]) == status
     assert (
-        "pip install 'gnnbench[dgl]'" if package == "dgl" else "pip install ogb"
+        "pip install 'gnnbench[dgl]'" if package == "dgl" else "pip install 'gnnbench[pyg]'"
     ) in capsys.readouterr().out
 
 

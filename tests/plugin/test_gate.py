@@ -338,7 +338,6 @@ def test_a_drift_is_taken_out(project):
 
 def test_the_suite_s_own_counters_are_judged_too(tmp_path):
     """A workload that does more fails, however fast it is."""
-    shutil.copy(ROOT / "conftest.py", tmp_path)
     shutil.copytree(
         ROOT / "benchmarks", tmp_path / "benchmarks", ignore=shutil.ignore_patterns("__pycache__")
     )

@@ -198,29 +198,29 @@ def test_without_data_or_network_the_twin_is_used_and_said(tmp_path):
     assert "gnnbench: synthetic data: cora:synthetic" in result.stdout
 
 
-def test_a_kernel_that_does_less_fails_with_the_largest_error_and_is_not_timed(project):
-    (project / "test_less.py").write_text(
+def test_a_kernel_that_does_less_fails_with_the_largest_error_and_is_not_timed(tmp_path):
+    (tmp_path / "test_less.py").write_text(
         "import pytest\n"
         "@pytest.mark.operations('lazy_sum')\n"
         "def test_lazy(case, measure, reference):\n"
         "    lazy = lambda edge_index, x: x\n"
         "    measure(lazy, case.edge_index(), case.features(), reference=reference.spmm_sum)\n"
     )
-    result = run(*SMALL, *SHORT, "--benchmark-json=run.json", "-p", "no:randomly", cwd=project)
+    result = run(*SMALL, *SHORT, "--benchmark-json=run.json", "-p", "no:randomly", cwd=tmp_path)
     assert result.returncode == pytest.ExitCode.TESTS_FAILED
     assert re.search(
         r"lazy_sum-forward-torch-\S+: output is wrong: largest error \S+ at \(\d+, \d+\)", result.stdout
     )
     assert "Traceback" not in result.stdout
-    assert not (project / "run.json").exists() or not (project / "run.json").read_text()
+    assert not (tmp_path / "run.json").exists() or not (tmp_path / "run.json").read_text()
 
 
-def test_the_readme_s_kernel_runs_and_is_short(project):
+def test_the_readme_s_kernel_runs_and_is_short(tmp_path):
     code = re.search(r"```python\n(.+?)```", (ROOT / "README.md").read_text(), re.DOTALL)
     assert code is not None
     assert len(code[1].splitlines()) <= 25
-    (project / "test_mine.py").write_text(code[1])
-    result = run(*SMALL, *SHORT, cwd=project)
+    (tmp_path / "test_mine.py").write_text(code[1])
+    result = run(*SMALL, *SHORT, cwd=tmp_path)
     assert result.returncode == 0, result.stdout
     assert "gnnbench: 2 workloads checked against the reference, 2 timed" in result.stdout
 
@@ -285,11 +285,11 @@ def test_a_stranger_s_suite_is_left_alone(tmp_path):
         ('"mine", platfroms=["pyg"]', "unexpected keyword argument 'platfroms'"),
     ],
 )
-def test_a_mistake_in_the_marker_is_one_line(project, marker, message):
-    (project / "test_mine.py").write_text(
+def test_a_mistake_in_the_marker_is_one_line(tmp_path, marker, message):
+    (tmp_path / "test_mine.py").write_text(
         f"import pytest\n@pytest.mark.operations({marker})\ndef test_mine(case):\n    pass\n"
     )
-    result = run(*SMALL, cwd=project)
+    result = run(*SMALL, cwd=tmp_path)
     assert result.returncode == pytest.ExitCode.INTERRUPTED
     assert sum(message in line for line in result.stdout.splitlines()) == 1
     assert "gnnbench: test_mine: " in result.stdout

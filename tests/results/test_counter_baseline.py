@@ -35,8 +35,8 @@ def test_a_kind_that_the_baseline_does_not_have_is_empty():
 
 
 def test_file_is_named_by_the_versions_that_matter_to_the_platform():
-    name = counter_baseline.path_of(Path("project"), "dgl")
-    assert name.parent == Path("project/baselines/counters")
+    name = counter_baseline.path_of(Path("tmp_path"), "dgl")
+    assert name.parent == Path("tmp_path/baselines/counters")
     assert "dgl-" in name.name
     assert "torch-2." in name.name
     assert "torch_geometric" not in name.name
@@ -121,32 +121,32 @@ def test_stand_ins_are_recorded_with_the_real_graph(file):
     assert by_graph["ogbn-arxiv:synthetic@0.1"].keys() == by_graph["cora"].keys()
 
 
-def test_an_edited_count_fails_exactly_its_benchmark_and_names_itself(project):
-    (project / "test_own.py").write_text((ROOT / "benchmarks/test_spmm.py").read_text())
-    only = (*SMALL, "--gnn-platform", "torch", "-k", "test_spmm", f"--rootdir={project}")
-    unrecorded = run(*only, "--gnn-counters", cwd=project)
+def test_an_edited_count_fails_exactly_its_benchmark_and_names_itself(tmp_path):
+    (tmp_path / "test_own.py").write_text((ROOT / "benchmarks/test_spmm.py").read_text())
+    only = (*SMALL, "--gnn-platform", "torch", "-k", "test_spmm", f"--rootdir={tmp_path}")
+    unrecorded = run(*only, "--gnn-counters", cwd=tmp_path)
     assert unrecorded.returncode == 0, unrecorded.stdout
     assert "6 not judged: not in baselines/counters/python-" in unrecorded.stdout
-    strict = run(*only, "--gnn-counters", "--gnn-strict", cwd=project)
+    strict = run(*only, "--gnn-counters", "--gnn-strict", cwd=tmp_path)
     assert strict.returncode == pytest.ExitCode.TESTS_FAILED
     assert "; record with --gnn-counters=update" in strict.stdout
-    recorded = run(*only, "--gnn-counters=update", cwd=project)
+    recorded = run(*only, "--gnn-counters=update", cwd=tmp_path)
     assert recorded.returncode == 0, recorded.stdout
     assert "6 recorded in baselines/counters/python-" in recorded.stdout
-    green = run(*only, "--gnn-counters", "--gnn-strict", "-n", "2", cwd=project)
+    green = run(*only, "--gnn-counters", "--gnn-strict", "-n", "2", cwd=tmp_path)
     assert green.returncode == 0, green.stdout
     assert "gnnbench: 6 as in the baseline, baselines/counters/python-" in green.stdout
 
-    file = counter_baseline.path_of(project, "torch")
+    file = counter_baseline.path_of(tmp_path, "torch")
     saved = json.loads(file.read_text())
     name = next(name for name in saved["counters"] if name.startswith("spmm_mean-forward-"))
     saved["counters"][name]["operators"]["aten::sort"] = 1
     file.write_text(json.dumps(saved))
-    failed = run(*only, "--gnn-counters", cwd=project)
+    failed = run(*only, "--gnn-counters", cwd=tmp_path)
     assert failed.returncode == pytest.ExitCode.TESTS_FAILED
     assert f"{name}: -1 aten::sort" in failed.stdout
     assert "1 failed, 5 passed" in failed.stdout
-    updated = run(*only, "--gnn-counters=update", cwd=project)
+    updated = run(*only, "--gnn-counters=update", cwd=tmp_path)
     assert f"gnnbench: {name}: -1 aten::sort" in updated.stdout
 
 
@@ -157,9 +157,9 @@ def test_a_path_after_the_option_is_not_taken_for_its_value():
 
 
 @pytest.mark.parametrize("parallel", [(), ("-n", "1")], ids=["plain", "xdist"])
-def test_counting_another_s_benchmark_is_refused_in_one_line(project, parallel):
-    (project / "test_own.py").write_text("def test_own(benchmark):\n    benchmark(len, ())\n")
-    result = run("--gnn-counters", *parallel, cwd=project)
+def test_counting_another_s_benchmark_is_refused_in_one_line(tmp_path, parallel):
+    (tmp_path / "test_own.py").write_text("def test_own(benchmark):\n    benchmark(len, ())\n")
+    result = run("--gnn-counters", *parallel, cwd=tmp_path)
     assert result.returncode in (pytest.ExitCode.USAGE_ERROR, pytest.ExitCode.TESTS_FAILED)
     assert (result.returncode == pytest.ExitCode.USAGE_ERROR) == (not parallel)
     assert "gnnbench: --gnn-counters counts gnnbench's own benchmarks only; leave out" in result.stdout

@@ -121,13 +121,15 @@ class Worker:
         """Run what the coordinator asks for."""
         items = {item.nodeid: item for item in session.items}
         declared = [name for name, item in items.items() if "benchmark" in getattr(item, "fixturenames", ())]
+        config = session.config
+        older = "" if config.pluginmanager.has_plugin(outcome.FIXTURES) else outcome.fixtures(config)
         with self._in_our_way():
             command = self._ask(
                 {
                     "answer": "collected",
                     "names": list(items),
                     "declared": declared,
-                    "refused": self._refused,
+                    "refused": {place: f"{reason}{older}" for place, reason in self._refused.items()},
                 }
             )
             try:
@@ -135,7 +137,7 @@ class Worker:
                     command = self._ask(self._run(session, items[command["name"]], command["seed"]))
             finally:
                 # Nobody reads its summary, which may take a second.
-                session.config.pluginmanager.unregister(name="terminalreporter")
+                config.pluginmanager.unregister(name="terminalreporter")
         return True
 
     def _run(self, session: pytest.Session, item: pytest.Item, seed: int) -> dict[str, Any]:
@@ -153,7 +155,11 @@ class Worker:
         theirs = getattr(item.config, "_benchmarksession", None)
         if theirs is not None:
             theirs.benchmarks.clear()  # which grow with each visit
-        return {"answer": "done", "failure": outcome.failure(self._reports), "held": self._held}
+        failure = outcome.failure(self._reports)
+        setup = self._reports.get("setup")
+        if setup is not None and setup.failed and item.get_closest_marker("operations"):
+            failure = f"{failure}{outcome.fixtures(item.config)}"
+        return {"answer": "done", "failure": failure, "held": self._held}
 
     def _ask(self, answer: Mapping[str, Any]) -> dict[str, Any]:
         """Send an answer, and return the next command.

@@ -1,0 +1,182 @@
+"""Fixtures for benchmarks of graph kernels: the graph, the inputs, and `measure`, which checks and times.
+
+They work in any repository where `gnnbench[pyg]` is installed, in tests that carry the marker `operations`. A
+suite's own fixture of the same name takes the place of the one here.
+"""
+
+from collections.abc import Callable
+from dataclasses import asdict
+from pathlib import Path
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from .. import environment
+from ..errors import UsageError
+from ..files import cache_folder
+from ..options import Options
+from ..results import counter_baseline
+from ..workloads import platforms
+from ..workloads.spec import FORWARD_BACKWARD, Spec
+from .session import COUNTED, run_of, stop
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+    from ..measure.counters import Counters
+    from ..workloads.case import Case
+    from ..workloads.graphs.graph import Graph
+    from ..workloads.reference import Reference
+    from ..workloads.roofline import Rates
+    from ..workloads.training import Training
+
+
+@pytest.fixture(scope="session")
+def graph(request: pytest.FixtureRequest) -> "Graph":
+    """The graph that a test's id names, loaded once."""
+    from ..workloads.graphs.load import load
+
+    if not hasattr(request, "param"):
+        pytest.fail("gnnbench: the fixtures are for tests with the marker operations(NAME)", pytrace=False)
+    run = run_of(request.config)
+    try:
+        return load(run.datasets[request.param], run.options.data_root, cache_folder())
+    except UsageError as error:
+        mistake = str(error)
+    # Outside of the handler: one line, without the story of what else was being handled.
+    return stop(mistake, request.config)
+
+
+@pytest.fixture(scope="session")
+def weights(graph: "Graph", hidden: int) -> "list[tuple[Tensor, Tensor]]":
+    """The weights and biases from which every platform's network starts, drawn once."""
+    from ..workloads import gcn
+
+    return gcn.initial_weights(gcn.widths(graph, hidden))
+
+
+@pytest.fixture
+def case(
+    operation: str,
+    direction: str,
+    platform: str,
+    dtype: str,
+    index_dtype: str,
+    graph: "Graph",
+    hidden: int,
+    device: str,
+) -> "Case":
+    """What a test's inputs are built from."""
+    from ..workloads.case import Case
+
+    return Case(Spec(operation, direction, platform, dtype, index_dtype, graph.name, hidden, device), graph)
+
+
+@pytest.fixture
+def library(platform: str, device: str) -> platforms.PlatformModule:
+    """The platform's module, and with it the library."""
+    if reason := platforms.why_not_on(platform, device):
+        pytest.skip(reason)
+    return platforms.load(platform)
+
+
+@pytest.fixture
+def kernel(library: platforms.PlatformModule, operation: str) -> platforms.Kernel:
+    """How the platform does the operation: `build(case)` its structure, then `run(structure, ...)`."""
+    return library.KERNELS[operation]
+
+
+@pytest.fixture
+def training(
+    case: "Case", library: platforms.PlatformModule, weights: "list[tuple[Tensor, Tensor]]"
+) -> "Training":
+    """The platform's model, optimiser and tensors, ready for an epoch."""
+    from ..workloads.training import prepare
+
+    return prepare(case, library, weights)
+
+
+@pytest.fixture
+def reference() -> ModuleType:
+    """The definitions in float64 that kernels are checked against."""
+    from ..workloads import reference
+
+    return reference
+
+
+@pytest.fixture(scope="session")
+def rates(request: pytest.FixtureRequest, device: str) -> "Callable[[str], Rates]":
+    """The rates of this machine's memory and arithmetic in a dtype, measured once and kept in the cache."""
+    from ..workloads import roofline
+
+    gpu = run_of(request.config).options.gpu
+    here = environment.name(asdict(environment.collect(device=device, gpu=gpu)))
+    return lambda dtype: roofline.rates(device, dtype, here, cache_folder())
+
+
+def _judge_counters(request: pytest.FixtureRequest, spec: Spec, found: "Counters", options: Options) -> None:
+    """Fail the test where a workload does not do what the baseline has."""
+    root = request.config.rootpath
+    changed = counter_baseline.changes(root, spec.platform, spec.id, found.counts, found.unsteady)
+    request.node.stash[COUNTED] = {
+        "counts": found.counts,
+        "unsteady": found.unsteady,
+        "operators": found.operators,
+        "host_reads": found.host_reads,
+        "recorded": changed is not None,
+    }
+    if options.counters == "update":
+        return
+    if changed is None and options.strict:
+        changed = [counter_baseline.missing(root, spec.platform)]
+    if changed:
+        pytest.fail(f"{spec.id}: {', '.join(changed)}", pytrace=False)
+
+
+@pytest.fixture
+def measure(
+    request: pytest.FixtureRequest,
+    case: "Case",
+    library: platforms.PlatformModule,
+    rates: "Callable[[str], Rates]",
+    benchmark: Any,
+) -> Callable[..., Any]:
+    """Check a kernel against its reference, and time or profile it if it does its work; or count that work.
+
+    `measure(run, *inputs, reference=function)` calls `run(*inputs)`, followed by its backward pass where the
+    test's direction asks for one. The reference gets the graph and float64 copies of the floating-point
+    tensors among the inputs; of a module its weights [in, out], then its biases.
+    """
+    from ..measure.counters import count
+    from ..results import entry
+    from ..workloads import roofline
+    from ..workloads.verify import MismatchError, verify, with_backward
+
+    options = run_of(request.config).options
+
+    def measure(run: Callable[..., Any], *inputs: Any, reference: "Reference") -> Any:
+        spec = case.spec
+        ours = benchmark.extra_info["gnnbench"] = entry.identity(
+            case, (request.function, run), (request.path.parent, Path(platforms.__file__).parent)
+        )
+        benchmark.group = f"{spec.operation} {spec.direction} {spec.dataset}"
+        if spec.direction == FORWARD_BACKWARD:
+            run, inputs = with_backward(library, run, inputs)
+        if options.counters:
+            return _judge_counters(request, spec, count(lambda: run(*inputs), spec.device), options)
+        mismatch = None
+        try:
+            verify(case, library, run, inputs, reference)
+        except MismatchError as error:
+            mismatch = str(error)
+        if mismatch:
+            pytest.fail(mismatch, pytrace=False)
+        output = benchmark(run, *inputs)
+        if "measurement" in ours:
+            seconds = ours["measurement"]["location_ns"] / 1e9
+            ours["counters"] = entry.counters(count(lambda: run(*inputs), spec.device))
+            ours["limit"] = roofline.section(case, seconds, rates(spec.dtype))
+        return output
+
+    return measure

@@ -1,0 +1,62 @@
+import json
+
+from gnnbench import plugin
+from tests.suite import SHORT, SMALL, run
+
+OWN = """
+import pytest
+
+@pytest.mark.operations("own", directions=["forward", "forward_backward"])
+def test_own(case, measure):
+    measure(lambda x: 2 * x, case.features(), reference=lambda graph, x: {factor} * x)
+"""
+
+
+def test_they_work_in_any_repository(tmp_path):
+    """The kernel is checked and timed, and what it does is counted, without a conftest.py."""
+    (tmp_path / "test_own.py").write_text(OWN.format(factor=2))
+    result = run(*SMALL, *SHORT, "--benchmark-json=run.json", cwd=tmp_path)
+    assert result.returncode == 0, result.stdout
+    for found in json.loads((tmp_path / "run.json").read_text())["benchmarks"]:
+        ours = found["extra_info"]["gnnbench"]
+        assert ours["spec"]["operation"] == "own"
+        assert ours["counters"]["counts"]["operators"]
+        assert ours["counters"]["details"]["memory"]["peak_bytes"] > 0
+
+
+def test_a_wrong_kernel_fails_in_any_repository(tmp_path):
+    (tmp_path / "test_own.py").write_text(OWN.format(factor=3))
+    result = run(*SMALL, *SHORT, cwd=tmp_path)
+    assert "output is wrong: largest error" in result.stdout
+    assert "2 failed" in result.stdout
+
+
+def test_without_torch_one_line_names_the_extra(pytester, monkeypatch):
+    monkeypatch.setattr(plugin, "missing", lambda packages: f"{packages[0]} is missing: pip install it")
+    pytester.makepyfile(OWN.format(factor=2))
+    result = pytester.runpytest_inprocess("-q")
+    result.stdout.fnmatch_lines(["gnnbench: torch is missing: pip install it"])
+    result.assert_outcomes(errors=1)
+
+
+def test_a_suite_with_a_fixture_of_the_same_name_keeps_its_own(pytester):
+    pytester.makepyfile(
+        """
+        import pytest
+
+        @pytest.fixture
+        def graph():
+            return "its own"
+
+        def test_graph(graph):
+            assert graph == "its own"
+        """
+    )
+    pytester.runpytest_inprocess("-q").assert_outcomes(passed=1)
+
+
+def test_a_test_without_the_marker_is_told_of_it(pytester):
+    pytester.makepyfile("def test_graph(graph): pass")
+    result = pytester.runpytest_inprocess("-q")
+    result.stdout.fnmatch_lines(["*gnnbench: the fixtures are for tests with the marker operations(NAME)"])
+    result.assert_outcomes(errors=1)
