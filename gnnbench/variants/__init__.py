@@ -1,1 +1,1 @@
-"""Other versions of the code, made ready and run in child processes."""
+"""Runs other versions of the code, or of its settings, in child processes."""

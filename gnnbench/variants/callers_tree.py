@@ -1,4 +1,4 @@
-"""A part of pytest in a process with trees: the suite itself comes from the caller's, whatever they have."""
+"""Makes pytest import the suite's own files from the caller's tree, whatever the trees contain."""
 
 from pathlib import Path
 
@@ -8,14 +8,14 @@ from .import_roots import Trees
 
 
 class CallersTree:
-    """Leaves the files of tests to the caller's tree."""
+    """A pytest plugin for a process with trees."""
 
     def __init__(self, trees: Trees) -> None:
         self._trees = trees
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_load_initial_conftests(self, early_config: pytest.Config) -> None:
-        """Have the suite come from the caller's tree."""
+        """Import the given paths, or else the configured `testpaths`, from the caller's tree."""
         given = early_config.known_args_namespace.file_or_dir or early_config.getini("testpaths")
         folder = early_config.invocation_params.dir
         paths = [(folder / text.split("::")[0]).resolve() for text in given]
@@ -23,5 +23,5 @@ class CallersTree:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_pycollect_makemodule(self, module_path: Path, parent: pytest.Collector) -> None:
-        """Have a file of tests come from the caller's tree."""
+        """Import a collected test file from the caller's tree."""
         self._trees.leave((module_path,), parent.config.rootpath)

@@ -1,4 +1,4 @@
-"""The coordinator's end of one side: a pytest process that obeys, and is gone afterwards."""
+"""The coordinator's handle on one side: a pytest process that takes commands."""
 
 import json
 import os
@@ -36,10 +36,10 @@ _DOING = {
     "next": "finishing it",
 }
 _TICK_SECONDS = 1.0
-"""After which a process that ended is noticed where its children hold the pipe open."""
+"""How often to check whether the process ended: its children may keep the pipe open."""
 _END_SECONDS = 5.0
 _QUIT_SECONDS = 20.0
-"""For the tear-down of what the suite holds."""
+"""Time for the suite's tear-down."""
 _TAIL_BYTES = 1 << 14
 _LONGEST_LINE = 200
 _PROGRESS = re.compile(r"(\S+\.py)? ?[.FEsxX]*( +\[.*\])?")
@@ -47,11 +47,11 @@ _WAIT_POLICY = "OMP_WAIT_POLICY"
 
 
 class DiedError(Exception):
-    """A worker is of no use any more; says in a line what happened."""
+    """A worker cannot be used any more; the message is one line."""
 
 
 class Process:
-    """One side: an ordinary pytest process, leader of a session and a process group of its own."""
+    """A pytest process of one side, leader of its own session and process group."""
 
     def __init__(
         self,
@@ -64,15 +64,15 @@ class Process:
         pair: int = 0,
         side: int = 0,
     ) -> None:
-        """Start it. To be called in a thread that lives as long as the process is needed.
+        """Start the process. The calling thread must live as long as the process.
 
         Args:
-            arguments: of pytest; they never pass a shell.
-            environment: changes to this process's own.
-            trees: import roots whose packages come before all others; the first that has one wins.
-            folder: where it runs.
-            log: file for what it prints.
-            pair: number of the pair that it is one of; with the side, it seeds a simulated machine.
+            arguments: pytest's arguments; no shell interprets them.
+            environment: variables to set in addition to this process's own.
+            trees: import roots that precede all others; the first that has a package wins.
+            folder: the working directory.
+            log: file for its output.
+            pair: number of its pair; with the side, it seeds a simulated clock.
             side: 0 or 1.
         """
         theirs_read, write = os.pipe()
@@ -114,20 +114,20 @@ class Process:
 
     @property
     def pid(self) -> int:
-        """Its process id, and that of its group."""
+        """The process id, which is also the id of the process group."""
         return self._process.pid
 
     def ask(self, command: Mapping[str, Any], timeout_seconds: float) -> dict[str, Any]:
         """Send a command and wait for the answer.
 
         Raises:
-            DiedError: there is none.
+            DiedError: no valid answer came.
         """
         self.send(command)
         return self.answer(timeout_seconds)
 
     def send(self, command: Mapping[str, Any]) -> None:
-        """Send a command, without waiting for the answer.
+        """Send a command without waiting for the answer.
 
         Raises:
             DiedError: the process has ended.
@@ -141,10 +141,10 @@ class Process:
         self._seen_bytes = printed_bytes
 
     def answer(self, timeout_seconds: float) -> dict[str, Any]:
-        """Wait for an answer, asleep; the first comes without a command, when the suite is collected.
+        """Wait for an answer without using CPU. The first needs no command: it comes after collection.
 
         Raises:
-            DiedError: there is none.
+            DiedError: no valid answer came.
         """
         deadline = time.monotonic() + timeout_seconds
         while True:
@@ -154,11 +154,11 @@ class Process:
             except ClosedError:
                 raise self._died() from None
             except GarbledError as error:
-                raise DiedError(f"sent something that is no answer while {self._doing}: {error}") from None
+                raise DiedError(f"sent an invalid answer while {self._doing}: {error}") from None
             if found is not None:
                 if "answer" not in found:
                     keys = ascii(", ".join(found))[1:-1][:_LONGEST_LINE]
-                    raise DiedError(f"sent something that is no answer while {self._doing}: {keys}")
+                    raise DiedError(f"sent an invalid answer while {self._doing}: {keys}")
                 return found
             if self._process.poll() is not None:
                 raise self._died()
@@ -166,16 +166,16 @@ class Process:
                 raise DiedError(f"did not answer for {timeout_seconds:g} s while {self._doing}")
 
     def quit(self) -> None:
-        """Tell it to tear down and end, without waiting for that."""
+        """Tell it to tear down and end; do not wait."""
         if self._open:
             with suppress(ClosedError):
                 self._link.send({"command": "quit"})
 
     def stop(self, wait_seconds: float = 0.0) -> None:
-        """End it and all that it started, for sure.
+        """End it and all processes that it started.
 
         Args:
-            wait_seconds: to end by itself, having been told to.
+            wait_seconds: how long it may take to end by itself, after `quit`.
         """
         if not self._open:
             return
@@ -186,13 +186,12 @@ class Process:
             self._open = False
 
     def __enter__(self) -> Self:
-        """Return it."""
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, _error: BaseException | None, _trace: TracebackType | None
     ) -> None:
-        """Let it tear down, unless something went wrong; then end it."""
+        """Let it tear down, unless there was an error; then end it."""
         if kind is None:
             self.quit()
         self.stop(_QUIT_SECONDS if kind is None else 0.0)
@@ -212,7 +211,7 @@ class Process:
         return DiedError(f"{how} while {self._doing}{': ' if line else ''}{line}")
 
     def _last_line(self) -> str:
-        """Return the last line that it printed since the last command, other than pytest's progress."""
+        """Return the last line of its output since the last command, pytest's progress left out."""
         try:
             with self._log.open("rb") as file:
                 size = file.seek(0, os.SEEK_END)
@@ -230,17 +229,18 @@ class Process:
 def boot(module: str) -> list[str]:
     """Return the command that runs `main` of a module of this package.
 
-    The package is loaded by its file under another name: what the suite imports as gnnbench is the side's.
+    The package is loaded from its file under another name. The suite's own `import gnnbench` then gets the
+    side's version.
     """
     return [sys.executable, "-c", _BOOT.replace("MODULE", module), str(_PACKAGE / "__init__.py")]
 
 
 def end(process: subprocess.Popen[Any], wait_seconds: float = 0.0) -> None:
-    """End a process, the leader of its group, and all that it started, for sure.
+    """End a process group and its leader.
 
     Args:
-        process: it.
-        wait_seconds: to end by itself, having been told to.
+        process: the leader.
+        wait_seconds: how long it may take to end by itself.
     """
     try:
         if wait_seconds:
@@ -259,19 +259,19 @@ def _wait(process: subprocess.Popen[Any], seconds: float) -> None:
 
 
 def _signal(process: subprocess.Popen[Any], number: signal.Signals) -> None:
-    # The group outlives its leader where the suite left processes behind.
+    # Child processes of the suite may outlive the leader of the group.
     with suppress(ProcessLookupError, PermissionError):
         os.killpg(process.pid, number)
 
 
 def _environment(changes: Mapping[str, str]) -> dict[str, str]:
-    """Return the variables of a worker: of this process, but for those of a pytest that it may run in."""
+    """Return a worker's variables: this process's own, without those of a pytest that it runs in."""
     kept = {
         name: value
         for name, value in os.environ.items()
         if not name.startswith("PYTEST_XDIST_") and name != "PYTEST_CURRENT_TEST"
     }
-    # Threads of OpenMP that wait by spinning would disturb the other side.
+    # Idle OpenMP threads that spin would disturb the other side.
     return {_WAIT_POLICY: "PASSIVE", **kept, **changes}
 
 

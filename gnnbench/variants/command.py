@@ -1,4 +1,4 @@
-"""Commands such as git, pip and pytest: processes that are ended for sure, and what they complained of."""
+"""Runs commands such as git, pip and pytest, and always ends them."""
 
 import subprocess
 import threading
@@ -17,12 +17,12 @@ _START_SECONDS = 5.0
 def running(
     command: Sequence[str], folder: Path, environment: Mapping[str, str], errors: int
 ) -> "Iterator[subprocess.Popen[str]]":
-    """Start a command, its output in a pipe; end it with all that it started when the context ends.
+    """Start a command with its output in a pipe; on exit, end it and all processes that it started.
 
     Args:
-        command: program and arguments; they never pass a shell.
-        folder: where it runs.
-        environment: all its variables.
+        command: program and arguments; no shell interprets them.
+        folder: the working directory.
+        environment: all environment variables.
         errors: where its standard error goes: subprocess.PIPE or subprocess.STDOUT.
 
     Raises:
@@ -49,7 +49,7 @@ def running(
             started.set_result(process)
 
     try:
-        # Ctrl-C interrupts the main thread alone: in another no process is started and then forgotten.
+        # Ctrl-C interrupts only the main thread. In another thread, no process can start and then be lost.
         threading.Thread(target=start, daemon=True).start()
         yield started.result()
     finally:
@@ -60,12 +60,12 @@ def running(
 def call(
     command: Sequence[str], folder: Path, environment: Mapping[str, str]
 ) -> "subprocess.CompletedProcess[str]":
-    """Run a command to its end; where this is interrupted, end it with all that it started.
+    """Run a command to its end; if interrupted, end it and all processes that it started.
 
     Args:
-        command: program and arguments; they never pass a shell.
-        folder: where it runs.
-        environment: all its variables.
+        command: program and arguments; no shell interprets them.
+        folder: the working directory.
+        environment: all environment variables.
 
     Raises:
         OSError: it cannot be started.
@@ -76,6 +76,6 @@ def call(
 
 
 def last_line(errors: str) -> str:
-    """Return the last line of what a command complained of, as one to be shown."""
+    """Return the last line of a command's standard error, printable and without git's `fatal: `."""
     lines = [line for line in errors.splitlines() if line.strip()]
     return one_line(lines[-1].removeprefix("fatal: ")) if lines else ""

@@ -1,4 +1,4 @@
-"""Fresh processes of a suite: pytest, run again from the beginning, its samples read back."""
+"""Runs a suite's pytest in a new process and writes its run file."""
 
 import os
 import subprocess
@@ -21,17 +21,17 @@ def run(
     number: int,
     progress: Callable[[str], None],
 ) -> None:
-    """Run pytest in a process of its own, and have its run file written; it never outlives this call.
+    """Run pytest in a new process; it never outlives this call.
 
     Args:
-        arguments: of pytest; they never pass a shell.
-        output: the run file.
-        folder: where it runs.
-        number: of the process, from 1: each has noise of its own on the simulated machine.
-        progress: is given each line that it prints.
+        arguments: pytest's arguments; no shell interprets them.
+        output: the run file to write.
+        folder: the working directory.
+        number: the process's number, from 1; it seeds the simulated clock.
+        progress: called with each line of output.
 
     Raises:
-        UsageError: it failed, with the end of what it printed; or it measured nothing.
+        UsageError: pytest failed (the message has the last lines of its output), or nothing was timed.
     """
     command = [sys.executable, "-m", "pytest", *arguments, f"--benchmark-json={output}"]
     last: deque[str] = deque(maxlen=_TAIL_LINES)

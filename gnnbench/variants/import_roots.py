@@ -1,4 +1,4 @@
-"""Import roots that come before everything installed, and before the caller's own tree."""
+"""Imports a variant's packages instead of the installed ones and of those in the caller's tree."""
 
 import importlib.metadata
 import sys
@@ -9,37 +9,37 @@ from types import ModuleType
 from typing import Any
 
 _LEFT = ("conftest", "setup", "tests", "test", "benchmarks")
-"""Of the caller's tree on both sides: what is timed with, not what is timed."""
+"""Top-level names that both sides import from the caller's tree: the benchmarks, not the measured code."""
 
 
 class Trees:
-    """Finds top-level packages and modules in the trees, wherever else there are others of their names.
+    """An import finder that looks for top-level packages and modules in the trees first.
 
-    It stands before all other finders, as pytest puts the caller's folder first in `sys.path`, and an
-    editable installation may have a finder of its own. Modules of the standard library stay what they are.
+    It precedes all other finders: pytest puts the caller's folder first in `sys.path`, and an editable
+    installation may have its own finder. Modules of the standard library are not replaced.
     """
 
     def __init__(self, roots: Sequence[str]) -> None:
-        """Look nowhere else than in these folders; the first that has a name wins."""
+        """Take the folders; the first that has a name wins."""
         self._roots = list(roots)
         self._left = set(_LEFT)
         self.loaded: dict[str, None] = {}
-        """Top-level names that were imported from the trees, in order."""
+        """Top-level names that were imported from the trees; the values are not used."""
 
     def install(self) -> None:
-        """Come before all other finders, also in what pytest rewrites the assertions of."""
+        """Put this finder before all others, including pytest's assertion rewriting."""
         sys.meta_path.insert(0, self)
         from _pytest.assertion.rewrite import AssertionRewritingHook
 
-        # It stands first and looks in sys.path itself, for the plugins that are installed.
+        # pytest's hook comes first and searches sys.path itself, for installed plugins.
         if self._roots and hasattr(AssertionRewritingHook, "_find_spec"):
             AssertionRewritingHook._find_spec = staticmethod(self._find_anywhere)  # type: ignore[assignment] # noqa: SLF001
 
     def leave(self, paths: Iterable[Path], root: Path) -> None:
-        """Leave the packages that hold these tests to the caller's tree.
+        """Import the packages that contain these tests from the caller's tree, not from the trees.
 
         Args:
-            paths: test files or folders of them.
+            paths: test files, or folders of tests.
             root: the caller's tree.
         """
         for path in paths:
@@ -53,14 +53,14 @@ class Trees:
     def find_spec(
         self, name: str, path: Sequence[str] | None = None, _target: ModuleType | None = None
     ) -> ModuleSpec | None:
-        """Find a top-level name; what lies in packages is found through them."""
+        """Find a top-level name; submodules are found through their package."""
         if path is not None or name in self._left or name in sys.stdlib_module_names:
             return None
         spec = PathFinder.find_spec(name, self._roots)
         if spec is not None and spec.origin is None:
-            # A folder without __init__.py: any ordinary package of its name is meant rather than it, and of
-            # others like it the parts belong together. A list, as the path would be looked up anew in
-            # sys.path whenever that changes.
+            # A namespace package (a folder without __init__.py): an ordinary package of that name goes first;
+            # otherwise the parts in all folders belong together. The list fixes the parts: Python would
+            # search sys.path again whenever that changes.
             spec = PathFinder.find_spec(name, [*self._roots, *sys.path])
             if spec is None or spec.origin is not None:
                 return None
@@ -70,7 +70,7 @@ class Trees:
         return spec
 
     def find_distributions(self, context: Any = None) -> Iterable[importlib.metadata.Distribution]:
-        """Find the versions of what is installed in the trees."""
+        """Find the metadata, such as versions, of packages installed in the trees."""
         context = context or importlib.metadata.DistributionFinder.Context()
         if "path" in vars(context):
             return ()

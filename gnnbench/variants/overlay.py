@@ -1,4 +1,4 @@
-"""Overlays: folders of what pip installs for a variant, beside the environment and kept in the cache."""
+"""Overlays: folders in the cache into which pip installs a variant's packages."""
 
 import hashlib
 import importlib.metadata
@@ -20,7 +20,7 @@ from .variant import is_local, is_pinned
 
 _UNFINISHED = ".unfinished-"
 _KEPT_DAYS = 2
-"""A run that began yesterday may still use yesterday's overlay."""
+"""Days; a run that began yesterday may still use yesterday's overlay."""
 
 
 def overlay(
@@ -32,24 +32,24 @@ def overlay(
     say: Callable[[str], None],
     step: Callable[[str], None],
 ) -> Path:
-    """Return a folder with what pip installs for the requirements, made where there is none yet.
+    """Return a folder with the installed requirements; install them if needed.
 
     Args:
         requirements: requirements, archives and folders.
-        root: the folder that paths are relative to, and that pip runs in.
-        cache: folder whose `overlays` it lies in; those of days gone by are removed.
-        dependencies: install what they require as well.
-        say: is told which versions were found, where that may change.
-        step: is told before pip starts.
+        root: pip's working directory; paths are relative to it.
+        cache: the cache folder; overlays are in its `overlays`, from which outdated ones are removed.
+        dependencies: also install the requirements' own dependencies.
+        say: called with the versions found, if another day's run may find others.
+        step: called before pip starts.
 
     Raises:
-        UsageError: pip cannot install it, or the cache cannot be written.
+        UsageError: pip cannot install the requirements, or the cache is not writable.
     """
     paths = {text: local_path(text, root) for text in requirements if is_local(text)}
     for text, path in paths.items():
         if not path.exists():
             raise UsageError(
-                f"{one_line('pip:' + text)} is not there (from {root}): build it, or give pip:NAME==VERSION"
+                f"{one_line('pip:' + text)} does not exist (from {root}): build it, or give pip:NAME==VERSION"
             )
     overlays = cache / "overlays"
     today = _today()
@@ -70,34 +70,34 @@ def overlay(
                     made.rename(folder)
     if not lasting:
         found = ", ".join(f"{name} {version}" for name, version in versions(folder).items())
-        say(f"{asked} is, until the end of {today} UTC: {found}")
+        say(f"{asked} resolved to {found} (until the end of {today} UTC)")
     return folder
 
 
 def versions(folder: Path) -> dict[str, str]:
-    """Return the versions of what is installed in an overlay, by name."""
+    """Return the names and versions of the packages in an overlay."""
     found = importlib.metadata.distributions(path=[str(folder)])
     return dict(sorted((one.metadata["Name"], one.version) for one in found))
 
 
 def local_path(text: str, root: Path) -> Path:
-    """Return the path that a user means who types it in a folder."""
-    with suppress(RuntimeError):  # ~NAME of nobody stays as it is
+    """Return the absolute path of what a user typed in folder `root`, with `~` expanded."""
+    with suppress(RuntimeError):  # ~NAME without such a user is taken literally
         return (root / Path(text).expanduser()).resolve()
     return root / text
 
 
 def _key(requirements: Iterable[str], paths: Mapping[str, Path], dependencies: bool) -> str:
-    """Return a name for what pip would install: of all that decides it, other than the index and the day."""
+    """Return a hash of all that decides what pip installs, except the package index's content and the day."""
     what = [(text, _stamp(paths[text]) if text in paths else "") for text in sorted(requirements)]
-    # Such as another index, or --pre.
+    # They may choose another index, or allow pre-releases.
     settings = sorted(item for item in os.environ.items() if item[0].startswith("PIP_"))
     python = (sys.version, sysconfig.get_platform(), sys.prefix)
     return hashlib.sha256(repr((what, dependencies, settings, python)).encode()).hexdigest()[:24]
 
 
 def _stamp(path: Path) -> str:
-    """Return what changes when a file does, or any file in a folder."""
+    """Return a text that changes when the file, or any file in the folder, changes."""
     files = [] if path.is_dir() else [path]
     for parent, folders, names in os.walk(path):
         left_out = {*_left_out(parent, folders), ".git"}
@@ -108,7 +108,7 @@ def _stamp(path: Path) -> str:
 
 
 def _left_out(parent: str, names: Iterable[str]) -> set[str]:
-    """Return which folders of a source tree are no source of a package."""
+    """Return the folders that are not part of a package's source."""
     made = {"__pycache__", ".tox", ".nox", ".hypothesis", ".mypy_cache", ".ruff_cache", ".pytest_cache"}
     return {name for name in names if name in made or Path(parent, name, "pyvenv.cfg").exists()}
 
@@ -121,7 +121,7 @@ def _install(
     for number, text in enumerate(requirements):
         path = paths.get(text)
         if path and path.is_dir():
-            # Building leaves files in the source tree.
+            # A build writes into the source tree.
             copy = target.parent / f"source-{number}" / path.name
             shutil.copytree(path, copy, symlinks=True, ignore=_left_out)
             path = copy
@@ -129,24 +129,22 @@ def _install(
     options = ["--no-input", "--disable-pip-version-check", "--no-user", "--quiet", f"--target={target}"]
     if not dependencies:
         options.append("--no-deps")
-    # -P: what lies in the caller's folder is no part of pip.
+    # -P: import nothing from the caller's folder.
     answer = call([sys.executable, "-P", "-m", "pip", "install", *options, "--", *asked], root, os.environ)
     named = one_line(" ".join(f"pip:{text}" for text in requirements))
     if answer.returncode:
         if "No module named pip" in answer.stderr:
-            raise UsageError(
-                f"{named} needs pip, which {sys.executable} lacks: {sys.executable} -m ensurepip"
-            )
-        # Of a conflict, the line before the address of pip's manual says what it is.
+            raise UsageError(f"{named} needs pip: install it with {sys.executable} -m ensurepip")
+        # pip explains a conflict in the line before ResolutionImpossible.
         errors = re.findall(r"^ERROR: (?!ResolutionImpossible)(.+)", answer.stderr, re.MULTILINE)
         reason = last_line("\n".join(errors) or answer.stderr) or f"it ended with {answer.returncode}"
-        raise UsageError(f"{named} cannot be installed, says pip: {reason}")
+        raise UsageError(f"{named}: pip cannot install it: {reason}")
     if not versions(target):
-        raise UsageError(f"{named} installs nothing in this environment: look at its markers")
+        raise UsageError(f"{named} installs nothing in this environment: check its environment markers")
 
 
 def _clear(overlays: Path, today: date) -> None:
-    """Remove what killed runs left unfinished, and overlays of days gone by; its lock is held."""
+    """Remove unfinished and outdated overlays; the caller holds the lock."""
     oldest = (today - timedelta(days=_KEPT_DAYS)).isoformat()
     for folder in overlays.iterdir():
         dated = re.match(r"\d{4}-\d\d-\d\d(?=-)", folder.name)

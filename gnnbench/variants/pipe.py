@@ -1,4 +1,4 @@
-"""Messages between the coordinator and a worker, over two pipes of their own."""
+"""Messages between the coordinator and a worker, over two pipes."""
 
 import json
 import os
@@ -9,34 +9,34 @@ from typing import Any
 
 _CHUNK_BYTES = 1 << 16
 _MOST_BYTES = 1 << 26
-"""Of one message: hundreds of thousands of names of tests."""
+"""Largest message: hundreds of thousands of test names."""
 
 
 class ClosedError(Exception):
-    """Nobody is at the other end any more."""
+    """The other end is closed."""
 
 
 class GarbledError(Exception):
-    """What came is no message; says what it was."""
+    """The received bytes are not a message; the text shows their beginning."""
 
 
 class Link:
     """One end of the two pipes.
 
-    A message is a line: a token, then an object in JSON. Lines without the token are passed over, and each
-    message begins with a line break, so that a suite that writes to every file descriptor does no harm.
+    A message is a line: a token, then a JSON object. Lines without the token are ignored, and each message
+    begins with a line break. So a suite that writes to all file descriptors does not corrupt messages.
     """
 
     def __init__(self, read: int, write: int, token: str) -> None:
         """Take over two file descriptors.
 
         Args:
-            read: where messages come from.
-            write: where they go to.
-            token: what both ends begin their messages with.
+            read: messages are read from it.
+            write: messages are written to it.
+            token: the text that begins each message at both ends.
         """
         for descriptor in (read, write):
-            os.set_inheritable(descriptor, False)  # what the suite starts must not keep the pipes open
+            os.set_inheritable(descriptor, False)  # the suite's child processes must not keep the pipes open
         self._read, self._write = read, write
         self._token = token.encode()
         self._buffer = b""
@@ -55,11 +55,11 @@ class Link:
             raise ClosedError(str(error)) from None
 
     def receive(self, timeout_seconds: float | None = None) -> dict[str, Any] | None:
-        """Wait for a message, asleep; None: none came in that time.
+        """Wait for a message without using CPU; None: none came before the timeout.
 
         Raises:
             ClosedError: the other end is closed.
-            GarbledError: it is no object in JSON, or endless.
+            GarbledError: the message is not a JSON object, or too long.
         """
         deadline = None if timeout_seconds is None else time.monotonic() + timeout_seconds
         looked = False
@@ -78,7 +78,7 @@ class Link:
                 looked = True
 
     def close(self) -> None:
-        """Close this end."""
+        """Close this end's two file descriptors."""
         os.close(self._read)
         os.close(self._write)
 

@@ -1,4 +1,4 @@
-"""Variants made usable: trees to import from and variables to set, and nothing left behind."""
+"""Prepares a variant: import roots and environment variables, removed again after use."""
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
@@ -14,20 +14,20 @@ from .worktree import Repository, is_followed, state, worktree
 
 @dataclass(frozen=True)
 class Prepared:
-    """A variant that a process can be started with."""
+    """A variant that is ready for a process to start with."""
 
     text: str
-    """As it was given."""
+    """As the user typed it."""
     trees: tuple[Path, ...]
-    """Import roots whose packages replace the installed ones; the first that has a package wins."""
+    """Import roots that replace installed packages; the first that has a package wins."""
     environment: Mapping[str, str]
     """Variables to set."""
     commit: str | None
-    """Of the code; None where git does not follow it."""
+    """Commit of the code; None if the code is not in git."""
     dirty: bool
-    """Whether files that git follows differ from the commit."""
+    """Whether tracked files differ from the commit."""
     versions: Mapping[str, str]
-    """Of what pip installed for it, by name."""
+    """Names and versions of the packages that pip installed for it."""
 
 
 @contextmanager
@@ -40,29 +40,29 @@ def prepared(
     say: Callable[[str], None],
     step: Callable[[str], None] | None = None,
 ) -> Iterator[Prepared]:
-    """Have a variant's code and settings at hand for as long as the context lasts.
+    """Prepare a variant's code and settings, and clean up when the context ends.
 
-    - `git:REF` is checked out into a worktree of its own, removed at the end; what a killed run left is
-      removed by the next, of any repository. No hook runs, and index, branches and stash stay as they are.
-      Submodules are not initialised and nothing is built: a package with compiled parts needs `pip:` or a
-      `path:` where it is built.
-    - `path:DIR` is used where it is, relative to `root`.
-    - Of both, the import roots are the folder's `src`, where it has one, and the folder itself; of a commit
-      the folder that `root` is in the repository.
-    - `pip:REQUIREMENT` is installed by this environment's own pip into an overlay, which is kept: for good
-      where it is pinned to a release or a local file that has not changed, otherwise for the day (UTC), and
-      what it came to is said. A local folder is built from a copy.
+    - `git:REF` is checked out into a new worktree, which is removed at the end. If a run is killed, the next
+      run removes its worktree, in any repository. No hook runs; index, branches and stash do not change.
+      Submodules are not initialised and nothing is built: for a package with compiled parts, use `pip:`, or
+      `path:` to a folder where it is built.
+    - `path:DIR` is used in place, relative to `root`.
+    - For both, the import roots are the folder's `src`, if it exists, and the folder itself. In a commit, the
+      folder is the one that `root` is in the repository.
+    - `pip:REQUIREMENT` is installed into an overlay by this environment's pip. The overlay is kept forever if
+      the requirement is pinned to a release or is an unchanged local file; otherwise until the end of the day
+      (UTC), and the versions found are reported. A local folder is built from a copy.
 
     Args:
-        variant: what is asked for.
+        variant: the variant to prepare.
         root: the caller's folder.
         cache: folder for worktrees and overlays.
-        dependencies: install what the requirements require as well.
-        say: is told what came of it, and what cannot be removed.
-        step: is told of slow steps before they begin; None: `say` is.
+        dependencies: also install the requirements' own dependencies.
+        say: called with notes: versions that pip found, and folders that cannot be removed.
+        step: called before a slow step; None: `say`.
 
     Raises:
-        UsageError: it cannot be had, in one line.
+        UsageError: the variant cannot be prepared; the message is one line.
     """
     root, cache, step = root.resolve(), cache.resolve(), step or say
     with ExitStack() as stack:
@@ -76,7 +76,7 @@ def prepared(
             folder = tree / repository.prefix
             if not folder.is_dir():
                 raise UsageError(
-                    f"{repository.part} has no folder {repository.prefix}: start from one it has"
+                    f"{repository.part} has no folder {repository.prefix}: start in a folder that it has"
                 )
             trees = _import_roots(folder)
         elif variant.path is not None:
@@ -98,13 +98,13 @@ def prepared(
 
 @contextmanager
 def _writes(cache: Path) -> Iterator[None]:
-    """Say in one line what keeps files from being written to the cache."""
+    """Turn an OSError into a one-line error about the cache folder."""
     try:
         yield
     except OSError as error:
         raise UsageError(
             f"the cache folder {cache} cannot be written ({error.strerror or error}); "
-            f"name another in the variable {CACHE_VARIABLE}"
+            f"set {CACHE_VARIABLE} to another folder"
         ) from None
 
 
@@ -116,7 +116,7 @@ def _import_roots(folder: Path) -> tuple[Path, ...]:
 def _folder(text: str, root: Path) -> Path:
     folder = local_path(text, root)
     if not folder.is_dir():
-        kind = "is not a folder" if folder.exists() else "is not there"
+        kind = "is not a folder" if folder.exists() else "does not exist"
         raise UsageError(
             f"{one_line('path:' + text)} {kind} (from {root}): give the folder that holds the package"
         )

@@ -1,4 +1,4 @@
-"""What a child process does first: it ends when the process that started it does."""
+"""Makes a child process end when the process that started it ends."""
 
 import ctypes
 import os
@@ -10,25 +10,25 @@ _SET_PARENT_DEATH_SIGNAL = 1  # PR_SET_PDEATHSIG of <linux/prctl.h>
 
 
 def end_group() -> NoReturn:
-    """End this process and all that it started, as nobody is there to ask for more."""
+    """Kill this process and all processes that it started."""
     if os.getpgrp() == os.getpid():
         os.killpg(0, signal.SIGKILL)
     os._exit(1)
 
 
 def die_with(coordinator: int) -> None:
-    """End when the coordinator does, also while a benchmark hangs.
+    """End this process when the coordinator ends, even while a benchmark hangs.
 
-    Elsewhere than on Linux the next command does not come, which is noticed when it is waited for.
+    Works on Linux. Elsewhere, a child ends when it next waits for a command.
     """
     if sys.platform != "linux":
         return
-    end = signal.SIGRTMAX - 1  # which no suite is likely to use
+    end = signal.SIGRTMAX - 1  # a suite hardly ever uses it
 
     def ended(_number: int, _frame: object) -> None:
-        if os.getppid() != coordinator:  # the signal comes when the thread ends that started the process
+        if os.getppid() != coordinator:  # the signal also comes when only the starting thread ends
             end_group()
 
     signal.signal(end, ended)
     ctypes.CDLL(None).prctl(_SET_PARENT_DEATH_SIGNAL, int(end))
-    ended(end, None)  # it may have ended before that
+    ended(end, None)  # the coordinator may have ended already

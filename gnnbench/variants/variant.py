@@ -1,4 +1,4 @@
-"""One side of a comparison, as the user types it: `git:main env:OMP_NUM_THREADS=1`."""
+"""Parses one side of a comparison as the user types it: `git:main env:OMP_NUM_THREADS=1`."""
 
 import re
 import shlex
@@ -17,34 +17,32 @@ _ARCHIVES = (".whl", ".zip", ".tar.gz", ".tar.bz2", ".tgz")
 
 @dataclass(frozen=True)
 class Variant:
-    """The code and the settings of one side. Without `git` and `path` the code is the working tree's."""
+    """The code and settings of one side; without `git` and `path`, the working tree's code."""
 
     text: str
-    """As it was given."""
+    """As the user typed it."""
     git: str | None = None
-    """A commit of the caller's repository, by any name that git knows."""
+    """Any name of a commit in the caller's repository."""
     path: str | None = None
-    """A folder."""
+    """A folder, absolute or relative to the caller's."""
     pip: tuple[str, ...] = ()
-    """What pip is to install: requirements, archives and folders."""
+    """Requirements, archives and folders for pip to install."""
     env: tuple[tuple[str, str], ...] = ()
-    """Variables; of two with one name the last holds, as in a shell."""
+    """Variables to set; if a name occurs twice, the last value counts, as in a shell."""
 
 
 def parse(text: str) -> Variant:
-    """Read a variant: parts separated by spaces, split as a shell would.
+    """Read a variant: parts separated by spaces, quoted as in a shell.
 
     Raises:
-        UsageError: it is empty, or a part of it cannot be understood or used.
+        UsageError: it is empty, or one of its parts is invalid.
     """
     if "\0" in text:
-        raise UsageError(
-            f"variant {text!r} holds a null character, which no name and no value can: leave it out"
-        )
+        raise UsageError(f"variant {text!r} contains a null character: remove it")
     try:
         parts = shlex.split(text)
     except ValueError as error:
-        raise UsageError(f"variant {text!r} is cut off: {str(error).lower()}; close it") from None
+        raise UsageError(f"variant {text!r} is incomplete: {str(error).lower()}") from None
     if not parts:
         raise UsageError(f"variant {text!r} is empty: {_FORM}")
     given: dict[str, list[str]] = {kind: [] for kind in (*KINDS, WORKING_TREE)}
@@ -54,7 +52,7 @@ def parse(text: str) -> Variant:
     trees = [part for part in parts if part == WORKING_TREE or part.startswith(("git:", "path:"))]
     if len(trees) > 1:
         raise UsageError(
-            f"variant {text!r} has {len(trees)} trees, {' and '.join(map(repr, trees))}: give one"
+            f"variant {text!r} has {len(trees)} sources of code, {' and '.join(map(repr, trees))}: give one"
         )
     return Variant(
         text,
@@ -66,14 +64,14 @@ def parse(text: str) -> Variant:
 
 
 def is_local(requirement: str) -> bool:
-    """Whether what pip is to install is a file or a folder here, by its looks."""
+    """Whether a requirement for pip looks like a local file or folder."""
     return "://" not in requirement and (
         requirement.startswith((".", "/", "~")) or requirement.lower().endswith(_ARCHIVES)
     )
 
 
 def is_pinned(requirement: str) -> bool:
-    """Whether a requirement that is not local names exactly one release, which stays what it is."""
+    """Whether a requirement that is not local allows exactly one release."""
     specifiers = list(Requirement(requirement).specifier)
     return any(one.operator in {"==", "==="} and "*" not in one.version for one in specifiers)
 
@@ -85,13 +83,13 @@ def _split(part: str) -> tuple[str, str]:
     if not colon:
         likely = "pip" if re.search(r"[=<>~!]=|[<>]", part) else "env" if "=" in part else "git"
         also = f" or path:{part}" if likely == "git" else ""
-        raise UsageError(f"{part!r} is no part of a variant: did you mean {f'{likely}:{part}{also}'!r}?")
+        raise UsageError(f"{part!r} is not part of a variant: did you mean {f'{likely}:{part}{also}'!r}?")
     if kind not in KINDS:
-        # The name is shown on one line, whatever is in it.
+        # Escaped, so that the message stays on one line.
         raise unknown_name("part of a variant", ascii(kind)[1:-1], KINDS)
     value = value.strip() if kind != "env" else value
     if not value:
-        raise UsageError(f"{part!r} of a variant is empty: give {kind}:{KINDS[kind]}")
+        raise UsageError(f"{part!r} has no value: give {kind}:{KINDS[kind]}")
     return kind, value
 
 
@@ -104,7 +102,7 @@ def _ref(text: str) -> str:
 def _requirement(text: str) -> str:
     if text.startswith("-"):
         raise UsageError(
-            f"{'pip:' + text!r} looks like an option of pip: give a requirement; options go in PIP_..."
+            f"{'pip:' + text!r} looks like an option of pip: give a requirement; set options in PIP_..."
         )
     if is_local(text):
         return text
@@ -113,11 +111,11 @@ def _requirement(text: str) -> str:
     except (ValueError, RecursionError) as error:
         reason = str(error).partition("\n")[0]
         raise UsageError(
-            f"{'pip:' + text!r} is no requirement ({reason}): give pip:NAME==VERSION, or a path as ./x.whl"
+            f"{'pip:' + text!r} is not a requirement ({reason}): give pip:NAME==VERSION or ./x.whl"
         ) from None
     if url and url.lower().startswith("file:"):
-        # A path is looked at for changes, an address is not.
-        raise UsageError(f"{'pip:' + text!r} is a file here: give its path, as pip:./x.whl")
+        # Changes of a local file are noticed only if it is given as a path.
+        raise UsageError(f"{'pip:' + text!r} is a local file: give its path, like pip:./x.whl")
     return text
 
 
@@ -126,5 +124,5 @@ def _assignment(text: str) -> tuple[str, str]:
     if not equals:
         raise UsageError(f"{'env:' + text!r} sets nothing: give env:NAME=VALUE")
     if not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", name):
-        raise UsageError(f"{'env:' + text!r}: {name!r} is no name of a variable: letters, digits and _ only")
+        raise UsageError(f"{'env:' + text!r}: {name!r} is not a variable name: use letters, digits and _")
     return name, value

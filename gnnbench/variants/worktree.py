@@ -1,4 +1,4 @@
-"""Git worktrees: a commit checked out beside the user's own tree, and what git says of a folder."""
+"""Git: a commit checked out beside the user's working tree, and the state of a folder."""
 
 import difflib
 import os
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     import subprocess
 
 _PREFIX = "gnnbench-"
-# A hook sets them for its own repository.
+# Git sets them for a hook; they would point to the hook's repository.
 _FOREIGN = ("GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_COMMON_DIR", "GIT_PREFIX")
 _SETTINGS = {"GIT_OPTIONAL_LOCKS": "0", "GIT_TERMINAL_PROMPT": "0", "LC_ALL": "C"}
 _NO_HOOKS = ("-c", "core.hooksPath=/dev/null", "-c", "core.fsmonitor=false", "-c", "submodule.recurse=false")
@@ -29,38 +29,38 @@ _NO_HOOKS = ("-c", "core.hooksPath=/dev/null", "-c", "core.fsmonitor=false", "-c
 
 @dataclass(frozen=True)
 class Repository:
-    """The git repository that a folder is in."""
+    """The git repository that contains a folder."""
 
     root: Path
     """The caller's folder."""
     prefix: Path
-    """That folder in the repository."""
+    """The caller's folder, relative to the repository's top."""
     shared: Path
-    """The folder that all its worktrees share: `.git`."""
+    """The `.git` folder that all worktrees share."""
     part: str
-    """Of the variant that asks for it, for messages."""
+    """The part of the variant that needs it, for messages."""
 
     @classmethod
     def at(cls, root: Path, part: str) -> "Repository":
-        """Return the repository that a folder is in.
+        """Return the repository that contains a folder.
 
         Raises:
-            UsageError: there is none, or no git.
+            UsageError: the folder is in no repository, or git is not installed.
         """
         answer = _git(root, "rev-parse", "--show-prefix", "--git-common-dir")
         if answer.returncode:
             raise UsageError(
                 f"{part} needs a git repository at {root}: {last_line(answer.stderr)}; "
-                "start in one, or give path:DIR"
+                "start in a repository, or give path:DIR"
             )
         prefix, shared = answer.stdout.split("\n")[:2]
         return cls(root, Path(prefix), (root / shared).resolve(), part)
 
     def commit(self, ref: str) -> str:
-        """Return the full name of a commit.
+        """Return the full hash of a commit.
 
         Raises:
-            UsageError: no commit is known by that name; says which is near it.
+            UsageError: no commit has that name; the message suggests similar names.
         """
         answer = _git(self.root, "rev-parse", "--verify", "--end-of-options", f"{ref}^{{commit}}")
         commit = answer.stdout.strip()
@@ -69,27 +69,28 @@ class Repository:
         names = _git(self.root, "for-each-ref", "--format=%(refname:short)").stdout.split("\n")[:-1]
         remote = [name for name in names if name.endswith(f"/{ref}")]
         near = remote or difflib.get_close_matches(ref, names, n=3)
-        hint = f"did you mean {' or '.join(near)}?" if near else "git branch --all and git tag name some"
+        hint = f"did you mean {' or '.join(near)}?" if near else "git branch --all and git tag list names"
         if _git(self.root, "rev-parse", "--is-shallow-repository").stdout.strip() == "true":
-            hint += "; this clone is shallow: git fetch --unshallow gets what it lacks"
+            hint += "; this clone is shallow: git fetch --unshallow gets the missing commits"
         raise UsageError(f"{self.part} names no commit of the repository at {self.root}: {hint}")
 
 
 @contextmanager
 def worktree(repository: Repository, commit: str, cache: Path, say: Callable[[str], None]) -> Iterator[Path]:
-    """Check a commit out for as long as the context lasts.
+    """Check out a commit while the context lasts.
 
-    Each worktree's folder has a lock, held by the process that uses it and let go by the system when that
-    ends: unlike a process id it is never another's, in another container or on another machine either.
+    Each worktree's folder has a lock. The process that uses the worktree holds it, and the system releases
+    it when the process ends. Unlike a process id, it cannot be confused with one of another container or
+    machine.
 
     Args:
-        repository: what the commit is of.
-        commit: its full name.
-        cache: folder whose `worktrees` it lies in; what killed runs left there is removed.
-        say: is told of what cannot be removed.
+        repository: the repository of the commit.
+        commit: the full hash.
+        cache: the cache folder; those of killed runs are removed from its `worktrees`.
+        say: called with each folder that cannot be removed.
 
     Raises:
-        UsageError: git cannot check it out, or the cache cannot be written.
+        UsageError: git cannot check out the commit, or the cache is not writable.
     """
     worktrees = cache / "worktrees"
     lock = worktrees / ".lock"
@@ -99,7 +100,7 @@ def worktree(repository: Repository, commit: str, cache: Path, say: Callable[[st
             _remove(folder, say)
 
     with ExitStack() as stack:
-        # Git adds none while it removes the last one.
+        # Git cannot add a worktree while it removes the last one.
         with hold(lock, cache):
             for left in worktrees.glob(f"{_PREFIX}*"):
                 with suppress(Timeout), FileLock(left / "used", timeout=0):
@@ -110,7 +111,7 @@ def worktree(repository: Repository, commit: str, cache: Path, say: Callable[[st
             stack.callback(remove)
             used.acquire()
             (folder / "repository").write_bytes(os.fsencode(repository.shared))
-            # Git names its entry after the last part, so that is unique as well.
+            # Git names its entry after the last part of the path, which must be unique as well.
             tree = folder / folder.name
             answer = _git(
                 repository.root, *_NO_HOOKS, "worktree", "add", "--quiet", "--detach", str(tree), commit
@@ -121,14 +122,14 @@ def worktree(repository: Repository, commit: str, cache: Path, say: Callable[[st
 
 
 def is_followed(folder: Path) -> bool:
-    """Whether git follows any file of a folder: an installed package in a repository is none of its code."""
+    """Whether git tracks any file of a folder; it does not for a package installed inside a repository."""
     with suppress(UsageError):
         return bool(_git(folder, "ls-tree", "--name-only", "HEAD").stdout)
     return False
 
 
 def state(folder: Path) -> tuple[str | None, bool]:
-    """Return the commit of a working tree, and whether files that git follows differ from it."""
+    """Return the commit of a working tree, or None, and whether tracked files differ from it."""
     with suppress(UsageError):
         commit = _git(folder, "rev-parse", "--verify", "HEAD^{commit}").stdout.strip()
         if commit:
@@ -138,10 +139,10 @@ def state(folder: Path) -> tuple[str | None, bool]:
 
 
 def _remove(folder: Path, say: Callable[[str], None]) -> None:
-    """Remove a worktree, its entry in its repository, and its folder, whichever of them there are.
+    """Remove a worktree, its entry in the repository, and its folder, as far as they exist.
 
-    Not by `git worktree prune`: it would remove the user's own where their disk is not mounted, and not the
-    entry of one that was cut short, which is locked.
+    `git worktree prune` would also remove the user's own worktrees on disks that are not mounted, and it
+    keeps the locked entry of an interrupted checkout.
     """
     tree = str(folder / folder.name)
     try:
@@ -150,9 +151,9 @@ def _remove(folder: Path, say: Callable[[str], None]) -> None:
             if shared.is_dir():
                 remove = ("worktree", "remove", "--force", "--force", tree)
                 _git(folder, f"--git-dir={shared}", *_NO_HOOKS, *remove)
-                # Where it was cut short so early that git does not take it for one.
+                # The entry may be left if the checkout was interrupted early.
                 shutil.rmtree(shared / "worktrees" / folder.name, ignore_errors=True)
-                # As git does after the last, but not where its checkout failed.
+                # Git removes the empty folder itself, except after a failed checkout.
                 with suppress(OSError):
                     (shared / "worktrees").rmdir()
         shutil.rmtree(folder)
@@ -165,6 +166,4 @@ def _git(folder: Path, *arguments: str) -> "subprocess.CompletedProcess[str]":
     try:
         return call(["git", *arguments], folder, {**own, **_SETTINGS})
     except FileNotFoundError:
-        raise UsageError(
-            "git is not installed: install it, or give path:DIR in the place of git:REF"
-        ) from None
+        raise UsageError("git is not installed: install it, or give path:DIR instead of git:REF") from None

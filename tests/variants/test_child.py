@@ -100,7 +100,7 @@ def test_a_side_answers_and_ends(folder):
         ("test_crashes", "was killed by SIGSEGV while timing: Fatal Python error: Segmentation fault"),
         ("test_exits_with_a_child", "ended with exit status 4 while setting it up"),
         ("test_ends_the_session", r"ended with exit status \d while timing.*"),
-        ("test_no_answer", "sent something that is no answer while timing: "),
+        ("test_no_answer", "sent an invalid answer while timing: "),
     ],
 )
 def test_a_side_that_dies(folder, name, expected):

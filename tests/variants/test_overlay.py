@@ -65,7 +65,7 @@ def test_an_unpinned_requirement_is_looked_up_again_tomorrow(wheels, prepare, mo
     monkeypatch.setattr(module, "_today", lambda: date(2030, 1, 30))
     with prepare("pip:thing", wheels) as made:
         assert made.versions == {"thing": "2"}
-    assert prepare.said == ["installing thing", "thing is, until the end of 2030-01-30 UTC: thing 2"]
+    assert prepare.said == ["installing thing", "thing resolved to thing 2 (until the end of 2030-01-30 UTC)"]
     wheel(wheels, "thing", 3)
     with prepare("pip:thing", wheels) as made:
         assert made.versions == {"thing": "2"}
@@ -97,7 +97,7 @@ def test_a_wheel_is_installed_anew_when_it_has_changed(wheels, prepare):
     with prepare(f"pip:./{file.name}", file.parent) as made:
         assert version(made) == 7
     assert len(prepare.said) == count + 1
-    prepare.fails("pip:./none.whl", wheels, "pip:./none.whl is not there .from")
+    prepare.fails("pip:./none.whl", wheels, "pip:./none.whl does not exist .from")
 
 
 def test_a_folder_is_built_from_a_copy(prepare, tmp_path, monkeypatch):
@@ -147,15 +147,13 @@ def test_an_installation_cut_short_is_never_used(wheels, prepare, sent):
 
 
 def test_what_pip_cannot_install_is_one_line_in_its_words(wheels, prepare, monkeypatch):
-    prepare.fails(
-        "pip:thing==9", wheels, "pip:thing==9 cannot be installed, says pip: No matching .*thing==9"
-    )
+    prepare.fails("pip:thing==9", wheels, "pip:thing==9: pip cannot install it: No matching .*thing==9")
     prepare.fails(
         "pip:thing==1 pip:thing==2", wheels, "pip:thing==1 pip:thing==2 cannot be .*: Cannot install"
     )
     prepare.fails("pip:'thing==1; python_version<\"3\"'", wheels, "installs nothing in this environment")
     (wheels / "bad-1-py3-none-any.whl").write_text("no zip")
-    prepare.fails("pip:./bad-1-py3-none-any.whl", wheels, "cannot be installed, says pip: .*invalid")
+    prepare.fails("pip:./bad-1-py3-none-any.whl", wheels, "pip cannot install it: .*invalid")
     assert [path.name for path in (prepare.cache / "overlays").iterdir()] == [".lock"]
     # A file in the caller's folder is not taken for a part of pip.
     (wheels / "pip.py").write_text("raise SystemExit(7)")
@@ -165,7 +163,7 @@ def test_what_pip_cannot_install_is_one_line_in_its_words(wheels, prepare, monke
     bare = wheels / "bare"
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(bare)], check=True)
     monkeypatch.setattr(sys, "executable", str(bare / "bin" / "python"))
-    prepare.fails("pip:thing==2", wheels, "needs pip, which .*bare/bin/python lacks: .* -m ensurepip")
+    prepare.fails("pip:thing==2", wheels, "needs pip: install it with .*bare/bin/python -m ensurepip")
 
 
 def test_the_user_s_settings_of_pip_hold(wheels, prepare, tmp_path, monkeypatch):
