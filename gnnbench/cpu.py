@@ -1,8 +1,8 @@
-"""Processor cores: on which one a block runs, and how much of them other programs took.
+"""CPU cores: pinning blocks to one core, and the share of CPU time that other programs use.
 
-A scheduler leaves a process where it was. Where cores are not alike for seconds, as on a virtual machine
-whose neighbours use one of them, two processes that take turns differ by as much as their cores. So both
-sides of a turn run on the same one.
+A scheduler keeps a process on its core. On a virtual machine, cores can differ in speed for seconds, because
+other virtual machines use some of them. Two processes that take turns would then differ by as much as their
+cores. So both sides of a turn run on the same core.
 """
 
 import os
@@ -18,52 +18,53 @@ _TASKS = Path("/proc/self/task")
 
 
 def cores() -> list[int]:
-    """Return the cores that this process may run on; none where the system does not tell."""
+    """Return the cores that this process may run on; an empty list if the system does not report them."""
     return sorted(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else []
 
 
 class Placement:
-    """Where the blocks of one benchmark may run.
+    """Pins the blocks of one benchmark to a core, if its calls start no threads or processes.
 
-    What a call starts, threads or processes, inherits where it may run, and is to have all cores. So a
-    benchmark is kept on one only after a call was watched that started nothing. What was started before keeps
-    all of them.
+    Threads and processes inherit the pinning, and must be free to use all cores. So a benchmark is pinned
+    only after a call that started none. Threads that already run keep all cores.
     """
 
     def __init__(self) -> None:
-        """Let blocks run anywhere."""
         self._starts_nothing = False
 
     @contextmanager
     def watching(self) -> Iterator[None]:
-        """See whether calls start something; what others start meanwhile looks alike."""
+        """Check whether the calls in this context start a thread or process.
+
+        Starts by other programs cannot be told apart: they prevent pinning as well.
+        """
         before = _last_started()
         yield
         self._starts_nothing |= before is not None and before == _last_started()
 
     @property
     def cores(self) -> list[int]:
-        """Those that a block may be kept on; none where it is to be left where it is."""
+        """The cores that a block may be pinned to; empty: do not pin."""
         return cores() if self._starts_nothing else []
 
     @contextmanager
     def on(self, core: int | None) -> Iterator[None]:
-        """Keep the calling thread on one of those cores for as long; None: leave it where it is.
+        """Pin the calling thread to a core while the context lasts; None: do not pin.
 
-        What was started meanwhile, after all, is free afterwards.
+        Threads and processes that were started in the context may use all cores afterwards.
         """
         if core is None:
             yield
             return
         allowed, before = os.sched_getaffinity(0), _threads()
-        with suppress(OSError):  # not permitted, or taken away meanwhile
+        with suppress(OSError):  # not permitted, or the core was removed
             os.sched_setaffinity(0, {core})
         try:
             yield
         finally:
             for one in {0, *(_threads() - before), *_children()}:
                 with suppress(OSError):
-                    if os.sched_getaffinity(one) == {core}:  # a call may have bound it elsewhere
+                    if os.sched_getaffinity(one) == {core}:  # unless the call itself pinned it elsewhere
                         os.sched_setaffinity(one, allowed)
 
 
@@ -74,13 +75,13 @@ def _threads() -> set[int]:
 def _children() -> set[int]:
     found: set[int] = set()
     for task in _TASKS.iterdir():
-        with suppress(OSError):  # the thread has just ended, or the kernel does not tell
+        with suppress(OSError):  # the thread has just ended, or the kernel has no such file
             found.update(map(int, (task / "children").read_text(encoding="ascii").split()))
     return found
 
 
 def _last_started() -> str | None:
-    """Return the number of the thread or process that was started last, by anyone; None if not known."""
+    """Return the id of the newest thread or process of the whole system; None if unknown."""
     with suppress(OSError):
         last = Path("/proc/loadavg").read_text(encoding="ascii").split()[-1]
         return last if last != "0" else None
@@ -88,22 +89,22 @@ def _last_started() -> str | None:
 
 
 DISTURBED = 0.1
-"""Part of the processors' time that others took, from which on a timing is no evidence.
+"""Contention share above which a timing is not used.
 
-One busy program on two cores takes half; what a system does for itself, about a hundredth."""
+One busy program on two cores uses half of the CPU time; the system itself uses about 1%."""
 
 UNWATCHED_CLOCKS = ("cuda", "fake")
-"""A GPU's kernels do not wait for the processors, and a simulated machine has none."""
+"""Clocks without CPU contention: GPU kernels do not wait for the CPU; a simulated machine has none."""
 
 _SHORTEST_SECONDS = 0.25
-"""Of a window: the system counts in steps of a hundredth of a second."""
+"""Shortest window: the system counts CPU time in steps of 0.01 s."""
 
 _Look = tuple[float, float, float]
-"""Seconds: the moment, how long the cores have worked for whomever, and for this process."""
+"""Seconds: the time, the CPU time of all programs on the cores, and that of this process."""
 
 
 def _busy_seconds(numbers: list[int]) -> float:
-    """Return how long the cores have worked since the system began, for whomever, a hypervisor included."""
+    """Return the CPU time of the cores since boot, of all programs and of the hypervisor."""
     every = psutil.cpu_times(percpu=True)
     wanted = [every[core] for core in numbers if core < len(every)] or every
     idle = ("idle", "iowait", "guest", "guest_nice")  # a guest's time is in `user` as well
@@ -111,7 +112,7 @@ def _busy_seconds(numbers: list[int]) -> float:
 
 
 def _own_seconds() -> float:
-    """Return what this process and its children have used, those that still run included."""
+    """Return the CPU time of this process and its children, running ones included."""
     total = sum(os.times()[:4])
     for child in psutil.Process().children(recursive=True):
         with suppress(psutil.Error):  # it has just ended
@@ -125,24 +126,22 @@ def _look(numbers: list[int]) -> _Look:
 
 @dataclass
 class Watch:
-    """Looks at the processors as a process begins to time benchmarks, and before and after each."""
+    """Measures CPU contention: the CPU time of other programs while a benchmark runs."""
 
     _cores: list[int] = field(default_factory=cores)
     _looks: list[_Look] = field(init=False)
 
     def __post_init__(self) -> None:
-        """Take the first look."""
         self._looks = [_look(self._cores)]
 
     def begin(self) -> None:
-        """Take the look before a benchmark."""
+        """Start the window of a benchmark."""
         self._looks.append(_look(self._cores))
 
     def others_share(self) -> float:
-        """Return the part of the processors' time that others took since the last `begin`.
+        """Return the fraction of CPU time that other programs used since the last `begin`.
 
-        Where that is too short a time to tell, the window begins with the last look that is long enough ago;
-        where there is none, it looks on for a moment.
+        If that is too short, the window starts at an earlier look; if there is none, this waits.
         """
         now = _look(self._cores)
         start = next((one for one in reversed(self._looks) if now[0] - one[0] >= _SHORTEST_SECONDS), None)

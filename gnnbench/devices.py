@@ -1,4 +1,4 @@
-"""Which devices can be measured here, asked without importing torch."""
+"""Finds the devices of this machine without importing torch."""
 
 import importlib.util
 import os
@@ -14,9 +14,9 @@ DEVICES = ("cpu", "cuda")
 
 
 def why_no_cuda() -> str | None:
-    """Say why CUDA kernels cannot be measured here; None where they can.
+    """Return why CUDA kernels cannot be measured on this machine; None if they can.
 
-    Asks the driver through NVML and reads the installed torch's `version.py`.
+    It asks the NVIDIA driver through NVML, and reads the installed torch's `version.py`.
     """
     import pynvml
 
@@ -27,16 +27,16 @@ def why_no_cuda() -> str | None:
         count = pynvml.nvmlDeviceGetCount()
         pynvml.nvmlShutdown()
     except pynvml.NVMLError as error:
-        return f"no NVIDIA driver answers ({error})"
+        return f"no NVIDIA driver was found ({error})"
     if count == 0:
-        return "the NVIDIA driver sees no GPU"
+        return "the NVIDIA driver finds no GPU"
     if torch_cuda_version() is None:
         return "the installed torch is built without CUDA"
     return None
 
 
 def torch_cuda_version() -> str | None:
-    """Return the version of CUDA that the installed torch is built with, None for a build without."""
+    """Return the CUDA version that the installed torch was built with; None without torch or CUDA."""
     spec = importlib.util.find_spec("torch")
     if spec is None or spec.origin is None:
         return None
@@ -47,11 +47,11 @@ def torch_cuda_version() -> str | None:
 
 @contextmanager
 def gpu(index: int = 0) -> Iterator[Callable[..., Any] | None]:
-    """Give a way to ask NVML about the GPU that CUDA counts as that one; None where CUDA has none there.
+    """Yield a function that queries NVML about a GPU; None if CUDA has no GPU of that index.
 
-    It is called with a function's name without its `nvmlDeviceGet`, and answers None where this GPU, or
-    this user, has no such thing. NVML counts GPUs by their place on the bus: on a machine with different
-    ones CUDA does the same only with CUDA_DEVICE_ORDER=PCI_BUS_ID.
+    `ask("Name")` calls `nvmlDeviceGetName`; it returns None if the GPU or the user's rights do not allow the
+    query. NVML numbers GPUs by their place on the bus. If the machine has different GPUs, CUDA numbers them
+    the same way only with CUDA_DEVICE_ORDER=PCI_BUS_ID.
     """
     import pynvml
 
@@ -74,7 +74,7 @@ def gpu(index: int = 0) -> Iterator[Callable[..., Any] | None]:
 
 
 def _visible(pynvml: Any) -> list[Any]:
-    """Return the GPUs that CUDA sees, in its order; it ignores what follows one that it does not know."""
+    """Return the GPUs that CUDA uses, in its order. CUDA ignores all entries after an unknown one."""
     found: list[Any] = []
     try:
         count = pynvml.nvmlDeviceGetCount()
@@ -95,19 +95,19 @@ def _handle(pynvml: Any, visible: str) -> Any:
         return pynvml.nvmlDeviceGetHandleByUUID(visible)
     if not visible.startswith("GPU-"):
         return None
-    # A UUID may be cut short.
+    # CUDA accepts a prefix of a UUID.
     handles = map(pynvml.nvmlDeviceGetHandleByIndex, range(pynvml.nvmlDeviceGetCount()))
     return next((one for one in handles if pynvml.nvmlDeviceGetUUID(one).startswith(visible)), None)
 
 
 def resolve(name: str) -> tuple[str, int | None]:
-    """Turn `auto` into the device that is here, and refuse one that is not.
+    """Return the device to measure on; `auto` is CUDA if it works, else the CPU.
 
     Returns:
-        its kind, one of DEVICES, and the number that `cuda:N` gives.
+        The kind, one of DEVICES, and N of `cuda:N`, or None.
 
     Raises:
-        UsageError: an unknown device, CUDA where there is none, or a GPU that CUDA does not see.
+        UsageError: the device is unknown, or this machine has no such device.
     """
     if name == "auto":
         return ("cpu" if why_no_cuda() else "cuda"), None
@@ -135,7 +135,7 @@ def _counted() -> str:
 
 
 def cuda_free_bytes() -> int:
-    """Return what can be allocated on the current GPU: what the driver has free, and torch's cache of it."""
+    """Return the bytes that can be allocated on the current GPU, unused memory in torch's cache included."""
     import torch
 
     free, _ = torch.cuda.mem_get_info()

@@ -1,4 +1,4 @@
-"""What a run was measured with: the machine, its settings, versions; and whether two of them compare."""
+"""The machine, settings and versions of a run, and whether two runs are comparable."""
 
 import hashlib
 import json
@@ -21,7 +21,7 @@ from .packages import version
 _WAIT_POLICY = "OMP_WAIT_POLICY"
 
 SYSTEM = Path("/")
-"""Where `proc` and `sys` are."""
+"""The folder of `proc` and `sys`; tests replace it."""
 
 LIBRARIES = ("torch", "torch_geometric", "torch_scatter", "torch_sparse", "dgl", "ogb")
 THREAD_SETTINGS = ("OMP_PROC_BIND", "OMP_PLACES", "KMP_AFFINITY", "MKL_NUM_THREADS", "GOMP_SPINCOUNT")
@@ -34,74 +34,74 @@ COMPARABLE = (
     "python",
     *(f"libraries.{name}" for name in LIBRARIES if name != "ogb"),
 )
-"""What must be equal for two timings to compare: hardware, and whatever sets its pace on purpose.
+"""Fields that must be equal for two timings to be comparable: hardware, and settings that affect speed.
 
-Left out is what is being measured (the commit), what a timing hardly feels (memory's size, the kernel's
-release, Python's patch release, ogb, which only loads data), and what moves by itself (a GPU's clocks)."""
+Not listed: the commit, which is what a comparison is about; fields with hardly any effect (memory size,
+kernel release, Python's patch release, ogb, which only loads data); and a GPU's clocks, which vary."""
 
 
 @dataclass(frozen=True)
 class Gpu:
-    """A GPU; None stands for what the driver does not tell."""
+    """A GPU; None in a field: the driver does not report it."""
 
     name: str
-    """Of a slice of a GPU with its profile, as in `NVIDIA H100 80GB HBM3 MIG 1g.10gb`."""
+    """A MIG slice has its profile in the name: `NVIDIA H100 80GB HBM3 MIG 1g.10gb`."""
     driver: str
     cuda: str | None
-    """That torch is built with."""
+    """The CUDA version that torch was built with."""
     graphics_clock_mhz: int | None
-    """At the moment of asking, like the next."""
+    """At the time of the query, like the memory clock."""
     memory_clock_mhz: int | None
     power_cap_watts: float | None
     mig: bool | None
-    """Whether it is cut into slices."""
+    """Whether Multi-Instance GPU divides it into slices."""
 
 
 @dataclass(frozen=True)
 class Environment:
-    """The part of a machine and a process that a timing depends on; empty or None: not to be had here."""
+    """What a timing depends on; an empty text or None: unknown on this machine."""
 
     cpu: str
     architecture: str
     cores: int
-    """That this process may run on."""
+    """The cores that this process may run on."""
     quota_cores: float | None
-    """Cores' worth of time that its control group gives it, as a container's limit; None for no limit."""
+    """CPU time limit of the control group (a container's limit), in cores; None: no limit."""
     memory_bytes: int
     threads: int
-    """That torch will use, once it is imported; until then, those that OpenMP will start."""
+    """torch's thread count; before torch is imported, the count that OpenMP will use."""
     wait_policy: str
-    """Of OpenMP's idle threads: `PASSIVE` where they sleep; empty: the library's default, which spins."""
+    """OMP_WAIT_POLICY. `PASSIVE`: idle OpenMP threads sleep; empty: the default, idle threads spin."""
     thread_settings: tuple[tuple[str, str], ...]
-    """Those of THREAD_SETTINGS that are set."""
+    """The variables of THREAD_SETTINGS that are set."""
     governor: str
     boost: bool | None
-    """Whether the processor may go above its nominal clock."""
+    """Whether the processor may exceed its nominal clock."""
     huge_pages: str
     allocator: str
-    """File that LD_PRELOAD puts in the place of the C library's malloc."""
+    """File that LD_PRELOAD loads in place of the C library's malloc."""
     openmp: str
-    """File that LD_PRELOAD puts in the place of torch's OpenMP."""
+    """File that LD_PRELOAD loads in place of torch's OpenMP."""
     system: str
     gpu: Gpu | None
     python: str
     libraries: tuple[tuple[str, str], ...]
-    """Names and versions of those installed."""
+    """Names and versions of the installed ones of LIBRARIES."""
     commit: str | None
-    """Of the project that is measured; None without git or a repository."""
+    """Commit of the measured project; None without git or a repository."""
     dirty: bool | None
-    """Whether files that git follows differ from the commit."""
+    """Whether tracked files differ from the commit."""
 
 
 def collect(root: Path | None = None, *, device: str = "cuda", gpu: int | None = None) -> Environment:
-    """Look at this machine and process; imports no library that is measured.
+    """Describe this machine and process without importing a measured library.
 
-    A record to be saved is collected after torch is imported, as only torch knows how many threads it uses.
+    Call it after importing torch when the result is saved: only torch knows its thread count.
 
     Args:
-        root: folder of the project that is measured, None where its commit is of no interest.
-        device: `cpu` leaves the GPU out: a timing on the CPU compares across drivers.
-        gpu: number of the GPU, as CUDA counts; None: its first.
+        root: folder of the measured project; None: leave out its commit.
+        device: `cpu` leaves the GPU out, so that timings on the CPU stay comparable across GPU drivers.
+        gpu: CUDA's index of the GPU; None: 0.
     """
     count = len(cores()) or os.cpu_count() or 1
     torch = sys.modules.get("torch")
@@ -130,16 +130,16 @@ def collect(root: Path | None = None, *, device: str = "cuda", gpu: int | None =
 
 
 def differences(one: Mapping[str, Any], other: Mapping[str, Any]) -> list[tuple[str, Any, Any]]:
-    """Return each field of COMPARABLE in which two environments differ, with its two values.
+    """Return the fields of COMPARABLE that differ, each with both values.
 
-    Both are as `dataclasses.asdict` gives them, or as they are read from a file.
+    Both environments are dictionaries from `dataclasses.asdict` or from a file.
     """
     left, right = _comparable(one), _comparable(other)
     return [(field, left[field], right[field]) for field in COMPARABLE if left[field] != right[field]]
 
 
 def name(environment: Mapping[str, Any]) -> str:
-    """Return a folder's name, the same for environments that compare: `amd-epyc_torch-2.13.0_1f0c9a3e`."""
+    """Return a folder name that comparable environments share: `amd-epyc_torch-2.13.0_1f0c9a3e`."""
     fields = _comparable(environment)
     model = re.sub(r"\((R|TM)\)|\bCPU\b|@.*", "", fields["gpu.name"] or fields["cpu"])
     slug = re.sub(r"[^a-z0-9]+", "-", model.lower())[:40].strip("-")
@@ -149,17 +149,17 @@ def name(environment: Mapping[str, Any]) -> str:
 
 
 def let_idle_threads_sleep() -> None:
-    """Set OMP_WAIT_POLICY to PASSIVE unless it is set: before torch is imported, as OpenMP reads it then.
+    """Set OMP_WAIT_POLICY to PASSIVE if it is unset; call it before importing torch, when OpenMP reads it.
 
-    Threads that wait by spinning steal the core of whoever they wait for: with libgomp's default, 3 of 10
-    processes on two shared cores had SpMM medians of 26 ms, not 1.05.
+    Spinning idle threads take cores from working ones: with libgomp's default, 3 of 10 processes on two
+    shared cores had SpMM medians of 26 ms instead of 1.05 ms.
     """
     if _WAIT_POLICY not in os.environ and "torch" not in sys.modules:
         os.environ[_WAIT_POLICY] = "PASSIVE"
 
 
 def read(path: str) -> str | None:
-    """Return what a file of the system holds, `sys/...` or `proc/...`; None where it cannot be read."""
+    """Return the text of a system file such as `sys/...` or `proc/...`; None if it cannot be read."""
     try:
         return (SYSTEM / path).read_text(encoding="utf-8").strip()
     except OSError:
@@ -175,7 +175,7 @@ def _comparable(environment: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _threads() -> int | None:
-    """Return the number that OMP_NUM_THREADS gives, None where it gives none, as OpenMP reads it."""
+    """Return the number in OMP_NUM_THREADS, parsed as OpenMP does; None if there is none."""
     text = os.environ.get("OMP_NUM_THREADS", "").partition(",")[0].strip()
     return int(text) if text.isascii() and text.isdecimal() else None
 
@@ -188,7 +188,7 @@ def _cpu_model() -> str:
 def _quota_cores() -> float | None:
     groups = re.findall(r"^0::/(.*)", read("proc/self/cgroup") or "", re.MULTILINE)
     folder = PurePosixPath("sys/fs/cgroup", *groups)
-    # Every group above it limits it as well.
+    # The limits of all parent groups apply as well.
     limits = [read(f"{path}/cpu.max") or "max" for path in (folder, *folder.parents)]
     given = [limit.split() for limit in limits if not limit.startswith("max")]
     return min((int(quota) / int(period) for quota, period in given), default=None)
@@ -232,13 +232,13 @@ def _gpu(index: int) -> Gpu | None:
             graphics_clock_mhz=ask("ClockInfo", pynvml.NVML_CLOCK_GRAPHICS),
             memory_clock_mhz=ask("ClockInfo", pynvml.NVML_CLOCK_MEM),
             power_cap_watts=cap_milliwatts and cap_milliwatts / 1000,
-            # A slice has no mode of its own.
+            # A MIG slice reports no mode.
             mig=" MIG " in model or (mode and bool(mode[0])),
         )
 
 
 def _commit(root: Path) -> tuple[str | None, bool | None]:
-    # A hook's GIT_DIR is another repository's.
+    # Inside a git hook these point to the hook's repository.
     foreign = ("GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE")
     own = {name: value for name, value in os.environ.items() if name not in foreign}
     command = ["git", "-C", str(root), "describe", "--always", "--abbrev=40", "--exclude=*", "--dirty"]

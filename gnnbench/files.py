@@ -1,4 +1,4 @@
-"""Files that others may read or write at the same time; the cache folder; paths as users write them."""
+"""Files that other processes may use at the same time, the cache folder, and paths that users type."""
 
 import os
 import tempfile
@@ -18,14 +18,17 @@ def cache_folder() -> Path:
     """Return the folder for downloads and processed files: `GNNBENCH_CACHE`, or the user's cache folder.
 
     Raises:
-        UsageError: it is below the home of a user who is not known.
+        UsageError: `GNNBENCH_CACHE` begins with `~NAME`, and there is no user NAME.
     """
     chosen = os.environ.get(CACHE_VARIABLE)
     return user_path(chosen) if chosen else platformdirs.user_cache_path("gnnbench")
 
 
 def write_whole(path: Path, content: str | bytes) -> None:
-    """Replace a file by another, on the disk before it has its name: no reader ever sees a part of it."""
+    """Replace a file in one step: a reader sees the old content or the new, never a part.
+
+    The content is flushed to disk before the file gets its name.
+    """
     path.parent.mkdir(parents=True, exist_ok=True)
     descriptor, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.stem}-")
     temporary = Path(name)
@@ -41,18 +44,18 @@ def write_whole(path: Path, content: str | bytes) -> None:
 
 
 def save(path: Path, content: str | bytes, read: Iterable[Path] = ()) -> None:
-    """Write the file that a user named; a device or a pipe takes the content, and stays what it is.
+    """Write a file that a user named. A device or a pipe is written to, not replaced.
 
     Args:
         path: the file.
-        content: of the file.
-        read: what the content was made from, none of which is replaced.
+        content: what to write.
+        read: the input files, which are never overwritten.
 
     Raises:
-        UsageError: it cannot be written, or is one of those.
+        UsageError: the file cannot be written, or is one of the inputs.
     """
     if path.resolve() in {one.resolve() for one in read}:
-        raise UsageError(f"{path} is one of the files that are read; name another to write")
+        raise UsageError(f"{path} is also an input file; choose another output file")
     try:
         if path.exists() and not path.is_file():
             path.write_bytes(content.encode() if isinstance(content, str) else content)
@@ -63,27 +66,27 @@ def save(path: Path, content: str | bytes, read: Iterable[Path] = ()) -> None:
 
 
 def check_writable(path: Path) -> None:
-    """See that a file can be written, before what goes into it is measured.
+    """Check that a file can be written, before measuring what will go into it.
 
     Raises:
-        UsageError: it is a folder, or no file can be made in its folder.
+        UsageError: it is a folder, or its folder is not writable.
     """
     try:
         is_folder = path.is_dir()
         with tempfile.NamedTemporaryFile(dir=path.parent, prefix=f".{path.stem}-"):
             pass
     except OSError as error:
-        raise UsageError(f"{path} cannot be written ({error.strerror}): name another") from None
+        raise UsageError(f"{path} cannot be written ({error.strerror}): choose another file") from None
     if is_folder:
-        raise UsageError(f"{path} cannot be written (it is a folder): name a file")
+        raise UsageError(f"{path} cannot be written (it is a folder): choose a file")
 
 
 @contextmanager
 def hold(lock: Path, cache: Path) -> Iterator[None]:
-    """Hold a lock in the cache folder, once nobody else does.
+    """Wait for a lock in the cache folder, and hold it while the context lasts.
 
     Raises:
-        UsageError: the cache cannot be written.
+        UsageError: the cache folder is not writable.
     """
     try:
         lock.parent.mkdir(parents=True, exist_ok=True)
@@ -91,19 +94,19 @@ def hold(lock: Path, cache: Path) -> Iterator[None]:
     except OSError as error:
         raise UsageError(
             f"the cache folder {cache} cannot be written ({error.strerror}); "
-            f"name another in the variable {CACHE_VARIABLE}"
+            f"set {CACHE_VARIABLE} to another folder"
         ) from error
     with held:
         yield
 
 
 def user_path(text: str) -> Path:
-    """Return the path that a user means, with `~` as in a shell.
+    """Return a path that a user typed, with `~` expanded as in a shell.
 
     Raises:
-        UsageError: it is below a home that is not known.
+        UsageError: it begins with `~NAME`, and there is no user NAME.
     """
     try:
         return Path(text).expanduser()
     except RuntimeError:
-        raise UsageError(f"{text}: there is no such home folder; write the whole path") from None
+        raise UsageError(f"{text}: there is no such home folder; give an absolute path") from None

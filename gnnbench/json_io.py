@@ -1,4 +1,4 @@
-"""JSON that may be cut off, or come from elsewhere: files and numbers that are sound, or are refused."""
+"""Checked reading of JSON files and numbers, which may be cut off or written by other programs."""
 
 import json
 import reprlib
@@ -10,21 +10,21 @@ from .errors import UsageError, one_line
 
 
 def read(path: Path, kind: str, max_bytes: int, remedy: str) -> tuple[Any, bytes]:
-    """Return a file's content, and the bytes that it was read from.
+    """Return the content of a JSON file, and its raw bytes.
 
     Args:
         path: the file.
-        kind: what it should be: `run file`.
-        max_bytes: of a file that is read.
-        remedy: what to do about one that is no JSON.
+        kind: what the file should be, for messages: `run file`.
+        max_bytes: a larger file is refused.
+        remedy: what to do when the file is not JSON, for messages.
 
     Raises:
-        UsageError: it is missing, too large, or cut off.
+        UsageError: the file is missing, too large or not complete JSON.
     """
     try:
         size = path.stat().st_size
         if size > max_bytes:
-            refuse(path, f"{size:,} bytes, and a {kind} has at most {max_bytes:,}", remedy)
+            refuse(path, f"too large: {size:,} bytes; a {kind} has at most {max_bytes:,}", remedy)
         raw = path.read_bytes()
     except OSError as error:
         raise UsageError(f"{path}: cannot be read ({error.strerror})") from None
@@ -35,39 +35,39 @@ def read(path: Path, kind: str, max_bytes: int, remedy: str) -> tuple[Any, bytes
 
 
 def refuse(path: Path, reason: str, remedy: str) -> NoReturn:
-    """Say why a file cannot be used, and what to do.
+    """Raise the error for a file that cannot be used.
 
     Raises:
-        UsageError: always.
+        UsageError: always; one line with the file, the reason and the remedy.
     """
     raise UsageError(one_line(f"{path}: {reason}; {remedy}"))
 
 
 def _no_constant(name: str) -> NoReturn:
-    raise ValueError(f"{name} is no number of JSON")
+    raise ValueError(f"{name} is not a JSON number")
 
 
 _LARGEST = 1e18
-"""Thirty years in nanoseconds."""
+"""Far above any plausible value: 30 years are 1e18 ns."""
 
 
 def finite(value: Any) -> float:
-    """Return a finite number.
+    """Return a number as a finite float.
 
     Raises:
-        ValueError: it is none; the message is one short line.
+        ValueError: it is not a finite number; the message is one short line.
     """
-    # A comparison, as a whole number of JSON may be larger than any float.
+    # Compared, not converted: an integer in JSON may be larger than any float.
     if _is_none(value) or not -sys.float_info.max <= value <= sys.float_info.max:
         raise ValueError(f"{reprlib.repr(value)} is no number")
     return float(value)
 
 
 def positive(value: Any) -> float:
-    """Return a time, a ratio or another number with a logarithm.
+    """Return a positive number, such as a time or a ratio, as a float.
 
     Raises:
-        ValueError: it is none, or out of any reason; the message is one short line.
+        ValueError: it is not between 1e-18 and 1e18; the message is one short line.
     """
     if _is_none(value) or not 1 / _LARGEST < value < _LARGEST:
         raise ValueError(f"{reprlib.repr(value)} is no time or ratio")

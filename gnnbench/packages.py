@@ -1,4 +1,4 @@
-"""Which third-party packages are here, asked without importing them."""
+"""Finds installed packages and their versions without importing them."""
 
 import importlib.util
 import sys
@@ -15,19 +15,19 @@ INSTALL = {
     "dgl": "pip install 'gnnbench[dgl]'",
     **dict.fromkeys(("jinja2", "altair", "vl_convert"), "pip install 'gnnbench[report]'"),
 }
-"""Package: the command that installs it, where that is not `pip install PACKAGE`."""
+"""Package: its install command, if that is not `pip install PACKAGE`."""
 
 _INSTALL_FOR_CUDA = {"dgl": "its builds for CUDA are at https://www.dgl.ai/pages/start.html"}
-"""Likewise, where the package on the index is for the CPU only."""
+"""Package: how to get its CUDA build, if the package index has the CPU build only."""
 
 
 def is_installed(package: str) -> bool:
-    """Tell whether a top-level package can be found."""
+    """Tell whether a top-level package can be imported; it is not imported."""
     return importlib.util.find_spec(package) is not None
 
 
 def version(package: str) -> str | None:
-    """Return the installed version, local part included, or None."""
+    """Return the installed version with its local part, as in `2.4.0+cpu`, or None."""
     try:
         return metadata.version(package)
     except metadata.PackageNotFoundError:
@@ -35,26 +35,26 @@ def version(package: str) -> str | None:
 
 
 def install_command(package: str, device: str = "cpu") -> str:
-    """Return the command that brings a package, or on CUDA where it is, if it is on no index."""
+    """Return the command that installs a package for a device, or the address of its CUDA builds."""
     there = _INSTALL_FOR_CUDA.get(package) if device == "cuda" else None
     return there or INSTALL.get(package, f"pip install {package}")
 
 
 def missing(packages: Iterable[str], device: str = "cpu") -> str | None:
-    """Say which of the packages are not installed and how to get them; None where all are."""
+    """Say which packages are not installed and how to install them; None when all are installed."""
     absent = [package for package in packages if not is_installed(package)]
     if not absent:
         return None
     verb = "is" if len(absent) == 1 else "are"
-    # The last one's command brings what it builds on.
+    # Its command installs the packages before it as well.
     return f"{' and '.join(absent)} {verb} not installed: {install_command(absent[-1], device)}"
 
 
 @contextmanager
 def hidden(*packages: str) -> Iterator[None]:
-    """Let imports of these packages fail as if they were not installed."""
+    """Make imports of these packages fail as if they were not installed."""
     modules = {name: sys.modules[name] for name in packages if name in sys.modules}
-    sys.modules.update(dict.fromkeys(packages))  # type: ignore[arg-type]  # None stands for "not there"
+    sys.modules.update(dict.fromkeys(packages))  # type: ignore[arg-type]  # None makes the import fail
     try:
         yield
     finally:

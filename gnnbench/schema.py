@@ -1,4 +1,4 @@
-"""The JSON Schemas of our formats, and where a file's content departs from them."""
+"""Checks a file's content against the JSON Schema of its format."""
 
 import json
 from functools import cache
@@ -9,16 +9,16 @@ if TYPE_CHECKING:
     from jsonschema import Draft202012Validator
 
 _LONGEST = 100
-"""Characters of a message, which quotes what is there."""
+"""Characters of an error message, which quotes the content."""
 
 
 def departure(content: Any, name: str, definition: str | None = None) -> str | None:
-    """Say where content is not of the form that a schema describes, and how; None where it is.
+    """Return the first mismatch between content and schema, as `PLACE: REASON`; None when it is valid.
 
     Args:
-        content: as it was read from JSON.
-        name: of the schema: `run`, `ab`, `compare`, ...
-        definition: the part of the schema, under its `$defs`, that describes it; None: the whole.
+        content: the parsed JSON.
+        name: the schema: `run`, `ab`, `compare`, ...
+        definition: a definition under the schema's `$defs` to check against; None: the whole schema.
     """
     from jsonschema.exceptions import best_match  # slow to import
 

@@ -1,4 +1,4 @@
-"""SIGTERM and SIGHUP end what runs as Ctrl-C does: children are ended, and nothing is left behind."""
+"""SIGTERM and SIGHUP end a command as Ctrl-C does: it stops its children and cleans up."""
 
 import signal
 import threading
@@ -10,23 +10,23 @@ from types import FrameType
 
 _ENDING = (signal.SIGTERM, signal.SIGHUP)
 _TOGETHER_SECONDS = 1.0
-"""Closed terminals, `timeout` and service managers send two at once; the second must not cut that short."""
+"""Terminals, `timeout` and service managers send two signals; the second must not stop the cleanup."""
 
 
 @dataclass
 class Received:
-    """What came."""
+    """The signal that ended the command."""
 
     number: int | None = None
-    """The signal; None: neither of the two."""
+    """None: neither SIGTERM nor SIGHUP arrived."""
 
 
 @contextmanager
 def as_ctrl_c() -> Iterator[Received]:
-    """Raise KeyboardInterrupt where SIGTERM or SIGHUP comes.
+    """Raise KeyboardInterrupt on SIGTERM or SIGHUP.
 
-    One that is ignored, as nohup has it, stays ignored. In a thread other than the main one, which gets no
-    signals, nothing is changed.
+    A signal that was ignored before, as under nohup, stays ignored. Outside the main thread, which receives
+    the signals, this changes nothing.
     """
     received = Received()
     last = float("-inf")

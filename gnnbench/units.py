@@ -1,14 +1,14 @@
-"""Numbers as people read them."""
+"""Times, sizes, fractions and intervals as text."""
 
 _TIMES = ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs"), (1e-9, "ns"))
 _MOST_RATIO = 100
-"""More is as good as nothing known."""
+"""A bound above this says as little as no bound."""
 _SIZES = ("B", "KiB", "MiB", "GiB", "TiB")
 
 
 def seconds(value: float) -> str:
-    """Write a time with three significant digits: `1.05 ms`."""
-    value = float(f"{value:.3g}")  # first, so that 999.6 µs becomes 1.00 ms
+    """Write a time in seconds with three significant digits: `1.05 ms`."""
+    value = float(f"{value:.3g}")  # before the unit is chosen: 999.6 µs becomes 1.00 ms
     divisor, unit = scale(value)
     scaled = float(f"{value / divisor:.3g}")  # again: 1e-7 / 1e-9 is 99.99999999999999
     digits = max(0, 3 - len(str(int(scaled))))
@@ -16,7 +16,7 @@ def seconds(value: float) -> str:
 
 
 def scale(value: float) -> tuple[float, str]:
-    """Return the unit that a time is written in, in seconds, and its name."""
+    """Return the unit to write a time in, as its length in seconds and its name: `(0.001, "ms")`."""
     return next((row for row in _TIMES if value >= row[0]), _TIMES[-1])
 
 
@@ -28,18 +28,18 @@ def size(count: int) -> str:
 
 
 def fraction(value: float) -> str:
-    """Write a fraction in percent: `0.4%`, `12%`."""
+    """Write a fraction as a percentage: `0.4%`, `12%`."""
     percent = 100 * value
     return f"{percent:.1f}%" if percent < 9.95 else f"{percent:.0f}%"  # noqa: PLR2004 - where 10 begins
 
 
 def level(value: float) -> str:
-    """Write a level of confidence, none of it rounded up to certainty: `99%`, `99.75%`."""
+    """Write a confidence level without rounding it up to 100%: `99%`, `99.75%`."""
     return f"{100 * value:.6g}%"
 
 
 def interval(low: float | None, high: float | None, digits: int = 2) -> str:
-    """Write an interval of ratios: `0.98-1.03`, `0.01-over 100`; nothing where there is none."""
+    """Write an interval of ratios: `0.98-1.03`, `0.01-over 100`; an empty text without bounds."""
     if low is None or high is None:
         return ""
     above = f"{high:.{digits}f}" if high <= _MOST_RATIO else f"over {_MOST_RATIO}"

@@ -38,7 +38,7 @@ def test_what_is_read_is_not_written(tmp_path):
     path.write_text("a run")
     (tmp_path / "link.json").symlink_to(path)
     for name in ("run.json", "link.json", "../" + tmp_path.name + "/run.json"):
-        with pytest.raises(UsageError, match="is one of the files that are read"):
+        with pytest.raises(UsageError, match="is also an input file"):
             save(tmp_path / name, "a page", [tmp_path / "other.json", path])
     assert path.read_text() == "a run"
     save(tmp_path / "page.html", "a page", [path])
@@ -114,6 +114,6 @@ def test_a_tilde_is_a_home(monkeypatch):
 
 def test_a_home_of_nobody_is_a_line():
     with pytest.raises(
-        UsageError, match=r"^~no-such-user/x: there is no such home folder; write the whole path$"
+        UsageError, match=r"^~no-such-user/x: there is no such home folder; give an absolute path$"
     ):
         user_path("~no-such-user/x")

@@ -39,5 +39,5 @@ def test_it_is_written_as_it_is_read():
     "text", ["", "1", "0/2", "3/2", "1/0", "-1/2", "1/2/3", "a/b", "1 / 2", "²/2", "1/" + "9" * 5000]
 )
 def test_a_wrong_one_is_a_line(text):
-    with pytest.raises(UsageError, match="must be I/N, I from 1 to N, as in 1/4"):
+    with pytest.raises(UsageError, match="must be I/N with I from 1 to N, such as 1/4"):
         Shard.parse(text)

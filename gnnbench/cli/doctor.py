@@ -1,4 +1,4 @@
-"""What is installed, what is missing and how to get it, and what here will disturb timings."""
+"""Checks the installation, and lists settings of this machine that disturb timings."""
 
 import importlib
 import os
@@ -25,20 +25,20 @@ _OPTIONAL = ("torch_scatter", "torch_sparse", "dgl")
 
 @dataclass(frozen=True)
 class Finding:
-    """One line of the doctor's report."""
+    """One line of the report."""
 
     what: str
     status: Status
     detail: str
     remedy: str = ""
-    """What to do, where there is something to do."""
+    """What to do; empty: nothing."""
     required: bool = False
 
 
 def examine(data_root: Path | None, cache: Path) -> Iterator[Finding]:
-    """Yield findings about packages, devices, folders, and whatever disturbs timings.
+    """Yield findings about packages, devices, folders and disturbances of timings.
 
-    Imports the libraries, to see whether they work; slow, therefore.
+    It is slow: it imports the libraries to check that they work.
     """
     yield Finding("python", "ok", sys.version.split()[0])
     suite = is_installed("torch")
@@ -63,10 +63,10 @@ def _package(package: str, *, required: bool) -> Finding:
     if found is None or not is_installed(package):
         return Finding(package, "missing", "not installed", install_command(package), required)
     try:
-        # With `outdated` ogb asks the network for newer versions, in threads.
+        # If `outdated` is installed, ogb looks for newer versions on the network, in threads.
         with hidden("outdated"):
             import_dgl() if package == "dgl" else importlib.import_module(package)
-    except Exception as error:  # noqa: BLE001 - whatever a broken installation raises is what we report
+    except Exception as error:  # noqa: BLE001 - a broken installation may raise anything
         reason = (str(error).splitlines() or [type(error).__name__])[0]
         return Finding(
             package, "missing", f"{found} does not import: {reason}", install_command(package), required
@@ -75,18 +75,18 @@ def _package(package: str, *, required: bool) -> Finding:
         return Finding(
             package,
             "note",
-            f"{found}, without graphbolt, its data loading, which has no binary for torch "
-            f"{version('torch')}; message passing works",
+            f"{found}; message passing works; graphbolt (data loading) does not, as it has no binary for "
+            f"torch {version('torch')}",
         )
     return Finding(package, "ok", found)
 
 
 def _built_without_cuda() -> Iterator[Finding]:
-    """Yield what was built for the CPU, on a machine with a GPU."""
+    """Yield the platforms that are built for the CPU only."""
     for platform in PLATFORMS.values():
         try:
             reason = why_not_on(platform.name, "cuda")
-        except Exception:  # noqa: BLE001, S112 - of a package that is missing or broken there is a line
+        except Exception:  # noqa: BLE001, S112 - a missing or broken package has a finding already
             continue
         if reason:
             what, _, remedy = reason.partition(": ")
@@ -99,7 +99,7 @@ def _data(data_root: Path | None) -> Finding:
             "data",
             "note",
             "no folder of real data sets",
-            "set GNNBENCH_DATA to one; otherwise downloads or twins serve",
+            "set GNNBENCH_DATA to one; otherwise data is downloaded or a synthetic stand-in is used",
         )
     return Finding("data", "ok", str(data_root))
 
@@ -109,19 +109,19 @@ def _cache(cache: Path) -> Finding:
     if nearest.is_dir() and os.access(nearest, os.W_OK):
         return Finding("cache", "ok", str(cache))
     return Finding(
-        "cache", "missing", f"{cache} is not writable", "set GNNBENCH_CACHE to a folder that is", True
+        "cache", "missing", f"{cache} is not writable", "set GNNBENCH_CACHE to a writable folder", True
     )
 
 
 def _cuda(gpu: Gpu | None) -> Finding:
     if why_not := devices.why_no_cuda():
-        return Finding("cuda", "note", f"not here: {why_not}")
+        return Finding("cuda", "note", f"not available: {why_not}")
     if gpu is None:
         return Finding(
             "cuda",
             "note",
-            f"CUDA_VISIBLE_DEVICES is {os.environ.get('CUDA_VISIBLE_DEVICES')}, and no GPU is that",
-            "name one that nvidia-smi -L lists",
+            f"CUDA_VISIBLE_DEVICES={os.environ.get('CUDA_VISIBLE_DEVICES')} names no GPU of this machine",
+            "choose one that nvidia-smi -L lists",
         )
     known = (
         gpu.name,
@@ -155,15 +155,15 @@ def _processor_disturbances(here: Environment) -> Iterator[Finding]:
         yield Finding(
             "idle threads",
             "note",
-            f"OMP_WAIT_POLICY is {here.wait_policy or 'unset'}: they spin and steal the other core",
-            "the suite sets it to PASSIVE for itself; export OMP_WAIT_POLICY=PASSIVE for your own scripts",
+            f"OMP_WAIT_POLICY is {here.wait_policy or 'unset'}: idle OpenMP threads spin and disturb timings",
+            "gnnbench sets it to PASSIVE for the suite; export OMP_WAIT_POLICY=PASSIVE for your own scripts",
         )
     if here.quota_cores is not None and here.quota_cores < here.threads:
         yield Finding(
             "CPU quota",
             "note",
-            f"{here.quota_cores:g} cores' worth of time for {here.threads} threads: they are stopped for "
-            "milliseconds when it is used up",
+            f"limits {here.threads} threads to the CPU time of {here.quota_cores:g} cores: the system pauses "
+            "them for milliseconds when it is used up",
             f"export OMP_NUM_THREADS={max(1, int(here.quota_cores))}, or raise the container's limit",
         )
     if environment.read("sys/devices/system/cpu/smt/active") == "1":
@@ -171,13 +171,13 @@ def _processor_disturbances(here: Environment) -> Iterator[Finding]:
             "hyperthreads",
             "note",
             "two threads may share a core",
-            "export OMP_PLACES=cores OMP_PROC_BIND=close, with one thread for each core at most",
+            "export OMP_PLACES=cores OMP_PROC_BIND=close, and use at most one thread per core",
         )
     if here.governor not in ("", "performance"):
         yield Finding(
             "governor",
             "note",
-            f"{here.governor}: the clock follows the load",
+            f"{here.governor}: the clock changes with the load",
             "sudo cpupower frequency-set -g performance",
         )
     if here.boost:
@@ -186,7 +186,7 @@ def _processor_disturbances(here: Environment) -> Iterator[Finding]:
         yield Finding(
             "turbo",
             "note",
-            "the clock depends on heat and on how many cores work",
+            "the clock depends on temperature and on how many cores are busy",
             f"echo {switch.format('/sys/devices/system/cpu')}",
         )
 
@@ -195,11 +195,11 @@ def _system_disturbances(here: Environment) -> Iterator[Finding]:
     load = psutil.getloadavg()[0]
     if load > here.cores / 4:
         yield Finding(
-            "load", "note", f"{load:.1f} on {here.cores} cores in the last minute", "stop what else runs here"
+            "load", "note", f"{load:.1f} on {here.cores} cores in the last minute", "stop other programs"
         )
     if " hypervisor" in (environment.read("proc/cpuinfo") or ""):
         yield Finding(
-            "virtual machine", "note", "neighbours come and go within seconds", "compare variants in turns"
+            "virtual machine", "note", "other machines on the host change its speed", "use gnnbench ab"
         )
     if psutil.swap_memory().used > 2**28:
         yield Finding("swap", "note", "in use: memory is short", "free memory before measuring")
@@ -207,7 +207,7 @@ def _system_disturbances(here: Environment) -> Iterator[Finding]:
         yield Finding(
             "huge pages",
             "note",
-            "always: arrays lie on large or small pages as luck has it, and times have two modes",
+            "always: arrays get large or small pages by chance, so times have two modes",
             "echo madvise | sudo tee /sys/kernel/mm/transparent_hugepage/enabled",
         )
 
@@ -222,46 +222,46 @@ def _gpu_disturbances(gpu: Gpu) -> Iterator[Finding]:
         cap_milliwatts = ask("PowerManagementDefaultLimit")
         persistent = ask("PersistenceMode")
         mode = ask("ComputeMode")
-        # A desktop draws with it, too.
+        # A desktop uses it as well.
         kinds = (ask("ComputeRunningProcesses"), ask("GraphicsRunningProcesses"))
         others = sorted({process.pid for found in kinds for process in found or ()})
     if reasons is not None and not reasons & pynvml.nvmlClocksEventReasonUserDefinedClocks:
         yield Finding(
             "GPU clocks",
             "note",
-            f"not locked, as far as the driver tells: up to {top_mhz} MHz, as load and heat allow",
-            "sudo nvidia-smi -lgc MHZ, one it can hold; sudo nvidia-smi -rgc afterwards",
+            f"not locked, as far as the driver reports: up to {top_mhz} MHz, depending on load and heat",
+            "sudo nvidia-smi -lgc MHZ with a clock it can hold; sudo nvidia-smi -rgc afterwards",
         )
     if gpu.power_cap_watts and cap_milliwatts and gpu.power_cap_watts * 1000 < cap_milliwatts:
         default = f"{cap_milliwatts / 1000:.0f}"
         yield Finding(
             "GPU power",
             "note",
-            f"capped at {gpu.power_cap_watts:.0f} W, and its default is {default} W",
+            f"capped at {gpu.power_cap_watts:.0f} W; the default is {default} W",
             f"sudo nvidia-smi -pl {default}",
         )
     if others:
         yield Finding(
-            "GPU load", "note", f"others use it: process {', '.join(map(str, others))}", "wait, or stop them"
+            "GPU load", "note", f"used by process {', '.join(map(str, others))}", "wait, or stop them"
         )
     if mode not in (None, pynvml.NVML_COMPUTEMODE_DEFAULT):
         yield Finding(
             "compute mode",
             "note",
-            "one process at a time may use the GPU: gnnbench ab needs two",
+            "only one process may use the GPU at a time; gnnbench ab needs two",
             "sudo nvidia-smi -c DEFAULT",
         )
     if persistent == pynvml.NVML_FEATURE_DISABLED:
         yield Finding(
             "persistence",
             "note",
-            "off: the driver leaves the GPU between runs, and its settings with it",
+            "off: the driver unloads between runs, and the GPU's settings are lost",
             "sudo nvidia-smi -pm 1",
         )
     if gpu.mig:
         yield Finding(
             "MIG",
             "note",
-            "the GPU is cut into slices that share its power and clock",
-            "leave the others idle",
+            "the GPU is divided into slices that share its power and clock",
+            "keep the other slices idle",
         )

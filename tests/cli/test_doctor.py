@@ -143,7 +143,7 @@ def test_threads_that_spin_are_noted(monkeypatch, examine, policy):
 def test_hidden_gpus_are_a_note(monkeypatch, examine):
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "")
     finding = examine()["cuda"]
-    assert (finding.status, finding.detail) == ("note", "not here: CUDA_VISIBLE_DEVICES hides every GPU")
+    assert (finding.status, finding.detail) == ("note", "not available: CUDA_VISIBLE_DEVICES hides every GPU")
 
 
 CPU = "sys/devices/system/cpu"
@@ -158,7 +158,7 @@ PAGES = "sys/kernel/mm/transparent_hugepage/enabled"
         ("turbo", f"{CPU}/intel_pstate/no_turbo", "0", "1", f"echo 1 | sudo tee /{CPU}/intel"),
         ("turbo", f"{CPU}/cpufreq/boost", "1", "0", f"echo 0 | sudo tee /{CPU}/cpuf"),
         ("huge pages", PAGES, "[always] madvise never", "always [madvise] never", f"tee /{PAGES}"),
-        ("virtual machine", "proc/cpuinfo", "flags : fpu hypervisor adx", "flags : fpu adx", "in turns"),
+        ("virtual machine", "proc/cpuinfo", "flags : fpu hypervisor adx", "flags : fpu adx", "gnnbench ab"),
         ("CPU quota", "sys/fs/cgroup/cpu.max", "50000 100000", "max 100000", "OMP_NUM_THREADS=1"),
     ],
 )
@@ -192,7 +192,7 @@ def test_a_gpu_s_settings_are_shown_and_noted(monkeypatch, examine):
     )
     for what, detail, remedy in (
         ("GPU clocks", "up to 1980 MHz", "nvidia-smi -lgc"),
-        ("GPU power", "capped at 600 W, and its default is 700 W", "nvidia-smi -pl 700"),
+        ("GPU power", "capped at 600 W; the default is 700 W", "nvidia-smi -pl 700"),
         ("GPU load", "process 12", "stop"),
         ("persistence", "off", "nvidia-smi -pm 1"),
         ("compute mode", "needs two", "nvidia-smi -c DEFAULT"),
@@ -225,7 +225,7 @@ def test_a_gpu_that_is_named_wrongly_is_a_note(monkeypatch, examine):
     nvml.install(monkeypatch)
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "7")
     finding = examine()["cuda"]
-    assert (finding.status, finding.detail) == ("note", "CUDA_VISIBLE_DEVICES is 7, and no GPU is that")
+    assert (finding.status, finding.detail) == ("note", "CUDA_VISIBLE_DEVICES=7 names no GPU of this machine")
 
 
 @pytest.mark.parametrize(

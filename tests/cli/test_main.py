@@ -198,7 +198,7 @@ def test_a_home_of_nobody_is_exit_2_and_a_line(monkeypatch, capsys, command):
     assert run(command) == 2
     (line,) = capsys.readouterr().err.splitlines()
     assert "~no-such-user/" in line
-    assert line.endswith(": there is no such home folder; write the whole path")
+    assert line.endswith(": there is no such home folder; give an absolute path")
 
 
 def test_a_path_that_the_system_refuses_is_exit_2_and_a_line(capsys):

@@ -188,7 +188,7 @@ def test_the_command_saves_and_counts(tmp_path, capsys):
     assert capsys.readouterr().out == f"2 files, 9 benchmarks: {whole}\n"
     assert len(run_file.read(tmp_path / "whole.json").benchmarks) == 9
     for words, text in (
-        ([*paths, "-o", paths[0]], "is one of the files that are read"),
+        ([*paths, "-o", paths[0]], "is also an input file"),
         ([*paths, "-o", "/proc/x/whole.json"], "cannot be written"),
         ([paths[0], "-o", whole], "shard 2/2 is missing"),
     ):

@@ -54,7 +54,7 @@ def test_files_of_pytest_benchmark_alone_are_read(tmp_path):
         ('{"benchmarks": [', "not JSON, or cut off"),
         ("\x00\x01", "not JSON, or cut off"),
         (b"\xff\xfe\x00", "not JSON, or cut off"),
-        ('{"benchmarks": [NaN]}', "NaN is no number of JSON"),
+        ('{"benchmarks": [NaN]}', "NaN is not a JSON number"),
         ("[" * 100_000, "not JSON, or cut off"),
         ("[]", "it has no list of benchmarks"),
         ('{"benchmarks": 3}', "it has no list of benchmarks"),

@@ -46,9 +46,9 @@ def test_a_path_is_used_where_it_is(repository, prepare, tmp_path):
     (repository / "site-packages").mkdir()
     with prepare("path:site-packages", repository) as made:
         assert made.commit is None
-    prepare.fails("path:none", repository, "path:none is not there .from .*: give the folder")
+    prepare.fails("path:none", repository, "path:none does not exist .from .*: give the folder")
     prepare.fails("path:thing/__init__.py", repository, "is not a folder")
-    prepare.fails("path:~nobody-of-this-name/x", repository, "is not there")
+    prepare.fails("path:~nobody-of-this-name/x", repository, "does not exist")
 
 
 def test_the_tree_comes_before_what_pip_installed(repository, prepare, tmp_path, monkeypatch):
@@ -67,7 +67,7 @@ def test_a_cache_that_cannot_be_written_is_named(repository, prepare, tmp_path, 
 
     with monkeypatch.context() as patch:
         patch.setattr(tempfile, "mkdtemp", full)
-        prepare.fails(text, repository, "the cache folder .* cannot be written .No space left .*variable GNN")
+        prepare.fails(text, repository, "the cache folder .* cannot be written .No space left .*set GNN")
     prepare.cache = tmp_path / "file"
     prepare.cache.write_text("")
     prepare.fails(text, repository, "the cache folder .* cannot be written")
