@@ -1,1 +1,1 @@
-"""Why a benchmark takes as long as it does."""
+"""Profiles of a benchmark: where its time and memory go."""

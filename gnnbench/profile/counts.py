@@ -1,4 +1,4 @@
-"""What one call does, by range: operators, and who makes the host wait, sorts or copies. Nothing is timed."""
+"""Counts what one call does in each range: operators, host-device synchronisations, sorts and copies."""
 
 import sys
 from collections import Counter
@@ -19,7 +19,8 @@ from .targets import LAYERS, PHASES
 from .tree import ROOT
 
 _SORTS = ("aten::sort", "aten::_unique2", "aten::unique_dim", "aten::_coalesce")
-"""Operators that sort what they are given; `argsort` is `sort`. So do conversions of a sparse matrix."""
+"""Operators that sort their input; `argsort` calls `sort`. Some conversions of a sparse matrix sort as
+well."""
 _CONVERSIONS = ("aten::_to_sparse", "aten::_to_sparse_csc", "aten::_to_sparse_csr")
 
 _GATHERS = ("aten::index_select", "aten::index", "aten::gather")
@@ -43,23 +44,24 @@ _FIELDS = {
     "gathers": ("path", "name", "from_rows", "to_rows", "columns"),
     "scatters": ("path", "name", "from_rows", "to_rows", "columns"),
 }
-"""Kind of row: what tells its rows apart."""
+"""Kind of row: the fields that identify a row."""
 
 
 def take(subject: Subject, folder: Path) -> dict[str, Any]:  # noqa: ARG001
-    """Call once and count; what a first call caches is to be there already. Nothing is written.
+    """Call once and count; nothing is timed or written. A call before must have filled all caches.
 
     Returns:
-        Rows of each kind in order of first appearance, each with `path`, the ranges that were open, and
-        `count`:
+        Rows of each kind in order of first appearance. Each has `path`, the open ranges, and `count`:
 
         - `ranges`: how often each was opened.
-        - `operators` and `library_calls`: in sum those of gnnbench.measure.counters.
-        - `host_reads` and `mask_reads`: likewise, of memory of the device; and what torch.tensor reads of a
-          list of tensors, element by element, which the dispatcher's Python modes do not see. They,
-          `sorts`, and `copies` between devices, with `bytes`, have a `caller`: the innermost function in
-          Python outside of torch, as `file:line function`, or `the benchmark` where there is none.
-        - `gathers` and `scatters` of rows of features, as from nodes to edges and back.
+        - `operators` and `library_calls`: their sums are those of gnnbench.measure.counters.
+        - `host_reads` and `mask_reads`: the same, but only for memory of the device. They include the
+          elements that torch.tensor reads from a list of tensors, which a dispatch mode does not see.
+        - `sorts`, and `copies` between devices with their `bytes`.
+        - `gathers` and `scatters` of feature rows, for example from nodes to edges and back.
+
+        Reads, sorts and copies have a `caller`: the innermost Python function outside torch, as
+        `file:line function`, or `the benchmark`.
     """
     ranges = Ranges((*PHASES, *LAYERS), subject.device, functions=True)
     seen = _Seen(ranges, subject.device)
@@ -77,7 +79,7 @@ def take(subject: Subject, folder: Path) -> dict[str, Any]:  # noqa: ARG001
 
 
 class _Seen:
-    """Counts what the modes tell of."""
+    """Counts the calls that the modes report."""
 
     def __init__(self, ranges: Ranges, device: str) -> None:
         self.counts: dict[str, Counter[tuple[Any, ...]]] = {kind: Counter() for kind in _FIELDS}
@@ -107,7 +109,7 @@ class _Seen:
                     self._bytes[self._ranges.path, counted, _caller()] += number
                 case "copies":
                     self.add(kind, counted, _caller())
-                case _ if self.is_on_device(args):  # for its own memory the host does not wait
+                case _ if self.is_on_device(args):  # the host does not wait to read its own memory
                     self.add(kind, counted, _caller())
         if name in _SORTS or (name in _CONVERSIONS and args[0].layout != torch.strided):
             self.add("sorts", name, _caller())
@@ -119,7 +121,7 @@ class _Seen:
 
 
 class _Elements(TorchFunctionMode):
-    """Counts the elements that torch.tensor reads of tensors in a list."""
+    """Counts the elements that torch.tensor reads from tensors in a list."""
 
     def __init__(self, seen: _Seen) -> None:
         super().__init__()
@@ -145,7 +147,7 @@ def _elements(data: Any) -> Iterator[Tensor]:
 
 
 def _moves(name: str, args: tuple[Any, ...], result: Any) -> Iterator[tuple[str, int, int, int]]:
-    """Yield `gathers` or `scatters`; and how many rows of how many columns go in, and come out."""
+    """Yield `gathers` or `scatters`, the number of input rows, of output rows, and of columns."""
     if name in _GATHERS:
         kind, source = "gathers", args[0]
     elif name in _SCATTERS:
@@ -162,15 +164,15 @@ def _moves(name: str, args: tuple[Any, ...], result: Any) -> Iterator[tuple[str,
 
 
 _BELOW = ("torch.", "dgl.backend.", f"{__package__}.", f"{OperatorMode.__module__}.")
-"""Modules whose functions are not callers: PyTorch, DGL's names for PyTorch, and what counts."""
+"""Modules that are not callers: PyTorch, DGL's wrappers of PyTorch, and the counting code."""
 
 _PACKAGE = __package__.rpartition(".")[0]
 _BENCHMARK = tuple(f"{_PACKAGE}.{name}." for name in ("measure.clock", "measure.pedantic", "profile.hooks"))
-"""Modules that call what is benchmarked, which may be a function of torch itself."""
+"""Modules that call the benchmarked function, which may itself be one of torch."""
 
 
 def _caller() -> str:
-    """Name the innermost Python function that is not below: `file:line function`, or `the benchmark`."""
+    """Return the innermost Python function outside `_BELOW`: `file:line function`, or `the benchmark`."""
     frame: FrameType | None = sys._getframe()  # noqa: SLF001
     while frame is not None:
         module = frame.f_globals.get("__name__", "")
@@ -179,11 +181,11 @@ def _caller() -> str:
         if not f"{module}.".startswith(_BELOW):
             return f"{_file(module, frame)}:{frame.f_lineno} {frame.f_code.co_qualname}"
         frame = frame.f_back
-    return "torch"  # on a GPU the backward pass has a thread of its own
+    return "torch"  # on a GPU the backward pass runs in another thread
 
 
 def _file(module: str, frame: FrameType) -> str:
-    """Return a module's file, from its outermost package on."""
+    """Return a module's path, starting at its top-level package."""
     name = Path(frame.f_code.co_filename).name
     if module == "__main__":
         return name

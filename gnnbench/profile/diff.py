@@ -1,4 +1,4 @@
-"""What is different between two profiles: ranges and operators that came, went, or are more or fewer."""
+"""Compares two profiles: ranges and operators that appeared, vanished or changed in number."""
 
 import re
 import textwrap
@@ -11,7 +11,7 @@ from .. import units
 from .tree import WIDTH
 
 _MOST_SHOWN = 30
-_NOTE = "Share: of all operators (ops)."
+_NOTE = "Share: fraction of all operators (ops)."
 
 Path = tuple[str, ...]
 """Names of ranges, outermost first."""
@@ -19,39 +19,40 @@ Path = tuple[str, ...]
 
 @dataclass(frozen=True)
 class Change:
-    """One difference."""
+    """One difference between two profiles."""
 
     kind: str
     """`appeared`, `vanished` or `changed`."""
     unit: str
-    """`calls` of a range, or `operators` of a name in a range."""
+    """`calls` of a range, or `operators` inside a range."""
     path: Path
     """The range."""
     name: str
-    """Of an operator, or of a library's function; of a range, its own."""
+    """The operator or library function; for `calls`, the range's own name."""
     before: int
     after: int
     share: float
-    """How much that is of the operators of the side that has more; those inside of a range included."""
+    """The difference as a fraction of all operators, on the side that has more; inner ranges included."""
 
 
 def diff(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[Change]:
-    """Compare what one call does in two records: the changes, the largest share first.
+    """Compare what one call does in two records; largest share first.
 
-    Operators of a range that appeared or vanished are not listed, nor are those that grew as its calls did.
+    If a range appeared or vanished, its operators are not listed. Nor are operators whose number changed in
+    proportion to the range's calls.
     """
     changes = _counted(before["sections"]["counts"], after["sections"]["counts"])
     return sorted(changes, key=lambda change: -change.share)
 
 
 def table(changes: Sequence[Change]) -> str:
-    """Lay out changes in 80 columns."""
+    """Return the changes as a table of 80 columns."""
     if not changes:
-        return "counts: nothing changed, neither calls of ranges nor operators in them"
+        return "counts: no difference in calls of ranges or operators"
     lines = [_line("Change", "Before", "After", "Share", "What")]
     lines += [_cells(change) for change in changes[:_MOST_SHOWN]]
     if len(changes) > _MOST_SHOWN:
-        lines.append(f"and {len(changes) - _MOST_SHOWN} that are smaller")
+        lines.append(f"and {len(changes) - _MOST_SHOWN} smaller changes")
     return "\n".join([*lines, _NOTE])
 
 
@@ -94,12 +95,12 @@ def _kind(before: int, after: int) -> str:
 
 
 def place(path: Path, name: str) -> str:
-    """Say where something of a name is: `x·W in call/forward/GCNConv`."""
+    """Return a name with its range: `x·W in call/forward/GCNConv`."""
     return f"{name} in {'/'.join(path)}" if path else name
 
 
 def line(start: str, what: str) -> str:
-    """Lay out a row in 80 columns; what is in its last column is wrapped there."""
+    """Return a table row of 80 columns, with the last column wrapped."""
     return _Paths(WIDTH, initial_indent=start, subsequent_indent=" " * len(start)).fill(what)
 
 
@@ -121,6 +122,4 @@ def _line(kind: str, before: str, after: str, share: str, what: str) -> str:
 
 
 class _Paths(textwrap.TextWrapper):
-    """Ends a line at a space or behind a slash."""
-
     wordsep_re = re.compile(r"(\s+|(?<=/))")

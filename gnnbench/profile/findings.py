@@ -1,4 +1,4 @@
-"""What a person would conclude from a profile: rules over its record, which rest on counts, not on times."""
+"""Rules that derive findings with a remedy from a profile; they use counts, not times."""
 
 import os
 from collections import Counter
@@ -7,65 +7,65 @@ from dataclasses import dataclass
 from typing import Any
 
 SMALL_NS = 10_000
-"""A GPU's kernel that is shorter takes about as long as its launch."""
+"""A GPU kernel shorter than this takes about as long as its launch."""
 HUNDRED = 100
-"""From so many kernels or reads of one kind in a call, it is they that it waits for."""
+"""Number of small kernels or reads in a call from which they dominate its time."""
 _MOST_NAMED = 3
 
 Sections = Mapping[str, Any]
-"""Of a record."""
+"""The `sections` of a record."""
 
 
 @dataclass(frozen=True)
 class Finding:
-    """One conclusion."""
+    """One conclusion from a profile."""
 
     rule: str
     text: str
-    """What is the case."""
+    """What was found."""
     evidence: str
-    """The numbers, and the ranges and callers they are from."""
+    """The counts, with ranges and callers."""
     remedy: str
     """What to do about it."""
 
 
 def find(record: Mapping[str, Any]) -> list[Finding]:
-    """Apply all rules to a record."""
+    """Return the findings of all rules about a record."""
     return [finding for rule in _RULES for finding in rule(record["sections"])]
 
 
 def normalisation(sections: Sections) -> Iterator[Finding]:
-    """PyG: a layer computes anew what depends on the graph alone."""
+    """PyG: each call recomputes a layer's normalisation, which depends on the graph only."""
     if calls := _within_layers(sections, "gcn_norm"):
         yield Finding(
             "normalisation",
-            f"{' and '.join(calls)}: each call normalises the graph anew.",
+            f"{' and '.join(calls)}: each call normalises the graph again.",
             f"gcn_norm {_times(calls.total())}: {_share(sections, 'gcn_norm')}",
-            "If the graph and its weights stay the same: GCNConv(..., cached=True), or call gcn_norm once "
-            "and give what it returns to GCNConv(..., normalize=False).",
+            "If the graph and its weights do not change: use GCNConv(..., cached=True), or call gcn_norm "
+            "once and pass its result to GCNConv(..., normalize=False).",
         )
 
 
 def degree_normalisation(sections: Sections) -> Iterator[Finding]:
-    """DGL: likewise, a power of the nodes' degrees."""
+    """DGL: each call recomputes a power of the nodes' degrees, which depends on the graph only."""
     if powers := _within_layers(sections, "pow")["GraphConv"]:
         degrees = _within_layers(sections, "degrees")["GraphConv"]
         yield Finding(
             "degree-normalisation",
-            "GraphConv: each call computes the nodes' degrees and a power of them anew.",
+            "GraphConv: each call computes the nodes' degrees and a power of them again.",
             f"degrees {_times(degrees)}, pow {_times(powers)}: {_share(sections, 'degrees', 'pow')}",
-            "If the graph does not change: call EdgeWeightNorm('both') once, and give what it returns as "
+            "If the graph does not change: call EdgeWeightNorm('both') once, and pass its result as "
             "edge_weight to GraphConv(..., norm='none').",
         )
 
 
 def host_reads(sections: Sections) -> Iterator[Finding]:
-    """The host wants to know what a tensor holds: a GPU's queue runs empty until it does."""
+    """The host reads a tensor of the GPU: it waits, and the GPU's queue runs empty."""
     rows = [
         row
         for kind in ("host_reads", "mask_reads")
         for row in sections["counts"][kind]
-        if "optimizer.step" not in row["path"]  # Adam has its count of steps on the host
+        if "optimizer.step" not in row["path"]  # Adam keeps its count of steps on the host
     ]
     if not rows:
         return
@@ -73,19 +73,19 @@ def host_reads(sections: Sections) -> Iterator[Finding]:
     most, reads = callers.most_common(1)[0]
     text = f"The host reads tensors {_times(callers.total())} in each call; on a GPU it waits each time."
     remedy = (
-        "Read once, after the loop: no .item(), print or `if` on a tensor in it; torch.where in place of a "
-        "mask. In a library: do what depends on the graph alone once, and give it the sizes it asks for; "
-        "allow_zero_in_degree=True spares DGL's layers a look for nodes without edges."
+        "Read once, after the loop: avoid .item(), print and `if` on a tensor inside it; use torch.where "
+        "instead of a mask. For a library: precompute what depends only on the graph, and pass the sizes "
+        "that it would read. allow_zero_in_degree=True saves a check in DGL's layers."
     )
     if reads >= HUNDRED:
         text = f"The host reads tensors element by element, {callers.total()} times in each call."
         caller, _, _ = most.partition(" in ")
-        remedy = f"There ({caller}) work on whole tensors: torch.stack or an index, no list of elements."
+        remedy = f"In {caller}, use whole tensors: torch.stack or an index instead of a list of elements."
     yield Finding("host-reads", text, _named(callers), remedy)
 
 
 def sorts(sections: Sections) -> Iterator[Finding]:
-    """A graph is put in order, again."""
+    """Each call sorts, usually the graph."""
     if rows := sections["counts"]["sorts"]:
         callers = _callers(rows)
         names = ", ".join(sorted({row["name"] for row in rows}))
@@ -93,12 +93,12 @@ def sorts(sections: Sections) -> Iterator[Finding]:
             "sorts",
             f"Each call sorts {_times(callers.total())} ({names}).",
             _named(callers),
-            "If it is the graph that is sorted: build its SparseTensor or CSR matrix once, before the loop.",
+            "If this sorts the graph: build its SparseTensor or CSR matrix once, before the loop.",
         )
 
 
 def copies(sections: Sections) -> Iterator[Finding]:
-    """Tensors move between the host and a GPU."""
+    """Each call copies tensors between the host and a GPU."""
     if rows := sections["counts"]["copies"]:
         directions: Counter[str] = Counter()
         for row in rows:
@@ -108,13 +108,13 @@ def copies(sections: Sections) -> Iterator[Finding]:
             "copies",
             f"Each call copies {moved:,} bytes between devices: {_named(directions)}.",
             _named(_callers(rows)),
-            "Copy what stays the same once, before the loop, and make the rest on its device (device=...); "
-            "copy what is left from pinned memory with non_blocking=True.",
+            "Copy constant data once, before the loop; create other tensors on their device (device=...); "
+            "copy the rest from pinned memory with non_blocking=True.",
         )
 
 
 def small_kernels(sections: Sections) -> Iterator[Finding]:
-    """The GPU waits for launches."""
+    """Many kernels are so short that the GPU waits for their launches."""
     if "kernels" not in sections:
         return
     rows, repeats = sections["kernels"]["rows"], sections["kernels"]["repeats"]
@@ -130,15 +130,15 @@ def small_kernels(sections: Sections) -> Iterator[Finding]:
         yield Finding(
             "small-kernels",
             f"{small.total()} of the {whole} kernels of each call take less than {SMALL_NS // 1000} µs on "
-            "average, about as long as their launch: the GPU waits for the host.",
+            "average, about as long as a launch: the GPU waits for the host.",
             _named(small),
-            "Launch fewer: fused operations, larger batches, torch.compile, or the whole as a CUDA graph "
-            "(torch.compile's mode='reduce-overhead').",
+            "Launch fewer kernels: use fused operations, larger batches, torch.compile, or a CUDA graph "
+            "(torch.compile(mode='reduce-overhead')).",
         )
 
 
 def gather_scatter(sections: Sections) -> Iterator[Finding]:
-    """Rows are copied to edges and reduced from there, which a sparse product does in one pass."""
+    """Node rows are copied to edges and reduced; a sparse product does this in one pass."""
     reduced = {
         (row["to_rows"], row["from_rows"], row["columns"]): row["name"]
         for row in _forward(sections, "scatters")
@@ -152,11 +152,10 @@ def gather_scatter(sections: Sections) -> Iterator[Finding]:
     if found:
         yield Finding(
             "gather-scatter",
-            f"Each edge gets a copy of its node's row, and these are reduced, {_times(found.total())} in a "
-            "call.",
+            f"A call copies nodes' rows to their edges and reduces the copies, {_times(found.total())}.",
             _named(found),
-            "If a message is the row itself, or that times a number: a sparse product needs no copies. Give "
-            "PyG's layers a SparseTensor or CSR matrix adj_t; or call torch.sparse.mm, or DGL's update_all.",
+            "If a message is the row itself, or the row times a number: a sparse product needs no copies. "
+            "Give PyG's layers a SparseTensor or CSR adj_t; or call torch.sparse.mm or DGL's update_all.",
         )
 
 
@@ -172,7 +171,7 @@ _RULES: Sequence[Callable[[Sections], Iterator[Finding]]] = (
 
 
 def _within_layers(sections: Sections, name: str) -> Counter[str]:
-    """Return by layer how often ranges of a name are opened in it; the names of layers have a capital."""
+    """Return how often each layer opens ranges of a name; names of layers begin with a capital."""
     calls: Counter[str] = Counter()
     for row in sections["counts"]["ranges"]:
         *outer, last = row["path"]
@@ -182,19 +181,22 @@ def _within_layers(sections: Sections, name: str) -> Counter[str]:
 
 
 def _share(sections: Sections, *names: str) -> str:
-    """Say how many operators ranges of some names have."""
+    """Return the number of operators inside ranges of these names: `12 of 80 operators`."""
     rows = sections["counts"]["operators"]
     inside = sum(row["count"] for row in rows if not set(names).isdisjoint(row["path"]))
     return f"{inside} of {sum(row['count'] for row in rows)} operators"
 
 
 def _forward(sections: Sections, kind: str) -> list[Mapping[str, Any]]:
-    """Return what is not in a backward pass, where a gather becomes a scatter, and a scatter a gather."""
+    """Return the rows outside the backward pass, where gathers become scatters and vice versa."""
     return [row for row in sections["counts"][kind] if "backward" not in row["path"]]
 
 
 def _callers(rows: Iterable[Mapping[str, Any]]) -> Counter[str]:
-    """Return how often by calling function, with its line where there is one, and the range around all."""
+    """Return the counts by `CALLER in RANGE`, the innermost range around all of its calls.
+
+    The caller includes the line if all of its calls are in one line.
+    """
     grouped: dict[tuple[str, str], list[Mapping[str, Any]]] = {}
     for row in rows:
         place, _, function = row["caller"].partition(" ")
@@ -213,7 +215,6 @@ def _range(path: Sequence[str]) -> str:
 
 
 def _named(counts: Counter[str]) -> str:
-    """List the most frequent."""
     named = [f"{count} {name}" for name, count in counts.most_common(_MOST_NAMED)]
     more = len(counts) - len(named)
     return "; ".join([*named, f"and {more} more"] if more else named)

@@ -1,8 +1,8 @@
-"""The kind `functions`: Python's functions, by cProfile.
+"""The kind `functions`: Python functions, by cProfile.
 
-What is written in C++ is one row for all that it does, as `run_backward` is for the backward pass; what an
-operator such as `@` does is in the time of the function that it stands in. A profile costs for each call, so
-that times lean towards Python.
+A function in C++ is one row with all that it does: `run_backward` is the whole backward pass. An operator
+such as `@` counts in the function that contains it. Profiling slows down each Python call, so the times
+overstate Python's share.
 """
 
 import cProfile
@@ -22,7 +22,7 @@ from .tree import WIDTH
 
 FILE = "functions.prof"
 ORDERS = {"cumulative": "cumulative_ns", "self": "self_ns", "calls": "calls"}
-"""What a table may be sorted by, and that column."""
+"""Sort order of a table: the column that it sorts by."""
 
 _KEPT = 200
 _SHOWN = 25
@@ -30,14 +30,14 @@ _FUNCTION = 44
 
 
 def take(subject: Subject, folder: Path) -> dict[str, Any]:
-    """Profile the repeats after a first call, and save all that cProfile has of them for pstats.
+    """Profile the repeats after a first call, and save cProfile's data for pstats.
 
     Returns:
-        `rows` of the 200 functions with the most cumulative time, the 200 with the most of their own and the
-        200 most called, by cumulative time: `function`, its `place`, `calls` and of these
-        `primitive_calls`, those not from within itself, `self_ns` and `cumulative_ns`, over all repeats.
-        `left_out`, how many others there are, and their `left_out_ns`. `total_ns`; `cold_ns`, the first
-        call without a profile; `repeats`.
+        `rows`, by cumulative time: the 200 functions with the most cumulative time, the 200 with the most
+        self time and the 200 with the most calls, over all repeats. Each has `function`, `place`, `calls`,
+        `primitive_calls` (the non-recursive ones), `self_ns` and `cumulative_ns`. `left_out` counts the other
+        functions, `left_out_ns` is their self time. `total_ns`; `cold_ns`, the first call without a profile;
+        `repeats`.
     """
     cold_ns = cold_call_ns(subject)
     profile = cProfile.Profile()
@@ -74,28 +74,24 @@ def _rows(stats: pstats.Stats) -> list[dict[str, Any]]:
             "cumulative_ns": round(cumulative * 1e9),
         }
         for (file, line, name), (primitive, calls, own, cumulative, _) in found.items()
-        if "_lsprof.Profiler" not in name  # which ends the profile
+        if "_lsprof.Profiler" not in name  # the call that ends the profile
     ]
     return sorted(rows, key=lambda row: (-row["cumulative_ns"], -row["self_ns"], row["place"]))
 
 
 def _place(file: str, line: int) -> str:
-    """Write a place as it is on any machine: relative to the folder from which Python imports it."""
+    """Return `file:line` relative to the folder on sys.path, the same on any machine; empty for C code."""
     if file == "~":
-        return ""  # not Python
+        return ""
     roots = [root for root in sys.path if root and file.startswith(f"{root}/")]
     return f"{file[len(max(roots, key=len)) + 1 :] if roots else file}:{line}"
 
 
 def table(section: Mapping[str, Any], by: str = "cumulative") -> str:
-    """Lay out the functions that come first.
-
-    Args:
-        section: what `take` returned.
-        by: `cumulative`, `self` or `calls`.
+    """Return the first 25 functions as a table, sorted by `cumulative`, `self` or `calls`.
 
     Raises:
-        UsageError: by something else.
+        UsageError: the order is unknown.
     """
     if by not in ORDERS:
         raise unknown_name("order", by, ORDERS)
@@ -115,9 +111,9 @@ def table(section: Mapping[str, Any], by: str = "cumulative") -> str:
     more = len(rows) - len(shown) + section["left_out"]
     call_ns = section["total_ns"] / section["repeats"]
     note = (
-        f"Over {section['repeats']} calls of {units.seconds(call_ns / 1e9)} under the profile, by {by}; the "
-        f"first, {units.seconds(section['cold_ns'] / 1e9)} without, is not among them. Frac. is of self "
-        "time: cumulative times contain one another."
+        f"Sums over {section['repeats']} profiled calls of {units.seconds(call_ns / 1e9)} each, by {by}. "
+        f"The first call, {units.seconds(section['cold_ns'] / 1e9)}, was not profiled. Frac. is the "
+        "fraction of self time; cumulative times overlap."
     )
     more_note = f"{more} more functions: python -m pstats {FILE}"
     return "\n".join([*lines, textwrap.fill(note, WIDTH), more_note])

@@ -1,4 +1,4 @@
-"""Profiles a session's benchmarks instead of timing them: a part of the plugin."""
+"""The part of the plugin that profiles benchmarks instead of timing them."""
 
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
@@ -20,18 +20,18 @@ PLUGIN = "gnnbench-profiling"
 
 @dataclass(frozen=True)
 class Saved:
-    """A profile that was taken."""
+    """A saved profile."""
 
     name: str
     """The benchmark's id."""
     folder: Path
     kinds: tuple[str, ...]
     unavailable: Mapping[str, str]
-    """Kinds that were asked for as well: what they need."""
+    """Requested kinds that could not be taken, each with the reason."""
 
 
 class Profiling:
-    """The hooks that take the place of `benchmark`'s timing."""
+    """pytest hooks that replace `benchmark`'s timing with profiling."""
 
     def __init__(
         self,
@@ -40,28 +40,28 @@ class Profiling:
         store: Store,
         turn: Callable[[], None] = lambda: None,
     ) -> None:
-        """Profile whatever a test hands to `benchmark`.
+        """Profile each function that a test passes to `benchmark`.
 
         Args:
-            kinds: of profiles.
-            repeats: calls after the first.
-            store: where they are saved.
-            turn: waits, before each call, until it is this process's turn.
+            kinds: the kinds of profile.
+            repeats: calls to profile after the first.
+            store: where profiles are saved.
+            turn: called before each call; it blocks until this process may run.
         """
         self._kinds, self._repeats, self._store, self._turn = kinds, repeats, store, turn
         self._root: Path | None = None
         self.saved: dict[str, Saved] = {}
-        """By test id."""
+        """The saved profiles by test id."""
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtestloop(self, session: pytest.Session) -> Generator[None, object, object]:
-        """Profile what is to be timed."""
+        """Profile instead of timing while the tests run."""
         self._root = session.config.rootpath
         with self._in_place_of_timing():
             return (yield)
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
-        """Say where the profiles are, and which there are none of."""
+        """List the folders of profiles, and the reasons for missing kinds."""
         found = list(self.saved.values())
         lines = list(dict.fromkeys(reason for one in found for reason in one.unavailable.values()))
         if found:
@@ -104,7 +104,7 @@ class Profiling:
         ready: Callable[[], AbstractContextManager[object]],
         inputs: tuple[Any, ...],
     ) -> Any:
-        """Stand in for the timing of a call: profile, save, and return what one more call returns."""
+        """Profile a call in place of its timing, save the profile, and return the result of one more call."""
         from pytest_benchmark.fixture import PauseInstrumentation
 
         from .. import environment
@@ -121,7 +121,7 @@ class Profiling:
 
         subject = Subject(call, device, self._repeats, in_turn)
         with self._store.new(name) as draft:
-            with PauseInstrumentation():  # of coverage, say
+            with PauseInstrumentation():  # such as coverage's
                 sections, unavailable = kinds.take(self._kinds, subject, draft.folder)
             if not sections:
                 pytest.skip("; ".join(unavailable.values()))
@@ -133,7 +133,7 @@ class Profiling:
 
 
 class _PedanticCall:
-    """A pedantic call, with its author's set-up and tear-down apart."""
+    """A pedantic call, with its set-up and tear-down outside the profile."""
 
     def __init__(self, asked: Pedantic) -> None:
         self._asked = asked
@@ -141,7 +141,6 @@ class _PedanticCall:
 
     @contextmanager
     def ready(self) -> Generator[None, None, None]:
-        """Have the inputs of one call."""
         inputs = self._inputs = self._asked.inputs()
         try:
             yield
@@ -157,7 +156,7 @@ class _PedanticCall:
 
 
 def device_of(inputs: object) -> str:
-    """Return where a call works: where its inputs are, or if it shows none, on a GPU if that is in use."""
+    """Return the device of a call: that of its inputs; without tensor inputs, `cuda` if a GPU is in use."""
     import torch
 
     from ..measure.copies import tensors
@@ -169,7 +168,7 @@ def device_of(inputs: object) -> str:
 
 
 def profiling_of(config: pytest.Config) -> Profiling | None:
-    """Return the session's profiling; None where it times."""
+    """Return the session's profiling, or None if it times benchmarks."""
     found = config.pluginmanager.get_plugin(PLUGIN)
     assert found is None or isinstance(found, Profiling)
     return found

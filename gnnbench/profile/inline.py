@@ -1,4 +1,7 @@
-"""The functions of torch that a layer calls in its own body, which are nobody's attribute to wrap: x @ W."""
+"""Ranges around torch functions that a layer calls in its own body, such as x @ W.
+
+They belong to no module or class of the library, so `ranges` cannot wrap them.
+"""
 
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
@@ -15,13 +18,13 @@ _NAMES: Mapping[str, str] = {
     **dict.fromkeys(("_sparse_mm", "_sparse_mm_reduce_impl"), "spmm"),
     **dict.fromkeys(("elu", "gelu", "leaky_relu", "relu", "relu_", "sigmoid", "silu", "tanh"), "activation"),
 }
-"""Name in torch: what rows call it."""
+"""Name of the torch function: name of its range."""
 
 
 def function_name(function: Any, args: tuple[Any, ...]) -> str | None:
-    """Return what rows call a function of torch that a layer calls; None for those that have no row.
+    """Return the range's name for a torch function; None if it has none.
 
-    An addition has one if it adds a parameter: the bias.
+    An addition has one only if it adds a parameter: the bias.
     """
     name = _NAMES.get(getattr(function, "__name__", ""))
     if name == "bias" and not any(isinstance(operand, torch.nn.Parameter) for operand in args[:2]):
@@ -32,19 +35,19 @@ def function_name(function: Any, args: tuple[Any, ...]) -> str | None:
 
 
 class InlineFunctions(TorchFunctionMode):
-    """Opens a range around each of them, while it is switched on.
+    """Opens a range around each of these functions while it is switched on.
 
-    Each function that it sees takes some microseconds, and a SparseTensor calls hundreds.
+    Each observed function costs some microseconds, and a SparseTensor calls hundreds.
     """
 
     def __init__(self, open_range: Callable[[str], AbstractContextManager[object]]) -> None:
-        """Take what opens a range of a name."""
+        """Take a function that opens a range of a given name."""
         super().__init__()
         self._range = open_range
         self._on = False
 
     def switch(self, on: bool) -> bool:
-        """See functions from now on, or do not; return how it was."""
+        """Switch it on or off; return whether it was on."""
         before = self._on
         if on and not before:
             self.__enter__()  # type: ignore[no-untyped-call]
@@ -57,7 +60,7 @@ class InlineFunctions(TorchFunctionMode):
         self, function: Any, types: Any, args: tuple[Any, ...] = (), kwargs: Mapping[str, Any] | None = None
     ) -> Any:
         name = function_name(function, args)
-        self._on = False  # as torch takes a mode off while it handles a function
+        self._on = False  # torch disables a mode while it handles a function
         try:
             if name is None:
                 return function(*args, **(kwargs or {}))

@@ -1,4 +1,4 @@
-"""The kind `kernels`: what runs on the GPU, and beside it what the host waits for and copies."""
+"""The kind `kernels`: GPU kernels, memory copies, and calls in which the host waits for the GPU."""
 
 import tempfile
 import textwrap
@@ -16,17 +16,17 @@ _KERNEL = 29
 
 
 def take(subject: Subject, folder: Path) -> dict[str, Any]:  # noqa: ARG001
-    """Record the repeats after a first and a warm-up call; nothing is written.
+    """Record the repeats after a first call and a warm-up call; nothing is written.
 
     Returns:
-        What `summary` does, over all repeats, `cold_ns`, the first call without a profile, and `repeats`.
+        The fields of `summary` over all repeats; `cold_ns`, the first call without a profile; `repeats`.
 
     Raises:
-        UnavailableError: the subject does not work on a GPU.
+        UnavailableError: the benchmark does not run on a GPU.
     """
     if subject.device != "cuda":
-        reason = why_no_cuda() or "the benchmark works on the CPU: choose device cuda"
-        raise UnavailableError(f"kernels needs CUDA, and {reason}")
+        reason = why_no_cuda() or "the benchmark runs on the CPU: choose device cuda"
+        raise UnavailableError(f"profile kind 'kernels' needs CUDA: {reason}")
     from torch.profiler import record_function
 
     def call() -> None:
@@ -40,16 +40,16 @@ def take(subject: Subject, folder: Path) -> dict[str, Any]:  # noqa: ARG001
 
 
 def summary(found: Sequence[Event]) -> dict[str, Any]:
-    """Add up what a trace has of a GPU, the longest first.
+    """Summarise the GPU events of a trace; the longest total time first.
 
     Args:
-        found: events of a Chrome trace, in it the range ROOT around each call of the host. What lies in none
-            of its steps is left out.
+        found: events of a Chrome trace, with the range ROOT around each call. Events outside its steps are
+            ignored.
 
     Returns:
-        `rows` of kernels, `copies` of memory and fills of it, with their `bytes`, and `synchronizations`,
-        CUDA calls of the host within ROOT that wait for the GPU. Each row: `name`, `calls`, `total_ns`,
-        `min_ns`, `max_ns`.
+        `rows` of kernels; `copies`: memory copies and fills, with `bytes`; `synchronizations`: the host's
+        CUDA calls within ROOT that wait for the GPU. Each row: `name`, `calls`, `total_ns`, `min_ns`,
+        `max_ns`.
     """
     steps = [span_ns(step) for step in steps_of(found)]
     found = [event for event in found if _within(event, steps)]
@@ -59,7 +59,7 @@ def summary(found: Sequence[Event]) -> dict[str, Any]:
     def waits(event: Event) -> bool:
         if event.get("cat") not in PARTS["runtime"] or "Synchronize" not in event["name"]:
             return False
-        return _within(event, calls)  # not ours, which end a step
+        return _within(event, calls)  # excludes the profiler's own wait at the end of a step
 
     moved = [event for event in found if event.get("cat") in PARTS["memcpy"]]
     copies = _rows(moved)
@@ -90,7 +90,7 @@ def _rows(found: Iterable[Event]) -> list[dict[str, Any]]:
 
 
 def table(section: Mapping[str, Any]) -> str:
-    """Lay out the kernels; and copies and synchronisations beside."""
+    """Return tables of kernels, of copies and of synchronisations."""
     parts = []
     for kind, title in (
         ("rows", "Kernel"),
@@ -103,8 +103,8 @@ def table(section: Mapping[str, Any]) -> str:
             heading = _line("Time %", "Time", "Calls", "Avg", "Min", "Max", title)
             parts += [heading, *(_cells(row, whole_ns) for row in rows), ""]
     note = (
-        f"Over {section['repeats']} calls; the first, {units.seconds(section['cold_ns'] / 1e9)} without a "
-        "profile, is not among them. Each Time % is of its own table."
+        f"Sums over {section['repeats']} profiled calls. The first call, "
+        f"{units.seconds(section['cold_ns'] / 1e9)}, was not profiled. Time % is of the table's total."
     )
     return "\n".join([*parts, textwrap.fill(note, WIDTH)])
 

@@ -1,4 +1,4 @@
-"""The kinds of profile, by the names that users give."""
+"""The kinds of profile by name."""
 
 import importlib
 from collections.abc import Mapping, Sequence
@@ -10,28 +10,28 @@ from .subject import Subject, UnavailableError
 
 KINDS = {
     "phases": "forward, loss, backward and optimizer.step",
-    "layers": "inside each convolution",
+    "layers": "the parts of each convolution",
     "functions": "Python's own functions, by cProfile",
     "operators": "torch.profiler's table of operators",
-    "kernels": "the GPU's kernels, and what the host waits for",
-    "trace": "a trace for Perfetto and TensorBoard, and where a step's time goes",
-    "ranges": "the ranges of layers and phases as record_function and NVTX have them",
-    "memory": "the most memory held, by range",
+    "kernels": "GPU kernels, and calls in which the host waits for the GPU",
+    "trace": "a trace for Perfetto and TensorBoard, and a breakdown of a step's time",
+    "ranges": "layers and phases as ranges of record_function and NVTX",
+    "memory": "peak memory by range",
 }
-"""Kind: what it shows."""
+"""Kind: its description."""
 
 _MODULES = {"ranges": "nvtx_ranges"}
-"""Kind: its module in this package, where that has another name."""
+"""Kind: its module in this package, if its name differs."""
 
 
 class Kind(Protocol):
-    """What a kind's module has."""
+    """The functions of a kind's module."""
 
     def take(self, subject: Subject, folder: Path) -> dict[str, Any]:
-        """Profile, write what has a file of its own into the folder, and return the section of a record.
+        """Profile, write files into the folder if the kind has any, and return the section of a record.
 
         Raises:
-            UnavailableError: it cannot be taken here.
+            UnavailableError: this kind cannot be taken on this machine.
         """
 
     def table(self, section: Mapping[str, Any]) -> str:
@@ -39,36 +39,31 @@ class Kind(Protocol):
 
 
 def parse(texts: Sequence[str]) -> tuple[str, ...]:
-    """Read names, repeated or comma-separated, each once.
+    """Read names, repeated or comma-separated, without duplicates.
 
     Raises:
-        UsageError: there is no kind of that name.
+        UsageError: a name is unknown.
     """
     names = [name.strip() for text in texts for name in text.split(",")]
     for name in filter(None, names):
         if name not in KINDS:
-            raise UsageError(f"unknown kind of profile '{name}': there are {', '.join(KINDS)}")
+            raise UsageError(f"unknown kind of profile '{name}': choose from {', '.join(KINDS)}")
     return tuple(dict.fromkeys(filter(None, names)))
 
 
 def load(name: str) -> Kind:
-    """Return the module of a kind, imported when it is first asked for."""
+    """Import and return the module of a kind."""
     return cast("Kind", importlib.import_module(f".{_MODULES.get(name, name)}", __package__))
 
 
 def take(
     kinds: Sequence[str], subject: Subject, folder: Path
 ) -> tuple[dict[str, dict[str, Any]], dict[str, str]]:
-    """Profile in each of some kinds, and count what one more call does.
-
-    Args:
-        kinds: names.
-        subject: what is profiled.
-        folder: for the files of those that have some.
+    """Take a profile of each kind, and count what one more call does.
 
     Returns:
-        The sections by name, and of the kinds that are unavailable here what they need. The counts are taken
-        last, when caches are filled, and not where all kinds are unavailable.
+        The sections by name, and by unavailable kind the reason. The counts are taken last, when caches are
+        filled, and only if at least one kind is available.
     """
     sections: dict[str, dict[str, Any]] = {}
     unavailable: dict[str, str] = {}

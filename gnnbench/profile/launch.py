@@ -1,7 +1,7 @@
-"""The first thing that runs in a process that profiles; then it is an ordinary pytest.
+"""Entry point of a profiling process, which then runs pytest.
 
-Loaded by file under another name than the package's, as the workers of `gnnbench ab` are: the suite may
-import another version of that, and both sides of a difference are to be profiled by the same code.
+It is loaded by file under another package name, as are the workers of `gnnbench ab`. The suite may import
+another version of gnnbench, and the same code must profile both sides of a comparison.
 """
 
 import json
@@ -31,19 +31,19 @@ _OFF: dict[str, Any] = {
     "benchmark_compare": None,
     "gnn_strict": False,
 }
-"""Options that a suite's own settings may have, as far as their plugins are there."""
+"""Options that the suite's settings may set and that profiling overrides, if their plugin is installed."""
 
 
 def main() -> NoReturn:
-    """Run pytest on the arguments after the first, which says what to profile and whom to tell."""
+    """Run pytest; the first argument is JSON: what to profile, and the pipes to the parent process."""
     terms = json.loads(sys.argv[1])
     arguments = sys.argv[2:]
     die_with(terms["coordinator"])
-    signal.signal(signal.SIGTERM, signal.default_int_handler)  # nothing half done is left behind then either
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # so that unfinished profiles are removed
     for pipe in (terms["read"], terms["write"]):
-        os.set_inheritable(pipe, False)  # what the suite starts may outlive it
+        os.set_inheritable(pipe, False)  # the suite's child processes may outlive it
     if sys.path and not sys.path[0]:
-        sys.path[0] = os.getcwd()  # noqa: PTH109 - as `python -m pytest` has it
+        sys.path[0] = os.getcwd()  # noqa: PTH109 - as `python -m pytest` does
     trees = Trees(terms["trees"])
     trees.install()
     sys.argv[:] = [str(Path(pytest.__file__).with_name("__main__.py")), *arguments]
@@ -54,7 +54,7 @@ def main() -> NoReturn:
 
 
 class _Telling:
-    """Tells the process that waits how the benchmarks end, an object of JSON in each line."""
+    """Reports how the benchmarks end to the parent process, one JSON object per line."""
 
     def __init__(self, pipe: TextIO, terms: Mapping[str, Any]) -> None:
         self._pipe, self._read = pipe, terms["read"]
@@ -65,14 +65,13 @@ class _Telling:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_cmdline_main(self, config: pytest.Config) -> None:
-        """Set what a suite may have set otherwise."""
         for name, value in _OFF.items():
             if hasattr(config.option, name):
                 setattr(config.option, name, value)
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_collection_modifyitems(self, config: pytest.Config, items: list[pytest.Item]) -> None:
-        """Keep the benchmarks that are asked for; an expression is pytest's to apply, as after its -k."""
+        """Keep the selected benchmarks; pass an expression to pytest as its -k."""
         kept = [item for item in items if "benchmark" in getattr(item, "fixturenames", ())]
         if self._only:
             kept = [item for item in kept if item.nodeid in self._only]
@@ -86,21 +85,17 @@ class _Telling:
         items[:] = kept
 
     def pytest_collection_finish(self, session: pytest.Session) -> None:
-        """Say which there are."""
         self._tell({"collected": selection.titles(session.items)})
         self._turn()
 
     def pytest_runtest_logstart(self, nodeid: str) -> None:
-        """Say which runs now."""
         self._reports = {}
         self._tell({"begins": nodeid})
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        """Keep how a phase of the test ended."""
         self._reports[report.when or ""] = report
 
     def pytest_runtest_logfinish(self, nodeid: str) -> None:
-        """Say how it ended."""
         reports = self._reports
         saved = self.profiling.saved.get(nodeid)
         failed = next((report for report in reports.values() if report.failed), None)
@@ -116,14 +111,14 @@ class _Telling:
 
     @pytest.hookimpl(trylast=True)
     def pytest_sessionfinish(self, exitstatus: int) -> None:
-        """Say that it ended as pytest does, and not in the middle."""
+        """Report that pytest ended regularly."""
         self._tell({"finished": int(exitstatus)})
 
     def _turn(self) -> None:
-        """Wait, asleep, until it is this process's turn."""
+        """Wait, without using CPU, until it is this process's turn."""
         self._tell({"waits": True})
         if not os.read(self._read, 1):
-            pytest.exit("the process that waits for profiles has ended")
+            pytest.exit("the parent process has ended")
 
     def _tell(self, message: Mapping[str, Any]) -> None:
         print(json.dumps(message), file=self._pipe, flush=True)

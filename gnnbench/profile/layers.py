@@ -1,4 +1,4 @@
-"""The kind `layers`: what a graph convolution is made of, within the phases."""
+"""The kind `layers`: the parts of a graph convolution, within the phases."""
 
 from pathlib import Path
 from typing import Any
@@ -12,5 +12,5 @@ __all__ = ["table", "take"]
 
 
 def take(subject: Subject, folder: Path) -> dict[str, Any]:  # noqa: ARG001
-    """Time the parts of a call; nothing is written."""
+    """Time the phases and the parts of layers; no file is written."""
     return measure(subject, (*PHASES, *LAYERS), clock_of(subject.device), functions=True)

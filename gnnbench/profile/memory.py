@@ -1,8 +1,7 @@
-"""The kind `memory`: which range held how much at its peak.
+"""The kind `memory`: memory that each range holds at its peak.
 
-By the allocations and frees that torch's profiler records, see `measure/memory.py`: exact, the same each
-time. For whole calls on a GPU torch_geometric.profile has `profileit`, which adds nvidia-smi's figures of the
-device.
+It uses the allocations and frees that torch's profiler records, see `measure/memory.py`; they are exact and
+the same in each call. On a GPU, torch_geometric.profile's `profileit` adds figures for whole calls.
 """
 
 import importlib.util
@@ -23,12 +22,12 @@ from .targets import LAYERS, PHASES
 from .tree import ROOT, WIDTH
 
 _USER_SCOPE = 7
-"""at::RecordScope::USER_SCOPE: of record_function."""
+"""at::RecordScope::USER_SCOPE, the scope of record_function."""
 _RANGE = 40
 
 
 class Span(NamedTuple):
-    """A range that was open."""
+    """An interval during which a range was open."""
 
     name: str
     start_ns: int
@@ -36,11 +35,12 @@ class Span(NamedTuple):
 
 
 def take(subject: Subject, folder: Path) -> dict[str, Any]:  # noqa: ARG001
-    """Call twice, and look at the second; nothing is written.
+    """Call twice and examine the second call; nothing is written.
 
     Returns:
-        What `by_range` does; `missing`, a line for each range that is not there; `profileit`, on a GPU the
-        fields of torch_geometric.profile's summary over the repeats, in seconds and megabytes, else None.
+        The fields of `by_range`; `missing`, a line for each range that the library lacks; `profileit`, on a
+        GPU the fields of torch_geometric.profile's summary over the repeats, in seconds and megabytes, else
+        None.
     """
     ranges = Ranges((*PHASES, *LAYERS), subject.device, functions=True)
 
@@ -53,7 +53,7 @@ def take(subject: Subject, folder: Path) -> dict[str, Any]:  # noqa: ARG001
     spans = [
         Span(event.name(), event.start_ns(), event.end_ns())
         for event in recorded.events()
-        if event.scope() == _USER_SCOPE and not event.name().startswith("Optimizer.")  # torch's own, in ours
+        if event.scope() == _USER_SCOPE and not event.name().startswith("Optimizer.")  # torch's duplicate
     ]
     section = {
         **by_range(spans, list(changes(recorded, subject.device))),
@@ -69,23 +69,22 @@ def take(subject: Subject, folder: Path) -> dict[str, Any]:  # noqa: ARG001
 
 
 def by_range(spans: Sequence[Span], changes: Sequence[Change]) -> dict[str, Any]:
-    """Say how much was held in each range.
+    """Compute the memory held in each range.
 
     Args:
-        spans: nested. ROOT is around those that are looked at.
-        changes: in the order of time.
+        spans: nested ranges; only those within ROOT are used.
+        changes: allocations and frees, in order of time.
 
     Returns:
-        `rows`, depth first in the order of first appearance: `path`, and of each of its calls, in the order
-        of time, `begin_bytes`, `peak_bytes` and `end_bytes` that were held when it began, at most, and when
-        it ended, above what was held when ROOT began. `peak_path`: the innermost range that was
-        open when the most was held for the first time.
+        `rows`, depth first in order of first appearance: `path`, and for each of its calls `begin_bytes`,
+        `peak_bytes` and `end_bytes`: memory held at its begin, at most, and at its end, relative to the begin
+        of ROOT. `peak_path`: the innermost range that was open when the overall peak was first reached.
     """
     spans = sorted(spans, key=lambda span: (span.start_ns, -span.end_ns))
     whole = next(span for span in spans if span.name == ROOT)
     spans = [span for span in spans if whole.start_ns <= span.start_ns < whole.end_ns]
     times = [change.at_ns for change in changes]
-    held = list(accumulate((change.size for change in changes), initial=0))  # before each, and at the end
+    held = list(accumulate((change.size for change in changes), initial=0))  # before each change, and last
     first = bisect_left(times, whole.start_ns)
     peak = max(range(first, bisect_left(times, whole.end_ns) + 1), key=held.__getitem__)
     peak_ns = whole.start_ns if peak == first else times[peak - 1]
@@ -107,7 +106,7 @@ def by_range(spans: Sequence[Span], changes: Sequence[Change]) -> dict[str, Any]
 
 
 def _paths(spans: Sequence[Span]) -> Iterator[tuple[tuple[str, ...], Span]]:
-    """Yield each span with the names of those that it is in and its own."""
+    """Yield each span with the names of the spans around it and its own."""
     around: list[Span] = []
     for span in spans:
         while around and around[-1].end_ns <= span.start_ns:
@@ -121,14 +120,14 @@ def _profileit(subject: Subject) -> dict[str, float]:
     from torch_geometric.profile import get_stats_summary, profileit
 
     class Whole(torch.nn.Module):
-        """profileit looks at the lines of a module's `forward`, and for a tensor among the arguments."""
+        """profileit profiles the lines of a module's `forward`, and needs a tensor argument."""
 
         def forward(self) -> None:
             subject.call()
 
     profiled = profileit("cuda")(lambda whole, _: whole())
     anchor = torch.empty(1, device="cuda")
-    runs = max(2, subject.repeats)  # of one there is no deviation
+    runs = max(2, subject.repeats)  # a deviation needs two
     stats = []
     for _ in range(runs):
         with subject.ready():
@@ -137,7 +136,7 @@ def _profileit(subject: Subject) -> dict[str, float]:
 
 
 def table(section: Mapping[str, Any]) -> str:
-    """Lay out the tree of ranges, of each that call in which the most was held."""
+    """Return the tree of ranges as a table; of each range, the call with the highest peak."""
     rows = section["rows"]
     lines = [_line("Range", "Count", "At begin", "Peak", "At end")]
     for row in rows:
@@ -149,8 +148,8 @@ def table(section: Mapping[str, Any]) -> str:
         )
     most = _size(max(rows[0]["peak_bytes"]))
     note = (
-        f"The most, {most}, was first held in {' > '.join(section['peak_path'])}. Held above what was held "
-        "when the call began; of a range's calls, in that with the highest peak."
+        f"The peak, {most}, was first reached in {' > '.join(section['peak_path'])}. Sizes are relative to "
+        "the begin of the call; a range with several calls shows the call with the highest peak."
     )
     notes = [note, *section["missing"]]
     if section["profileit"]:

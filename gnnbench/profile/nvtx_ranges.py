@@ -1,7 +1,7 @@
-"""The kind `ranges`: those of `layers`, for a profiler that looks on from outside.
+"""The kind `ranges`: those of `layers`, for an external profiler.
 
-On CUDA they are NVTX's, as Nsight Systems shows them. The host does not wait for the GPU at their borders, so
-that what is looked at runs as it does without: times are the host's.
+On CUDA they are NVTX ranges, which Nsight Systems shows. The host does not wait for the GPU at their ends, so
+they do not change the observed run; the times are the host's.
 """
 
 import textwrap
@@ -16,15 +16,15 @@ from .targets import LAYERS, PHASES
 
 
 def take(subject: Subject, folder: Path) -> dict[str, Any]:  # noqa: ARG001
-    """Call with ranges; nothing is written, the profiler outside does that."""
+    """Call with ranges; an external profiler writes the files."""
     return tree.measure(subject, (*PHASES, *LAYERS), time.perf_counter_ns, functions=True)
 
 
 def table(section: Mapping[str, Any]) -> str:
-    """Lay out the tree of ranges by the host's time."""
+    """Return the tree of ranges, with the host's times, as a table."""
     note = (
-        "NVTX ranges: to see them, run this under `nsys profile`. Times are the host's, which does not wait."
+        "NVTX ranges: run this under `nsys profile` to see them. Times are the host's; it does not wait."
         if section["nvtx"]
-        else "NVTX ranges need a GPU (--device cuda). Here torch.profiler sees them as record_function's."
+        else "NVTX ranges need a GPU (--device cuda). On a CPU, torch.profiler shows them."
     )
     return f"{tree.table(section)}\n{textwrap.fill(note, tree.WIDTH)}"

@@ -1,9 +1,8 @@
 """The kind `operators`: torch.profiler's table, with shapes, memory and FLOPs.
 
-It counts otherwise than the dispatcher does in `measure/counters.py`. It also has the operators that
-others are made of, `aten::linear` and its `aten::t` as well as the `aten::addmm` that is dispatched below
-autograd, and it has nothing that another library does by itself. Times are the profiler's, which takes a
-few µs for each event.
+Its counts differ from the dispatcher's in `measure/counters.py`. They include operators that call others,
+such as `aten::linear` and its `aten::t` besides the `aten::addmm` that is dispatched below autograd, and
+exclude what other libraries do themselves. Times include the profiler's overhead, a few µs per event.
 """
 
 import textwrap
@@ -25,14 +24,14 @@ _NAME = 38
 
 
 def take(subject: Subject, folder: Path) -> dict[str, Any]:
-    """Profile the repeats after a first call, and save torch.profiler's own table of them.
+    """Profile the repeats after a first call, and save torch.profiler's own table.
 
     Returns:
-        `rows` by operator and the shapes of its inputs, by self time, over all repeats: `name`, `shapes`,
-        `calls`, `self_cpu_ns`, `cpu_ns`, `self_device_ns`, `device_ns`, `self_bytes` that it took of its
-        device's memory and did not give back, `flops` as torch estimates them of matrix products, sums and
-        convolutions. `aten_events` of torch.profiler, and those of them that are in no other,
-        `outermost_aten_events`; `cold_ns`, the first call without a profile; `repeats`.
+        `rows` by operator and input shapes, sorted by self time, over all repeats: `name`, `shapes`, `calls`,
+        `self_cpu_ns`, `cpu_ns`, `self_device_ns`, `device_ns`; `self_bytes`, memory of its device that it
+        allocated and did not free; `flops`, torch's estimate for matrix products, sums and convolutions.
+        `aten_events` of torch.profiler, and `outermost_aten_events`, those inside no other; `cold_ns`, the
+        first call without a profile; `repeats`.
     """
     from torch.profiler import ProfilerActivity, profile
 
@@ -52,7 +51,7 @@ def take(subject: Subject, folder: Path) -> dict[str, Any]:
             ) as profiled,
         ):
             subject.call()
-        earlier, events = events, profiled.events()  # a list that can average
+        earlier, events = events, profiled.events()  # a list with key_averages
         events.extend(earlier)
     averages = events.key_averages(group_by_input_shapes=True)
     order = "self_device_time_total" if on_gpu else "self_cpu_time_total"
@@ -71,7 +70,7 @@ def take(subject: Subject, folder: Path) -> dict[str, Any]:
 
 
 def _is_operator(average: Any) -> bool:
-    """Whether it is the host's: a GPU's kernels are rows too, whose time their operator has as well."""
+    """Whether it is a host operator. GPU kernels have rows, too, but their operators include their time."""
     return average.key != "[memory]" and average.device_type.name == "CPU"
 
 
@@ -90,7 +89,7 @@ def _row(average: Any, *, on_gpu: bool) -> dict[str, Any]:
 
 
 def _within_another(event: Any) -> bool:
-    """Whether an operator of PyTorch is called by another, however far outside."""
+    """Whether another ATen operator is anywhere around it."""
     parent = event.cpu_parent
     while parent is not None and not parent.name.startswith("aten::"):
         parent = parent.cpu_parent
@@ -98,7 +97,7 @@ def _within_another(event: Any) -> bool:
 
 
 def table(section: Mapping[str, Any]) -> str:
-    """Lay out the operators that come first."""
+    """Return the first 25 operators as a table."""
     rows, repeats = section["rows"], section["repeats"]
     shown = rows[:_SHOWN]
     column = "self_device_ns" if any(row["self_device_ns"] for row in rows) else "self_cpu_ns"
@@ -118,10 +117,10 @@ def table(section: Mapping[str, Any]) -> str:
     events = section["aten_events"] / repeats
     outermost = section["outermost_aten_events"] / repeats
     note = (
-        f"All per call, of {repeats}; the first, {units.seconds(section['cold_ns'] / 1e9)} without a "
-        f"profile, is not among them. {len(rows) - len(shown)} more rows: {FILE}. torch.profiler saw "
-        f"{_number(events)} ATen events, {_number(outermost)} of them outermost; it counts differently from "
-        "the dispatcher, whose operators are the `counts`."
+        f"Means over {repeats} profiled calls. The first call, {units.seconds(section['cold_ns'] / 1e9)}, "
+        f"was not profiled. {len(rows) - len(shown)} more rows: {FILE}. torch.profiler recorded "
+        f"{_number(events)} ATen events, {_number(outermost)} of them outermost; these differ from the "
+        "dispatcher's operators in `counts`."
     )
     return "\n".join([*lines, textwrap.fill(note, WIDTH)])
 

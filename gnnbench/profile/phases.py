@@ -12,5 +12,5 @@ __all__ = ["table", "take"]
 
 
 def take(subject: Subject, folder: Path) -> dict[str, Any]:  # noqa: ARG001
-    """Time the phases of a call; nothing is written."""
+    """Time the phases of a call; no file is written."""
     return measure(subject, PHASES, clock_of(subject.device))

@@ -1,4 +1,4 @@
-"""Where a library has what is to be wrapped."""
+"""Finds the attributes of modules and classes that ranges wrap."""
 
 import inspect
 import sys
@@ -8,33 +8,33 @@ from importlib.machinery import PathFinder
 from typing import Any, NamedTuple
 
 CLASS = "{class}"
-"""As a target's name: the name of the class that has the method."""
+"""As a target's name, it stands for the name of the class that has the method."""
 
 
 @dataclass(frozen=True)
 class Target:
-    """A function or method that is to be a range."""
+    """A function or method to wrap as a range."""
 
     name: str
-    """What rows call it; may stand for several places."""
+    """The range's name; several targets may share it."""
     place: str
-    """`module:function`, wrapped wherever a loaded module has it under its name, or `module:Class.method`,
-    wrapped in the class and in each subclass with a method of its own."""
+    """`module:function`, wrapped in every loaded module that has it under this name, or
+    `module:Class.method`, wrapped in the class and in each subclass that overrides it."""
     inline: bool = False
-    """Whether torch functions called in its own body are ranges, too: arithmetic has nothing to wrap."""
+    """Whether torch functions called in its body become ranges, too; see `inline`."""
 
 
 class Attribute(NamedTuple):
-    """What is wrapped: an attribute of a module or class."""
+    """A wrapped attribute of a module or class."""
 
     owner: Any
     name: str
     value: Any
     owned: bool
-    """Whether it is the owner's own, or one that a class inherits."""
+    """Whether the owner defines it; False: a class inherits it."""
 
     def put_back(self) -> None:
-        """Have it be as it was: what a class inherits is deleted again."""
+        """Restore the original; an inherited attribute is deleted from the class again."""
         if self.owned:
             setattr(self.owner, self.name, self.value)
         else:
@@ -42,11 +42,11 @@ class Attribute(NamedTuple):
 
 
 def find(targets: Sequence[Target]) -> tuple[list[tuple[Target, Attribute]], tuple[str, ...]]:
-    """Look targets up in what is imported; a library that is not is not looked at.
+    """Find the targets' attributes in imported modules; a library that is not imported is ignored.
 
     Returns:
-        What is to be wrapped, each for its target; and a line for each target that its library, though
-        imported, does not have.
+        The attributes to wrap, each with its target; and a line for each target that an imported library
+        lacks.
     """
     found: list[tuple[Target, Attribute]] = []
     missing: list[str] = []
@@ -59,11 +59,11 @@ def find(targets: Sequence[Target]) -> tuple[list[tuple[Target, Attribute]], tup
 
 
 def put_originals_back(originals: Mapping[int, Any], owners: Iterable[Any]) -> None:
-    """Replace wrappers that a library stored itself, as PyG does in a layer's class when it is first made.
+    """Remove wrappers that a library stored elsewhere, as PyG does in a layer's class when it is first made.
 
     Args:
-        originals: by the id of their wrapper.
-        owners: modules, and classes, of which the subclasses are looked at, too.
+        originals: the original by the id of its wrapper.
+        owners: modules, and classes, whose subclasses are searched, too.
     """
     looked_at: dict[int, Any] = {}
     for owner in owners:
@@ -76,7 +76,7 @@ def put_originals_back(originals: Mapping[int, Any], owners: Iterable[Any]) -> N
 
 
 def _holders(names: set[str]) -> Mapping[str, list[Any]]:
-    """Return the modules that have something under each name: one walk over thousands of modules for all."""
+    """Return the modules that have an attribute of each name; one search of all modules serves all names."""
     found: dict[str, list[Any]] = {name: [] for name in names}
     for module in list(sys.modules.values()):
         for name in names & _own(module).keys():
@@ -85,7 +85,6 @@ def _holders(names: set[str]) -> Mapping[str, list[Any]]:
 
 
 def _find(target: Target, holders: Mapping[str, list[Any]]) -> tuple[list[Attribute], list[str]]:
-    """Return the attributes to wrap, and a line if the library has nothing there."""
     module_name, _, place = target.place.partition(":")
     module = sys.modules.get(module_name)
     if module is None:
@@ -111,7 +110,7 @@ def _own(owner: Any) -> Mapping[str, Any]:
 
 
 def _subclasses(owner: type) -> list[type]:
-    found: dict[type, None] = {}  # a set that keeps its order: one may have several bases
+    found: dict[type, None] = {}  # an ordered set: a class may have several bases
     children: list[type] = type.__subclasses__(owner)
     for child in children:
         found.update(dict.fromkeys((child, *_subclasses(child))))
@@ -125,7 +124,7 @@ def _not_found(target: Target, what: str) -> str:
 
 
 def _is_gone(module_name: str) -> bool:
-    """Whether a module is not there, rather than not imported."""
+    """Whether a module does not exist, as opposed to not imported."""
     parent_name, _, _ = module_name.rpartition(".")
     if not parent_name:
         return False

@@ -1,4 +1,4 @@
-"""Fresh processes that run benchmarks and profile them, one of each side, which take turns."""
+"""Profiles benchmarks in new processes, one per side; the sides take turns call by call."""
 
 import json
 import os
@@ -17,10 +17,10 @@ from ..errors import UsageError
 from ..variants.child import boot, end
 
 _SAID = re.compile(r"ERROR: (.+)|!+ _pytest\.outcomes\.Exit: (.+) !+")
-"""A line in which pytest says why it does not begin, or why it ends."""
+"""A line in which pytest gives the reason for an early end."""
 _TAIL_LINES = 20
 _AS_IT_SHOULD = (0, 1, 5)
-"""pytest's exit statuses: passed; a benchmark failed, which it says itself; none was collected."""
+"""Regular exit statuses of pytest: passed; a benchmark failed; none was collected."""
 
 
 @dataclass(frozen=True)
@@ -28,70 +28,70 @@ class Ended:
     """How a benchmark ended."""
 
     id: str
-    """pytest's."""
+    """The pytest node id."""
     folder: Path | None
-    """Of its profile; None: there is none."""
+    """The folder of its profile, or None."""
     unavailable: Mapping[str, str]
-    """Kinds that were asked for as well: what they need."""
+    """Requested kinds that could not be taken, each with the reason."""
     failed: str | None
-    """What pytest shows of it."""
+    """pytest's text of the failure."""
     left_out: str | None
-    """Why there is no profile of one that did not fail."""
+    """Why a benchmark that did not fail has no profile."""
 
 
 @dataclass(frozen=True)
 class Side:
-    """What a process is started with."""
+    """The code and variables that a process starts with."""
 
     name: str = ""
-    """Of one of several."""
+    """For messages, if there are two sides."""
     trees: Sequence[Path] = ()
-    """Import roots whose packages come before all others; the first that has one wins."""
+    """Import roots that precede all others; the first that has a package wins."""
     environment: Mapping[str, str] = field(default_factory=dict)
-    """Changes to this process's own."""
+    """Variables to set in addition to this process's own."""
 
 
 @dataclass(frozen=True)
 class Wanted:
-    """What is profiled, and how."""
+    """What to profile, and how."""
 
     arguments: Sequence[str]
-    """Of pytest; they never pass a shell."""
+    """pytest's arguments; no shell interprets them."""
     kinds: Sequence[str]
-    """Of profiles."""
+    """The kinds of profile."""
     repeats: int
-    """Calls after the first."""
+    """Calls to profile after the first."""
     folder: Path
     """Where profiles are saved."""
     select: str | None = None
-    """An operation, the first words of some, or an expression as after pytest's -k; None: all that the
+    """An operation, the first words of some, or an expression for pytest's -k; None: everything that the
     arguments select."""
     only: Sequence[str] = ()
-    """Pytest's ids of the benchmarks that are meant, whatever is selected; none: that."""
+    """Node ids of the benchmarks to profile instead of `select`; empty: use `select`."""
 
 
 class Progress(Protocol):
-    """Is told what goes on."""
+    """Receives progress events."""
 
     def collected(self, titles: Sequence[str]) -> None:
-        """Take what the benchmarks are called that a side is going to profile."""
+        """Receive the titles of the benchmarks that a side will profile."""
 
     def benchmark(self, side: Side, number: int, count: int, found: str | Ended) -> None:
-        """Take the id of a benchmark that begins, or how it ended; and its number of how many, from 1."""
+        """Receive the id of a benchmark that begins, or its result; its number, from 1, and their count."""
 
 
 def run(sides: Sequence[Side], wanted: Wanted, progress: Progress) -> list[list[Ended]]:
-    """Run pytest in a process for each side, and profile the benchmarks that it collects.
+    """Run pytest in a process per side, and profile the benchmarks that it collects.
 
-    They start together. From then on one works at a time and the others sleep: each in turn goes on until its
-    next call of a benchmark, so that the calls of the sides alternate.
+    The processes start together. Afterwards one runs at a time and the others wait: each runs until its next
+    call of a benchmark, so that the calls of the sides alternate.
 
     Returns:
-        Of each side how its benchmarks ended; nothing where it has none that is wanted. Where pytest ended
-        before its time, the one that had begun is the last, and failed.
+        For each side, how its benchmarks ended; an empty list if it has no selected benchmark. If pytest
+        ended early, the last entry is the benchmark that was running, as failed.
 
     Raises:
-        UsageError: pytest refused its arguments, or ended before a benchmark began.
+        UsageError: pytest rejected its arguments, or ended before a benchmark began.
     """
     with ExitStack() as stack:
         processes = [stack.enter_context(_Process(side, wanted, progress)) for side in sides]
@@ -104,10 +104,9 @@ def run(sides: Sequence[Side], wanted: Wanted, progress: Progress) -> list[list[
 
 
 class _Process:
-    """One side, and what it told so far."""
+    """The process of one side, and its messages so far."""
 
     def __init__(self, side: Side, wanted: Wanted, progress: Progress) -> None:
-        """Start it."""
         read, theirs_write = os.pipe()
         theirs_read, write = os.pipe()
         terms = {
@@ -124,9 +123,9 @@ class _Process:
         self._side, self._progress = side, progress
         self._ended: list[Ended] = []
         self._running: str | None = None
-        """The benchmark that has begun and not ended."""
+        """Id of the benchmark that is running."""
         self._status: int | None = None
-        """pytest's; None: it did not come to that."""
+        """pytest's exit status; None: it has not ended regularly."""
         self._count = 0
         self.goes_on = True
         with ExitStack() as stack:
@@ -141,7 +140,7 @@ class _Process:
                     stdout=self._log,
                     stderr=subprocess.STDOUT,
                     pass_fds=(theirs_read, theirs_write),
-                    start_new_session=True,  # Ctrl-C comes once, from here
+                    start_new_session=True,  # Ctrl-C reaches this process only, which then ends the child
                 )
             finally:
                 os.close(theirs_read)
@@ -150,34 +149,32 @@ class _Process:
             self._open = stack.pop_all()
 
     def __enter__(self) -> Self:
-        """Return it."""
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """End it, and all that it started."""
         self._open.close()
 
     def collect(self) -> None:
         """Let it collect the benchmarks.
 
         Raises:
-            UsageError: it ended before.
+            UsageError: it ended while collecting.
         """
         self._follow()
         if not self.goes_on:
             self.result()
 
     def take_turn(self) -> None:
-        """Let it go on until it waits for its next turn, or ends."""
+        """Let it run until it waits for its next turn, or ends."""
         if self.goes_on:
-            with suppress(BrokenPipeError):  # it was killed, which the other pipe tells
+            with suppress(BrokenPipeError):  # it was killed; `_follow` notices
                 self._turns.write(b"\n")
             self._follow()
 
     def _follow(self) -> None:
-        """Take what it tells until it waits for a turn, or ends."""
+        """Read its messages until it waits for a turn, or ends."""
         for line in iter(self._pipe.readline, ""):
             told = json.loads(line)
             if "waits" in told:
@@ -186,7 +183,7 @@ class _Process:
         self.goes_on = False
 
     def result(self) -> list[Ended]:
-        """Return how the benchmarks ended, when the process has.
+        """Wait for the process to end, and return how the benchmarks ended.
 
         Raises:
             UsageError: it ended before a benchmark began.
@@ -213,14 +210,13 @@ class _Process:
             self._status = told["finished"]
 
     def _add(self, ended: Ended) -> None:
-        """Note how a benchmark ended, and say so."""
         self._running = None
         self._ended.append(ended)
         self._progress.benchmark(self._side, len(self._ended), self._count, ended)
 
 
 def _why(status: int, log: IO[bytes]) -> str:
-    """Say in a line, where pytest does, why nothing ran."""
+    """Return why nothing ran: in one line if pytest gives the reason, else with the end of its output."""
     log.seek(0)
     lines = log.read().decode(errors="replace").splitlines()
     if errors := [found[1] or found[2] for line in lines if (found := _SAID.match(line))]:
@@ -228,6 +224,6 @@ def _why(status: int, log: IO[bytes]) -> str:
     how = (
         f"was killed by {signal.Signals(-status).name}"
         if status < 0
-        else f"ended with {status}, in the middle"
+        else f"ended early with exit status {status}"
     )
     return f"pytest {how}\n" + "\n".join(lines[-_TAIL_LINES:])

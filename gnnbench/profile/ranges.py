@@ -1,7 +1,6 @@
-"""Named ranges around a library's functions, for the time of a profile.
+"""Named ranges around a library's functions, while a profile is taken.
 
-A range is opened by a wrapper that takes the function's place: the library stays as it is installed, and
-each attribute is put back afterwards.
+Wrappers replace the functions, and the originals are restored afterwards. The library's files do not change.
 """
 
 import functools
@@ -27,11 +26,11 @@ class Row:
     """The time of one path of ranges."""
 
     path: tuple[str, ...]
-    """Outermost first."""
+    """Names of ranges, outermost first."""
     calls: int
     total_ns: int
     self_ns: int
-    """Without the ranges inside: over all rows they sum to the total of the outermost."""
+    """Time outside of inner ranges; over all rows it sums to the outermost range's total."""
 
 
 @dataclass
@@ -54,27 +53,25 @@ class _Node:
 
 @dataclass
 class _State:
-    """What ranges share."""
-
     node: _Node
-    """Of the innermost range that is open."""
+    """The node of the innermost open range."""
     clock: Callable[[], int]
     nvtx: bool
     functions: InlineFunctions | None = None
     thread: int = 0
-    """The one that has entered: ranges are its own."""
+    """Id of the thread that entered; ranges are opened in this thread only."""
     elsewhere: set[str] = field(default_factory=set)
-    """Names that other threads have called."""
+    """Names of ranges that other threads called."""
 
 
 class Ranges:
-    """Wraps targets while it is entered, which it may be again and again, and times their calls as a tree.
+    """Wraps targets while it is entered, and times their calls as a tree; it can be entered repeatedly.
 
-    A name stands for its outermost call: where a range of it is open, however far outside, none is opened. A
-    method that calls its super's is one call, and so is Tensor.backward, which calls torch.autograd.backward.
+    While a range is open, an inner call of the same name opens none: a method that calls its super's is one
+    call, and so is Tensor.backward, which calls torch.autograd.backward.
 
-    To look for the targets takes milliseconds, and takes the caches: that is done on entering only, and
-    `switch` is for what is timed.
+    Entering searches for the targets, which takes milliseconds and evicts CPU caches. So timed code uses
+    `switch`, which does not search.
     """
 
     def __init__(
@@ -85,13 +82,13 @@ class Ranges:
         clock: Callable[[], int] = time.perf_counter_ns,
         functions: bool = False,
     ) -> None:
-        """Look for nothing yet.
+        """Store the arguments; the search for targets comes on entering.
 
         Args:
-            targets: those of libraries that are not imported when ranges are entered are passed over.
-            device: on `cuda` ranges are NVTX's, too.
-            clock: nanoseconds; see `clock_of`.
-            functions: whether those of torch that `inline` targets call are ranges, see `inline`.
+            targets: functions to wrap; those of libraries that are not imported are ignored.
+            device: on `cuda`, ranges are NVTX ranges as well.
+            clock: returns nanoseconds; see `clock_of`.
+            functions: whether torch functions in the body of `inline` targets are ranges; see `inline`.
         """
         self._targets = targets
         self._missing: tuple[str, ...] = ()
@@ -107,17 +104,17 @@ class Ranges:
 
     @property
     def path(self) -> tuple[str, ...]:
-        """The names of the ranges that are open, outermost first."""
+        """The names of the open ranges, outermost first."""
         return self._state.node.path
 
     @property
     def missing(self) -> tuple[str, ...]:
-        """A line for each target that its library, though imported, lacks; and of other threads, if any."""
+        """A line for each target that an imported library lacks, and one for calls from other threads."""
         names = ", ".join(sorted(self._state.elsewhere))
         return (*self._missing, f"{names}: what other threads call is not shown") if names else self._missing
 
     def __enter__(self) -> Self:
-        found, self._missing = find(self._targets)  # all of them before any is wrapped, and so is inherited
+        found, self._missing = find(self._targets)  # before wrapping: subclasses would inherit wrappers
         self._wrappers, self._originals = [], {}
         for target, attribute in found:
             name = target.name.replace(CLASS, attribute.owner.__name__)
@@ -136,7 +133,7 @@ class Ranges:
         put_originals_back(self._originals, (*owners.values(), *imported))
 
     def switch(self, *, on: bool) -> None:
-        """Within `with`: put the wrappers in place, or the library as it is; what is so already stays."""
+        """Within `with`: install the wrappers, or restore the library."""
         if on == self._on:
             return
         self._on = on
@@ -171,13 +168,13 @@ class Ranges:
         return wrapper
 
     def range(self, name: str) -> AbstractContextManager[object]:
-        """Open a range by hand, or none where one of this name is open."""
+        """Open a range, unless one of this name is open."""
         return nullcontext() if name in self.path else _Range(self._state, name, None)
 
     def times(self) -> list[Row]:
-        """Return the times since the last call, depth first, in the order in which paths were first seen.
+        """Return the times since the last call, depth first, in order of first appearance.
 
-        Paths of before that were not called since are there, with 0 calls.
+        Paths that were not called since then have 0 calls.
         """
         rows = []
         for node in self._root.below():
@@ -189,10 +186,10 @@ class Ranges:
 
 
 class _Range:
-    """One range: for record_function, for NVTX, and for the clock."""
+    """One open range, for record_function, NVTX and the clock."""
 
     def __init__(self, state: _State, name: str, inline: bool | None) -> None:
-        """Take a name, and whether functions of torch are seen in it; None leaves that as it is."""
+        """Take a name, and whether torch functions inside become ranges; None: leave that as it is."""
         self._state = state
         self._name = name
         self._inline = inline
@@ -221,13 +218,13 @@ class _Range:
 
 
 def _announced(name: str, nvtx: bool) -> ExitStack | None:
-    """Tell a profiler that looks on; a record_function takes 6 µs, though nobody looks."""
+    """Announce the range to active profilers only: a record_function takes 6 µs even without a profiler."""
     recorded = torch._C._autograd._profiler_enabled()  # noqa: SLF001
     if not recorded and not nvtx:
         return None
     stack = ExitStack()
     if recorded:
-        # Kineto writes "unknown" for a name beyond ASCII.
+        # Kineto writes "unknown" for a name that is not ASCII.
         stack.enter_context(torch.profiler.record_function(name.replace("·", "@")))
     if nvtx:
         stack.enter_context(torch.cuda.nvtx.range(name))
@@ -235,7 +232,7 @@ def _announced(name: str, nvtx: bool) -> ExitStack | None:
 
 
 def clock_of(device: str) -> Callable[[], int]:
-    """Return a clock in nanoseconds that waits for a GPU's work before it is read."""
+    """Return a clock in nanoseconds; on `cuda` it first waits for the GPU's work."""
     if device != "cuda":
         return time.perf_counter_ns
 

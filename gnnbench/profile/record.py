@@ -1,4 +1,4 @@
-"""The saved profile of a benchmark: profile.json."""
+"""profile.json: the saved profile of a benchmark."""
 
 import json
 from collections.abc import Mapping
@@ -24,15 +24,15 @@ def compose(
     sections: Mapping[str, Any],
     unavailable: Mapping[str, str],
 ) -> dict[str, Any]:
-    """Return a record, with what is found in it.
+    """Return a record, with its findings.
 
     Args:
         name: the benchmark's id.
-        spec: of one of gnnbench's own; None of any other.
-        environment: of the process.
+        spec: the spec of a benchmark of gnnbench; None for any other.
+        environment: the process's environment, as a dictionary.
         repeats: calls after the first of each kind.
-        sections: by kind, and the counts.
-        unavailable: kinds that were asked for as well, with what they need.
+        sections: the sections by kind, and the counts.
+        unavailable: requested kinds that could not be taken, each with the reason.
     """
     from . import findings
 
@@ -51,19 +51,16 @@ def compose(
 
 
 def write(record: Mapping[str, Any], folder: Path) -> None:
-    """Save a record in a folder."""
+    """Save a record as profile.json in a folder."""
     text = json.dumps(record, indent=1, allow_nan=False)
     (folder / FILE).write_text(text + "\n", encoding="utf-8")
 
 
 def read(path: Path) -> dict[str, Any]:
-    """Return a saved record.
-
-    Args:
-        path: the file, or the folder that it is in.
+    """Return a saved record; `path` is its file or folder.
 
     Raises:
-        UsageError: it is missing, cut off, of another form or version.
+        UsageError: it is missing, incomplete, or of another format or version.
     """
     file = path / FILE if path.is_dir() else path
     content, _ = json_io.read(file, "profile", MAX_BYTES, _REMEDY)
@@ -71,22 +68,18 @@ def read(path: Path) -> dict[str, Any]:
 
 
 def check(file: Path, content: Any) -> dict[str, Any]:
-    """Return a record's content, which is of the form of its schema.
-
-    Args:
-        file: where it comes from, for messages.
-        content: as it was read from JSON.
+    """Return the content if it matches the schema; `file` is named in messages.
 
     Raises:
-        UsageError: it is of another form or version.
+        UsageError: it is of another format or version.
     """
     if not isinstance(content, dict) or "sections" not in content:
-        json_io.refuse(file, f"not a profile, a {FILE} of gnnbench: it has no sections", _REMEDY)
+        json_io.refuse(file, f"not a {FILE} of gnnbench: it has no sections", _REMEDY)
     version = content.get("version")
     if version != VERSION:
         json_io.refuse(
             file,
-            f"version {version!r} of the format, and this gnnbench reads {VERSION}",
+            f"format version {version!r}; this gnnbench reads version {VERSION}",
             "use the gnnbench that wrote it, or profile again",
         )
     if wrong := schema.departure(content, "profile"):

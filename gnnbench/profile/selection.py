@@ -1,4 +1,4 @@
-"""Which of a suite's benchmarks are profiled, and what they are called in a list."""
+"""Selects the benchmarks to profile, and makes their titles for a list."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -6,21 +6,21 @@ from typing import Any
 import pytest
 
 _TITLE = ("operation", "direction", "platform")
-"""Parameters that a title has in any case."""
+"""Parameters that every title has."""
 
 
 def named(items: Sequence[pytest.Item], name: str) -> list[pytest.Item]:
-    """Return the benchmarks of the operation of a name; where there is none, of those that begin with it.
+    """Return the benchmarks of an operation; if there is none, those whose operation begins with these words.
 
-    An operation begins with `spmm` as a whole word: `spmm_sum` does, `spmms` does not. Of a test without the
-    parameter `operation`, the name of its function without `test_` is the operation.
+    `spmm` matches `spmm_sum` but not `spmms`. If a test has no parameter `operation`, its function's name
+    without `test_` is the operation.
     """
     exact = [item for item in items if _operation(item) == name]
     return exact or [item for item in items if _operation(item).startswith(f"{name}_")]
 
 
 def titles(items: Sequence[pytest.Item]) -> list[str]:
-    """Return what each is called in a list: `conv forward pyg`, and what else tells it apart."""
+    """Return a title for each benchmark: `conv forward pyg`, and the parameters that differ."""
     names = dict.fromkeys(name for item in items for name in _parameters(item) if name not in _TITLE)
     several = [name for name in names if len({str(_parameters(item).get(name)) for item in items}) > 1]
     return [_title(item, (*_TITLE, *several)) for item in items]

@@ -1,4 +1,7 @@
-"""The folder of saved profiles: of each benchmark a folder, and in it 0001, 0002, ... whole or not at all."""
+"""The folder of profiles: each benchmark has a folder, with its profiles in 0001, 0002, ...
+
+A numbered folder always holds a complete profile.
+"""
 
 import re
 import shutil
@@ -14,20 +17,20 @@ _LONGEST_NAME = 200
 _NUMBER = re.compile(r"\d{4,}")
 _DRAFT = ".new-"
 _ABANDONED_SECONDS = 86_400.0
-"""After which a draft is one that a killed process left behind."""
+"""A draft older than this was left by a killed process."""
 
 
 class Store:
-    """Such a folder; nothing is made before it is needed."""
+    """A folder of profiles, made when first needed."""
 
     def __init__(self, root: Path) -> None:
         self.root = root
 
     def check(self) -> None:
-        """Make it, and see that it can be written.
+        """Make the folder, and check that it is writable.
 
         Raises:
-            UsageError: it cannot.
+            UsageError: it is not.
         """
         try:
             self.root.mkdir(parents=True, exist_ok=True)
@@ -35,17 +38,14 @@ class Store:
                 pass
         except OSError as error:
             raise UsageError(
-                f"the folder of profiles {self.root} cannot be written ({error.strerror}); name another"
+                f"the folder of profiles {self.root} cannot be written ({error.strerror}); choose another"
             ) from None
 
     @contextmanager
     def new(self, name: str) -> Iterator["Draft"]:
-        """Have a folder for one more profile of a benchmark; it gets its number when the context ends.
+        """Yield a folder for a new profile of the benchmark with this id.
 
-        Where the context ends with an error, nothing of it is left.
-
-        Args:
-            name: the benchmark's id.
+        It gets its number when the context ends; after an error, it is removed.
         """
         parent = self.root / folder_name(name)
         parent.mkdir(parents=True, exist_ok=True)
@@ -61,28 +61,28 @@ class Store:
         except BaseException:
             shutil.rmtree(draft.folder, ignore_errors=True)
             with suppress(OSError):
-                parent.rmdir()  # unless it has others
+                parent.rmdir()  # fails if it has other profiles
             raise
 
 
 class Draft:
-    """A profile's folder: where it is written, and then where it is."""
+    """A profile's folder: a temporary one while it is written, then the numbered one."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
 
 
 def folder_name(name: str) -> str:
-    """Return the name of a benchmark's folder: what any file system takes, and no path.
+    """Return a benchmark's folder name: valid on any file system, and without path separators.
 
-    Two benchmarks may get the same, as `a:b` and `a_b` do. Nothing is lost then: each profile has a number of
-    its own and says whose it is.
+    Two benchmarks may share a name, as `a:b` and `a_b` do. Nothing is lost: each profile has its own number
+    and stores the benchmark's id.
     """
     return re.sub(r"[^A-Za-z0-9._@+=-]+", "_", name).lstrip("._").rstrip("_")[:_LONGEST_NAME] or "_"
 
 
 def _numbered(folder: Path) -> Path:
-    """Rename a folder to the next number. Another process may take that first: a folder replaces no other."""
+    """Rename a folder to the next free number; retry if another process takes that number first."""
     while True:
         used = (path.name for path in folder.parent.iterdir() if _NUMBER.fullmatch(path.name))
         target = folder.with_name(f"{max(map(int, used), default=0) + 1:04}")

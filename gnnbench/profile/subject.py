@@ -1,4 +1,4 @@
-"""What is profiled."""
+"""The benchmark that is profiled."""
 
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
@@ -8,7 +8,7 @@ from ..errors import UsageError
 
 
 class UnavailableError(UsageError):
-    """A kind of profile cannot be taken here; the message says what it needs."""
+    """A kind of profile cannot be taken on this machine; the message gives the reason."""
 
 
 @dataclass(frozen=True)
@@ -16,10 +16,10 @@ class Subject:
     """One benchmark, ready to be called."""
 
     call: Callable[[], object]
-    """An epoch, a forward and backward pass, a kernel: what one round of the benchmark calls."""
+    """What one round of the benchmark calls: an epoch, a forward and backward pass, a kernel."""
     device: str
-    """`cpu` or `cuda`: where it works."""
+    """`cpu` or `cuda`."""
     repeats: int
     """Calls to profile, after the first."""
     ready: Callable[[], AbstractContextManager[object]] = nullcontext
-    """Is around each call, and no part of what is profiled: the author's set-up and tear-down."""
+    """A context around each call, outside the profile: the benchmark's set-up and tear-down."""

@@ -1,4 +1,4 @@
-"""What is wrapped in each library, by dotted name."""
+"""The functions that are wrapped in each library."""
 
 from .places import CLASS, Target
 
@@ -42,14 +42,14 @@ _MH_AUG = {
         "optimised:log_proposal_densities",
     ),
 }
-"""Ranges of the published profile of MH-Aug's loop, and the functions of each variant that do that part."""
+"""Ranges of the published profile of MH-Aug's loop, and each variant's functions for that part."""
 
 PHASES = (
     Target("zero_grad", "torch.optim:Optimizer.zero_grad"),
     Target("zero_grad", "torch.nn:Module.zero_grad"),
     Target("forward", "torch.nn:Module.__call__"),
     Target("loss", "gnnbench.workloads.training:loss"),
-    Target("loss", "torch.nn.modules.loss:_Loss.__call__"),  # which would be a forward
+    Target("loss", "torch.nn.modules.loss:_Loss.__call__"),  # otherwise Module.__call__ makes it a forward
     *(Target("loss", f"torch.nn.functional:{name}") for name in _LOSSES),
     Target("backward", "torch:Tensor.backward"),
     Target("backward", "torch.autograd:backward"),
@@ -95,4 +95,4 @@ LAYERS = (
         for place in places
     ),
 )
-"""The parts of a graph convolution. The names of classes, and no others, begin with a capital."""
+"""The parts of a graph convolution. Only names of classes begin with a capital."""

@@ -1,7 +1,7 @@
-"""The kind `trace`: what torch.profiler records, for Perfetto and TensorBoard; where a step's time goes.
+"""The kind `trace`: a torch.profiler trace for Perfetto and TensorBoard, and a breakdown of each step's time.
 
-torch_geometric.profile has `torch_profile` and `trace_handler`: they print, write to the working directory
-and record no steps. torch's own handler for TensorBoard does what is needed.
+torch_geometric.profile's `torch_profile` and `trace_handler` are not used: they print, write to the working
+directory and record no steps.
 """
 
 import json
@@ -24,7 +24,7 @@ FILE = "trace.json"
 TENSORBOARD = "tensorboard"
 
 Event = Mapping[str, Any]
-"""Of a Chrome trace: `ph`, `cat`, `name`, `ts` and `dur` in microseconds, `args`."""
+"""An event of a Chrome trace: `ph`, `cat`, `name`, `ts` and `dur` in microseconds, `args`."""
 
 PARTS = {
     "kernel": ("kernel",),
@@ -32,28 +32,29 @@ PARTS = {
     "runtime": ("cuda_runtime", "cuda_driver"),
     "cpu": ("cpu_op",),
 }
-"""Part of a step, and the categories of its events. A moment belongs to the first part that has an event
-then, and to `other` if none has: the order of TensorBoard's plugin for PyTorch's profiles, which the seed
-notes' figures come from."""
+"""Part of a step: the categories of its events.
+
+At any moment, the first part with a running event counts, or `other` if there is none. This is the order of
+TensorBoard's plugin for PyTorch profiles, which produced the seed notes' figures."""
 
 _WORDS = {
     "kernel": "kernel: the GPU computes",
     "memcpy": "memcpy: the GPU copies or fills memory",
-    "runtime": "runtime: the GPU idle, the host in CUDA calls",
-    "cpu": "CPU: the host in PyTorch's operators",
-    "other": "other: Python, and libraries unknown to PyTorch",
+    "runtime": "runtime: the GPU is idle, the host in CUDA calls",
+    "cpu": "CPU: the host in PyTorch operators",
+    "other": "other: Python, and libraries outside PyTorch",
 }
 _STEP = "ProfilerStep#"
-"""How torch.profiler, and TensorBoard's plugin, call a step."""
+"""Prefix of a step's name in torch.profiler and TensorBoard's plugin."""
 _EVENT = 48
 
 
 def take(subject: Subject, folder: Path) -> dict[str, Any]:
-    """Record the repeats with the ranges of phases and layers in them, after a first and a warm-up call.
+    """Record the repeats, with ranges of phases and layers, after a first call and a warm-up call.
 
     Returns:
-        `steps`, one of each repeat, see `breakdown`; `cold_ns`, the first call without a profile;
-        `missing`, a line for each range that is not there.
+        `steps`, one per repeat, see `breakdown`; `cold_ns`, the first call without a profile; `missing`, a
+        line for each range that the library lacks.
     """
     ranges = Ranges((*PHASES, *LAYERS), subject.device, functions=True)
 
@@ -69,7 +70,7 @@ def take(subject: Subject, folder: Path) -> dict[str, Any]:
 
 
 def cold_call_ns(subject: Subject) -> int:
-    """Call and return the time it took, a GPU's work included."""
+    """Call once and return the time, including the GPU's work."""
     clock = clock_of(subject.device)
     with subject.ready(), collector_paused():
         start = clock()
@@ -78,14 +79,14 @@ def cold_call_ns(subject: Subject) -> int:
 
 
 def record(subject: Subject, call: Callable[[], object], folder: Path) -> Path:
-    """Warm up, record the repeats as torch.profiler's steps, and return the file, as TensorBoard names it.
+    """Warm up, record the repeats as torch.profiler steps, and return the trace file.
 
-    A step ends when the GPU has done its work. What makes the subject ready is in no step.
+    A step ends when the GPU has finished. The subject's set-up is outside the steps.
 
     Args:
-        subject: where it works and how often.
-        call: what is called.
-        folder: which is made.
+        subject: for its device, repeats and set-up.
+        call: the function to record.
+        folder: a new folder for the file.
     """
     import torch
     from torch.profiler import (
@@ -107,7 +108,7 @@ def record(subject: Subject, call: Callable[[], object], folder: Path) -> Path:
             on_trace_ready=tensorboard_trace_handler(str(folder), worker_name="gnnbench"),
         ) as steps,
     ):
-        steps.record_steps = False  # one would begin where another ends
+        steps.record_steps = False  # its steps would include the set-up between calls
         for number in range(1 + subject.repeats):
             with subject.ready():
                 wait()
@@ -121,30 +122,29 @@ def record(subject: Subject, call: Callable[[], object], folder: Path) -> Path:
 
 
 def events(path: Path) -> list[Event]:
-    """Read those events of a Chrome trace that take time."""
+    """Return the events of a Chrome trace that have a duration."""
     content = json.loads(path.read_text(encoding="utf-8"))
     return [event for event in content["traceEvents"] if event["ph"] == "X"]
 
 
 def span_ns(event: Event) -> tuple[int, int]:
-    """Return when an event began and ended."""
+    """Return the begin and end of an event in nanoseconds."""
     start = round(event["ts"] * 1000)
     return start, start + round(event["dur"] * 1000)
 
 
 def steps_of(found: Sequence[Event]) -> list[Event]:
-    """Return the steps of the host among events, in the order of time."""
+    """Return the host's steps among the events, in order of time."""
     annotations = (event for event in found if event.get("cat") == "user_annotation")
     return sorted((event for event in annotations if event["name"].startswith(_STEP)), key=span_ns)
 
 
 def breakdown(found: Sequence[Event]) -> list[dict[str, Any]]:
-    """Say where the time of each step went.
+    """Divide the time of each step among the parts.
 
     Returns:
-        Of each `ProfilerStep#N` of the host, in the order of time: its `name`, `total_ns`, and what parts
-        of that are `kernel_ns`, `memcpy_ns`, `runtime_ns`, `cpu_ns` and `other_ns`, see PARTS. These sum to
-        the total.
+        For each `ProfilerStep#N` of the host, in order of time: `name`, `total_ns`, and `kernel_ns`,
+        `memcpy_ns`, `runtime_ns`, `cpu_ns` and `other_ns` (see PARTS), which sum to the total.
     """
     categories: list[str] = []
     covered = {}
@@ -164,7 +164,7 @@ def breakdown(found: Sequence[Event]) -> list[dict[str, Any]]:
 
 
 class _Union:
-    """The time that some spans cover together."""
+    """The time covered by at least one of some spans."""
 
     def __init__(self, spans: Iterable[tuple[int, int]]) -> None:
         self._starts: list[int] = []
@@ -177,14 +177,13 @@ class _Union:
                 self._ends.append(end)
 
     def within(self, start: int, end: int) -> int:
-        """Return how much of it lies between two moments."""
         pieces = slice(bisect_right(self._ends, start), bisect_right(self._starts, end))
         bounds = zip(self._starts[pieces], self._ends[pieces], strict=True)
         return sum(min(last, end) - max(first, start) for first, last in bounds)
 
 
 def table(section: Mapping[str, Any]) -> str:
-    """Lay out where the steps' time went, and say how to look at the trace."""
+    """Return the breakdown of the steps' time as a table, with how to open the trace."""
     steps = section["steps"]
     whole_ns = sum(step["total_ns"] for step in steps)
     lines = [_line("Event", "Count", "Average time", "Frac.")]
@@ -194,9 +193,9 @@ def table(section: Mapping[str, Any]) -> str:
             average = units.seconds(part_ns / len(steps) / 1e9)
             lines.append(_line(words, f"{len(steps)}", average, units.fraction(part_ns / whole_ns)))
     note = (
-        f"The parts are disjoint. The first call, {units.seconds(section['cold_ns'] / 1e9)} without a "
-        f"profile, is no step. {FILE} opens at https://ui.perfetto.dev, and {TENSORBOARD}/ in `tensorboard "
-        "--logdir` with the plugin torch-tb-profiler."
+        f"The parts do not overlap. The first call, {units.seconds(section['cold_ns'] / 1e9)}, was not "
+        f"profiled. Open {FILE} at https://ui.perfetto.dev, or {TENSORBOARD}/ with `tensorboard --logdir` "
+        "and the plugin torch-tb-profiler."
     )
     return "\n".join([*lines, *(textwrap.fill(each, WIDTH) for each in (note, *section["missing"]))])
 

@@ -1,4 +1,4 @@
-"""The time of a call as a tree of ranges: what `phases`, `layers` and `ranges` have in common."""
+"""Times a call as a tree of ranges: the common part of `phases`, `layers` and `ranges`."""
 
 import statistics
 import textwrap
@@ -11,7 +11,7 @@ from .ranges import Ranges, Row, Target
 from .subject import Subject
 
 ROOT = "call"
-"""The range around the whole."""
+"""Name of the range around the whole call."""
 
 WIDTH = 80
 _EVENT = 30
@@ -20,16 +20,16 @@ _EVENT = 30
 def measure(
     subject: Subject, targets: Sequence[Target], clock: Callable[[], int], *, functions: bool = False
 ) -> dict[str, Any]:
-    """Time a call with ranges: once cold, then in turns with the call as it is.
+    """Time a call with ranges: a first call, then calls with and without ranges in turns.
 
     Args:
         subject: what is called.
-        targets: what is a range in it.
-        clock: nanoseconds.
+        targets: the functions that become ranges.
+        clock: returns nanoseconds.
         functions: see `Ranges`.
 
     Returns:
-        `rows`, `plain_ns` of each call without ranges, `missing` and `nvtx`, see docs/formats.md.
+        `rows`, `plain_ns` of each call without ranges, `missing` and `nvtx`; see docs/formats.md.
     """
     ranges = Ranges(targets, subject.device, clock=clock, functions=functions)
 
@@ -52,10 +52,10 @@ def measure(
         cold = {row.path: row.total_ns for row in ranged()}
     repeats: list[dict[tuple[str, ...], Row]] = []
     plain_ns = []
-    with ranges:  # and look again: the first call may have imported
+    with ranges:  # search again: the first call may have imported libraries
         ranges.switch(on=False)
         for number in range(subject.repeats):
-            if number % 2:  # each goes first as often, and meets the other's traces
+            if number % 2:  # alternate the order, so that cache effects affect both alike
                 plain_ns.append(plain())
             repeats.append({row.path: row for row in ranged()})
             if not number % 2:
@@ -80,13 +80,13 @@ def measure(
 
 
 def overhead(section: Mapping[str, Any]) -> float:
-    """Return the time of the call with ranges over that without: medians."""
+    """Return the ratio of the median times with and without ranges."""
     root = section["rows"][0]
     return statistics.median(root["total_ns"]) / statistics.median(section["plain_ns"])
 
 
 def table(section: Mapping[str, Any]) -> str:
-    """Lay out the tree: what is at the margin is disjoint, and all in the column `Self`."""
+    """Return the tree as a table; outermost ranges do not overlap, nor do the times in the column `Self`."""
     root, *rows = section["rows"]
     whole_ns = sum(root["total_ns"])
     repeats = len(root["total_ns"])
@@ -99,12 +99,12 @@ def table(section: Mapping[str, Any]) -> str:
     ]
     plain_ns = statistics.median(section["plain_ns"])
     legend = (
-        "Count is over all repeats; the first call is apart. IQR: of a repeat's time, over its "
-        "median. Self: without what is indented below."
+        "Count: over all repeats, without the first call. IQR: of the repeats' times, relative to the "
+        "median. Self: without the rows indented below."
     )
     cost = (
-        f"{repeats} repeats took {overhead(section):.3f} times those without ranges "
-        f"({units.seconds(plain_ns / 1e9)}, in turns; medians)."
+        f"A call took {overhead(section):.3f} times as long with ranges as without "
+        f"({units.seconds(plain_ns / 1e9)}; medians of {repeats})."
     )
     notes = [legend, cost, *section["missing"]]
     return "\n".join([*lines, *(textwrap.fill(note, WIDTH) for note in notes)])
@@ -124,7 +124,7 @@ def _cells(row: Mapping[str, Any], event: str, whole_ns: int) -> str:
 
 
 def _spread(values: Sequence[int]) -> float:
-    """Return the interquartile range over the median; 0 where that is none."""
+    """Return the interquartile range over the median; 0 if the median is 0."""
     if len(values) == 1:
         return 0.0
     low, middle, high = statistics.quantiles(values, n=4, method="inclusive")

@@ -1,4 +1,4 @@
-"""The times of ranges on two sides whose calls took turns."""
+"""Pairs the times of ranges of two sides that took turns."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -7,7 +7,7 @@ from typing import Any
 from .diff import Path
 
 TREES = ("layers", "ranges", "phases")
-"""Kinds of profiles with times by range, the most detailed first."""
+"""Kinds of profile with times by range, the most detailed first."""
 
 
 @dataclass(frozen=True)
@@ -15,12 +15,11 @@ class Turns:
     """One range in two processes."""
 
     before_ns: tuple[int, ...]
-    """Its time without inner ranges, of each call."""
+    """Its self time in each call."""
     after_ns: tuple[int, ...]
-    """The same of the other side; as many, in the order in which the calls took turns."""
+    """The same for the other side; entries at the same index belong to neighbouring turns."""
     share: float
-    """How much of the call's time that is, on the side where it is more: of the fastest, which other programs
-    disturbed least."""
+    """Its fastest self time as a fraction of the fastest call, on the side where that is larger."""
 
 
 def turns(before: Mapping[str, Any], after: Mapping[str, Any]) -> dict[Path, Turns]:
@@ -28,10 +27,10 @@ def turns(before: Mapping[str, Any], after: Mapping[str, Any]) -> dict[Path, Tur
 
     Args:
         before: a section of a kind with times by range.
-        after: that of the other side, as many calls in turns with its.
+        after: the other side's section, with as many calls in turns.
 
     Returns:
-        By the path of the range; of what only some calls open, those in which both sides do.
+        The times by range path; only calls in which both sides open the range.
     """
     sides = [{tuple(row["path"]): row for row in section["rows"]} for section in (before, after)]
     whole_ns = [min(section["rows"][0]["total_ns"]) for section in (before, after)]

@@ -98,7 +98,7 @@ def test_a_kind_without_times_is_compared_by_counts_alone(tmp_path, compare):
     words = ("test_suite.py", "--with", "functions", "--diff", ".", "env:A=1")
     status, output, errors = compare(tmp_path, *words, pairs=2)
     assert status == 0
-    assert "counts: nothing changed" in output
+    assert "counts: no difference" in output
     assert "imes" not in output
     assert "pair" not in errors
 
@@ -119,7 +119,7 @@ def test_a_version_without_modules_that_this_one_has(tmp_path, compare):
     status, output, errors = compare(clone, *words, "--diff", "git:HEAD", ".")
     assert status == 0, errors
     assert f"before: git:HEAD ({commit[:10]})" in output
-    assert "counts: nothing changed" in output
+    assert "counts: no difference" in output
 
 
 def drawn(seed, ranges, factor=1.0):

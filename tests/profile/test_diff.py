@@ -79,7 +79,7 @@ def test_nothing_changed(tmp_path):
     call = conv(cached=False)
     changes = diff.diff(profiled(call, tmp_path), profiled(call, tmp_path))
     assert changes == []
-    assert diff.table(changes).startswith("counts: nothing changed")
+    assert diff.table(changes).startswith("counts: no difference")
     assert widest(diff.table(changes)) <= 80
 
 
@@ -93,7 +93,7 @@ def test_a_long_list_shows_the_largest(tmp_path):
     after = profiled(lambda: [function(X) for function in functions], tmp_path)
     changes = diff.diff(before, after)
     lines = diff.table(changes).splitlines()
-    assert lines[-2] == f"and {len(changes) - 30} that are smaller"
+    assert lines[-2] == f"and {len(changes) - 30} smaller changes"
     assert len(lines) == 33
 
 

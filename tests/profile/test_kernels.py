@@ -89,13 +89,13 @@ def test_table():
         "Time %     Time  Calls      Avg      Min      Max  The host waits in",
         "  100%  97.5 µs      1  97.5 µs  97.5 µs  97.5 µs  cudaStreamSynchronize",
         "",
-        "Over 1 calls; the first, 5.00 ms without a profile, is not among them. Each Time",
-        "% is of its own table.",
+        "Sums over 1 profiled calls. The first call, 5.00 ms, was not profiled. Time % is",
+        "of the table's total.",
     ]
 
 
 def test_without_a_gpu_one_line_says_what_it_needs(tmp_path):
-    with pytest.raises(UnavailableError, match=r"^kernels needs CUDA, and .+$"):
+    with pytest.raises(UnavailableError, match=r"^profile kind 'kernels' needs CUDA: .+$"):
         kernels.take(Subject(lambda: None, "cpu", 1), tmp_path)
 
 

@@ -58,7 +58,7 @@ def test_the_table_is_in_the_seed_notes_shape_and_sums_to_the_whole():
         ["the", "whole", "4", "10.0", "ms", "0.0%", "100%", "100%", "30.0", "ms"],
         lines[7].split(),
     ]
-    assert "4 repeats took 1.250 times those without ranges (8.00 ms, in turns; medians)." in lines
+    assert "A call took 1.250 times as long with ranges as without (8.00 ms; medians of 4)." in lines
     assert tree.overhead(a_section()) == 1.25
 
 

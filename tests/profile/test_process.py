@@ -63,7 +63,7 @@ def test_where_a_side_dies_the_other_goes_on(run):
     (work, fails, *_), others = run("AB")
     assert (work.failed, fails.failed) == (None, None)
     assert [one.id for one in others] == ["test_suite.py::test_work", "test_suite.py::test_fails"]
-    assert others[1].failed.startswith("pytest ended with 1, in the middle")
+    assert others[1].failed.startswith("pytest ended early with exit status 1")
 
 
 def test_a_side_that_refuses_its_arguments_is_named(run):

@@ -78,5 +78,5 @@ def test_names_stay_readable(name, folder):
 @pytest.mark.parametrize("place", ["file", "file/below", "/proc/nowhere"])
 def test_a_folder_that_cannot_be_written_is_a_line(tmp_path, place):
     (tmp_path / "file").write_text("")
-    with pytest.raises(UsageError, match=r"of profiles .* cannot be written \(.*\); name another$"):
+    with pytest.raises(UsageError, match=r"of profiles .* cannot be written \(.*\); choose another$"):
         Store(tmp_path / place).check()

@@ -1,1 +1,1 @@
-"""How profiles are shown."""
+"""Profiles as text."""

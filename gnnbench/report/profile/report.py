@@ -1,4 +1,4 @@
-"""Profiles as people read them: tables, findings, and where the files are."""
+"""The text of profiles: tables, findings, and the saved files."""
 
 import textwrap
 from collections.abc import Iterator, Mapping, Sequence
@@ -17,20 +17,20 @@ _SIDE_BY_SIDE = ("phases", "layers")
 
 @dataclass(frozen=True)
 class Profile:
-    """A saved record."""
+    """A saved record and its folder."""
 
     folder: Path
-    """As it is to be shown."""
+    """As it is displayed."""
     record: Mapping[str, Any]
 
 
 def pages(profiles: Sequence[Profile], *, sort: str, seed_table: bool) -> Iterator[str]:
-    """Yield a text for each benchmark; before those of several platforms, the platforms in one table.
+    """Yield a text for each benchmark; first, one table for benchmarks that differ only in the platform.
 
     Args:
-        profiles: in the order in which they are shown.
-        sort: of functions, one of its ORDERS.
-        seed_table: put the figures that were published in 2021 beside today's.
+        profiles: in display order.
+        sort: sort order of functions, one of its ORDERS.
+        seed_table: add the figures published in 2021 beside today's.
     """
     groups: dict[tuple[object, ...], list[Profile]] = {}
     for profile in profiles:
@@ -51,21 +51,20 @@ def pages(profiles: Sequence[Profile], *, sort: str, seed_table: bool) -> Iterat
 
 
 def _work(record: Mapping[str, Any]) -> tuple[object, ...]:
-    """Return what the platforms of one table have in common."""
+    """Return the key that the platforms in one table share."""
     spec = record["spec"]
     return tuple(value for name, value in spec.items() if name != "platform") if spec else (record["id"],)
 
 
 def _apart(records: Sequence[Mapping[str, Any]], kind: str) -> str:
-    """Say what the medians of several platforms leave out: the ranges' own time, and the first calls."""
     overheads, firsts = [], []
     for record in records:
         platform, section = record["spec"]["platform"], record["sections"][kind]
         overheads.append(f"{platform} {overhead(section):.3f}")
         firsts.append(f"{platform} {units.seconds(section['rows'][0]['cold_ns'] / 1e9)}")
     text = (
-        f"Times with ranges over those without, in turns: {', '.join(overheads)}. "
-        f"The first profiled calls, not among these: {', '.join(firsts)}."
+        f"Time with ranges divided by time without, in turns: {', '.join(overheads)}. "
+        f"First calls, not included: {', '.join(firsts)}."
     )
     return textwrap.fill(text, WIDTH)
 

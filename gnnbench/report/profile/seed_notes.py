@@ -1,30 +1,30 @@
-"""The figures that were published in 2021, of PyG and DGL: 100 epochs of a three-layer network."""
+"""Profile figures published in 2021 for PyG and DGL: 100 epochs of a three-layer GCN."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 
 class Published(NamedTuple):
-    """A row of theirs."""
+    """A row of the published figures."""
 
     event: str
-    """As it was printed."""
+    """The printed name."""
     name: str
-    """Of our range; of an operator, `aten::`..."""
+    """Our range's name, or an operator, `aten::...`."""
     calls: int | None
-    """Of an epoch; None where the notes do not say."""
+    """Calls per epoch; None if not published."""
     milliseconds: float | None
-    """Of a call."""
+    """Time per call."""
     share: float | None
-    """Of the epoch; the notes' own, or by count and time out of the four phases."""
+    """Fraction of the epoch: published, or computed from count, time and the four phases."""
 
 
 class Notes(NamedTuple):
-    """What they have of a library on a dataset."""
+    """The published figures of a library on a dataset."""
 
     library: str
     platform: str
-    """Ours that does the same: PyG had a SparseTensor on ogbn-arxiv, edge_index on Cora."""
+    """Our equivalent: PyG used a SparseTensor on ogbn-arxiv and edge_index on Cora."""
     rows: tuple[Published, ...]
 
 
@@ -40,7 +40,7 @@ def _phases(forward: float, loss: float, backward: float, step: float) -> Iterat
 
 
 def _inside(epoch: float, rows: Sequence[tuple[str, str, float]]) -> Iterator[Published]:
-    """Yield what each of the three layers does once."""
+    """Yield the rows of what each of the three layers does once."""
     for event, name, value in rows:
         yield Published(event, name, 3, value, 3 * value / epoch)
 
@@ -117,4 +117,4 @@ SEED: Mapping[str, tuple[Notes, ...]] = {
         ),
     ),
 }
-"""By dataset: phase timers' and cProfile's figures of 100 epochs."""
+"""Dataset: figures of 100 epochs, from phase timers and cProfile."""

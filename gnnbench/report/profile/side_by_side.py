@@ -1,4 +1,4 @@
-"""Platforms in one table; and the figures beside which this project began."""
+"""Platforms side by side in one table, and the figures published in 2021 beside today's."""
 
 import statistics
 import textwrap
@@ -10,20 +10,18 @@ from ...profile.tree import WIDTH
 from .seed_notes import ITEM, SEED, SORT, SOURCE, Published
 
 LAYER = "layer"
-"""What stands for the platforms' convolutions, each of which has the name of its class."""
+"""Common row name for the platforms' convolutions, whose class names differ."""
 _EVENT = 26
 _WHOLE = "the whole"
 
 Times = dict[str, list[int]]
-"""Name of a range: its time in each repeat, wherever it was called; it is never within itself."""
+"""Range name: its time in each repeat, summed over all places; a range is never inside itself."""
 
 
 def table(records: Sequence[Mapping[str, Any]], kind: str) -> str:
-    """Put platforms beside each other: median times, and the ratios to the first.
+    """Return the median times of platforms in one table, with ratios to the first platform.
 
-    Args:
-        records: one of each platform, of the same work.
-        kind: `phases` or `layers`, which all of them have.
+    `records` has one record per platform, of the same work, with the kind `phases` or `layers`.
     """
     platforms = [record["spec"]["platform"] for record in records]
     columns = [_times(record["sections"][kind]) for record in records]
@@ -35,7 +33,7 @@ def table(records: Sequence[Mapping[str, Any]], kind: str) -> str:
             _line(name, [units.seconds(value / 1e9) if value else "" for value in found], ["", *ratios[1:]])
         )
     note = (
-        f"Medians; ratios to {platforms[0]}. What is indented is within a phase, and may be within another."
+        f"Medians; ratios to {platforms[0]}. Indented rows are inside a phase, and may be inside one another."
     )
     layers = {
         f"{name} ({platform})": None
@@ -47,7 +45,7 @@ def table(records: Sequence[Mapping[str, Any]], kind: str) -> str:
 
 
 def _times(section: Mapping[str, Any]) -> Times:
-    """Return times by name, what is within a phase indented."""
+    """Return the times by name; names inside a phase are indented."""
     root, *rows = section["rows"]
     found: Times = {}
     for row in rows:
@@ -70,7 +68,7 @@ def _is_class(name: str) -> bool:
 
 
 def _merged(orders: Sequence[Sequence[str]]) -> list[str]:
-    """Return all names, each after the one that it follows where it first is."""
+    """Return all names once, each after the name that it follows where it first appears."""
     merged: list[str] = []
     for names in orders:
         place = 0
@@ -84,8 +82,8 @@ def _merged(orders: Sequence[Sequence[str]]) -> list[str]:
 
 
 def _ratio(value: float) -> str:
-    """Write a ratio in five places."""
-    value = float(f"{value:.3g}")  # first, as in units
+    """Write a ratio in at most five characters."""
+    value = float(f"{value:.3g}")  # before the digits are chosen, as in units
     return ">999x" if value >= 1000 else f"{value:.{2 if value < 10 else 1 if value < 100 else 0}f}x"  # noqa: PLR2004
 
 
@@ -95,16 +93,16 @@ def _line(name: str, values: Sequence[str], ratios: Sequence[str]) -> str:
 
 
 def seed_table(records: Sequence[Mapping[str, Any]]) -> str:
-    """Put the published figures beside today's counts and fractions. Times on other hardware do not compare.
+    """Return a table of the published figures beside today's counts and fractions.
 
-    Args:
-        records: those of one epoch, with the kind `layers`, or `phases` for no more than these.
+    It shows no times of today, because the hardware differs. The records are of one epoch, with the kind
+    `layers`; the kind `phases` fills the rows of phases only.
     """
     specs = [record["spec"] or {} for record in records]
     profiled = str(specs[0].get("dataset"))
     dataset = profiled.partition(":")[0]
     if specs[0].get("operation") != "epoch" or dataset not in SEED:
-        return f"The seed notes have figures of the epoch on {' and '.join(SEED)} only."
+        return f"Published figures exist only for the epoch on {' and '.join(SEED)}."
     sections = {spec["platform"]: record["sections"] for spec, record in zip(specs, records, strict=True)}
     lines = []
     for notes in SEED[dataset]:
@@ -117,11 +115,11 @@ def seed_table(records: Sequence[Mapping[str, Any]]) -> str:
         lines += [_seed_row(row, found) for row in notes.rows]
         lines.append("")
     text = (
-        f"Published: {SOURCE}. Counts are of an epoch, average times of a call, fractions of the epoch; "
-        "nested rows lie within others, and do not add up. Hardware and versions were others: times do not "
-        "compare. Published in_degrees are without out_degrees, degrees today with them. "
-        "Published sgemm is of the GPU's time, backward with it; today x·W of the forward pass. "
-        f"Of argsort and .item() today's count is the dispatcher's, of {SORT} and {ITEM}."
+        f"Published: {SOURCE}. Count: per epoch. Average time: per call. Frac.: of the epoch; nested rows "
+        "overlap and do not add up. Times are not comparable: hardware and versions differ. in_degrees: "
+        "published without out_degrees, today with them. sgemm: published as a fraction of GPU time with the "
+        "backward pass, today x·W of the forward pass. "
+        f"Today's counts of argsort and .item() are the dispatcher's, of {SORT} and {ITEM}."
     )
     return "\n".join([*lines, textwrap.fill(text, WIDTH)])
 
@@ -139,7 +137,7 @@ def _seed_row(row: Published, sections: Mapping[str, Any]) -> str:
 
 
 def _today(name: str, sections: Mapping[str, Any]) -> tuple[float | None, float | None]:
-    """Return how often an epoch has a range or operator, and the range's fraction of it."""
+    """Return the calls per epoch of a range or operator, and the range's fraction of the epoch."""
     if name.startswith("aten::"):
         if "counts" not in sections:
             return None, None

@@ -107,11 +107,11 @@ def test_ogbn_arxiv_is_compared_with_sparse_tensor_and_its_fractions_are_of_four
 @pytest.mark.parametrize("changes", [{"dataset": "pubmed"}, {"operation": "conv"}])
 def test_what_has_no_published_figures_is_said(changes):
     other = {**PYG, "spec": {**PYG["spec"], **changes}}
-    assert side_by_side.seed_table([other]).startswith("The seed notes have figures of the epoch on")
+    assert side_by_side.seed_table([other]).startswith("Published figures exist only for the epoch on")
 
 
 def test_a_benchmark_of_somebody_else_has_no_published_figures():
-    assert side_by_side.seed_table([{**PYG, "spec": None}]).startswith("The seed notes have figures")
+    assert side_by_side.seed_table([{**PYG, "spec": None}]).startswith("Published figures exist only")
 
 
 def test_counts_of_a_real_profile_are_read(make_case, tmp_path):
