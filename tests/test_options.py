@@ -68,7 +68,7 @@ def test_every_list_is_read_as_one():
         ({"precision": "nan"}, "precision 'nan' must lie between 0 and 1"),
         ({"layouts": "samples"}, "unknown value of --gnn-layouts 'samples': did you mean sample"),
         ({"l2": "flsh"}, "unknown value of --gnn-l2 'flsh': did you mean flush"),
-        ({"data": "no/such/folder"}, "data folder no/such/folder is not there"),
+        ({"data": "no/such/folder"}, "data folder no/such/folder does not exist"),
     ],
 )
 def test_wrong_input_is_one_line_that_helps(given, message):
@@ -112,7 +112,7 @@ def test_data_folder_is_resolved(monkeypatch, tmp_path):
 def test_data_folder_is_no_file(tmp_path):
     file = tmp_path / "file"
     file.touch()
-    with pytest.raises(UsageError, match="is not there"):
+    with pytest.raises(UsageError, match="does not exist"):
         Options.parse(data=str(file))
 
 

@@ -90,7 +90,7 @@ def test_data_folder_that_is_not_there_is_one_line(monkeypatch, capsys, tmp_path
         monkeypatch.setenv("GNNBENCH_DATA", gone)
     assert main([command] if by_variable else [command, "--data", gone]) == 2
     (line,) = capsys.readouterr().err.splitlines()
-    assert line.startswith(f"gnnbench: data folder {gone} is not there")
+    assert line.startswith(f"gnnbench: data folder {gone} does not exist")
 
 
 @pytest.mark.parametrize("arguments", [[], ["lisst"], ["list", "--no-such-option"], ["list", "--data"]])

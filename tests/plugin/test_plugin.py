@@ -120,9 +120,9 @@ def test_parallel_run_checks_everything_times_nothing_and_says_so():
         (["--gnn-index-dtype", "int23"], "unknown index dtype 'int23': did you mean int32"),
         (["--gnn-device", "gpu"], "unknown device 'gpu'"),
         (["--gnn-hidden", "0"], "hidden width '0' must be a whole number"),
-        (["--gnn-data", "nowhere"], "data folder nowhere is not there"),
+        (["--gnn-data", "nowhere"], "data folder nowhere does not exist"),
         (["--gnn-dataset", "missing.mtx"], "missing.mtx: there is no such file"),
-        (["--gnn-dataset", "citeseer", "--gnn-real"], "citeseer is not under the data root"),
+        (["--gnn-dataset", "citeseer", "--gnn-real"], "citeseer is not in the data folder"),
     ],
 )
 def test_wrong_usage_is_one_line(arguments, message, tmp_path):
@@ -193,7 +193,8 @@ def test_without_data_or_network_the_twin_is_used_and_said(tmp_path):
     )  # fmt: skip
     assert result.returncode == 0, result.stdout
     assert (
-        "cora is not under the data root and cannot be downloaded: using its synthetic twin" in result.stdout
+        "cora is not in the data folder and cannot be downloaded: using its synthetic stand-in"
+        in result.stdout
     )
     assert "gnnbench: synthetic data: cora:synthetic" in result.stdout
 

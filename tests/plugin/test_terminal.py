@@ -64,7 +64,7 @@ def test_a_parallel_run_says_on_what_it_ran_and_which_data_it_used(tmp_path):
     only = ("--gnn-dataset", "cora", "--gnn-hidden", "4", "-k", "spmm_sum and torch", "-n", "2")
     out = run("benchmarks", *only, GNNBENCH_CACHE=str(tmp_path)).stdout
     assert "OMP_WAIT_POLICY=PASSIVE" in out
-    assert "using its synthetic twin cora:synthetic" in out
+    assert "using its synthetic stand-in cora:synthetic" in out
 
 
 def test_expected_failures_and_brackets_are_shown_as_they_are(project):

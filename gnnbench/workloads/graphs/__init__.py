@@ -1,1 +1,1 @@
-"""The graphs that are measured: named data sets, their synthetic twins, files and random graphs."""
+"""The benchmarked graphs: published data sets, their synthetic stand-ins, random graphs and files."""

@@ -1,7 +1,7 @@
-"""In place of the module pickle: reads arrays and CSR matrices in plain containers, and refuses all else.
+"""A safe replacement for the module pickle: it reads arrays and CSR matrices in plain containers only.
 
-A pickle names the functions that are called when it is read, so a file from elsewhere could run any code. The
-libraries of the data sets read theirs with pickle and ask nothing; they are given this module instead.
+A pickle names functions that are called when it is read, so an untrusted file could run any code. The data
+set libraries read their files with pickle; they get this module instead.
 """
 
 import pickle
@@ -10,7 +10,7 @@ from typing import IO, Any
 from numpy.typing import NDArray
 from scipy.sparse import csr_matrix
 
-# What the pickle of an array names, under NumPy 1 and 2.
+# The names in the pickle of an array, under NumPy 1 and 2.
 _NUMPY_MODULES = ("numpy", "numpy.core.multiarray", "numpy._core.multiarray")
 _ARRAY_PARTS = ("ndarray", "dtype", "_reconstruct", "scalar")
 # Under Python 2 and 3.
@@ -31,7 +31,7 @@ class Matrix:
         """Return all entries: [rows, columns].
 
         Raises:
-            ValueError: an index outside of the matrix, which SciPy by itself would write to.
+            ValueError: an index is out of range; SciPy alone would write outside the array.
         """
         matrix = csr_matrix((self.data, self.indices, self.indptr), shape=self._shape)
         matrix.check_format(full_check=True)
@@ -40,13 +40,13 @@ class Matrix:
 
 
 class Unpickler(pickle.Unpickler):
-    """Reads what is harmless."""
+    """Loads only the classes that arrays and plain containers need."""
 
     def find_class(self, module: str, name: str) -> Any:
-        """Return what a pickle names.
+        """Return the class or function that a pickle names.
 
         Raises:
-            UnpicklingError: it is no part of an array.
+            UnpicklingError: it is not part of an array.
         """
         if (module, name) == ("_codecs", "encode") or (module, name) in _CONTAINERS:
             return super().find_class(module, name)
@@ -54,17 +54,13 @@ class Unpickler(pickle.Unpickler):
             return super().find_class(module.replace("numpy.core", "numpy._core"), name)
         if module in _MATRIX_MODULES and name == "csr_matrix":
             return Matrix
-        raise pickle.UnpicklingError(f"'{module}.{name}' is no part of an array")
+        raise pickle.UnpicklingError(f"'{module}.{name}' is not part of an array")
 
 
 def load(file: IO[bytes], *, encoding: str = "ASCII") -> Any:
-    """Read one object, as `pickle.load` does.
-
-    Args:
-        file: it.
-        encoding: of the strings that Python 2 wrote.
+    """Read one object from a binary file, as `pickle.load` does; `encoding` is for strings from Python 2.
 
     Raises:
-        UnpicklingError: it is not made of arrays.
+        UnpicklingError: it contains anything but arrays in plain containers.
     """
     return Unpickler(file, encoding=encoding).load()

@@ -1,4 +1,4 @@
-"""Made-up labels, features and splits: seeded, exact, the same bytes on any machine."""
+"""Synthetic labels, features and splits; a seed gives the same bytes on any machine."""
 
 from itertools import pairwise
 
@@ -13,17 +13,17 @@ _BYTES = np.uint64(0x00FF00FF00FF00FF)
 _WORDS = np.uint64(0x0000FFFF0000FFFF)
 _LOW = np.uint64(0xFFFFFFFF)
 _CENTRE_WEIGHT = 3 / 64
-"""A class centre's part beside the noise of a dense feature: learnable, but not from one node alone."""
+"""Weight of a class centre against noise in dense features: classes can be learned, but not from one node."""
 _TOPICAL = 0.23
-"""Fraction of a node's words that come from its class's own vocabulary."""
+"""Fraction of a node's words from its class's own part of the vocabulary."""
 _FLIPPED = 0.1
-"""Fraction of a multi-label node's tasks that differ from its community's."""
+"""Fraction of a node's tasks (multi-label) whose label differs from its community's."""
 
 
 def labels(stream: Stream, nodes: int, classes: int) -> NDArray[np.int64]:
     """Return classes with sizes proportional to 1/2, 1/3, 1/4, ...: int64 [nodes].
 
-    So sized are Cora's and ogbn-arxiv's classes, roughly.
+    The class sizes of Cora and ogbn-arxiv are roughly like this.
     """
     shares = np.cumsum([(1 << 32) // (rank + 2) for rank in range(classes)])
     position = np.arange(nodes, dtype=np.int64) * int(shares[-1]) // nodes
@@ -31,7 +31,7 @@ def labels(stream: Stream, nodes: int, classes: int) -> NDArray[np.int64]:
 
 
 def tasks(stream: Stream, community: NDArray[np.int64], count: int) -> NDArray[np.float32]:
-    """Return 0 or 1 for each node and task, alike within a community: float32 [N, count]."""
+    """Return 0 or 1 for each node and task, mostly equal within a community: float32 [N, count]."""
     communities = int(community.max()) + 1
     typical = stream.chance(0.5, communities * count).reshape(communities, count)
     flipped = stream.chance(_FLIPPED, len(community) * count).reshape(-1, count)
@@ -41,17 +41,11 @@ def tasks(stream: Stream, community: NDArray[np.int64], count: int) -> NDArray[n
 def bag_of_words(
     stream: Stream, label: NDArray[np.int64], classes: int, vocabulary: int, words: int
 ) -> NDArray[np.float32]:
-    """Return rows that sum to 1, each word of a node weighing the same: float32 [N, vocabulary].
+    """Return rows that sum to 1, with equal weights for a node's words: float32 [N, vocabulary].
 
-    A word is drawn from the class's own stretch of the vocabulary, or else from all of it, low numbers
-    more often (density falling with the root of the number). Words drawn twice count once.
-
-    Args:
-        stream: where randomness comes from.
-        label: int64 [N], in [0, classes).
-        classes: how many.
-        vocabulary: number of features.
-        words: drawn per node.
+    A word comes from the class's own part of the vocabulary, or from all of it. In the latter case, low
+    numbers are more frequent (density proportional to 1 / sqrt(number)). `words` are drawn per node;
+    duplicates count once. `label` is int64 [N], in [0, classes).
     """
     count = len(label) * words
     node = np.repeat(np.arange(len(label)), words)
@@ -62,16 +56,17 @@ def bag_of_words(
     word = np.where(stream.chance(_TOPICAL, count), own, common)
     x = np.zeros((len(label), vocabulary), dtype=np.float32)
     x[node, word] = 1
-    # Counted as integers: a sum of floats may be taken in another order elsewhere.
+    # Counted as integers: the order of a float sum, and so its rounding, depends on the machine.
     weight = np.float32(1) / np.count_nonzero(x, axis=1).astype(np.float32)
     x[node, word] = weight[node]
     return x
 
 
 def dense(stream: Stream, label: NDArray[np.int64], classes: int, width: int) -> NDArray[np.float32]:
-    """Return a centre per class plus noise, both sums of four uniform bytes: float32 [N, width].
+    """Return a centre per class plus noise: float32 [N, width].
 
-    Values are integers times a power of two, with mean 0 and standard deviation about 1.
+    Both are sums of four uniform bytes. Values are integers times a power of two, with mean 0 and standard
+    deviation about 1.
     """
     centre = _bells(stream, classes, width) * np.float32(_CENTRE_WEIGHT)
     x = np.empty((len(label), width), dtype=np.float32)
@@ -97,7 +92,7 @@ def _bells(stream: Stream, rows: int, width: int) -> NDArray[np.float32]:
 
 
 def split(stream: Stream, nodes: int, sizes: tuple[int, int, int]) -> list[NDArray[np.int64]]:
-    """Return nodes to train, validate and test on, drawn at random: int64 [sizes[i]] each."""
+    """Return a random split into nodes to train, validate and test on: int64 [sizes[i]] each."""
     order = stream.permutation(nodes)
     return [order[start:end] for start, end in pairwise((0, *np.cumsum(sizes)))]
 
@@ -105,16 +100,10 @@ def split(stream: Stream, nodes: int, sizes: tuple[int, int, int]) -> list[NDArr
 def balanced_split(
     stream: Stream, label: NDArray[np.int64], classes: int, sizes: tuple[int, int, int]
 ) -> list[NDArray[np.int64]]:
-    """Return a split whose training part has as many nodes of each class (Planetoid's "public" split).
+    """Return a split with equally many training nodes per class (Planetoid's "public" split).
 
-    Args:
-        stream: where randomness comes from.
-        label: int64 [N].
-        classes: how many; each gets `sizes[0] // classes` nodes, or all that it has.
-        sizes: nodes to train, validate and test on.
-
-    Returns:
-        int64 node numbers of each part.
+    Each class gets `sizes[0] // classes` training nodes, or all that it has. `label` is int64 [N]; the
+    result is int64 node numbers to train, validate and test on.
     """
     by_class = stream.shuffled_groups(label, classes)
     per_class = np.bincount(label, minlength=classes)
@@ -130,11 +119,11 @@ def made_up(
 ) -> tuple[
     NDArray[np.float32], NDArray[np.int64], int, NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]
 ]:
-    """Return attributes for a graph that has only structure, the same for the same number of nodes.
+    """Return synthetic attributes for a graph without any; they depend on the number of nodes only.
 
     Returns:
-        float32 [nodes, 128]; int64 [nodes] labels that features tell and edges do not; their number, 16;
-        int64 node numbers to train (60 %), validate (20 %) and test on.
+        Features, float32 [nodes, 128]; labels, int64 [nodes], which depend on the features but not on the
+        edges; the number of classes, 16; int64 node numbers to train (60 %), validate (20 %) and test on.
     """
     stream = Stream(nodes)
     label = labels(stream, nodes, ATTRIBUTES_CLASSES)

@@ -1,4 +1,4 @@
-"""Whether a graph fits: bytes needed, estimated from published counts, against bytes free."""
+"""Checks that a graph fits in memory and on disk; needs are estimated from published counts."""
 
 from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
@@ -10,19 +10,19 @@ from ...errors import UsageError
 from .catalog import Dataset, DatasetName
 
 _ENTRY_BYTES = 64
-"""At the peak, per entry of edge_index, which itself takes 16. Measured on twins: 50 to 62."""
+"""Peak memory per entry of edge_index, which itself takes 16. Measured on stand-ins: 50 to 62."""
 _NODE_FACTOR = 2.5
-"""Peak over final size of features and labels. Measured on twins: 1.3 dense, 2.3 bag of words."""
+"""Peak divided by final size of features and labels. Measured on stand-ins: 1.3 dense, 2.3 bag of words."""
 _READ_NODE_FACTOR = 5
-"""The same of published files, which are parsed in float64. Measured on ogbn-arxiv's CSV layout: 4.3."""
+"""The same for published files, which are parsed in float64. Measured on ogbn-arxiv's CSV files: 4.3."""
 _LEAST_PART = 1e-4
-"""Of a data set that is worth offering."""
+"""Smallest fraction of a data set that a message suggests."""
 _UNPACKED = 3
-"""Disk for an archive, what is in it, and what the library makes of that, over the archive's size."""
+"""Disk space for the archive, its unpacked and its processed files, divided by the archive's size."""
 
 
 def peak_bytes(name: DatasetName) -> int:
-    """Bytes of memory to make or read a graph, at the highest; estimated from counts alone.
+    """Return the peak memory for making or reading a graph, estimated from its counts.
 
     Raises:
         UsageError: the header of a Matrix Market file cannot be read.
@@ -41,41 +41,34 @@ def peak_bytes(name: DatasetName) -> int:
 
 
 def _node_bytes(name: DatasetName) -> int:
-    """Bytes per node of float32 features, labels and three masks."""
+    """Return the bytes per node of float32 features, labels and three masks."""
     multi_label = name.published is not None and name.published.multi_label
     return 4 * name.features + (4 * name.classes if multi_label else 8) + 3
 
 
 def check_memory(name: DatasetName, free: int | None = None) -> None:
-    """Refuse a graph that cannot be made in memory.
-
-    Args:
-        name: which graph.
-        free: bytes; measured where None.
+    """Refuse a graph that does not fit in memory; `free` is in bytes, None: measure.
 
     Raises:
-        UsageError: with both figures; or the header of a Matrix Market file cannot be read.
+        UsageError: too little memory is free, or the header of a Matrix Market file cannot be read.
     """
     needed = peak_bytes(name)
     free = memory_free() if free is None else free
     if needed > free:
         raise UsageError(
-            f"{name.id} needs about {_figure(needed)} of memory and {_figure(free)} is free; "
+            f"{name.id} needs about {_figure(needed)} of memory, but {_figure(free)} is free; "
             f"{_smaller(name, needed, free)}"
         )
 
 
 def check_disk(dataset: Dataset, cache: Path, download: bool, free: int | None = None) -> None:
-    """Refuse a data set whose download or processed files do not fit beside the cache folder.
+    """Refuse a data set whose files do not fit on the cache folder's disk.
 
-    Args:
-        dataset: which.
-        cache: the folder; where it does not exist, its nearest parent counts.
-        download: whether its archive is downloaded and unpacked as well.
-        free: bytes; measured where None.
+    The processed files count, and with `download` the archive and its unpacked files. `free` is in bytes;
+    None: measure. The cache folder need not exist.
 
     Raises:
-        UsageError: with both figures.
+        UsageError: too little disk space is free.
     """
     processed = 16 * 2 * dataset.pairs + 4 * dataset.features * dataset.nodes
     needed = processed + _UNPACKED * dataset.download_bytes * download
@@ -84,22 +77,21 @@ def check_disk(dataset: Dataset, cache: Path, download: bool, free: int | None =
         free = psutil.disk_usage(str(existing)).free
     if needed > free:
         raise UsageError(
-            f"{dataset.id} needs about {_figure(needed)} of disk under {cache} and {_figure(free)} is free; "
-            f"name another folder in the variable GNNBENCH_CACHE, or use {dataset.id}:synthetic"
+            f"{dataset.id} needs about {_figure(needed)} of disk in {cache}, but {_figure(free)} is free; "
+            f"set GNNBENCH_CACHE to another folder, or use {dataset.id}:synthetic"
         )
 
 
 def memory_free(root: Path = Path("/")) -> int:
-    """Bytes that can still be allocated: what the system has, or less where a cgroup limits it.
+    """Return the bytes that can still be allocated: free memory, or less if a cgroup limits it.
 
-    Args:
-        root: of the file system with `proc` and `sys`.
+    `root` is the folder of `proc` and `sys`.
     """
     return min([psutil.virtual_memory().available, *_cgroup_rooms(root)])
 
 
 def _cgroup_rooms(root: Path) -> Iterator[int]:
-    """Bytes left in each limited cgroup that this process is in, version 2 or 1."""
+    """Yield the free bytes of each limited cgroup of this process, version 2 or 1."""
     try:
         lines = (root / "proc/self/cgroup").read_text().splitlines()
     except OSError:  # not Linux
@@ -120,14 +112,14 @@ def _cgroup_rooms(root: Path) -> Iterator[int]:
             try:
                 limit, used = ((folder / file).read_text().strip() for file in files)
                 cached = _page_cache(folder)
-            except OSError:  # the root has no limit; a container sees only part of the tree
+            except OSError:  # the root group has no limit; a container has only part of the tree
                 continue
             if limit != "max":
                 yield max(0, int(limit) - int(used) + cached)
 
 
 def _page_cache(folder: Path) -> int:
-    """Bytes of the group that the kernel would give up first."""
+    """Return the bytes of page cache that the kernel reclaims first."""
     statistics = dict(line.split() for line in (folder / "memory.stat").read_text().splitlines())
     return int(statistics.get("inactive_file", 0))
 
@@ -138,9 +130,9 @@ def _figure(count: int) -> str:
 
 def _smaller(name: DatasetName, needed: int, free: int) -> str:
     if name.published:
-        # One digit, with a tenth to spare: memory in use comes and goes.
+        # One digit, with a margin of 10%: free memory changes.
         part = f"{0.9 * free / needed * name.fraction:.0e}"
         if float(part) >= _LEAST_PART:
-            return f"use part of it, as in {name.published.id}:synthetic@{float(part):g}"
+            return f"use a fraction of it, such as {name.published.id}:synthetic@{float(part):g}"
         return "use a smaller graph"
     return "use a smaller scale" if name.scale else "use a smaller file"

@@ -1,6 +1,6 @@
-"""The ids that select a graph: a published data set, its synthetic twin, a random graph, or a file.
+"""The ids of graphs: a published data set, its synthetic stand-in, a random graph, or a file.
 
-Read while pytest collects, so nothing heavy is imported here.
+pytest imports this module during collection, so it imports nothing heavy.
 """
 
 from dataclasses import dataclass
@@ -14,32 +14,32 @@ from .published import DATASETS, Dataset
 __all__ = ["DATASETS", "FORMS", "Dataset", "DatasetName"]
 
 ATTRIBUTES_WIDTH = 128
-"""Features made up for a graph that has none: `rmat:` and `.mtx`."""
+"""Number of synthetic features for a graph without features: `rmat:` and `.mtx`."""
 ATTRIBUTES_CLASSES = 16
-"""Labels made up likewise."""
+"""Number of synthetic classes for a graph without labels."""
 RMAT_EDGE_FACTOR = 16
 """Edges drawn per node (Graph500)."""
 _RMAT_SCALES = range(4, 31)
 
 
 FORMS = "NAME, NAME:synthetic, NAME:synthetic@FRACTION, rmat:SCALE, or the path of a .mtx file"
-"""What `DatasetName.parse` reads, for help texts."""
+"""The forms that `DatasetName.parse` accepts, for help texts."""
 
 
 @dataclass(frozen=True)
 class DatasetName:
-    """Which graph: a published data set, its synthetic twin, a random graph, or a file.
+    """The name of a graph: a published data set, its synthetic stand-in, a random graph, or a file.
 
     Exactly one of `published`, `scale` and `path` is set.
     """
 
     id: str
-    """As in test ids; a path's is its file name."""
+    """The id in test ids; for a path, the file's name."""
     published: Dataset | None = None
     synthetic: bool = False
-    """Whether structure, features and labels are all made up."""
+    """Whether structure, features and labels are all synthetic."""
     fraction: float = 1.0
-    """Of the published nodes and edges, in (0, 1]; 1 for all but twins."""
+    """Fraction of the published nodes and edges, in (0, 1]; below 1 for stand-ins only."""
     scale: int | None = None
     """An R-MAT graph has 2**scale nodes."""
     path: Path | None = None
@@ -50,7 +50,8 @@ class DatasetName:
         """Read an id in one of the `FORMS`.
 
         Raises:
-            UsageError: an unknown name, a fraction or scale out of range, a file that is not there.
+            UsageError: the name is unknown, the fraction or scale is out of range, or the file does not
+                exist.
         """
         if text.endswith(".mtx"):
             path = user_path(text)
@@ -67,15 +68,15 @@ class DatasetName:
         kind, at, number = variant.partition("@")
         if kind != "synthetic":
             raise UsageError(
-                f"dataset '{text}': after the colon comes 'synthetic' or 'synthetic@FRACTION', "
-                f"so {name}:synthetic or {name}:synthetic@0.1"
+                f"dataset '{text}': only 'synthetic' or 'synthetic@FRACTION' may follow the colon, "
+                f"such as {name}:synthetic or {name}:synthetic@0.1"
             )
         fraction = _fraction(text, number) if at else 1.0
         suffix = f"@{fraction!r}" if fraction < 1 else ""
         twin = cls(f"{name}:synthetic{suffix}", DATASETS[name], synthetic=True, fraction=fraction)
         if twin.pairs > twin.nodes * (twin.nodes - 1) // 4 or min(twin.split) < 1:
             raise UsageError(
-                f"dataset '{text}': {twin.nodes} nodes cannot hold {twin.pairs} edges and a split; "
+                f"dataset '{text}': {twin.nodes} nodes are too few for {twin.pairs} edges and a split; "
                 "give a larger fraction"
             )
         return twin
@@ -85,23 +86,23 @@ class DatasetName:
         if not (scale.isascii() and scale.isdecimal() and int(scale) in _RMAT_SCALES):
             raise UsageError(
                 f"dataset '{text}': the scale must be a whole number from {_RMAT_SCALES[0]} to "
-                f"{_RMAT_SCALES[-1]}, so rmat:14 for 2**14 nodes"
+                f"{_RMAT_SCALES[-1]}, such as rmat:14 for 2**14 nodes"
             )
         return cls(f"rmat:{int(scale)}", synthetic=True, scale=int(scale))
 
     @property
     def twin(self) -> "DatasetName":
-        """The synthetic twin of a published data set."""
+        """The synthetic stand-in of a published data set."""
         return DatasetName.parse(f"{self.id}:synthetic")
 
     @property
     def hidden(self) -> int:
-        """Width to benchmark at where none is asked for."""
+        """Default width of features in benchmarks."""
         return self.published.hidden if self.published else ATTRIBUTES_WIDTH
 
     @property
     def nodes(self) -> int:
-        """Nodes; a file's are in the file only."""
+        """The number of nodes; not defined for a file."""
         if self.published:
             return round(self.published.nodes * self.fraction)
         assert self.scale is not None
@@ -109,21 +110,21 @@ class DatasetName:
 
     @property
     def pairs(self) -> int:
-        """Undirected edges; at most so many for an R-MAT graph, which draws some twice."""
+        """The number of undirected edges; an upper bound for an R-MAT graph, which draws some twice."""
         if self.published:
             return round(self.published.pairs * self.fraction)
         return RMAT_EDGE_FACTOR * self.nodes
 
     @cached_property
     def split(self) -> tuple[int, int, int]:
-        """Nodes of a twin to train, validate and test on."""
+        """Numbers of a stand-in's nodes to train, validate and test on."""
         assert self.published is not None
         train, val, test = (int(size * self.fraction) for size in self.published.split)
         return train, val, test
 
     @property
     def features(self) -> int:
-        """Width of a node's features."""
+        """The number of features per node."""
         return self.published.features if self.published else ATTRIBUTES_WIDTH
 
     @property
@@ -139,6 +140,6 @@ def _fraction(text: str, number: str) -> float:
         fraction = 0.0
     if not 0 < fraction <= 1:  # also refuses nan
         raise UsageError(
-            f"dataset '{text}': the fraction '{number}' must be above 0 and at most 1, as in @0.1"
+            f"dataset '{text}': the fraction '{number}' must be above 0 and at most 1, such as @0.1"
         )
     return fraction

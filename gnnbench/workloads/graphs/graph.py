@@ -1,4 +1,4 @@
-"""The one graph that every platform gets."""
+"""The graph in the one form that all platforms receive."""
 
 import hashlib
 from dataclasses import dataclass
@@ -17,23 +17,23 @@ from ...errors import UsageError
 class Graph:
     """A simple undirected graph with features, labels and splits, on the CPU.
 
-    Decided once, here, for every platform: both directions of each edge are listed, there are no
-    self-loops and no edge twice, and entries are sorted by target, then source, so that the order of
-    edges is that of a CSR matrix with targets as rows. Platforms add self-loops themselves.
+    All platforms get the same form: both directions of each edge, no self-loops, no duplicates. Entries are
+    sorted by target, then source: the order of a CSR matrix with targets as rows. Platforms add self-loops
+    themselves.
     """
 
     name: str
-    """The data set's id, as in test ids; a synthetic one says so in it."""
+    """The data set's id, as in test ids."""
     synthetic: bool
     edge_index: Tensor
     """int64 [2, E]: sources, targets."""
     x: Tensor
     """float32 [N, F]."""
     y: Tensor
-    """int64 [N]: classes; or float32 [N, C]: one 0 or 1 per task (multi-label)."""
+    """Classes, int64 [N]; multi-label: 0 or 1 per task, float32 [N, C]."""
     num_classes: int
     train_mask: Tensor
-    """bool [N]; so are the other two."""
+    """bool [N], as are the other two."""
     val_mask: Tensor
     test_mask: Tensor
 
@@ -52,22 +52,22 @@ class Graph:
         *,
         synthetic: bool,
     ) -> "Graph":
-        """Make the canonical graph of listed edges, in any order and direction.
+        """Make a graph from listed edges, in any order and direction.
 
         Args:
             name: the data set's id.
-            source: int64 [M]; `target` likewise.
-            target: the other end of each edge.
+            source: int64 [M], one end of each edge.
+            target: int64 [M], the other end.
             x: float32 [N, F].
             y: int64 [N] or float32 [N, C].
             num_classes: C.
-            train: int64 node numbers of the split; `val` and `test` likewise.
-            val: see `train`.
-            test: see `train`.
-            synthetic: whether any of it was made up.
+            train: int64 node numbers of the training part.
+            val: int64 node numbers of the validation part.
+            test: int64 node numbers of the test part.
+            synthetic: whether the structure is synthetic.
 
         Raises:
-            UsageError: an end outside [0, N), a feature that is not finite, shapes that disagree.
+            UsageError: a node number is outside [0, N), a feature is not finite, or shapes do not match.
         """
         num_nodes = len(x)
         if len(y) != num_nodes:
@@ -101,7 +101,7 @@ class Graph:
 
     @property
     def num_nodes(self) -> int:
-        """N."""
+        """N, the number of nodes."""
         return self.x.size(0)
 
     @property
@@ -111,12 +111,12 @@ class Graph:
 
     @property
     def num_features(self) -> int:
-        """F."""
+        """F, the number of features per node."""
         return self.x.size(1)
 
     @cached_property
     def content_hash(self) -> str:
-        """16 hexadecimal digits of the SHA-256 of shapes and bytes; the name takes no part in it."""
+        """16 hexadecimal digits of the SHA-256 of shapes and bytes, without the name."""
         digest = hashlib.sha256()
         for tensor in (self.edge_index, self.x, self.y, self.train_mask, self.val_mask, self.test_mask):
             digest.update(f"{tensor.dtype}{tuple(tensor.shape)}".encode())
@@ -127,12 +127,12 @@ class Graph:
 def _symmetric_entries(
     source: NDArray[np.int64], target: NDArray[np.int64], num_nodes: int
 ) -> NDArray[np.int64]:
-    """Both directions of every edge, once, no loops, sorted by target then source: int64 [2, E]."""
+    """Return each edge once in both directions, without loops, by target then source: int64 [2, E]."""
     proper = source != target
     source, target = source[proper], target[proper]
     # One key per entry: sorting integers is several times faster than a lexsort of pairs.
     keys = np.concatenate((target * num_nodes + source, source * num_nodes + target))
-    # Not np.unique, whose hash table is ten times slower at millions of keys.
+    # np.unique uses a hash table, which is ten times slower with millions of keys.
     keys.sort()
     keys = keys[np.diff(keys, prepend=-1) > 0]
     return np.stack((keys % num_nodes, keys // num_nodes))
@@ -145,5 +145,5 @@ def _mask(nodes: NDArray[np.int64], num_nodes: int) -> Tensor:
 
 
 def _tensor(array: NDArray[Any]) -> Tensor:
-    """Share memory where it is contiguous and writable, as torch wants it; else copy."""
+    """Return a tensor that shares the array's memory if that is contiguous and writable; else a copy."""
     return torch.from_numpy(np.require(array, requirements=("C", "W")))

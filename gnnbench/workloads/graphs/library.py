@@ -1,4 +1,4 @@
-"""What the data set libraries must not do to a run: print, ask, wait for ever, or end it in a traceback."""
+"""Keeps a data set library from printing, asking, hanging, or ending a run in a traceback."""
 
 import io
 import socket
@@ -11,20 +11,17 @@ from ...errors import UsageError
 from .catalog import Dataset
 
 _SILENCE_SECONDS = 60.0
-"""A download that says nothing for so long has failed."""
+"""A download without data for so long has failed."""
 
 
 @contextmanager
 def tamed(dataset: Dataset, origin: Path | None, answer: str) -> Iterator[None]:
-    """Let a library read or download a data set: quietly, with `answer` to whatever it asks.
+    """Let a library read or download a data set, without output, and with `answer` to any question.
 
-    Args:
-        dataset: which.
-        origin: its folder under the data root; None where it is downloaded.
-        answer: a line for the library's `input()`.
+    `origin` is the data set's folder in the data folder; None: it is downloaded.
 
     Raises:
-        UsageError: any exception of the library, in one line with what to do.
+        UsageError: the library raised an exception; the message is one line.
     """
     stdin, timeout = sys.stdin, socket.getdefaulttimeout()
     sys.stdin = io.StringIO(f"{answer}\n" * 9)
@@ -35,7 +32,7 @@ def tamed(dataset: Dataset, origin: Path | None, answer: str) -> Iterator[None]:
     except MemoryError:
         raise
     except Exception as error:
-        # The libraries pass on whatever their transports, archives and parsers raise.
+        # Any exception of a transport, archive or parser may get here.
         reason = (str(error).strip() or type(error).__name__).splitlines()[0]
         if origin:
             raise UsageError(
@@ -44,7 +41,7 @@ def tamed(dataset: Dataset, origin: Path | None, answer: str) -> Iterator[None]:
             ) from error
         raise UsageError(
             f"{dataset.id}: the download failed ({reason}); use {dataset.id}:synthetic, or put the files "
-            "under the data root (--gnn-data)"
+            "into the data folder (--gnn-data)"
         ) from error
     finally:
         sys.stdin = stdin

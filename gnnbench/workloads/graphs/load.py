@@ -1,4 +1,4 @@
-"""A graph from its name."""
+"""Loads a graph by its name."""
 
 from pathlib import Path
 
@@ -10,19 +10,14 @@ from .locate import data_folder, is_here, resolve, under_data_root
 
 
 def load(name: DatasetName, data_root: Path | None, cache: Path) -> Graph:
-    """Read, download or make the graph, if there is room for it.
+    """Read, download or make a graph on the CPU, after checking that it fits.
 
-    Args:
-        name: which.
-        data_root: folder of real data sets, only read; None where there is none.
-        cache: folder for downloads and processed files; made where it is missing.
-
-    Returns:
-        The graph, on the CPU.
+    `data_root` is the folder of real data sets, which is only read. `cache` is for downloads and processed
+    files, and is made if missing.
 
     Raises:
-        UsageError: too little memory or disk, files that are missing or broken, a failed download, a cache
-            that cannot be written.
+        UsageError: memory or disk space is too small, files are missing or broken, the download failed, or
+            the cache is not writable.
     """
     capacity.check_memory(name)
     if name.path:
@@ -50,10 +45,10 @@ def load(name: DatasetName, data_root: Path | None, cache: Path) -> Graph:
 
 
 def load_by_id(text: str) -> Graph:
-    """Load a graph by its id as the suite would: `cora`, `ogbn-arxiv:synthetic@0.1`, `rmat:14`.
+    """Load a graph by its id, as the suite does: `cora`, `ogbn-arxiv:synthetic@0.1`, `rmat:14`.
 
-    The data root is that of the variable GNNBENCH_DATA; a published set that cannot be had is replaced by its
-    synthetic twin, which the graph's name says.
+    The data folder is GNNBENCH_DATA. An unavailable published data set is replaced by its synthetic
+    stand-in; then the graph's name is that of the stand-in.
 
     Raises:
         UsageError: see `load` and `DatasetName.parse`.

@@ -1,4 +1,4 @@
-"""Where a data set's files are: under the data root, in the cache, on the network, or nowhere."""
+"""Finds a data set's files: in the data folder, in the cache, or on the network."""
 
 import os
 import threading
@@ -13,18 +13,18 @@ from .catalog import Dataset, DatasetName
 
 DATA_VARIABLE = "GNNBENCH_DATA"
 DOWNLOADED = "download/.complete"
-"""In the cache's folder for a data set: there once it has been downloaded and read."""
+"""File in the data set's cache folder; it exists once the data set was downloaded and read."""
 _PROBE_SECONDS = 3.0
 _PLANETOID_PARTS = ("x", "tx", "allx", "y", "ty", "ally", "graph", "test.index")
-# One of them is in the raw folder: a table, a binary one, several relations.
+# One of them is in the raw folder: of a table, a binary table, or several relations.
 _OGB_RAW_FILES = ("edge.csv.gz", "data.npz", "triplet-type-list.csv.gz")
 
 
 def data_folder(given: str | None = None) -> Path | None:
-    """Return the folder of real data sets: the one given, else that of `GNNBENCH_DATA`, else None.
+    """Return the folder of real data sets: the given one, else `GNNBENCH_DATA`, else None.
 
     Raises:
-        UsageError: the folder is not there.
+        UsageError: the folder does not exist.
     """
     text = given or os.environ.get(DATA_VARIABLE)
     if not text:
@@ -32,16 +32,16 @@ def data_folder(given: str | None = None) -> Path | None:
     folder = user_path(text)
     if not folder.is_dir():
         raise UsageError(
-            f"data folder {text} is not there; give another, or none, by option or in {DATA_VARIABLE}"
+            f"data folder {text} does not exist; give another one (option, or {DATA_VARIABLE}), or none"
         )
     return folder.resolve()
 
 
 def under_data_root(dataset: Dataset, data_root: Path | None) -> Path | None:
-    """Return the folder with the data set's own files, or None where they are not all there.
+    """Return the folder of the data set's files; None if any is missing.
 
-    As the libraries lay them out: `Planetoid/Cora/raw` with its eight files, or `ogbn_arxiv` with `raw` and
-    `split`, directly under the root or in `ogb`.
+    The layout is that of the libraries: `Planetoid/Cora/raw` with its eight files, or `ogbn_arxiv` with
+    `raw` and `split`, directly in the data folder or in its `ogb`.
     """
     if data_root is None:
         return None
@@ -57,7 +57,7 @@ def under_data_root(dataset: Dataset, data_root: Path | None) -> Path | None:
 
 
 def place(dataset: Dataset, data_root: Path | None, cache: Path) -> str | None:
-    """Say where the data set is: `data root`, `cache`, or None."""
+    """Return where the data set is on this machine: `data root`, `cache`, or None."""
     if under_data_root(dataset, data_root):
         return "data root"
     return "cache" if (cache / dataset.id / DOWNLOADED).exists() else None
@@ -75,19 +75,19 @@ def is_reachable(dataset: Dataset) -> bool:
 
 @cache
 def _answers(url: str) -> bool:
-    import urllib.request  # pulls in ssl, too slow for every start
+    import urllib.request  # imports ssl, which is slow
 
     answered = threading.Event()
 
     def ask() -> None:
         try:
-            request = urllib.request.Request(url, method="HEAD")  # noqa: S310 - the catalog's own
+            request = urllib.request.Request(url, method="HEAD")  # noqa: S310 - a constant of the catalog
             with urllib.request.build_opener().open(request, timeout=_PROBE_SECONDS):
                 answered.set()
         except OSError:
             pass
 
-    # In a thread of its own because looking up a host's name knows no timeout.
+    # In a thread, because the lookup of a host name has no timeout.
     probe = threading.Thread(target=ask, daemon=True)
     probe.start()
     probe.join(_PROBE_SECONDS)
@@ -97,19 +97,13 @@ def _answers(url: str) -> bool:
 def resolve(
     names: Iterable[DatasetName], data_root: Path | None, cache: Path, real_only: bool
 ) -> tuple[list[DatasetName], list[str]]:
-    """Replace data sets that cannot be had by their synthetic twins.
-
-    Args:
-        names: what was asked for.
-        data_root: folder of real data sets; None where there is none.
-        cache: folder for downloads.
-        real_only: refuse to replace.
+    """Replace unavailable data sets by their synthetic stand-ins; `real_only`: raise an error instead.
 
     Returns:
-        The names, each once, and a line for each that was replaced or will be downloaded.
+        The names without duplicates, and a line for each data set that was replaced or will be downloaded.
 
     Raises:
-        UsageError: `real_only` and a data set cannot be had; two files of one name.
+        UsageError: `real_only` and a data set is unavailable, or two files have the same name.
     """
     resolved: dict[str, DatasetName] = {}
     notices = []
@@ -119,18 +113,18 @@ def resolve(
         if dataset and not asked.synthetic and not is_here(dataset, data_root, cache):
             if is_reachable(dataset):
                 notices.append(
-                    f"{name.id} will be downloaded, {units.size(dataset.download_bytes)}, to {cache}"
+                    f"{name.id} will be downloaded ({units.size(dataset.download_bytes)}) to {cache}"
                 )
             elif real_only:
                 raise UsageError(
-                    f"{name.id} is not under the data root and cannot be downloaded; put its files there "
-                    f"(--gnn-data), or leave out --gnn-real to use its synthetic twin {name.twin.id}"
+                    f"{name.id} is not in the data folder and cannot be downloaded; put its files there "
+                    f"(--gnn-data), or omit --gnn-real to use its synthetic stand-in {name.twin.id}"
                 )
             else:
                 name = asked.twin
                 notices.append(
-                    f"{asked.id} is not under the data root and cannot be downloaded: using its synthetic "
-                    f"twin {name.id} (--gnn-real to fail instead)"
+                    f"{asked.id} is not in the data folder and cannot be downloaded: using its synthetic "
+                    f"stand-in {name.id} (--gnn-real to fail instead)"
                 )
         other = resolved.setdefault(name.id, name)
         if other.path != name.path:

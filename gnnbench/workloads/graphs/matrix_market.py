@@ -1,4 +1,4 @@
-"""Graphs from Matrix Market files (https://math.nist.gov/MatrixMarket/formats.html)."""
+"""Reads graphs from Matrix Market files (https://math.nist.gov/MatrixMarket/formats.html)."""
 
 from pathlib import Path
 
@@ -12,10 +12,10 @@ _FIELDS = ("pattern", "real", "integer")
 
 
 def size(path: Path) -> tuple[int, int]:
-    """Read the header: nodes, and entries of the graph, counting both directions.
+    """Return the header's number of nodes, and an upper bound of the graph's entries.
 
     Raises:
-        UsageError: not a square, sparse, real matrix, or no header.
+        UsageError: there is no header, or the matrix is not square, sparse and real.
     """
     import scipy.io
 
@@ -24,24 +24,24 @@ def size(path: Path) -> tuple[int, int]:
     except (OSError, ValueError, OverflowError) as error:
         raise _unreadable(path, error) from error
     if layout != "coordinate":
-        raise UsageError(f"{path}: holds a dense matrix ('{layout}'); a graph is one in 'coordinate' format")
+        raise UsageError(f"{path}: the matrix is dense ('{layout}'); a graph needs the format 'coordinate'")
     if rows != columns or not rows:
-        raise UsageError(f"{path}: the matrix is {rows} by {columns}; a graph's is square and not empty")
+        raise UsageError(f"{path}: the matrix is {rows} by {columns}; it must be square and not empty")
     if field not in _FIELDS:
-        raise UsageError(f"{path}: the matrix is '{field}'; it must be {', '.join(_FIELDS)}")
+        raise UsageError(f"{path}: the matrix is '{field}'; it must be one of {', '.join(_FIELDS)}")
     return rows, 2 * entries
 
 
 def read(path: Path) -> Graph:
-    """Read a graph's structure with scipy.io.mmread; its features, labels and split are made up.
+    """Read a graph's structure with scipy.io.mmread, and give it synthetic features, labels and split.
 
-    Entries are undirected edges whether the file lists one direction (symmetric) or both; values, loops and
-    repetitions are dropped. What is made up is seeded: 128 features, 16 labels that have nothing to do with
-    the structure, see `attributes.made_up`. The graph is not called synthetic, because its structure, on
-    which a kernel's time depends, is real.
+    Entries become undirected edges, whether the file lists one direction (symmetric) or both; values, loops
+    and duplicates are dropped. The 128 features and 16 classes are seeded and independent of the structure,
+    see `attributes.made_up`. The graph does not count as synthetic, because kernel times depend on the
+    structure, which is real.
 
     Raises:
-        UsageError: a truncated or malformed file, or one that `size` refuses.
+        UsageError: the file is incomplete or malformed, or `size` refuses it.
     """
     import scipy.io
 
@@ -60,4 +60,4 @@ def read(path: Path) -> Graph:
 
 
 def _unreadable(path: Path, error: Exception) -> UsageError:
-    return UsageError(f"{path}: not a readable Matrix Market file ({error}); mend or replace it")
+    return UsageError(f"{path}: not a readable Matrix Market file ({error}); repair or replace it")

@@ -1,4 +1,4 @@
-"""Open Graph Benchmark node data sets, through ogb's own NodePropPredDataset."""
+"""Reads Open Graph Benchmark node data sets through ogb's NodePropPredDataset."""
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -24,20 +24,20 @@ _CITES = ("paper", "cites", "paper")
 def read(dataset: Dataset, origin: Path | None, cache: Path, meta: Mapping[str, Any] | None = None) -> Graph:
     """Read a data set with its standard split.
 
-    Edges lose their direction. Of ogbn-mag only papers citing papers are taken. Nodes without features (in
+    Edges become undirected. ogbn-mag is reduced to its citations between papers. Nodes without features (in
     ogbn-proteins) get the mean of their edges' features.
 
     Args:
         dataset: one of the family `ogb`.
-        origin: its folder under the data root, which is only read; None to download.
-        cache: where the library downloads and processes.
-        meta: ogb's `meta_dict` for a data set of one's own; its `dir_path` is replaced.
+        origin: its folder in the data folder, which is only read; None: download.
+        cache: folder in which the library downloads and processes.
+        meta: ogb's `meta_dict`, for a custom data set; its `dir_path` is replaced.
 
     Raises:
-        UsageError: broken files, a failed download, a cache that cannot be written.
+        UsageError: files are broken, the download failed, or the cache is not writable.
     """
-    # Without a release note of the newest version ogb asks whether to delete the files: not ours. Before a
-    # large download it asks as well: there is room, or `capacity` had refused.
+    # For an outdated copy, ogb asks whether to delete the files: no. It also asks before a large download:
+    # yes, as `capacity` has checked the disk.
     answer = "n" if origin else "y"
     with workspace(dataset, origin, cache) as root, tamed(dataset, origin, answer):
         folder = root / dataset.id.replace("-", "_")
@@ -65,7 +65,7 @@ def read(dataset: Dataset, origin: Path | None, cache: Path, meta: Mapping[str, 
 
 
 def _classes(labels: NDArray[Any]) -> NDArray[np.int64]:
-    """Class numbers; ogbn-papers100M has nan where a paper has none, which no split contains: 0."""
+    """Return class numbers; papers without a class (nan in ogbn-papers100M, in no split) get 0."""
     classes: NDArray[np.int64] = np.nan_to_num(labels.reshape(-1), nan=0).astype(np.int64)
     return classes
 
@@ -73,7 +73,7 @@ def _classes(labels: NDArray[Any]) -> NDArray[np.int64]:
 def _mean_of_edges(
     edges: NDArray[np.int64], features: NDArray[np.float32], nodes: int
 ) -> NDArray[np.float32]:
-    """Mean of the features of the edges that end at a node, zeros where none does: float32 [N, K]."""
+    """Return the mean feature of the edges that end at each node, zeros without edges: float32 [N, K]."""
     count = np.maximum(np.bincount(edges[1], minlength=nodes), 1)
     columns = [np.bincount(edges[1], weights=column, minlength=nodes) / count for column in features.T]
     return np.stack(columns, axis=1).astype(np.float32)
@@ -81,10 +81,10 @@ def _mean_of_edges(
 
 @contextmanager
 def _loader() -> Iterator[Any]:
-    """Import NodePropPredDataset without what comes with it, and let it read its own files.
+    """Import NodePropPredDataset without two unneeded dependencies, and make it read files safely.
 
-    `import ogb` asks a package index for newer versions of ogb and of `outdated`, in threads without a time
-    limit that also hold up the end of the process; `ogb.nodeproppred` imports dgl. It can do without both.
+    `import ogb` queries a package index for newer versions, in threads without timeout that delay the end
+    of the process; `ogb.nodeproppred` imports dgl. Both are hidden from it.
     """
     with hidden("outdated", "dgl"):
         from ogb.nodeproppred import dataset
@@ -96,6 +96,6 @@ def _loader() -> Iterator[Any]:
 
 
 def _load(path: str) -> Any:
-    # ogb calls torch.load without more, and torch >= 2.6 then refuses arrays. `safe_globals` would not help:
-    # ogb writes pickle protocol 4, which torch's own safe reader does not know.
+    # By default torch >= 2.6 refuses arrays in torch.load. `safe_globals` does not help: ogb writes pickle
+    # protocol 4, which torch's safe reader does not support.
     return torch.load(path, weights_only=False, pickle_module=array_pickle)

@@ -1,4 +1,4 @@
-"""Cora, CiteSeer and PubMed, through torch_geometric.datasets.Planetoid."""
+"""Reads Cora, CiteSeer and PubMed through torch_geometric.datasets.Planetoid."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -14,22 +14,18 @@ from .workspace import link_files, workspace
 def read(dataset: Dataset, origin: Path | None, cache: Path) -> Graph:
     """Read a data set with its "public" split.
 
-    Features are divided by their row's sum (torch_geometric.transforms.NormalizeFeatures, the usual
-    treatment of a bag of words); rows of zeros stay zero.
-
-    Args:
-        dataset: one of the family `planetoid`.
-        origin: the `raw` folder under the data root, which is only read; None to download.
-        cache: where the library downloads and processes.
+    Features are divided by their row's sum (torch_geometric.transforms.NormalizeFeatures, as usual for a
+    bag of words); rows of zeros stay zero. `origin` is the `raw` folder in the data folder, which is only
+    read; None: download to the cache.
 
     Raises:
-        UsageError: broken files, a failed download, a cache that cannot be written.
+        UsageError: files are broken, the download failed, or the cache is not writable.
     """
     import fsspec.config  # type: ignore[import-untyped]
     import torch_geometric.datasets
     import torch_geometric.transforms
 
-    # torch_geometric downloads through fsspec, which by itself ignores proxies.
+    # torch_geometric downloads through fsspec, which ignores proxies by default.
     fsspec.config.conf.setdefault("https", {"client_kwargs": {"trust_env": True}})
     with workspace(dataset, origin, cache) as folder, tamed(dataset, origin, answer="n"), _harmless_pickles():
         if origin:
@@ -52,10 +48,9 @@ def read(dataset: Dataset, origin: Path | None, cache: Path) -> Graph:
 
 @contextmanager
 def _harmless_pickles() -> Iterator[None]:
-    """Let torch_geometric read pickles of arrays only."""
     from torch_geometric.io import planetoid
 
-    # Where a later version reads in another way, this is an AttributeError and nothing is read.
+    # If a later version does not use pickle, this raises AttributeError before anything is read.
     kept = planetoid.pickle
     planetoid.pickle = array_pickle
     try:

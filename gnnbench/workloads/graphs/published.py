@@ -1,6 +1,6 @@
-"""The published data sets and their figures, as their publishers describe them.
+"""The published data sets and their properties.
 
-Read while pytest collects, so nothing heavy is imported here.
+pytest imports this module during collection, so it imports nothing heavy.
 """
 
 from dataclasses import dataclass
@@ -8,13 +8,13 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Dataset:
-    """One published data set, as its publishers describe it."""
+    """A published data set, as its publishers describe it."""
 
     id: str
     title: str
-    """The name its loader knows it by."""
+    """Its name in the loader."""
     family: str
-    """`planetoid` or `ogb`: which loader reads it."""
+    """`planetoid` or `ogb`, the loader."""
     nodes: int
     edges: int
     """The published number, counted as `listed` says."""
@@ -22,30 +22,30 @@ class Dataset:
     """`both directions`, `directed citations` or `undirected pairs`."""
     features: int
     classes: int
-    """Classes, or tasks where `multi_label`."""
+    """Classes; if `multi_label`, tasks."""
     split: tuple[int, int, int]
-    """Nodes to train, validate and test on."""
+    """Numbers of nodes to train, validate and test on."""
     homophily: float
-    """Fraction of edges whose ends share their class; for `multi_label`, of the twin's communities."""
+    """Fraction of edges that connect equal classes; if `multi_label`, equal communities of the stand-in."""
     content: str
-    """Of the features: `bag of words` or `dense`."""
+    """Kind of features: `bag of words` or `dense`."""
     words: int
-    """Words per node, on average; 0 where dense."""
+    """Average words per node; 0 for dense features."""
     download_bytes: int
-    """Of the published archive, approximately."""
+    """Approximate size of the published archive."""
     url: str
-    """A file whose answer tells that the download can be reached."""
+    """A file whose response shows that the download is reachable."""
     source: str
-    """Where it comes from, in a few words."""
+    """The publication and the loader, in a few words."""
     hidden: int
-    """Width to benchmark at where none is asked for."""
+    """Default width of features in benchmarks."""
     multi_label: bool = False
     edge_features: int = 0
-    """Published with each edge; a node's features are the mean of its edges'."""
+    """Published features per edge; a node's features are the mean of its edges'."""
 
     @property
     def pairs(self) -> int:
-        """Simple undirected edges of the synthetic twin."""
+        """Simple undirected edges of the synthetic stand-in."""
         return self.edges // 2 if self.listed == "both directions" else self.edges
 
 

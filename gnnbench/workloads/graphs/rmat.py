@@ -1,4 +1,4 @@
-"""R-MAT random graphs, with the parameters of the Graph500 benchmark."""
+"""R-MAT random graphs with the parameters of the Graph500 benchmark."""
 
 import numpy as np
 
@@ -8,21 +8,17 @@ from .graph import Graph
 from .stream import Stream
 
 SEED = 20040422
-# A quadrant's chances .57, .19, .19, .05 (Chakrabarti et al., SDM 2004; graph500.org) in 2**-32.
+# Quadrant probabilities .57, .19, .19, .05 (Chakrabarti et al., SDM 2004; graph500.org), times 2**32.
 _LOWER_HALF = np.uint64(int(0.76 * 2**32))
 _RIGHT_OF_UPPER = np.uint64(int(0.57 * 2**32))
 _RIGHT_OF_LOWER = np.uint64(int(0.95 * 2**32))
 
 
 def generate(name: DatasetName, seed: int = SEED) -> Graph:
-    """Draw `name.pairs` edges among `name.nodes` nodes; loops and repetitions are dropped.
+    """Draw `name.pairs` edges among `name.nodes` nodes; loops and duplicates are dropped.
 
-    Nodes are renumbered at random afterwards, as Graph500 has it, so that a number says nothing about a
-    degree. Features, labels and split: `attributes.made_up`.
-
-    Args:
-        name: an R-MAT graph's name.
-        seed: another seed gives another graph of the same kind.
+    As in Graph500, nodes are then renumbered at random, so that a node's number does not depend on its
+    degree. Features, labels and split come from `attributes.made_up`.
     """
     assert name.scale is not None
     stream = Stream(seed)

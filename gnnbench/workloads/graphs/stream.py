@@ -1,7 +1,7 @@
-"""Random numbers that are the same on any machine and with any NumPy.
+"""Random numbers that do not depend on the machine or the NumPy version.
 
-Only PCG64's raw 64-bit stream is used, which NumPy guarantees (its distributions may change between
-versions), and only integer arithmetic is done with it.
+They use PCG64's raw 64-bit stream, which NumPy guarantees (its distributions may change between versions),
+and integer arithmetic only.
 """
 
 import numpy as np
@@ -17,18 +17,18 @@ class Stream:
         self._source = np.random.PCG64(seed)
 
     def raw(self, count: int) -> NDArray[np.uint64]:
-        """Return the next `count` numbers below 2**64: uint64 [count]."""
+        """Return the next `count` integers below 2**64: uint64 [count]."""
         return self._source.random_raw(count).astype(np.uint64, copy=False)
 
     def below(self, bound: int, count: int) -> NDArray[np.int64]:
-        """Return `count` numbers in [0, bound), bound < 2**32: int64 [count].
+        """Return `count` integers in [0, bound), bound < 2**32: int64 [count].
 
-        Lemire's multiplication without the rejection: off uniform by less than bound / 2**32.
+        Lemire's method without rejection: probabilities differ from uniform by less than bound / 2**32.
         """
         return (((self.raw(count) >> _HALF) * np.uint64(bound)) >> _HALF).astype(np.int64)
 
     def chance(self, probability: float, count: int) -> NDArray[np.bool_]:
-        """Return `count` coins that are true with `probability`, taken to 2**-32: bool [count]."""
+        """Return `count` booleans that are true with `probability`, rounded to 2**-32: bool [count]."""
         return (self.raw(count) >> _HALF) < np.uint64(int(probability * 2**32))
 
     def permutation(self, count: int) -> NDArray[np.int64]:
@@ -38,12 +38,8 @@ class Stream:
     def shuffled_groups(self, group: NDArray[np.int64], groups: int) -> NDArray[np.int64]:
         """Return positions sorted by group, in random order within each: int64, as long as `group`.
 
-        The sort's key is unique (group, random bits, position), so that every sorting algorithm gives
-        the same order.
-
-        Args:
-            group: int64 [M], in [0, groups).
-            groups: how many there are.
+        `group` is int64 [M], in [0, groups). The sort key (group, random bits, position) is unique, so
+        every sorting algorithm gives the same order.
         """
         position_bits = max(1, (len(group) - 1).bit_length())
         random_bits = 64 - position_bits - max(1, (groups - 1).bit_length())

@@ -1,7 +1,7 @@
-"""Synthetic twins: seeded graphs with the counts, degree skew and homophily of a published data set.
+"""Synthetic stand-ins: seeded graphs with a published data set's counts, degree skew and homophily.
 
-Same seed, same bytes, on any machine: randomness comes from `Stream`, arithmetic is on integers or
-single IEEE operations, and sorting has unique keys.
+A seed gives the same bytes on any machine: randomness comes from `Stream`, arithmetic is on integers or
+single IEEE operations, and sort keys are unique.
 """
 
 import numpy as np
@@ -13,35 +13,28 @@ from .graph import Graph
 from .stream import Stream
 
 SEED = 20160328
-"""Changing it changes every twin, and so makes every baseline on one incomparable."""
+"""A change changes all stand-ins and makes their baselines incomparable."""
 
-# Real Cora's degrees: (thousandths of the nodes below, degree there in hundredths).
+# Quantiles of Cora's degrees: (thousandths of the nodes, degree in hundredths).
 _CORA_DEGREES = (
     *((0, 100), (90, 100), (287, 200), (497, 300), (670, 400), (794, 500), (870, 600), (910, 700)),
     *((935, 800), (951, 900), (960, 1000), (967, 1100), (974, 1200), (982, 1450), (990, 1900)),
 )
 _CORA_MEAN = 390
 _FINE = 1000
-"""Weights are degrees of Cora's in hundredths times this, so that integers interpolate finely."""
+"""Weights are Cora's degrees in hundredths times this, for fine interpolation in integers."""
 _BILLION = 1_000_000_000
 _ROUNDS = 8
 
 
 def twin(name: DatasetName, seed: int = SEED) -> Graph:
-    """Make the synthetic twin of a published data set.
+    """Make the synthetic stand-in of a data set: exactly `name.nodes` nodes and `2 * name.pairs` entries.
 
-    Nodes, edges, features, classes and split sizes are the published ones, nodes, edges and split
-    times the fraction. Degrees follow Cora's distribution scaled to the mean, with a Pareto tail, so
-    that larger graphs have larger hubs. Edges come from matching stubs (the configuration model,
-    Molloy & Reed 1995), some of them within a class so that homophily is the published one. Features
-    and labels: `attributes`.
-
-    Args:
-        name: a twin's name.
-        seed: another seed gives another graph of the same kind.
-
-    Returns:
-        A graph of exactly `name.nodes` nodes and `2 * name.pairs` entries.
+    Features and classes are as published; nodes, edges and split sizes are the published ones times the
+    fraction. Degrees follow Cora's distribution scaled to the mean, with a Pareto tail, so that larger
+    graphs have larger hubs. Edges come from matching stubs (the configuration model, Molloy & Reed 1995),
+    some of them within a class, so that homophily is as published. Features and labels come from
+    `attributes`.
     """
     published = name.published
     assert published is not None
@@ -61,7 +54,7 @@ def twin(name: DatasetName, seed: int = SEED) -> Graph:
 
 
 def _degrees(nodes: int, pairs: int) -> NDArray[np.int64]:
-    """Ascending degrees that sum to 2 * pairs: int64 [nodes]."""
+    """Return ascending degrees that sum to 2 * pairs: int64 [nodes]."""
     below, degree = np.array(_CORA_DEGREES).T * np.array([[_BILLION // 1000], [_FINE]])
     stand = (2 * np.arange(nodes, dtype=np.int64) + 1) * (_BILLION // 2) // nodes
     knot = np.clip(np.searchsorted(below, stand, side="right"), 1, len(below) - 1)
@@ -70,11 +63,11 @@ def _degrees(nodes: int, pairs: int) -> NDArray[np.int64]:
     # Pareto with exponent 2 above the last knot: the degree grows as 1 / sqrt(share of nodes above).
     tail = stand >= below[-1]
     weight[tail] = degree[-1] * np.sqrt((_BILLION - below[-1]) / (_BILLION - stand[tail]))
-    # No hub far beyond sqrt(2 E), where a simple graph has no more room (Boguna et al. 2004).
+    # A simple graph has no room for hubs far beyond sqrt(2 E) (Boguna et al. 2004).
     mean = 2 * pairs / nodes
     weight = np.minimum(weight, 2 * np.sqrt(2.0 * pairs) / mean * (_CORA_MEAN * _FINE))
     # Rounding the running sum, not each degree, keeps the total exact. Weights become integers first,
-    # because a sum of integers is the same in any order.
+    # because integer sums do not depend on the order.
     running = np.cumsum(weight.astype(np.int64)).astype(np.float64)
     upto: NDArray[np.int64] = (running * (2 * pairs / running[-1])).astype(np.int64)
     upto[-1] = 2 * pairs
@@ -100,7 +93,7 @@ def _match(
         if not len(stubs):
             break
     while len(edges) < wanted:
-        # What could not be matched, mostly hubs with each other, goes to anyone.
+        # Replace stubs that could not be matched, mostly between hubs, by random edges.
         missing = wanted - len(edges)
         edges, _ = _accept(
             edges, _keys(stream.below(nodes, missing), stream.below(nodes, missing), nodes), nodes
@@ -109,14 +102,13 @@ def _match(
 
 
 def _keys(one: NDArray[np.int64], other: NDArray[np.int64], nodes: int) -> NDArray[np.int64]:
-    """One number per unordered pair."""
     return np.minimum(one, other) * nodes + np.maximum(one, other)
 
 
 def _accept(
     edges: NDArray[np.int64], proposed: NDArray[np.int64], nodes: int
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Add the proposed keys that are no loops and new: all edges sorted, and the keys refused."""
+    """Add proposed keys that are new and no loops; return all edges, sorted, and the rejected keys."""
     proposed = np.sort(proposed)
     refused = proposed // nodes == proposed % nodes
     refused[1:] |= proposed[1:] == proposed[:-1]

@@ -1,4 +1,4 @@
-"""The cache's folder for one data set, in which its library keeps raw and processed files."""
+"""The cache folder of a data set, in which its library keeps raw and processed files."""
 
 import hashlib
 import shutil
@@ -13,21 +13,13 @@ from .locate import DOWNLOADED
 
 @contextmanager
 def workspace(dataset: Dataset, origin: Path | None, cache: Path) -> Iterator[Path]:
-    """Lend the folder to one process at a time.
+    """Yield the folder to one process at a time.
 
-    It is empty unless an earlier borrower came to its end without an exception. What is downloaded and what
-    comes from the data root have folders of their own, and so have changed files under the same root.
-
-    Args:
-        dataset: whose folder.
-        origin: the data set's folder under the data root, which is only read; None to download.
-        cache: folder of all data sets.
-
-    Yields:
-        The folder.
+    The folder is empty unless an earlier use ended without an exception. Downloads and files from the data
+    folder (`origin`) have separate folders; so have changed versions of the files.
 
     Raises:
-        UsageError: the cache cannot be written.
+        UsageError: the cache is not writable.
     """
     complete = cache / dataset.id / (f"{_fingerprint(origin)}/.complete" if origin else DOWNLOADED)
     folder = complete.parent
@@ -40,9 +32,9 @@ def workspace(dataset: Dataset, origin: Path | None, cache: Path) -> Iterator[Pa
 
 
 def link_files(origin: Path, target: Path) -> None:
-    """Link each file under `origin` at the same place under `target`, but for what a library processed.
+    """Link each file under `origin` to the same place under `target`, except processed files.
 
-    Files, not folders, because ogb renames some where they are.
+    It links files, not folders, because ogb renames some in place.
     """
     for file in _files(origin):
         link = target / file.relative_to(origin)
@@ -52,7 +44,7 @@ def link_files(origin: Path, target: Path) -> None:
 
 
 def _fingerprint(origin: Path) -> str:
-    """Short digest of where the files are, how long and how old."""
+    """Return a short digest of the files' paths, sizes and modification times."""
     digest = hashlib.sha256()
     for file in _files(origin):
         status = file.stat()

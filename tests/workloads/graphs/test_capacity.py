@@ -38,7 +38,7 @@ def test_a_file_is_judged_by_its_header(tmp_path: Path) -> None:
 def test_too_little_disk_names_the_folder(tmp_path: Path) -> None:
     folder = tmp_path / "not/there"
     with pytest.raises(
-        UsageError, match=r"ogbn-products needs about .* bytes\) of disk under .*there and 1\.0 GiB"
+        UsageError, match=r"ogbn-products needs about .* bytes\) of disk in .*there, but 1\.0 GiB"
     ):
         capacity.check_disk(DATASETS["ogbn-products"], folder, download=True, free=1 << 30)
     capacity.check_disk(DATASETS["cora"], folder, download=False)

@@ -40,7 +40,7 @@ def test_a_failed_download_says_what_to_do(
         load(DatasetName.parse(text), None, tmp_path)
     message = str(caught.value)
     assert message.startswith(f"{text}: the download failed (")
-    assert f"use {text}:synthetic, or put the files under the data root" in message
+    assert f"use {text}:synthetic, or put the files into the data folder" in message
     assert "\n" not in message
     if text == "cora":  # torch_geometric's way of downloading needs to be told of proxies
         assert "127.0.0.1:9" in message

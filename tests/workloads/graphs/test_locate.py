@@ -86,14 +86,14 @@ def test_offline_a_real_set_becomes_its_twin(tmp_path: Path) -> None:
     assert [name.id for name in names] == ["cora", "ogbn-arxiv:synthetic", "rmat:5"]
     (notice,) = notices
     assert notice == (
-        "ogbn-arxiv is not under the data root and cannot be downloaded: using its synthetic twin "
+        "ogbn-arxiv is not in the data folder and cannot be downloaded: using its synthetic stand-in "
         "ogbn-arxiv:synthetic (--gnn-real to fail instead)"
     )
 
 
 @pytest.mark.usefixtures("offline")
 def test_offline_real_only_is_one_line(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="pubmed is not under the data root and cannot be downloaded"):
+    with pytest.raises(UsageError, match="pubmed is not in the data folder and cannot be downloaded"):
         locate.resolve([DatasetName.parse("pubmed")], None, tmp_path, real_only=True)
 
 
@@ -101,7 +101,7 @@ def test_offline_real_only_is_one_line(tmp_path: Path) -> None:
 def test_reachable_through_a_proxy_it_stays_real(tmp_path: Path) -> None:
     names, notices = locate.resolve([DatasetName.parse("ogbn-arxiv")], None, tmp_path, real_only=True)
     assert [name.id for name in names] == ["ogbn-arxiv"]
-    assert notices == [f"ogbn-arxiv will be downloaded, 79.2 MiB, to {tmp_path}"]
+    assert notices == [f"ogbn-arxiv will be downloaded (79.2 MiB) to {tmp_path}"]
 
 
 def test_two_files_of_one_name_are_refused(tmp_path: Path) -> None:

@@ -50,7 +50,7 @@ def test_what_is_made_up_is_the_same_again(tmp_path: Path) -> None:
         ("coordinate pattern general\n3 4 1\n2 1\n", "the matrix is 3 by 4"),
         ("coordinate pattern general\n0 0 0\n", "the matrix is 0 by 0"),
         ("coordinate complex general\n3 3 1\n2 1 1 0\n", "the matrix is 'complex'"),
-        ("array real general\n1 1\n2\n", "holds a dense matrix"),
+        ("array real general\n1 1\n2\n", "the matrix is dense"),
     ],
 )
 def test_a_bad_file_is_one_line_with_its_name(tmp_path: Path, text: str, message: str) -> None:

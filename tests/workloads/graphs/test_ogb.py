@@ -179,5 +179,5 @@ def test_asks_no_package_index_and_does_not_import_dgl(tmp_path: Path) -> None:
 def test_a_pickle_of_anything_but_arrays_is_refused(tmp_path: Path) -> None:
     folder = _arxiv(tmp_path)
     torch.save({"train": Path.unlink}, folder / "split/time/split_dict.pt")
-    with pytest.raises(UsageError, match="is no part of an array"):
+    with pytest.raises(UsageError, match="is not part of an array"):
         ogb.read(DATASETS["ogbn-arxiv"], folder, tmp_path / "cache")
