@@ -1,9 +1,9 @@
-"""AGGNet on both of the chain's columns at once, as each platform does it.
+"""AGGNet on both of the chain's columns at once, one implementation per platform.
 
-Both columns go through one product per hop: agg(1; E') over what is kept of the edges, agg(k; E) over all of
-them. Where a platform multiplies by one matrix, that is block-diagonal: an edge that was dropped has value 0
-in the first block, and only values change from proposal to proposal. The node itself is added, not stored as
-a self-loop. Sums are of whole numbers, exact in float64 in any order.
+One product per hop handles both columns: agg(1; E') over the kept edges, and agg(k; E) over all edges. If a
+platform uses one matrix, it is block-diagonal. A dropped edge has the value 0 in the first block, and
+proposals change values only. The node itself is added, not stored as a self-loop. Sums are of integers,
+exact in float64 in any order.
 """
 
 from collections.abc import Callable, Mapping
@@ -18,28 +18,28 @@ from .optimised import Aggregate
 
 
 class Blocks(NamedTuple):
-    """The block-diagonal matrix of two copies of the graph, targets as rows, but for the values."""
+    """The block-diagonal CSR matrix of two copies of the graph, targets as rows, without its values."""
 
     row_pointer: Tensor
     """int [2 n + 1]."""
     column: Tensor
     """int [2 m]."""
     all_edges: Tensor
-    """float64 [m] of ones: the second block's values."""
+    """Values of the second block: float64 [m] of ones."""
     all_nodes: Tensor
-    """float64 [n] of ones: the first block's input."""
+    """Input of the first block: float64 [n] of ones."""
 
     def values(self, kept_edges: Tensor) -> Tensor:
-        """Return those of a state's matrix: float64 [2 m]."""
+        """Return the values of a state's matrix: float64 [2 m]."""
         return torch.cat((kept_edges.to(self.all_edges), self.all_edges))
 
     def inputs(self, kept_nodes: Tensor) -> Tensor:
-        """Return what is aggregated: float64 [2 n]."""
+        """Return the vector that is aggregated: float64 [2 n]."""
         return torch.cat((self.all_nodes, kept_nodes.to(self.all_nodes)))
 
 
 def blocks(edges: Edges, dtype: torch.dtype) -> Blocks:
-    """Make the two copies."""
+    """Make the matrix's structure from the graph; `dtype` is that of its indices."""
     degree = torch.bincount(edges.target, minlength=edges.num_nodes)
     row_pointer = torch.cat((degree.new_zeros(1), degree.cumsum(0), degree.cumsum(0) + edges.num_edges))
     column = torch.cat((edges.source, edges.source + edges.num_nodes))
@@ -48,7 +48,7 @@ def blocks(edges: Edges, dtype: torch.dtype) -> Blocks:
 
 
 def by_csr(blocks: Blocks, kept_edges: Tensor, kept_nodes: Tensor) -> Tensor:
-    """Multiply by PyTorch's CSR matrix."""
+    """Multiply by PyTorch's CSR matrix: float64 [2, n]."""
     x = blocks.inputs(kept_nodes)
     size = (len(x), len(x))
     matrix = torch.sparse_csr_tensor(
@@ -60,7 +60,7 @@ def by_csr(blocks: Blocks, kept_edges: Tensor, kept_nodes: Tensor) -> Tensor:
 
 
 def by_sparse_tensor(blocks: Blocks, kept_edges: Tensor, kept_nodes: Tensor) -> Tensor:
-    """Multiply by torch_sparse's kernel on the CSR arrays."""
+    """Multiply with torch_sparse's kernel on the CSR arrays: float64 [2, n]."""
     x, values = blocks.inputs(kept_nodes).unsqueeze(1), blocks.values(kept_edges)
     for _ in range(HOPS):
         x = x + torch.ops.torch_sparse.spmm_sum(
@@ -70,7 +70,7 @@ def by_sparse_tensor(blocks: Blocks, kept_edges: Tensor, kept_nodes: Tensor) -> 
 
 
 def by_scatter(edges: Edges, kept_edges: Tensor, kept_nodes: Tensor) -> Tensor:
-    """Gather, weigh and scatter rows of both columns, as message passing on edge_index does."""
+    """Gather, weight and scatter both columns, as message passing on edge_index does: float64 [2, n]."""
     nodes, entries = kept_nodes.double(), kept_edges.double()
     x = torch.stack((torch.ones_like(nodes), nodes), dim=1)
     weight = torch.stack((entries, torch.ones_like(entries)), dim=1)
@@ -80,7 +80,7 @@ def by_scatter(edges: Edges, kept_edges: Tensor, kept_nodes: Tensor) -> Tensor:
 
 
 def by_message_passing(graph: Any, kept_edges: Tensor, kept_nodes: Tensor) -> Tensor:
-    """Let DGL weigh and sum rows of both columns in one kernel."""
+    """Weight and sum both columns in one DGL kernel: float64 [2, n]."""
     from ..platforms.dgl import dgl
 
     nodes, entries = kept_nodes.double(), kept_edges.double()
@@ -118,4 +118,4 @@ AGGREGATES: Mapping[str, Callable[[Edges], Aggregate]] = {
     "torch": _csr,
     "dgl": _message_passing,
 }
-"""Platform: what makes its aggregate for a graph."""
+"""Platform: the function that makes its aggregate for a graph."""

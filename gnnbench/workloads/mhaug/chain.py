@@ -1,4 +1,4 @@
-"""What the variants of the chain have in common: its graph, its state, its random numbers, its decision."""
+"""The parts of the chain that all variants share: graph, state, random numbers and decision."""
 
 import math
 from collections.abc import Callable
@@ -8,54 +8,54 @@ import torch
 from torch import Tensor
 
 HOPS = 2
-"""L: convolutions that AGGNet stacks."""
+"""L, the number of convolutions in AGGNet."""
 
 
 class Edges(NamedTuple):
-    """The original graph: directed entries, both directions of each edge, without self-loops."""
+    """The original graph: both directions of each edge, without self-loops."""
 
     source: Tensor
     """int64 [m]."""
     target: Tensor
-    """int64 [m], sorted: entries lie as in a CSR matrix with targets as rows."""
+    """int64 [m], sorted as in a CSR matrix with targets as rows."""
     num_nodes: int
 
     @property
     def num_edges(self) -> int:
-        """m: both directions count."""
+        """m; both directions count."""
         return self.source.numel()
 
 
 class State(NamedTuple):
-    """Where the chain is: what is kept of the graph, and the change that follows from it."""
+    """A state of the chain: the kept edges and nodes, and the resulting change."""
 
     kept_edges: Tensor
     """bool [m]: E'."""
     kept_nodes: Tensor
     """bool [n]: k."""
     dropped: Tensor
-    """float64 [2]: Δ, the fractions of edges and of nodes that are not kept."""
+    """float64 [2]: Δ, the fractions of dropped edges and nodes."""
     changes: Tensor
-    """float64 [2, n]: δ(v), how much of each node's aggregate is missing, by edges and by nodes."""
+    """float64 [2, n]: δ(v), the missing fraction of each node's aggregate, by edges and by nodes."""
     graph: Any = None
-    """A library's graph of what is kept, where a variant has one."""
+    """The library's graph of the kept edges; None for variants without one."""
 
 
 class Draws(NamedTuple):
-    """The random numbers of one proposal and of the decision on it."""
+    """The random numbers for one proposal and its decision."""
 
     uniform: Tensor
-    """float64 [2] in [0, 1): for the truncated normals of edges and nodes, by their inverse distribution."""
+    """float64 [2] in [0, 1): quantiles for the truncated normals of edges and nodes."""
     edge_rank: Tensor
-    """int [m]: a permutation; the first so many edges by it are kept."""
+    """int [m]: a permutation; edges with the lowest ranks are kept."""
     node_rank: Tensor
-    """int [n]: likewise."""
+    """int [n]: the same for nodes."""
     accept: Tensor
-    """float64 [1] in [0, 1): without a dimension torch.compile would have the host look at it for a NaN."""
+    """float64 [1] in [0, 1). With no dimension, torch.compile would make the host check it for NaN."""
 
 
 class Proposal(NamedTuple):
-    """A proposed state, and what decides on it."""
+    """A proposed state, and the values that decide on it."""
 
     state: State
     log_target: Tensor
@@ -67,18 +67,18 @@ class Proposal(NamedTuple):
 
 
 Propose = Callable[[State, Draws, Tensor], Proposal]
-"""A variant on a graph: called with the current state, the random numbers, and h, float [n]."""
+"""A variant on a graph; its arguments are the current state, the random numbers, and h, float [n]."""
 
 
 def edges_of(edge_index: Tensor, num_nodes: int) -> Edges:
-    """Make the chain's graph from int64 [2, E] sources and targets: no self-loops, nothing twice."""
+    """Make the chain's graph from int64 [2, E] sources and targets, without self-loops and duplicates."""
     source, target = edge_index[:, edge_index[0] != edge_index[1]]
     key = torch.unique(target * num_nodes + source)
     return Edges(key % num_nodes, key // num_nodes, num_nodes)
 
 
 def full(edges: Edges) -> State:
-    """Return the state in which everything is kept: where the chain starts."""
+    """Return the first state of the chain, which keeps everything."""
     device = edges.source.device
     return State(
         torch.ones(edges.num_edges, dtype=torch.bool, device=device),
@@ -89,15 +89,15 @@ def full(edges: Edges) -> State:
 
 
 def index_dtype(edges: Edges) -> torch.dtype:
-    """Return int32 where it can number the entries of two copies of a graph: it takes half the memory.
+    """Return int32 if it can index the entries of two copies of a graph, else int64.
 
-    The CPU's sparse products convert int64 each time.
+    int32 halves the memory, and the CPU's sparse products convert int64 in each call.
     """
     return torch.int32 if 2 * max(edges.num_edges, edges.num_nodes) < 2**31 else torch.int64
 
 
 def draw(edges: Edges, generator: torch.Generator) -> Draws:
-    """Draw the random numbers of one proposal on the generator's device."""
+    """Draw the random numbers of one proposal, on the generator's device."""
     device = generator.device
     uniform = torch.rand(3, generator=generator, dtype=torch.float64, device=device)
     edge_rank, node_rank = (
@@ -114,23 +114,23 @@ def entropy(logits: Tensor) -> Tensor:
 
 
 def uncertainty(logits: Tensor) -> Tensor:
-    """Return h(v), the entropy over that of C equal classes: [n], 0 where there is only one class."""
+    """Return h(v), the entropy divided by that of C equal classes: [n]; 0 for a single class."""
     return entropy(logits) / math.log(max(logits.size(1), 2))
 
 
 def row_scale(kept_nodes: Tensor) -> Tensor:
-    """Return by what each node's features are multiplied: float64 [n], all 0 where no node is kept."""
+    """Return the factor of each node's features: float64 [n]; all 0 if no node is kept."""
     scale = kept_nodes.numel() / kept_nodes.sum().clamp(min=1).double()
     return kept_nodes * scale
 
 
 def accept(log_target: Tensor, log_density: Tensor, uniform: Tensor) -> Tensor:
-    """Decide: ln U < (log p* - log p) - (log q(* | current) - log q(current | *)): bool []."""
+    """Return whether ln U < (log p* - log p) - (log q(* | current) - log q(current | *)): bool []."""
     ratio = (log_target[1] - log_target[0]) - (log_density[0] - log_density[1])
     return (uniform.log() < ratio).squeeze(0)
 
 
 def probability(proposal: Proposal) -> float:
-    """Return the probability with which a proposal is accepted."""
+    """Return the probability that a proposal is accepted."""
     target, density = proposal.log_target, proposal.log_density
     return math.exp(min(0.0, float(target[1] - target[0] - density[0] + density[1])))

@@ -1,8 +1,8 @@
-"""The optimised step as one compiled graph: torch.compile, without a break.
+"""The optimised step as one compiled graph: torch.compile without graph breaks.
 
-torch.compile refuses sparse tensors (torch 2.13); an operator of our own that takes their arrays passes. It
-compares the ranks, too: code that is generated for the CPU stores a bool twenty times slower than PyTorch's
-own kernel.
+torch.compile does not accept sparse tensors (torch 2.13), but a custom operator that takes their arrays
+works. The operator also compares the ranks: code generated for the CPU stores bools 20 times slower than
+PyTorch's kernel.
 """
 
 import inspect
@@ -18,10 +18,10 @@ from .chain import Edges, index_dtype
 from .settings import Settings
 
 _SIZES = 64
-"""In a process; one graph for each."""
+"""Compiled graphs per process, one for each graph size."""
 
 _library = torch.library.Library("gnnbench", "DEF")
-# Defined by hand: custom_op's wrapper costs as much as the rest of a proposal on a small graph saves.
+# Not custom_op: on a small graph its wrapper costs as much as compiling saves.
 _library.define(
     "apply(Tensor row_pointer, Tensor column, Tensor all_edges, Tensor all_nodes, "
     "Tensor edge_rank, Tensor node_rank, Tensor keep) -> (Tensor, Tensor, Tensor)"
@@ -44,7 +44,7 @@ def _(*tensors: Tensor) -> tuple[Tensor, Tensor, Tensor]:
 
 
 def _compile(function: Any, options: dict[str, Any]) -> Any:
-    """Compile without a break, for each size; before torch 2.13 for the eight that the process may have."""
+    """Compile without graph breaks, for each size; before torch 2.13 for at most eight sizes."""
     compile_it: Any = torch.compile
     known = inspect.signature(compile_it).parameters
     limit = {"recompile_limit": _SIZES} if "recompile_limit" in known else {}
@@ -54,31 +54,31 @@ def _compile(function: Any, options: dict[str, Any]) -> Any:
 def by_operator(
     blocks: Blocks, edge_rank: Tensor, node_rank: Tensor, keep: Tensor
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """Drop and aggregate in the operator `gnnbench::apply`, see `optimised.apply` and `aggregates.by_csr`."""
+    """Drop and aggregate in the operator `gnnbench::apply`; see `optimised.apply` and `aggregates.by_csr`."""
     found: tuple[Tensor, Tensor, Tensor] = torch.ops.gnnbench.apply(*blocks, edge_rank, node_rank, keep)
     return found
 
 
 def aggregate(edges: Edges) -> optimised.Aggregate:
-    """Return AGGNet alone, compiled: gather and scatter of both columns, as message passing is written.
+    """Return a compiled AGGNet: gather and scatter of both columns, as in message passing.
 
-    On one thread of a CPU: several would have to add atomically, and two took twice as long as one.
+    It uses one CPU thread: several need atomic additions, and two took twice as long as one.
     """
     return partial(_compile(by_scatter, {"cpp.threads": 1}), edges)
 
 
 def prepare(edges: Edges, settings: Settings) -> optimised.Fixed:
-    """Make what a proposal needs once."""
+    """Return what all proposals share."""
     return optimised.prepare(edges, settings, partial(by_operator, blocks(edges, index_dtype(edges))))
 
 
 @cache
 def propose() -> Any:
-    """Return `optimised.propose`, compiled for each number of nodes and edges it is called with.
+    """Return `optimised.propose`, compiled for each number of nodes and edges.
 
-    What is computed for two numbers is not done again in each pass over the nodes: Inductor would fuse up to
-    30 operations into their reader. Loops of fewer than 16,384 elements get one thread. Whether somebody
-    replaced a function of this package meanwhile is not looked at: on Cora that took a tenth of a proposal.
+    The options: the result of a few operations is stored rather than recomputed in each pass over the nodes
+    (Inductor would fuse up to 30 operations into their reader). Loops of fewer than 16,384 elements use one
+    thread. Replaced globals are not checked; on Cora that check took a tenth of a proposal's time.
     """
     options: dict[str, Any] = {
         "realize_opcount_threshold": 8,

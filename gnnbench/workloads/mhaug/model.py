@@ -1,8 +1,8 @@
 """The network that is trained on augmented graphs: a GCN of two layers (Kipf and Welling, ICLR 2017).
 
-Plain PyTorch, so that no variant of the chain is helped or held up by a library in what they all share. An
-edge that was dropped has the weight 0, and the matrix of the original graph serves every state. Features of
-words are sparse, too (1.3 % of Cora's are not 0): their zeros are neither multiplied nor dropped.
+It is plain PyTorch, so that no library affects the part that all variants share. A dropped edge has the
+weight 0, so all states use the matrix of the original graph. Bag-of-words features are stored sparse (1.3 %
+of Cora's are not 0): zeros are neither multiplied nor dropped.
 """
 
 from typing import Any, NamedTuple
@@ -16,7 +16,7 @@ from .settings import Settings
 
 
 class Pattern(NamedTuple):
-    """Where a sparse matrix [rows, columns] has entries, in CSR, and where its transpose has them."""
+    """The structure of a sparse matrix [rows, columns] in CSR, and of its transpose."""
 
     row_pointer: Tensor
     """int [rows + 1]."""
@@ -27,15 +27,15 @@ class Pattern(NamedTuple):
     transposed_column: Tensor
     """int [entries]."""
     order: Tensor
-    """int64 [entries]: of the entries, in the transpose."""
+    """int64 [entries]: the entries' order in the transpose."""
 
     def matrix(self, values: Tensor) -> Tensor:
-        """Return the matrix with values [entries]."""
+        """Return the matrix with these values, [entries]."""
         size = len(self.row_pointer) - 1, len(self.transposed_pointer) - 1
         return torch.sparse_csr_tensor(self.row_pointer, self.column, values, size, check_invariants=False)
 
     def transposed(self, values: Tensor) -> Tensor:
-        """Return its transpose."""
+        """Return the transpose with these values, [entries] in the matrix's order."""
         size = len(self.transposed_pointer) - 1, len(self.row_pointer) - 1
         return torch.sparse_csr_tensor(
             self.transposed_pointer, self.transposed_column, values[self.order], size, check_invariants=False
@@ -51,7 +51,7 @@ class Features(NamedTuple):
 
 
 def pattern(row: Tensor, column: Tensor, size: tuple[int, int]) -> Pattern:
-    """Return that of entries int64 [entries] which are sorted by row, then column."""
+    """Return the structure for int64 [entries] that are sorted by row, then column."""
     order = torch.argsort(column * size[0] + row)
     pointers = (
         torch.cat((ends.new_zeros(1), ends))
@@ -66,16 +66,16 @@ def pattern(row: Tensor, column: Tensor, size: tuple[int, int]) -> Pattern:
 
 
 def structure(edges: Edges) -> Pattern:
-    """Return the pattern of a graph's matrix, targets as rows."""
+    """Return the structure of a graph's matrix, targets as rows."""
     return pattern(edges.target.long(), edges.source.long(), (edges.num_nodes, edges.num_nodes))
 
 
 SPARSE = 0.1
-"""Share of features that are not 0, below which a sparse product is faster than a dense one."""
+"""Fraction of non-zero features below which a sparse product is faster than a dense one."""
 
 
 def features(x: Tensor) -> Tensor | Features:
-    """Return x [n, F] over the sum of each row's absolute values, if that is not 0; sparse if most are 0."""
+    """Return x [n, F] divided by each row's sum of absolute values; sparse if most are 0."""
     total = x.abs().sum(dim=1, keepdim=True)
     normalized = x / torch.where(total == 0, 1, total)
     if x.count_nonzero() > SPARSE * x.numel():
@@ -85,7 +85,7 @@ def features(x: Tensor) -> Tensor | Features:
 
 
 class _Product(torch.autograd.Function):
-    """A sparse matrix times a dense one; the gradient is that of the dense one alone."""
+    """A sparse matrix times a dense one; only the dense one gets a gradient."""
 
     @staticmethod
     def forward(ctx: Any, pattern: Pattern, values: Tensor, x: Tensor) -> Tensor:
@@ -100,10 +100,10 @@ class _Product(torch.autograd.Function):
 
 
 class GCN(nn.Module):
-    """Two convolutions, with ReLU and dropout between them, and dropout of the features before."""
+    """Two convolutions with ReLU and dropout between them, and dropout of the features."""
 
     def __init__(self, num_features: int, num_classes: int, settings: Settings) -> None:
-        """Draw the weights (Glorot and Bengio, AISTATS 2010: uniform) from torch's own generator."""
+        """Draw the weights from torch's own generator (uniform; Glorot and Bengio, AISTATS 2010)."""
         super().__init__()
         widths = ((num_features, settings.hidden), (settings.hidden, num_classes))
         self.weights = nn.ParameterList(nn.init.xavier_uniform_(torch.empty(*width)) for width in widths)
@@ -122,10 +122,10 @@ class GCN(nn.Module):
 
         Args:
             x: features, see `features`.
-            structure: of the original graph.
-            weight: float [m] of the entries: one that was dropped weighs 0, in sums and degrees alike.
-            scale: float [n] of the nodes' features.
-            generator: of the dropout, which is applied while training.
+            structure: that of the original graph.
+            weight: float [m], per entry; a dropped one has weight 0, in sums and in degrees.
+            scale: float [n], the factors of the nodes' features.
+            generator: for dropout, which is applied in training only.
         """
         ones = weight.new_ones(len(structure.row_pointer) - 1, 1)
         inverse_root = (product(structure.matrix(weight), ones) + 1).rsqrt()
@@ -136,7 +136,6 @@ class GCN(nn.Module):
         return self._propagate(structure, weight, inverse_root, h) + self.biases[1]
 
     def _first(self, x: Tensor | Features, generator: torch.Generator | None) -> Tensor:
-        """Return the features times the first layer's weights."""
         if isinstance(x, Tensor):
             return self._drop(x, generator) @ self.weights[0]
         values = self._drop(x.values, generator)
@@ -151,7 +150,7 @@ class GCN(nn.Module):
         return (sums + h) * inverse_root
 
     def _drop(self, x: Tensor, generator: torch.Generator | None) -> Tensor:
-        """Zero entries at random, and scale up the others (Srivastava et al., JMLR 15, 2014)."""
+        """Set entries to zero at random, and scale the others up (Srivastava et al., JMLR 15, 2014)."""
         if not self.training or not self.dropout:
             return x
         kept = torch.rand(x.shape, generator=generator, device=x.device) >= self.dropout

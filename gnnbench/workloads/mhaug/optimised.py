@@ -1,8 +1,8 @@
-"""The same chain from the same random numbers, without its cost.
+"""The same chain for the same random numbers, optimised.
 
-What the loop does over again is done once: the structure, the ego graph's aggregate, the current state's δ.
-What it does on the host is done in torch on the device. Both columns go through one product per hop. Nothing
-is built or copied to drop an edge: it gets the weight 0. The host reads nothing but the decision.
+Repeated work is done once: the structure, the ego graph's aggregate, the current state's δ. The device does
+the host's work, in torch. One product per hop handles both columns. Dropping an edge builds and copies
+nothing: the edge gets the weight 0. The host reads the decision only.
 """
 
 from collections.abc import Callable
@@ -16,14 +16,15 @@ from .chain import Draws, Edges, Proposal, State, accept, index_dtype
 from .settings import Settings
 
 Aggregate = Callable[[Tensor, Tensor], Tensor]
-"""AGGNet on both columns, agg(1; E') and agg(k; E), float64 [2, n]: of what is kept, bool [m] and [n]."""
+"""AGGNet on both columns: takes the kept edges and nodes, bool [m] and [n]; returns agg(1; E') and agg(k; E),
+float64 [2, n]."""
 Apply = Callable[[Tensor, Tensor, Tensor], tuple[Tensor, Tensor, Tensor]]
-"""Drops and aggregates: of the ranks of edges and nodes and how many of each to keep, int64 [2], what is
-kept of edges and nodes, and its aggregate."""
+"""Drops and aggregates: takes the ranks of edges and nodes and the numbers to keep, int64 [2]; returns the
+kept edges, the kept nodes and their aggregate."""
 
 
 class Constants(NamedTuple):
-    """The settings as tensors on the device, of edges and nodes: float64 [2] each."""
+    """The settings for edges and nodes as tensors on the device: float64 [2] each."""
 
     size: Tensor
     """int64: m, n."""
@@ -36,7 +37,7 @@ class Constants(NamedTuple):
 
 
 def constants(edges: Edges, settings: Settings) -> Constants:
-    """Bring the settings to the graph's device."""
+    """Copy the settings to the graph's device."""
     device = edges.source.device
     columns = torch.tensor(
         [[part.mean, part.weight, part.scale, part.offset, part.sigma] for part in settings.parts],
@@ -49,7 +50,7 @@ def constants(edges: Edges, settings: Settings) -> Constants:
 
 
 class Fixed(NamedTuple):
-    """What a proposal needs besides the state and the random numbers, made once."""
+    """What all proposals on a graph share."""
 
     constants: Constants
     whole: Tensor
@@ -58,7 +59,7 @@ class Fixed(NamedTuple):
 
 
 def prepare(edges: Edges, settings: Settings, apply: Apply) -> Fixed:
-    """Make it for a graph."""
+    """Compute the shared part for a graph."""
     values = constants(edges, settings)
     first = values.size.new_zeros(1, dtype=index_dtype(edges))
     _, _, sums = apply(first.expand(edges.num_edges), first.expand(edges.num_nodes), values.size)
@@ -67,14 +68,7 @@ def prepare(edges: Edges, settings: Settings, apply: Apply) -> Fixed:
 
 @torch.no_grad()
 def propose(fixed: Fixed, state: State, draws: Draws, uncertainty: Tensor) -> Proposal:
-    """Propose a state and decide on it.
-
-    Args:
-        fixed: what is made once.
-        state: the current one.
-        draws: the random numbers.
-        uncertainty: h, float [n].
-    """
+    """Propose a state and decide on it; `uncertainty` is h, float [n]."""
     size = fixed.constants.size
     drop = drop_counts(fixed.constants, state, draws)
     kept_edges, kept_nodes, sums = fixed.apply(draws.edge_rank, draws.node_rank, size - drop)
@@ -86,7 +80,7 @@ def propose(fixed: Fixed, state: State, draws: Draws, uncertainty: Tensor) -> Pr
 
 
 def drop_counts(constants: Constants, state: State, draws: Draws) -> Tensor:
-    """Return ⌊M Δ*⌋, Δ* from truncated normals around the current Δ: int64 [2]."""
+    """Return ⌊M Δ*⌋, with Δ* from truncated normals around the current Δ: int64 [2]."""
     wanted = truncated_normal.quantile(draws.uniform, state.dropped, constants.sigma)
     return (constants.size * wanted).long()
 
@@ -94,18 +88,18 @@ def drop_counts(constants: Constants, state: State, draws: Draws) -> Tensor:
 def apply(
     aggregate: Aggregate, edge_rank: Tensor, node_rank: Tensor, keep: Tensor
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """Drop, and aggregate what is kept."""
+    """Return the kept edges, the kept nodes and their aggregate."""
     kept_edges, kept_nodes = augment(edge_rank, node_rank, keep)
     return kept_edges, kept_nodes, both_columns(aggregate, kept_edges, kept_nodes)
 
 
 def both_columns(aggregate: Aggregate, kept_edges: Tensor, kept_nodes: Tensor) -> Tensor:
-    """Return the aggregates of a state, float64 [2, n]: a name for the range of a profile."""
+    """Return a state's aggregates, float64 [2, n]; a separate function so that profiles show a range."""
     return aggregate(kept_edges, kept_nodes)
 
 
 def augment(edge_rank: Tensor, node_rank: Tensor, keep: Tensor) -> tuple[Tensor, Tensor]:
-    """Return what is kept of edges and of nodes: bool [m] and [n]."""
+    """Return the kept edges and nodes: bool [m] and [n]."""
     return edge_rank < keep[0], node_rank < keep[1]
 
 

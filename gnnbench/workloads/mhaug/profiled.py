@@ -1,8 +1,10 @@
-"""The loop as it was profiled: on DGL, with AGGNet, in the ranges of the slides, each a function here.
+"""The loop as it was profiled: on DGL, with AGGNet; each range of the published profile is a function.
 
-The faults of the port are corrected. What it cost otherwise is kept: graphs built anew, features copied, four
-calls of `aggregate` for two states besides that of the ego graph, densities by SciPy on the host. The edge
-list of one host read per element is apart (`elementwise_edge_list`), so that no ratio is won by undoing it.
+The port's faults are corrected; its costs are kept: graphs are rebuilt, features are copied, `aggregate` is
+called four times for two states and once for the ego graph, and SciPy computes densities on the host. One
+cost is
+optional: the edge list with one host read per element (`elementwise_edge_list`), so that speed-ups do not
+    come from removing it.
 """
 
 from collections.abc import Callable, Sequence
@@ -18,7 +20,7 @@ from .settings import Settings
 
 
 class AGGNet(nn.Module):
-    """Stacked graph convolutions 1 → 1: no normalisation, no bias, weight 1."""
+    """Stacked graph convolutions 1 → 1 without normalisation and bias, with weight 1."""
 
     def __init__(self, hops: int = HOPS) -> None:
         """Take the number of convolutions."""
@@ -35,7 +37,7 @@ class AGGNet(nn.Module):
 
 
 def with_graph(edges: Edges, x: Tensor, state: State) -> State:
-    """Return a state with its DGLGraph, of which the loop reads what is kept."""
+    """Return a state with its DGLGraph, from which the loop reads what is kept."""
     source, target = edges.source[state.kept_edges], edges.target[state.kept_edges]
     graph = dgl.graph((source, target), num_nodes=edges.num_nodes)
     graph.ndata["x"], graph.ndata["kept"] = x, state.kept_nodes
@@ -43,18 +45,18 @@ def with_graph(edges: Edges, x: Tensor, state: State) -> State:
 
 
 class Loop(NamedTuple):
-    """What the loop keeps from proposal to proposal."""
+    """What the loop keeps between proposals."""
 
     edges: Edges
     graph: DGLGraph
-    """The original one, with features `x`."""
+    """The original graph, with features `x`."""
     looped: DGLGraph
-    """It, with self-loops."""
+    """The original graph with self-loops."""
     net: AGGNet
 
 
 def loop(edges: Edges, x: Tensor) -> Loop:
-    """Make what the loop keeps, for features x [n, F], of which each proposal makes a changed copy."""
+    """Return what the loop keeps, for features x [n, F]; each proposal makes a changed copy of these."""
     graph = dgl.graph((edges.source, edges.target), num_nodes=edges.num_nodes)
     graph.ndata["x"] = x
     return Loop(edges, graph, message_passing(graph), AGGNet().to(x.device).double())
@@ -71,13 +73,8 @@ def propose(
 ) -> Proposal:
     """Propose a state and decide on it.
 
-    Args:
-        loop: what is kept.
-        settings: the constants.
-        make_edge_list: `stacked_edge_list` or `elementwise_edge_list`.
-        state: the current one, with its graph.
-        draws: the random numbers.
-        uncertainty: h, float [n].
+    `make_edge_list` is `stacked_edge_list` or `elementwise_edge_list`; `state` has its graph; `uncertainty`
+    is h, float [n].
     """
     edges, graph = loop.edges, loop.graph
     edge_list = initialize(graph, make_edge_list)
@@ -110,12 +107,12 @@ def initialize(graph: DGLGraph, make_edge_list: Callable[[DGLGraph], Tensor]) ->
 
 
 def stacked_edge_list(graph: DGLGraph) -> Tensor:
-    """Return the edge list as one operator makes it."""
+    """Return the edge list, int64 [2, m], made by one operator."""
     return torch.stack(graph.edges())
 
 
 def elementwise_edge_list(graph: DGLGraph) -> Tensor:
-    """Return the edge list as the port made it: one host read per element."""
+    """Return the edge list, int64 [2, m], with one host read per element, as in the port."""
     source, target = graph.edges()
     return torch.tensor([list(source), list(target)], device=source.device)
 
@@ -126,7 +123,7 @@ def calculate_delta_value(state: State, draws: Draws, settings: Settings) -> Seq
 
 
 def graph_augmentation(graph: DGLGraph, edge_list: Tensor, draws: Draws, wanted: Sequence[float]) -> DGLGraph:
-    """Build the graph of the edges that are kept, with a copy of the features of the nodes that are."""
+    """Build the graph of the kept edges, with a copy of the features of the kept nodes."""
     num_edges, num_nodes = graph.num_edges(), graph.num_nodes()
     drop_edges, drop_nodes = int(num_edges * wanted[0]), int(num_nodes * wanted[1])
     source, target = edge_list[:, draws.edge_rank < num_edges - drop_edges]
@@ -139,12 +136,12 @@ def graph_augmentation(graph: DGLGraph, edge_list: Tensor, draws: Draws, wanted:
 
 
 def message_passing(graph: DGLGraph) -> DGLGraph:
-    """Return the graph over which messages are passed: with self-loops."""
+    """Return the graph with self-loops, for message passing."""
     return dgl.add_self_loop(graph)
 
 
 def aggregate(net: AGGNet, graph: DGLGraph, kept: Tensor | None = None) -> Tensor:
-    """Return the aggregate of ones, or of the nodes that are kept: float64 [n, 1]."""
+    """Return the aggregate of ones, or of the kept nodes: float64 [n, 1]."""
     ones = torch.ones(graph.num_nodes(), 1, dtype=torch.float64, device=graph.device)
     result: Tensor = net(graph, ones if kept is None else ones * kept.unsqueeze(1))
     return result
@@ -158,7 +155,7 @@ def calculate_ego_value(net: AGGNet, looped: DGLGraph) -> Tensor:
 def calculate_augmented_delta(
     net: AGGNet, looped: DGLGraph, states: Sequence[DGLGraph], ego: Tensor
 ) -> list[Tensor]:
-    """Return δ of each of two states by two aggregates: float64 [2, n]."""
+    """Return δ of two states, with two aggregates each: float64 [2, n] each."""
     return [
         1 - (torch.cat((aggregate(net, state), aggregate(net, looped, state.ndata["kept"])), dim=1) / ego).t()
         for state in states

@@ -1,7 +1,7 @@
-"""The algorithm as it is published (Park et al., NeurIPS 2021), step by step, with SciPy's densities.
+"""The algorithm as published (Park et al., NeurIPS 2021), step by step, with SciPy's densities.
 
-The plain form that the others are held against: correct, readable, and slow. Each aggregate gathers and
-scatters one column, each density is computed on the host.
+It is the reference for the other variants: correct, readable and slow. Each aggregate gathers and scatters
+one column, and the host computes the densities.
 """
 
 from collections.abc import Sequence
@@ -15,15 +15,7 @@ from .settings import Settings
 
 
 def propose(edges: Edges, settings: Settings, state: State, draws: Draws, uncertainty: Tensor) -> Proposal:
-    """Propose a state and decide on it.
-
-    Args:
-        edges: the original graph.
-        settings: the constants.
-        state: the current one.
-        draws: the random numbers.
-        uncertainty: h, float [n].
-    """
+    """Propose a state and decide on it; `uncertainty` is h, float [n]."""
     wanted = drop_fractions(state.dropped.tolist(), draws.uniform.tolist(), settings)
     proposed = augment(edges, draws, wanted)
     log_target = torch.stack(
@@ -37,7 +29,7 @@ def propose(edges: Edges, settings: Settings, state: State, draws: Draws, uncert
 
 def drop_fractions(dropped: Sequence[float], uniform: Sequence[float], settings: Settings) -> Sequence[float]:
     """Draw Δ* of edges and nodes from truncated normals around the current Δ: the quantiles of `uniform`."""
-    from scipy.stats import truncnorm  # a second to import, and the suite's reference is here
+    from scipy.stats import truncnorm  # takes a second to import
 
     return [
         float(truncnorm.ppf(quantile, -at / part.sigma, (1 - at) / part.sigma, loc=at, scale=part.sigma))
@@ -72,7 +64,7 @@ def changes(edges: Edges, kept_edges: Tensor, kept_nodes: Tensor) -> Tensor:
 
 
 def aggregate(source: Tensor, target: Tensor, x: Tensor, hops: int = HOPS) -> Tensor:
-    """Return AGGNet's sums over neighbours and the node itself, hop by hop: ((A + I)^T)^hops x, [n]."""
+    """Return AGGNet's sums over neighbours and the node itself: ((A + I)^T)^hops x, [n]."""
     for _ in range(hops):
         x = x.index_add(0, target, x[source])
     return x

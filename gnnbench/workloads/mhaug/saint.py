@@ -1,4 +1,4 @@
-"""GraphSAINT's subgraphs by random walks (Zeng et al., ICLR 2020), the same nodes of several states."""
+"""GraphSAINT's subgraphs by random walks (Zeng et al., ICLR 2020), with the same nodes for several states."""
 
 from collections.abc import Callable
 from typing import NamedTuple
@@ -15,28 +15,28 @@ class Sampling(NamedTuple):
     """How subgraphs are sampled after each accepted proposal."""
 
     roots: int
-    """Random walks in each."""
+    """Random walks per subgraph."""
     length: int
-    """Steps of a walk."""
+    """Steps per walk."""
     samples: int = 1
-    """Subgraphs, and steps of the optimiser."""
+    """Subgraphs, each with one step of the optimiser."""
 
 
 class Subgraph(NamedTuple):
-    """What lies between some nodes of a graph."""
+    """The induced subgraph of some nodes."""
 
     edges: Edges
-    """Numbered anew."""
+    """With new node numbers."""
     nodes: Tensor
-    """int64 [n'], sorted: their numbers in the graph."""
+    """int64 [n'], sorted: the nodes' numbers in the whole graph."""
     entries: Tensor
-    """int64 [m']: likewise of the entries."""
+    """int64 [m']: the entries' numbers in the whole graph."""
 
 
 def node_sampler(edges: Edges, sampling: Sampling) -> Callable[[torch.Generator], Tensor]:
-    """Return what samples the nodes of a subgraph: PyG's sampler, or DGL's where torch_sparse is not there.
+    """Return a function that samples a subgraph's nodes: PyG's sampler, or DGL's without torch_sparse.
 
-    Both libraries draw from generators of their own, which are seeded from the one that is passed.
+    Both libraries use their own generators, which are seeded from the given one.
     """
     make = dgl_sampler if missing(PLATFORMS["sparse"].packages) else pyg_sampler
     sample = make(walkable(edges), edges.num_nodes, sampling)
@@ -44,16 +44,16 @@ def node_sampler(edges: Edges, sampling: Sampling) -> Callable[[torch.Generator]
     def seeded(generator: torch.Generator) -> Tensor:
         seed = int(torch.randint(2**31, (), generator=generator, device=generator.device))
         with torch.random.fork_rng(devices=()):
-            torch.default_generator.manual_seed(seed)  # torch.manual_seed would seed the GPUs' as well
+            torch.default_generator.manual_seed(seed)  # torch.manual_seed would also seed the GPUs
             return torch.unique(sample(seed)).to(edges.source.device)
 
     return seeded
 
 
 def walkable(edges: Edges) -> Tensor:
-    """Return int64 [2, E] on the CPU, with a self-loop for each node that has no neighbour.
+    """Return int64 [2, E] on the CPU, with a self-loop for each node without neighbours.
 
-    torch_sparse 0.6.18 reads beyond its arrays where a walk starts at such a node.
+    torch_sparse 0.6.18 reads outside its arrays if a walk starts at such a node.
     """
     alone = torch.bincount(edges.source, minlength=edges.num_nodes).eq(0).nonzero().squeeze(1)
     entries = torch.stack((edges.source, edges.target))
@@ -61,7 +61,7 @@ def walkable(edges: Edges) -> Tensor:
 
 
 def pyg_sampler(entries: Tensor, num_nodes: int, sampling: Sampling) -> Callable[[int], Tensor]:
-    """Return PyG's sampler, which draws from torch's own generator."""
+    """Return PyG's sampler, which uses torch's own generator."""
     from torch_geometric.data import Data
     from torch_geometric.loader import GraphSAINTRandomWalkSampler
 
@@ -71,7 +71,7 @@ def pyg_sampler(entries: Tensor, num_nodes: int, sampling: Sampling) -> Callable
 
 
 def dgl_sampler(entries: Tensor, num_nodes: int, sampling: Sampling) -> Callable[[int], Tensor]:
-    """Return DGL's sampler, from torch's generator and DGL's own, which is seeded and stays so."""
+    """Return DGL's sampler, which uses torch's generator and DGL's own, and leaves the latter seeded."""
     from ..platforms.dgl import dgl
 
     graph = dgl.graph(tuple(entries), num_nodes=num_nodes)
@@ -86,7 +86,7 @@ def dgl_sampler(entries: Tensor, num_nodes: int, sampling: Sampling) -> Callable
 
 
 def induced(edges: Edges, nodes: Tensor) -> Subgraph:
-    """Return the subgraph between int64 [n'] nodes, which are sorted and all different."""
+    """Return the induced subgraph of int64 [n'] nodes, which must be sorted and unique."""
     number = torch.full((edges.num_nodes,), -1, dtype=torch.int64, device=nodes.device)
     number[nodes] = torch.arange(len(nodes), device=nodes.device)
     source, target = number[edges.source], number[edges.target]

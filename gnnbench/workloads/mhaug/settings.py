@@ -1,4 +1,4 @@
-"""The constants of the algorithm, with the published defaults."""
+"""The algorithm's constants, with the published defaults."""
 
 import math
 from dataclasses import dataclass
@@ -8,36 +8,37 @@ from ...errors import UsageError
 
 @dataclass(frozen=True)
 class Part:
-    """What the chain does with edges, or with nodes."""
+    """The constants for edges, or for nodes."""
 
     mean: float
-    """μ: the change that each node is to see."""
+    """μ: the target mean of each node's change."""
     weight: float = 1.0
-    """λ1 of the target; with 0 the target is flat."""
+    """λ1, the weight in the target; with 0 the target is flat."""
     scale: float = 100.0
-    """a: how much the target widens with the model's uncertainty."""
+    """a: how much the target's standard deviation grows with the model's uncertainty."""
     offset: float = 1.0
-    """b: the target's standard deviation where the model is certain."""
+    """b: the target's standard deviation at no uncertainty."""
     sigma: float = 0.03
-    """σ: of the truncated normal from which the dropped fraction is proposed."""
+    """σ of the truncated normal that proposes the dropped fraction."""
 
 
 @dataclass(frozen=True)
 class Settings:
-    """All of them.
+    """The constants for edges, nodes, loss and model.
 
     Raises:
-        UsageError: a standard deviation that is not positive, a weight that is negative.
+        UsageError: a standard deviation is not positive, a weight is negative, or the dropout is out of
+            range.
     """
 
     edges: Part = Part(mean=0.6)
     nodes: Part = Part(mean=0.2)
     count_weight: float = 0.0
-    """λ2: of the number of ways to choose what is kept, in the proposal's density."""
+    """λ2: in the proposal density, the weight of the number of ways to choose what is kept."""
     divergence_weight: float = 2.0
-    """kl: of the divergence between the predictions on the current state and on the proposal."""
+    """kl: weight of the divergence between the predictions on the current state and on the proposal."""
     entropy_weight: float = 0.2
-    """h: of the predictions' entropy on the whole graph."""
+    """h: weight of the entropy of the predictions on the whole graph."""
     hidden: int = 64
     dropout: float = 0.5
     learning_rate: float = 0.005
@@ -48,15 +49,15 @@ class Settings:
             positive = {"sigma": part.sigma, "offset": part.offset}
             for field, value in positive.items():
                 if not (value > 0 and math.isfinite(value)):
-                    raise UsageError(f"{name}.{field} is {value}, and must be a positive number")
+                    raise UsageError(f"{name}.{field} is {value}; it must be a positive number")
             not_negative = {"weight": part.weight, "scale": part.scale}
             for field, value in not_negative.items():
                 if not (value >= 0 and math.isfinite(value)):
-                    raise UsageError(f"{name}.{field} is {value}, and must not be negative")
+                    raise UsageError(f"{name}.{field} is {value}; it must not be negative")
         if not 0 <= self.dropout < 1:
-            raise UsageError(f"dropout is {self.dropout}, and must be at least 0 and below 1")
+            raise UsageError(f"dropout is {self.dropout}; it must be at least 0 and below 1")
 
     @property
     def parts(self) -> tuple[Part, Part]:
-        """Edges, nodes: the order of every pair of numbers in this package."""
+        """Edges, nodes: the order of all pairs in this package."""
         return self.edges, self.nodes

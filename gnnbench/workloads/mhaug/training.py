@@ -1,4 +1,4 @@
-"""Training with the chain: propose until accepted, then steps of Adam."""
+"""Training with the chain: propose until a proposal is accepted, then take steps of Adam."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -15,18 +15,18 @@ from .saint import Sampling, Subgraph, induced, node_sampler
 from .settings import Settings
 
 ACCEPTS, PROPOSALS = 2000, 7000
-"""The published length of a run: whichever comes first."""
+"""A published run ends after so many accepted proposals or proposals, whichever comes first."""
 
 
 class Data(NamedTuple):
-    """What is trained on."""
+    """The training data."""
 
     edges: Edges
     structure: Pattern
     x: Tensor
-    """float [n, F], as they are given."""
+    """float [n, F], not normalised."""
     features: Tensor | Features
-    """They, row-normalised."""
+    """Row-normalised."""
     train: Tensor
     """bool [n]."""
     y: Tensor
@@ -34,38 +34,38 @@ class Data(NamedTuple):
 
 
 class View(NamedTuple):
-    """A state as the model sees it."""
+    """A state as input of the model."""
 
     weight: Tensor
     """float [m]: 1 where an edge is kept."""
     scale: Tensor
-    """float [n]: of the features."""
+    """float [n]: factors of the features."""
 
 
 def data_of(edges: Edges, x: Tensor, train: Tensor, y: Tensor) -> Data:
-    """Bring together what is trained on, of features [n, F] and classes [n].
+    """Make the training data from features [n, F] and classes [n].
 
     Raises:
-        UsageError: labels of several tasks.
+        UsageError: the labels are multi-label.
     """
     if y.is_floating_point():
-        raise UsageError("MH-Aug's loss is of one class per node, and these labels are of several tasks each")
+        raise UsageError("MH-Aug needs one class per node, but this data set is multi-label; choose another")
     return Data(edges, structure(edges), x, features(x), train, y)
 
 
 @dataclass(frozen=True)
 class Progress:
-    """Where a run is, after a proposal."""
+    """The state of a run after a proposal."""
 
     proposals: int
     accepts: int
     state: State
     loss: float | None
-    """The mean of the steps', if the proposal was accepted."""
+    """The mean loss of the steps; None if the proposal was rejected."""
 
 
 def optimizer_of(model: GCN, settings: Settings) -> torch.optim.Optimizer:
-    """Return Adam with the published rate and decay."""
+    """Return Adam with the published learning rate and weight decay."""
     return torch.optim.Adam(model.parameters(), lr=settings.learning_rate, weight_decay=settings.weight_decay)
 
 
@@ -77,12 +77,12 @@ def certainty(model: GCN, data: Data) -> Tensor:
 
 
 def view(data: Data, state: State) -> View:
-    """Return a state as the model sees it."""
+    """Return a state as input of the model."""
     return View(state.kept_edges.to(data.x), row_scale(state.kept_nodes).to(data.x))
 
 
 def restricted(data: Data, views: tuple[View, View], part: Subgraph) -> tuple[Data, tuple[View, View]]:
-    """Return what lies in a subgraph, scaled as in the whole."""
+    """Return data and views of a subgraph, with the scale of the whole graph."""
     current, proposal = (View(each.weight[part.entries], each.scale[part.nodes]) for each in views)
     inside = data_of(part.edges, data.x[part.nodes], data.train[part.nodes], data.y[part.nodes])
     return inside, (current, proposal)
@@ -95,10 +95,10 @@ def loss(
     settings: Settings,
     generator: torch.Generator | None = None,
 ) -> Tensor:
-    """Return the loss of an accepted proposal, given the current state and it.
+    """Return the loss of an accepted proposal; `views` are the current state and the proposal.
 
-    Cross-entropy of f(current) on the training nodes (0 where there is none), the divergence
-    KL(f(current) ‖ f(proposal)) and the mean entropy of f(G), weighted.
+    It is a weighted sum of the cross-entropy of f(current) on the training nodes (0 without such nodes), the
+    divergence KL(f(current) ‖ f(proposal)) and the mean entropy of f(G).
     """
     everything = torch.ones_like(views[0].weight)
     whole = model(data.features, data.structure, everything, generator=generator)
@@ -121,7 +121,7 @@ def train_step(
     settings: Settings,
     generator: torch.Generator | None = None,
 ) -> Tensor:
-    """Take one step on the loss of an accepted proposal, and return that loss."""
+    """Take one step on the loss of an accepted proposal, and return the loss."""
     model.train()
     optimizer.zero_grad(set_to_none=True)
     value = loss(model, data, views, settings, generator)
@@ -141,20 +141,12 @@ def train(
     proposals: int = PROPOSALS,
     sampling: Sampling | None = None,
 ) -> Iterator[Progress]:
-    """Run the chain and train on what is accepted; yield after each proposal.
+    """Run the chain and train on accepted proposals; yield after each proposal.
 
-    The target depends on the model, which changes only with an accepted proposal: h is computed then.
-
-    Args:
-        model: its parameters are trained.
-        data: the original graph.
-        start: of the chain.
-        propose: a variant.
-        settings: the constants.
-        generator: of all random numbers, on the graph's device.
-        accepts: after so many the run ends.
-        proposals: likewise.
-        sampling: train on GraphSAINT's subgraphs of G, G(t) and G(t+1); by default on the whole of them.
+    The target depends on the model, which changes only after an accepted proposal: h is recomputed then.
+    The run ends after `accepts` accepted proposals or `proposals` proposals. `generator` makes all random
+    numbers, on the graph's device. With `sampling`, steps train on GraphSAINT's subgraphs of G, G(t) and
+    G(t+1).
     """
     optimizer = optimizer_of(model, settings)
     sample = node_sampler(data.edges, sampling) if sampling else None

@@ -1,4 +1,4 @@
-"""The variants of the chain, by name."""
+"""The variants of the chain by name."""
 
 from collections.abc import Mapping
 from functools import partial
@@ -20,15 +20,9 @@ VARIANTS: Mapping[str, tuple[str, ...]] = {
 def prepare(
     variant: str, platform: str, edges: Edges, x: Tensor, settings: Settings, start: State | None = None
 ) -> tuple[State, Propose]:
-    """Return where the chain starts, as the variant has it, and its proposal step.
+    """Return a variant's first state and its proposal step, for features x [n, F].
 
-    Args:
-        variant: a key of VARIANTS.
-        platform: one of its platforms.
-        edges: the original graph.
-        x: its features [n, F].
-        settings: the constants.
-        start: by default everything is kept.
+    The platform is one of the variant's. Without `start`, the first state keeps everything.
     """
     state = start or full(edges)
     if variant == "published":

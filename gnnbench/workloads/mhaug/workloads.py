@@ -1,4 +1,4 @@
-"""What the suite times of the chain: the middle of a run, on a case's graph, from fixed random numbers."""
+"""The MH-Aug benchmarks: a state in the middle of a run, on a case's graph, with fixed random numbers."""
 
 from collections.abc import Callable
 from functools import partial
@@ -15,14 +15,14 @@ from .model import GCN
 from .settings import Settings
 
 DROPPED = (0.5, 0.25)
-"""Of edges and of nodes, in the state that a proposal is made from."""
+"""Fractions of edges and of nodes that the current state has dropped."""
 
 Workload = tuple[Callable[..., Tensor], tuple[Any, ...]]
-"""What is timed, and its inputs."""
+"""The function to time, and its inputs."""
 
 
 def example(edges: Edges) -> tuple[State, Draws]:
-    """Return the state, and the random numbers of a proposal that is accepted: on the graph's device."""
+    """Return a state, and the random numbers of a proposal that is accepted, on the graph's device."""
     generator = torch.Generator().manual_seed(0)
     first, second = (
         Draws(*(each.to(edges.source.device) for each in draw(edges, generator))) for _ in range(2)
@@ -31,9 +31,9 @@ def example(edges: Edges) -> tuple[State, Draws]:
 
 
 def network(graph: Graph, hidden: int) -> GCN:
-    """Return the model before its first step, in float32 on the CPU."""
+    """Return the untrained model, in float32 on the CPU."""
     with torch.random.fork_rng(devices=()):
-        torch.default_generator.manual_seed(0)  # torch.manual_seed would seed the GPUs' as well
+        torch.default_generator.manual_seed(0)  # torch.manual_seed would also seed the GPUs
         return GCN(graph.num_features, graph.num_classes, _settings(hidden))
 
 
@@ -53,7 +53,7 @@ def aggregate(case: Case) -> Workload:
 
 
 def augment(case: Case) -> Workload:
-    """Return the drop of edges and nodes, as far as the model needs it: the first feature as augmented."""
+    """Return the dropping of edges and nodes; its result is the first feature after augmentation."""
     edges, x = _edges(case), case.node_features()
     _, draws = example(edges)
     if case.spec.operation == "mh_augment_profiled":
@@ -67,12 +67,12 @@ def augment(case: Case) -> Workload:
 
 
 def proposal(case: Case) -> Workload:
-    """Return a whole proposal with the decision on it."""
+    """Return a whole proposal, with its decision."""
     return _log_densities, _chain(case)
 
 
 def train(case: Case) -> Workload:
-    """Return a proposal that is accepted, and the step on it, without dropout: a device draws its own."""
+    """Return an accepted proposal and its training step; without dropout, whose numbers vary by device."""
     model = network(case.graph, case.spec.hidden).to(case.device, case.dtype)
     train, y = case.graph.train_mask.to(case.device), case.graph.y.to(case.device)
     data = training.data_of(_edges(case), case.node_features(), train, y)

@@ -21,10 +21,10 @@ def test_defaults_are_the_published_ones():
 @pytest.mark.parametrize(
     ("field", "value", "words"),
     [
-        ("sigma", 0.0, "edges.sigma is 0.0, and must be a positive number"),
+        ("sigma", 0.0, "edges.sigma is 0.0; it must be a positive number"),
         ("sigma", float("nan"), "edges.sigma is nan"),
-        ("offset", -1.0, "edges.offset is -1.0, and must be a positive number"),
-        ("weight", -1.0, "edges.weight is -1.0, and must not be negative"),
+        ("offset", -1.0, "edges.offset is -1.0; it must be a positive number"),
+        ("weight", -1.0, "edges.weight is -1.0; it must not be negative"),
     ],
 )
 def test_a_constant_outside_its_range_is_named(field, value, words):
@@ -33,5 +33,5 @@ def test_a_constant_outside_its_range_is_named(field, value, words):
 
 
 def test_dropout_of_everything_is_refused():
-    with pytest.raises(UsageError, match=r"dropout is 1.0, and must be at least 0 and below 1"):
+    with pytest.raises(UsageError, match=r"dropout is 1.0; it must be at least 0 and below 1"):
         Settings(dropout=1.0)

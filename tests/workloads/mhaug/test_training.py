@@ -160,5 +160,5 @@ def test_one_class_trains(small_graph):
 
 
 def test_labels_of_several_tasks_are_refused(multi_label_graph):
-    with pytest.raises(UsageError, match="MH-Aug's loss is of one class per node"):
+    with pytest.raises(UsageError, match="MH-Aug needs one class per node"):
         data_of(multi_label_graph)
