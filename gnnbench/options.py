@@ -13,8 +13,8 @@ from .profile import kinds
 from .shard import Shard
 from .workloads.graphs.catalog import FORMS, DatasetName
 from .workloads.graphs.locate import data_folder
-from .workloads.operations import FLOATS, INTEGERS
 from .workloads.platforms import PLATFORMS
+from .workloads.spec import FLOATS, INTEGERS
 
 HELP = {
     "dataset": f"graph to measure on, repeatable or comma-separated: {FORMS}. Default: cora, and ogbn-arxiv "

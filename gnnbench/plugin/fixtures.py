@@ -7,7 +7,7 @@ suite's own fixture of the same name takes the place of the one here.
 from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
-from types import ModuleType
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -17,7 +17,8 @@ from ..errors import UsageError
 from ..files import cache_folder
 from ..options import Options
 from ..results import counter_baseline
-from ..workloads import platforms
+from ..workloads import operations, platforms
+from ..workloads.operation import Kernel
 from ..workloads.spec import FORWARD_BACKWARD, Spec
 from .session import COUNTED, run_of, stop
 
@@ -82,9 +83,9 @@ def library(platform: str, device: str) -> platforms.PlatformModule:
 
 
 @pytest.fixture
-def kernel(library: platforms.PlatformModule, operation: str) -> platforms.Kernel:
+def kernel(library: platforms.PlatformModule, platform: str, operation: str) -> Kernel:  # noqa: ARG001
     """How the platform does the operation: `build(case)` its structure, then `run(structure, ...)`."""
-    return library.KERNELS[operation]
+    return operations.OPERATIONS[operation].kernel(platform)
 
 
 @pytest.fixture
@@ -98,11 +99,9 @@ def training(
 
 
 @pytest.fixture
-def reference() -> ModuleType:
-    """The definitions in float64 that kernels are checked against."""
-    from ..workloads import reference
-
-    return reference
+def reference() -> SimpleNamespace:
+    """The definitions in float64 that kernels are checked against, by operation: `reference.spmm_sum`."""
+    return operations.REFERENCES
 
 
 @pytest.fixture(scope="session")
@@ -146,7 +145,8 @@ def measure(
 
     `measure(run, *inputs, reference=function)` calls `run(*inputs)`, followed by its backward pass where the
     test's direction asks for one. The reference gets the graph and float64 copies of the floating-point
-    tensors among the inputs; of a module its weights [in, out], then its biases.
+    tensors among the inputs; of a module its weights [in, out], then its biases. Without `reference=` it is the
+    operation's own.
     """
     from ..measure.counters import count
     from ..results import entry
@@ -155,11 +155,16 @@ def measure(
 
     options = run_of(request.config).options
 
-    def measure(run: Callable[..., Any], *inputs: Any, reference: "Reference") -> Any:
+    def measure(run: Callable[..., Any], *inputs: Any, reference: "Reference | None" = None) -> Any:
         spec = case.spec
-        ours = benchmark.extra_info["gnnbench"] = entry.identity(
-            case, (request.function, run), (request.path.parent, Path(platforms.__file__).parent)
-        )
+        expected = reference or getattr(operations.REFERENCES, spec.operation, None)
+        if expected is None:
+            why = (
+                f"operation '{spec.operation}' has no reference of its own: measure(..., reference=function)"
+            )
+            pytest.fail(why, pytrace=False)
+        folders = (request.path.parent, Path(operations.__file__).parent, Path(platforms.__file__).parent)
+        ours = benchmark.extra_info["gnnbench"] = entry.identity(case, (request.function, run), folders)
         benchmark.group = f"{spec.operation} {spec.direction} {spec.dataset}"
         if spec.direction == FORWARD_BACKWARD:
             run, inputs = with_backward(library, run, inputs)
@@ -167,7 +172,7 @@ def measure(
             return _judge_counters(request, spec, count(lambda: run(*inputs), spec.device), options)
         mismatch = None
         try:
-            verify(case, library, run, inputs, reference)
+            verify(case, library, run, inputs, expected)
         except MismatchError as error:
             mismatch = str(error)
         if mismatch:

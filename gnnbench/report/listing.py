@@ -69,7 +69,8 @@ def _calls() -> Table:
     table.add_column("platforms", no_wrap=True)
     table.add_column("", ratio=1)
     for operation in OPERATIONS.values():
-        for texts, mark in ((operation.calls, ""), (operation.absent, "– ")):
+        calls = {platform: call.text for platform, call in operation.calls.items()}
+        for texts, mark in ((calls, ""), (operation.absent, "– ")):
             for text in dict.fromkeys(texts.values()):
                 names = ", ".join(name for name, other in texts.items() if other == text)
                 table.add_row(operation.name, names, mark + text)

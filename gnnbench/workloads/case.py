@@ -61,6 +61,11 @@ class Case:
         return _dtype(self.spec.dtype)
 
     @property
+    def index_dtype(self) -> torch.dtype:
+        """Of the graph's structure."""
+        return _dtype(self.spec.index_dtype)
+
+    @property
     def requires_grad(self) -> bool:
         """Whether the operation is timed with its gradient."""
         return self.spec.direction != FORWARD
@@ -88,7 +93,7 @@ class Case:
 
     def edge_index(self) -> Tensor:
         """Return int [2, E], sources and targets, in this case's index dtype."""
-        return self.graph.edge_index.to(self.device, _dtype(self.spec.index_dtype), copy=True)
+        return self.graph.edge_index.to(self.device, self.index_dtype, copy=True)
 
     def csr(self, *, self_loops: bool = False, normalized: bool = False) -> tuple[Tensor, Tensor, Tensor]:
         """Return row pointer [N + 1], columns and values of the matrix with targets as rows.
@@ -109,10 +114,9 @@ class Case:
         if normalized:
             scale = degree.double().rsqrt()
             values = scale[source] * scale[target]
-        index_dtype = _dtype(self.spec.index_dtype)
         return (
-            pointer.to(self.device, index_dtype),
-            source.to(self.device, index_dtype, copy=True),
+            pointer.to(self.device, self.index_dtype),
+            source.to(self.device, self.index_dtype, copy=True),
             values.to(self.device, self.dtype),
         )
 

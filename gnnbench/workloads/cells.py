@@ -5,7 +5,8 @@ from dataclasses import dataclass
 
 from ..errors import UsageError
 from ..packages import missing
-from .operations import OPERATIONS, Operation, unsupported
+from .operation import Call, Operation
+from .operations import FORMER_NAMES, OPERATIONS
 from .platforms import PLATFORMS
 from .spec import DIRECTIONS, FORWARD
 
@@ -48,7 +49,7 @@ def declared(
     """
     operations = []
     for name in names:
-        known = OPERATIONS.get(name)
+        known = OPERATIONS.get(FORMER_NAMES.get(name, name))
         if known and (platforms or directions or core):
             raise UsageError(f"operation '{name}' is gnnbench's own: give one of yours another name")
         runs_on = tuple(platforms or ("torch",))
@@ -65,7 +66,7 @@ def declared(
             known
             or Operation(
                 name,
-                dict.fromkeys(runs_on, name),
+                dict.fromkeys(runs_on, Call(name)),
                 directions=tuple(directions or (FORWARD,)),
                 core=core,
             )
@@ -91,7 +92,7 @@ def cells(
                         skip = (
                             operation.absent.get(platform)
                             or missing(PLATFORMS[platform].packages, device)
-                            or unsupported(operation.name, platform, direction, dtype, index_dtype, device)
+                            or operation.unsupported(platform, direction, dtype, index_dtype, device)
                         )
                         core = operation.core and direction == operation.directions[-1]
                         yield Cell(operation.name, direction, platform, dtype, index_dtype, skip, core)

@@ -64,9 +64,7 @@ def build(
 ) -> GCN:
     """Make a platform's network from the weights and biases of its layers, which are copied."""
     layers = [
-        module.layer(
-            weight.to(device, dtype), bias.to(device, dtype), cached=module.MODEL_OPERATION == "conv_cached"
-        )
+        module.layer(weight.to(device, dtype), bias.to(device, dtype), cached=module.MODEL_CACHED)
         for weight, bias in weights
     ]
-    return GCN(layers, module.KERNELS[module.MODEL_OPERATION].run)
+    return GCN(layers, module.convolution(cached=module.MODEL_CACHED).run)

@@ -7,6 +7,7 @@ environment.
 import json
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
+from itertools import pairwise
 from pathlib import Path
 from time import perf_counter
 from typing import Any
@@ -16,9 +17,12 @@ import torch
 from .. import units
 from ..devices import cuda_free_bytes
 from ..files import hold, write_whole
+from . import gcn
 from .case import Case
 from .graphs.capacity import memory_free
-from .least_work import Work, least
+from .least_work import Symbols, Work
+from .operations import OPERATIONS
+from .spec import FORWARD_BACKWARD
 
 FORMAT_VERSION = 1
 # 1: rates by dtype.
@@ -45,6 +49,36 @@ class Rates:
     """Read and written."""
     flops_per_second: float
     """Of a dense matrix product."""
+
+
+def least(case: Case) -> Work | None:
+    """Return the least work of a case's operation; None for an operation that is not the suite's own."""
+    operation = OPERATIONS.get(case.spec.operation)
+    return operation.least_work(_symbols(case)) if operation and operation.least_work else None
+
+
+def _symbols(case: Case) -> Symbols:
+    graph, spec = case.graph, case.spec
+    widths = gcn.widths(graph, spec.hidden)
+    layers = tuple(pairwise(widths))
+    return Symbols(
+        N=graph.num_nodes,
+        E=graph.num_edges,
+        L=graph.num_edges + graph.num_nodes,
+        R=int(graph.edge_index[0].bincount().count_nonzero()),
+        T=int(graph.train_mask.sum()),
+        D=widths[0],
+        X=int(graph.x.count_nonzero()),
+        F=spec.hidden,
+        C=widths[-1],
+        layers=layers,
+        P=sum(A * B + B for A, B in layers),
+        s=case.dtype.itemsize,
+        i=case.index_dtype.itemsize,
+        # int64 whatever the graph's indices are, and so is a class; a task takes a bool.
+        y=8 + (graph.num_classes if graph.y.is_floating_point() else 8),
+        p=2 if spec.direction == FORWARD_BACKWARD else 1,
+    )
 
 
 def fraction(work: Work, seconds: float, rates: Rates) -> float:

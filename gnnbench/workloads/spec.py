@@ -9,6 +9,9 @@ STEP = "step"
 TRAIN = "train"
 """One whole epoch: forward, loss, backward, step."""
 
+FLOATS = ("float32", "bfloat16", "float64")
+INTEGERS = ("int64", "int32")
+
 DIRECTIONS = (FORWARD, FORWARD_BACKWARD, BACKWARD, STEP, TRAIN)
 
 

@@ -39,7 +39,7 @@ def prepare(case: Case, module: PlatformModule, weights: Sequence[tuple[Tensor, 
     return Training(
         model=model,
         optimizer=torch.optim.Adam(model.parameters(), lr=LEARNING_RATE),
-        structure=module.KERNELS[module.MODEL_OPERATION].build(case),
+        structure=module.convolution(cached=module.MODEL_CACHED).build(case),
         x=case.node_features(),
         train=train.to(case.device),
         y=y[train].to(case.device),

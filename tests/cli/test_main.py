@@ -50,7 +50,7 @@ def test_list_shows_everything_as_it_is_written(capsys):
     shown = capsys.readouterr()
     assert not shown.err
     for operation in OPERATIONS.values():
-        assert all(call in shown.out for call in operation.calls.values())
+        assert all(call.text in shown.out for call in operation.calls.values())
 
 
 def test_list_says_what_is_missing(monkeypatch, capsys):

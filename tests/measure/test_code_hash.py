@@ -10,7 +10,8 @@ import pytest
 
 from gnnbench.measure.code_hash import fingerprint
 from gnnbench.packages import missing
-from gnnbench.workloads.platforms import PLATFORMS, load
+from gnnbench.workloads.operations import OPERATIONS
+from gnnbench.workloads.platforms import PLATFORMS
 from tests.suite import ROOT
 
 OURS = [ROOT / "benchmarks", ROOT / "gnnbench"]
@@ -269,26 +270,31 @@ def _platforms():
     return [name for name, platform in PLATFORMS.items() if not missing(platform.packages)]
 
 
+def kernels(platform):
+    calls = [operation.calls.get(platform) for operation in OPERATIONS.values()]
+    return [call.kernel() for call in calls if call and call.kernel]
+
+
 def test_is_the_same_in_every_process():
     code = (
         "from pathlib import Path\n"
         "from gnnbench.measure.code_hash import fingerprint\n"
-        "from gnnbench.workloads.platforms import load\n"
+        "from gnnbench.workloads.operations import OPERATIONS\n"
         f"for platform in {_platforms()}:\n"
-        "    for name, kernel in load(platform).KERNELS.items():\n"
+        "    calls = [operation.calls.get(platform) for operation in OPERATIONS.values()]\n"
+        "    for kernel in [call.kernel() for call in calls if call and call.kernel]:\n"
         f"        print(fingerprint([kernel.build, kernel.run], [Path({str(ROOT)!r})]))\n"
     )
     first, second = (_python(code, ROOT, PYTHONHASHSEED=seed) for seed in "12")
     assert first == second
-    kernels = [load(name).KERNELS for name in _platforms()]
-    here = [fingerprint([k.build, k.run], [ROOT]) for table in kernels for k in table.values()]
+    here = [fingerprint([k.build, k.run], [ROOT]) for name in _platforms() for k in kernels(name)]
     assert first.split() == here
 
 
 @pytest.mark.parametrize("platform", list(PLATFORMS))
 def test_kernels_differ_unless_they_are_the_same(platform):
-    kernels = {id(kernel.run): kernel for kernel in load(platform).KERNELS.values()}
-    hashes = [fingerprint([kernel.build, kernel.run], OURS) for kernel in kernels.values()]
+    different = {id(kernel.run): kernel for kernel in kernels(platform)}
+    hashes = [fingerprint([kernel.build, kernel.run], OURS) for kernel in different.values()]
     assert len(set(hashes)) == len(hashes)
 
 

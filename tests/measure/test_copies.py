@@ -12,7 +12,7 @@ from torch_geometric.data import Data, HeteroData
 
 from gnnbench.measure.copies import Copies, tensors
 from gnnbench.workloads import gcn
-from gnnbench.workloads.operations import OPERATIONS, unsupported
+from gnnbench.workloads.operations import OPERATIONS
 from gnnbench.workloads.platforms import PLATFORMS, load
 from gnnbench.workloads.training import epoch, prepare
 from gnnbench.workloads.verify import with_backward
@@ -212,11 +212,11 @@ KERNELS = [
 def test_a_kernel_does_the_same_work_on_copies(operation, platform, make_case):
     """Whatever a library caches in a structure must be in its copy: or the copy would be fast for nothing."""
     assert platform in PLATFORMS
-    if unsupported(operation, platform, "forward_backward", "float32", "int64", "cpu"):
+    if OPERATIONS[operation].unsupported(platform, "forward_backward", "float32", "int64", "cpu"):
         pytest.skip("not in these types")
     case = make_case(operation, platform, "forward_backward")
     module = load(platform)
-    kernel = module.KERNELS[operation]
+    kernel = OPERATIONS[operation].kernel(platform)
     width = case.spec.hidden
     inputs = [kernel.build(case)]
     if operation in ("conv", "conv_cached"):
@@ -225,7 +225,7 @@ def test_a_kernel_does_the_same_work_on_copies(operation, platform, make_case):
     elif operation == "linear":
         weight = module.linear_layer(case.weights(width, width)[0])
         inputs += [weight.requires_grad_(), case.features()]
-    elif operation in ("add_self_loops", "gcn_norm", "edge_weight_norm"):
+    elif operation in ("add_remaining_self_loops", "gcn_norm", "edge_weight_norm"):
         inputs.append(case.edge_weight())
     else:
         inputs.append(case.features(1 if operation.startswith("aggregate") else width))

@@ -10,6 +10,7 @@ from torch_geometric.nn import GCNConv
 from gnnbench.measure import counters
 from gnnbench.results import counter_baseline
 from gnnbench.workloads import platforms
+from gnnbench.workloads.operations import OPERATIONS
 from tests.suite import ROOT
 
 
@@ -17,7 +18,7 @@ from tests.suite import ROOT
 def neighbours(make_case):
     """Sums over neighbours on plain PyTorch, as a function without arguments."""
     case = make_case()
-    kernel = platforms.load("torch").KERNELS["spmm_sum"]
+    kernel = OPERATIONS["spmm_sum"].kernel("torch")
     structure, x = kernel.build(case), case.features()
     return lambda: kernel.run(structure, x)
 
@@ -65,16 +66,16 @@ def test_a_doubled_product_is_named(neighbours):
 @pytest.mark.parametrize("platform", ["pyg", "sparse", "torch", "dgl"])
 def test_ten_counts_with_one_thread_and_two_are_the_same(make_case, platform):
     module = platforms.load(platform)
-    operation = module.MODEL_OPERATION
-    case = make_case(operation, platform)
+    case = make_case("epoch_forward", platform)
+    kernel = module.convolution(cached=module.MODEL_CACHED)
     layer = module.layer(*case.weights(8, 8), cached=False)
-    structure, x = module.KERNELS[operation].build(case), case.features()
+    structure, x = kernel.build(case), case.features()
     threads = torch.get_num_threads()
     try:
         found = []
         for number in [1, 2] * 5:
             torch.set_num_threads(number)
-            found.append(counters.count(lambda: module.KERNELS[operation].run(structure, layer, x)))
+            found.append(counters.count(lambda: kernel.run(structure, layer, x)))
     finally:
         torch.set_num_threads(threads)
     assert found == found[:1] * 10
@@ -84,12 +85,12 @@ def test_ten_counts_with_one_thread_and_two_are_the_same(make_case, platform):
     ("platform", "call"), [("sparse", "torch_sparse::spmm_max"), ("dgl", "dgl::DGLKernelSpMM")]
 )
 def test_calls_into_libraries_are_counted_and_the_libraries_left_as_they_were(make_case, platform, call):
-    module = platforms.load(platform)
     operation = {"sparse": "spmm_max", "dgl": "update_all_copy_u_max"}[platform]
     case = make_case(operation, platform)
-    structure, x = module.KERNELS[operation].build(case), case.features()
+    kernel = OPERATIONS[operation].kernel(platform)
+    structure, x = kernel.build(case), case.features()
     packet_call = torch._ops.OpOverloadPacket.__call__
-    found = counters.count(lambda: module.KERNELS[operation].run(structure, x))
+    found = counters.count(lambda: kernel.run(structure, x))
     assert found.counts["library_calls"][call] == 1
     assert torch._ops.OpOverloadPacket.__call__ is packet_call
 
@@ -268,7 +269,7 @@ def test_an_abstract_class_that_forgets_changes_no_count():
 def test_on_a_gpu_kernels_waits_and_copies_are_the_same_each_time_and_what_is_added_is_named(make_case):
     case = make_case()
     there = replace(case, spec=replace(case.spec, device="cuda"))
-    kernel = platforms.load("torch").KERNELS["spmm_sum"]
+    kernel = OPERATIONS["spmm_sum"].kernel("torch")
     structure, x = kernel.build(there), there.features()
     found = [counters.count(lambda: kernel.run(structure, x), "cuda") for _ in range(10)]
     assert all((one.counts, one.details) == (found[0].counts, found[0].details) for one in found)

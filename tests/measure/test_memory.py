@@ -8,7 +8,7 @@ from torch_geometric.nn import GCNConv
 from gnnbench import devices
 from gnnbench.measure import memory
 from gnnbench.measure.memory import Memory
-from gnnbench.workloads import platforms
+from gnnbench.workloads.operations import OPERATIONS
 
 NODES, EDGES, FEATURES = 300, 2000, 16
 
@@ -85,7 +85,7 @@ def test_gradients_that_a_call_adds_to_are_not_its_own(x):
 def test_kernels_of_the_libraries_allocate_at_least_their_output_and_always_the_same(
     make_case, platform, operation
 ):
-    kernel = platforms.load(platform).KERNELS[operation]
+    kernel = OPERATIONS[operation].kernel(platform)
     case = make_case(operation, platform)
     structure, features = kernel.build(case), case.features()
     found = [memory.trace(lambda: kernel.run(structure, features), "cpu") for _ in range(2)]

@@ -8,7 +8,7 @@ from gnnbench.measure import counters
 from gnnbench.measure.clock import Call
 from gnnbench.profile import counts
 from gnnbench.profile.subject import Subject
-from gnnbench.workloads import platforms
+from gnnbench.workloads.operations import OPERATIONS
 from gnnbench.workloads.platforms import PLATFORMS
 from tests.profile.subjects import epoch
 
@@ -80,7 +80,7 @@ def test_host_reads_on_sparse_tensor_are_those_of_its_storage(tmp_path):
 
 
 def test_the_caller_of_dgls_reads_is_not_its_name_for_a_function_of_torch(make_case, tmp_path):
-    dgl = platforms.load("dgl").KERNELS["degree_norm"]
+    dgl = OPERATIONS["degree_norm"].kernel("dgl")
     case = make_case("degree_norm", "dgl")
     graph, like = dgl.build(case), case.features(1)
     rows = take(lambda: dgl.run(graph, like), tmp_path)["host_reads"]

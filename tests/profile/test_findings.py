@@ -203,9 +203,9 @@ DGL = {"degree-normalisation", "host-reads"}
 SUITE = {
     # Masks of self-loops on pyg and sparse, and the numbers of nodes and edges that a storage or a graph asks
     # for. Their subject is the normalisation: nobody is told to cache it.
-    ("add_self_loops", "pyg"): READS,
-    ("add_self_loops", "sparse"): READS,
-    ("add_self_loops", "dgl"): READS,
+    ("add_remaining_self_loops", "pyg"): READS,
+    ("add_remaining_self_loops", "sparse"): READS,
+    ("add_remaining_self_loops", "dgl"): READS,
     ("gcn_norm", "pyg"): READS,
     ("gcn_norm", "sparse"): READS,
     ("edge_weight_norm", "dgl"): READS,

@@ -30,7 +30,7 @@ def conv(make_case, *, cached):
     case = make_case("conv", "pyg")
     module = platforms.load("pyg")
     layer = module.layer(*case.weights(8, 8), cached=cached)
-    structure, x = module.KERNELS["conv"].build(case), case.features()
+    structure, x = case.edge_index(), case.features()
     return Subject(lambda: layer(x, structure), "cpu", 3)
 
 

@@ -31,7 +31,7 @@ def test_shows_every_data_set_platform_and_operation(render):
     for name in (*DATASETS, *PLATFORMS, *OPERATIONS):
         assert rows(text, name), name
     for operation in OPERATIONS.values():
-        for said in (*operation.calls.values(), *operation.absent.values()):
+        for said in (*(call.text for call in operation.calls.values()), *operation.absent.values()):
             assert said in text
 
 

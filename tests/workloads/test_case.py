@@ -3,7 +3,7 @@ import pytest
 import torch
 
 from gnnbench.workloads.case import gradient_for, pattern
-from gnnbench.workloads.operations import FLOATS, INTEGERS
+from gnnbench.workloads.spec import FLOATS, INTEGERS
 
 
 def test_pattern_has_zero_mean_and_unit_variance():

@@ -3,7 +3,8 @@ from dataclasses import replace
 import pytest
 import torch
 
-from gnnbench.workloads import gcn, platforms, reference
+from gnnbench.workloads import gcn, platforms
+from gnnbench.workloads.operations import REFERENCES
 from gnnbench.workloads.platforms import PLATFORMS
 
 
@@ -52,9 +53,9 @@ def test_platforms_give_the_references_logits(make_case, small_graph, weights, p
     graph = replace(small_graph, x=small_graph.x - 0.5)  # so that a ReLU too many shows
     case, module = make_case("epoch", platform, "train", "float64", graph=graph), platforms.load(platform)
     model = gcn.build(module, weights, case.device, case.dtype)
-    structure = module.KERNELS[module.MODEL_OPERATION].build(case)
+    structure = module.convolution(cached=module.MODEL_CACHED).build(case)
     tensors = *(weight for weight, _ in weights), *(bias for _, bias in weights), graph.x.double()
-    expected = reference.logits(graph, *tensors)
+    expected = REFERENCES.epoch_forward(graph, *tensors)
     torch.testing.assert_close(model(structure, case.node_features()), expected, rtol=1e-12, atol=1e-12)
 
 

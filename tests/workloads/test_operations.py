@@ -2,12 +2,12 @@
 
 import pytest
 
-from gnnbench.workloads import gcn, platforms, reference, training
+from gnnbench.workloads import gcn, platforms, training
 from gnnbench.workloads.case import gradient_for
 from gnnbench.workloads.mhaug import workloads
-from gnnbench.workloads.operations import FLOATS, INTEGERS, OPERATIONS, unsupported
+from gnnbench.workloads.operations import OPERATIONS
 from gnnbench.workloads.platforms import PLATFORMS
-from gnnbench.workloads.spec import DIRECTIONS, FORWARD_BACKWARD
+from gnnbench.workloads.spec import DIRECTIONS, FLOATS, FORWARD_BACKWARD, INTEGERS
 from gnnbench.workloads.verify import verify, with_backward
 
 CELLS = [
@@ -19,18 +19,11 @@ CELLS = [
 
 
 def kernel_workload(case, module):
-    """Return what is timed, its inputs and its reference."""
+    """Return what is timed, and its inputs."""
     name = case.spec.operation
-    kernel = module.KERNELS[name]
-    definition = {
-        "spmm_sum_edge_index": "spmm_sum",
-        "gather_scatter_sum": "spmm_sum",
-        "update_all_u_mul_e_sum": "u_mul_e_sum",
-        "conv_cached": "conv",
-        "aggregate": "aggregate_two_hops",
-    }.get(name, name.replace("update_all_copy_u", "spmm"))
+    kernel = OPERATIONS[name].kernel(case.spec.platform)
     match name:
-        case "add_self_loops" | "gcn_norm" | "edge_weight_norm":
+        case "add_remaining_self_loops" | "gcn_norm" | "edge_weight_norm":
             inputs = [case.edge_weight()]
         case (
             "degree_norm" | "aggregate" | "aggregate_one_hop" | "aggregate_three_hops" | "aggregate_four_hops"
@@ -46,7 +39,7 @@ def kernel_workload(case, module):
             inputs = [module.layer(weight, bias, cached=name == "conv_cached"), case.features()]
         case _:
             inputs = [case.features()]
-    return kernel.run, [kernel.build(case), *inputs], getattr(reference, definition)
+    return kernel.run, [kernel.build(case), *inputs]
 
 
 def epoch_workload(case, module):
@@ -57,11 +50,11 @@ def epoch_workload(case, module):
     x, train, y = prepared.x, prepared.train, prepared.y
     match case.spec.operation:
         case "epoch":
-            return training.epoch, [model, structure, x, train, y, optimizer], reference.epoch_loss
+            return training.epoch, [model, structure, x, train, y, optimizer]
         case "epoch_forward":
-            return lambda model, x: model(structure, x), [model, x], reference.logits
+            return lambda model, x: model(structure, x), [model, x]
         case "epoch_loss":
-            return training.loss, [case.features(case.graph.num_classes), train, y], reference.loss
+            return training.loss, [case.features(case.graph.num_classes), train, y]
         case "epoch_backward":
 
             def backward(model, x):
@@ -69,28 +62,22 @@ def epoch_workload(case, module):
                 value.backward()
                 return value
 
-            return backward, [model, x], reference.epoch_loss
+            return backward, [model, x]
         case "epoch_step":
             weight = model.layers[0].weight
             weight.grad = gradient_for(weight)
-            return lambda weight: optimizer.step() or weight, [weight], reference.first_adam_step
+            return lambda weight: optimizer.step() or weight, [weight]
 
 
 def chain_workload(case, _module):
     """Return likewise a part of MH-Aug's chain."""
     _, part, *_ = case.spec.operation.split("_")
-    build, definition = {
-        "aggregate": (workloads.aggregate, reference.mh_aggregate),
-        "augment": (workloads.augment, reference.mh_augment),
-        "proposal": (workloads.proposal, reference.mh_proposal),
-        "train": (workloads.train, reference.mh_loss),
-    }[part]
-    run, inputs = build(case)
-    return run, list(inputs), definition
+    run, inputs = getattr(workloads, part)(case)
+    return run, list(inputs)
 
 
 def workload_of(case, module):
-    """Return what is timed, its inputs and its reference."""
+    """Return what is timed, and its inputs."""
     kind, _, _ = case.spec.operation.partition("_")
     return {"epoch": epoch_workload, "mh": chain_workload}.get(kind, kernel_workload)(case, module)
 
@@ -98,10 +85,10 @@ def workload_of(case, module):
 def check(case):
     """Verify a cell's workload as the suite does before it times it."""
     module = platforms.load(case.spec.platform)
-    run, inputs, expected = workload_of(case, module)
+    run, inputs = workload_of(case, module)
     if case.spec.direction == FORWARD_BACKWARD:
         run, inputs = with_backward(module, run, inputs)
-    verify(case, module, run, inputs, expected)
+    verify(case, module, run, inputs, OPERATIONS[case.spec.operation].reference)
 
 
 @pytest.mark.parametrize("index_dtype", INTEGERS)
@@ -112,7 +99,7 @@ def test_cell_does_its_work_or_the_table_says_why_not(
 ):
     # Wide enough for the kernels of a real graph: tiny inputs have paths of their own.
     case = make_case(operation, platform, direction, dtype, index_dtype, hidden=64)
-    reason = unsupported(operation, platform, direction, dtype, index_dtype, "cpu")
+    reason = OPERATIONS[operation].unsupported(platform, direction, dtype, index_dtype, "cpu")
     if reason is None:
         check(case)
     elif not reason.startswith("the gradient of"):
@@ -125,7 +112,9 @@ def test_cell_does_its_work_or_the_table_says_why_not(
 def test_row_says_something_of_every_platform(operation):
     assert set(operation.calls) | set(operation.absent) == set(PLATFORMS)
     assert not set(operation.calls) & set(operation.absent)
-    assert all(text for text in (*operation.calls.values(), *operation.absent.values()))
+    assert all(
+        text for text in (*(call.text for call in operation.calls.values()), *operation.absent.values())
+    )
     assert operation.directions
     assert set(operation.directions) <= set(DIRECTIONS)
 
@@ -133,6 +122,6 @@ def test_row_says_something_of_every_platform(operation):
 def test_reductions_that_only_the_cpu_has():
     cells = [("spmm_mean", "torch"), ("spmm_max", "torch"), ("spmm_max", "pyg")]
     for operation, platform in cells:
-        cell = (operation, platform, "forward", "float32", "int64")
-        assert unsupported(*cell, "cpu") is None
-        assert unsupported(*cell, "cuda").endswith("on the CPU only")
+        cell = (platform, "forward", "float32", "int64")
+        assert OPERATIONS[operation].unsupported(*cell, "cpu") is None
+        assert OPERATIONS[operation].unsupported(*cell, "cuda").endswith("on the CPU only")

@@ -4,8 +4,9 @@ import pytest
 import torch
 
 from gnnbench.packages import missing
-from gnnbench.workloads import gcn, platforms, reference, training
+from gnnbench.workloads import gcn, platforms, training
 from gnnbench.workloads.case import Case
+from gnnbench.workloads.operations import REFERENCES
 from gnnbench.workloads.platforms import PLATFORMS
 from gnnbench.workloads.spec import Spec
 
@@ -40,7 +41,7 @@ def test_one_epochs_loss_and_gradients_are_the_references(make_case, any_labels,
     case = make_case("epoch", platform, "train", "float64", graph=any_labels)
     weights = gcn.initial_weights(gcn.widths(any_labels, 8))
     expected_weights = [weight.clone().requires_grad_() for weight, _ in weights]
-    expected = reference.epoch_loss(
+    expected = REFERENCES.epoch(
         any_labels, *expected_weights, *(bias for _, bias in weights), any_labels.x.double()
     )
     prepared = prepare(case)

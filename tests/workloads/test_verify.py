@@ -5,8 +5,9 @@ from dataclasses import replace
 import pytest
 import torch
 
-from gnnbench.workloads import gcn, platforms, reference, training
-from gnnbench.workloads.operations import FLOATS
+from gnnbench.workloads import gcn, platforms, training
+from gnnbench.workloads.operations import OPERATIONS, REFERENCES
+from gnnbench.workloads.spec import FLOATS
 from gnnbench.workloads.verify import MismatchError, verify, with_backward
 
 
@@ -19,7 +20,7 @@ def plain():
 def check(plain):
     """Verify a function of a case's inputs as the suite does."""
 
-    def check(case, run, *inputs, expected=reference.spmm_sum, module=plain):
+    def check(case, run, *inputs, expected=REFERENCES.spmm_sum, module=plain):
         if case.spec.direction == "forward_backward":
             run, inputs = with_backward(module, run, inputs)
         verify(case, module, run, inputs, expected)
@@ -44,7 +45,7 @@ def test_right_kernel_passes_where_a_node_is_isolated(make_case, check, directio
     case = make_case(direction=direction, dtype=dtype)
     assert (torch.bincount(case.graph.edge_index[1], minlength=60) == 0).any()
     check(case, neighbours(case), case.features())
-    check(case, neighbours(case, "mean"), case.features(), expected=reference.spmm_mean)
+    check(case, neighbours(case, "mean"), case.features(), expected=REFERENCES.spmm_mean)
 
 
 @pytest.mark.parametrize("direction", ["forward", "forward_backward"])
@@ -58,23 +59,27 @@ def test_right_kernel_passes_where_there_is_no_edge(make_case, check, small_grap
         lambda x, weight: weighted(x) + weight.sum(),
         case.features(),
         case.edge_weight(),
-        expected=reference.u_mul_e_sum,
+        expected=REFERENCES.update_all_u_mul_e_sum,
     )
 
 
 def test_sum_where_a_mean_is_due(make_case, check):
     case = make_case()
     with pytest.raises(MismatchError, match="output is wrong"):
-        check(case, neighbours(case), case.features(), expected=reference.spmm_mean)
+        check(case, neighbours(case), case.features(), expected=REFERENCES.spmm_mean)
 
 
 @pytest.mark.parametrize("what", ["edge", "self-loop"])
 def test_missing_entry_of_a_matrix(make_case, check, what):
-    case = make_case("add_self_loops", "pyg")
+    case = make_case("add_remaining_self_loops", "pyg")
     module = platforms.load("pyg")
-    graph, kernel = module.numbered_edges(case), module.KERNELS["add_self_loops"].run
+    graph, kernel = module.numbered_edges(case), OPERATIONS["add_remaining_self_loops"].kernel("pyg").run
     check(
-        case, lambda w: kernel(graph, w), case.edge_weight(), expected=reference.add_self_loops, module=module
+        case,
+        lambda w: kernel(graph, w),
+        case.edge_weight(),
+        expected=REFERENCES.add_remaining_self_loops,
+        module=module,
     )
 
     def without_one(weight):
@@ -84,15 +89,17 @@ def test_missing_entry_of_a_matrix(make_case, check, what):
 
     entries = case.graph.num_edges + 60
     with pytest.raises(MismatchError, match=rf"other entries .*\({entries - 1} against {entries}\)"):
-        check(case, without_one, case.edge_weight(), expected=reference.add_self_loops, module=module)
+        check(
+            case, without_one, case.edge_weight(), expected=REFERENCES.add_remaining_self_loops, module=module
+        )
 
 
 def test_missing_self_loops_of_a_convolution(make_case, check, plain):
     case = make_case("conv_cached")
     layer = plain.layer(*case.weights(8, 8), cached=True)
-    without = plain._csr(case, normalized=True)
+    without = plain.structure(case, normalized=True)
     with pytest.raises(MismatchError, match="output is wrong"):
-        check(case, lambda layer, x: layer(without, x), layer, case.features(), expected=reference.conv)
+        check(case, lambda layer, x: layer(without, x), layer, case.features(), expected=REFERENCES.conv)
 
 
 @pytest.mark.parametrize("value", [-7.0, float("nan"), float("inf")])
@@ -100,7 +107,7 @@ def test_missing_self_loops_of_a_convolution(make_case, check, plain):
 def test_one_wrong_entry_is_named(make_case, check, at, value):
     case = make_case()
     run, x = neighbours(case), case.features()
-    right = float(reference.spmm_sum(case.graph, x.double())[at])
+    right = float(REFERENCES.spmm_sum(case.graph, x.double())[at])
 
     def wrong(x):
         output = run(x)
@@ -151,7 +158,7 @@ def test_wrong_gradient_of_a_right_output(make_case, check):
 def test_missing_gradient_of_a_right_output(make_case, check):
     case = make_case(direction="forward_backward")
     source, target = case.edge_index()
-    inputs, expected = (case.features(), case.edge_weight()), reference.u_mul_e_sum
+    inputs, expected = (case.features(), case.edge_weight()), REFERENCES.update_all_u_mul_e_sum
 
     def run(x, weight):
         return torch.zeros_like(x).index_add(0, target, x[source] * weight.unsqueeze(1))
@@ -165,11 +172,11 @@ def test_missing_gradient_of_a_right_output(make_case, check):
 def test_wrong_gradients_of_a_layers_parameters(make_case, check, platform):
     case = make_case("conv_cached", platform, "forward_backward")
     module = platforms.load(platform)
-    kernel = module.KERNELS["conv_cached"]
+    kernel = OPERATIONS["conv_cached"].kernel(platform)
     structure = kernel.build(case)
     weight, bias = case.weights(8, 8)
     layer = module.layer(weight, bias, cached=True)
-    expected = {"expected": reference.conv, "module": module}
+    expected = {"expected": REFERENCES.conv, "module": module}
     check(case, lambda layer, x: kernel.run(structure, layer, x), layer, case.features(), **expected)
     next(p for p in layer.parameters() if p.dim() > 1).register_hook(lambda gradient: gradient * 1.001)
     with pytest.raises(MismatchError, match="gradient 0 is wrong"):
@@ -225,7 +232,7 @@ def test_epoch_without_its_step_is_caught(epoch, check, dtype):
         return value
 
     with pytest.raises(MismatchError, match="parameter 0 after the step is wrong"):
-        check(case, no_step, *inputs, expected=reference.epoch_loss)
+        check(case, no_step, *inputs, expected=REFERENCES.epoch)
 
 
 @pytest.mark.parametrize(("dtype", "factor"), [("float32", 0.99), ("bfloat16", 0.8), ("bfloat16", 0)])
@@ -241,7 +248,7 @@ def test_epoch_with_one_weight_s_gradient_scaled_is_caught(epoch, check, dtype, 
         return value
 
     with pytest.raises(MismatchError, match=f"gradient {index} is wrong"):
-        check(case, scaled, *inputs, expected=reference.epoch_loss)
+        check(case, scaled, *inputs, expected=REFERENCES.epoch)
 
 
 @pytest.mark.parametrize("dtype", FLOATS)
@@ -254,8 +261,8 @@ def test_rows_of_low_degree_left_out_are_caught(make_case, check, dtype):
 
 def test_gradients_of_edges_in_the_wrong_order_are_caught(make_case, check):
     module = platforms.load("pyg")
-    case = make_case("add_self_loops", "pyg", "forward_backward")
-    kernel = module.KERNELS["add_self_loops"]
+    case = make_case("add_remaining_self_loops", "pyg", "forward_backward")
+    kernel = OPERATIONS["add_remaining_self_loops"].kernel("pyg")
 
     class Flipped(torch.autograd.Function):
         @staticmethod
@@ -272,7 +279,7 @@ def test_gradients_of_edges_in_the_wrong_order_are_caught(make_case, check):
             lambda graph, weight: kernel.run(graph, Flipped.apply(weight)),
             kernel.build(case),
             case.edge_weight(),
-            expected=reference.add_self_loops,
+            expected=REFERENCES.add_remaining_self_loops,
             module=module,
         )
 

@@ -53,6 +53,7 @@ def _workload(operation: str, platform: str, plan: Any) -> tuple[Callable[[], An
     from gnnbench.workloads.graphs.catalog import DatasetName
     from gnnbench.workloads.graphs.load import load
     from gnnbench.workloads.graphs.locate import data_folder
+    from gnnbench.workloads.operations import OPERATIONS
     from gnnbench.workloads.spec import FORWARD, TRAIN, Spec
 
     graph = load(DatasetName.parse("rmat:6" if plan.small else "cora"), data_folder(), cache_folder())
@@ -63,7 +64,7 @@ def _workload(operation: str, platform: str, plan: Any) -> tuple[Callable[[], An
         weights = gcn.initial_weights(gcn.widths(graph, 64))
         t = training.prepare(case, module, weights)
         return lambda: training.epoch(t.model, t.structure, t.x, t.train, t.y, t.optimizer), lambda loss: loss
-    kernel = module.KERNELS[operation]
+    kernel = OPERATIONS[operation].kernel(platform)
     structure, x = kernel.build(case), case.features()
     return lambda: kernel.run(structure, x), module.values
 

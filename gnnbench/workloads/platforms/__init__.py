@@ -4,9 +4,9 @@ This package itself imports none of them; `load` does.
 """
 
 import importlib
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, cast
+from typing import TYPE_CHECKING, Any, Protocol, cast
 
 from ...packages import install_command
 
@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from torch import Tensor, nn
 
     from ..case import Case
+    from ..operation import Kernel
 
 
 @dataclass(frozen=True)
@@ -42,26 +43,17 @@ PLATFORMS: Mapping[str, Platform] = {
 }
 
 
-class Kernel(NamedTuple):
-    """How one platform does one operation."""
-
-    build: "Callable[[Case], Any]"
-    """Makes the platform's own structure of the graph; not timed."""
-    run: Callable[..., Any]
-    """What is timed: called with the structure and the operation's tensors."""
-
-
 class PlatformModule(Protocol):
     """What each module of this package offers."""
-
-    KERNELS: Mapping[str, Kernel]
-    """Operation: kernel; the keys are those of the table in `operations`, but for the epoch's."""
 
     TRANSPOSED_WEIGHT: bool
     """Whether layers keep their weight as [out, in]."""
 
-    MODEL_OPERATION: str
-    """The operation whose kernel the model's layers use: `conv` or `conv_cached`."""
+    MODEL_CACHED: bool
+    """Whether the model's layers are made with `cached`."""
+
+    def structure(self, case: "Case") -> Any:
+        """Make the graph as sparse products take it: a CSR tensor, a SparseTensor or a DGLGraph."""
 
     def entries(self, output: Any) -> "Tensor | None":
         """Return a graph's int64 [2, M] targets and sources, in its own order; None for a dense output."""
@@ -71,6 +63,9 @@ class PlatformModule(Protocol):
 
     def layer(self, weight: "Tensor", bias: "Tensor", *, cached: bool) -> "nn.Module":
         """Make the platform's graph convolution from weight [in, out] and bias [out]."""
+
+    def convolution(self, *, cached: bool) -> "Kernel":
+        """Return how such a layer is applied: `run` takes a structure, the layer and x [N, in]."""
 
 
 def why_not_on(name: str, device: str) -> str | None:

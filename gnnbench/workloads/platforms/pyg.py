@@ -1,20 +1,31 @@
 """PyG on edge_index; its CSR and EdgeIndex products beside it."""
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor, nn
-from torch_geometric import EdgeIndex
 from torch_geometric.nn import GCNConv, Linear
-from torch_geometric.nn.conv.gcn_conv import gcn_norm
-from torch_geometric.utils import add_remaining_self_loops, scatter, spmm
 
 from ..case import Case
-from . import Kernel
-from .torch import edges, matrix
+from ..operation import Kernel
+from .torch import edges, structure
+
+__all__ = [
+    "MODEL_CACHED",
+    "TRANSPOSED_WEIGHT",
+    "Edges",
+    "apply",
+    "convolution",
+    "entries",
+    "layer",
+    "linear_layer",
+    "numbered_edges",
+    "structure",
+    "values",
+]
 
 TRANSPOSED_WEIGHT = True
-MODEL_OPERATION = "conv"
+MODEL_CACHED = False
 
 
 class Edges(NamedTuple):
@@ -57,36 +68,11 @@ def numbered_edges(case: Case) -> Edges:
     return Edges(case.edge_index(), case.graph.num_nodes)
 
 
-def _edge_index(case: Case) -> EdgeIndex:
-    size = (case.graph.num_nodes, case.graph.num_nodes)
-    return EdgeIndex(case.edge_index(), sparse_size=size, sort_order="col", is_undirected=True).fill_cache_()
+def apply(graph: Any, layer: nn.Module, x: Tensor) -> Tensor:
+    """Apply a layer to an edge_index or a SparseTensor."""
+    return layer(x, graph)
 
 
-def _spmm(reduce: str) -> Kernel:
-    return Kernel(matrix, lambda adjacency, x: spmm(adjacency, x, reduce))
-
-
-def _conv(edge_index: Tensor, layer: nn.Module, x: Tensor) -> Tensor:
-    return layer(x, edge_index)
-
-
-KERNELS = {
-    "add_self_loops": Kernel(
-        numbered_edges,
-        lambda graph, weight: add_remaining_self_loops(graph.edge_index, weight, 1.0, graph.num_nodes),
-    ),
-    "gcn_norm": Kernel(
-        numbered_edges, lambda graph, weight: gcn_norm(graph.edge_index, weight, graph.num_nodes)
-    ),
-    "spmm_sum": _spmm("sum"),
-    "spmm_mean": _spmm("mean"),
-    "spmm_max": _spmm("max"),
-    "spmm_sum_edge_index": Kernel(_edge_index, lambda edge_index, x: edge_index.matmul(x, transpose=True)),
-    "gather_scatter_sum": Kernel(
-        numbered_edges,
-        lambda graph, x: scatter(x[graph.edge_index[0]], graph.edge_index[1], 0, graph.num_nodes, "sum"),
-    ),
-    "linear": Kernel(lambda _: None, lambda _, layer, x: layer(x)),
-    "conv": Kernel(edges, _conv),
-    "conv_cached": Kernel(edges, _conv),
-}
+def convolution(*, cached: bool) -> Kernel:  # noqa: ARG001
+    """Return how a layer is applied: it keeps the normalisation itself."""
+    return Kernel(edges, apply)

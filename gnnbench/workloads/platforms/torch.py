@@ -1,13 +1,15 @@
 """Plain PyTorch: sparse CSR matrices with targets as rows."""
 
+from functools import partial
+
 import torch
 from torch import Tensor, nn
 
 from ..case import Case
-from . import Kernel
+from ..operation import Kernel
 
 TRANSPOSED_WEIGHT = False
-MODEL_OPERATION = "conv_cached"
+MODEL_CACHED = True
 
 
 class CSRConv(nn.Module):
@@ -29,6 +31,13 @@ def layer(weight: Tensor, bias: Tensor, *, cached: bool) -> nn.Module:  # noqa: 
     return CSRConv(weight, bias)
 
 
+def convolution(*, cached: bool) -> Kernel:  # noqa: ARG001
+    """Return how a layer is applied to the normalised matrix."""
+    return Kernel(
+        partial(structure, self_loops=True, normalized=True), lambda adjacency, layer, x: layer(adjacency, x)
+    )
+
+
 def linear_layer(weight: Tensor) -> Tensor:
     """Return weight [in, out] itself."""
     return weight
@@ -48,12 +57,8 @@ def edges(case: Case) -> Tensor:
     return case.edge_index()
 
 
-def matrix(case: Case) -> Tensor:
-    """Return the CSR matrix [N, N] of ones."""
-    return _csr(case)
-
-
-def _csr(case: Case, *, self_loops: bool = False, normalized: bool = False) -> Tensor:
+def structure(case: Case, *, self_loops: bool = False, normalized: bool = False) -> Tensor:
+    """Return the CSR matrix [N, N] with targets as rows; the arguments are those of `Case.csr`."""
     size = (case.graph.num_nodes, case.graph.num_nodes)
     arrays = case.csr(self_loops=self_loops, normalized=normalized)
     return torch.sparse_csr_tensor(*arrays, size=size, check_invariants=False)
@@ -69,34 +74,3 @@ def product(adjacency: Tensor, x: Tensor) -> Tensor:
     if x.device.type == "cpu" and x.size(1) > 1:
         return torch.sparse.mm(adjacency, x, "sum")
     return adjacency @ x
-
-
-def gather_scatter_sum(edge_index: Tensor, x: Tensor) -> Tensor:
-    """Copy each edge's source row, and add it to the row of its target: [N, F]."""
-    return torch.zeros_like(x).index_add(0, edge_index[1], x.index_select(0, edge_index[0]))
-
-
-def _aggregate(hops: int) -> Kernel:
-    def run(adjacency: Tensor, x: Tensor) -> Tensor:
-        for _ in range(hops):
-            x = adjacency @ x
-        return x
-
-    return Kernel(lambda case: _csr(case, self_loops=True), run)
-
-
-KERNELS = {
-    "spmm_sum": Kernel(matrix, product),
-    "spmm_mean": Kernel(matrix, lambda adjacency, x: torch.sparse.mm(adjacency, x, "mean")),
-    "spmm_max": Kernel(matrix, lambda adjacency, x: torch.sparse.mm(adjacency, x, "amax")),
-    "gather_scatter_sum": Kernel(edges, gather_scatter_sum),
-    "linear": Kernel(lambda _: None, lambda _, weight, x: x @ weight),
-    "conv_cached": Kernel(
-        lambda case: _csr(case, self_loops=True, normalized=True),
-        lambda adjacency, layer, x: layer(adjacency, x),
-    ),
-    "aggregate": _aggregate(2),
-    "aggregate_one_hop": _aggregate(1),
-    "aggregate_three_hops": _aggregate(3),
-    "aggregate_four_hops": _aggregate(4),
-}

@@ -12,18 +12,6 @@ from gnnbench.workloads.platforms import PLATFORMS
 from gnnbench.workloads.platforms.dgl_import import import_dgl
 
 
-@pytest.mark.parametrize("platform", PLATFORMS)
-def test_kernels_are_those_of_the_table(platform):
-    module = platforms.load(platform)
-    of_the_table = {
-        operation.name
-        for operation in OPERATIONS.values()
-        if platform in operation.calls and not operation.name.startswith(("epoch", "mh_"))
-    }
-    assert set(module.KERNELS) == of_the_table
-    assert module.MODEL_OPERATION in module.KERNELS
-
-
 def test_registry_names_its_keys_and_the_tables_platforms():
     assert [platform.name for platform in PLATFORMS.values()] == list(PLATFORMS)
     assert {name for operation in OPERATIONS.values() for name in operation.calls} == set(PLATFORMS)

@@ -1,0 +1,45 @@
+"""The registry of operations: each module of this folder offers some in its tuple `OPERATIONS`.
+
+No module imports torch or a library before a kernel or a reference is called, so that `gnnbench list` and
+collecting tests stay quick. docs/adding-an-operation.md shows how to add one.
+"""
+
+import importlib
+import pkgutil
+from collections.abc import Iterable, Mapping
+from types import SimpleNamespace
+
+from ..operation import Operation
+
+
+def by_name(operations: Iterable[Operation]) -> dict[str, Operation]:
+    """Return operations by each of their names, the former ones included.
+
+    Raises:
+        ValueError: two have the same name.
+    """
+    found: dict[str, Operation] = {}
+    for operation in operations:
+        for name in (operation.name, *operation.formerly):
+            if name in found:
+                raise ValueError(f"two operations are called '{name}': rename one of them")
+            found[name] = operation
+    return found
+
+
+_BY_NAME = by_name(
+    operation
+    for module in sorted(pkgutil.iter_modules(__path__), key=lambda module: module.name)
+    for operation in importlib.import_module(f".{module.name}", __package__).OPERATIONS
+)
+
+OPERATIONS: Mapping[str, Operation] = {
+    name: operation for name, operation in _BY_NAME.items() if name == operation.name
+}
+FORMER_NAMES: Mapping[str, str] = {
+    name: operation.name for name, operation in _BY_NAME.items() if name != operation.name
+}
+"""Earlier name: the name of today."""
+
+REFERENCES = SimpleNamespace(**{name: operation.reference for name, operation in OPERATIONS.items()})
+"""The definitions by operation: `REFERENCES.spmm_sum(graph, x)`."""

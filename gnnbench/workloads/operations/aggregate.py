@@ -1,0 +1,77 @@
+"""AGGNet's aggregate: hops of one column over the graph with self-loops (Park et al., NeurIPS 2021)."""
+
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from ..least_work import Symbols, Work
+from ..limits import CSR_PRODUCT
+from ..operation import Call, Kernel, Operation
+from ..spec import FORWARD, FORWARD_BACKWARD
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+    from ..graphs.graph import Graph
+
+
+def _torch(hops: int) -> Kernel:
+    from ..platforms.torch import structure
+
+    def run(adjacency: "Tensor", x: "Tensor") -> "Tensor":
+        for _ in range(hops):
+            x = adjacency @ x
+        return x
+
+    return Kernel(partial(structure, self_loops=True), run)
+
+
+def _dgl(hops: int) -> Kernel:
+    from ..platforms.dgl import dgl, looped_graph
+
+    layer = dgl.nn.GraphConv(1, 1, norm="none", weight=False, bias=False)
+
+    def run(graph: Any, x: "Tensor") -> "Tensor":
+        for _ in range(hops):
+            x = layer(graph, x)
+        return x
+
+    return Kernel(looped_graph, run)
+
+
+def _reference(hops: int, graph: "Graph", x: "Tensor") -> "Tensor":
+    """Return (A + I)^hops x: [N, 1]."""
+    from ..reference import aggregate, looped
+
+    for _ in range(hops):
+        x = aggregate(looped(graph)[0], None, x)
+    return x
+
+
+def _least_work(hops: int, m: Symbols) -> Work:
+    """Bytes G(L) + p s 2 N: one column, the graph once for all hops. Flops p L for each hop."""
+    return Work(m.G(m.L) + m.p * m.s * 2 * m.N, m.p * hops * m.L)
+
+
+def _operation(name: str, hops: int, dgl: str, torch: str, *, core: bool = False) -> Operation:
+    return Operation(
+        name,
+        {"dgl": Call(dgl, partial(_dgl, hops)), "torch": Call(torch, partial(_torch, hops), (CSR_PRODUCT,))},
+        dict.fromkeys(("pyg", "sparse"), "AGGNet is DGL code; its plain form is timed on torch"),
+        directions=(FORWARD, FORWARD_BACKWARD) if core else (FORWARD,),
+        core=core,
+        reference=partial(_reference, hops),
+        least_work=partial(_least_work, hops),
+    )
+
+
+OPERATIONS = (
+    _operation("aggregate", 2, "AGGNet: two GraphConv 1→1", "CSR @ (CSR @ x)", core=True),
+    *(
+        _operation(f"aggregate_{name}", hops, f"AGGNet: GraphConv 1→1, {times}", f"CSR @ x, {times}")
+        for name, hops, times in (
+            ("one_hop", 1, "once"),
+            ("three_hops", 3, "three times"),
+            ("four_hops", 4, "four times"),
+        )
+    ),
+)

@@ -1,0 +1,73 @@
+"""One graph convolution, with its normalisation computed in each call or beforehand."""
+
+from functools import partial
+from typing import TYPE_CHECKING
+
+from ..least_work import Symbols, Work
+from ..limits import SPARSE_TENSOR
+from ..operation import Call, Kernel, Operation
+from ..platforms import load
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+    from ..graphs.graph import Graph
+
+
+def _kernel(platform: str, *, cached: bool) -> Kernel:
+    return load(platform).convolution(cached=cached)
+
+
+def reference(graph: "Graph", weight: "Tensor", bias: "Tensor", x: "Tensor") -> "Tensor":
+    """Return D^-1/2 (A + I) D^-1/2 (x @ weight) + bias: [N, out]."""
+    from ..reference import aggregate, looped, normalized
+
+    entries, ones = looped(graph)
+    return aggregate(entries, normalized(entries, ones, graph.num_nodes), x @ weight) + bias
+
+
+def least_work(m: Symbols) -> Work:
+    """Bytes G(E) + p s (2 N F + F F + F): x, output, weight and bias, then their gradients.
+
+    Flops p (2 N F F + K(F) + N F): product, propagation, bias; backward 2 N F F more, as two need a gradient.
+    """
+    flops = (2 * m.p - 1) * 2 * m.N * m.F * m.F + m.p * (m.K(m.F) + m.N * m.F)
+    return Work(m.G(m.E) + m.p * m.s * (2 * m.N * m.F + m.F * m.F + m.F), flops)
+
+
+def cached_work(m: Symbols) -> Work:
+    """Bytes conv's with G(L) + s L in the place of G(E): the normalised matrix is given. Flops as conv's."""
+    conv = least_work(m)
+    return Work(conv.bytes - m.G(m.E) + m.G(m.L) + m.s * m.L, conv.flops)
+
+
+def _call(text: str, platform: str, *, cached: bool) -> Call:
+    limits = (SPARSE_TENSOR,) if platform == "sparse" else ()
+    return Call(text, partial(_kernel, platform, cached=cached), limits)
+
+
+OPERATIONS = (
+    Operation(
+        "conv",
+        {
+            "pyg": _call("GCNConv", "pyg", cached=False),
+            "sparse": _call("GCNConv on SparseTensor", "sparse", cached=False),
+            "dgl": _call("GraphConv", "dgl", cached=False),
+        },
+        {"torch": "the plain layer's graph is normalised beforehand: see conv_cached"},
+        core=True,
+        reference=reference,
+        least_work=least_work,
+    ),
+    Operation(
+        "conv_cached",
+        {
+            "pyg": _call("GCNConv(cached=True)", "pyg", cached=True),
+            "sparse": _call("GCNConv(cached=True)", "sparse", cached=True),
+            "torch": _call("normalised CSR @ (x @ W)", "torch", cached=True),
+            "dgl": _call("GraphConv(norm='none'), weights", "dgl", cached=True),
+        },
+        reference=reference,
+        least_work=cached_work,
+    ),
+)

@@ -1,0 +1,130 @@
+"""One training epoch of a three-layer GCN, and each of its phases alone; `training.py` has the code."""
+
+from typing import TYPE_CHECKING
+
+from ..least_work import Symbols, Work
+from ..limits import SPARSE_TENSOR
+from ..operation import Call, Operation
+from ..spec import BACKWARD, FORWARD, STEP, TRAIN
+from . import conv
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+    from ..graphs.graph import Graph
+
+_CALLS = {
+    "pyg": Call("GCNConv on edge_index"),
+    "sparse": Call("GCNConv on SparseTensor", limits=(SPARSE_TENSOR,)),
+    "torch": Call("normalised CSR @ (x @ W)"),
+    "dgl": Call("GraphConv"),
+}
+
+
+def logits(graph: "Graph", *tensors: "Tensor") -> "Tensor":
+    """Return the GCN's output, given its weights, its biases and x: convolutions with ReLU between."""
+    *parameters, x = tensors
+    depth = len(parameters) // 2
+    for index, (weight, bias) in enumerate(zip(parameters[:depth], parameters[depth:], strict=True)):
+        x = conv.reference(graph, weight, bias, x if index == 0 else x.relu())
+    return x
+
+
+def loss(graph: "Graph", logits: "Tensor") -> "Tensor":
+    """Return the mean loss over the training nodes: cross-entropy, binary where labels are one per task."""
+    import torch.nn.functional as F
+
+    logits, labels = logits[graph.train_mask], graph.y[graph.train_mask]
+    if labels.is_floating_point():
+        return -F.logsigmoid(logits.where(labels > 0, -logits)).mean()
+    return (logits.logsumexp(dim=1) - logits.gather(1, labels.unsqueeze(1)).squeeze(1)).mean()
+
+
+def network_loss(graph: "Graph", *tensors: "Tensor") -> "Tensor":
+    """Return the loss of the GCN, given its weights, its biases and x."""
+    return loss(graph, logits(graph, *tensors))
+
+
+def first_step(_graph: "Graph", parameter: "Tensor") -> "Tensor":
+    """Return the parameter after the first step of Adam over `gradient_for` it."""
+    from ..case import gradient_for
+    from ..reference import adam_step
+
+    return adam_step(parameter, gradient_for(parameter))
+
+
+def forward_work(m: Symbols) -> Work:
+    """Bytes G(E) + s (N D + P + N C): features, parameters, logits.
+
+    Flops of each layer 2 N A B + K(min(A, B)) + 2 N B: product and propagation in the order that takes less;
+    bias; ReLU, which the last has not.
+    """
+    flops = sum(2 * m.N * A * B + m.K(min(A, B)) + 2 * m.N * B for A, B in m.layers) - m.N * m.C
+    return Work(m.G(m.E) + m.s * (m.N * m.D + m.P + m.N * m.C), flops)
+
+
+def loss_work(m: Symbols) -> Work:
+    """Bytes s (T C + 1) + T y: the training nodes' logits, numbers and labels; the loss.
+
+    Flops 4 T C: maximum, difference, exponential and sum; binary cross-entropy takes no fewer.
+    """
+    return Work(m.s * (m.T * m.C + 1) + m.T * m.y, 4 * m.T * m.C)
+
+
+def backward_work(m: Symbols) -> Work:
+    """Bytes G(E) + s (sum N A + sum' A B + T C + P) + T y, sum' without the first layer.
+
+    Read: what the forward pass kept of each layer's input, weights, softmax, training nodes and labels.
+    Written: the parameters' gradients. Flops T C + sum (2 N A B + N B) + sum' (2 N A B + K(min(A, B)) + N A):
+    weight and bias; input and ReLU. The first layer propagates nothing back if it does so before its product.
+    """
+    inner = m.layers[1:]
+    read = sum(m.N * A for A, _ in m.layers) + sum(A * B for A, B in inner) + m.T * m.C
+    parameters = sum(2 * m.N * A * B + m.N * B for A, B in m.layers)
+    inputs = sum(2 * m.N * A * B + m.K(min(A, B)) + m.N * A for A, B in inner)
+    return Work(m.G(m.E) + m.s * (read + m.P) + m.T * m.y, m.T * m.C + parameters + inputs)
+
+
+def step_work(m: Symbols) -> Work:
+    """Bytes 7 s P: Adam reads parameter, gradient and two moments, and writes all but the gradient.
+
+    Flops 12 P (Kingma and Ba, ICLR 2015, section 2): 3 and 4 for the moments, 5 for the parameter.
+    """
+    return Work(7 * m.s * m.P, 12 * m.P)
+
+
+def least_work(m: Symbols) -> Work:
+    """Bytes G(E) + s (N D + 7 P + 1) + T y: the gradients are written, not read. Flops of the phases."""
+    phases = (forward_work(m), loss_work(m), backward_work(m), step_work(m))
+    moved = m.G(m.E) + m.s * (m.N * m.D + 7 * m.P + 1) + m.T * m.y
+    return Work(moved, sum(phase.flops for phase in phases))
+
+
+def _on_torch(phase: str) -> dict[str, str]:
+    reason = f"the {phase} is PyTorch's on every platform: see it on torch"
+    return dict.fromkeys(("pyg", "sparse", "dgl"), reason)
+
+
+OPERATIONS = (
+    Operation("epoch", _CALLS, directions=(TRAIN,), core=True, reference=network_loss, least_work=least_work),
+    Operation("epoch_forward", _CALLS, directions=(FORWARD,), reference=logits, least_work=forward_work),
+    Operation(
+        "epoch_loss",
+        {"torch": Call("nll_loss of log_softmax")},
+        _on_torch("loss"),
+        directions=(FORWARD,),
+        reference=loss,
+        least_work=loss_work,
+    ),
+    Operation(
+        "epoch_backward", _CALLS, directions=(BACKWARD,), reference=network_loss, least_work=backward_work
+    ),
+    Operation(
+        "epoch_step",
+        {"torch": Call("torch.optim.Adam")},
+        _on_torch("step"),
+        directions=(STEP,),
+        reference=first_step,
+        least_work=step_work,
+    ),
+)

@@ -1,0 +1,136 @@
+"""The symmetric normalisation of a graph convolution, and DGL's two counterparts."""
+
+from typing import TYPE_CHECKING, Any
+
+from ..least_work import Symbols, Work
+from ..limits import SPARSE_TENSOR, Limit
+from ..operation import Call, Kernel, Operation
+from ..spec import FORWARD, FORWARD_BACKWARD
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+    from ..graphs.graph import Graph
+
+_ROUNDING = Limit(
+    "the gradient of EdgeWeightNorm drowns in bfloat16's rounding at hubs",
+    frozenset({"bfloat16", FORWARD_BACKWARD}),
+)
+
+
+def _pyg() -> Kernel:
+    from torch_geometric.nn.conv.gcn_conv import gcn_norm
+
+    from ..platforms.pyg import numbered_edges
+
+    return Kernel(numbered_edges, lambda graph, weight: gcn_norm(graph.edge_index, weight, graph.num_nodes))
+
+
+def _sparse() -> Kernel:
+    from torch_geometric.nn.conv.gcn_conv import gcn_norm
+
+    from ..platforms.sparse import structure, weighted
+
+    return Kernel(structure, lambda adjacency, weight: gcn_norm(weighted(adjacency, weight)))
+
+
+def _dgl_weights() -> Kernel:
+    from ..platforms.dgl import add_self_loops, dgl, structure
+
+    def run(graph: Any, weight: "Tensor") -> Any:
+        looped = add_self_loops(graph, weight)
+        looped.edata["w"] = dgl.nn.EdgeWeightNorm("both")(looped, looped.edata["w"])
+        return looped
+
+    return Kernel(structure, run)
+
+
+def _dgl_degrees() -> Kernel:
+    import torch
+
+    from ..platforms.dgl import structure
+
+    return Kernel(structure, lambda graph, like: torch.pow(graph.out_degrees().to(like).clamp(min=1), -0.5))
+
+
+def gcn_norm(graph: "Graph", weight: "Tensor") -> "Tensor":
+    """Return D^-1/2 (A + I) D^-1/2, D the sums over targets (Kipf and Welling, ICLR 2017): COO."""
+    from ..reference import looped, matrix, normalized
+
+    entries, weight = looped(graph, weight)
+    return matrix(graph, entries, normalized(entries, weight, graph.num_nodes))
+
+
+def edge_weight_norm(graph: "Graph", weight: "Tensor") -> "Tensor":
+    """Return (A + I) divided by the roots of each target's sum and each source's sum: COO.
+
+    That is `dgl.nn.EdgeWeightNorm("both")`; where weights differ by direction it is not gcn_norm.
+    """
+    from ..reference import looped, matrix, sums
+
+    entries, weight = looped(graph, weight)
+    source, target = entries
+    inward, outward = (sums(end, weight, graph.num_nodes) for end in (target, source))
+    return matrix(graph, entries, weight * inward[target].rsqrt() * outward[source].rsqrt())
+
+
+def degree_norm(graph: "Graph", _like: "Tensor") -> "Tensor":
+    """Return max(degree, 1) ** -1/2 without self-loops: [N]."""
+    return graph.edge_index[0].bincount(minlength=graph.num_nodes).clamp(min=1).double().rsqrt()
+
+
+def gcn_work(m: Symbols) -> Work:
+    """Bytes G(E) + G(L) + p s (E + L): weights read, normalised ones written; then the gradients.
+
+    Flops 3 L + N: degrees, roots, two products per entry. Backward 3 (E + L) + 2 N: a product per entry,
+    summed at both ends into the degrees' gradients; for each weight two products and its degree's share.
+    """
+    flops = 3 * m.L + m.N + (m.p - 1) * (3 * (m.E + m.L) + 2 * m.N)
+    return Work(m.G(m.E) + m.G(m.L) + m.p * m.s * (m.E + m.L), flops)
+
+
+def edge_weight_work(m: Symbols) -> Work:
+    """Bytes as gcn_norm's. Flops with degrees at both ends: 4 L + 2 N; backward 4 E + 3 L + 4 N."""
+    flops = 4 * m.L + 2 * m.N + (m.p - 1) * (4 * m.E + 3 * m.L + 4 * m.N)
+    return Work(gcn_work(m).bytes, flops)
+
+
+def degree_work(m: Symbols) -> Work:
+    """Bytes i min(N + 1, E) + s N: the row pointer or one end of each entry; powers. Flops N."""
+    return Work(m.i * min(m.N + 1, m.E) + m.s * m.N, m.N)
+
+
+OPERATIONS = (
+    Operation(
+        "gcn_norm",
+        {
+            "pyg": Call("gcn_norm on edge_index", _pyg),
+            "sparse": Call("gcn_norm on SparseTensor", _sparse, (SPARSE_TENSOR,)),
+        },
+        {
+            "torch": "plain PyTorch has no gcn_norm; its GCN normalises once, when the graph is built",
+            "dgl": "DGL divides by the sums at both ends, another gradient: see edge_weight_norm",
+        },
+        core=True,
+        reference=gcn_norm,
+        least_work=gcn_work,
+    ),
+    Operation(
+        "edge_weight_norm",
+        {"dgl": Call("add_self_loop, EdgeWeightNorm", _dgl_weights, (_ROUNDING,))},
+        dict.fromkeys(("pyg", "sparse", "torch"), "EdgeWeightNorm is DGL's; see gcn_norm"),
+        core=True,
+        reference=edge_weight_norm,
+        least_work=edge_weight_work,
+    ),
+    Operation(
+        "degree_norm",
+        {"dgl": Call("GraphConv's degrees ** -0.5", _dgl_degrees)},
+        dict.fromkeys(
+            ("pyg", "sparse", "torch"), "GraphConv's normalisation by degree is DGL's; see gcn_norm"
+        ),
+        directions=(FORWARD,),
+        reference=degree_norm,
+        least_work=degree_work,
+    ),
+)

@@ -1,0 +1,207 @@
+"""Sums, means and maxima over neighbours, by a product with a sparse matrix; sums without one."""
+
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from ..least_work import Symbols, Work
+from ..limits import CSR_PRODUCT, MAX_GRADIENT, SPARSE_TENSOR, Limit
+from ..operation import Call, Kernel, Operation
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+    from ..case import Case
+    from ..graphs.graph import Graph
+    from ..platforms.pyg import Edges
+
+_REDUCES_ON_CPU = Limit("torch.sparse.mm reduces by mean and amax on the CPU only", frozenset({"cuda"}))
+_SCATTER_ADD = Limit(
+    "scatter_add_ takes int64 indices only, but for the smallest inputs", frozenset({"int32"})
+)
+_ONES = tuple(
+    Limit("EdgeIndex.matmul without values multiplies by float32 ones only", frozenset({dtype}))
+    for dtype in ("bfloat16", "float64")
+)
+
+
+def _pyg(reduce: str) -> Kernel:
+    from torch_geometric.utils import spmm
+
+    from ..platforms.pyg import structure
+
+    return Kernel(structure, lambda adjacency, x: spmm(adjacency, x, reduce))
+
+
+def _sparse(reduce: str) -> Kernel:
+    from torch_sparse import matmul
+
+    from ..platforms.sparse import structure
+
+    return Kernel(structure, lambda adjacency, x: matmul(adjacency, x, reduce))
+
+
+def _torch_sum() -> Kernel:
+    from ..platforms.torch import product, structure
+
+    return Kernel(structure, product)
+
+
+def _torch(reduce: str) -> Kernel:
+    import torch
+
+    from ..platforms.torch import structure
+
+    return Kernel(structure, lambda adjacency, x: torch.sparse.mm(adjacency, x, reduce))
+
+
+def _dgl(name: str) -> Kernel:
+    from ..platforms.dgl import dgl, structure
+
+    return Kernel(structure, getattr(dgl.ops, name))
+
+
+def _edge_index() -> Kernel:
+    from torch_geometric import EdgeIndex
+
+    def build(case: "Case") -> Any:
+        size = (case.graph.num_nodes, case.graph.num_nodes)
+        edges = EdgeIndex(case.edge_index(), sparse_size=size, sort_order="col", is_undirected=True)
+        return edges.fill_cache_()
+
+    return Kernel(build, lambda edge_index, x: edge_index.matmul(x, transpose=True))
+
+
+def _pyg_gather() -> Kernel:
+    from torch_geometric.utils import scatter
+
+    from ..platforms.pyg import numbered_edges
+
+    return Kernel(
+        numbered_edges,
+        lambda graph, x: scatter(x[graph.edge_index[0]], graph.edge_index[1], 0, graph.num_nodes, "sum"),
+    )
+
+
+def _sparse_gather() -> Kernel:
+    from torch_scatter import scatter
+
+    from ..platforms.pyg import numbered_edges
+
+    def run(graph: "Edges", x: "Tensor") -> "Tensor":
+        source, target = graph.edge_index
+        return scatter(x[source], target, 0, dim_size=graph.num_nodes, reduce="sum")
+
+    return Kernel(numbered_edges, run)
+
+
+def _torch_gather() -> Kernel:
+    import torch
+
+    from ..platforms.torch import edges
+
+    return Kernel(
+        edges,
+        lambda edge_index, x: torch.zeros_like(x).index_add(
+            0, edge_index[1], x.index_select(0, edge_index[0])
+        ),
+    )
+
+
+def sums(graph: "Graph", x: "Tensor") -> "Tensor":
+    """Return the sums over neighbours: [N, F]."""
+    from ..reference import aggregate
+
+    return aggregate(graph.edge_index, None, x)
+
+
+def means(graph: "Graph", x: "Tensor") -> "Tensor":
+    """Return the means over neighbours: [N, F]."""
+    from ..reference import aggregate
+
+    return aggregate(graph.edge_index, None, x, "mean")
+
+
+def maxima(graph: "Graph", x: "Tensor") -> "Tensor":
+    """Return the maxima over neighbours: [N, F]."""
+    from ..reference import aggregate
+
+    return aggregate(graph.edge_index, None, x, "amax")
+
+
+def sums_work(m: Symbols) -> Work:
+    """Bytes G(E) + p s (R + N) F: x and sums, then the gradients of sums and x. Flops p E F."""
+    return Work(m.G(m.E) + m.p * m.s * (m.R + m.N) * m.F, m.p * m.E * m.F)
+
+
+def means_work(m: Symbols) -> Work:
+    """Bytes as a sum's. Flops p (E + R) F: each sum is divided."""
+    return Work(sums_work(m).bytes, m.p * (m.E + m.R) * m.F)
+
+
+def maxima_work(m: Symbols) -> Work:
+    """Bytes as a sum's. Flops E F comparisons; backward R F additions, one for each maximum."""
+    return Work(sums_work(m).bytes, (m.E + (m.p - 1) * m.R) * m.F)
+
+
+def edge_list_work(m: Symbols) -> Work:
+    """Bytes 2 i E + p s (R + N) F: a sum's, with sources and targets as its graph. Flops p E F."""
+    return Work(2 * m.i * m.E + m.p * m.s * (m.R + m.N) * m.F, m.p * m.E * m.F)
+
+
+OPERATIONS = (
+    Operation(
+        "spmm_sum",
+        {
+            "pyg": Call("utils.spmm on CSR", partial(_pyg, "sum"), (CSR_PRODUCT,)),
+            "sparse": Call("torch_sparse.matmul", partial(_sparse, "sum"), (SPARSE_TENSOR,)),
+            "torch": Call("torch.sparse.mm(..., 'sum'); CUDA: CSR @ x", _torch_sum),
+            "dgl": Call("dgl.ops.copy_u_sum", partial(_dgl, "copy_u_sum")),
+        },
+        core=True,
+        reference=sums,
+        least_work=sums_work,
+    ),
+    Operation(
+        "spmm_mean",
+        {
+            "pyg": Call("utils.spmm on CSR", partial(_pyg, "mean")),
+            "sparse": Call("torch_sparse.matmul", partial(_sparse, "mean"), (SPARSE_TENSOR,)),
+            "torch": Call("torch.sparse.mm(..., 'mean')", partial(_torch, "mean"), (_REDUCES_ON_CPU,)),
+            "dgl": Call("dgl.ops.copy_u_mean", partial(_dgl, "copy_u_mean")),
+        },
+        reference=means,
+        least_work=means_work,
+    ),
+    Operation(
+        "spmm_max",
+        {
+            "pyg": Call("utils.spmm on CSR", partial(_pyg, "max"), (_REDUCES_ON_CPU, MAX_GRADIENT)),
+            "sparse": Call("torch_sparse.matmul", partial(_sparse, "max"), (SPARSE_TENSOR, MAX_GRADIENT)),
+            "torch": Call(
+                "torch.sparse.mm(..., 'amax')", partial(_torch, "amax"), (_REDUCES_ON_CPU, MAX_GRADIENT)
+            ),
+        },
+        {"dgl": "dgl.ops.copy_u_max leaves -inf where there is no neighbour; see update_all_copy_u_max"},
+        reference=maxima,
+        least_work=maxima_work,
+    ),
+    Operation(
+        "spmm_sum_edge_index",
+        {"pyg": Call("EdgeIndex.matmul", _edge_index, _ONES)},
+        dict.fromkeys(("sparse", "torch", "dgl"), "EdgeIndex is PyG's"),
+        reference=sums,
+        least_work=sums_work,
+    ),
+    Operation(
+        "gather_scatter_sum",
+        {
+            "pyg": Call("x[source], utils.scatter", _pyg_gather, (_SCATTER_ADD,)),
+            "sparse": Call("x[source], torch_scatter", _sparse_gather, (_SCATTER_ADD,)),
+            "torch": Call("index_select, index_add", _torch_gather),
+        },
+        {"dgl": "DGL fuses gather and scatter; see update_all_copy_u_sum"},
+        core=True,
+        reference=sums,
+        least_work=edge_list_work,
+    ),
+)

@@ -1,0 +1,71 @@
+"""DGL's message passing."""
+
+from collections.abc import Callable
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from ..least_work import Symbols, Work
+from ..limits import MAX_GRADIENT, Limit
+from ..operation import Call, Kernel, Operation
+from . import spmm
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+    from ..graphs.graph import Graph
+
+_ABSENT = dict.fromkeys(
+    ("pyg", "sparse", "torch"),
+    "update_all is DGL's; spmm_sum, spmm_mean and spmm_max are the same sums here",
+)
+
+
+def _dgl(reduce_name: str, *, weighted: bool = False) -> Kernel:
+    from ..platforms.dgl import dgl, structure
+
+    fn = dgl.function
+    message = fn.u_mul_e("x", "w", "message") if weighted else fn.copy_u("x", "message")
+    reduce = getattr(fn, reduce_name)
+
+    def run(graph: Any, x: "Tensor", weight: "Tensor | None" = None) -> "Tensor":
+        with graph.local_scope():
+            graph.ndata["x"] = x
+            if weight is not None:
+                graph.edata["w"] = weight
+            graph.update_all(message, reduce("message", "out"))
+            return graph.ndata["out"]
+
+    return Kernel(structure, run)
+
+
+def weighted_sums(graph: "Graph", x: "Tensor", weight: "Tensor") -> "Tensor":
+    """Return the sums over neighbours of features times edge weights: [N, F]."""
+    from ..reference import aggregate
+
+    return aggregate(graph.edge_index, weight, x)
+
+
+def weighted_sums_work(m: Symbols) -> Work:
+    """Bytes a sum's + p s E: weights, then their gradients. Flops 2 E F; backward 2 E F for each input."""
+    return Work(spmm.sums_work(m).bytes + m.p * m.s * m.E, (2 * m.p - 1) * 2 * m.E * m.F)
+
+
+def _operation(name: str, kernel: Callable[[], Kernel], *limits: Limit, **more: Any) -> Operation:
+    message, _, reduce = name.rpartition("_")
+    calls = {"dgl": Call(f"update_all({message}, {reduce})", kernel, limits)}
+    return Operation(f"update_all_{name}", calls, _ABSENT, **more)
+
+
+OPERATIONS = (
+    _operation("copy_u_sum", partial(_dgl, "sum"), core=True, reference=spmm.sums, least_work=spmm.sums_work),
+    _operation("copy_u_mean", partial(_dgl, "mean"), reference=spmm.means, least_work=spmm.means_work),
+    _operation(
+        "copy_u_max", partial(_dgl, "max"), MAX_GRADIENT, reference=spmm.maxima, least_work=spmm.maxima_work
+    ),
+    _operation(
+        "u_mul_e_sum",
+        partial(_dgl, "sum", weighted=True),
+        reference=weighted_sums,
+        least_work=weighted_sums_work,
+    ),
+)
