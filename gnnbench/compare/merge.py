@@ -8,7 +8,7 @@ from typing import Any
 
 from .. import environment, json_io, schema
 from ..errors import UsageError, one_line
-from ..results import run_file
+from ..results import former_names, run_file
 from ..shard import Shard
 from . import result_file
 from .runs import describe_fields
@@ -62,7 +62,7 @@ def merge(paths: Sequence[Path]) -> dict[str, Any]:
 
 
 def _read(path: Path) -> _Part:
-    content, raw = json_io.read(path, "run file or result", run_file.MAX_BYTES, _REMEDY)
+    content, raw = former_names.read(path, "run file or result", run_file.MAX_BYTES, _REMEDY)
     kind = result_file.kind(content)
     if kind == "run":
         return _run(path, run_file.check(path, content, raw))

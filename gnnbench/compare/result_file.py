@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from .. import json_io, schema
+from ..results import former_names
 from .ab import result
 from .runs import Comparison, Row
 from .verdict import Judgement, Thresholds
@@ -59,7 +60,7 @@ def read(path: Path) -> ResultFile:
     Raises:
         UsageError: it is missing, too large, cut off, of another form or version.
     """
-    content, _ = json_io.read(path, "result", MAX_BYTES, _REMEDY)
+    content, _ = former_names.read(path, "result", MAX_BYTES, _REMEDY)
     return parse(path, content)
 
 

@@ -145,8 +145,8 @@ def measure(
 
     `measure(run, *inputs, reference=function)` calls `run(*inputs)`, followed by its backward pass where the
     test's direction asks for one. The reference gets the graph and float64 copies of the floating-point
-    tensors among the inputs; of a module its weights [in, out], then its biases. Without `reference=` it is the
-    operation's own.
+    tensors among the inputs; of a module its weights [in, out], then its biases. Without `reference=` it is
+    that of the operation.
     """
     from ..measure.counters import count
     from ..results import entry

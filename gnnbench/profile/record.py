@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from .. import json_io, schema
+from ..results import former_names
 
 VERSION = 1
 # 1: first.
@@ -63,7 +64,7 @@ def read(path: Path) -> dict[str, Any]:
         UsageError: it is missing, incomplete, or of another format or version.
     """
     file = path / FILE if path.is_dir() else path
-    content, _ = json_io.read(file, "profile", MAX_BYTES, _REMEDY)
+    content, _ = former_names.read(file, "profile", MAX_BYTES, _REMEDY)
     return check(file, content)
 
 

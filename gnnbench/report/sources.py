@@ -11,7 +11,7 @@ from ..compare import runs as comparison
 from ..compare.result_file import Kind, ResultFile
 from ..errors import UsageError
 from ..profile import record
-from ..results import run_file
+from ..results import former_names, run_file
 from ..results.run_file import RunFile
 from .names import clean
 
@@ -72,7 +72,7 @@ def _files(path: Path) -> list[Path]:
 
 
 def _read(path: Path) -> Source:
-    content, raw = json_io.read(path, "file", run_file.MAX_BYTES, _REMEDY)
+    content, raw = former_names.read(path, "file", run_file.MAX_BYTES, _REMEDY)
     kind = result_file.kind(content)
     if kind is None:
         json_io.refuse(path, "not a file of gnnbench or pytest-benchmark", _REMEDY)

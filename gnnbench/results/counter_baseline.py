@@ -10,6 +10,7 @@ from ..errors import UsageError
 from ..files import write_whole
 from ..packages import version
 from ..workloads.platforms import PLATFORMS
+from . import former_names
 
 FORMAT_VERSION = 1
 # 1: counts by benchmark, kind and name.
@@ -45,7 +46,8 @@ def read(path: Path) -> dict[str, Any]:
     if not path.exists():
         return {}
     try:
-        saved = json.loads(path.read_text(encoding="utf-8"))
+        raw = path.read_bytes()
+        saved = former_names.renewed(json.loads(raw), raw)
         found = saved["version"]
         counters: dict[str, Any] = saved["counters"]
     except (ValueError, KeyError, TypeError) as error:

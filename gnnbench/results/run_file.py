@@ -17,6 +17,7 @@ from ..errors import UsageError
 from ..measure import estimate
 from ..shard import Shard
 from ..workloads.spec import Spec
+from . import former_names
 from .entry import FORMAT_VERSION
 
 MAX_BYTES = 2**29
@@ -111,7 +112,7 @@ def load(path: Path) -> dict[str, Any]:
     Raises:
         UsageError: as `read`.
     """
-    return check(path, *json_io.read(path, "run file", MAX_BYTES, _REMEDY))
+    return check(path, *former_names.read(path, "run file", MAX_BYTES, _REMEDY))
 
 
 def check(path: Path, content: Any, raw: bytes) -> dict[str, Any]:

@@ -29,7 +29,10 @@ class Call(NamedTuple):
     text: str
     """What `gnnbench list` shows."""
     kernel: Callable[[], Kernel] | None = None
-    """Imports the library and returns the kernel; None where the benchmark makes what it times."""
+    """Imports the library and returns the kernel; None where the benchmark makes what it times.
+
+    The kernel calls `module.function(...)`: `gnnbench profile` puts a range around attributes of modules.
+    """
     limits: tuple[Limit, ...] = ()
 
 

@@ -10,7 +10,7 @@ from gnnbench.compare.ab.schedule import Decision
 from gnnbench.compare.verdict import Judgement, Thresholds
 from gnnbench.errors import UsageError
 from gnnbench.variants.prepare import Prepared
-from tests.run_files import ENVIRONMENT, entry, save, suite
+from tests.run_files import ENVIRONMENT, entry, of_operation, save, suite
 
 SLOWER = Judgement("slower", "surely", 1.2, 1.1, 1.3, 1.15, 1.25, 0.04)
 NOT_THERE = Judgement("incomparable", "new: not in the base")
@@ -128,3 +128,19 @@ def test_other_numbers_of_a_result_are_finite(tmp_path, field):
 
 def test_a_run_files_benchmark_is_no_result(tmp_path):
     assert "damaged at $" in refused(saved(tmp_path, {"version": 1, "benchmarks": {"a": entry("a")}}))
+
+
+def test_results_with_an_operations_former_name_are_read_with_todays(tmp_path, capsys):
+    test = "benchmarks/test_self_loops.py::test_self_loops[{}-forward-pyg-float32-int64-cora-256-cpu]"
+    former, today = (test.format(name) for name in ("add_self_loops", "add_remaining_self_loops"))
+    content = of_ab().as_json()
+    content["benchmarks"][0]["id"] = former
+    found = result_file.read(saved(tmp_path, content))
+    assert [row.fullname for row in found.comparison.rows] == [today, "test_a.py::b"]
+    base, head = save(tmp_path, of_operation("add_self_loops"), of_operation("add_self_loops", seed=1))
+    path = tmp_path / "result.json"
+    main.main(["compare", str(base), "--json", str(path), "--", str(head)])
+    capsys.readouterr()
+    path.write_text(path.read_text().replace("add_remaining_self_loops", "add_self_loops"))
+    (row,) = result_file.read(path).comparison.rows
+    assert "[add_remaining_self_loops-forward-" in row.fullname

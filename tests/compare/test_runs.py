@@ -4,7 +4,7 @@ from gnnbench.compare.runs import compare, describe_fields, differing_fields
 from gnnbench.compare.verdict import Thresholds
 from gnnbench.results import run_file
 from gnnbench.shard import Shard
-from tests.run_files import MODES, content, entry, plain, save, suite
+from tests.run_files import MODES, content, entry, of_operation, plain, save, suite
 
 THRESHOLDS = Thresholds(effect=0.03)
 
@@ -184,3 +184,11 @@ def test_what_others_disturbed_is_no_evidence(tmp_path):
     rows = by_name(compare(base, runs(tmp_path, process(9, 0.4)), THRESHOLDS))
     assert rows["b"].judgement.reason == "other programs took the processors while it was timed here"
     assert rows["c"].judgement.verdict != "incomparable"
+
+
+def test_a_run_with_an_operations_former_name_is_compared(tmp_path):
+    base = runs(tmp_path, *(of_operation("add_self_loops", seed=seed) for seed in range(3)))
+    head = runs(tmp_path, *(of_operation("add_remaining_self_loops", seed=seed) for seed in range(3, 6)))
+    (row,) = compare(base, head, THRESHOLDS).rows
+    assert row.spec["operation"] == "add_remaining_self_loops"
+    assert row.judgement.ratio == pytest.approx(1, rel=0.05)

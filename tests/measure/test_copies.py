@@ -14,8 +14,10 @@ from gnnbench.measure.copies import Copies, tensors
 from gnnbench.workloads import gcn
 from gnnbench.workloads.operations import OPERATIONS
 from gnnbench.workloads.platforms import PLATFORMS, load
+from gnnbench.workloads.spec import FORWARD_BACKWARD
 from gnnbench.workloads.training import epoch, prepare
 from gnnbench.workloads.verify import with_backward
+from tests.workloads.test_operations import workload_of
 
 
 class Pair(NamedTuple):
@@ -203,8 +205,8 @@ class Names(TorchDispatchMode):
 KERNELS = [
     (operation, platform)
     for operation, row in OPERATIONS.items()
-    for platform in row.calls
-    if not operation.startswith(("epoch", "mh_"))
+    for platform, call in row.calls.items()
+    if call.kernel
 ]
 
 
@@ -212,27 +214,14 @@ KERNELS = [
 def test_a_kernel_does_the_same_work_on_copies(operation, platform, make_case):
     """Whatever a library caches in a structure must be in its copy: or the copy would be fast for nothing."""
     assert platform in PLATFORMS
-    if OPERATIONS[operation].unsupported(platform, "forward_backward", "float32", "int64", "cpu"):
+    direction = OPERATIONS[operation].directions[-1]
+    if OPERATIONS[operation].unsupported(platform, direction, "float32", "int64", "cpu"):
         pytest.skip("not in these types")
-    case = make_case(operation, platform, "forward_backward")
+    case = make_case(operation, platform, direction)
     module = load(platform)
-    kernel = OPERATIONS[operation].kernel(platform)
-    width = case.spec.hidden
-    inputs = [kernel.build(case)]
-    if operation in ("conv", "conv_cached"):
-        layer = module.layer(*case.weights(width, width), cached=operation == "conv_cached")
-        inputs += [layer, case.features()]
-    elif operation == "linear":
-        weight = module.linear_layer(case.weights(width, width)[0])
-        inputs += [weight.requires_grad_(), case.features()]
-    elif operation in ("add_remaining_self_loops", "gcn_norm", "edge_weight_norm"):
-        inputs.append(case.edge_weight())
-    else:
-        inputs.append(case.features(1 if operation.startswith("aggregate") else width))
-        inputs += [case.edge_weight()] if operation == "update_all_u_mul_e_sum" else []
-    run = kernel.run
-    if operation != "degree_norm":
-        run, inputs = with_backward(module, kernel.run, inputs)
+    run, inputs = workload_of(case, module)
+    if direction == FORWARD_BACKWARD:
+        run, inputs = with_backward(module, run, inputs)
     run(*inputs)
     copies = Copies()
     found = copies.of(tuple(inputs))

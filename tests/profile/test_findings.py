@@ -1,17 +1,16 @@
 import pytest
 import torch
-from torch import nn
 from torch_geometric.nn import GCNConv, SimpleConv
 from torch_geometric.nn.conv.gcn_conv import gcn_norm
 
 from gnnbench.profile import counts, findings
 from gnnbench.profile.subject import Subject
-from gnnbench.workloads import gcn, platforms, training
+from gnnbench.workloads import platforms
 from gnnbench.workloads.operations import OPERATIONS
-from gnnbench.workloads.spec import BACKWARD, FORWARD_BACKWARD
+from gnnbench.workloads.spec import FORWARD_BACKWARD
 from gnnbench.workloads.verify import with_backward
 from tests.profile.subjects import epoch
-from tests.workloads.test_operations import kernel_workload, workload_of
+from tests.workloads.test_operations import workload_of
 
 
 def find(call, folder, **sections):
@@ -51,7 +50,7 @@ def test_graph_convs_degrees_are_found_and_normalised_once_they_are_not(make_cas
     dgl = platforms.load("dgl")
     for operation, expected in (("conv", True), ("conv_cached", False)):
         case = make_case(operation, "dgl", graph=cora)
-        run, inputs, _ = kernel_workload(case, dgl)
+        run, inputs = workload_of(case, dgl)
         found = find(lambda run=run, inputs=inputs: run(*inputs), tmp_path)
         assert ("degree-normalisation" in found) == expected
         if expected:
@@ -241,26 +240,11 @@ SUITE = {
 """All that is found, in each direction."""
 
 
-def recorded_backward(case, module):
-    """As benchmarks/test_epoch.py has it: over a forward pass of before."""
-    t = training.prepare(case, module, gcn.initial_weights(gcn.widths(case.graph, case.spec.hidden)))
-    value = training.loss(t.model(t.structure, t.x), t.train, t.y)
-    return lambda: value.backward(retain_graph=True)
-
-
 @pytest.mark.parametrize(("operation", "platform", "direction"), CELLS)
 def test_what_is_found_in_the_suite(make_case, operation, platform, direction, tmp_path):
     case, module = make_case(operation, platform, direction), platforms.load(platform)
-    if direction == BACKWARD:
-        call = recorded_backward(case, module)
-    else:
-        run, inputs, _ = workload_of(case, module)
-        if operation.startswith("conv"):
-            next(item for item in inputs if isinstance(item, nn.Module)).requires_grad_(case.requires_grad)
-        if direction == FORWARD_BACKWARD:
-            run, inputs = with_backward(module, run, inputs)
-
-        def call():
-            return run(*inputs)
-
-    assert set(find(call, tmp_path)) == SUITE.get((operation, platform), set())
+    run, inputs = workload_of(case, module)
+    if direction == FORWARD_BACKWARD:
+        run, inputs = with_backward(module, run, inputs)
+    found = find(lambda: run(*inputs), tmp_path)
+    assert set(found) == SUITE.get((operation, platform), set())

@@ -95,3 +95,13 @@ def test_a_cut_file_is_refused_wherever_it_was_cut(taken, tmp_path):
 def test_what_is_missing_is_named(tmp_path):
     with pytest.raises(UsageError, match=r"profile\.json: cannot be read"):
         record.read(tmp_path)
+
+
+def test_an_operations_former_name_is_read_as_the_one_of_today(taken, tmp_path):
+    spec = {"operation": "add_self_loops", "direction": "forward", "platform": "pyg", "dtype": "float32"}
+    spec |= {"index_dtype": "int64", "dataset": "cora", "hidden": 256, "device": "cpu"}
+    name = "test_self_loops.py::test_self_loops[add_self_loops-forward-pyg-float32-int64-cora-256-cpu]"
+    record.write({**taken, "id": name, "spec": spec}, tmp_path)
+    found = record.read(tmp_path)
+    assert found["id"] == name.replace("[add_self", "[add_remaining_self")
+    assert found["spec"] == {**spec, "operation": "add_remaining_self_loops"}

@@ -5,7 +5,7 @@ import pytest
 
 from gnnbench.errors import UsageError
 from gnnbench.results import run_file
-from tests.run_files import content, entry, plain, save, suite
+from tests.run_files import content, entry, of_operation, plain, save, suite
 
 
 def refused(tmp_path, text):
@@ -132,3 +132,19 @@ def test_every_cut_of_a_file_is_refused(tmp_path):
     text = sealed()
     for end in range(0, len(text) - 2, len(text) // 50):
         refused(tmp_path, text[:end])
+
+
+def test_an_operations_former_name_is_read_as_the_one_of_today(tmp_path):
+    former, today = (
+        run_file.read(path)
+        for path in save(tmp_path, of_operation("add_self_loops"), of_operation("add_remaining_self_loops"))
+    )
+    (one,), (other,) = former.benchmarks.values(), today.benchmarks.values()
+    assert (one.fullname, one.spec) == (other.fullname, other.spec)
+    assert list(former.benchmarks) == list(today.benchmarks)
+
+
+def test_the_former_name_of_an_operation_is_left_alone_in_others_benchmarks(tmp_path):
+    names = ["test_mine[add_self_loops-1]", "add_self_loops-forward", "test_add_self_loops-forward-pyg-"]
+    (path,) = save(tmp_path, content(*map(entry, names)))
+    assert list(run_file.read(path).benchmarks) == [f"test_a.py::{name}" for name in names]

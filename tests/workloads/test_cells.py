@@ -73,3 +73,8 @@ def test_wrong_declarations_are_refused(names, declared, message):
         selection.declared(names, **declared)
     assert message in str(caught.value)
     assert "\n" not in str(caught.value)
+
+
+def test_an_operations_former_name_selects_it():
+    (operation,) = selection.declared(["add_self_loops"])
+    assert operation is OPERATIONS["add_remaining_self_loops"]

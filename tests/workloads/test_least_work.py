@@ -15,7 +15,7 @@ from gnnbench.workloads.operations import OPERATIONS
 from gnnbench.workloads.roofline import least
 from gnnbench.workloads.spec import FLOATS, FORWARD_BACKWARD, INTEGERS
 from gnnbench.workloads.verify import leaves, with_backward
-from tests.workloads.test_operations import CELLS, epoch_workload, kernel_workload
+from tests.workloads.test_operations import CELLS, workload_of
 
 DIRECTIONS = [(name, direction) for name, row in OPERATIONS.items() for direction in row.directions]
 
@@ -186,7 +186,7 @@ def taken_bytes(*items):
 def test_no_kernel_takes_and_gives_less(make_case, operation, platform, direction, index_dtype):
     case = make_case(operation, platform, direction, index_dtype=index_dtype, hidden=64)
     module = platforms.load(platform)
-    run, inputs = kernel_workload(case, module)
+    run, inputs = workload_of(case, module)
     if direction == FORWARD_BACKWARD:
         run, inputs = with_backward(module, run, inputs)
     output = run(*inputs)
@@ -202,7 +202,7 @@ def test_no_kernel_takes_and_gives_less(make_case, operation, platform, directio
 @pytest.mark.parametrize("platform", ["pyg", "sparse", "torch", "dgl"])
 def test_no_epoch_takes_and_gives_less(make_case, platform):
     case = make_case("epoch", platform, "train", hidden=64)
-    run, inputs = epoch_workload(case, platforms.load(platform))
+    run, inputs = workload_of(case, platforms.load(platform))
     value = run(*inputs)
     # Parameters and moments are written too, and the gradients stay.
     model, optimizer = inputs[0], inputs[-1]
@@ -217,10 +217,9 @@ def test_products_of_matrices_are_those_that_torch_counts(make_case, operation):
     direction = {"epoch": "train", "epoch_forward": "forward"}.get(operation, FORWARD_BACKWARD)
     case = make_case(operation, "torch", direction, hidden=64)
     module = platforms.load("torch")
-    if operation.startswith("epoch"):
-        run, inputs = epoch_workload(case, module)
-    else:
-        run, inputs = with_backward(module, *kernel_workload(case, module))
+    run, inputs = workload_of(case, module)
+    if direction == FORWARD_BACKWARD:
+        run, inputs = with_backward(module, run, inputs)
     with FlopCounterMode(display=False) as counter:
         run(*inputs)
     nodes, entries = case.graph.num_nodes, case.graph.num_edges

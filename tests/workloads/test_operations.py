@@ -1,14 +1,17 @@
 """Every cell of the table either does its work on the small graph, or does not and the table says why."""
 
+import importlib.util
+import inspect
+from dataclasses import replace
+
 import pytest
 
 from gnnbench.workloads import gcn, platforms, training
-from gnnbench.workloads.case import gradient_for
-from gnnbench.workloads.mhaug import workloads
-from gnnbench.workloads.operations import OPERATIONS
+from gnnbench.workloads.operations import OPERATIONS, by_name
 from gnnbench.workloads.platforms import PLATFORMS
 from gnnbench.workloads.spec import DIRECTIONS, FLOATS, FORWARD_BACKWARD, INTEGERS
 from gnnbench.workloads.verify import verify, with_backward
+from tests.suite import ROOT
 
 CELLS = [
     pytest.param(name, platform, direction, id=f"{name}-{platform}-{direction}")
@@ -18,68 +21,37 @@ CELLS = [
 ]
 
 
-def kernel_workload(case, module):
-    """Return what is timed, and its inputs."""
-    name = case.spec.operation
-    kernel = OPERATIONS[name].kernel(case.spec.platform)
-    match name:
-        case "add_remaining_self_loops" | "gcn_norm" | "edge_weight_norm":
-            inputs = [case.edge_weight()]
-        case (
-            "degree_norm" | "aggregate" | "aggregate_one_hop" | "aggregate_three_hops" | "aggregate_four_hops"
-        ):
-            inputs = [case.features(1)]
-        case "update_all_u_mul_e_sum":
-            inputs = [case.features(), case.edge_weight()]
-        case "linear":
-            weight, _ = case.weights(case.graph.num_features, case.spec.hidden)
-            inputs = [module.linear_layer(weight), case.node_features()]
-        case "conv" | "conv_cached":
-            weight, bias = case.weights(case.spec.hidden, case.spec.hidden)
-            inputs = [module.layer(weight, bias, cached=name == "conv_cached"), case.features()]
-        case _:
-            inputs = [case.features()]
-    return kernel.run, [kernel.build(case), *inputs]
+def benchmarks():
+    """Return by operation the function in benchmarks/ that runs it."""
+    found = {}
+    for path in sorted((ROOT / "benchmarks").glob("test_*.py")):
+        spec = importlib.util.spec_from_file_location(f"benchmarks.{path.stem}", path)
+        module = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(module)
+        for function in vars(module).values():
+            for mark in getattr(function, "pytestmark", ()):
+                found |= dict.fromkeys(mark.args, function) if mark.name == "operations" else {}
+    return found
 
 
-def epoch_workload(case, module):
-    """Return likewise an epoch, or one of its phases."""
-    weights = gcn.initial_weights(gcn.widths(case.graph, case.spec.hidden))
-    prepared = training.prepare(case, module, weights)
-    model, optimizer, structure = prepared.model, prepared.optimizer, prepared.structure
-    x, train, y = prepared.x, prepared.train, prepared.y
-    match case.spec.operation:
-        case "epoch":
-            return training.epoch, [model, structure, x, train, y, optimizer]
-        case "epoch_forward":
-            return lambda model, x: model(structure, x), [model, x]
-        case "epoch_loss":
-            return training.loss, [case.features(case.graph.num_classes), train, y]
-        case "epoch_backward":
-
-            def backward(model, x):
-                value = training.loss(model(structure, x), train, y)
-                value.backward()
-                return value
-
-            return backward, [model, x]
-        case "epoch_step":
-            weight = model.layers[0].weight
-            weight.grad = gradient_for(weight)
-            return lambda weight: optimizer.step() or weight, [weight]
-
-
-def chain_workload(case, _module):
-    """Return likewise a part of MH-Aug's chain."""
-    _, part, *_ = case.spec.operation.split("_")
-    run, inputs = getattr(workloads, part)(case)
-    return run, list(inputs)
+BENCHMARKS = benchmarks()
 
 
 def workload_of(case, module):
-    """Return what is timed, and its inputs."""
-    kind, _, _ = case.spec.operation.partition("_")
-    return {"epoch": epoch_workload, "mh": chain_workload}.get(kind, kernel_workload)(case, module)
+    """Return what the operation's benchmark times, and its inputs."""
+    weights = gcn.initial_weights(gcn.widths(case.graph, case.spec.hidden))
+    given = []
+    fixtures = {
+        "case": lambda: case,
+        "library": lambda: module,
+        "weights": lambda: weights,
+        "kernel": lambda: OPERATIONS[case.spec.operation].kernel(case.spec.platform),
+        "training": lambda: training.prepare(case, module, weights),
+        "measure": lambda: lambda run, *inputs: given.append((run, inputs)),
+    }
+    function = BENCHMARKS[case.spec.operation]
+    function(**{name: fixtures[name]() for name in inspect.signature(function).parameters})
+    return given[0]
 
 
 def check(case):
@@ -125,3 +97,14 @@ def test_reductions_that_only_the_cpu_has():
         cell = (platform, "forward", "float32", "int64")
         assert OPERATIONS[operation].unsupported(*cell, "cpu") is None
         assert OPERATIONS[operation].unsupported(*cell, "cuda").endswith("on the CPU only")
+
+
+def test_two_operations_of_one_name_are_refused():
+    one, other = OPERATIONS["linear"], OPERATIONS["conv"]
+    for double in (replace(other, name="linear"), replace(other, formerly=("linear",))):
+        with pytest.raises(ValueError, match="two operations are called 'linear'"):
+            by_name([one, double])
+
+
+def test_every_operation_has_a_definition():
+    assert all(callable(operation.reference) for operation in OPERATIONS.values())

@@ -20,6 +20,7 @@ from ...errors import UsageError
 from ...files import CACHE_VARIABLE, hold
 from ...measure import estimate
 from ...results import run_file
+from ...workloads.operations import FORMER_NAMES
 from .digest import PLAIN, Digest
 
 _BATCH = 50
@@ -107,7 +108,7 @@ def _filled(
 
 def _format() -> str:
     """Name what the rows depend on besides the files."""
-    rules = (run_file.READABLE, environment.COMPARABLE, cpu.DISTURBED, estimate.NAME, PLAIN)
+    rules = (run_file.READABLE, environment.COMPARABLE, cpu.DISTURBED, estimate.NAME, PLAIN, FORMER_NAMES)
     return f"2 {__version__} {rules}"
 
 

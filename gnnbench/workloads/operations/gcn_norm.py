@@ -19,19 +19,21 @@ _ROUNDING = Limit(
 
 
 def _pyg() -> Kernel:
-    from torch_geometric.nn.conv.gcn_conv import gcn_norm
+    from torch_geometric.nn.conv import gcn_conv
 
     from ..platforms.pyg import numbered_edges
 
-    return Kernel(numbered_edges, lambda graph, weight: gcn_norm(graph.edge_index, weight, graph.num_nodes))
+    return Kernel(
+        numbered_edges, lambda graph, weight: gcn_conv.gcn_norm(graph.edge_index, weight, graph.num_nodes)
+    )
 
 
 def _sparse() -> Kernel:
-    from torch_geometric.nn.conv.gcn_conv import gcn_norm
+    from torch_geometric.nn.conv import gcn_conv
 
     from ..platforms.sparse import structure, weighted
 
-    return Kernel(structure, lambda adjacency, weight: gcn_norm(weighted(adjacency, weight)))
+    return Kernel(structure, lambda adjacency, weight: gcn_conv.gcn_norm(weighted(adjacency, weight)))
 
 
 def _dgl_weights() -> Kernel:

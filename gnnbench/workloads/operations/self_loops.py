@@ -13,22 +13,24 @@ if TYPE_CHECKING:
 
 
 def _pyg() -> Kernel:
-    from torch_geometric.utils import add_remaining_self_loops
+    from torch_geometric import utils
 
     from ..platforms.pyg import numbered_edges
 
     return Kernel(
         numbered_edges,
-        lambda graph, weight: add_remaining_self_loops(graph.edge_index, weight, 1.0, graph.num_nodes),
+        lambda graph, weight: utils.add_remaining_self_loops(graph.edge_index, weight, 1.0, graph.num_nodes),
     )
 
 
 def _sparse() -> Kernel:
-    from torch_sparse import fill_diag
+    import torch_sparse
 
     from ..platforms.sparse import structure, weighted
 
-    return Kernel(structure, lambda adjacency, weight: fill_diag(weighted(adjacency, weight), 1.0))
+    return Kernel(
+        structure, lambda adjacency, weight: torch_sparse.fill_diag(weighted(adjacency, weight), 1.0)
+    )
 
 
 def _dgl() -> Kernel:

@@ -25,19 +25,19 @@ _ONES = tuple(
 
 
 def _pyg(reduce: str) -> Kernel:
-    from torch_geometric.utils import spmm
+    from torch_geometric import utils
 
     from ..platforms.pyg import structure
 
-    return Kernel(structure, lambda adjacency, x: spmm(adjacency, x, reduce))
+    return Kernel(structure, lambda adjacency, x: utils.spmm(adjacency, x, reduce))
 
 
 def _sparse(reduce: str) -> Kernel:
-    from torch_sparse import matmul
+    import torch_sparse
 
     from ..platforms.sparse import structure
 
-    return Kernel(structure, lambda adjacency, x: matmul(adjacency, x, reduce))
+    return Kernel(structure, lambda adjacency, x: torch_sparse.matmul(adjacency, x, reduce))
 
 
 def _torch_sum() -> Kernel:
@@ -72,24 +72,26 @@ def _edge_index() -> Kernel:
 
 
 def _pyg_gather() -> Kernel:
-    from torch_geometric.utils import scatter
+    from torch_geometric import utils
 
     from ..platforms.pyg import numbered_edges
 
     return Kernel(
         numbered_edges,
-        lambda graph, x: scatter(x[graph.edge_index[0]], graph.edge_index[1], 0, graph.num_nodes, "sum"),
+        lambda graph, x: utils.scatter(
+            x[graph.edge_index[0]], graph.edge_index[1], 0, graph.num_nodes, "sum"
+        ),
     )
 
 
 def _sparse_gather() -> Kernel:
-    from torch_scatter import scatter
+    import torch_scatter
 
     from ..platforms.pyg import numbered_edges
 
     def run(graph: "Edges", x: "Tensor") -> "Tensor":
         source, target = graph.edge_index
-        return scatter(x[source], target, 0, dim_size=graph.num_nodes, reduce="sum")
+        return torch_scatter.scatter(x[source], target, 0, dim_size=graph.num_nodes, reduce="sum")
 
     return Kernel(numbered_edges, run)
 

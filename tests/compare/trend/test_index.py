@@ -14,7 +14,10 @@ from gnnbench import cpu, environment
 from gnnbench.compare.trend import index
 from gnnbench.compare.trend.digest import Digest
 from gnnbench.errors import UsageError
+from gnnbench.results import former_names
 from tests.compare.trend.runs import factors, run, save
+from tests.run_files import of_operation
+from tests.run_files import save as save_files
 
 
 @pytest.fixture
@@ -173,3 +176,21 @@ def test_a_cache_that_cannot_be_written_is_one_line(folder):
     (place / "cache").write_text("")
     with pytest.raises(UsageError, match="GNNBENCH_CACHE"):
         read(place, paths)
+
+
+def test_an_operations_former_name_stands_for_the_one_of_today_in_an_older_index_too(tmp_path, monkeypatch):
+    path, today = save_files(
+        tmp_path, of_operation("add_self_loops"), of_operation("add_remaining_self_loops")
+    )
+    for file in (path, today):
+        content = json.loads(file.read_text())
+        file.write_text(json.dumps({**content, "datetime": "2025-01-01T00:00:00"}))
+    with monkeypatch.context() as before_the_change:
+        before_the_change.setattr(index, "FORMER_NAMES", {})
+        before_the_change.setattr(former_names, "FORMER_NAMES", {})
+        (found, _), _ = read(tmp_path, [path])
+        assert "[add_self_loops-" in found[path].benchmarks[0].fullname
+    (found, _), count = read(tmp_path, [path, today])
+    assert count == 2
+    assert found[path].benchmarks[0].label == found[today].benchmarks[0].label
+    assert found[path].benchmarks[0].fullname == found[today].benchmarks[0].fullname
