@@ -46,13 +46,8 @@ def write_whole(path: Path, content: str | bytes) -> None:
 def save(path: Path, content: str | bytes, read: Iterable[Path] = ()) -> None:
     """Write a file that a user named. A device or a pipe is written to, not replaced.
 
-    Args:
-        path: the file.
-        content: what to write.
-        read: the input files, which are never overwritten.
-
     Raises:
-        UsageError: the file cannot be written, or is one of the inputs.
+        UsageError: the file cannot be written, or is one of the input files in `read`.
     """
     if path.resolve() in {one.resolve() for one in read}:
         raise UsageError(f"{path} is also an input file; choose another output file")

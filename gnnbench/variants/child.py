@@ -172,11 +172,7 @@ class Process:
                 self._link.send({"command": "quit"})
 
     def stop(self, wait_seconds: float = 0.0) -> None:
-        """End it and all processes that it started.
-
-        Args:
-            wait_seconds: how long it may take to end by itself, after `quit`.
-        """
+        """End it and all processes that it started; after `quit`, first wait for it to end by itself."""
         if not self._open:
             return
         try:
@@ -236,12 +232,7 @@ def boot(module: str) -> list[str]:
 
 
 def end(process: subprocess.Popen[Any], wait_seconds: float = 0.0) -> None:
-    """End a process group and its leader.
-
-    Args:
-        process: the leader.
-        wait_seconds: how long it may take to end by itself.
-    """
+    """End a process group and its leader, after waiting for it to end by itself."""
     try:
         if wait_seconds:
             _wait(process, wait_seconds)

@@ -19,11 +19,8 @@ def running(
 ) -> "Iterator[subprocess.Popen[str]]":
     """Start a command with its output in a pipe; on exit, end it and all processes that it started.
 
-    Args:
-        command: program and arguments; no shell interprets them.
-        folder: the working directory.
-        environment: all environment variables.
-        errors: where its standard error goes: subprocess.PIPE or subprocess.STDOUT.
+    No shell interprets the command. `environment` has all its variables. `errors` is subprocess.PIPE or
+    subprocess.STDOUT.
 
     Raises:
         OSError: it cannot be started.
@@ -62,10 +59,7 @@ def call(
 ) -> "subprocess.CompletedProcess[str]":
     """Run a command to its end; if interrupted, end it and all processes that it started.
 
-    Args:
-        command: program and arguments; no shell interprets them.
-        folder: the working directory.
-        environment: all environment variables.
+    No shell interprets the command. `environment` has all its variables.
 
     Raises:
         OSError: it cannot be started.

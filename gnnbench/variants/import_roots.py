@@ -36,12 +36,7 @@ class Trees:
             AssertionRewritingHook._find_spec = staticmethod(self._find_anywhere)  # type: ignore[assignment] # noqa: SLF001
 
     def leave(self, paths: Iterable[Path], root: Path) -> None:
-        """Import the packages that contain these tests from the caller's tree, not from the trees.
-
-        Args:
-            paths: test files, or folders of tests.
-            root: the caller's tree.
-        """
+        """Import the packages that contain these test files or folders from the caller's tree, `root`."""
         for path in paths:
             top = path.with_suffix("")
             while (top.parent / "__init__.py").exists():

@@ -98,7 +98,6 @@ def prepared(
 
 @contextmanager
 def _writes(cache: Path) -> Iterator[None]:
-    """Turn an OSError into a one-line error about the cache folder."""
     try:
         yield
     except OSError as error:

@@ -81,7 +81,7 @@ def test_an_epoch_of_two_platforms(tmp_path):
         "[2/2] epoch-train-torch-float32-int64-rmat:5-8-cpu: profiled",
     ]
     assert len(lines) == 4, "what is unavailable is said once"
-    assert lines[3].startswith("gnnbench: kernels needs")
+    assert lines[3].startswith("gnnbench: profile kind 'kernels' needs")
 
     one, other = folders(folder)
     by_folder = profile("--diff", str(one), str(other))
@@ -158,7 +158,7 @@ def test_any_suite_whatever_its_settings(suite):
 def test_only_what_is_unavailable_has_an_exit_code_of_its_own(suite):
     result = profile("test_suite.py", "--with", "kernels", cwd=suite, CUDA_VISIBLE_DEVICES="")
     assert result.returncode == 3
-    assert "skipped: kernels needs" in result.stderr
+    assert "skipped: profile kind 'kernels' needs" in result.stderr
     assert result.stdout == ""
     assert list((suite / ".benchmarks" / "profiles").iterdir()) == []
 

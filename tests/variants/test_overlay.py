@@ -149,7 +149,9 @@ def test_an_installation_cut_short_is_never_used(wheels, prepare, sent):
 def test_what_pip_cannot_install_is_one_line_in_its_words(wheels, prepare, monkeypatch):
     prepare.fails("pip:thing==9", wheels, "pip:thing==9: pip cannot install it: No matching .*thing==9")
     prepare.fails(
-        "pip:thing==1 pip:thing==2", wheels, "pip:thing==1 pip:thing==2 cannot be .*: Cannot install"
+        "pip:thing==1 pip:thing==2",
+        wheels,
+        "pip:thing==1 pip:thing==2: pip cannot install it: Cannot install",
     )
     prepare.fails("pip:'thing==1; python_version<\"3\"'", wheels, "installs nothing in this environment")
     (wheels / "bad-1-py3-none-any.whl").write_text("no zip")

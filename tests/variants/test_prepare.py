@@ -30,7 +30,7 @@ def test_the_folder_is_the_caller_s_and_src_comes_first(repository, prepare):
         assert first == second / "src"
         assert second.parts[-2:] == ("a b", "ü")
         assert (first / "one.py").exists()
-    prepare.fails("git:v1", inner, "git:v1 has no folder a b/ü: start from")
+    prepare.fails("git:v1", inner, "git:v1 has no folder a b/ü: start in")
     with prepare("path:'a b/ü'", repository) as made:
         assert made.trees == (inner / "src", inner)
 

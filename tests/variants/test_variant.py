@@ -47,7 +47,7 @@ def test_a_variant_is_its_parts(text, fields):
     [
         ("", "variant '' is empty: give git:REF"),
         ("  ", "is empty"),
-        ("''", "'' is no part"),
+        ("''", "'' is not part"),
         ("git:'main", "is incomplete: no closing quotation"),
         ("git:main\\", "is incomplete: no escaped character"),
         ("git:a\0b", "null character"),
@@ -61,9 +61,9 @@ def test_a_variant_is_its_parts(text, fields):
         ("pip:", "give pip:REQUIREMENT"),
         ("env:", "give env:NAME=VALUE"),
         ("git:a git:b", "has 2 sources of code, 'git:a' and 'git:b'"),
-        ("git:a path:b", "has 2 trees"),
+        ("git:a path:b", "has 2 sources of code"),
         (". git:a", "has 2 sources of code, '.' and 'git:a'"),
-        (". .", "has 2 trees"),
+        (". .", "has 2 sources of code"),
         ("git:--upload-pack=x", "looks like an option of git"),
         ("git:' -f'", "looks like an option of git"),
         ("pip:-r pip:x", "looks like an option of pip"),
@@ -79,7 +79,7 @@ def test_a_variant_is_its_parts(text, fields):
         ("env:2A=1", "is not a variable name"),
         ("env:A-B=1", "is not a variable name"),
         ("'gi\nt:main'", "unknown part"),
-        ("git:a 'path:b\nc'", "has 2 trees"),
+        ("git:a 'path:b\nc'", "has 2 sources of code"),
     ],
 )
 def test_what_cannot_be_used_is_one_line(text, message):

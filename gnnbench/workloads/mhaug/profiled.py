@@ -1,10 +1,9 @@
 """The loop as it was profiled: on DGL, with AGGNet; each range of the published profile is a function.
 
 The port's faults are corrected; its costs are kept: graphs are rebuilt, features are copied, `aggregate` is
-called four times for two states and once for the ego graph, and SciPy computes densities on the host. One
-cost is
-optional: the edge list with one host read per element (`elementwise_edge_list`), so that speed-ups do not
-    come from removing it.
+called four times for two states and once for the ego graph, and SciPy computes densities on the host. Only
+the edge list with one host read per element (`elementwise_edge_list`) is optional, so that speed-ups do not
+come from removing it.
 """
 
 from collections.abc import Callable, Sequence
