@@ -1,7 +1,7 @@
 """What `gnnbench ab --json` or `gnnbench compare --json` saved, read back; and what a file of ours is."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
@@ -97,7 +97,7 @@ def _ab(path: Path, content: Mapping[str, Any]) -> ResultFile:
     rows = []
     for one in content["benchmarks"]:
         notes = result.counter_notes(result.Change(**change) for change in one["counters"])
-        judgement = _judgement({**one, "visible": one["smallest_effect"]})
+        judgement = Judgement.from_json({**one, "visible": one["smallest_effect"]})
         rows.append(Row(one["id"], judgement, _seconds(one["head_ns"]), notes=notes))
     level = content["level"]
     thresholds = _thresholds(content["effect"], level["simultaneous"], level["own"])
@@ -107,23 +107,13 @@ def _ab(path: Path, content: Mapping[str, Any]) -> ResultFile:
 
 def _compare(path: Path, content: Mapping[str, Any]) -> ResultFile:
     rows = [
-        Row(name, _judgement(one), _seconds(one["head_ns"]), notes=tuple(one["notes"]))
+        Row(name, Judgement.from_json(one), _seconds(one["head_ns"]), notes=tuple(one["notes"]))
         for name, one in content["benchmarks"].items()
     ]
-    shared = content["shared"] and _judgement(content["shared"])
+    shared = content["shared"] and Judgement.from_json(content["shared"])
     thresholds = _thresholds(content["effect"], content["family_level"], content["own_level"])
     base, head = (runs(len(content[side])) for side in ("base", "head"))
     return ResultFile(path, "compare", content, Comparison(rows, shared), thresholds, base, head)
-
-
-def _judgement(found: Mapping[str, Any]) -> Judgement:
-    saved = {field.name: found[field.name] for field in fields(Judgement) if field.name in found}
-    for field in fields(Judgement):
-        if field.type == float | None and saved.get(field.name) is not None:
-            saved[field.name] = json_io.finite(saved[field.name])
-    if saved["ratio"] is not None:
-        json_io.positive(saved["ratio"])
-    return Judgement(**saved)
 
 
 def _thresholds(*numbers: float) -> Thresholds:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from . import drift
 from .process_variance import ProcessVariance, mean, moderated
-from .verdict import TOO_FEW_BLOCKS, Judgement, Thresholds, judge_ratio, visible_after
+from .verdict import Judgement, Reason, Thresholds, judge_ratio, visible_after
 
 Array = NDArray[np.float64]
 _STRICTER = 10
@@ -94,7 +94,7 @@ def _relative(
     confirmed_errors = _standard_errors(variance, (base, head), (counts[0], most))
     found = []
     for column, (error, n_base, n_head) in enumerate(zip(errors, *counts, strict=True)):
-        judgement = _missing(int(n_base), int(n_head))
+        judgement = _missing(int(n_base), int(n_head), thresholds)
         if n_base and n_head:
             log_ratio = float(means[1][column] - means[0][column])
             judgement = replace(judgement, ratio=math.exp(log_ratio))
@@ -242,10 +242,11 @@ def _standard_errors(
     return np.sqrt(np.where(there, square, np.nan))
 
 
-def _missing(base: int, head: int) -> Judgement:
+def _missing(base: int, head: int, thresholds: Thresholds) -> Judgement:
     """Say why there is no verdict."""
     if not base or not head:
         return Judgement("incomparable", "not in the baseline" if head else "not measured")
     if base == head == 1:
         return Judgement("incomparable", "one process on each side: nothing tells how much processes differ")
-    return Judgement("incomparable", TOO_FEW_BLOCKS)
+    few = Reason.TOO_FEW_BLOCKS
+    return Judgement("incomparable", few.text(thresholds), code=few)

@@ -1,16 +1,17 @@
 """One log ratio and its standard error in, a verdict out."""
 
 import math
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass, replace
-from typing import Any, Literal
+import reprlib
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, fields, replace
+from enum import Enum
+from typing import Any, Literal, Self, get_args
 
 from scipy import special
 
-from .. import units
+from .. import json_io, units
 
 _WIDEST = 700.0
-TOO_FEW_BLOCKS = "too few blocks to have an interval"
 
 Verdict = Literal["slower", "faster", "same", "undecided", "incomparable"]
 
@@ -27,6 +28,24 @@ class Thresholds:
     """Of a benchmark's own interval."""
     found: float = 0.9
     """Probability with which the effect that is called visible is found."""
+
+
+class Reason(Enum):
+    """Why a benchmark has its verdict: code looks at the member, people read its text."""
+
+    EXCLUDES_ONE = "the {family_level} interval for all benchmarks at once excludes 1"
+    WITHIN_EFFECT = "the {own_level} interval lies within {effect}"
+    SMALL_CHANGE = "surely different, but by less than {effect}"
+    WIDE_INTERVAL = "the interval is too wide"
+    TOO_FEW_BLOCKS = "too few blocks to have an interval"
+
+    def text(self, thresholds: Thresholds) -> str:
+        """Return the reason in words, with the levels and the effect that were decided by."""
+        return self.value.format(
+            family_level=units.level(thresholds.family_level),
+            own_level=units.level(thresholds.own_level),
+            effect=units.fraction(thresholds.effect),
+        )
 
 
 @dataclass(frozen=True)
@@ -51,6 +70,8 @@ class Judgement:
     """Whether that is known from other benchmarks more than from this one's own processes."""
     base_processes: int = 0
     head_processes: int = 0
+    code: Reason | None = None
+    """Which reason it is, where something depends on that. It is not saved."""
 
     @property
     def judged(self) -> bool:
@@ -65,12 +86,39 @@ class Judgement:
         if self.ratio is None or self.ratio < 1 + thresholds.effect:
             return False
         if self.own_high is None:
-            return self.reason == TOO_FEW_BLOCKS  # of one process; several have an interval
+            return self.code is Reason.TOO_FEW_BLOCKS  # of one process; several have an interval
         return self.ratio**2 > self.own_high / self.ratio
 
     def as_json(self, notes: Sequence[str] = (), record: str | None = None) -> dict[str, Any]:
         """Return it as docs/formats.md describes it, with notes and the record that it was compared with."""
-        return {"against": record, **asdict(self), "notes": list(notes)}
+        saved = asdict(self)
+        del saved["code"]
+        return {"against": record, **saved, "notes": list(notes)}
+
+    @classmethod
+    def from_json(cls, saved: Mapping[str, Any]) -> Self:
+        """Read what `as_json` gave. A result of `gnnbench ab` lacks the fields about processes.
+
+        Raises:
+            KeyError, ValueError: it is something else.
+        """
+        if saved["verdict"] not in get_args(Verdict):
+            raise ValueError(f"{reprlib.repr(saved['verdict'])} is no verdict")
+        numbers: dict[str, Any] = {
+            field.name: None if saved[field.name] is None else json_io.finite(saved[field.name])
+            for field in fields(cls)
+            if field.type == float | None and field.name in saved
+        }
+        if numbers["ratio"] is not None:
+            json_io.positive(numbers["ratio"])
+        return cls(
+            saved["verdict"],
+            str(saved["reason"]),
+            **numbers,
+            borrowed=bool(saved.get("borrowed")),
+            base_processes=int(json_io.finite(saved.get("base_processes", 0))),
+            head_processes=int(json_io.finite(saved.get("head_processes", 0))),
+        )
 
 
 def confirmed(judgement: Judgement, fresh: int) -> Judgement:
@@ -102,12 +150,13 @@ def judge_ratio(
     wide = error * _quantile((1 - thresholds.family_level) / 2 / family, freedom)
     effect = math.log1p(thresholds.effect)
     visible = max(wide, effect, least) + _margin(error, freedom, thresholds)
-    verdict, reason = _decide(log_ratio, own, wide, effect, thresholds)
+    verdict, code = _decide(log_ratio, own, wide, effect)
     low, high, own_low, own_high = (
         math.exp(_within(log_ratio + width)) for width in (-wide, wide, -own, own)
     )
     sees = math.expm1(_within(visible))
-    return Judgement(verdict, reason, math.exp(log_ratio), low, high, own_low, own_high, sees)
+    bounds = low, high, own_low, own_high
+    return Judgement(verdict, code.text(thresholds), math.exp(log_ratio), *bounds, sees, code=code)
 
 
 def visible_after(
@@ -148,17 +197,9 @@ def _within(log: float) -> float:
     return min(max(log, -_WIDEST), _WIDEST)
 
 
-def _decide(
-    log_ratio: float, own: float, wide: float, effect: float, thresholds: Thresholds
-) -> tuple[Verdict, str]:
+def _decide(log_ratio: float, own: float, wide: float, effect: float) -> tuple[Verdict, Reason]:
     if abs(log_ratio) > wide and abs(log_ratio) >= effect:
-        return (
-            "slower" if log_ratio > 0 else "faster",
-            f"the {units.level(thresholds.family_level)} interval for all benchmarks at once excludes 1",
-        )
-    least = units.fraction(thresholds.effect)
+        return "slower" if log_ratio > 0 else "faster", Reason.EXCLUDES_ONE
     if abs(log_ratio) + own < effect:
-        return "same", f"the {units.level(thresholds.own_level)} interval lies within {least}"
-    if abs(log_ratio) > wide:
-        return "undecided", f"surely different, but by less than {least}"
-    return "undecided", "the interval is too wide"
+        return "same", Reason.WITHIN_EFFECT
+    return "undecided", Reason.SMALL_CHANGE if abs(log_ratio) > wide else Reason.WIDE_INTERVAL

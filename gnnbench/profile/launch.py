@@ -99,13 +99,14 @@ class _Telling:
         reports = self._reports
         saved = self.profiling.saved.get(nodeid)
         failed = next((report for report in reports.values() if report.failed), None)
+        why = outcome.failure(reports)
         self._tell(
             {
                 "ends": nodeid,
                 "folder": str(saved.folder) if saved else None,
                 "unavailable": dict(saved.unavailable) if saved else {},
                 "failed": failed.longreprtext if failed else None,
-                "left_out": None if saved or failed else outcome.failure(reports) or "it was not profiled",
+                "left_out": None if saved or failed else why.text if why else "it was not profiled",
             }
         )
 

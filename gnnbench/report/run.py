@@ -1,7 +1,7 @@
 """A run, alone or against others, as what a page shows of it."""
 
 from collections.abc import Mapping
-from dataclasses import fields, replace
+from dataclasses import replace
 from typing import Any
 
 from .. import json_io
@@ -15,7 +15,6 @@ from . import measured
 from .facts import environment_facts
 from .names import clean, cleaned, spec_of, titles
 from .sources import Source
-from .verdicts import ORDER
 from .view import Benchmark, Judged, View
 
 Entries = Mapping[str, Mapping[str, Any]]
@@ -78,7 +77,10 @@ def _saved(entries: Entries, compared: Mapping[str, Any] | None) -> tuple[dict[s
     }
     if not found:
         return {}, None
-    rows = {name: Row(name, _judgement(one), None, notes=tuple(one["notes"])) for name, one in found.items()}
+    rows = {
+        name: Row(name, Judgement.from_json(one), None, notes=tuple(one["notes"]))
+        for name, one in found.items()
+    }
     records = sorted({clean(one["against"]) for one in found.values() if one["against"] is not None})
     base = f"record {', '.join(records)}" if records else "other runs"
     if not compared:
@@ -88,29 +90,8 @@ def _saved(entries: Entries, compared: Mapping[str, Any] | None) -> tuple[dict[s
         measured.level(compared["family_level"]),
         measured.level(compared["own_level"]),
     )
-    shared = None if compared["shared"] is None else cleaned(_judgement(compared["shared"]))
+    shared = None if compared["shared"] is None else cleaned(Judgement.from_json(compared["shared"]))
     return rows, Judged(thresholds, base, shared=shared)
-
-
-def _judgement(saved: Mapping[str, Any]) -> Judgement:
-    """Check a saved judgement."""
-    if saved["verdict"] not in ORDER:
-        raise ValueError(f"{clean(saved['verdict'], 40)!r} is no verdict")
-    numbers = {
-        field.name: None if saved[field.name] is None else json_io.finite(saved[field.name])
-        for field in fields(Judgement)
-        if field.type == float | None
-    }
-    if numbers["ratio"] is not None:
-        json_io.positive(numbers["ratio"])
-    return Judgement(
-        saved["verdict"],
-        str(saved["reason"]),
-        **numbers,
-        borrowed=bool(saved["borrowed"]),
-        base_processes=int(json_io.finite(saved["base_processes"])),
-        head_processes=int(json_io.finite(saved["head_processes"])),
-    )
 
 
 def _measured(benchmark: Benchmark, entry: Mapping[str, Any]) -> Benchmark:

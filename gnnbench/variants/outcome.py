@@ -4,6 +4,7 @@ import re
 import sys
 from collections.abc import Mapping
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 
@@ -14,7 +15,15 @@ _NAMED = re.compile(r"\s*[\w.]*(Error|Exception|Exit|Interrupt)\b")
 _PLACES = {"setup": " in set-up", "teardown": " in tear-down"}
 
 
-def failure(reports: Mapping[str, pytest.TestReport]) -> str | None:
+class Failure(NamedTuple):
+    """Why a test did not pass."""
+
+    text: str
+    skipped: bool
+    """Whether it was skipped, rather than failed."""
+
+
+def failure(reports: Mapping[str, pytest.TestReport]) -> Failure | None:
     """Say what went wrong first; None where nothing did.
 
     Args:
@@ -24,8 +33,11 @@ def failure(reports: Mapping[str, pytest.TestReport]) -> str | None:
         if report.passed:
             continue
         if hasattr(report, "wasxfail"):
-            return f"failed, as expected (xfail{': ' if report.wasxfail else ''}{report.wasxfail})"
-        return line(report) if report.skipped else f"raised{_PLACES.get(when, '')}: {line(report)}"
+            reason = f": {report.wasxfail}" if report.wasxfail else ""
+            return Failure(f"failed, as expected (xfail{reason})", skipped=False)
+        if report.skipped:
+            return Failure(line(report), skipped=True)
+        return Failure(f"raised{_PLACES.get(when, '')}: {line(report)}", skipped=False)
     return None
 
 

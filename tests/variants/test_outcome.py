@@ -31,12 +31,19 @@ def test_a_line(longrepr, line):
 def test_the_first_failure_counts():
     passed, failed = report(None, "passed"), report("last line")
     assert outcome.failure({"setup": passed, "call": passed}) is None
-    assert outcome.failure({"setup": failed, "teardown": report("later")}) == "raised in set-up: last line"
-    assert outcome.failure({"call": failed}) == "raised: last line"
+    assert (
+        outcome.failure({"setup": failed, "teardown": report("later")}).text == "raised in set-up: last line"
+    )
+    assert outcome.failure({"call": failed}) == outcome.Failure("raised: last line", skipped=False)
+
+
+def test_a_skip_is_told_from_a_failure():
+    skip = report(("file", 3, "Skipped: not here"), "skipped")
+    assert outcome.failure({"setup": skip}) == outcome.Failure("skipped: not here", skipped=True)
 
 
 @pytest.mark.parametrize(("reason", "shown"), [("", "(xfail)"), ("known", "(xfail: known)")])
 def test_an_expected_failure(reason, shown):
     found = outcome.failure({"call": report("", "skipped", wasxfail=reason)})
-    assert found == f"failed, as expected {shown}"
+    assert found.text == f"failed, as expected {shown}"
     assert outcome.failure({"call": report("", "passed", wasxfail=reason)}) is None

@@ -16,11 +16,11 @@ from ...errors import UsageError
 from ...shard import Shard
 from ...variants.prepare import Prepared
 from ..verdict import Thresholds
-from .pair import SIDES, SKIPPED, Counts, Size, Workers
+from .pair import SIDES, Counts, Size, Workers
 from .result import Change, Result
 from .sample import sample
 from .schedule import Decision, Schedule
-from .visit import Pair, Visit
+from .visit import NotTimed, Pair, Visit
 
 _STARTS = 2
 """Pairs in a row that may fail to start before the run ends."""
@@ -166,7 +166,7 @@ class _Session:
             fake_seconds=self._fake_seconds,
         )
         visits: dict[str, Visit] = {}
-        failures: dict[str, str] = {}
+        failures: dict[str, NotTimed] = {}
         # Each side in turn may take as long until it answers that it has collected the suite.
         at_most = 2 * self._budget.answer_seconds
         self._watcher.step(f"starting the processes of pair {self._number}, and collecting", at_most)
@@ -189,13 +189,13 @@ class _Session:
                 if isinstance(found, Visit):
                     visits[name] = found
                     self.head_logs.setdefault(name, []).append(sample(found).head)
-                elif found.startswith(SKIPPED) and name not in self.head_logs:
+                elif found.kind == "skipped" and name not in self.head_logs:
                     self._skipped += 1
                     self.schedule.leave_out(name)
                 else:
                     failures[name] = found
                 if workers.broken:
-                    self._watcher.say(f"{name}: {found}: both sides are started anew")
+                    self._watcher.say(f"{name}: {workers.broken}: both sides are started anew")
                     break
             self._watcher.step(f"ending the processes of pair {self._number}")
         self._check_trees(workers)

@@ -3,7 +3,6 @@
 import math
 from dataclasses import dataclass, replace
 
-from ... import units
 from ..verdict import Judgement, Thresholds, judge_ratio
 from .outliers import FACTOR, Outliers
 
@@ -85,13 +84,11 @@ def judged(
     wide, own = tails or ((1 - thresholds.family_level) / 2 / family, (1 - thresholds.own_level) / 2)
     at_look = replace(thresholds, family_level=1 - 2 * wide * family, own_level=1 - 2 * own)
     found = judge_ratio(estimate.log_ratio, estimate.error, estimate.freedom, at_look, family)
-    verdict, reason = found.verdict, found.reason
-    if verdict in ("slower", "faster"):
-        reason = f"the {units.level(thresholds.family_level)} interval for all benchmarks at once excludes 1"
-        if doubts and estimate.borrowed and estimate.agreeing < _AGREEING:
-            verdict, reason = "undecided", "the pairs do not agree"
-    elif verdict == "same":
-        reason = reason.replace(units.level(at_look.own_level), units.level(thresholds.own_level), 1)
+    assert found.code
+    # The levels of the run, not those of this look.
+    verdict, reason = found.verdict, found.code.text(thresholds)
+    if verdict in ("slower", "faster") and doubts and estimate.borrowed and estimate.agreeing < _AGREEING:
+        verdict, reason = "undecided", "the pairs do not agree"
     if doubts and estimate.doubt and verdict != "undecided":
         verdict, reason = "undecided", estimate.doubt
     return _counted(replace(found, verdict=verdict, reason=reason + asides), estimate)

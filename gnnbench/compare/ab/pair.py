@@ -11,13 +11,10 @@ from types import TracebackType
 from typing import Any, NamedTuple, Protocol, Self
 
 from ...variants.child import DiedError, Process
-from .visit import Visit
+from .visit import NotTimed, Visit
 
 SIDES = ("base", "head")
-NO_BENCHMARK = "no benchmark: it never calls `benchmark`"
-"""Why a test that was asked for cannot be timed; not even a failure."""
-SKIPPED = f"{' and '.join(SIDES)}: skipped: "
-"""How the reason begins where there is nothing to compare: both sides skip it."""
+NO_BENCHMARK = NotTimed("no benchmark", "no benchmark: it never calls `benchmark`")
 
 _BLOCK_SECONDS = 0.01
 _MOST_ROUNDS = 50
@@ -46,6 +43,10 @@ class Side(Protocol):
     @property
     def environment(self) -> Mapping[str, str]:
         """Variables to set."""
+
+
+_Ended = dict[str, NotTimed | None]
+"""By side that has ended a benchmark, why before its time; None: as it should."""
 
 
 class _EndedError(Exception):
@@ -146,8 +147,8 @@ class Workers:
         """Let both tear down, unless something went wrong, and end them."""
         self._stop(_QUIT_SECONDS if kind is None and self.broken is None else 0.0)
 
-    def visit(self, name: str, seconds: float) -> Visit | str:
-        """Time a benchmark in turns; or say why not, naming the side.
+    def visit(self, name: str, seconds: float) -> Visit | NotTimed:
+        """Time a benchmark in turns; or say why not.
 
         After a failure `broken` says whether more can be visited.
 
@@ -161,16 +162,16 @@ class Workers:
         if missing := self._missing(name):
             return missing
         if name in self._visited_once:
-            return "its single round was timed in these processes before: fresh ones are needed"
+            return _failed("its single round was timed in these processes before: fresh ones are needed")
         try:
             return self._visit(name, seconds)
         except DiedError as error:
             self._break(error)
-            return str(error)
+            return _failed(str(error))
 
-    def _visit(self, name: str, seconds: float) -> Visit | str:
+    def _visit(self, name: str, seconds: float) -> Visit | NotTimed:
         start = self._now()
-        ended: dict[str, str | None] = {}
+        ended: _Ended = {}
         found: Visit | None = None
         # The first time of a run one after the other, as what they keep on disk is made then.
         together = name in self._sizes
@@ -184,7 +185,7 @@ class Workers:
             self._untimed(going, ended, together, command="next")
         if once:
             self._visited_once.add(name)
-        failures = {side: text for side, text in ended.items() if text}
+        failures = {side: failure for side, failure in ended.items() if failure}
         if failures:
             return _joined(failures)
         if found is None:
@@ -192,7 +193,7 @@ class Workers:
         return Visit(found.base_ns, found.head_ns, found.rounds, self._now() - start)
 
     def _untimed(
-        self, sides: Sequence[str], ended: dict[str, str | None], together: bool, **command: Any
+        self, sides: Sequence[str], ended: _Ended, together: bool, **command: Any
     ) -> list[dict[str, Any]]:
         """Return the answers to what is not timed, and so may run on both sides at once."""
         answers = []
@@ -202,7 +203,7 @@ class Workers:
             answers += [self._take(side, ended, reached=True) for side in group]
         return answers
 
-    def _turns(self, name: str, seconds: float, ended: dict[str, str | None], once: bool) -> Visit:
+    def _turns(self, name: str, seconds: float, ended: _Ended, once: bool) -> Visit:
         """Calibrate both, and let them take turns."""
         size, cores = (Size(1, 1), []) if once else self._calibrated(name, ended)
         blocks: dict[str, list[float]] = {side: [] for side in SIDES}
@@ -223,7 +224,7 @@ class Workers:
             self._counts[name] = base or {}, head or {}
         return Visit(tuple(blocks["base"]), tuple(blocks["head"]), rounds, 0.0)
 
-    def _calibrated(self, name: str, ended: dict[str, str | None]) -> tuple[Size, list[int]]:
+    def _calibrated(self, name: str, ended: _Ended) -> tuple[Size, list[int]]:
         """Warm both up, and return what they are to time at a time, and on which cores: of both the same."""
         known = self._sizes.get(name)
         found = {
@@ -240,7 +241,7 @@ class Workers:
         base, head = (found[side]["cores"] for side in SIDES)
         return known, [core for core in base if core in head]
 
-    def _ask(self, side: str, ended: dict[str, str | None], **command: Any) -> dict[str, Any]:
+    def _ask(self, side: str, ended: _Ended, **command: Any) -> dict[str, Any]:
         """Send what is about timing, and return its answer as `_take` does."""
         self._send(side, **command)
         return self._take(side, ended, reached=False)
@@ -256,7 +257,7 @@ class Workers:
         except DiedError as error:
             raise DiedError(f"{side}: {error}") from None
 
-    def _take(self, side: str, ended: dict[str, str | None], *, reached: bool) -> dict[str, Any]:
+    def _take(self, side: str, ended: _Ended, *, reached: bool) -> dict[str, Any]:
         """Return the answer of a side; note where it says that the test has ended.
 
         Raises:
@@ -266,12 +267,12 @@ class Workers:
         answer = self._answer(side)
         if answer["answer"] != "done":
             return answer
-        if answer["failure"] is None and not answer["held"]:
+        if failure := answer["failure"]:
+            ended[side] = NotTimed("skipped" if failure["skipped"] else "failed", failure["text"])
+        elif not answer["held"]:
             ended[side] = NO_BENCHMARK
-        elif answer["failure"] is None and not reached:
-            ended[side] = "ended before it was timed"
         else:
-            ended[side] = answer["failure"]
+            ended[side] = None if reached else _failed("ended before it was timed")
         if not reached:
             raise _EndedError
         return answer
@@ -300,7 +301,7 @@ class Workers:
             side=SIDES.index(side),
         )
 
-    def _missing(self, name: str) -> str | None:
+    def _missing(self, name: str) -> NotTimed | None:
         """Say on which side there is no test of that name, and why, where that is known."""
         without = {}
         for side in SIDES:
@@ -310,7 +311,7 @@ class Workers:
                     for file, reason in self.refused[side].items()
                     if name.startswith(file)
                 ]
-                without[side] = f"has no such test{''.join(refused[:1])}"
+                without[side] = _failed(f"has no such test{''.join(refused[:1])}")
         return _joined(without) if without else None
 
     def _order(self) -> list[str]:
@@ -332,9 +333,17 @@ class Workers:
                     process.quit()
 
 
-def _joined(texts: Mapping[str, str]) -> str:
+def _failed(text: str) -> NotTimed:
+    return NotTimed("failed", text)
+
+
+def _joined(found: Mapping[str, NotTimed]) -> NotTimed:
     """Return in a line what is wrong with one side or with both."""
+    kinds = {one.kind for one in found.values()}
+    if kinds == {"no benchmark"}:
+        return NO_BENCHMARK
+    texts = {side: found[side].text for side in SIDES if side in found}
     if len(set(texts.values())) == 1:
-        (text,) = set(texts.values())
-        return NO_BENCHMARK if text == NO_BENCHMARK else f"{' and '.join(sorted(texts))}: {text}"
-    return "; ".join(f"{side}: {texts[side]}" for side in SIDES if side in texts)
+        texts = {" and ".join(texts): next(iter(texts.values()))}
+    text = "; ".join(f"{sides}: {text}" for sides, text in texts.items())
+    return NotTimed("skipped" if kinds == {"skipped"} and len(found) == len(SIDES) else "failed", text)

@@ -241,12 +241,12 @@ class Schedule:
         estimates = self._evidence.estimates()
         for name in pair.visits:
             self._look(self._benchmarks[name], estimates[name])
-        for name, text in pair.failures.items():
+        for name, why in pair.failures.items():
             one = self._benchmarks[name]
             one.failures += 1
             one.decided |= one.failures >= FAILURES
             if one.decided or not one.pairs:
-                one.judgement = Judgement("incomparable", text)
+                one.judgement = Judgement("incomparable", why.text)
 
     def _look(self, one: _Benchmark, estimate: Estimate) -> None:
         one.set_aside = estimate.outliers.excluded

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Literal
 
 
 @dataclass(frozen=True)
@@ -19,6 +20,16 @@ class Visit:
 
 
 @dataclass(frozen=True)
+class NotTimed:
+    """Why a benchmark was not timed in a pair."""
+
+    kind: Literal["skipped", "no benchmark", "failed"]
+    """Whether both sides skip it, or neither calls `benchmark`; "failed" is everything else."""
+    text: str
+    """In a line, naming the side."""
+
+
+@dataclass(frozen=True)
 class Pair:
     """One fresh process of each side."""
 
@@ -26,5 +37,5 @@ class Pair:
     """That it took until both were ready."""
     visits: Mapping[str, Visit] = field(default_factory=dict)
     """By benchmark."""
-    failures: Mapping[str, str] = field(default_factory=dict)
-    """Benchmarks that could not be measured in it, and why: in a line, naming the side."""
+    failures: Mapping[str, NotTimed] = field(default_factory=dict)
+    """Benchmarks that could not be measured in it."""

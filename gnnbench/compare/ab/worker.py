@@ -157,9 +157,9 @@ class Worker:
             theirs.benchmarks.clear()  # which grow with each visit
         failure = outcome.failure(self._reports)
         setup = self._reports.get("setup")
-        if setup is not None and setup.failed and item.get_closest_marker("operations"):
-            failure = f"{failure}{outcome.fixtures(item.config)}"
-        return {"answer": "done", "failure": failure, "held": self._held}
+        if failure and setup is not None and setup.failed and item.get_closest_marker("operations"):
+            failure = failure._replace(text=f"{failure.text}{outcome.fixtures(item.config)}")
+        return {"answer": "done", "failure": failure and failure._asdict(), "held": self._held}
 
     def _ask(self, answer: Mapping[str, Any]) -> dict[str, Any]:
         """Send an answer, and return the next command.

@@ -41,6 +41,10 @@ def test_skipped_in_head(benchmark):
 def test_skipped(benchmark):
     benchmark(sum, [1])
 
+@pytest.mark.skip(reason=f"not in {SIDE}")
+def test_skipped_differently(benchmark):
+    benchmark(sum, [1])
+
 def test_raises_in_base(benchmark):
     def fails():
         if SIDE == "base":
@@ -165,21 +169,24 @@ def test_a_single_round_is_timed_once(folder):
     with workers(folder) as pair:
         found = pair.visit(name("test_once"), 10)
         assert (len(found.base_ns), found.rounds) == (1, 1)
-        assert "fresh ones are needed" in pair.visit(name("test_once"), 10)
+        assert "fresh ones are needed" in pair.visit(name("test_once"), 10).text
         assert pair.broken is None
 
 
 def test_failures_that_leave_both_healthy(folder):
     with workers(folder, BASE, HEAD) as pair:
         for test, text in {
-            "test_no_benchmark": NO_BENCHMARK,
+            "test_no_benchmark": NO_BENCHMARK.text,
             "test_skipped_in_head": "head: skipped: not here",
             "test_skipped": "base and head: skipped: not at all",
+            "test_skipped_differently": "base: skipped: not in base; head: skipped: not in head",
             "test_raises_in_base": "base: raised: ValueError: enough",
             "test_only_in_base": "head: has no such test",
             "test_nowhere": "base and head: has no such test",
         }.items():
-            assert pair.visit(name(test), 0) == text
+            found = pair.visit(name(test), 0)
+            assert found.text == text
+            assert (found.kind == "skipped") == (test in ("test_skipped", "test_skipped_differently"))
             assert isinstance(pair.visit(name("test_good"), 0), Visit)
         assert pair.broken is None
 
@@ -203,7 +210,7 @@ def test_both_sides_draw_the_same(folder):
 def test_a_side_that_dies_ends_the_pair(folder, test, text):
     with workers(folder, BASE, HEAD, timeout_seconds=4) as pair:
         groups = pids(pair)
-        assert pair.visit(name(test), 0) == text
+        assert pair.visit(name(test), 0).text == text
         assert pair.broken == text
         with pytest.raises(ValueError, match=text):
             pair.visit(name("test_good"), 0)
@@ -213,7 +220,7 @@ def test_a_side_that_dies_ends_the_pair(folder, test, text):
 def test_a_side_that_is_killed(folder):
     with workers(folder, BASE, HEAD) as pair:
         threading.Timer(0.5, os.kill, (pids(pair)[0], signal.SIGKILL)).start()
-        assert "was killed by SIGKILL" in pair.visit(name("test_slow"), 60)
+        assert "was killed by SIGKILL" in pair.visit(name("test_slow"), 60).text
         assert pair.broken
 
 
@@ -247,7 +254,7 @@ def test_a_file_that_one_side_cannot_collect(tmp_path):
         assert pair.refused == {"base": {"test_suite.py": "RuntimeError: too old"}, "head": {}}
         assert pair.loaded == {"base": ("mine",), "head": ()}
         expected = "base: has no such test: test_suite.py cannot be collected: RuntimeError: too old"
-        assert pair.visit(name("test_it"), 0) == expected
+        assert pair.visit(name("test_it"), 0).text == expected
 
 
 @pytest.fixture

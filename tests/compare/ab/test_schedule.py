@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from gnnbench.compare.ab.schedule import LONGEST_VISIT, PILOT_SECONDS, SHORTEST_VISIT, Schedule
-from gnnbench.compare.ab.visit import Pair, Visit
+from gnnbench.compare.ab.visit import NotTimed, Pair, Visit
 from gnnbench.compare.verdict import Thresholds
 
 THRESHOLDS = Thresholds(effect=0.03)
@@ -32,7 +32,7 @@ class Bench:
         return Pair(
             self.start,
             {name: self.visit(name, plan.seconds[name]) for name in ran},
-            {name: self.failing[name] for name in plan.seconds if name in self.failing},
+            {name: NotTimed("failed", self.failing[name]) for name in plan.seconds if name in self.failing},
         )
 
 
