@@ -3,7 +3,10 @@
 import json
 from functools import cache
 from importlib import resources
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+from . import json_io
 
 if TYPE_CHECKING:
     from jsonschema import Draft202012Validator
@@ -28,6 +31,27 @@ def departure(content: Any, name: str, definition: str | None = None) -> str | N
     message = " ".join(found.message.split())
     shown = message if len(message) <= _LONGEST else f"{message[: _LONGEST - 3]}..."
     return f"{found.json_path}: {shown}"
+
+
+def check(path: Path, content: dict[str, Any], name: str, version: int, remedy: str) -> None:
+    """See that a file's content is of a version and of the form that its schema describes.
+
+    Args:
+        path: the file.
+        content: as it was read from JSON.
+        name: of the schema.
+        version: that can be read.
+        remedy: what to do about another one, or a damaged one.
+
+    Raises:
+        UsageError: it is of another version or form.
+    """
+    found = content.get("version")
+    if found != version:
+        reason = f"version {found!r} of the format, and this gnnbench reads {version}"
+        json_io.refuse(path, reason, f"use the gnnbench that wrote it, or {remedy}")
+    if wrong := departure(content, name):
+        json_io.refuse(path, f"damaged at {wrong}", remedy)
 
 
 @cache

@@ -108,8 +108,7 @@ def run(options: argparse.Namespace) -> int:
     comparison = found.comparison()
     known = calibration.Store(cache, found.environment)
     calibrated = calibrated_notes(known, found.decisions, thresholds.effect, root)
-    content = found.as_json()
-    saved = result_file.parse(options.json or Path(), content)
+    result = result_file.of_ab(found, options.json or Path())
     try:
         width = shutil.get_terminal_size((80, 24)).columns
         verdicts.write(comparison, sys.stdout.write, width, colour=sys.stdout.isatty())
@@ -117,8 +116,8 @@ def run(options: argparse.Namespace) -> int:
             print(note)
         print(f"{verdicts.count(comparison.rows)}; {units.seconds(found.seconds)}", flush=True)
     finally:  # also where nobody reads the output any more
-        _save(options.json, json.dumps(content, indent=1) + "\n")
-        _save(options.markdown, markdown.write([markdown.section(saved, calibrated)]))
+        _save(options.json, json.dumps(found.as_json(), indent=1) + "\n")
+        _save(options.markdown, markdown.write([markdown.section(result, calibrated)]))
     if found.interrupted:
         return INTERRUPTED
     if shard and not comparison.rows:

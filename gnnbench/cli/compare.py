@@ -5,7 +5,7 @@ import json
 import shutil
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ..errors import UsageError
 from ..files import save
@@ -13,8 +13,6 @@ from ..options import EFFECT, fraction
 
 if TYPE_CHECKING:
     from ..compare.runs import Comparison
-    from ..compare.verdict import Thresholds
-    from ..results.run_file import RunFile
 
 NOTHING_SLOWER, SLOWER, NOT_JUDGED = 0, 1, 3
 
@@ -61,8 +59,10 @@ def run(options: argparse.Namespace) -> int:
     rows = found.rows
     if not rows:
         raise UsageError("there is no benchmark in these files")
-    content = _as_json(found, thresholds, base, head)
     if options.json:
+        content = result_file.compare_json(
+            found, thresholds, [one.path for one in base], [one.path for one in head]
+        )
         save(options.json, json.dumps(content, indent=1) + "\n", paths)
     here = head[0].environment
     names = [row.fullname for row in rows]
@@ -72,8 +72,9 @@ def run(options: argparse.Namespace) -> int:
         else []
     )
     if options.markdown:
-        saved = result_file.parse(options.json or Path(), content)
-        sys.stdout.write(markdown.write([markdown.section(saved, known)]))
+        older, newer = (result_file.runs(len(side)) for side in (base, head))
+        result = result_file.ResultFile(options.json or Path(), "compare", found, thresholds, older, newer)
+        sys.stdout.write(markdown.write([markdown.section(result, known)]))
     else:
         width = shutil.get_terminal_size((80, 24)).columns
         verdict_table.write(found, sys.stdout.write, width, colour=sys.stdout.isatty())
@@ -93,29 +94,3 @@ def exit_code(found: "Comparison", *, strict: bool) -> int:
         return SLOWER
     unsure = verdicts & {"undecided", "incomparable"}
     return NOTHING_SLOWER if judged and not (strict and unsure) else NOT_JUDGED
-
-
-def _as_json(
-    found: "Comparison",
-    thresholds: "Thresholds",
-    base: "list[RunFile]",
-    head: "list[RunFile]",
-) -> dict[str, Any]:
-    from ..compare import result_file
-
-    return {
-        "version": result_file.FORMAT_VERSION,
-        "effect": thresholds.effect,
-        "family_level": thresholds.family_level,
-        "own_level": thresholds.own_level,
-        "base": [str(one.path) for one in base],
-        "head": [str(one.path) for one in head],
-        "shared": found.shared.as_json() if found.shared else None,
-        "benchmarks": {
-            row.fullname: {
-                **row.judgement.as_json(row.notes),
-                "head_ns": None if row.seconds is None else row.seconds * 1e9,
-            }
-            for row in found.rows
-        },
-    }

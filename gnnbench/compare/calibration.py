@@ -9,12 +9,14 @@ from typing import Any
 
 from scipy import stats
 
-from .. import environment, schema
+from .. import environment, json_io, schema
 from ..errors import UsageError
 from ..files import hold, write_whole
 from .verdict import Verdict
 
 FORMAT_VERSION = 1
+MAX_BYTES = 2**26
+_REMEDY = "remove it, and run gnnbench calibrate again"
 SIZES = (0.02, 0.03, 0.05, 0.08, 0.12)
 """Of planted slowdowns, as fractions."""
 FOUND = 0.95
@@ -166,18 +168,9 @@ class Store:
         Raises:
             UsageError: the file is damaged, or of another version.
         """
-        try:
-            content = json.loads(self.path.read_text(encoding="utf-8"))
-        except FileNotFoundError:
+        if not self.path.exists():
             return []
-        except (OSError, ValueError) as error:
-            raise self._unusable(f"cannot be read ({type(error).__name__})") from None
-        version = content.get("version") if isinstance(content, dict) else None
-        if version != FORMAT_VERSION:
-            raise self._unusable(f"is of version {version!r}, this gnnbench reads {FORMAT_VERSION}")
-        if wrong := schema.departure(content, "calibration"):
-            raise self._unusable(f"is damaged at {wrong}")
-        return parse(content)
+        return check(self.path, json_io.read(self.path, "calibration", MAX_BYTES, _REMEDY)[0])
 
     def get(self, settings: Settings) -> Calibration:
         """Return that with these settings, without runs where there is none.
@@ -220,15 +213,22 @@ class Store:
                 raise UsageError(f"{self.path} cannot be written ({error.strerror})") from None
         return changed
 
-    def _unusable(self, why: str) -> UsageError:
-        return UsageError(f"{self.path} {why}: remove it, and run gnnbench calibrate again")
 
-
-def parse(content: Mapping[str, Any]) -> list[Calibration]:
-    """Return the calibrations of a file's content, which is of the form of its schema.
+def check(path: Path, content: Any) -> list[Calibration]:
+    """Return the calibrations of a file's content.
 
     Runs in which nothing was judged, which earlier versions saved, are left out.
+
+    Args:
+        path: where it comes from, for messages.
+        content: as it was read from JSON.
+
+    Raises:
+        UsageError: it is of another form or version.
     """
+    if not isinstance(content, dict):
+        json_io.refuse(path, "not a calibration", _REMEDY)
+    schema.check(path, content, "calibration", FORMAT_VERSION, _REMEDY)
     return [found for one in content["calibrations"] if (found := _calibration(one)).runs]
 
 

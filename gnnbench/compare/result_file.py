@@ -1,6 +1,6 @@
 """What `gnnbench ab --json` or `gnnbench compare --json` saved, read back; and what a file of ours is."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -24,17 +24,25 @@ _SHORT_COMMIT = 8
 
 @dataclass(frozen=True)
 class ResultFile:
-    """A file, checked."""
+    """The result of a command, from a file or as the command found it."""
 
     path: Path
+    """The file; of a result that was not saved, an empty path."""
     command: Literal["ab", "compare"]
-    content: Mapping[str, Any]
-    """As docs/formats.md describes it."""
     comparison: Comparison
     thresholds: Thresholds
     base: str
     """What the older side was, in words."""
     head: str
+    environment: Mapping[str, Any] | None = None
+    """Of the machine; None of `gnnbench compare`, as of all that follows."""
+    seconds: float | None = None
+    """That it took."""
+    interrupted: bool = False
+    shard: str | None = None
+    """Part of the benchmarks that was timed, as in `1/4`; None: all."""
+    notes: tuple[str, ...] = ()
+    """What must be known of the whole."""
 
 
 def kind(content: Any) -> Kind | None:
@@ -78,15 +86,7 @@ def parse(path: Path, content: Any) -> ResultFile:
     if command not in READABLE:
         what = f"a {command} file" if command else "of another form"
         json_io.refuse(path, f"not a result of gnnbench ab or compare: it is {what}", _REMEDY)
-    version, readable = content.get("version"), READABLE[command]
-    if version != readable:
-        json_io.refuse(
-            path,
-            f"version {version!r} of the format, and this gnnbench reads {readable}",
-            "use the gnnbench that wrote it, or save it again",
-        )
-    if wrong := schema.departure(content, command):
-        json_io.refuse(path, f"damaged at {wrong}", _REMEDY)
+    schema.check(path, content, command, READABLE[command], _REMEDY)
     try:
         return _ab(path, content) if command == "ab" else _compare(path, content)
     except ValueError as error:
@@ -101,8 +101,65 @@ def _ab(path: Path, content: Mapping[str, Any]) -> ResultFile:
         rows.append(Row(one["id"], judgement, _seconds(one["head_ns"]), notes=notes))
     level = content["level"]
     thresholds = _thresholds(content["effect"], level["simultaneous"], level["own"])
-    base, head = (variant(content[side]) for side in ("base", "head"))
-    return ResultFile(path, "ab", content, Comparison(rows, None), thresholds, base, head)
+    base, head = (_variant(one["variant"], one["commit"], dirty=one["dirty"]) for one in _sides(content))
+    return ResultFile(
+        path,
+        "ab",
+        Comparison(rows, None),
+        thresholds,
+        base,
+        head,
+        content["environment"],
+        content["seconds"],
+        content["interrupted"],
+        content["shard"],
+        tuple(content["notes"]),
+    )
+
+
+def of_ab(found: result.Result, path: Path) -> ResultFile:
+    """Return what `gnnbench ab` found, without a file.
+
+    Args:
+        found: the result.
+        path: where it is saved; an empty path: nowhere.
+    """
+    base, head = (_variant(one.text, one.commit, dirty=one.dirty) for one in (found.base, found.head))
+    return ResultFile(
+        path,
+        "ab",
+        found.comparison(),
+        found.thresholds,
+        base,
+        head,
+        found.environment,
+        found.seconds,
+        found.interrupted,
+        str(found.shard) if found.shard else None,
+        found.notes,
+    )
+
+
+def compare_json(
+    found: Comparison, thresholds: Thresholds, base: Sequence[Path], head: Sequence[Path]
+) -> dict[str, Any]:
+    """Return what `gnnbench compare` saves of a comparison of files, as docs/formats.md describes it."""
+    return {
+        "version": FORMAT_VERSION,
+        "effect": thresholds.effect,
+        "family_level": thresholds.family_level,
+        "own_level": thresholds.own_level,
+        "base": [str(path) for path in base],
+        "head": [str(path) for path in head],
+        "shared": found.shared.as_json() if found.shared else None,
+        "benchmarks": {
+            row.fullname: {
+                **row.judgement.as_json(row.notes),
+                "head_ns": None if row.seconds is None else row.seconds * 1e9,
+            }
+            for row in found.rows
+        },
+    }
 
 
 def _compare(path: Path, content: Mapping[str, Any]) -> ResultFile:
@@ -112,8 +169,12 @@ def _compare(path: Path, content: Mapping[str, Any]) -> ResultFile:
     ]
     shared = content["shared"] and Judgement.from_json(content["shared"])
     thresholds = _thresholds(content["effect"], content["family_level"], content["own_level"])
-    base, head = (runs(len(content[side])) for side in ("base", "head"))
-    return ResultFile(path, "compare", content, Comparison(rows, shared), thresholds, base, head)
+    base, head = (runs(len(side)) for side in _sides(content))
+    return ResultFile(path, "compare", Comparison(rows, shared), thresholds, base, head)
+
+
+def _sides(content: Mapping[str, Any]) -> tuple[Any, Any]:
+    return content["base"], content["head"]
 
 
 def _thresholds(*numbers: float) -> Thresholds:
@@ -129,9 +190,8 @@ def runs(number: int) -> str:
     return "1 run" if number == 1 else f"{number} runs"
 
 
-def variant(side: Mapping[str, Any]) -> str:
+def _variant(text: str, commit: str | None, *, dirty: bool) -> str:
     """Say what a side of `gnnbench ab` was: as it was given, and its commit."""
-    if not side["commit"]:
-        return str(side["variant"])
-    changed = ", changed since" if side["dirty"] else ""
-    return f"{side['variant']} ({side['commit'][:_SHORT_COMMIT]}{changed})"
+    if not commit:
+        return text
+    return f"{text} ({commit[:_SHORT_COMMIT]}{', changed since' if dirty else ''})"

@@ -75,14 +75,6 @@ def check(file: Path, content: Any) -> dict[str, Any]:
         UsageError: it is of another format or version.
     """
     if not isinstance(content, dict) or "sections" not in content:
-        json_io.refuse(file, f"not a {FILE} of gnnbench: it has no sections", _REMEDY)
-    version = content.get("version")
-    if version != VERSION:
-        json_io.refuse(
-            file,
-            f"format version {version!r}; this gnnbench reads version {VERSION}",
-            "use the gnnbench that wrote it, or profile again",
-        )
-    if wrong := schema.departure(content, "profile"):
-        json_io.refuse(file, f"damaged at {wrong}", _REMEDY)
+        json_io.refuse(file, f"not a profile, a {FILE} of gnnbench: it has no sections", _REMEDY)
+    schema.check(file, content, "profile", VERSION, _REMEDY)
     return content

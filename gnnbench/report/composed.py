@@ -14,7 +14,7 @@ from .sources import Source, Sources
 from .view import Benchmark, Calibrated, Found, Judged, View
 
 if TYPE_CHECKING:
-    from ..compare.calibration import Rate
+    from ..compare.calibration import Calibration, Rate
 
 _DAMAGE = (KeyError, TypeError, ValueError, AttributeError, IndexError, ArithmeticError)
 
@@ -35,8 +35,8 @@ def compose(sources: Sources, effect: float) -> View:
             view = _result(main.checked)
         elif isinstance(main.checked, RunFile):
             view = run.view(main, sources.base, effect)
-        elif main.kind == "calibration":
-            view = _calibration(main)
+        elif main.checked is not None:
+            view = _calibration(main, main.checked)
         else:
             view = _profiles(sources.profiles)
         return replace(view, breakdowns=breakdown.of([one.content for one in sources.profiles]))
@@ -68,21 +68,16 @@ def _result(found: ResultFile) -> View:
     )
     shared = found.comparison.shared and cleaned(found.comparison.shared)
     judged = Judged(found.thresholds, clean(found.base), clean(found.head), shared)
-    content = found.content
     facts: tuple[tuple[str, str], ...] = ()
-    notes: tuple[str, ...] = ()
-    if found.command == "ab":
-        facts = (("took", f"{content['seconds']:,.0f} s"), *environment_facts(content["environment"]))
-        notes = tuple(map(clean, content["notes"]))
-        if content["interrupted"]:
-            notes = ("It was interrupted: what was not decided by then is undecided.", *notes)
+    notes = tuple(map(clean, found.notes))
+    if found.environment is not None:
+        facts = (("took", f"{found.seconds:,.0f} s"), *environment_facts(found.environment))
+    if found.interrupted:
+        notes = ("It was interrupted: what was not decided by then is undecided.", *notes)
     return View(found.command, clean(found.path.name), common, benchmarks, judged, facts=facts, notes=notes)
 
 
-def _calibration(source: Source) -> View:
-    from ..compare import calibration  # which imports scipy.stats: half a second
-
-    kept = calibration.parse(source.content)
+def _calibration(source: Source, kept: "Sequence[Calibration]") -> View:
     found = tuple(
         Calibrated(
             (

@@ -59,19 +59,18 @@ def section(found: ResultFile, notes: Sequence[str] = ()) -> Section:
         found: the result.
         notes: what must be known of the whole besides what the result says itself.
     """
-    content = found.content
     first = []
-    if shard := content.get("shard"):
-        first.append(f"a part of the benchmarks alone, shard {shard}")
-    if content.get("interrupted"):
+    if found.shard:
+        first.append(f"a part of the benchmarks alone, shard {found.shard}")
+    if found.interrupted:
         first.append("interrupted: this is what was known by then")
     return Section(
         found.comparison,
         found.thresholds,
         found.base,
         found.head,
-        machine=_machine(content.get("environment", {})),
-        notes=(*first, *content.get("notes", ()), *notes),
+        machine=_machine(found.environment or {}),
+        notes=(*first, *found.notes, *notes),
         source=found.path.name,
     )
 

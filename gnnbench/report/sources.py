@@ -3,9 +3,9 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from .. import environment, json_io, schema
+from .. import environment, json_io
 from ..compare import result_file
 from ..compare import runs as comparison
 from ..compare.result_file import Kind, ResultFile
@@ -14,6 +14,9 @@ from ..profile import record
 from ..results import former_names, run_file
 from ..results.run_file import RunFile
 from .names import clean
+
+if TYPE_CHECKING:
+    from ..compare.calibration import Calibration
 
 _REMEDY = "give a run file, a result of gnnbench ab or compare, a calibration, or a profile"
 
@@ -26,8 +29,8 @@ class Source:
     kind: Kind
     content: Mapping[str, Any]
     """As docs/formats.md describes it."""
-    checked: RunFile | ResultFile | None = None
-    """Of a run or a result."""
+    checked: "RunFile | ResultFile | list[Calibration] | None" = None
+    """What its reader made of it; None of a profile, whose content that is."""
 
 
 @dataclass(frozen=True)
@@ -82,9 +85,9 @@ def _read(path: Path) -> Source:
         return Source(path, kind, content, result_file.parse(path, content))
     if kind == "profile":
         return Source(path, kind, record.check(path, content))
-    if wrong := schema.departure(content, kind):
-        json_io.refuse(path, f"damaged at {wrong}", "restore it, or run gnnbench calibrate again")
-    return Source(path, kind, content)
+    from ..compare import calibration  # which imports scipy.stats: half a second
+
+    return Source(path, kind, content, calibration.check(path, content))
 
 
 def _check_base(first: Source, base: Sequence[Source]) -> None:

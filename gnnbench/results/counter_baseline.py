@@ -3,10 +3,11 @@
 import json
 import sys
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from ..errors import UsageError
+from .. import json_io, schema
 from ..files import write_whole
 from ..packages import version
 from ..workloads.platforms import PLATFORMS
@@ -14,6 +15,8 @@ from . import former_names
 
 FORMAT_VERSION = 1
 # 1: counts by benchmark, kind and name.
+MAX_BYTES = 2**26
+_REMEDY = "restore it, or remove it and record with --gnn-counters=update"
 
 Counts = Mapping[str, Mapping[str, int]]
 """Kind, name: how often."""
@@ -45,21 +48,18 @@ def read(path: Path) -> dict[str, Any]:
     """
     if not path.exists():
         return {}
-    try:
-        raw = path.read_bytes()
-        saved = former_names.renewed(json.loads(raw), raw)
-        found = saved["version"]
-        counters: dict[str, Any] = saved["counters"]
-    except (ValueError, KeyError, TypeError) as error:
-        raise UsageError(
-            f"{path}: not a file of counters ({type(error).__name__}: {error}); restore it, or remove it and "
-            "record with --gnn-counters=update"
-        ) from None
-    if found != FORMAT_VERSION:
-        raise UsageError(
-            f"{path}: version {found} of the format, and this gnnbench reads {FORMAT_VERSION}; use the "
-            "gnnbench that wrote it, or remove it and record with --gnn-counters=update"
-        )
+    state = path.stat()
+    return _read(path, state.st_mtime_ns, state.st_size)
+
+
+@lru_cache(maxsize=8)
+def _read(path: Path, _changed_ns: int, _size: int) -> dict[str, Any]:
+    """Read a file once for all benchmarks of a session, as long as it does not change."""
+    content, _ = former_names.read(path, "file of counters", MAX_BYTES, _REMEDY)
+    if not isinstance(content, dict):
+        json_io.refuse(path, "not a file of counters", _REMEDY)
+    schema.check(path, content, "counters", FORMAT_VERSION, _REMEDY)
+    counters: dict[str, Any] = content["counters"]
     return counters
 
 
