@@ -13,7 +13,7 @@ from gnnbench.profile import record
 from gnnbench.report import composed, sources
 from gnnbench.report.calibration import notes
 from gnnbench.results import counter_baseline, fitness, run_file
-from gnnbench.results.baseline import Store
+from gnnbench.results.baseline import RecordStore
 
 DATA = Path(__file__).with_name("data") / "5603223"
 LOOPS = "add_self_loops-forward-pyg-float32-int64-cora-256-cpu"
@@ -58,7 +58,7 @@ def test_a_run_file():
 
 @pytest.mark.usefixtures("suite")
 def test_a_record(capsys):
-    (old,) = Store(Path("baselines/timings")).records()
+    (old,) = RecordStore(Path("baselines/timings")).records()
     assert (old.environment, old.id, old.name, len(old.files)) == (ENVIRONMENT, "0001", "old", 2)
     fitness.verify(old)
     times = [microseconds(one.benchmarks[SUM].processes[0]) for one in old.read()]
@@ -131,7 +131,7 @@ def test_a_profile():
 
 def test_a_calibration(suite):
     environment = json.loads((DATA / "ab.json").read_text())["environment"]
-    store = calibration.Store(suite, environment)
+    store = calibration.CalibrationStore(suite, environment)
     (found,) = store.read()
     assert found.settings.budget_seconds == 35
     assert found.names == [SELF_LOOPS, PRODUCT]

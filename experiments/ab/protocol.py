@@ -14,7 +14,7 @@ import time
 from pathlib import Path
 
 from gnnbench.cpu import cores
-from gnnbench.variants.child import Process
+from gnnbench.variants.child import Child
 
 SUITE = """
 import torch
@@ -34,7 +34,7 @@ def test_4_mebibytes(benchmark):
 TIMEOUT_SECONDS = 60.0
 
 
-def cost_ms(worker: Process, name: str, blocks: int) -> dict[str, float]:
+def cost_ms(worker: Child, name: str, blocks: int) -> dict[str, float]:
     """Return the middle milliseconds of a block by where it runs."""
 
     def ask(command: str, **terms: object) -> None:
@@ -65,7 +65,7 @@ def main() -> None:
         (tree / "pytest.ini").write_text("[pytest]\n", encoding="utf-8")
         (tree / "test_suite.py").write_text(SUITE, encoding="utf-8")
         given = {"environment": {}, "trees": (), "folder": tree, "log": tree / "log"}
-        with Process(["test_suite.py"], **given) as worker:
+        with Child(["test_suite.py"], **given) as worker:
             for name in worker.answer(TIMEOUT_SECONDS)["names"]:
                 costs = cost_ms(worker, name, blocks)
                 print(name, ", ".join(f"{where} {cost:.3f} ms" for where, cost in costs.items()), flush=True)

@@ -29,7 +29,7 @@ from numpy.typing import NDArray
 from scipy import signal, special, stats
 
 from gnnbench.compare.trend import changes, findings, noise, penalty
-from gnnbench.compare.trend.findings import Finding
+from gnnbench.compare.trend.findings import SeriesChange
 from gnnbench.compare.trend.result import SERIES_LEVEL
 from gnnbench.files import cache_folder
 
@@ -142,7 +142,7 @@ def found(histories: int) -> None:
         print(f"| {kind} | {sd:.2%} | {runs} | {at} | {' | '.join(cells)} |", flush=True)
 
 
-def _seen(result: list[Finding], kind: str, at: int) -> set[str]:
+def _seen(result: list[SeriesChange], kind: str, at: int) -> set[str]:
     mine = [one for one in result if one.kind == kind]
     seen = {"other"} if len(mine) < len(result) else set()
     if not mine:

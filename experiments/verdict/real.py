@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 
 from gnnbench import cpu
 from gnnbench.compare import drift
-from gnnbench.compare.two_sample import Side, judge
+from gnnbench.compare.two_sample import SideTimings, judge
 from gnnbench.compare.verdict import Thresholds, confirmed
 from gnnbench.results import run_file
 
@@ -83,19 +83,19 @@ def _known(error: float) -> float | None:
     return round(error, 5) if np.isfinite(error) else None
 
 
-def read(data: Path) -> tuple[list[str], Side]:
+def read(data: Path) -> tuple[list[str], SideTimings]:
     """Return the benchmarks' names, and what all runs measured of them."""
     content = json.loads(data.read_text(encoding="utf-8"))
     errors = np.array(content["errors"], dtype=float)  # None becomes NaN
     disturbed = np.array(content["others"]) > cpu.DISTURBED
-    return content["benchmarks"], Side(np.where(disturbed, np.nan, content["logs"]), errors)
+    return content["benchmarks"], SideTimings(np.where(disturbed, np.nan, content["logs"]), errors)
 
 
-def _rows(side: Side, rows: NDArray[np.int_] | list[int]) -> Side:
-    return Side(side.logs[rows], side.errors[rows])
+def _rows(side: SideTimings, rows: NDArray[np.int_] | list[int]) -> SideTimings:
+    return SideTimings(side.logs[rows], side.errors[rows])
 
 
-def _confirmed(base: Side, whole: Side) -> set[int]:
+def _confirmed(base: SideTimings, whole: SideTimings) -> set[int]:
     """Return what is slower after the runs that confirm, of which each measured only what looked so."""
     first = judge(base, _rows(whole, [0]), THRESHOLDS)
     suspects = np.array([one.looks_slower(THRESHOLDS) for one in first.benchmarks])
@@ -104,7 +104,7 @@ def _confirmed(base: Side, whole: Side) -> set[int]:
         return set()
     logs = whole.logs.copy()
     logs[1:, ~(drift.neighbours(suspects) if first.shared else suspects)] = np.nan
-    found = judge(base, Side(logs, whole.errors), THRESHOLDS).benchmarks
+    found = judge(base, SideTimings(logs, whole.errors), THRESHOLDS).benchmarks
     return {
         column
         for column in np.flatnonzero(suspects)
@@ -122,7 +122,7 @@ def _draws(runs: int) -> Any:
             yield run, drawn[:PROCESSES], [run, *drawn[PROCESSES:]]
 
 
-def judge_all(names: list[str], side: Side) -> dict[str, Any]:
+def judge_all(names: list[str], side: SideTimings) -> dict[str, Any]:
     """Count alarms by run, and what planted slowdowns of the visible size are found."""
     runs = len(side.logs)
     alone, after = np.zeros(runs), np.zeros(runs)
@@ -180,10 +180,10 @@ def judge_all(names: list[str], side: Side) -> dict[str, Any]:
     }
 
 
-def _slower(side: Side, column: int, effect: float) -> Side:
+def _slower(side: SideTimings, column: int, effect: float) -> SideTimings:
     logs = side.logs.copy()
     logs[:, column] += np.log1p(effect)
-    return Side(logs, side.errors)
+    return SideTimings(logs, side.errors)
 
 
 def _quartiles(visible: list[list[float]]) -> list[float]:

@@ -27,7 +27,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 import rules
 
 from gnnbench.compare import drift
-from gnnbench.compare.two_sample import Side, judge
+from gnnbench.compare.two_sample import SideTimings, judge
 from gnnbench.compare.verdict import Thresholds, confirmed
 from gnnbench.measure import estimate
 
@@ -97,19 +97,21 @@ def measured(blocks: Array) -> Processes:
     return logs, errors
 
 
-def slowed(side: Processes, effect: float) -> Side:
+def slowed(side: Processes, effect: float) -> SideTimings:
     """Return a side in which the planted benchmarks are slower."""
     logs = side[0].copy()
     logs[:, PLANTED] += np.log1p(effect)
-    return Side(logs, side[1])
+    return SideTimings(logs, side[1])
 
 
 def outcome(base: Processes, head: Processes) -> Outcome:
     """Judge two sides, as they are and with slowdowns."""
-    judged = judge(Side(*base), Side(*head), THRESHOLDS)
+    judged = judge(SideTimings(*base), SideTimings(*head), THRESHOLDS)
     verdicts = {one.verdict for one in (*judged.benchmarks, *((judged.shared,) if judged.shared else ()))}
     covered = [(one.low <= 1 <= one.high, one.own_low <= 1 <= one.own_high) for one in judged.benchmarks]
-    found = {effect: judge(Side(*base), slowed(head, effect), THRESHOLDS).benchmarks for effect in EFFECTS}
+    found = {
+        effect: judge(SideTimings(*base), slowed(head, effect), THRESHOLDS).benchmarks for effect in EFFECTS
+    }
     return Outcome(
         all(family for family, _ in covered),
         float(np.mean([own for _, own in covered])),
@@ -125,13 +127,13 @@ def outcome(base: Processes, head: Processes) -> Outcome:
 def gate(base: Processes, head: Processes, effect: float) -> set[int]:
     """Return what the gate fails: one process is judged, and three more time again what looks slower."""
     side = slowed(head, effect)
-    first = judge(Side(*base), Side(side.logs[:1], side.errors[:1]), THRESHOLDS)
+    first = judge(SideTimings(*base), SideTimings(side.logs[:1], side.errors[:1]), THRESHOLDS)
     suspects = np.array([one.looks_slower(THRESHOLDS) for one in first.benchmarks])
     if not suspects.any():
         return set()
     again = drift.neighbours(suspects) if first.shared else suspects
     side.logs[1:, ~again] = np.nan
-    found = judge(Side(*base), side, THRESHOLDS).benchmarks
+    found = judge(SideTimings(*base), side, THRESHOLDS).benchmarks
     return {column for column, one in enumerate(found) if confirmed(one, CONFIRMING).verdict == "slower"}
 
 

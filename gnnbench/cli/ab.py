@@ -14,7 +14,7 @@ from ..files import check_writable, save
 from ..options import EFFECT, fraction, suite
 from ..shard import Shard
 from .compare import NOTHING_SLOWER, exit_code
-from .progress import ErrorConsole, Progress
+from .progress import AbProgress, ErrorConsole
 
 BUDGET_SECONDS = 60.0
 TIMEOUT_SECONDS = 120.0
@@ -95,7 +95,7 @@ def run(options: argparse.Namespace) -> int:
     environment.let_idle_threads_sleep()  # as in the processes that are timed
     root = Path.cwd()
     cache = cache_folder()
-    with Progress(ErrorConsole()) as progress:
+    with AbProgress(ErrorConsole()) as progress:
         common = {
             "cache": cache,
             "dependencies": options.dependencies,
@@ -106,7 +106,7 @@ def run(options: argparse.Namespace) -> int:
             seed = secrets.randbits(32)
             found = coordinator.run(base, head, arguments, root, thresholds, budget, progress, seed, shard)
     comparison = found.comparison()
-    known = calibration.Store(cache, found.environment)
+    known = calibration.CalibrationStore(cache, found.environment)
     calibrated = calibrated_notes(known, found.decisions, thresholds.effect, root)
     result = result_file.of_ab(found, options.json or Path())
     try:

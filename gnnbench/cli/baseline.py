@@ -22,7 +22,7 @@ from ..errors import UsageError
 from ..options import suite
 
 if TYPE_CHECKING:
-    from ..results.baseline import Record, Store
+    from ..results.baseline import Record, RecordStore
 
 PROCESSES = 5
 KEEP = 3
@@ -72,13 +72,13 @@ def add_commands(parser: argparse.ArgumentParser) -> None:
         )
 
 
-def _store(options: argparse.Namespace) -> "Store":
+def _store(options: argparse.Namespace) -> "RecordStore":
     """Return the store of the project: `--benchmark-compare` with the same arguments looks there."""
     from ..plugin.rootdir import rootdir
     from ..results import baseline
-    from ..results.baseline import Store
+    from ..results.baseline import RecordStore
 
-    return Store(rootdir(options.rest) / baseline.FOLDER)
+    return RecordStore(rootdir(options.rest) / baseline.FOLDER)
 
 
 def _record(options: argparse.Namespace) -> int:
@@ -87,7 +87,7 @@ def _record(options: argparse.Namespace) -> int:
     from .. import environment
     from ..plugin.rootdir import rootdir
     from ..results import baseline, fitness, run_file
-    from ..results.baseline import Store
+    from ..results.baseline import RecordStore
     from ..variants import fresh
 
     console = Console(highlight=False, stderr=True)
@@ -99,7 +99,7 @@ def _record(options: argparse.Namespace) -> int:
     root = rootdir(arguments)
     if environment.collect(root, device="cpu").dirty:
         raise UsageError("files that git follows differ from the commit; commit or stash them, then record")
-    store = Store(root / baseline.FOLDER)
+    store = RecordStore(root / baseline.FOLDER)
     store.check()
     chosen = any(argument.startswith("--gnn-layouts") for argument in arguments)
     layouts = () if chosen else ("--gnn-layouts", "sample")  # of any suite, as --benchmark-compare does
@@ -173,12 +173,12 @@ def _summary(record: "Record") -> tuple[str, ...]:
     return str(len(runs)), str(len(runs[0].benchmarks)), (runs[0].commit or "")[:10], escape(reason)
 
 
-def _known(store: "Store", name: str | None) -> None:
+def _known(store: "RecordStore", name: str | None) -> None:
     if name and name not in store.environments():
         raise UsageError(f"no records of {name}; there are {', '.join(store.environments()) or 'none'}")
 
 
-def _chosen(options: argparse.Namespace, store: "Store") -> str | None:
+def _chosen(options: argparse.Namespace, store: "RecordStore") -> str | None:
     """Return the environment that is asked for: by name, or this machine's; None where it has no records."""
     if options.environment:
         _known(store, options.environment)

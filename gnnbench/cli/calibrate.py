@@ -27,7 +27,13 @@ if TYPE_CHECKING:
     from rich.status import Status
 
     from ..compare.ab.schedule import Decision
-    from ..compare.calibration import Calibration, Rate, Run, Settings, Store
+    from ..compare.calibration import (
+        Calibration,
+        CalibrationRun,
+        CalibrationSettings,
+        CalibrationStore,
+        Rate,
+    )
     from ..compare.verdict import Verdict
     from ..variants.prepare import Prepared
 
@@ -69,7 +75,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     """Measure what is still to be measured, show what is known, and return the exit code."""
     from .. import environment
-    from ..compare.calibration import Settings, Store
+    from ..compare.calibration import CalibrationSettings, CalibrationStore
     from ..files import cache_folder
 
     if min(options.runs, options.planted) < 0 or not options.runs + options.planted:
@@ -77,19 +83,19 @@ def run(options: argparse.Namespace) -> int:
     effect = fraction("effect", options.effect)
     environment.let_idle_threads_sleep()  # as in the processes that are timed
     root = Path.cwd()
-    settings = Settings(
+    settings = CalibrationSettings(
         str(root),
         tuple(suite(options.rest, "gnnbench calibrate")),
         options.budget,
         options.total_budget,
         effect,
     )
-    store = Store(cache_folder(), asdict(environment.collect()))
+    store = CalibrationStore(cache_folder(), asdict(environment.collect()))
     known = store.get(settings)
     work = _Work(store, settings, options.runs, options.planted)
     judged, interrupted = True, False
     try:
-        with _Progress(Console(highlight=False, stderr=True)) as progress:
+        with _CalibrationProgress(Console(highlight=False, stderr=True)) as progress:
             judged = work.go(known, progress, fresh=options.fresh)
     except KeyboardInterrupt:
         interrupted = True
@@ -109,11 +115,13 @@ def run(options: argparse.Namespace) -> int:
 class _Work:
     """The runs that one command makes."""
 
-    def __init__(self, store: "Store", settings: "Settings", runs: int, planted: int) -> None:
+    def __init__(
+        self, store: "CalibrationStore", settings: "CalibrationSettings", runs: int, planted: int
+    ) -> None:
         self._store, self._settings, self._wanted = store, settings, (runs, planted)
         self._root = Path(settings.folder)
 
-    def go(self, known: "Calibration", progress: "_Progress", *, fresh: bool) -> bool:
+    def go(self, known: "Calibration", progress: "_CalibrationProgress", *, fresh: bool) -> bool:
         """Make the runs that are missing, and save each as it ends.
 
         Returns:
@@ -156,12 +164,12 @@ class _Work:
         Raises:
             UsageError: none.
         """
-        from ..variants.child import DiedError, Process
+        from ..variants.child import Child, DiedError
 
         with tempfile.TemporaryDirectory(prefix="gnnbench-calibrate-") as folder:
             log = Path(folder, "log")
             try:
-                with Process(
+                with Child(
                     self._settings.arguments, environment={}, trees=(), folder=self._root, log=log
                 ) as one:
                     answer = one.answer(TIMEOUT_SECONDS)
@@ -173,9 +181,11 @@ class _Work:
             raise UsageError(f"no benchmarks{why}; name them: gnnbench calibrate -- PATH")
         return len(answer["declared"])
 
-    def _run(self, here: "Prepared", planted: float, number: int, progress: "_Progress") -> "Run":
+    def _run(
+        self, here: "Prepared", planted: float, number: int, progress: "_CalibrationProgress"
+    ) -> "CalibrationRun":
         from ..compare.ab import coordinator, slowdown
-        from ..compare.calibration import Run
+        from ..compare.calibration import CalibrationRun
         from ..compare.verdict import Thresholds
         from ..measure import simulated_clock
 
@@ -206,7 +216,7 @@ class _Work:
             name: judgement.verdict if judgement.judged else "incomparable"
             for name, judgement in judgements.items()
         }
-        ended = Run(planted, seed, round(found.seconds, 3), verdicts)
+        ended = CalibrationRun(planted, seed, round(found.seconds, 3), verdicts)
         if not ended.judged:
             reasons = dict.fromkeys(judgement.reason for judgement in judgements.values())
             progress.say(
@@ -215,7 +225,7 @@ class _Work:
         return ended
 
 
-class _Progress:
+class _CalibrationProgress:
     """In a terminal a line that changes; in a pipe a line for each run."""
 
     def __init__(self, console: Console) -> None:
@@ -253,7 +263,7 @@ class _Progress:
         decided = sum(one.decided for one in decisions.values())
         self._show(f"{decided} of {len(decisions)} benchmarks decided")
 
-    def done(self, title: str, found: "Run", left_seconds: float) -> None:
+    def done(self, title: str, found: "CalibrationRun", left_seconds: float) -> None:
         """Take note of the end of a run."""
         counts = ", ".join(
             f"{count} {verdict}" for verdict, count in sorted(Counter(found.verdicts.values()).items())

@@ -67,7 +67,9 @@ def run(options: argparse.Namespace) -> int:
     here = head[0].environment
     names = [row.fullname for row in rows]
     known = (
-        calibrated_notes(calibration.Store(cache_folder(), here), names, thresholds.effect, Path.cwd())
+        calibrated_notes(
+            calibration.CalibrationStore(cache_folder(), here), names, thresholds.effect, Path.cwd()
+        )
         if here
         else []
     )

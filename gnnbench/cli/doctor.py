@@ -24,7 +24,7 @@ _OPTIONAL = ("torch_scatter", "torch_sparse", "dgl")
 
 
 @dataclass(frozen=True)
-class Finding:
+class Diagnosis:
     """One line of the report."""
 
     what: str
@@ -35,12 +35,12 @@ class Finding:
     required: bool = False
 
 
-def examine(data_root: Path | None, cache: Path) -> Iterator[Finding]:
+def examine(data_root: Path | None, cache: Path) -> Iterator[Diagnosis]:
     """Yield findings about packages, devices, folders and disturbances of timings.
 
     It is slow: it imports the libraries to check that they work.
     """
-    yield Finding("python", "ok", sys.version.split()[0])
+    yield Diagnosis("python", "ok", sys.version.split()[0])
     suite = is_installed("torch")
     for package in (*_PYG, *_OPTIONAL):
         yield _package(package, required=suite and package in _PYG)
@@ -50,38 +50,38 @@ def examine(data_root: Path | None, cache: Path) -> Iterator[Finding]:
         yield from _built_without_cuda()
     yield _data(data_root)
     yield _cache(cache)
-    yield Finding("processor", "ok", _processor(here))
-    yield Finding("system", "ok", _system(here))
+    yield Diagnosis("processor", "ok", _processor(here))
+    yield Diagnosis("system", "ok", _system(here))
     yield from _processor_disturbances(here)
     yield from _system_disturbances(here)
     if here.gpu:
         yield from _gpu_disturbances(here.gpu)
 
 
-def _package(package: str, *, required: bool) -> Finding:
+def _package(package: str, *, required: bool) -> Diagnosis:
     found = version(package)
     if found is None or not is_installed(package):
-        return Finding(package, "missing", "not installed", install_command(package), required)
+        return Diagnosis(package, "missing", "not installed", install_command(package), required)
     try:
         # If `outdated` is installed, ogb looks for newer versions on the network, in threads.
         with hidden("outdated"):
             import_dgl() if package == "dgl" else importlib.import_module(package)
     except Exception as error:  # noqa: BLE001 - a broken installation may raise anything
         reason = (str(error).splitlines() or [type(error).__name__])[0]
-        return Finding(
+        return Diagnosis(
             package, "missing", f"{found} does not import: {reason}", install_command(package), required
         )
     if package == "dgl" and uses_stand_in():
-        return Finding(
+        return Diagnosis(
             package,
             "note",
             f"{found}; message passing works; graphbolt (data loading) does not, as it has no binary for "
             f"torch {version('torch')}",
         )
-    return Finding(package, "ok", found)
+    return Diagnosis(package, "ok", found)
 
 
-def _built_without_cuda() -> Iterator[Finding]:
+def _built_without_cuda() -> Iterator[Diagnosis]:
     """Yield the platforms that are built for the CPU only."""
     for platform in PLATFORMS.values():
         try:
@@ -90,34 +90,34 @@ def _built_without_cuda() -> Iterator[Finding]:
             continue
         if reason:
             what, _, remedy = reason.partition(": ")
-            yield Finding(f"{platform.name} on CUDA", "note", what, remedy)
+            yield Diagnosis(f"{platform.name} on CUDA", "note", what, remedy)
 
 
-def _data(data_root: Path | None) -> Finding:
+def _data(data_root: Path | None) -> Diagnosis:
     if data_root is None:
-        return Finding(
+        return Diagnosis(
             "data",
             "note",
             "no folder of real data sets",
             "set GNNBENCH_DATA to one; otherwise data is downloaded or a synthetic stand-in is used",
         )
-    return Finding("data", "ok", str(data_root))
+    return Diagnosis("data", "ok", str(data_root))
 
 
-def _cache(cache: Path) -> Finding:
+def _cache(cache: Path) -> Diagnosis:
     nearest = next(folder for folder in (cache, *cache.parents) if folder.exists())
     if nearest.is_dir() and os.access(nearest, os.W_OK):
-        return Finding("cache", "ok", str(cache))
-    return Finding(
+        return Diagnosis("cache", "ok", str(cache))
+    return Diagnosis(
         "cache", "missing", f"{cache} is not writable", "set GNNBENCH_CACHE to a writable folder", True
     )
 
 
-def _cuda(gpu: Gpu | None) -> Finding:
+def _cuda(gpu: Gpu | None) -> Diagnosis:
     if why_not := devices.why_no_cuda():
-        return Finding("cuda", "note", f"not available: {why_not}")
+        return Diagnosis("cuda", "note", f"not available: {why_not}")
     if gpu is None:
-        return Finding(
+        return Diagnosis(
             "cuda",
             "note",
             f"CUDA_VISIBLE_DEVICES={os.environ.get('CUDA_VISIBLE_DEVICES')} names no GPU of this machine",
@@ -130,7 +130,7 @@ def _cuda(gpu: Gpu | None) -> Finding:
         gpu.graphics_clock_mhz and f"{gpu.graphics_clock_mhz} MHz now",
         gpu.power_cap_watts and f"power cap {gpu.power_cap_watts:.0f} W",
     )
-    return Finding("cuda", "ok", ", ".join(str(part) for part in known if part))
+    return Diagnosis("cuda", "ok", ", ".join(str(part) for part in known if part))
 
 
 def _processor(here: Environment) -> str:
@@ -150,16 +150,16 @@ def _system(here: Environment) -> str:
     return ", ".join(filter(None, settings))
 
 
-def _processor_disturbances(here: Environment) -> Iterator[Finding]:
+def _processor_disturbances(here: Environment) -> Iterator[Diagnosis]:
     if here.wait_policy.upper() != "PASSIVE":
-        yield Finding(
+        yield Diagnosis(
             "idle threads",
             "note",
             f"OMP_WAIT_POLICY is {here.wait_policy or 'unset'}: idle OpenMP threads spin and disturb timings",
             "gnnbench sets it to PASSIVE for the suite; export OMP_WAIT_POLICY=PASSIVE for your own scripts",
         )
     if here.quota_cores is not None and here.quota_cores < here.threads:
-        yield Finding(
+        yield Diagnosis(
             "CPU quota",
             "note",
             f"limits {here.threads} threads to the CPU time of {here.quota_cores:g} cores: the system pauses "
@@ -167,14 +167,14 @@ def _processor_disturbances(here: Environment) -> Iterator[Finding]:
             f"export OMP_NUM_THREADS={max(1, int(here.quota_cores))}, or raise the container's limit",
         )
     if environment.read("sys/devices/system/cpu/smt/active") == "1":
-        yield Finding(
+        yield Diagnosis(
             "hyperthreads",
             "note",
             "two threads may share a core",
             "export OMP_PLACES=cores OMP_PROC_BIND=close, and use at most one thread per core",
         )
     if here.governor not in ("", "performance"):
-        yield Finding(
+        yield Diagnosis(
             "governor",
             "note",
             f"{here.governor}: the clock changes with the load",
@@ -183,7 +183,7 @@ def _processor_disturbances(here: Environment) -> Iterator[Finding]:
     if here.boost:
         intel = environment.read("sys/devices/system/cpu/intel_pstate/no_turbo")
         switch = "1 | sudo tee {}/intel_pstate/no_turbo" if intel else "0 | sudo tee {}/cpufreq/boost"
-        yield Finding(
+        yield Diagnosis(
             "turbo",
             "note",
             "the clock depends on temperature and on how many cores are busy",
@@ -191,20 +191,20 @@ def _processor_disturbances(here: Environment) -> Iterator[Finding]:
         )
 
 
-def _system_disturbances(here: Environment) -> Iterator[Finding]:
+def _system_disturbances(here: Environment) -> Iterator[Diagnosis]:
     load = psutil.getloadavg()[0]
     if load > here.cores / 4:
-        yield Finding(
+        yield Diagnosis(
             "load", "note", f"{load:.1f} on {here.cores} cores in the last minute", "stop other programs"
         )
     if " hypervisor" in (environment.read("proc/cpuinfo") or ""):
-        yield Finding(
+        yield Diagnosis(
             "virtual machine", "note", "other machines on the host change its speed", "use gnnbench ab"
         )
     if psutil.swap_memory().used > 2**28:
-        yield Finding("swap", "note", "in use: memory is short", "free memory before measuring")
+        yield Diagnosis("swap", "note", "in use: memory is short", "free memory before measuring")
     if here.huge_pages == "always":
-        yield Finding(
+        yield Diagnosis(
             "huge pages",
             "note",
             "always: arrays get large or small pages by chance, so times have two modes",
@@ -212,7 +212,7 @@ def _system_disturbances(here: Environment) -> Iterator[Finding]:
         )
 
 
-def _gpu_disturbances(gpu: Gpu) -> Iterator[Finding]:
+def _gpu_disturbances(gpu: Gpu) -> Iterator[Diagnosis]:
     import pynvml
 
     with devices.gpu() as ask:
@@ -226,7 +226,7 @@ def _gpu_disturbances(gpu: Gpu) -> Iterator[Finding]:
         kinds = (ask("ComputeRunningProcesses"), ask("GraphicsRunningProcesses"))
         others = sorted({process.pid for found in kinds for process in found or ()})
     if reasons is not None and not reasons & pynvml.nvmlClocksEventReasonUserDefinedClocks:
-        yield Finding(
+        yield Diagnosis(
             "GPU clocks",
             "note",
             f"not locked, as far as the driver reports: up to {top_mhz} MHz, depending on load and heat",
@@ -234,32 +234,32 @@ def _gpu_disturbances(gpu: Gpu) -> Iterator[Finding]:
         )
     if gpu.power_cap_watts and cap_milliwatts and gpu.power_cap_watts * 1000 < cap_milliwatts:
         default = f"{cap_milliwatts / 1000:.0f}"
-        yield Finding(
+        yield Diagnosis(
             "GPU power",
             "note",
             f"capped at {gpu.power_cap_watts:.0f} W; the default is {default} W",
             f"sudo nvidia-smi -pl {default}",
         )
     if others:
-        yield Finding(
+        yield Diagnosis(
             "GPU load", "note", f"used by process {', '.join(map(str, others))}", "wait, or stop them"
         )
     if mode not in (None, pynvml.NVML_COMPUTEMODE_DEFAULT):
-        yield Finding(
+        yield Diagnosis(
             "compute mode",
             "note",
             "only one process may use the GPU at a time; gnnbench ab needs two",
             "sudo nvidia-smi -c DEFAULT",
         )
     if persistent == pynvml.NVML_FEATURE_DISABLED:
-        yield Finding(
+        yield Diagnosis(
             "persistence",
             "note",
             "off: the driver unloads between runs, and the GPU's settings are lost",
             "sudo nvidia-smi -pm 1",
         )
     if gpu.mig:
-        yield Finding(
+        yield Diagnosis(
             "MIG",
             "note",
             "the GPU is divided into slices that share its power and clock",

@@ -18,7 +18,7 @@ from ..compare.verdict import Judgement, Thresholds
 from ..files import cache_folder
 from ..options import EFFECT
 from ..profile import diff
-from ..profile.process import Side
+from ..profile.process import ProfiledSide
 from ..profile.turns import TREES, Turns, turns
 from ..report.profile.report import Profile
 from ..variants import variant
@@ -79,7 +79,8 @@ def _pairs(session: Session, made: Sequence[Prepared]) -> list[Pair]:
     """Profile in a pair of processes, and time the ranges of what both sides have in some more."""
     seed = {_HASH_SEED: os.environ.get(_HASH_SEED, "0")}  # the order of sets is the same on both sides
     sides = [
-        Side(name, one.trees, {**seed, **one.environment}) for name, one in zip(_NAMES, made, strict=True)
+        ProfiledSide(name, one.trees, {**seed, **one.environment})
+        for name, one in zip(_NAMES, made, strict=True)
     ]
     pairs: list[Pair] = [session.profile(sides, session.wanted)]
     before, after = pairs[0]

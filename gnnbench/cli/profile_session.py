@@ -14,7 +14,7 @@ from ..errors import UsageError, unknown_name
 from ..options import FLAGS, LISTS, Options, suite
 
 if TYPE_CHECKING:
-    from ..profile.process import Ended, Side, Wanted
+    from ..profile.process import Ended, ProfiledSide, Wanted
     from ..report.profile.report import Profile
 
 
@@ -40,7 +40,7 @@ class Session:
         """
         from .. import environment
         from ..profile.process import Wanted
-        from ..profile.store import Store
+        from ..profile.store import ProfileStore
 
         environment.let_idle_threads_sleep()  # in the processes that profile, as in the suite's own
         given = {name: getattr(options, name.replace("-", "_")) for name in PASSED_ON}
@@ -55,7 +55,7 @@ class Session:
 
             if options.sort not in ORDERS:
                 raise unknown_name("order", options.sort, ORDERS)
-        Store(chosen.profile_folder).check()
+        ProfileStore(chosen.profile_folder).check()
         arguments, select = _selection(options.select, options.rest)
         self.wanted = Wanted(
             [*arguments, *_passed_on(given)],
@@ -70,17 +70,17 @@ class Session:
 
     def show(self) -> int:
         """Profile here, and show what was found."""
-        from ..profile.process import Side
+        from ..profile.process import ProfiledSide
         from ..report.profile import report
 
-        (found,) = self.profile([Side()], self.wanted)
+        (found,) = self.profile([ProfiledSide()], self.wanted)
         profiles = list(found.values())
         for page in report.pages(profiles, sort=self._sort, seed_table=self._seed_table):
             print(f"\n{page}")
         return self.status(profiles)
 
     def profile(
-        self, sides: "Sequence[Side]", wanted: "Wanted", *, quiet: bool = False
+        self, sides: "Sequence[ProfiledSide]", wanted: "Wanted", *, quiet: bool = False
     ) -> "list[dict[str, Profile]]":
         """Profile on each side, and say how it goes.
 
@@ -97,7 +97,7 @@ class Session:
         """
         from ..profile import process
 
-        with _Progress(self._console, quiet=quiet) as progress:
+        with _ProfilingProgress(self._console, quiet=quiet) as progress:
             ended = process.run(sides, wanted, progress)
         for side, found in zip(sides, ended, strict=True):
             if not found:
@@ -157,7 +157,7 @@ def _passed_on(given: Mapping[str, Any]) -> list[str]:
     return arguments
 
 
-class _Progress:
+class _ProfilingProgress:
     """What is going to run, a line for each benchmark that has ended, and in a terminal one for the next."""
 
     def __init__(self, console: Console, *, quiet: bool) -> None:
@@ -180,7 +180,7 @@ class _Progress:
             self._print(_listed(titles))
         self._titles = titles
 
-    def benchmark(self, side: "Side", number: int, count: int, found: "str | Ended") -> None:
+    def benchmark(self, side: "ProfiledSide", number: int, count: int, found: "str | Ended") -> None:
         """Say that a benchmark begins, or how it ended."""
         place = f"[{number:{len(str(count))}}/{count}]{f' {side.name}:' if side.name else ''}"
         if isinstance(found, str):

@@ -51,7 +51,7 @@ class _Step:
         )
 
 
-class Progress:
+class AbProgress:
     """Shows the current step, and how far each benchmark is.
 
     In a terminal: each benchmark's interval as it closes in, above it the step, with its seconds. In a pipe:

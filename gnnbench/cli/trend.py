@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from rich.status import Status
 
     from ..compare.trend.index import Refused
-    from ..compare.trend.result import Result
+    from ..compare.trend.result import TrendResult
 
 NEWEST = 1000
 _PACKAGES = ("jinja2", "altair", "vl_convert")
@@ -73,13 +73,13 @@ def run(options: argparse.Namespace) -> int:
     paths = sources.find(options.runs)
     names = "\n".join(sorted(str(user_path(name).absolute()) for name in options.runs))
     cache = cache_folder()
-    with _Progress("run files read") as progress:
+    with _ReadingProgress("run files read") as progress:
         digests, refused = index.digests(cache, names, paths, progress.update)
     histories, lacking = history.histories(digests, options.last)
     refused += lacking
     _warn(refused, len(paths))
     penalties = Penalties(cache)
-    with _Progress("lengths of histories calibrated, once for each") as progress:
+    with _ReadingProgress("lengths of histories calibrated, once for each") as progress:
         penalties.prepare(result.lengths(histories), progress.update)
     now = datetime.now(UTC).isoformat(timespec="microseconds")
     found = result.judge(histories, penalties, effect, now)
@@ -99,7 +99,7 @@ def run(options: argparse.Namespace) -> int:
     return exit_code(found)
 
 
-def exit_code(found: "Result") -> int:
+def exit_code(found: "TrendResult") -> int:
     """Return what a shell is told of a history: see docs/cli.md."""
     if not found.judged:
         return NOT_JUDGED
@@ -129,7 +129,7 @@ def _positive(text: str) -> int:
     return int(text)
 
 
-class _Progress:
+class _ReadingProgress:
     """On standard error: in a terminal a line that changes, in a pipe a line now and then."""
 
     def __init__(self, what: str) -> None:

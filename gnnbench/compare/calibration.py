@@ -45,7 +45,7 @@ class Rate:
 
 
 @dataclass(frozen=True)
-class Settings:
+class CalibrationSettings:
     """What a calibration holds for."""
 
     folder: str
@@ -61,7 +61,7 @@ class Settings:
 
 
 @dataclass(frozen=True)
-class Run:
+class CalibrationRun:
     """One comparison of the code with itself."""
 
     planted: float
@@ -87,8 +87,8 @@ class Run:
 class Calibration:
     """All runs with the same settings."""
 
-    settings: Settings
-    runs: tuple[Run, ...] = ()
+    settings: CalibrationSettings
+    runs: tuple[CalibrationRun, ...] = ()
 
     @property
     def names(self) -> list[str]:
@@ -145,12 +145,12 @@ class Calibration:
         ]
         return [size for _, size in sorted(order)]
 
-    def _with(self, planted: float) -> list[Run]:
+    def _with(self, planted: float) -> list[CalibrationRun]:
         return [run for run in self.runs if run.planted == planted]
 
 
 @dataclass(frozen=True)
-class Store:
+class CalibrationStore:
     """The calibrations of an environment, in a file of the cache folder."""
 
     cache: Path
@@ -172,7 +172,7 @@ class Store:
             return []
         return check(self.path, json_io.read(self.path, "calibration", MAX_BYTES, _REMEDY)[0])
 
-    def get(self, settings: Settings) -> Calibration:
+    def get(self, settings: CalibrationSettings) -> Calibration:
         """Return that with these settings, without runs where there is none.
 
         Raises:
@@ -180,7 +180,7 @@ class Store:
         """
         return next((one for one in self.read() if one.settings == settings), Calibration(settings))
 
-    def add(self, settings: Settings, run: Run) -> Calibration:
+    def add(self, settings: CalibrationSettings, run: CalibrationRun) -> Calibration:
         """Save a run, and return all of its settings; one at a time adds to a file.
 
         Raises:
@@ -188,7 +188,7 @@ class Store:
         """
         return self._replace(settings, lambda old: replace(old, runs=(*old.runs, run)))
 
-    def clear(self, settings: Settings) -> Calibration:
+    def clear(self, settings: CalibrationSettings) -> Calibration:
         """Forget the runs with these settings, and return what is left of them.
 
         Raises:
@@ -196,7 +196,9 @@ class Store:
         """
         return self._replace(settings, lambda old: replace(old, runs=()))
 
-    def _replace(self, settings: Settings, change: Callable[[Calibration], Calibration]) -> Calibration:
+    def _replace(
+        self, settings: CalibrationSettings, change: Callable[[Calibration], Calibration]
+    ) -> Calibration:
         with hold(self.path.with_suffix(".lock"), self.cache):
             kept = self.read()
             found = next((one for one in kept if one.settings == settings), Calibration(settings))
@@ -235,5 +237,5 @@ def check(path: Path, content: Any) -> list[Calibration]:
 def _calibration(content: Mapping[str, Any]) -> Calibration:
     settings = dict(content["settings"])
     settings["arguments"] = tuple(settings["arguments"])
-    runs = (Run(**run) for run in content["runs"])
-    return Calibration(Settings(**settings), tuple(run for run in runs if run.judged))
+    runs = (CalibrationRun(**run) for run in content["runs"])
+    return Calibration(CalibrationSettings(**settings), tuple(run for run in runs if run.judged))

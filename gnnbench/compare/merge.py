@@ -17,7 +17,7 @@ _REMEDY = "merge what --benchmark-json or gnnbench ab --json wrote"
 
 
 @dataclass(frozen=True)
-class _Part:
+class _Shard:
     """One file, checked."""
 
     path: Path
@@ -61,7 +61,7 @@ def merge(paths: Sequence[Path]) -> dict[str, Any]:
     return whole
 
 
-def _read(path: Path) -> _Part:
+def _read(path: Path) -> _Shard:
     content, raw = former_names.read(path, "run file or result", run_file.MAX_BYTES, _REMEDY)
     kind = result_file.kind(content)
     if kind == "run":
@@ -74,10 +74,10 @@ def _read(path: Path) -> _Part:
     shard = run_file.shard_of(path, content["shard"])
     here = content["environment"]
     _known(path, here)
-    return _Part(path, kind, content, shard, names, here, here.get("commit"))
+    return _Shard(path, kind, content, shard, names, here, here.get("commit"))
 
 
-def _run(path: Path, content: dict[str, Any]) -> _Part:
+def _run(path: Path, content: dict[str, Any]) -> _Shard:
     run = run_file.parse(path, content)
     if run.environment is None:
         json_io.refuse(
@@ -90,7 +90,7 @@ def _run(path: Path, content: dict[str, Any]) -> _Part:
         json_io.refuse(path, f"damaged at {departed}", "save it again")
     _known(path, run.environment)
     names = (*(entry["fullname"] for entry in content["benchmarks"]), *run.incomplete)
-    return _Part(path, "run", content, run.shard, names, run.environment, run.commit)
+    return _Shard(path, "run", content, run.shard, names, run.environment, run.commit)
 
 
 def _departure(content: Mapping[str, Any]) -> str | None:
@@ -108,7 +108,7 @@ def _known(path: Path, here: Mapping[str, Any]) -> None:
         json_io.refuse(path, "its environment lacks fields that are compared", "save it again")
 
 
-def _complete(parts: Sequence[_Part]) -> None:
+def _complete(parts: Sequence[_Shard]) -> None:
     """See that all shards are there, each once."""
     shards = [part.shard for part in parts if part.shard]
     if len(shards) not in (0, len(parts)):
@@ -129,7 +129,7 @@ def _complete(parts: Sequence[_Part]) -> None:
             raise UsageError(f"shard {which[0]}/{counts[0]} {what}{more}; name each shard's file once")
 
 
-def _alike(first: _Part, other: _Part) -> None:
+def _alike(first: _Shard, other: _Shard) -> None:
     """See that two parts were measured alike."""
     both = f"{first.path} and {other.path}"
     if first.kind != other.kind:

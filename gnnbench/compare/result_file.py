@@ -8,7 +8,7 @@ from typing import Any, Literal
 from .. import json_io, schema
 from ..results import former_names
 from .ab import result
-from .runs import Comparison, Row
+from .runs import Compared, Comparison
 from .verdict import Judgement, Thresholds
 
 MAX_BYTES = 2**26
@@ -96,9 +96,9 @@ def parse(path: Path, content: Any) -> ResultFile:
 def _ab(path: Path, content: Mapping[str, Any]) -> ResultFile:
     rows = []
     for one in content["benchmarks"]:
-        notes = result.counter_notes(result.Change(**change) for change in one["counters"])
+        notes = result.counter_notes(result.CounterChange(**change) for change in one["counters"])
         judgement = Judgement.from_json({**one, "visible": one["smallest_effect"]})
-        rows.append(Row(one["id"], judgement, _seconds(one["head_ns"]), notes=notes))
+        rows.append(Compared(one["id"], judgement, _seconds(one["head_ns"]), notes=notes))
     level = content["level"]
     thresholds = _thresholds(content["effect"], level["simultaneous"], level["own"])
     base, head = (_variant(one["variant"], one["commit"], dirty=one["dirty"]) for one in _sides(content))
@@ -117,7 +117,7 @@ def _ab(path: Path, content: Mapping[str, Any]) -> ResultFile:
     )
 
 
-def of_ab(found: result.Result, path: Path) -> ResultFile:
+def of_ab(found: result.AbResult, path: Path) -> ResultFile:
     """Return what `gnnbench ab` found, without a file.
 
     Args:
@@ -164,7 +164,7 @@ def compare_json(
 
 def _compare(path: Path, content: Mapping[str, Any]) -> ResultFile:
     rows = [
-        Row(name, Judgement.from_json(one), _seconds(one["head_ns"]), notes=tuple(one["notes"]))
+        Compared(name, Judgement.from_json(one), _seconds(one["head_ns"]), notes=tuple(one["notes"]))
         for name, one in content["benchmarks"].items()
     ]
     shared = content["shared"] and Judgement.from_json(content["shared"])

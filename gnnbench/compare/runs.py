@@ -11,7 +11,7 @@ import numpy as np
 from .. import environment, units
 from ..results import counter_baseline
 from ..results.run_file import Benchmark, RunFile
-from .two_sample import Side, judge
+from .two_sample import SideTimings, judge
 from .verdict import Judgement, Thresholds
 
 _MODE_CHANGE = 0.1
@@ -25,7 +25,7 @@ _MANY = 50
 
 
 @dataclass(frozen=True)
-class Row:
+class Compared:
     """One benchmark on both sides."""
 
     fullname: str
@@ -43,9 +43,9 @@ class Row:
 class Comparison:
     """All benchmarks of two sides."""
 
-    rows: list[Row]
+    rows: list[Compared]
     shared: Judgement | None
-    """See `verdict.Judged`."""
+    """See `two_sample.JudgedRun`."""
 
 
 def compare(
@@ -135,7 +135,7 @@ def _found(runs: Sequence[RunFile], name: str) -> list[Benchmark]:
     return [run.benchmarks[name] for run in runs if name in run.benchmarks]
 
 
-def _side(runs: Sequence[RunFile], names: Sequence[str]) -> Side:
+def _side(runs: Sequence[RunFile], names: Sequence[str]) -> SideTimings:
     """Lay out what processes measured: a row for each process of each file."""
     rows: list[list[tuple[float, float]]] = []
     missing = (math.nan, math.nan)
@@ -151,7 +151,7 @@ def _side(runs: Sequence[RunFile], names: Sequence[str]) -> Side:
             for number in range(max(map(len, columns), default=0))
         )
     table = np.array(rows, dtype=float).reshape(len(rows), len(names), 2)
-    return Side(table[..., 0], table[..., 1])
+    return SideTimings(table[..., 0], table[..., 1])
 
 
 def _row(
@@ -161,10 +161,10 @@ def _row(
     judgement: Judgement,
     mismatch: str | None,
     renamed: str | None,
-) -> Row:
+) -> Compared:
     if not base or not head:
         reason = _one_sided(renamed, new=bool(head))
-        return Row(name, replace(judgement, reason=reason), _seconds(head), spec=_spec(base + head))
+        return Compared(name, replace(judgement, reason=reason), _seconds(head), spec=_spec(base + head))
     disturbed = {"here": _disturbed(head), "there": _disturbed(base)}
     others = (f"{why} {where}" for where, why in disturbed.items() if why)
     hindrance = mismatch or _different_work(base, head) or next(others, None)
@@ -177,7 +177,7 @@ def _row(
             base_processes=judgement.base_processes,
         )
     notes = (*_counters(base, head), *_modes(base, head))
-    return Row(name, judgement, _seconds(head), disturbed["here"] is not None, notes, _spec(head))
+    return Compared(name, judgement, _seconds(head), disturbed["here"] is not None, notes, _spec(head))
 
 
 def _one_sided(renamed: str | None, *, new: bool) -> str:

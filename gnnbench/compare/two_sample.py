@@ -21,7 +21,7 @@ _ODDER = 2.0
 
 
 @dataclass(frozen=True)
-class Side:
+class SideTimings:
     """What processes measured, in the order in which it ran; NaN where a process did not."""
 
     logs: Array
@@ -31,7 +31,7 @@ class Side:
 
 
 @dataclass(frozen=True)
-class Judged:
+class JudgedRun:
     """A whole run."""
 
     benchmarks: list[Judgement]
@@ -41,8 +41,13 @@ class Judged:
 
 
 def judge(
-    base: Side, head: Side, thresholds: Thresholds, *, family: int | None = None, confirming: int = 0
-) -> Judged:
+    base: SideTimings,
+    head: SideTimings,
+    thresholds: Thresholds,
+    *,
+    family: int | None = None,
+    confirming: int = 0,
+) -> JudgedRun:
     """Judge each benchmark.
 
     A mean of n processes has the variance v / n, v being that between processes (`moderated`), which holds
@@ -61,8 +66,8 @@ def judge(
     taken = drift.estimate(base.logs, head.logs)
     if taken is None:
         inflation = np.ones(base.logs.shape[1])
-        return Judged(_relative(base, head, inflation, thresholds, family, confirming), None)
-    rest = Side(base.logs - taken.base, base.errors), Side(head.logs - taken.head, head.errors)
+        return JudgedRun(_relative(base, head, inflation, thresholds, family, confirming), None)
+    rest = SideTimings(base.logs - taken.base, base.errors), SideTimings(head.logs - taken.head, head.errors)
     found = _relative(*rest, taken.inflation, thresholds, family, confirming)
     shifts = [_shift(*pair) for pair in zip(taken.base.T, taken.head.T, strict=True)]
     # Drifts of a few processes agree by luck in some places.
@@ -77,15 +82,20 @@ def judge(
         shared = judge_ratio(
             shift.log_ratio, shift.error(typical), shift.freedom, thresholds, family * _STRICTER
         )
-    return Judged(found, replace(shared, base_processes=shift.base, head_processes=shift.head))
+    return JudgedRun(found, replace(shared, base_processes=shift.base, head_processes=shift.head))
 
 
 def _relative(
-    base: Side, head: Side, inflation: Array, thresholds: Thresholds, family: int, confirming: int
+    base: SideTimings,
+    head: SideTimings,
+    inflation: Array,
+    thresholds: Thresholds,
+    family: int,
+    confirming: int,
 ) -> list[Judgement]:
     """Judge each benchmark by what is left of it."""
     known = [np.where(np.isfinite(side.logs), side.errors, np.nan) for side in (base, head)]
-    base, head = Side(base.logs, known[0]), Side(head.logs, known[1])
+    base, head = SideTimings(base.logs, known[0]), SideTimings(head.logs, known[1])
     variance = moderated((base.logs, head.logs), _mean_square(np.concatenate(known)), inflation)
     counts = [np.isfinite(side.logs).sum(axis=0) for side in (base, head)]
     means = [mean(side.logs) for side in (base, head)]
@@ -219,7 +229,9 @@ def _mean_square(table: Array) -> Array:
 
 
 def _standard_errors(
-    variance: ProcessVariance, sides: tuple[Side, Side], counts: tuple[NDArray[np.int_], NDArray[np.int_]]
+    variance: ProcessVariance,
+    sides: tuple[SideTimings, SideTimings],
+    counts: tuple[NDArray[np.int_], NDArray[np.int_]],
 ) -> Array:
     """Return the standard error of each benchmark's log ratio [m]; NaN where nothing tells it."""
     noises = [_mean_square(side.errors) for side in sides]

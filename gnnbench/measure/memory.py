@@ -39,7 +39,7 @@ class Memory:
     """The most that was held at once of what the call itself allocated."""
 
 
-class Change(NamedTuple):
+class Allocation(NamedTuple):
     """An allocation, or of fewer bytes than none a free."""
 
     at_ns: int
@@ -83,7 +83,7 @@ def record(run: Callable[[], object]) -> Any:
     return profile.kineto_results
 
 
-def changes(recorded: Any, device: str) -> Iterator[Change]:
+def changes(recorded: Any, device: str) -> Iterator[Allocation]:
     """Yield what a call allocated on a device, and the frees of that, in the order of time.
 
     A free of what was there before the call is left out. A training step frees the gradients of the step
@@ -106,7 +106,7 @@ def changes(recorded: Any, device: str) -> Iterator[Change]:
             held.remove(found.ptr)
         else:
             continue
-        yield Change(event.start_time_ns, found.alloc_size)
+        yield Allocation(event.start_time_ns, found.alloc_size)
 
 
 def is_out_of_memory(error: BaseException) -> bool:

@@ -59,7 +59,7 @@ _PARAMETERS: dict[type, dict[str, tuple[str, ...]]] = {
 
 
 @dataclass(frozen=True)
-class Settings:
+class TimingSettings:
     """How a benchmark is to be measured."""
 
     sample_layouts: bool
@@ -78,7 +78,7 @@ class Seam:
 
     version: int
     """Of the format of what it adds to a benchmark's `extra_info`."""
-    settings: Settings | None = None
+    settings: TimingSettings | None = None
     """Of the test that runs now; None: pytest-benchmark times it."""
     used: bool = False
     """Whether a benchmark of this session was measured with it."""
@@ -159,7 +159,12 @@ class Seam:
         self.incomplete[-1]["error"] = text
 
     def _measure(
-        self, fixture: Any, settings: Settings, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
+        self,
+        fixture: Any,
+        settings: TimingSettings,
+        function: Any,
+        args: tuple[Any, ...],
+        kwargs: dict[str, Any],
     ) -> Any:
         """Stand in for `benchmark(function, *args, **kwargs)`."""
         from .sampler import Effort, sample
@@ -178,7 +183,7 @@ class Seam:
             return function(*args, **kwargs)
         return _profile(fixture, measurement.iterations, layouts.original)
 
-    def _measure_pedantic(self, fixture: Any, settings: Settings, asked: "Pedantic") -> Any:
+    def _measure_pedantic(self, fixture: Any, settings: TimingSettings, asked: "Pedantic") -> Any:
         """Stand in for `benchmark.pedantic`."""
         settings = replace(settings, in_place="benchmark.pedantic makes the calls it was asked for")
         call = asked.target, asked.args, asked.kwargs
@@ -195,7 +200,7 @@ class Seam:
 
     @contextmanager
     def _measuring(
-        self, fixture: Any, settings: Settings, *call: Any
+        self, fixture: Any, settings: TimingSettings, *call: Any
     ) -> "Iterator[tuple[Layouts, Clock, Measurement, Callable[[Any], None]]]":
         """Prepare what measures a call; keep what was measured, also where it is cut short."""
         from ..cpu import UNWATCHED_CLOCKS

@@ -12,7 +12,7 @@ from ..errors import UsageError
 from ..packages import missing
 from ..profile.hooks import PLUGIN as PROFILING
 from ..profile.hooks import Profiling
-from ..profile.store import Store
+from ..profile.store import ProfileStore
 from ..variants.outcome import FIXTURES
 from ..workloads import cells as selection
 from . import fixtures
@@ -106,7 +106,7 @@ def _profile(config: pytest.Config) -> None:
     if config.getoption("benchmark_compare", None):
         raise UsageError("--gnn-profile times nothing that could be compared; leave out --benchmark-compare")
     options = run_of(config).options
-    store = Store(options.profile_folder.absolute())
+    store = ProfileStore(options.profile_folder.absolute())
     store.check()
     config.pluginmanager.register(Profiling(options.profile, options.epochs, store), PROFILING)
 
@@ -235,7 +235,7 @@ def pytest_collection_finish(session: pytest.Session) -> None:
     from . import terminal
 
     if ours and reporter.verbosity == 0:
-        config.pluginmanager.register(terminal.Progress(reporter, ours), terminal.PROGRESS)
+        config.pluginmanager.register(terminal.SessionProgress(reporter, ours), terminal.PROGRESS)
     benchmarks = [item for item in session.items if "benchmark" in getattr(item, "fixturenames", ())]
     if all(timing_of(config).settings(item) for item in benchmarks):
         terminal.hide_their_table(config)

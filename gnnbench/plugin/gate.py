@@ -24,7 +24,7 @@ from ..errors import UsageError
 from ..report import verdicts
 from ..results import baseline, counter_baseline, run_file
 from ..results.base import Base, choose
-from ..results.baseline import Record, Store
+from ..results.baseline import Record, RecordStore
 from ..results.entry import FORMAT_VERSION
 from ..results.run_file import RunFile
 from ..variants import fresh
@@ -247,7 +247,7 @@ class Gate:
 
     def _find(self, here: dict[str, Any]) -> tuple[list[Record], str]:
         """Return the records of this environment, the newest first; or none, and what to do about it."""
-        store = Store(self._config.rootpath / baseline.FOLDER)
+        store = RecordStore(self._config.rootpath / baseline.FOLDER)
         name = environment.name(here)
         if records := store.find(name, get_machine_id(), self._number):
             return records, ""

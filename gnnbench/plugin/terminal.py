@@ -12,7 +12,7 @@ from rich.markup import escape
 
 from .. import environment, units
 from ..profile.hooks import profiling_of
-from ..report.table import SHORT_DIRECTION, Row, grouped, heading, interval, notes, remarks, tables
+from ..report.table import SHORT_DIRECTION, TableRow, grouped, heading, interval, notes, remarks, tables
 from ..results import counter_baseline
 from ..workloads.spec import Spec
 from .session import COUNTED, OUT_OF_MEMORY, Run
@@ -69,7 +69,7 @@ def record(item: pytest.Item) -> dict[str, Any] | None:
         return None
     spec, row = spec_of(item), None
     if "counters" in ours:
-        row = Row.of(spec, ours)
+        row = TableRow.of(spec, ours)
     return {
         "spec": asdict(spec),
         "synthetic": ours["graph"]["synthetic"] if ours else False,
@@ -122,7 +122,7 @@ def summarize_others(reporter: Any, records: Sequence[dict[str, Any]]) -> None:
         reporter.write_line(f"gnnbench: {line}")
 
 
-class Progress:
+class SessionProgress:
     """Says which benchmark of how many runs, and what it took."""
 
     def __init__(self, reporter: Any, items: Sequence[pytest.Item]) -> None:

@@ -10,7 +10,7 @@ import pytest
 from .. import environment
 from ..errors import UsageError
 from ..measure.clock import ClockError
-from ..measure.patch import Seam, Settings
+from ..measure.patch import Seam, TimingSettings
 from ..results.entry import FORMAT_VERSION
 from .session import OUT_OF_MEMORY, is_ours, places, run_of, stop
 
@@ -28,7 +28,7 @@ class Timing:
         self._deselected: list[str] = []
         """Benchmarks that were left out on purpose, by -k and the like, or as other shards'."""
 
-    def settings(self, item: pytest.Item) -> Settings | None:
+    def settings(self, item: pytest.Item) -> TimingSettings | None:
         """Return how a test's benchmark is timed; None: as pytest-benchmark does."""
         config = self._config
         if "benchmark" not in getattr(item, "fixturenames", ()):
@@ -41,7 +41,7 @@ class Timing:
         if chosen.layouts == "off":
             return None
         marker = item.get_closest_marker("in_place")
-        return Settings(
+        return TimingSettings(
             sample_layouts=chosen.layouts != "one",
             precision=chosen.precision,
             flush=chosen.flush_l2,

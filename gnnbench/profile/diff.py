@@ -18,7 +18,7 @@ Path = tuple[str, ...]
 
 
 @dataclass(frozen=True)
-class Change:
+class CountChange:
     """One difference between two profiles."""
 
     kind: str
@@ -35,7 +35,7 @@ class Change:
     """The difference as a fraction of all operators, on the side that has more; inner ranges included."""
 
 
-def diff(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[Change]:
+def diff(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[CountChange]:
     """Compare what one call does in two records; largest share first.
 
     If a range appeared or vanished, its operators are not listed. Nor are operators whose number changed in
@@ -45,7 +45,7 @@ def diff(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[Change]:
     return sorted(changes, key=lambda change: -change.share)
 
 
-def table(changes: Sequence[Change]) -> str:
+def table(changes: Sequence[CountChange]) -> str:
     """Return the changes as a table of 80 columns."""
     if not changes:
         return "counts: no difference in calls of ranges or operators"
@@ -56,7 +56,7 @@ def table(changes: Sequence[Change]) -> str:
     return "\n".join([*lines, _NOTE])
 
 
-def _counted(before: Mapping[str, Any], after: Mapping[str, Any]) -> Iterator[Change]:
+def _counted(before: Mapping[str, Any], after: Mapping[str, Any]) -> Iterator[CountChange]:
     calls = [_calls(counts) for counts in (before, after)]
     operators = [_operators(counts) for counts in (before, after)]
     whole = max(found.total() for found in operators) or 1
@@ -65,13 +65,13 @@ def _counted(before: Mapping[str, Any], after: Mapping[str, Any]) -> Iterator[Ch
         if one != other:
             inside = [_inside(found, path) for found in operators]
             share = abs(inside[1] - inside[0]) / whole
-            yield Change(_kind(one, other), "calls", path, path[-1], one, other, share)
+            yield CountChange(_kind(one, other), "calls", path, path[-1], one, other, share)
     for path, name in operators[0] | operators[1]:
         one, other = (found[path, name] for found in operators)
         called = [found[path] for found in calls]
         if all(called) and one * called[1] != other * called[0]:
             share = abs(other - one) / whole
-            yield Change(_kind(one, other), "operators", path, name, one, other, share)
+            yield CountChange(_kind(one, other), "operators", path, name, one, other, share)
 
 
 def _calls(counts: Mapping[str, Any]) -> Counter[Path]:
@@ -104,7 +104,7 @@ def line(start: str, what: str) -> str:
     return _Paths(WIDTH, initial_indent=start, subsequent_indent=" " * len(start)).fill(what)
 
 
-def _cells(change: Change) -> str:
+def _cells(change: CountChange) -> str:
     where = place(change.path if change.unit == "operators" else change.path[:-1], change.name)
     before, after = (_amount(value, change.unit) for value in (change.before, change.after))
     return _line(change.kind, before, after, units.fraction(change.share), where)

@@ -12,7 +12,7 @@ import pytest
 from ..measure.clock import Call
 from ..measure.pedantic import Pedantic
 from . import kinds, record
-from .store import Store
+from .store import ProfileStore
 from .subject import Subject
 
 PLUGIN = "gnnbench-profiling"
@@ -37,7 +37,7 @@ class Profiling:
         self,
         kinds: Sequence[str],
         repeats: int,
-        store: Store,
+        store: ProfileStore,
         turn: Callable[[], None] = lambda: None,
     ) -> None:
         """Profile each function that a test passes to `benchmark`.

@@ -20,7 +20,7 @@ from ..variants.import_roots import Trees
 from ..variants.startup import die_with
 from . import selection
 from .hooks import Profiling
-from .store import Store
+from .store import ProfileStore
 
 _OFF: dict[str, Any] = {
     "numprocesses": None,
@@ -59,7 +59,7 @@ class _Telling:
     def __init__(self, pipe: TextIO, terms: Mapping[str, Any]) -> None:
         self._pipe, self._read = pipe, terms["read"]
         self._select, self._only = terms["select"], terms["only"]
-        store = Store(Path(terms["folder"]))
+        store = ProfileStore(Path(terms["folder"]))
         self.profiling = Profiling(terms["kinds"], terms["repeats"], store, self._turn)
         self._reports: dict[str, pytest.TestReport] = {}
 

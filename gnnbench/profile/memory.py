@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 from .. import units
 from ..measure.garbage import collector_paused
-from ..measure.memory import Change, changes, record
+from ..measure.memory import Allocation, changes, record
 from .ranges import Ranges
 from .subject import Subject
 from .targets import LAYERS, PHASES
@@ -68,7 +68,7 @@ def take(subject: Subject, folder: Path) -> dict[str, Any]:  # noqa: ARG001
     return {**section, "profileit": _profileit(subject)}
 
 
-def by_range(spans: Sequence[Span], changes: Sequence[Change]) -> dict[str, Any]:
+def by_range(spans: Sequence[Span], changes: Sequence[Allocation]) -> dict[str, Any]:
     """Compute the memory held in each range.
 
     Args:

@@ -40,7 +40,7 @@ class Ended:
 
 
 @dataclass(frozen=True)
-class Side:
+class ProfiledSide:
     """The code and variables that a process starts with."""
 
     name: str = ""
@@ -70,17 +70,17 @@ class Wanted:
     """Node ids of the benchmarks to profile instead of `select`; empty: use `select`."""
 
 
-class Progress(Protocol):
+class ProfileProgress(Protocol):
     """Receives progress events."""
 
     def collected(self, titles: Sequence[str]) -> None:
         """Receive the titles of the benchmarks that a side will profile."""
 
-    def benchmark(self, side: Side, number: int, count: int, found: str | Ended) -> None:
+    def benchmark(self, side: ProfiledSide, number: int, count: int, found: str | Ended) -> None:
         """Receive the id of a benchmark that begins, or its result; its number, from 1, and their count."""
 
 
-def run(sides: Sequence[Side], wanted: Wanted, progress: Progress) -> list[list[Ended]]:
+def run(sides: Sequence[ProfiledSide], wanted: Wanted, progress: ProfileProgress) -> list[list[Ended]]:
     """Run pytest in a process per side, and profile the benchmarks that it collects.
 
     The processes start together. Afterwards one runs at a time and the others wait: each runs until its next
@@ -106,7 +106,7 @@ def run(sides: Sequence[Side], wanted: Wanted, progress: Progress) -> list[list[
 class _Process:
     """The process of one side, and its messages so far."""
 
-    def __init__(self, side: Side, wanted: Wanted, progress: Progress) -> None:
+    def __init__(self, side: ProfiledSide, wanted: Wanted, progress: ProfileProgress) -> None:
         read, theirs_write = os.pipe()
         theirs_read, write = os.pipe()
         terms = {

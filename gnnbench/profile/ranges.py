@@ -18,11 +18,11 @@ import torch
 from .inline import InlineFunctions
 from .places import CLASS, Attribute, Target, find, put_originals_back
 
-__all__ = ["Ranges", "Row", "Target", "clock_of"]
+__all__ = ["RangeRow", "Ranges", "Target", "clock_of"]
 
 
 @dataclass(frozen=True)
-class Row:
+class RangeRow:
     """The time of one path of ranges."""
 
     path: tuple[str, ...]
@@ -171,7 +171,7 @@ class Ranges:
         """Open a range, unless one of this name is open."""
         return nullcontext() if name in self.path else _Range(self._state, name, None)
 
-    def times(self) -> list[Row]:
+    def times(self) -> list[RangeRow]:
         """Return the times since the last call, depth first, in order of first appearance.
 
         Paths that were not called since then have 0 calls.
@@ -179,7 +179,7 @@ class Ranges:
         rows = []
         for node in self._root.below():
             inside_ns = sum(child.total_ns for child in node.children.values())
-            rows.append(Row(node.path, node.calls, node.total_ns, node.total_ns - inside_ns))
+            rows.append(RangeRow(node.path, node.calls, node.total_ns, node.total_ns - inside_ns))
         for node in self._root.below():
             node.calls = node.total_ns = 0
         return rows

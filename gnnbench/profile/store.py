@@ -20,7 +20,7 @@ _ABANDONED_SECONDS = 86_400.0
 """A draft older than this was left by a killed process."""
 
 
-class Store:
+class ProfileStore:
     """A folder of profiles, made when first needed."""
 
     def __init__(self, root: Path) -> None:

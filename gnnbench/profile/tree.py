@@ -7,7 +7,7 @@ from typing import Any
 
 from .. import units
 from ..measure.garbage import collector_paused
-from .ranges import Ranges, Row, Target
+from .ranges import RangeRow, Ranges, Target
 from .subject import Subject
 
 ROOT = "call"
@@ -33,7 +33,7 @@ def measure(
     """
     ranges = Ranges(targets, subject.device, clock=clock, functions=functions)
 
-    def ranged() -> list[Row]:
+    def ranged() -> list[RangeRow]:
         with subject.ready(), collector_paused():
             ranges.switch(on=True)
             with ranges.range(ROOT):
@@ -50,7 +50,7 @@ def measure(
     with ranges:
         ranges.switch(on=False)
         cold = {row.path: row.total_ns for row in ranged()}
-    repeats: list[dict[tuple[str, ...], Row]] = []
+    repeats: list[dict[tuple[str, ...], RangeRow]] = []
     plain_ns = []
     with ranges:  # search again: the first call may have imported libraries
         ranges.switch(on=False)
@@ -61,7 +61,7 @@ def measure(
             if not number % 2:
                 plain_ns.append(plain())
     last = repeats[-1]  # has every path
-    none = Row((), 0, 0, 0)
+    none = RangeRow((), 0, 0, 0)
     return {
         "rows": [
             {

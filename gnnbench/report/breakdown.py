@@ -6,7 +6,7 @@ from typing import Any
 
 from .names import clean
 from .table import SHORT_DIRECTION
-from .view import Bar, Breakdown, Part
+from .view import Bar, Breakdown, BreakdownPart
 
 _KINDS = ("phases", "layers")
 """Sections of a profile that are trees of ranges."""
@@ -44,7 +44,7 @@ def _work(record: Mapping[str, Any]) -> str:
 def _bar(record: Mapping[str, Any], kind: str) -> Bar:
     root, *rows = record["sections"][kind]["rows"]
     parts = tuple(
-        Part(
+        BreakdownPart(
             " ".join(map(clean, row["path"][-1:])),
             _median(row["total_ns"]),
             _median(row["self_ns"]),

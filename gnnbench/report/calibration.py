@@ -4,12 +4,12 @@ import math
 from collections.abc import Collection, Iterable
 from pathlib import Path
 
-from ..compare.calibration import Calibration, Store
+from ..compare.calibration import Calibration, CalibrationStore
 from ..errors import UsageError
 from .table import grouped
 
 
-def notes(store: Store, names: Collection[str], effect: float, folder: Path) -> list[str]:
+def notes(store: CalibrationStore, names: Collection[str], effect: float, folder: Path) -> list[str]:
     """Say what a calibration in this environment knows of benchmarks; nothing where there is none.
 
     That with most of them is told, and of several the one with most runs.

@@ -11,7 +11,7 @@ from . import breakdown, run
 from .facts import environment_facts
 from .names import clean, cleaned, spec_of, titles
 from .sources import Source, Sources
-from .view import Benchmark, Calibrated, Found, Judged, View
+from .view import BenchmarkView, Calibrated, Found, JudgedBy, View
 
 if TYPE_CHECKING:
     from ..compare.calibration import Calibration, Rate
@@ -56,7 +56,7 @@ def _result(found: ResultFile) -> View:
     specs = [spec_of(name) for name in names]
     labels, common = titles(names, specs)
     benchmarks = tuple(
-        Benchmark(
+        BenchmarkView(
             row.fullname,
             *label,
             spec,
@@ -67,7 +67,7 @@ def _result(found: ResultFile) -> View:
         for row, spec, label in zip(rows, specs, labels, strict=True)
     )
     shared = found.comparison.shared and cleaned(found.comparison.shared)
-    judged = Judged(found.thresholds, clean(found.base), clean(found.head), shared)
+    judged = JudgedBy(found.thresholds, clean(found.base), clean(found.head), shared)
     facts: tuple[tuple[str, str], ...] = ()
     notes = tuple(map(clean, found.notes))
     if found.environment is not None:

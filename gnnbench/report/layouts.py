@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from .. import units
-from .view import Benchmark, Side
+from .view import BenchmarkView, Side
 
 MOST_POINTS = 600
 """Of one benchmark."""
@@ -54,7 +54,7 @@ class Thinned:
             for order, steps in enumerate(times)
         ]
 
-    def interval(self, benchmark: Benchmark) -> list[dict[str, float]]:
+    def interval(self, benchmark: BenchmarkView) -> list[dict[str, float]]:
         """Return the benchmark's time and its interval as the chart takes them, in the unit."""
         found = benchmark.measured
         if found is None:
@@ -66,7 +66,7 @@ class Thinned:
         return [{"low": low / divisor, "high": high / divisor, "time": found.seconds / divisor}]
 
 
-def thinned(benchmark: Benchmark, most: int) -> Thinned:
+def thinned(benchmark: BenchmarkView, most: int) -> Thinned:
     """Return the layouts of a benchmark.
 
     Args:

@@ -9,7 +9,7 @@ from typing import Any
 
 from .. import units
 from ..compare.result_file import ResultFile
-from ..compare.runs import Comparison, Row
+from ..compare.runs import Compared, Comparison
 from ..compare.verdict import Thresholds
 from ..errors import UsageError
 from . import verdicts
@@ -97,7 +97,8 @@ def write(
         UsageError: there are too many results for so many characters.
     """
     parts = [
-        _Part(section, sorted(section.comparison.rows, key=_rank), _remarks(section)) for section in sections
+        _Excerpt(section, sorted(section.comparison.rows, key=_rank), _remarks(section))
+        for section in sections
     ]
 
     def render(rows: int) -> str:
@@ -116,11 +117,11 @@ def write(
 
 
 @dataclass(frozen=True)
-class _Part:
+class _Excerpt:
     """A section, with what is taken from it as far as there is room."""
 
     section: Section
-    rows: list[Row]
+    rows: list[Compared]
     """What moved first."""
     remarks: list[str]
 
@@ -130,7 +131,7 @@ def _size(text: str) -> int:
     return len(text.encode("utf-16-le")) // 2
 
 
-def _render(parts: Sequence[_Part], title: str, details_url: str, most: int) -> str:
+def _render(parts: Sequence[_Excerpt], title: str, details_url: str, most: int) -> str:
     """Write at most so many rows, and so many notes, of each section."""
     together = [row for part in parts for row in part.rows]
     shared = [part.section.comparison.shared for part in parts if part.section.comparison.shared]
@@ -152,7 +153,7 @@ def _render(parts: Sequence[_Part], title: str, details_url: str, most: int) -> 
     return "\n".join(lines) + "\n"
 
 
-def _verdict(rows: Sequence[Row], *, shared_slower: bool) -> str:
+def _verdict(rows: Sequence[Compared], *, shared_slower: bool) -> str:
     """Say in a line how many benchmarks got slower, and what became of the others."""
     counts: Counter[str] = Counter(row.judgement.verdict for row in rows)
     if not rows:
@@ -175,7 +176,7 @@ def _benchmarks(number: int) -> str:
     return "1 benchmark" if number == 1 else f"{number} benchmarks"
 
 
-def _section(part: _Part, details_url: str, most: int, *, name_machine: bool) -> list[str]:
+def _section(part: _Excerpt, details_url: str, most: int, *, name_machine: bool) -> list[str]:
     section, rows, remarks = part.section, part.rows, part.remarks
     kept = rows[:most]
     moved = [row for row in kept if row.judgement.verdict in _MOVED]
@@ -213,14 +214,14 @@ def _joined(notes: Sequence[str]) -> str:
     return "; ".join(map(prose, notes[:_NAMED])) + more
 
 
-def _rank(row: Row) -> tuple[int, float]:
+def _rank(row: Compared) -> tuple[int, float]:
     """Sort what moved first, the largest change before the others."""
     found = row.judgement
     change = abs(math.log(found.ratio)) if found.ratio and found.ratio > 0 else 0.0
     return _ORDER.index(found.verdict), -change
 
 
-def _table(rows: Sequence[Row]) -> list[str]:
+def _table(rows: Sequence[Compared]) -> list[str]:
     lines = list(_HEADER)
     for row in rows:
         time, ratio, interval, verdict, sees = verdicts.cells(row)

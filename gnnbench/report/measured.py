@@ -10,7 +10,7 @@ from ..json_io import finite, positive
 from ..measure import estimate
 from . import table
 from .names import clean
-from .view import Limit, Measured, Process, Side, Work
+from .view import CallCounts, Limit, Measured, ProcessBlocks, Side
 
 _LIBRARY_KINDS = ("operators", "library_calls")
 
@@ -88,20 +88,20 @@ def _plain(entry: Mapping[str, Any]) -> Measured | None:
     return Measured(positive(stats["median"]), None, None, estimate.LEVEL, "median of pytest-benchmark")
 
 
-def processes_of(entry: Mapping[str, Any], side: Side) -> tuple[Process, ...]:
+def processes_of(entry: Mapping[str, Any], side: Side) -> tuple[ProcessBlocks, ...]:
     """Return the blocks of each process, in a file of pytest-benchmark alone its rounds."""
     measured = ours(entry).get("measurement")
     if measured is None:
         rounds = [positive(value) * 1e9 for value in (entry.get("stats") or {}).get("data") or ()]
-        return (Process(side, tuple(rounds)),) if rounds else ()
+        return (ProcessBlocks(side, tuple(rounds)),) if rounds else ()
     return tuple(
-        Process(side, tuple(map(float, estimate.block_values(process["blocks_ns"]))))
+        ProcessBlocks(side, tuple(map(float, estimate.block_values(process["blocks_ns"]))))
         for process in measured["processes"]
         if process["blocks_ns"]
     )
 
 
-def work_of(entry: Mapping[str, Any]) -> Work | None:
+def work_of(entry: Mapping[str, Any]) -> CallCounts | None:
     """Return what one call does, as far as it was counted."""
     counters = ours(entry).get("counters")
     if not counters:
@@ -113,7 +113,7 @@ def work_of(entry: Mapping[str, Any]) -> Work | None:
         for name, count in counts.get(kind, {}).items()
     ]
     memory = counters["details"].get("memory", {})
-    return Work(
+    return CallCounts(
         tuple(sorted(found, key=lambda one: -one[1])),
         sum(int(finite(count)) for count in counts.get("operators", {}).values()),
         int(finite(counters["host_reads"])),

@@ -4,7 +4,7 @@ from typing import Any
 
 from .. import units
 from . import layouts, verdicts
-from .view import Benchmark, Work
+from .view import BenchmarkView, CallCounts
 
 _POINTS = 150_000
 """Layouts' times of all benchmarks together: at two bytes each, packed, a tenth of what a page may have."""
@@ -17,7 +17,7 @@ _FEWEST = 5
 class Numbers:
     """Rows, with every text kept once."""
 
-    def __init__(self, benchmarks: tuple[Benchmark, ...]) -> None:
+    def __init__(self, benchmarks: tuple[BenchmarkView, ...]) -> None:
         """Decide how much of each benchmark there is room for."""
         processes = sum(len(one.processes) for one in benchmarks)
         self.points = min(max(_POINTS // max(processes, 1), _FEWEST), layouts.MOST_POINTS)
@@ -38,7 +38,7 @@ class Numbers:
     def _text(self, text: str) -> int:
         return self._places.setdefault(text, len(self._places))
 
-    def _row(self, one: Benchmark) -> dict[str, Any]:
+    def _row(self, one: BenchmarkView) -> dict[str, Any]:
         row: dict[str, Any] = {
             "facts": [[self._text(name), self._text(value)] for name, value in facts(one)],
             "notes": [self._text(note) for note in notes(one)],
@@ -66,7 +66,7 @@ class Numbers:
         return row
 
 
-def facts(one: Benchmark) -> list[tuple[str, str]]:
+def facts(one: BenchmarkView) -> list[tuple[str, str]]:
     """Return what is known of a benchmark beside its row, name and value."""
     found = []
     if judged := one.judgement:
@@ -89,7 +89,7 @@ def facts(one: Benchmark) -> list[tuple[str, str]]:
     return [*found, *_work(one.work)]
 
 
-def _work(work: Work | None) -> list[tuple[str, str]]:
+def _work(work: CallCounts | None) -> list[tuple[str, str]]:
     if not work:
         return []
     found = [("host reads", f"{work.host_reads:,}")]
@@ -100,7 +100,7 @@ def _work(work: Work | None) -> list[tuple[str, str]]:
     return found
 
 
-def notes(one: Benchmark) -> list[str]:
+def notes(one: BenchmarkView) -> list[str]:
     """Return what must be known of a benchmark."""
     found = [*one.notes]
     if one.error:

@@ -9,7 +9,7 @@ from .. import units
 from . import layouts, wording
 from .charts import calibrated, distribution, forest, phases, platforms, times
 from .style import Style
-from .view import Benchmark, Breakdown, Calibrated, Judged, View
+from .view import BenchmarkView, Breakdown, Calibrated, JudgedBy, View
 
 Place = Literal["verdicts", "benchmark", "platforms", "phases", "calibration", "times"]
 
@@ -58,9 +58,9 @@ def pictures(view: View) -> Iterator[Picture]:
         yield _calibrated(calibration)
 
 
-def side_by_side(benchmarks: Sequence[Benchmark]) -> dict[str, dict[str, list[Benchmark]]]:
+def side_by_side(benchmarks: Sequence[BenchmarkView]) -> dict[str, dict[str, list[BenchmarkView]]]:
     """Return benchmarks that differ in their platform alone: by what they run on, and by what is run."""
-    found: dict[str, dict[str, list[Benchmark]]] = {}
+    found: dict[str, dict[str, list[BenchmarkView]]] = {}
     for one in benchmarks:
         if one.spec and one.seconds:
             spec = one.spec
@@ -75,7 +75,7 @@ def side_by_side(benchmarks: Sequence[Benchmark]) -> dict[str, dict[str, list[Be
     return {title: rows for title, rows in several.items() if rows}
 
 
-def _forest(view: View, judged: Judged, benchmarks: Sequence[Benchmark]) -> Picture:
+def _forest(view: View, judged: JudgedBy, benchmarks: Sequence[BenchmarkView]) -> Picture:
     changed = wording.moved(benchmarks)
     there = {one.fullname for one in changed}
     others = sorted(
@@ -102,7 +102,7 @@ def _forest(view: View, judged: Judged, benchmarks: Sequence[Benchmark]) -> Pict
     return Picture("verdicts", wording.headline(view), note, text, draw, len(benchmarks))
 
 
-def _distribution(benchmark: Benchmark) -> Picture:
+def _distribution(benchmark: BenchmarkView) -> Picture:
     def draw(style: Style) -> dict[str, Any]:
         found = layouts.thinned(benchmark, layouts.MOST_POINTS // max(len(benchmark.processes), 1))
         return distribution.chart(found.rows(), found.interval(benchmark), found.names(), found.unit, style)
@@ -119,7 +119,7 @@ def _distribution(benchmark: Benchmark) -> Picture:
     return Picture("benchmark", wording.change(benchmark), note, text, draw)
 
 
-def _platforms(title: str, rows: dict[str, list[Benchmark]]) -> Picture:
+def _platforms(title: str, rows: dict[str, list[BenchmarkView]]) -> Picture:
     best = {what: min(ones, key=_seconds) for what, ones in rows.items()}
     wins = Counter(one.spec.platform for one in best.values() if one.spec).most_common()
     winner, most = wins[0]
@@ -153,7 +153,7 @@ def _platforms(title: str, rows: dict[str, list[Benchmark]]) -> Picture:
     return Picture("platforms", message, note, text, draw, len(rows))
 
 
-def _times(benchmarks: Sequence[Benchmark]) -> Picture:
+def _times(benchmarks: Sequence[BenchmarkView]) -> Picture:
     longest = sorted(benchmarks, key=lambda one: -_seconds(one))
 
     def draw(style: Style) -> dict[str, Any]:
@@ -169,7 +169,7 @@ def _times(benchmarks: Sequence[Benchmark]) -> Picture:
     )
 
 
-def _time(one: Benchmark) -> dict[str, Any]:
+def _time(one: BenchmarkView) -> dict[str, Any]:
     """Return a row of the times' chart, in milliseconds; without both bounds there is no interval."""
     time = _seconds(one)
     low, high = (one.measured.low_seconds, one.measured.high_seconds) if one.measured else (None, None)
@@ -214,6 +214,6 @@ def _calibrated(found: Calibrated) -> Picture:
     )
 
 
-def _seconds(benchmark: Benchmark) -> float:
+def _seconds(benchmark: BenchmarkView) -> float:
     assert benchmark.seconds
     return benchmark.seconds

@@ -7,7 +7,7 @@ from typing import Any
 from .. import json_io
 from ..compare import result_file
 from ..compare import runs as comparison
-from ..compare.runs import Row
+from ..compare.runs import Compared
 from ..compare.verdict import Judgement, Thresholds
 from ..results.run_file import RunFile
 from ..workloads.spec import Spec
@@ -15,7 +15,7 @@ from . import measured
 from .facts import environment_facts
 from .names import clean, cleaned, spec_of, titles
 from .sources import Source
-from .view import Benchmark, Judged, View
+from .view import BenchmarkView, JudgedBy, View
 
 Entries = Mapping[str, Mapping[str, Any]]
 """Records of benchmarks, by fullname."""
@@ -45,7 +45,7 @@ def view(head: Source, base: tuple[Source, ...], effect: float) -> View:
     labels, common = titles(names, specs)
     benchmarks = []
     for name, spec, (title, context) in zip(names, specs, labels, strict=True):
-        benchmark = Benchmark(name, title, context, spec, error=cut.get(name, ""))
+        benchmark = BenchmarkView(name, title, context, spec, error=cut.get(name, ""))
         if name in entries:
             benchmark = _measured(benchmark, entries[name])
         if row := rows.get(name):
@@ -62,15 +62,17 @@ def _entries(source: Source) -> Entries:
     return {entry["fullname"]: entry for entry in source.content["benchmarks"]}
 
 
-def _against(head: Source, base: tuple[Source, ...], effect: float) -> tuple[dict[str, Row], Judged]:
+def _against(head: Source, base: tuple[Source, ...], effect: float) -> tuple[dict[str, Compared], JudgedBy]:
     runs = [one.checked for one in base if isinstance(one.checked, RunFile)]
     assert isinstance(head.checked, RunFile)
     found = comparison.compare(runs, [head.checked], Thresholds(effect))
-    judged = Judged(Thresholds(effect), result_file.runs(len(runs)), shared=found.shared)
+    judged = JudgedBy(Thresholds(effect), result_file.runs(len(runs)), shared=found.shared)
     return {row.fullname: row for row in found.rows}, judged
 
 
-def _saved(entries: Entries, compared: Mapping[str, Any] | None) -> tuple[dict[str, Row], Judged | None]:
+def _saved(
+    entries: Entries, compared: Mapping[str, Any] | None
+) -> tuple[dict[str, Compared], JudgedBy | None]:
     """Return the verdicts of `--benchmark-compare` that a run was saved with."""
     found = {
         name: saved for name, entry in entries.items() if (saved := measured.ours(entry).get("comparison"))
@@ -78,23 +80,23 @@ def _saved(entries: Entries, compared: Mapping[str, Any] | None) -> tuple[dict[s
     if not found:
         return {}, None
     rows = {
-        name: Row(name, Judgement.from_json(one), None, notes=tuple(one["notes"]))
+        name: Compared(name, Judgement.from_json(one), None, notes=tuple(one["notes"]))
         for name, one in found.items()
     }
     records = sorted({clean(one["against"]) for one in found.values() if one["against"] is not None})
     base = f"record {', '.join(records)}" if records else "other runs"
     if not compared:
-        return rows, Judged(None, base)
+        return rows, JudgedBy(None, base)
     thresholds = Thresholds(
         json_io.positive(compared["effect"]),
         measured.level(compared["family_level"]),
         measured.level(compared["own_level"]),
     )
     shared = None if compared["shared"] is None else cleaned(Judgement.from_json(compared["shared"]))
-    return rows, Judged(thresholds, base, shared=shared)
+    return rows, JudgedBy(thresholds, base, shared=shared)
 
 
-def _measured(benchmark: Benchmark, entry: Mapping[str, Any]) -> Benchmark:
+def _measured(benchmark: BenchmarkView, entry: Mapping[str, Any]) -> BenchmarkView:
     time = measured.time_of(entry)
     return replace(
         benchmark,

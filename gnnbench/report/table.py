@@ -21,7 +21,7 @@ _NAMED = 4
 
 
 @dataclass(frozen=True)
-class Row:
+class TableRow:
     """What the table shows of one benchmark."""
 
     spec: Spec
@@ -38,7 +38,7 @@ class Row:
     notes: tuple[str, ...] = ()
 
     @classmethod
-    def of(cls, spec: Spec, ours: dict[str, Any]) -> "Row":
+    def of(cls, spec: Spec, ours: dict[str, Any]) -> "TableRow":
         """Take a row from our part of a benchmark's record."""
         measured = ours["measurement"]
         limit, counters = ours.get("limit"), ours["counters"]
@@ -56,7 +56,7 @@ class Row:
 
 
 def interval(measured: dict[str, Any]) -> str:
-    """Write a measurement's interval as a fraction of its location, see `Row.interval`."""
+    """Write a measurement's interval as a fraction of its location, see `TableRow.interval`."""
     middle, low, high = measured["location_ns"], measured["low_ns"], measured["high_ns"]
     if low is None or high is None:
         return "?"
@@ -87,16 +87,16 @@ def heading(spec: Spec) -> str:
     return f"{spec.dataset} · hidden {spec.hidden} · {spec.dtype} · {spec.index_dtype} · {spec.device}"
 
 
-def tables(rows: Iterable[Row]) -> dict[str, Table]:
+def tables(rows: Iterable[TableRow]) -> dict[str, Table]:
     """Lay out what was measured, the fastest platform of an operation in bold: a table for each heading."""
-    groups: dict[str, dict[tuple[str, str], list[Row]]] = {}
+    groups: dict[str, dict[tuple[str, str], list[TableRow]]] = {}
     for row in rows:
         key = (row.spec.operation, row.spec.direction)
         groups.setdefault(heading(row.spec), {}).setdefault(key, []).append(row)
     return {title: _table(list(operations.values())) for title, operations in groups.items()}
 
 
-def _table(operations: Sequence[Sequence[Row]]) -> Table:
+def _table(operations: Sequence[Sequence[TableRow]]) -> Table:
     table = Table(box=None, pad_edge=False, padding=(0, 1, 0, 0))
     for name in ("operation", "dir", "on"):
         table.add_column(name, no_wrap=True)
@@ -121,7 +121,7 @@ def _table(operations: Sequence[Sequence[Row]]) -> Table:
     return table
 
 
-def notes(rows: Iterable[Row]) -> list[str]:
+def notes(rows: Iterable[TableRow]) -> list[str]:
     """Return a line for each thing that must be known of some benchmarks, naming them or saying how many."""
     return grouped(
         (f"{row.spec.operation} {SHORT_DIRECTION[row.spec.direction]} {row.spec.platform}", row.notes)

@@ -10,7 +10,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from .. import units
-from ..compare.runs import Comparison, Row
+from ..compare.runs import Compared, Comparison
 from ..workloads.spec import Spec
 from .table import SHORT_DIRECTION, grouped, heading, shared_place
 
@@ -25,7 +25,7 @@ def write(found: Comparison, out: Callable[[str], Any], width: int, *, colour: b
     rows = found.rows
     text = io.StringIO()
     console = Console(file=text, width=width, force_terminal=colour, highlight=False)
-    groups: dict[str, list[Row]] = {}
+    groups: dict[str, list[Compared]] = {}
     for row in rows:
         groups.setdefault(heading(_spec(row.spec)) if row.spec else "", []).append(row)
     for title, group in groups.items():
@@ -37,7 +37,7 @@ def write(found: Comparison, out: Callable[[str], Any], width: int, *, colour: b
     out(text.getvalue())
 
 
-def _table(rows: Sequence[Row], place: str, *, ours: bool) -> Table:
+def _table(rows: Sequence[Compared], place: str, *, ours: bool) -> Table:
     table = Table(box=None, pad_edge=False, padding=(0, 1, 0, 0))
     for name in ("operation", "dir", "on") if ours else ("benchmark",):
         table.add_column(name, no_wrap=ours, overflow="fold")
@@ -54,7 +54,7 @@ def _table(rows: Sequence[Row], place: str, *, ours: bool) -> Table:
     return table
 
 
-def cells(row: Row) -> tuple[str, str, str, str, str]:
+def cells(row: Compared) -> tuple[str, str, str, str, str]:
     """Return a row's time, ratio, interval, verdict and the slowdown that it sees, as people read them."""
     found = row.judgement
     return (
@@ -71,7 +71,7 @@ def sees(visible: float) -> str:
     return units.fraction(visible) if visible <= _MOST_SEEN else f"over {units.fraction(_MOST_SEEN)}"
 
 
-def _labels(row: Row) -> tuple[str, ...]:
+def _labels(row: Compared) -> tuple[str, ...]:
     if not row.spec:
         return (row.fullname,)
     spec = _spec(row.spec)
@@ -105,22 +105,22 @@ def remarks_on_all(found: Comparison) -> list[str]:
     if shared := found.shared:
         lines.append(
             "the machine drifted: ratios are relative to the benchmarks timed next to each. "
-            f"The run as a whole: {sentence(Row('', shared, None))}"
+            f"The run as a whole: {sentence(Compared('', shared, None))}"
         )
     return lines
 
 
-def _name(row: Row) -> str:
+def _name(row: Compared) -> str:
     return " ".join(_labels(row)) if row.judgement.base_processes and row.spec else row.fullname
 
 
-def count(rows: Sequence[Row]) -> str:
+def count(rows: Sequence[Compared]) -> str:
     """Say how many there are of each verdict: `1 slower, 0 faster, 40 same, 3 undecided, 0 incomparable`."""
     found: Counter[str] = Counter(row.judgement.verdict for row in rows)
     return ", ".join(f"{found[verdict]} {verdict}" for verdict in ORDER)
 
 
-def sentence(row: Row, *, drifted: bool = False) -> str:
+def sentence(row: Compared, *, drifted: bool = False) -> str:
     """Say what was decided of one benchmark and why, in a line.
 
     Args:

@@ -10,7 +10,7 @@ Side = Literal["base", "head"]
 
 
 @dataclass(frozen=True)
-class Process:
+class ProcessBlocks:
     """What a process measured of one benchmark."""
 
     side: Side
@@ -37,7 +37,7 @@ class Measured:
 
 
 @dataclass(frozen=True)
-class Work:
+class CallCounts:
     """What one call does."""
 
     operators: tuple[tuple[str, int], ...]
@@ -62,7 +62,7 @@ class Limit:
 
 
 @dataclass(frozen=True)
-class Benchmark:
+class BenchmarkView:
     """One benchmark."""
 
     fullname: str
@@ -74,12 +74,12 @@ class Benchmark:
     seconds: float | None = None
     """None: not known."""
     measured: Measured | None = None
-    work: Work | None = None
+    work: CallCounts | None = None
     limit: Limit | None = None
     judgement: Judgement | None = None
     notes: tuple[str, ...] = ()
     """What stands beside the verdict: counters that differ, changed weights of layout modes."""
-    processes: tuple[Process, ...] = ()
+    processes: tuple[ProcessBlocks, ...] = ()
     error: str = ""
     """Why it was cut short."""
 
@@ -90,7 +90,7 @@ class Benchmark:
 
 
 @dataclass(frozen=True)
-class Judged:
+class JudgedBy:
     """How verdicts were reached."""
 
     thresholds: Thresholds | None
@@ -104,7 +104,7 @@ class Judged:
 
 
 @dataclass(frozen=True)
-class Part:
+class BreakdownPart:
     """A range of a profiled call."""
 
     name: str
@@ -123,7 +123,7 @@ class Bar:
     label: str
     """Its platform, or its name where nothing stands beside it."""
     seconds: float
-    parts: tuple[Part, ...]
+    parts: tuple[BreakdownPart, ...]
     """Those inside of it, depth first; what is left of it is the rest."""
     rest_seconds: float
 
@@ -168,8 +168,8 @@ class View:
     """The file's name."""
     shared: str = ""
     """What all benchmarks have in common: the graph, widths, types."""
-    benchmarks: tuple[Benchmark, ...] = ()
-    judged: Judged | None = None
+    benchmarks: tuple[BenchmarkView, ...] = ()
+    judged: JudgedBy | None = None
     """None: there are no verdicts."""
     breakdowns: tuple[Breakdown, ...] = ()
     calibrations: tuple[Calibrated, ...] = ()

@@ -14,7 +14,7 @@ from .pictures import Picture, pictures, side_by_side
 from .style import PAGE
 from .table import grouped
 from .verdicts import ORDER
-from .view import Benchmark, Breakdown, Part, View
+from .view import BenchmarkView, Breakdown, BreakdownPart, View
 
 _MOST_MOVED = 100
 """Rows of what moved; all stand in the table of benchmarks."""
@@ -68,7 +68,7 @@ def html(view: View) -> str:
     )
 
 
-def fragment(benchmark: Benchmark) -> str:
+def fragment(benchmark: BenchmarkView) -> str:
     """Return what addresses a benchmark in the page."""
     return page.fragment(benchmark.fullname)
 
@@ -90,12 +90,12 @@ def _figures(view: View) -> dict[str, list[Figure]]:
     return found
 
 
-def _counts(benchmarks: Sequence[Benchmark]) -> list[tuple[str, int]]:
+def _counts(benchmarks: Sequence[BenchmarkView]) -> list[tuple[str, int]]:
     words = [wording.verdict(one) for one in benchmarks]
     return [(verdict, words.count(verdict)) for verdict in ORDER if verdict in words]
 
 
-def _remarks(benchmarks: Sequence[Benchmark]) -> list[tuple[str, list[str]]]:
+def _remarks(benchmarks: Sequence[BenchmarkView]) -> list[tuple[str, list[str]]]:
     """Return what must be known of each benchmark, by its label; counters stand beside their verdicts."""
     found = []
     for one in benchmarks:
@@ -120,7 +120,7 @@ def _columns(view: View) -> list[str]:
     return [name for name, present in there.items() if present]
 
 
-def _choices(benchmarks: Sequence[Benchmark]) -> dict[str, list[str]]:
+def _choices(benchmarks: Sequence[BenchmarkView]) -> dict[str, list[str]]:
     """Return what may be chosen among, where there is a choice."""
     found = {
         "verdict": [word for word in ORDER if any(wording.verdict(one) == word for one in benchmarks)],
@@ -136,7 +136,7 @@ def _values(values: Any) -> list[str]:
     return list(dict.fromkeys(values))
 
 
-def _platforms(benchmarks: Sequence[Benchmark]) -> list[tuple[str, list[str], list[Any]]]:
+def _platforms(benchmarks: Sequence[BenchmarkView]) -> list[tuple[str, list[str], list[Any]]]:
     """Return a table for each group: title, platforms, and of each operation the benchmarks in this order."""
     found = []
     for title, rows in side_by_side(benchmarks).items():
@@ -155,7 +155,7 @@ def _platforms(benchmarks: Sequence[Benchmark]) -> list[tuple[str, list[str], li
     return found
 
 
-def _lines(found: Breakdown) -> list[tuple[str, int, list[Part | None]]]:
+def _lines(found: Breakdown) -> list[tuple[str, int, list[BreakdownPart | None]]]:
     """Return the rows of a breakdown's table: name, depth, and the part of each bar."""
     keys = list(dict.fromkeys((part.name, part.depth) for bar in found.bars for part in bar.parts))
     return [
@@ -171,10 +171,10 @@ def _lines(found: Breakdown) -> list[tuple[str, int, list[Part | None]]]:
     ]
 
 
-def _sum(parts: Sequence[Part]) -> Part | None:
+def _sum(parts: Sequence[BreakdownPart]) -> BreakdownPart | None:
     if not parts:
         return None
     first = parts[0]
-    return Part(
+    return BreakdownPart(
         first.name, sum(one.seconds for one in parts), sum(one.self_seconds for one in parts), first.depth
     )

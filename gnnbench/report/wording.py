@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from .. import units
 from ..compare.verdict import Judgement, Thresholds
 from .table import SHORT_DIRECTION
-from .view import Benchmark, Judged, View
+from .view import BenchmarkView, JudgedBy, View
 
 
 def headline(view: View) -> str:
@@ -27,40 +27,40 @@ def headline(view: View) -> str:
     return f"{text}; {cut} cut short" if cut else text
 
 
-def moved(benchmarks: Sequence[Benchmark]) -> list[Benchmark]:
+def moved(benchmarks: Sequence[BenchmarkView]) -> list[BenchmarkView]:
     """Return what is slower, the most first, and then what is faster."""
     slower = [one for one in benchmarks if verdict(one) == "slower"]
     faster = [one for one in benchmarks if verdict(one) == "faster"]
     return sorted(slower, key=lambda one: -ratio(one)) + sorted(faster, key=ratio)
 
 
-def verdict(benchmark: Benchmark) -> str:
+def verdict(benchmark: BenchmarkView) -> str:
     """Return its verdict, nothing where it has none."""
     return benchmark.judgement.verdict if benchmark.judgement else ""
 
 
-def ratio(benchmark: Benchmark) -> float:
+def ratio(benchmark: BenchmarkView) -> float:
     """Return its ratio, 1 where it has none."""
     return (benchmark.judgement and benchmark.judgement.ratio) or 1.0
 
 
-def change(benchmark: Benchmark) -> str:
+def change(benchmark: BenchmarkView) -> str:
     """Say what became of one that is slower or faster: `gcn_norm f+b is 1.12x slower on torch`."""
     return f"{subject(benchmark)} is {_times(verdict(benchmark), ratio(benchmark))}{where(benchmark)}"
 
 
-def subject(benchmark: Benchmark) -> str:
+def subject(benchmark: BenchmarkView) -> str:
     """Return what is run: `gcn_norm f+b`."""
     spec = benchmark.spec
     return f"{spec.operation} {SHORT_DIRECTION[spec.direction]}" if spec else benchmark.title
 
 
-def where(benchmark: Benchmark) -> str:
+def where(benchmark: BenchmarkView) -> str:
     """Return on what it is run: ` on torch`, nothing where that is not known."""
     return f" on {benchmark.spec.platform}" if benchmark.spec else ""
 
 
-def interval(benchmark: Benchmark) -> str:
+def interval(benchmark: BenchmarkView) -> str:
     """Return the interval of a ratio, nothing where there is none."""
     found = benchmark.judgement
     return units.interval(found.low, found.high) if found else ""
@@ -73,7 +73,7 @@ def whole(shared: Judgement) -> str:
     return ", ".join((*found, shared.reason))
 
 
-def spread(benchmark: Benchmark) -> float | None:
+def spread(benchmark: BenchmarkView) -> float | None:
     """Return the larger distance of a bound from the time, as a fraction of it; None without both bounds."""
     found = benchmark.measured
     if found is None or found.low_seconds is None or found.high_seconds is None:
@@ -81,7 +81,7 @@ def spread(benchmark: Benchmark) -> float | None:
     return max(found.high_seconds - found.seconds, found.seconds - found.low_seconds) / found.seconds
 
 
-def _whole(judged: Judged, of_benchmarks: str) -> str:
+def _whole(judged: JudgedBy, of_benchmarks: str) -> str:
     """Put before what is said of benchmarks what became of the run as a whole, where the machine drifted."""
     shared = judged.shared
     if shared is None or shared.verdict == "same":
@@ -96,7 +96,7 @@ def _times(word: str, factor: float) -> str:
     return f"{factor:.2f}x slower" if word == "slower" else f"{1 / factor:.2f}x faster"
 
 
-def _verdicts(benchmarks: Sequence[Benchmark], thresholds: Thresholds | None) -> str:
+def _verdicts(benchmarks: Sequence[BenchmarkView], thresholds: Thresholds | None) -> str:
     words = [verdict(one) for one in benchmarks if one.judgement]
     of = f"of {len(words):,} benchmarks"
     changed = moved(benchmarks)

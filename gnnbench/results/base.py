@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from pathlib import PurePosixPath
 
 from ..errors import UsageError
-from .baseline import Record, Store
+from .baseline import Record, RecordStore
 from .run_file import Benchmark, RunFile
 
 _CHOSEN = ("platform", "dtype", "index_dtype", "dataset", "hidden", "device")
@@ -56,7 +56,7 @@ def choose(records: Iterable[Record], head: Collection[str], places: Sequence[st
     return Base(runs, found)
 
 
-def superseded(store: Store, keep: int, left_alone: Callable[[str], None]) -> list[Record]:
+def superseded(store: RecordStore, keep: int, left_alone: Callable[[str], None]) -> list[Record]:
     """Return the records that may go: those that lack files, and those that nothing will be compared with.
 
     Args:

@@ -73,7 +73,7 @@ class Record:
 
 
 @dataclass(frozen=True)
-class Store:
+class RecordStore:
     """The folder of a project's saved timings."""
 
     root: Path

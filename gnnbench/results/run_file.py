@@ -34,7 +34,7 @@ _MACHINE = ("system", "machine", "python_implementation", "cpu.brand_raw", "cpu.
 
 
 @dataclass(frozen=True)
-class Process:
+class ProcessTiming:
     """What a process measured of one benchmark."""
 
     log: float
@@ -62,7 +62,7 @@ class Benchmark:
     """One benchmark of a run."""
 
     fullname: str
-    processes: tuple[Process, ...]
+    processes: tuple[ProcessTiming, ...]
     """Empty: the file has no raw data of it."""
     estimand: str
     """What the location is, and of which clock and layouts."""
@@ -246,7 +246,7 @@ def _benchmark(path: Path, entry: Mapping[str, Any]) -> Benchmark:
     )
 
 
-def _summarized(path: Path, fullname: str, measured: Mapping[str, Any]) -> Process:
+def _summarized(path: Path, fullname: str, measured: Mapping[str, Any]) -> ProcessTiming:
     """Take the location and its interval as they were computed when it was measured."""
     numbers = [measured["location_ns"], measured["low_ns"], measured["high_ns"]]
     middle, low, high = (
@@ -257,7 +257,7 @@ def _summarized(path: Path, fullname: str, measured: Mapping[str, Any]) -> Proce
     share = measured.get("others_share")
     if share is None and measured["clock"] in cpu.UNWATCHED_CLOCKS:
         share = 0.0
-    return Process(
+    return ProcessTiming(
         middle, _error(middle, low, high), blocks, None if share is None else json_io.finite(share)
     )
 
@@ -270,11 +270,11 @@ def _text(value: Any) -> str | None:
     return None if value is None else str(value)
 
 
-def _process(blocks: list[list[float]]) -> Process:
+def _process(blocks: list[list[float]]) -> ProcessTiming:
     found = estimate.estimate(estimate.block_values(blocks))
     low, high = (None if bound is None else float(np.log(bound)) for bound in (found.low, found.high))
     middle = math.log(found.location)
-    return Process(middle, _error(middle, low, high), len(blocks))
+    return ProcessTiming(middle, _error(middle, low, high), len(blocks))
 
 
 def _error(middle: float, low: float | None, high: float | None) -> float:

@@ -50,7 +50,7 @@ class DiedError(Exception):
     """A worker cannot be used any more; the message is one line."""
 
 
-class Process:
+class Child:
     """A pytest process of one side, leader of its own session and process group."""
 
     def __init__(

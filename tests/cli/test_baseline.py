@@ -6,7 +6,7 @@ import pytest
 
 from gnnbench.cli import baseline, main
 from gnnbench.plugin.rootdir import rootdir
-from gnnbench.results.baseline import FOLDER, Store
+from gnnbench.results.baseline import FOLDER, RecordStore
 from tests.run_files import suite
 from tests.suite import environment
 
@@ -131,13 +131,13 @@ def test_records_lie_in_pytest_s_rootdir(tmp_path, monkeypatch, capsys, folder, 
     (tmp_path / "bench" / "conftest.py").write_text("1 / 0")
     monkeypatch.chdir(tmp_path / folder)
     assert rootdir(arguments) == tmp_path / root
-    Store(tmp_path / root / FOLDER).save([suite(seed) for seed in range(2)], MACHINE, "some", "")
+    RecordStore(tmp_path / root / FOLDER).save([suite(seed) for seed in range(2)], MACHINE, "some", "")
     assert "0001 some" in call(capsys, "list", "--", *arguments)[1]
 
 
 def test_what_newer_records_have_is_pruned(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
-    store = Store(tmp_path / FOLDER)
+    store = RecordStore(tmp_path / FOLDER)
     for name in ("old", "new"):
         store.save([suite(seed) for seed in range(2)], MACHINE, name, "")
     assert "would remove" in call(capsys, "prune", "--keep", "1")[1]
@@ -155,7 +155,7 @@ def test_arguments_that_pytest_refuses_are_refused(tmp_path, monkeypatch, capsys
 
 def test_what_is_broken_is_named_and_pruned(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
-    store = Store(tmp_path / FOLDER)
+    store = RecordStore(tmp_path / FOLDER)
     whole = store.save([suite(seed) for seed in range(2)], MACHINE, "whole", "")
     lacking = store.save([suite(seed) for seed in range(2)], MACHINE, "lacking", "")
     lacking.files[0].unlink()

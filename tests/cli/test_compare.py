@@ -7,7 +7,7 @@ from referencing import Registry, Resource
 
 from gnnbench.cli import main
 from gnnbench.cli.compare import exit_code
-from gnnbench.compare.runs import Comparison, Row
+from gnnbench.compare.runs import Compared, Comparison
 from gnnbench.compare.verdict import Judgement
 from tests.run_files import plain, save, suite
 
@@ -92,7 +92,9 @@ def test_both_sides_must_be_named(base, capsys):
 
 
 def test_where_too_few_pairs_leave_all_undecided_nothing_was_judged():
-    few = Row("b", Judgement("undecided", "2 of the 4 pairs that a verdict needs", ratio=1.1), 1e-3)
-    wide = Row("c", Judgement("undecided", "the interval is too wide", ratio=1.1, low=0.9, high=1.3), 1e-3)
+    few = Compared("b", Judgement("undecided", "2 of the 4 pairs that a verdict needs", ratio=1.1), 1e-3)
+    wide = Compared(
+        "c", Judgement("undecided", "the interval is too wide", ratio=1.1, low=0.9, high=1.3), 1e-3
+    )
     assert exit_code(Comparison([few], None), strict=False) == 3
     assert exit_code(Comparison([few, wide], None), strict=False) == 0

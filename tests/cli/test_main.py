@@ -12,7 +12,7 @@ from gnnbench.cli import main as cli
 from gnnbench.cli.main import main
 from gnnbench.profile import counts, record
 from gnnbench.profile.subject import Subject
-from gnnbench.results.baseline import FOLDER, Store
+from gnnbench.results.baseline import FOLDER, RecordStore
 from gnnbench.workloads.operations import OPERATIONS
 from tests.compare.trend import runs as histories
 from tests.run_files import content, entry, save, suite
@@ -142,7 +142,7 @@ def files(tmp_path, monkeypatch, capsys):
     base, head = [suite(seed) for seed in range(5)], [suite(seed, factor=1.3) for seed in (20, 21)]
     save(tmp_path, *base, *head, content(entry("a")), content(entry("b")))
     for runs in (base, head):
-        Store(tmp_path / FOLDER).save(runs, "Linux-CPython-3.11-64bit", "name", "µ is faster")
+        RecordStore(tmp_path / FOLDER).save(runs, "Linux-CPython-3.11-64bit", "name", "µ is faster")
     assert run(f"compare {BASE} --json result.json -- {HEAD}") == 1
     histories.save(tmp_path / "history", [histories.run(number, [1.0]) for number in range(3)])
     sections = {"counts": counts.take(Subject(lambda: None, "cpu", 1), tmp_path)}

@@ -5,7 +5,7 @@ from itertools import count
 import pytest
 from rich.console import Console
 
-from gnnbench.cli.progress import QUIET_SECONDS, ErrorConsole, Progress
+from gnnbench.cli.progress import QUIET_SECONDS, AbProgress, ErrorConsole
 from gnnbench.compare.ab.schedule import Decision
 from gnnbench.compare.verdict import Judgement
 
@@ -30,7 +30,7 @@ def decision(verdict="same"):
 def piped(clock):
     """Return what shows progress in a pipe, not entered: the test says when time has passed."""
     file = io.StringIO()
-    return Progress(Console(file=file), clock), file
+    return AbProgress(Console(file=file), clock), file
 
 
 def test_in_a_pipe_the_first_step_is_told_at_once_with_its_longest_time(clock):
@@ -69,7 +69,7 @@ def test_in_a_terminal_the_step_and_its_seconds_stand_above_the_benchmarks():
     file = io.StringIO()
     seconds = count(0.0, 3.0)
     console = Console(file=file, force_terminal=True, width=80, highlight=False)
-    with Progress(console, lambda: next(seconds)) as progress:
+    with AbProgress(console, lambda: next(seconds)) as progress:
         progress.step("installing [thing]==1", 60.0)
         progress.update({"a": decision(), "b[x]": decision("undecided")}, 12.0, 48.0)
     shown = file.getvalue()
@@ -84,7 +84,7 @@ def test_where_nobody_reads_the_command_goes_on(capfd, monkeypatch):
     os.close(read)
     with os.fdopen(write, "w") as closed:
         monkeypatch.setattr("sys.stderr", closed)
-        progress = Progress(ErrorConsole())
+        progress = AbProgress(ErrorConsole())
         progress.say("one")
         progress.say("two")
         os.dup2(os.open(os.devnull, os.O_WRONLY), closed.fileno())  # for what it flushes as it is closed

@@ -7,17 +7,26 @@ import pytest
 
 from gnnbench import environment
 from gnnbench.cli import main
-from gnnbench.compare.calibration import SIZES, Calibration, Rate, Run, Settings, Store
+from gnnbench.compare.calibration import (
+    SIZES,
+    Calibration,
+    CalibrationRun,
+    CalibrationSettings,
+    CalibrationStore,
+    Rate,
+)
 from gnnbench.errors import UsageError
 from gnnbench.report.calibration import notes
 from tests.run_files import ENVIRONMENT, plain, save, suite
 
-SETTINGS = Settings("/here", ("test_suite.py",), 10.0, None, 0.03)
+SETTINGS = CalibrationSettings("/here", ("test_suite.py",), 10.0, None, 0.03)
 HERE = asdict(environment.collect())
 
 
 def ran(planted, **verdicts):
-    return Run(planted, 1, 2.5, {f"test_suite.py::{name}": verdict for name, verdict in verdicts.items()})
+    return CalibrationRun(
+        planted, 1, 2.5, {f"test_suite.py::{name}": verdict for name, verdict in verdicts.items()}
+    )
 
 
 def times(number, run):
@@ -26,7 +35,7 @@ def times(number, run):
 
 @pytest.fixture
 def store(tmp_path):
-    return Store(tmp_path, HERE)
+    return CalibrationStore(tmp_path, HERE)
 
 
 def test_an_interval_of_a_rate():
@@ -89,11 +98,11 @@ def test_what_is_done_is_not_left():
 
 
 OTHERS = [
-    Settings("/there", ("test_suite.py",), 10.0, None, 0.03),
-    Settings("/here", (), 10.0, None, 0.03),
-    Settings("/here", ("test_suite.py",), 20.0, None, 0.03),
-    Settings("/here", ("test_suite.py",), 10.0, 60.0, 0.03),
-    Settings("/here", ("test_suite.py",), 10.0, None, 0.05),
+    CalibrationSettings("/there", ("test_suite.py",), 10.0, None, 0.03),
+    CalibrationSettings("/here", (), 10.0, None, 0.03),
+    CalibrationSettings("/here", ("test_suite.py",), 20.0, None, 0.03),
+    CalibrationSettings("/here", ("test_suite.py",), 10.0, 60.0, 0.03),
+    CalibrationSettings("/here", ("test_suite.py",), 10.0, None, 0.05),
 ]
 
 
@@ -112,8 +121,8 @@ def test_other_settings_do_not_mix(store):
 def test_another_environment_has_a_file_of_its_own(store, tmp_path):
     store.add(SETTINGS, ran(0.0, a="same"))
     assert store.path == tmp_path / "calibration" / f"{environment.name(HERE)}.json"
-    assert not Store(tmp_path, {**HERE, "cpu": "another"}).get(SETTINGS).runs
-    assert Store(tmp_path, {**HERE, "commit": "another"}).get(SETTINGS).runs
+    assert not CalibrationStore(tmp_path, {**HERE, "cpu": "another"}).get(SETTINGS).runs
+    assert CalibrationStore(tmp_path, {**HERE, "commit": "another"}).get(SETTINGS).runs
 
 
 def test_the_file_is_as_its_schema_says(store):
@@ -159,7 +168,7 @@ def test_a_file_that_cannot_be_used_is_refused_in_a_line_and_left_alone(store, d
 def test_a_cache_that_cannot_be_written_is_a_line(tmp_path):
     (tmp_path / "file").touch()
     with pytest.raises(UsageError, match="cannot be written"):
-        Store(tmp_path / "file", HERE).add(SETTINGS, ran(0.0, a="same"))
+        CalibrationStore(tmp_path / "file", HERE).add(SETTINGS, ran(0.0, a="same"))
 
 
 def test_notes(store):
@@ -216,8 +225,11 @@ def test_notes_are_of_the_settings_that_fit(store):
 def test_compare_says_what_is_known_of_the_environment_of_its_files(tmp_path, monkeypatch, capsys):
     monkeypatch.setenv("GNNBENCH_CACHE", str(tmp_path / "cache"))
     monkeypatch.chdir(tmp_path)
-    store = Store(tmp_path / "cache", ENVIRONMENT)
-    store.add(Settings(str(tmp_path), (), 10.0, None, 0.03), Run(0.05, 1, 1.0, {"test_a.py::b0": "slower"}))
+    store = CalibrationStore(tmp_path / "cache", ENVIRONMENT)
+    store.add(
+        CalibrationSettings(str(tmp_path), (), 10.0, None, 0.03),
+        CalibrationRun(0.05, 1, 1.0, {"test_a.py::b0": "slower"}),
+    )
     files = [str(file) for file in save(tmp_path, *map(suite, range(4)))]
     elsewhere = [str(file) for file in save(tmp_path, *(suite(seed, threads=8) for seed in range(4)))]
     theirs = [str(file) for file in save(tmp_path, *map(plain, range(4)))]

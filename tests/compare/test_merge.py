@@ -5,7 +5,7 @@ import pytest
 
 from gnnbench.cli import main
 from gnnbench.compare import result_file
-from gnnbench.compare.ab.result import Result
+from gnnbench.compare.ab.result import AbResult
 from gnnbench.compare.ab.schedule import Decision
 from gnnbench.compare.merge import merge
 from gnnbench.compare.verdict import Judgement, Thresholds
@@ -35,7 +35,7 @@ def ab(number, of=3, *, base=SIDE, here=None, effect=0.03, **changes):
         for index, name in enumerate(NAMES)
         if shard.has(name)
     }
-    found = Result(
+    found = AbResult(
         base, SIDE, thresholds, here or ENVIRONMENT, decisions, {}, {}, 10.5, shard=shard, **changes
     )
     return found.as_json()

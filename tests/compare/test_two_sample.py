@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gnnbench.compare.two_sample import Side, judge
+from gnnbench.compare.two_sample import SideTimings, judge
 from gnnbench.compare.verdict import Judgement, Thresholds, confirmed
 
 THRESHOLDS = Thresholds(effect=0.03)
@@ -13,13 +13,13 @@ THRESHOLDS = Thresholds(effect=0.03)
 
 def side(random, processes, benchmarks=20, deviation=0.01, error=0.005):
     logs = random.normal(0, deviation, (processes, benchmarks))
-    return Side(logs, np.full(logs.shape, error))
+    return SideTimings(logs, np.full(logs.shape, error))
 
 
 def shifted(one, column, factor):
     logs = one.logs.copy()
     logs[:, column] += math.log(factor)
-    return Side(logs, one.errors)
+    return SideTimings(logs, one.errors)
 
 
 def verdicts(base, head, **options):
@@ -70,27 +70,27 @@ def test_what_is_called_visible_is_found_nine_times_in_ten():
 def test_noise_within_a_process_counts_where_it_is_larger_than_the_base_s():
     random = np.random.default_rng(4)
     base, head = side(random, 5), side(random, 1)
-    noisy = Side(head.logs, np.full(head.logs.shape, 0.1))
+    noisy = SideTimings(head.logs, np.full(head.logs.shape, 0.1))
     quiet, loud = (judge(base, one, THRESHOLDS).benchmarks[0] for one in (head, noisy))
     assert loud.high - loud.low > 4 * (quiet.high - quiet.low)
 
 
 def test_processes_that_agree_by_luck_are_not_taken_for_sure():
-    base = Side(np.zeros((5, 1)) + np.arange(5)[:, None] * 1e-9, np.full((5, 1), 0.02))
-    head = Side(np.full((1, 1), 0.05), np.full((1, 1), 0.02))
+    base = SideTimings(np.zeros((5, 1)) + np.arange(5)[:, None] * 1e-9, np.full((5, 1), 0.02))
+    head = SideTimings(np.full((1, 1), 0.05), np.full((1, 1), 0.02))
     assert judge(base, head, THRESHOLDS).benchmarks[0].verdict == "undecided"
 
 
 def test_what_cannot_be_judged_says_why():
     nan = np.nan
-    base = Side(np.array([[0.0, nan, 0.0], [0.01, nan, 0.01]]), np.full((2, 3), 0.01))
-    head = Side(np.array([[0.0, 0.0, nan]]), np.full((1, 3), 0.01))
+    base = SideTimings(np.array([[0.0, nan, 0.0], [0.01, nan, 0.01]]), np.full((2, 3), 0.01))
+    head = SideTimings(np.array([[0.0, 0.0, nan]]), np.full((1, 3), 0.01))
     found = judge(base, head, THRESHOLDS).benchmarks
     assert [one.verdict for one in found[1:]] == ["incomparable"] * 2
     assert [one.reason for one in found[1:]] == ["not in the baseline", "not measured"]
-    one = Side(np.zeros((1, 1)), np.full((1, 1), 0.01))
+    one = SideTimings(np.zeros((1, 1)), np.full((1, 1), 0.01))
     assert "one process on each side" in judge(one, one, THRESHOLDS).benchmarks[0].reason
-    blind = Side(np.zeros((1, 3)), np.full((1, 3), nan))
+    blind = SideTimings(np.zeros((1, 3)), np.full((1, 3), nan))
     assert judge(base, blind, THRESHOLDS).benchmarks[0].reason == "too few blocks to have an interval"
 
 
@@ -107,13 +107,13 @@ def test_a_drift_is_taken_out_and_the_run_as_a_whole_judged_apart():
     drift = 0.2 * np.sin(np.arange(20) / 10 + phases)
     logs = drift + random.normal(0, 0.01, drift.shape)
     errors = np.full(logs.shape, 0.005)
-    found = judge(Side(logs[:5], errors[:5]), Side(logs[5:], errors[5:]), THRESHOLDS)
+    found = judge(SideTimings(logs[:5], errors[:5]), SideTimings(logs[5:], errors[5:]), THRESHOLDS)
     assert found.shared.verdict == "undecided"
     assert (found.shared.base_processes, found.shared.head_processes) == (5, 1)
     assert {one.verdict for one in found.benchmarks} <= {"same", "undecided"}
     assert max(one.high for one in found.benchmarks) < 1.3
     # Twice as slow altogether is no news of any one benchmark, and the run's own.
-    found = judge(Side(logs[:5], errors[:5]), Side(logs[5:] + 3, errors[5:]), THRESHOLDS)
+    found = judge(SideTimings(logs[:5], errors[:5]), SideTimings(logs[5:] + 3, errors[5:]), THRESHOLDS)
     assert found.shared.verdict == "slower"
 
 
@@ -153,13 +153,13 @@ def test_a_stretch_of_slower_neighbours_is_no_drift_that_all_is_well_with():
     logs = 0.1 * np.sin(np.arange(40) / 10 + phases) + random.normal(0, 0.005, (9, 40))
     errors = np.full(logs.shape, 0.004)
     logs[5:, 10:25] += math.log(1.5)
-    found = judge(Side(logs[:5], errors[:5]), Side(logs[5:6], errors[5:6]), THRESHOLDS)
+    found = judge(SideTimings(logs[:5], errors[:5]), SideTimings(logs[5:6], errors[5:6]), THRESHOLDS)
     stretch = found.benchmarks[12:23]
     assert found.shared
     assert {one.verdict for one in stretch} <= {"undecided", "slower"}
     assert any("as its neighbours, which moved by" in one.reason for one in stretch)
     # Four processes that all say so are more than a drift.
-    found = judge(Side(logs[:5], errors[:5]), Side(logs[5:], errors[5:]), THRESHOLDS)
+    found = judge(SideTimings(logs[:5], errors[:5]), SideTimings(logs[5:], errors[5:]), THRESHOLDS)
     slower = [one for one in found.benchmarks[12:23] if one.verdict == "slower"]
     assert len(slower) > 5
     assert any("with its neighbours" in one.reason for one in slower)
@@ -170,10 +170,10 @@ def test_benchmarks_of_one_round_are_judged_by_several_processes():
     logs = random.normal(0, 0.01, (8, 12))
     logs[5:, 3] += math.log(2)
     blind = np.full(logs.shape, np.nan)
-    one = judge(Side(logs[:5], blind[:5]), Side(logs[5:6], blind[5:6]), THRESHOLDS).benchmarks
+    one = judge(SideTimings(logs[:5], blind[:5]), SideTimings(logs[5:6], blind[5:6]), THRESHOLDS).benchmarks
     assert one[3].verdict == "incomparable"
     assert [number for number, found in enumerate(one) if found.looks_slower(THRESHOLDS)] == [3]
-    several = judge(Side(logs[:5], blind[:5]), Side(logs[5:], blind[5:]), THRESHOLDS).benchmarks
+    several = judge(SideTimings(logs[:5], blind[:5]), SideTimings(logs[5:], blind[5:]), THRESHOLDS).benchmarks
     assert several[3].verdict == "slower"
 
 
@@ -182,17 +182,17 @@ def test_a_process_that_was_disturbed_throughout_does_not_hide_the_run():
     logs = 0.2 * np.sin(np.arange(30) / 10 + random.uniform(0, 6, (7, 1))) + random.normal(0, 0.01, (7, 30))
     logs[2] = np.nan
     errors = np.full(logs.shape, 0.005)
-    found = judge(Side(logs[:5], errors[:5]), Side(logs[5:] + 3, errors[5:]), THRESHOLDS)
+    found = judge(SideTimings(logs[:5], errors[:5]), SideTimings(logs[5:] + 3, errors[5:]), THRESHOLDS)
     assert found.shared.verdict == "slower"
     assert (found.shared.base_processes, found.shared.head_processes) == (4, 2)
 
 
 def test_times_that_are_all_equal_end_in_a_verdict():
-    zeros = Side(np.zeros((5, 6)), np.full((5, 6), np.nan))
+    zeros = SideTimings(np.zeros((5, 6)), np.full((5, 6), np.nan))
     assert {one.verdict for one in judge(zeros, zeros, THRESHOLDS).benchmarks} <= {"same", "undecided"}
     one = np.zeros((5, 6))
     one[0, 0] = 0.01
-    nearly = Side(one, zeros.errors)
+    nearly = SideTimings(one, zeros.errors)
     assert judge(nearly, zeros, THRESHOLDS).benchmarks[1].verdict in ("same", "undecided")
 
 
@@ -220,19 +220,23 @@ def test_a_single_odd_process_makes_no_verdict():
     odd[1, 7] += 0.35  # somewhere in the base, a neighbour came
     head = odd[5:6].copy()
     head[0, 3] += 0.3
-    found = judge(Side(odd[:5], errors[:5]), Side(head, errors[5:6]), THRESHOLDS).benchmarks[3]
+    found = judge(SideTimings(odd[:5], errors[:5]), SideTimings(head, errors[5:6]), THRESHOLDS).benchmarks[3]
     assert (found.verdict, found.reason) == (
         "undecided",
         "a single odd process could make as large a difference",
     )
     assert (
-        judge(Side(logs[:5], errors[:5]), Side(head, errors[5:6]), THRESHOLDS).benchmarks[3].verdict
+        judge(SideTimings(logs[:5], errors[:5]), SideTimings(head, errors[5:6]), THRESHOLDS)
+        .benchmarks[3]
+        .verdict
         == "slower"
     )
     head = logs[5:].copy()
     head[0, 3] += 0.35
     assert (
-        judge(Side(logs[:5], errors[:5]), Side(head, errors[5:]), THRESHOLDS).benchmarks[3].verdict
+        judge(SideTimings(logs[:5], errors[:5]), SideTimings(head, errors[5:]), THRESHOLDS)
+        .benchmarks[3]
+        .verdict
         == "undecided"
     )
 
@@ -244,7 +248,7 @@ def test_a_process_that_stands_alone_may_be_odder_than_any_seen():
     slower = math.exp(base.logs[:, 4].mean() + 1.8 * far)
 
     def judged(processes):
-        head = Side(np.zeros((processes, 20)), np.full((processes, 20), 0.005))
+        head = SideTimings(np.zeros((processes, 20)), np.full((processes, 20), 0.005))
         return judge(base, shifted(head, 4, slower), THRESHOLDS).benchmarks[4]
 
     assert judged(1).low > 1
@@ -258,13 +262,13 @@ def test_what_is_visible_to_the_gate_is_found_by_it_nine_times_in_ten():
     for seed in range(300):
         random = np.random.default_rng(seed)
         base, head = side(random, 5), side(random, 4)
-        first = Side(head.logs[:1], head.errors[:1])
+        first = SideTimings(head.logs[:1], head.errors[:1])
         visible = judge(base, first, THRESHOLDS, confirming=3).benchmarks[0].visible
         alone = judge(base, first, THRESHOLDS).benchmarks[0].visible
         assert visible < alone
         seen += visible
         slower = shifted(head, 0, 1 + visible)
-        looks = judge(base, Side(slower.logs[:1], slower.errors[:1]), THRESHOLDS).benchmarks[0]
+        looks = judge(base, SideTimings(slower.logs[:1], slower.errors[:1]), THRESHOLDS).benchmarks[0]
         slower.logs[1:, 1:] = math.nan
         again = judge(base, slower, THRESHOLDS).benchmarks[0]
         found += looks.looks_slower(THRESHOLDS) and again.verdict == "slower"

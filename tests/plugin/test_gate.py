@@ -11,7 +11,7 @@ import jsonschema
 import pytest
 from pytest_benchmark.utils import get_machine_id
 
-from gnnbench.results.baseline import FOLDER, Store
+from gnnbench.results.baseline import FOLDER, RecordStore
 from gnnbench.shard import Shard
 from tests.suite import ROOT, environment, run
 
@@ -445,7 +445,7 @@ def test_records_lie_in_rootdir_and_a_fresh_process_has_the_same_one(once, tmp_p
     for content in contents:
         (entry,) = content["benchmarks"]
         entry["fullname"] = name
-    Store(tmp_path / rootdir / FOLDER).save(contents, get_machine_id(), "first", "")
+    RecordStore(tmp_path / rootdir / FOLDER).save(contents, get_machine_id(), "first", "")
     slow = {"benchmarks": {"test_one": 3e-3}, "noise": QUIET}
     (tmp_path / "slow.json").write_text(json.dumps(slow))
     result = run(

@@ -7,7 +7,7 @@ import xml.etree.ElementTree as ET
 import pytest
 from pytest_benchmark.utils import get_machine_id
 
-from gnnbench.results.baseline import FOLDER, Store
+from gnnbench.results.baseline import FOLDER, RecordStore
 from tests.suite import run
 
 SUITE = """
@@ -43,7 +43,7 @@ def recorded(tmp_path_factory):
     result = run("--gnn-layouts=sample", "--benchmark-json=run.json", cwd=folder, **truth(folder))
     assert result.returncode == 0, result.stdout
     contents = [process(folder, 1 + number / 500) for number in range(5)]
-    Store(folder / FOLDER).save(contents, get_machine_id(), "first", "")
+    RecordStore(folder / FOLDER).save(contents, get_machine_id(), "first", "")
     (folder / "tried").unlink()
     return folder
 

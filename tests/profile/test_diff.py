@@ -110,8 +110,8 @@ def test_calls_that_have_no_operators_are_compared():
 def test_a_long_path_breaks_at_its_slashes():
     path = ("call", "forward", "GCNConv", "gcn_norm", "fill_diag", "set_diag", "remove_diag")
     changes = [
-        diff.Change("vanished", "calls", path[:5], "fill_diag", 1, 0, 0.2),
-        diff.Change("vanished", "operators", path, "torch_sparse::non_diag_mask", 1, 0, 0.1),
+        diff.CountChange("vanished", "calls", path[:5], "fill_diag", 1, 0, 0.2),
+        diff.CountChange("vanished", "operators", path, "torch_sparse::non_diag_mask", 1, 0, 0.1),
     ]
     assert [line[37:] for line in diff.table(changes).splitlines()[1:-1]] == [
         "fill_diag in call/forward/GCNConv/gcn_norm",

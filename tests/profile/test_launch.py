@@ -38,7 +38,7 @@ def test_no_module_of_the_two_versions_stands_for_one_of_the_other(tmp_path, mon
     (tmp_path / "conftest.py").write_text(CONFTEST)
     monkeypatch.chdir(tmp_path)
     ((ended,),) = process.run(
-        [process.Side(trees=[side], environment=environment())],
+        [process.ProfiledSide(trees=[side], environment=environment())],
         process.Wanted(["test_suite.py"], tuple(KINDS), 1, tmp_path / "profiles"),
         Unheard(),
     )

@@ -5,7 +5,7 @@ import torch
 from torch.profiler import record_function
 
 import gnnbench.measure.memory
-from gnnbench.measure.memory import Change
+from gnnbench.measure.memory import Allocation
 from gnnbench.profile import memory
 from gnnbench.profile.memory import Span
 from gnnbench.profile.subject import Subject
@@ -21,13 +21,13 @@ def test_of_each_call_of_a_range_what_was_held():
         Span("bias", 52, 58),
     ]
     changes = [
-        Change(5, 1000),  # before the call
-        Change(15, 10),
-        Change(25, 100),
-        Change(35, -100),
-        Change(55, 40),
-        Change(70, -1050),  # also what was there before
-        Change(110, 500),  # after it
+        Allocation(5, 1000),  # before the call
+        Allocation(15, 10),
+        Allocation(25, 100),
+        Allocation(35, -100),
+        Allocation(55, 40),
+        Allocation(70, -1050),  # also what was there before
+        Allocation(110, 500),  # after it
     ]
     found = memory.by_range(spans, changes)
     assert found["peak_path"] == ["call", "layer", "mul"]

@@ -43,7 +43,7 @@ def run(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
 
     def run(sides, *arguments, kinds=("phases",), **wanted):
-        started = [process.Side(side, environment=environment(SIDE=side)) for side in sides]
+        started = [process.ProfiledSide(side, environment=environment(SIDE=side)) for side in sides]
         given = process.Wanted(arguments or ("test_suite.py",), kinds, 3, tmp_path / "profiles", **wanted)
         return process.run(started, given, Unheard())
 

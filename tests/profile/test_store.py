@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gnnbench.errors import UsageError
-from gnnbench.profile.store import Store, folder_name
+from gnnbench.profile.store import ProfileStore, folder_name
 
 
 def save(store, name, text="x"):
@@ -17,7 +17,7 @@ def save(store, name, text="x"):
 
 
 def test_each_profile_has_a_number_and_none_replaces_another(tmp_path):
-    store = Store(tmp_path / "a" / "profiles")
+    store = ProfileStore(tmp_path / "a" / "profiles")
     found = [save(store, "epoch-cpu", text) for text in "abc"]
     assert [path.relative_to(store.root).as_posix() for path in found] == [
         f"epoch-cpu/000{number}" for number in (1, 2, 3)
@@ -27,7 +27,7 @@ def test_each_profile_has_a_number_and_none_replaces_another(tmp_path):
 
 
 def test_what_fails_leaves_nothing(tmp_path):
-    store = Store(tmp_path)
+    store = ProfileStore(tmp_path)
     with pytest.raises(OSError, match="disk full"), store.new("epoch"):
         raise OSError("disk full")
     assert list(tmp_path.iterdir()) == []
@@ -42,13 +42,13 @@ def test_what_a_killed_process_left_is_removed_after_a_day(tmp_path):
     for folder in (left, being_written):
         folder.mkdir(parents=True)
     os.utime(left, (0, 0))
-    assert save(Store(tmp_path), "epoch").name == "0001"
+    assert save(ProfileStore(tmp_path), "epoch").name == "0001"
     assert (left.exists(), being_written.exists()) == (False, True)
 
 
 def test_those_who_save_at_the_same_time_get_numbers_of_their_own(tmp_path):
     with ThreadPoolExecutor(8) as pool:
-        found = list(pool.map(lambda number: save(Store(tmp_path), "epoch", str(number)), range(40)))
+        found = list(pool.map(lambda number: save(ProfileStore(tmp_path), "epoch", str(number)), range(40)))
     assert sorted(path.name for path in found) == [f"{number:04}" for number in range(1, 41)]
     assert {(path / "profile.json").read_text() for path in found} == set(map(str, range(40)))
 
@@ -79,4 +79,4 @@ def test_names_stay_readable(name, folder):
 def test_a_folder_that_cannot_be_written_is_a_line(tmp_path, place):
     (tmp_path / "file").write_text("")
     with pytest.raises(UsageError, match=r"of profiles .* cannot be written \(.*\); choose another$"):
-        Store(tmp_path / place).check()
+        ProfileStore(tmp_path / place).check()

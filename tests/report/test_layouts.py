@@ -1,18 +1,18 @@
 import numpy as np
 
 from gnnbench.report.layouts import thinned
-from gnnbench.report.view import Benchmark, Measured, Process
+from gnnbench.report.view import BenchmarkView, Measured, ProcessBlocks
 
 
 def benchmark(*counts, seconds=2e-3):
     random = np.random.default_rng(1)
     sides = ["base"] * (len(counts) - 1) + ["head"]
     processes = tuple(
-        Process(side, tuple(random.lognormal(np.log(seconds * 1e9), 0.1, count)))
+        ProcessBlocks(side, tuple(random.lognormal(np.log(seconds * 1e9), 0.1, count)))
         for side, count in zip(sides, counts, strict=True)
     )
     measured = Measured(seconds, seconds * 0.99, None, 0.99, "first decile")
-    return Benchmark("a", "a", "", seconds=seconds, measured=measured, processes=processes)
+    return BenchmarkView("a", "a", "", seconds=seconds, measured=measured, processes=processes)
 
 
 def test_layouts_keep_their_order_and_a_thousandth_of_the_time():

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gnnbench.compare.runs import Comparison, Row
+from gnnbench.compare.runs import Compared, Comparison
 from gnnbench.compare.verdict import Judgement, Thresholds
 from gnnbench.errors import UsageError
 from gnnbench.report.markdown import MOST_CHARACTERS, Section, write
@@ -30,10 +30,10 @@ def section(*rows, shared=None, **changes):
 
 def suite(count, name="test_a.py::b[{}]"):
     moved = [
-        Row(name.format(0), FASTER, 1e-3),
-        Row(name.format(1), SLOWER, 2e-3, notes=("counters: +1 aten::mm",)),
+        Compared(name.format(0), FASTER, 1e-3),
+        Compared(name.format(1), SLOWER, 2e-3, notes=("counters: +1 aten::mm",)),
     ]
-    rest = (Row(name.format(number), (SAME, UNDECIDED)[number % 2], 1e-3) for number in range(2, count))
+    rest = (Compared(name.format(number), (SAME, UNDECIDED)[number % 2], 1e-3) for number in range(2, count))
     return [*rest, *moved]
 
 
@@ -57,7 +57,7 @@ def test_the_verdict_comes_first_then_what_moved_then_the_rest_folded():
 
 
 def test_a_small_result_is_one_table():
-    text = write([section(Row("a", SAME, 1e-3), Row("b", SLOWER, 1e-3), Row("c", GONE, None))])
+    text = write([section(Compared("a", SAME, 1e-3), Compared("b", SLOWER, 1e-3), Compared("c", GONE, None))])
     page = render(text.partition("<details>")[0])
     assert [row[0] for row in page.rows] == ["benchmark", "b", "c", "a"]
     assert page.rows[1] == [
@@ -73,16 +73,16 @@ def test_a_small_result_is_one_table():
 @pytest.mark.parametrize(
     ("rows", "shared", "line"),
     [
-        ((Row("a", SAME, 1e-3),), None, "**None of 1 benchmark got slower**: 1 same"),
-        ((Row("a", GONE, None),), None, "**None of 1 benchmark could be judged**: 1 incomparable"),
+        ((Compared("a", SAME, 1e-3),), None, "**None of 1 benchmark got slower**: 1 same"),
+        ((Compared("a", GONE, None),), None, "**None of 1 benchmark could be judged**: 1 incomparable"),
         (
-            (Row("a", SAME, 1e-3), Row("b", UNDECIDED, 1e-3)),
+            (Compared("a", SAME, 1e-3), Compared("b", UNDECIDED, 1e-3)),
             None,
             "**None of 2 benchmarks is known to have got slower**: 1 undecided, 1 same",
         ),
         ((), None, "**There is no benchmark**"),
         (
-            (Row("a", SAME, 1e-3),),
+            (Compared("a", SAME, 1e-3),),
             SLOWER,
             "**None of 1 benchmark got slower, and the run as a whole did**: 1 same",
         ),
@@ -95,7 +95,7 @@ def test_every_result_has_a_verdict_line(rows, shared, line):
 def test_several_results_are_one_comment_with_a_section_each():
     one, other = (
         section(*suite(4), machine="NVIDIA H100"),
-        section(Row("a", SAME, 1.0), machine="NVIDIA A100"),
+        section(Compared("a", SAME, 1.0), machine="NVIDIA A100"),
     )
     text = write([one, other], title="GPUs", details_url="https://example.org/run/1")
     page = render(text)
@@ -129,11 +129,11 @@ def test_500_benchmarks_with_names_as_ours_almost_all_fit():
 
 def test_too_many_results_are_refused_in_a_line():
     with pytest.raises(UsageError, match="300 results are too many for 65,536 characters"):
-        write([section(Row("a", SAME, 1.0))] * 300)
+        write([section(Compared("a", SAME, 1.0))] * 300)
 
 
 _ROWS = st.builds(
-    lambda name, judgement, reason, notes: Row(
+    lambda name, judgement, reason, notes: Compared(
         name, replace(judgement, reason=reason), 1e-3, notes=tuple(notes)
     ),
     hostile,

@@ -3,11 +3,11 @@ from dataclasses import replace
 
 from rich.console import Console
 
-from gnnbench.report.table import Row, heading, notes, tables
+from gnnbench.report.table import TableRow, heading, notes, tables
 from gnnbench.workloads.spec import Spec
 
 SPEC = Spec("spmm_sum", "forward", "pyg", "float32", "int64", "cora", 256, "cpu")
-ROW = Row(SPEC, 1e-3, "1.2%", "precision", 0.52, 3 * 2**20, 12, 3)
+ROW = TableRow(SPEC, 1e-3, "1.2%", "precision", 0.52, 3 * 2**20, 12, 3)
 
 OURS = {
     "measurement": {
@@ -39,7 +39,7 @@ def render(*rows, color=False, width=80):
 
 def of(spec=SPEC, **changes):
     measurement = {**OURS["measurement"], **changes}
-    return Row.of(spec, {**OURS, "measurement": measurement})
+    return TableRow.of(spec, {**OURS, "measurement": measurement})
 
 
 def test_a_row_for_each_platform_under_its_operation():
@@ -70,7 +70,7 @@ def test_a_row_is_taken_from_a_record():
     assert row.notes == ()
     for missing in ({"low_ns": None}, {"high_ns": None}, {"low_ns": None, "high_ns": None}):
         assert of(**missing).interval == "?", "one bound alone looks better than both do"
-    assert Row.of(SPEC, {**OURS, "limit": None}).limit is None
+    assert TableRow.of(SPEC, {**OURS, "limit": None}).limit is None
 
 
 def test_notes_name_a_few_benchmarks_and_count_many():
@@ -84,7 +84,7 @@ def test_notes_name_a_few_benchmarks_and_count_many():
         "rounds without a positive time were left out",
         "± ?",
     ]
-    over = Row.of(SPEC, {**OURS, "limit": {"fraction": 1.5, "note": "in cache: little"}})
+    over = TableRow.of(SPEC, {**OURS, "limit": {"fraction": 1.5, "note": "in cache: little"}})
     assert notes([over]) == ["over 100% of the limit, in cache: little: spmm_sum fwd pyg"]
 
 

@@ -1,6 +1,6 @@
 from dataclasses import replace
 
-from gnnbench.compare.runs import Comparison, Row
+from gnnbench.compare.runs import Compared, Comparison
 from gnnbench.compare.verdict import Judgement
 from gnnbench.report.verdicts import count, notes, sentence, write
 from gnnbench.workloads.spec import Spec
@@ -24,7 +24,7 @@ SPEC = Spec("add_remaining_self_loops", "forward_backward", "sparse", "float32",
 
 
 def row(judgement, name="test_a.py::b", **changes):
-    return Row(name, judgement, 1.31e-3, **changes)
+    return Compared(name, judgement, 1.31e-3, **changes)
 
 
 def shown(*rows, shared=None, width=80):

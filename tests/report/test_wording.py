@@ -3,7 +3,7 @@ from dataclasses import replace
 import pytest
 
 from gnnbench.compare.verdict import Judgement, Thresholds
-from gnnbench.report.view import Benchmark, Judged, Measured, View
+from gnnbench.report.view import BenchmarkView, JudgedBy, Measured, View
 from gnnbench.report.wording import headline, moved, spread, whole
 
 RATIOS = {"slower": 1.2, "faster": 0.8, "same": 1.0, "undecided": 1.01, "incomparable": None}
@@ -11,11 +11,11 @@ RATIOS = {"slower": 1.2, "faster": 0.8, "same": 1.0, "undecided": 1.01, "incompa
 
 def view(*verdicts, shared=None):
     benchmarks = tuple(
-        Benchmark(f"b{number}", f"b{number}", "", judgement=Judgement(verdict, "", RATIOS[verdict]))
+        BenchmarkView(f"b{number}", f"b{number}", "", judgement=Judgement(verdict, "", RATIOS[verdict]))
         for number, verdict in enumerate(verdicts)
     )
     return View(
-        "run", "run.json", benchmarks=benchmarks, judged=Judged(Thresholds(0.03), "5 runs", shared=shared)
+        "run", "run.json", benchmarks=benchmarks, judged=JudgedBy(Thresholds(0.03), "5 runs", shared=shared)
     )
 
 
@@ -66,7 +66,7 @@ def test_the_headline_says_that_the_run_as_a_whole_is_slower(shared, text):
 
 
 def test_what_was_cut_short_is_said_beside_verdicts():
-    short = tuple(Benchmark(name, name, "", error="OOM at 12 GiB") for name in ("c0", "c1"))
+    short = tuple(BenchmarkView(name, name, "", error="OOM at 12 GiB") for name in ("c0", "c1"))
     known = view("same", "same")
     text = "Nothing is slower: 2 of 2 benchmarks are the same within 3.0%; 2 cut short"
     assert headline(replace(known, benchmarks=(*known.benchmarks, *short))) == text
@@ -92,6 +92,6 @@ def test_what_is_slower_stands_before_what_is_faster():
     [((0.98, 1.05), 0.05), ((None, 1.004), None), ((0.99, None), None), ((None, None), None)],
 )
 def test_a_spread_needs_both_bounds(bounds, found):
-    one = Benchmark("b", "b", "", 1.0, measured=Measured(1.0, *bounds, 0.99, "first decile"))
+    one = BenchmarkView("b", "b", "", 1.0, measured=Measured(1.0, *bounds, 0.99, "first decile"))
     assert spread(one) == (None if found is None else pytest.approx(found))
-    assert spread(Benchmark("b", "b", "")) is None
+    assert spread(BenchmarkView("b", "b", "")) is None

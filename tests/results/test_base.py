@@ -1,7 +1,7 @@
 import pytest
 
 from gnnbench.results.base import choose, superseded
-from gnnbench.results.baseline import Store
+from gnnbench.results.baseline import RecordStore
 from gnnbench.shard import Shard
 from tests.run_files import content, entry
 
@@ -19,7 +19,7 @@ SPEC = {
 
 @pytest.fixture
 def store(tmp_path):
-    return Store(tmp_path)
+    return RecordStore(tmp_path)
 
 
 def record(store, *names, covers=(), shard=None, specs=None):

@@ -14,7 +14,7 @@ import pytest
 from gnnbench import environment
 from gnnbench.errors import UsageError
 from gnnbench.results import baseline, run_file
-from gnnbench.results.baseline import Store
+from gnnbench.results.baseline import RecordStore
 from tests.run_files import ENVIRONMENT, suite
 from tests.suite import ROOT
 
@@ -24,7 +24,7 @@ MACHINE = "Linux-CPython-3.11-64bit"
 SAVER = """
 import sys
 from pathlib import Path
-from gnnbench.results.baseline import Store
+from gnnbench.results.baseline import RecordStore
 from tests.run_files import entry, suite
 
 contents = [suite(seed) for seed in range(3)]
@@ -32,13 +32,13 @@ for one in contents:
     one["padding"] = "x" * 3_000_000
 print("ready", flush=True)
 while True:
-    Store(Path(sys.argv[1])).save(contents, "machine", "again", "")
+    RecordStore(Path(sys.argv[1])).save(contents, "machine", "again", "")
 """
 
 
 @pytest.fixture
 def store(tmp_path):
-    return Store(tmp_path / "timings")
+    return RecordStore(tmp_path / "timings")
 
 
 def contents(count=3, **changes):
@@ -81,7 +81,7 @@ def test_the_nearest_environment_is_the_one_with_the_fewest_differences(store):
     near = store.save(contents(threads=4), MACHINE, "near", "")
     record, fields = store.nearest(ENVIRONMENT)
     assert (record, fields) == (near, [("threads", 4, 2)])
-    assert Store(store.root / "none").nearest(ENVIRONMENT) is None
+    assert RecordStore(store.root / "none").nearest(ENVIRONMENT) is None
 
 
 def test_a_record_that_lacks_a_process_is_not_used(store):
@@ -124,7 +124,7 @@ def test_a_disk_that_is_full_or_read_only_says_so(store, monkeypatch):
     blocked = store.root / "file"
     blocked.write_text("")
     with pytest.raises(UsageError, match=r"cannot be written \(Not a directory\)"):
-        Store(blocked).save(contents(), MACHINE, "bad", "")
+        RecordStore(blocked).save(contents(), MACHINE, "bad", "")
 
 
 def test_killed_at_any_moment_no_file_is_cut_and_none_is_lost(tmp_path):
@@ -153,9 +153,9 @@ def test_killed_at_any_moment_no_file_is_cut_and_none_is_lost(tmp_path):
             run_file.load(file)  # whole, and as it was sealed
         assert len(files) >= whole
         whole = len(files)
-        for record in Store(root).records()[:-4]:
-            Store(root).remove(record)
+        for record in RecordStore(root).records()[:-4]:
+            RecordStore(root).remove(record)
             whole -= len(record.files)
     assert whole
-    saved = Store(root).save(contents(), MACHINE, "after", "")
+    saved = RecordStore(root).save(contents(), MACHINE, "after", "")
     assert saved.read()

@@ -2,7 +2,7 @@ import pytest
 
 from gnnbench.errors import UsageError
 from gnnbench.results import fitness, run_file
-from gnnbench.results.baseline import Store
+from gnnbench.results.baseline import RecordStore
 from tests.run_files import content, entry, plain, save, suite
 
 MACHINE = "Linux-CPython-3.11-64bit"
@@ -10,7 +10,7 @@ MACHINE = "Linux-CPython-3.11-64bit"
 
 @pytest.fixture
 def store(tmp_path):
-    return Store(tmp_path / "timings")
+    return RecordStore(tmp_path / "timings")
 
 
 def contents(count=3, **changes):

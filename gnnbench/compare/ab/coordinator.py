@@ -17,7 +17,7 @@ from ...shard import Shard
 from ...variants.prepare import Prepared
 from ..verdict import Thresholds
 from .pair import SIDES, Counts, Size, Workers
-from .result import Change, Result
+from .result import AbResult, CounterChange
 from .sample import sample
 from .schedule import Decision, Schedule
 from .visit import NotTimed, Pair, Visit
@@ -59,7 +59,7 @@ def run(
     watcher: Watcher,
     seed: int,
     shard: Shard | None = None,
-) -> Result:
+) -> AbResult:
     """Time two variants in turns, in as many pairs of fresh processes as it needs.
 
     An interruption ends it with what was decided so far.
@@ -89,7 +89,7 @@ def run(
                 pass
         except KeyboardInterrupt:
             interrupted = True
-    return Result(
+    return AbResult(
         base,
         head,
         thresholds,
@@ -104,13 +104,13 @@ def run(
     )
 
 
-def _changes(base: Counts, head: Counts) -> tuple[Change, ...]:
+def _changes(base: Counts, head: Counts) -> tuple[CounterChange, ...]:
     """Return what differs, where both sides were counted."""
     if not base or not head:
         return ()
     names = sorted({*base, *head})
     pairs = ((name, base.get(name, 0), head.get(name, 0)) for name in names)
-    return tuple(Change(*one) for one in pairs if one[1] != one[2])
+    return tuple(CounterChange(*one) for one in pairs if one[1] != one[2])
 
 
 class _Session:

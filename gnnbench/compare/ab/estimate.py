@@ -17,7 +17,7 @@ _AGREEING = 0.7
 
 
 @dataclass(frozen=True)
-class Estimate:
+class RatioEstimate:
     """What is known of one benchmark's log ratio."""
 
     log_ratio: float
@@ -58,7 +58,7 @@ class Estimate:
 
 
 def judged(
-    estimate: Estimate,
+    estimate: RatioEstimate,
     thresholds: Thresholds,
     family: int,
     tails: tuple[float, float] | None = None,
@@ -94,7 +94,7 @@ def judged(
     return _counted(replace(found, verdict=verdict, reason=reason + asides), estimate)
 
 
-def _counted(judgement: Judgement, estimate: Estimate) -> Judgement:
+def _counted(judgement: Judgement, estimate: RatioEstimate) -> Judgement:
     return replace(
         judgement,
         process_sd=None if math.isnan(estimate.pair_sd) else estimate.pair_sd,

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from scipy import special
 
 from ..process_variance import FEWEST_TO_POOL, independent_benchmarks, prior_of
-from .estimate import Estimate
+from .estimate import RatioEstimate
 from .outliers import Outliers, kept, outliers
 from .sample import sample
 from .visit import Visit
@@ -92,7 +92,7 @@ class Evidence:
         per_block, freedom = _shrunken(per_block, freedom)
         return np.stack([difference, blocks]), keeps, per_block, freedom, fitted
 
-    def estimates(self) -> dict[str, Estimate]:
+    def estimates(self) -> dict[str, RatioEstimate]:
         """Estimate every benchmark's log ratio.
 
         The mean over pairs, weighted by the reciprocal of what a visit's variance is expected to be: that
@@ -132,7 +132,7 @@ class Evidence:
         for name, column in self._columns.items():
             there = measured[:, column]
             excluded = outliers(base[there, column], head[there, column]) if some[column] else None
-            found[name] = Estimate(
+            found[name] = RatioEstimate(
                 float(means[column]),
                 math.sqrt(square[column]),
                 float(freedom[column]),

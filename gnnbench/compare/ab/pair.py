@@ -10,7 +10,7 @@ from statistics import geometric_mean
 from types import TracebackType
 from typing import Any, NamedTuple, Protocol, Self
 
-from ...variants.child import DiedError, Process
+from ...variants.child import Child, DiedError
 from .visit import NotTimed, Visit
 
 SIDES = ("base", "head")
@@ -33,7 +33,7 @@ class Size(NamedTuple):
     rounds: int
 
 
-class Side(Protocol):
+class Startable(Protocol):
     """What a process is started with."""
 
     @property
@@ -58,8 +58,8 @@ class Workers:
 
     def __init__(
         self,
-        base: Side,
-        head: Side,
+        base: Startable,
+        head: Startable,
         arguments: Sequence[str],
         *,
         folder: Path,
@@ -98,7 +98,7 @@ class Workers:
         self._environ = {_HASH_SEED: hash_seed, **(environ or {})}
         # Of its own: how many numbers it draws depends on the machine.
         self._core_rng = random.Random(rng.randrange(2**32))  # noqa: S311 - turns, not secrets
-        self._processes: dict[str, Process] = {}
+        self._processes: dict[str, Child] = {}
         self._simulated = False
         self._collected: dict[str, dict[str, Any]] = {}
         self._visited_once: set[str] = set()
@@ -291,7 +291,7 @@ class Workers:
     def _start(self, side: str) -> None:
         given = self._given[side]
         environment = {**self._environ, **given.environment}
-        self._processes[side] = Process(
+        self._processes[side] = Child(
             self._arguments,
             environment=environment,
             trees=given.trees,

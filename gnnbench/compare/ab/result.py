@@ -7,7 +7,7 @@ from typing import Any
 
 from ...shard import Shard
 from ...variants.prepare import Prepared
-from ..runs import Comparison, Row
+from ..runs import Compared, Comparison
 from ..verdict import Thresholds
 from .schedule import Decision
 
@@ -15,7 +15,7 @@ FORMAT_VERSION = 1
 
 
 @dataclass(frozen=True)
-class Change:
+class CounterChange:
     """A count that differs between the sides."""
 
     name: str
@@ -23,14 +23,14 @@ class Change:
     head: int
 
 
-def counter_notes(changes: Iterable[Change]) -> tuple[str, ...]:
+def counter_notes(changes: Iterable[CounterChange]) -> tuple[str, ...]:
     """Return what verdict tables say of the counts that differ: one note, or none."""
     changed = [f"{change.head - change.base:+} {change.name}" for change in changes]
     return (f"counters: {', '.join(changed)}",) if changed else ()
 
 
 @dataclass(frozen=True)
-class Result:
+class AbResult:
     """All benchmarks of a run, in the order in which they were collected."""
 
     base: Prepared
@@ -38,7 +38,7 @@ class Result:
     thresholds: Thresholds
     environment: Mapping[str, Any]
     decisions: Mapping[str, Decision]
-    counters: Mapping[str, tuple[Change, ...]]
+    counters: Mapping[str, tuple[CounterChange, ...]]
     """What one call does differently, for the benchmarks that could be counted."""
     head_ns: Mapping[str, float]
     """The newer side's time, of the benchmarks that were measured."""
@@ -56,7 +56,7 @@ class Result:
             notes = counter_notes(self.counters.get(name, ()))
             nanoseconds = self.head_ns.get(name)
             seconds = None if nanoseconds is None else nanoseconds / 1e9
-            rows.append(Row(name, decision.judgement, seconds, notes=notes))
+            rows.append(Compared(name, decision.judgement, seconds, notes=notes))
         return Comparison(rows, None)
 
     def as_json(self) -> dict[str, Any]:

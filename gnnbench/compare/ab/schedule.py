@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from ..verdict import Judgement, Thresholds
-from .estimate import FEWEST_PAIRS, Estimate, judged
+from .estimate import FEWEST_PAIRS, RatioEstimate, judged
 from .evidence import Evidence
 from .spending import Boundary, Spending
 from .visit import Pair
@@ -248,7 +248,7 @@ class Schedule:
             if one.decided or not one.pairs:
                 one.judgement = Judgement("incomparable", why.text)
 
-    def _look(self, one: _Benchmark, estimate: Estimate) -> None:
+    def _look(self, one: _Benchmark, estimate: RatioEstimate) -> None:
         one.set_aside = estimate.outliers.excluded
         if estimate.pairs < FEWEST_PAIRS:
             one.judgement = judged(replace(estimate, freedom=0.0), self._thresholds, len(self._benchmarks))

@@ -19,7 +19,7 @@ _REMEDY = "take it out of the history"
 
 
 @dataclass(frozen=True)
-class Benchmark:
+class BenchmarkDigest:
     """A benchmark of a file."""
 
     fullname: str
@@ -48,7 +48,7 @@ class Digest:
     """Whether files that git follows differed from the commit."""
     record: tuple[str, int] | None
     """Of a baseline: which of its folder, and the number of its processes."""
-    benchmarks: tuple[Benchmark, ...]
+    benchmarks: tuple[BenchmarkDigest, ...]
 
     @classmethod
     def of(cls, path: Path) -> Self:
@@ -92,7 +92,9 @@ class Digest:
         Raises:
             KeyError, TypeError, ValueError: it is something else.
         """
-        benchmarks = tuple(Benchmark(**{**one, "logs": tuple(one["logs"])}) for one in content["benchmarks"])
+        benchmarks = tuple(
+            BenchmarkDigest(**{**one, "logs": tuple(one["logs"])}) for one in content["benchmarks"]
+        )
         record = content["record"]
         return cls(**{**content, "record": record and tuple(record), "benchmarks": benchmarks})
 
@@ -114,18 +116,18 @@ def _taken_out(content: Mapping[str, Any]) -> dict[str, Any]:
     return found
 
 
-def _plain(path: Path, fullname: str, statistics: Any) -> Benchmark:
+def _plain(path: Path, fullname: str, statistics: Any) -> BenchmarkDigest:
     seconds = statistics.get("median") if isinstance(statistics, dict) else None
     try:
         nanoseconds = json_io.positive(seconds) * 1e9
     except ValueError as error:
         json_io.refuse(path, f"{fullname}: its median {error}", "save it again")
-    return Benchmark(fullname, fullname, _digest(PLAIN), (math.log(nanoseconds),), 0)
+    return BenchmarkDigest(fullname, fullname, _digest(PLAIN), (math.log(nanoseconds),), 0)
 
 
-def _ours(one: run_file.Benchmark) -> Benchmark:
+def _ours(one: run_file.Benchmark) -> BenchmarkDigest:
     logs = tuple(process.log for process in one.processes if not process.disturbed)
-    return Benchmark(
+    return BenchmarkDigest(
         one.fullname,
         Spec(**one.spec).id if one.spec else one.fullname,
         _digest(one.estimand, one.graph_hash, one.code_hash),

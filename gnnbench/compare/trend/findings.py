@@ -29,7 +29,7 @@ _MOST_STEPS = 12
 
 
 @dataclass(frozen=True)
-class Finding:
+class SeriesChange:
     """A change."""
 
     kind: Literal["step", "drift", "spread"]
@@ -60,7 +60,7 @@ class Finding:
         return abs(math.log(self.ratio)) >= math.log(least)
 
 
-def examine(logs: Array, penalty: Penalty, level: float, effect: float) -> list[Finding]:
+def examine(logs: Array, penalty: Penalty, level: float, effect: float) -> list[SeriesChange]:
     """Find all changes of a series, in the order of time.
 
     Args:
@@ -145,7 +145,7 @@ def _confirmed(logs: Array, steps: list[int], least: float) -> list[int]:
 
 def _explained(
     logs: Array, values: Array, units: Array, steps: list[int], effect: float
-) -> tuple[Array, list[Finding]]:
+) -> tuple[Array, list[SeriesChange]]:
     """Return the level of each run, and what changed it: a drift where that describes steps better."""
     edges = [0, *steps, len(logs)]
     fitted = np.concatenate(
@@ -191,25 +191,25 @@ def _creeps(levels: list[float], effect: float) -> bool:
     return bool(np.abs(np.diff(levels)).max() < effect <= abs(levels[-1] - levels[0]))
 
 
-def _drift(found: ramp.Ramp, start: int) -> Finding:
+def _drift(found: ramp.Ramp, start: int) -> SeriesChange:
     before, after = math.exp(found.before), math.exp(found.after)
     low, high = math.exp(found.low), math.exp(found.high)
     last = start + found.last
-    return Finding("drift", start + found.first, last, last, before, after, after / before, low, high)
+    return SeriesChange("drift", start + found.first, last, last, before, after, after / before, low, high)
 
 
-def _creeping(logs: Array, units: Array, edges: list[int], index: int, past: int) -> Finding:
+def _creeping(logs: Array, units: Array, edges: list[int], index: int, past: int) -> SeriesChange:
     sides = slice(edges[index - 1], edges[index]), slice(edges[past - 1], edges[past])
     last = edges[past - 1]
-    return Finding("drift", edges[index] - 1, last, last, *_compared(logs, units, *sides))
+    return SeriesChange("drift", edges[index] - 1, last, last, *_compared(logs, units, *sides))
 
 
-def _step(logs: Array, values: Array, units: Array, edges: list[int]) -> Finding:
+def _step(logs: Array, values: Array, units: Array, edges: list[int]) -> SeriesChange:
     start, at, end = edges
     likelihood = changes.places(values[start:end], units[start:end], LEVEL_SHORTEST)
     first, last = changes.plausible(likelihood)
     numbers = _compared(logs, units, slice(start, at), slice(at, end))
-    return Finding("step", min(start + first, at), at, max(start + last, at), *numbers)
+    return SeriesChange("step", min(start + first, at), at, max(start + last, at), *numbers)
 
 
 def _compared(
@@ -230,7 +230,7 @@ def _compared(
     )
 
 
-def _spreads(deviations: Array, stretches: list[slice]) -> list[Finding]:
+def _spreads(deviations: Array, stretches: list[slice]) -> list[SeriesChange]:
     found = []
     for before, after in pairwise(stretches):
         whole = deviations[before.start : after.stop]
@@ -241,5 +241,7 @@ def _spreads(deviations: Array, stretches: list[slice]) -> list[Finding]:
         error = _SPREAD * math.sqrt(1 / place + 1 / (len(whole) - place))
         low, high = math.exp(change - _OWN * error), math.exp(change + _OWN * error)
         first, at, last = (before.start + one for one in (first, place, last))
-        found.append(Finding("spread", first, at, last, spreads[0], spreads[1], math.exp(change), low, high))
+        found.append(
+            SeriesChange("spread", first, at, last, spreads[0], spreads[1], math.exp(change), low, high)
+        )
     return found

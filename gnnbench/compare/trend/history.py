@@ -18,7 +18,7 @@ COMMIT, DATE = "the commits' dates", "the runs' dates"
 
 
 @dataclass(frozen=True)
-class Run:
+class HistoryRun:
     """The processes of one recording, or the one of a file."""
 
     files: tuple[Path, ...]
@@ -46,7 +46,7 @@ class History:
 
     environment: str
     ordered_by: str
-    runs: tuple[Run, ...]
+    runs: tuple[HistoryRun, ...]
     """The oldest first."""
     series: tuple[Series, ...]
     superseded: int
@@ -74,9 +74,9 @@ class _Recording:
         first = self.digests[0].commit_date or "" if by_commit else self.date
         return first, self.date, str(min(self.files))
 
-    def run(self) -> Run:
+    def run(self) -> HistoryRun:
         dirty = any(one.dirty for one in self.digests)
-        return Run(tuple(sorted(self.files)), self.date, self.digests[0].commit, dirty)
+        return HistoryRun(tuple(sorted(self.files)), self.date, self.digests[0].commit, dirty)
 
 
 @dataclass

@@ -28,7 +28,7 @@ _MAD = 1.4826
 
 
 @dataclass(frozen=True)
-class Noise:
+class SeriesNoise:
     """Of a series of log times."""
 
     sd: float
@@ -60,7 +60,7 @@ def pulled_in(logs: Array, stretches: Sequence[slice]) -> Array:
     return values
 
 
-def estimate(values: Array) -> Noise:
+def estimate(values: Array) -> SeriesNoise:
     """Estimate the noise of a series whose outliers are pulled in.
 
     Differences over two runs have (1 + dependence) times the variance of those over one (Chakar, Lebarbier,
@@ -76,7 +76,7 @@ def estimate(values: Array) -> Noise:
     own = len(values) / (len(values) + _USUAL_RUNS)
     dependence = own * dependence + (1 - own) * _USUAL_DEPENDENCE
     dependence = min(max(dependence, 0.0), _MOST_DEPENDENCE)
-    return Noise(max(float(np.sqrt(squares[0] / 2 / (1 - dependence))), LEAST), dependence)
+    return SeriesNoise(max(float(np.sqrt(squares[0] / 2 / (1 - dependence))), LEAST), dependence)
 
 
 def _spread(differences: Array) -> float:

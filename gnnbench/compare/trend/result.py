@@ -7,8 +7,8 @@ from functools import cached_property
 from typing import Any
 
 from . import findings
-from .findings import Finding
-from .history import History, Run, Series
+from .findings import SeriesChange
+from .history import History, HistoryRun, Series
 from .penalty import SHORTEST_SERIES, Penalties
 
 FORMAT_VERSION = 1
@@ -27,14 +27,14 @@ _APART = 5
 
 
 @dataclass(frozen=True)
-class Judged:
+class JudgedSeries:
     """A series with its changes."""
 
     history: History
     series: Series
-    findings: tuple[Finding, ...]
+    findings: tuple[SeriesChange, ...]
     """Those that matter, in the order of time."""
-    small: tuple[Finding, ...]
+    small: tuple[SeriesChange, ...]
     """Those that are sure, and smaller than the effect."""
 
     @property
@@ -47,18 +47,18 @@ class Judged:
         """Return the number of a run of the history, from 0, at a place of the series."""
         return int(self.series.runs[place])
 
-    def between(self, one: Finding) -> tuple[Run, Run]:
+    def between(self, one: SeriesChange) -> tuple[HistoryRun, HistoryRun]:
         """Return the last run that is surely before a change, and the first that is surely after it."""
         before = max(one.first - (one.kind != "drift"), 0)
         return tuple(self.history.runs[self.run(place)] for place in (before, one.last))  # type: ignore[return-value]
 
 
 @dataclass(frozen=True)
-class Result:
+class TrendResult:
     """All histories, judged."""
 
     histories: tuple[History, ...]
-    judged: tuple[Judged, ...]
+    judged: tuple[JudgedSeries, ...]
     too_short: int
     """Series of too few runs."""
     effect: float
@@ -68,11 +68,11 @@ class Result:
     """When they were judged, in ISO's form, UTC."""
 
     @property
-    def slower(self) -> list[Judged]:
+    def slower(self) -> list[JudgedSeries]:
         """Series that are slower now than before their last change, and still timed."""
         return [one for one in self.judged if one.slower and self.current(one)]
 
-    def current(self, one: Judged) -> bool:
+    def current(self, one: JudgedSeries) -> bool:
         """Tell whether a series goes on: whether it was timed not long before the newest run of all."""
         # Of runs in the order of commits the last need not be what was measured last.
         last = max(one.history.runs[number].date for number in one.series.runs)
@@ -85,7 +85,7 @@ class Result:
         return datetime.fromisoformat(max((date for date in dates if date <= self.now), default=self.now))
 
 
-def judge(histories: Sequence[History], penalties: Penalties, effect: float, now: str) -> Result:
+def judge(histories: Sequence[History], penalties: Penalties, effect: float, now: str) -> TrendResult:
     """Look for changes in all series that are long enough.
 
     Args:
@@ -101,9 +101,9 @@ def judge(histories: Sequence[History], penalties: Penalties, effect: float, now
         found = findings.examine(one.logs, penalties.get(len(one.runs)), level, effect)
         matters = tuple(change for change in found if change.matters(effect))
         small = tuple(change for change in found if not change.matters(effect))
-        judged.append(Judged(history, one, matters, small))
+        judged.append(JudgedSeries(history, one, matters, small))
     too_short = sum(1 for _ in _all(histories)) - len(long)
-    return Result(tuple(histories), tuple(judged), too_short, effect, level, now)
+    return TrendResult(tuple(histories), tuple(judged), too_short, effect, level, now)
 
 
 def lengths(histories: Iterable[History]) -> list[int]:
@@ -115,7 +115,7 @@ def _all(histories: Iterable[History]) -> list[tuple[History, Series]]:
     return [(history, one) for history in histories for one in history.series]
 
 
-def together(result: Result, history: History) -> list[tuple[int, int, int]]:
+def together(result: TrendResult, history: History) -> list[tuple[int, int, int]]:
     """Return the runs at which a large part of an environment's benchmarks changed their level at once.
 
     Returns:
@@ -139,7 +139,7 @@ def together(result: Result, history: History) -> list[tuple[int, int, int]]:
     return sorted(found, reverse=True)
 
 
-def as_json(result: Result, skipped: Sequence[str]) -> dict[str, Any]:
+def as_json(result: TrendResult, skipped: Sequence[str]) -> dict[str, Any]:
     """Return what docs/formats.md describes.
 
     Args:
@@ -156,7 +156,7 @@ def as_json(result: Result, skipped: Sequence[str]) -> dict[str, Any]:
     }
 
 
-def _environment(result: Result, history: History) -> dict[str, Any]:
+def _environment(result: TrendResult, history: History) -> dict[str, Any]:
     return {
         "name": history.environment,
         "ordered_by": history.ordered_by,
@@ -189,7 +189,7 @@ def _environment(result: Result, history: History) -> dict[str, Any]:
     }
 
 
-def _change(one: Judged, change: Finding, *, matters: bool) -> dict[str, Any]:
+def _change(one: JudgedSeries, change: SeriesChange, *, matters: bool) -> dict[str, Any]:
     before, after = one.between(change)
     return {
         "kind": change.kind,

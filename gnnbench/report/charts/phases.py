@@ -5,7 +5,7 @@ from itertools import pairwise
 
 from ... import units
 from ..style import FILLS, Style
-from ..view import Breakdown, Part
+from ..view import Breakdown, BreakdownPart
 from .common import Spec, distinct, finished, rows_of, scale
 
 
@@ -59,7 +59,7 @@ def chart(found: Breakdown, style: Style) -> Spec:
     return spec
 
 
-def stacked(parts: Sequence[Part], rest_seconds: float, least: float) -> list[tuple[str, float]]:
+def stacked(parts: Sequence[BreakdownPart], rest_seconds: float, least: float) -> list[tuple[str, float]]:
     """Return names and times whose sum is the whole: what is shorter than `least` goes into the rest.
 
     Where ranges lie within others, each counts without those inside of it.

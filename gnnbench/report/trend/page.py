@@ -4,9 +4,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ...compare.trend.findings import Finding
+from ...compare.trend.findings import SeriesChange
 from ...compare.trend.penalty import SHORTEST_SERIES
-from ...compare.trend.result import Judged, Result
+from ...compare.trend.result import JudgedSeries, TrendResult
 from .. import drawing, page
 from ..names import clean
 from ..style import PAGE
@@ -17,11 +17,11 @@ _DRAWN = 30
 
 
 @dataclass(frozen=True)
-class Row:
+class TrendRow:
     """A change in the table."""
 
-    one: Judged
-    change: Finding
+    one: JudgedSeries
+    change: SeriesChange
     run: int
     """Number of the run, from 1."""
     date: str
@@ -33,16 +33,16 @@ class Row:
 
 
 @dataclass(frozen=True)
-class Figure:
+class TrendFigure:
     """A chart."""
 
-    one: Judged
+    one: JudgedSeries
     svg: Any
     """Markup."""
     text: str
 
 
-def html(result: Result, skipped: Sequence[str]) -> str:
+def html(result: TrendResult, skipped: Sequence[str]) -> str:
     """Return the page: one file that asks for nothing else.
 
     Args:
@@ -78,7 +78,7 @@ def html(result: Result, skipped: Sequence[str]) -> str:
     )
 
 
-def _labels(result: Result) -> dict[str, str]:
+def _labels(result: TrendResult) -> dict[str, str]:
     """Return what each series is called, short where that is clear, by what addresses it."""
     found = {}
     for history in result.histories:
@@ -88,7 +88,7 @@ def _labels(result: Result) -> dict[str, str]:
     return found
 
 
-def headline(result: Result) -> str:
+def headline(result: TrendResult) -> str:
     """Say in a line how the benchmarks are."""
     if not result.judged:
         return "Nothing could be judged: too few runs"
@@ -99,13 +99,13 @@ def headline(result: Result) -> str:
     return f"None of {of} benchmarks is slower since its last change; {changed} changed"
 
 
-def fragment(one: Judged) -> str:
+def fragment(one: JudgedSeries) -> str:
     """Return what addresses a series in the page."""
     return page.fragment(one.history.environment, one.series.benchmark)
 
 
-def _row(one: Judged, change: Finding, *, drawn: bool) -> Row:
-    return Row(
+def _row(one: JudgedSeries, change: SeriesChange, *, drawn: bool) -> TrendRow:
+    return TrendRow(
         one,
         change,
         one.run(change.at) + 1,
@@ -118,7 +118,7 @@ def _row(one: Judged, change: Finding, *, drawn: bool) -> Row:
     )
 
 
-def _figure(one: Judged) -> Figure:
+def _figure(one: JudgedSeries) -> TrendFigure:
     from markupsafe import Markup
 
     text = "; ".join(
@@ -126,8 +126,8 @@ def _figure(one: Judged) -> Figure:
         for change in one.findings
     )
     svg = drawing.inline_svg(picture.draw(one, PAGE), f"{clean(one.series.label)}: {text}")
-    return Figure(one, Markup(svg), text)  # noqa: S704 - shapes and text
+    return TrendFigure(one, Markup(svg), text)  # noqa: S704 - shapes and text
 
 
-def _date(one: Judged, change: Finding) -> str:
+def _date(one: JudgedSeries, change: SeriesChange) -> str:
     return one.history.runs[one.run(change.at)].date

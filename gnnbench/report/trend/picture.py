@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ... import units
-from ...compare.trend.result import Judged
+from ...compare.trend.result import JudgedSeries
 from ..charts.common import Spec, finished, rows_of
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ _LEAST_MARGIN = 0.01
 """The same, as a part of the time."""
 
 
-def draw(one: Judged, style: "Style") -> Spec:
+def draw(one: JudgedSeries, style: "Style") -> Spec:
     """Return the chart of a series, over the numbers of its runs, from 1."""
     import altair as alt
 
@@ -62,7 +62,7 @@ def _edges(values: "NDArray[np.float64]", levels: list[float]) -> list[float]:
     return [low - margin, high + margin]
 
 
-def _levels(one: Judged) -> list[tuple[int, float]]:
+def _levels(one: JudgedSeries) -> list[tuple[int, float]]:
     """Return the corners of the level's line: numbers of runs, and nanoseconds."""
     changes = sorted(
         (change for change in (*one.findings, *one.small) if change.kind != "spread"),

@@ -9,10 +9,10 @@ from rich.markup import escape
 from rich.table import Table
 
 from ... import units
-from ...compare.trend.findings import Finding
-from ...compare.trend.history import History, Run
+from ...compare.trend.findings import SeriesChange
+from ...compare.trend.history import History, HistoryRun
 from ...compare.trend.penalty import SHORTEST_SERIES
-from ...compare.trend.result import Judged, Result, together
+from ...compare.trend.result import JudgedSeries, TrendResult, together
 from ..names import clean
 from . import sparkline
 
@@ -25,7 +25,7 @@ _TOGETHER = 3
 """Runs at which many changed at once that are named."""
 
 
-def text(result: Result, width: int, encoding: str, *, colour: bool) -> str:
+def text(result: TrendResult, width: int, encoding: str, *, colour: bool) -> str:
     """Write a table for each environment, the newest changes first, and what must be known of it.
 
     Args:
@@ -50,7 +50,7 @@ def text(result: Result, width: int, encoding: str, *, colour: bool) -> str:
     return out.getvalue()
 
 
-def latest(one: Judged) -> Iterator[tuple[Finding, int]]:
+def latest(one: JudgedSeries) -> Iterator[tuple[SeriesChange, int]]:
     """Return the last change of the level and that of the spread, and how many there were before."""
     for spread in (False, True):
         changes = [change for change in one.findings if (change.kind == "spread") is spread]
@@ -58,14 +58,14 @@ def latest(one: Judged) -> Iterator[tuple[Finding, int]]:
             yield changes[-1], len(changes) - 1
 
 
-def word(change: Finding) -> str:
+def word(change: SeriesChange) -> str:
     """Say which way something changed."""
     if change.kind == "spread":
         return "noisier" if change.ratio > 1 else "steadier"
     return "slower" if change.slower else "faster"
 
 
-def level(change: Finding) -> str:
+def level(change: SeriesChange) -> str:
     """Write what it was and what it is: `1.05 ms to 1.09 ms`."""
     if change.kind == "spread":
         return " to ".join(units.fraction(math.expm1(one)) for one in (change.before, change.after))
@@ -74,7 +74,7 @@ def level(change: Finding) -> str:
     return f"{number if after.endswith(f' {unit}') else before} to {after}"
 
 
-def place(one: Judged, change: Finding) -> str:
+def place(one: JudgedSeries, change: SeriesChange) -> str:
     """Say at which run it is, counted from 1, and between which ones it may lie."""
     first, at, last = (one.run(index) + 1 for index in (change.first, change.at, change.last))
     if change.kind == "drift":
@@ -82,12 +82,12 @@ def place(one: Judged, change: Finding) -> str:
     return f"run {at}" if first == last else f"run {at} ({first}-{last})"
 
 
-def commits(one: Judged, change: Finding) -> str:
+def commits(one: JudgedSeries, change: SeriesChange) -> str:
     """Write the range of commits that holds a change; dates where there are no commits."""
     return "..".join(_commit(run) for run in one.between(change))
 
 
-def notes(result: Result, history: History) -> list[str]:
+def notes(result: TrendResult, history: History) -> list[str]:
     """Return what must be known of a history."""
     mine = [one for one in result.judged if one.history is history]
     small = sum(bool(one.small) and not one.findings for one in mine)
@@ -108,7 +108,7 @@ def notes(result: Result, history: History) -> list[str]:
     return [*found, *(f"{what}: {count}" for what, count in counted.items() if count)]
 
 
-def count(result: Result) -> str:
+def count(result: TrendResult) -> str:
     """Say how many benchmarks there are of each kind."""
     changed = sum(bool(one.findings) for one in result.judged)
     return (
@@ -117,7 +117,7 @@ def count(result: Result) -> str:
     )
 
 
-def short_labels(judged: list[Judged]) -> dict[str, str]:
+def short_labels(judged: list[JudgedSeries]) -> dict[str, str]:
     """Return what each benchmark is called where that is clear without its file, by fullname."""
     labels = {one.series.benchmark: one.series.label for one in judged}
     short = {name: label.partition("::")[2] or label for name, label in labels.items()}
@@ -125,7 +125,7 @@ def short_labels(judged: list[Judged]) -> dict[str, str]:
 
 
 def _table(
-    rows: list[tuple[Judged, Finding, int]], effect: float, heights: str, labels: dict[str, str]
+    rows: list[tuple[JudgedSeries, SeriesChange, int]], effect: float, heights: str, labels: dict[str, str]
 ) -> Table:
     table = Table(box=None, pad_edge=False, padding=(0, 1, 0, 0))
     table.add_column("benchmark", overflow="fold")
@@ -153,7 +153,7 @@ def span(history: History) -> str:
     return f"{len(history.runs)} runs from {first[:10]} to {last[:10]}, in the order of {history.ordered_by}"
 
 
-def _commit(run: Run) -> str:
+def _commit(run: HistoryRun) -> str:
     name = clean(run.commit[:_SHORT]) if run.commit else run.date[:10]
     return f"{name}+" if run.dirty else name
 

@@ -10,7 +10,7 @@ import pytest
 from gnnbench.compare.ab.pair import NO_BENCHMARK, Size
 from gnnbench.compare.ab.visit import Visit
 from gnnbench.cpu import cores
-from gnnbench.variants.child import Process
+from gnnbench.variants.child import Child
 from tests.compare.ab.workers import clean, is_gone, side, workers, write
 
 SUITE = """
@@ -135,14 +135,14 @@ def test_turns(folder):
 @pytest.mark.skipif(len(cores()) < 2, reason="needs two cores")
 def test_both_sides_of_a_turn_are_told_the_same_core(folder, monkeypatch):
     told = []
-    send = Process.send
+    send = Child.send
 
     def noted(process, command):
         if command["command"] == "block":
             told.append(command["core"])
         send(process, command)
 
-    monkeypatch.setattr(Process, "send", noted)
+    monkeypatch.setattr(Child, "send", noted)
     with workers(folder) as pair:
         pair.visit(name("test_good"), 0.5)
     assert told[::2] == told[1::2]

@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from gnnbench.variants.child import Process
+from gnnbench.variants.child import Child
 from tests.compare.ab.workers import clean, process, write
 from tests.suite import ROOT, SMALL, environment
 
@@ -410,7 +410,7 @@ def test_no_module_of_a_worker_imports_the_package_by_its_name():
 
 def test_our_own_suite(tmp_path):
     options = (*SMALL, "--gnn-device", "cpu", "--gnn-platform", "torch")
-    with Process(
+    with Child(
         (str(ROOT / "benchmarks/test_spmm.py"), *options),
         environment={},
         trees=(),

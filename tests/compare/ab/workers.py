@@ -7,7 +7,7 @@ from pathlib import Path
 from types import SimpleNamespace
 
 from gnnbench.compare.ab.pair import Workers
-from gnnbench.variants.child import Process
+from gnnbench.variants.child import Child
 from tests.suite import environment
 
 
@@ -30,7 +30,7 @@ def workers(folder, base=None, head=None, *, arguments=("test_suite.py",), seed=
 
 
 def process(folder, *arguments, trees=(), **variables):
-    return Process(
+    return Child(
         arguments or ("test_suite.py",),
         environment=variables,
         trees=trees,

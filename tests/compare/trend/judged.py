@@ -5,16 +5,16 @@ from pathlib import Path
 
 import numpy as np
 
-from gnnbench.compare.trend.findings import Finding
-from gnnbench.compare.trend.history import DATE, History, Run, Series
-from gnnbench.compare.trend.result import Judged, Result
+from gnnbench.compare.trend.findings import SeriesChange
+from gnnbench.compare.trend.history import DATE, History, HistoryRun, Series
+from gnnbench.compare.trend.result import JudgedSeries, TrendResult
 from tests.compare.trend.runs import START
 
 
 def step(at, ratio=1.1, around=1, kind="step"):
     """Return a finding."""
     before = 0.01 if kind == "spread" else 1e6
-    return Finding(
+    return SeriesChange(
         kind, at - around, at, at + around, before, before * ratio, ratio, ratio - 0.01, ratio + 0.01
     )
 
@@ -25,7 +25,7 @@ def history(runs=40, *, name="here_1", first_day=0, commits=True, **numbers):
     for number in range(runs):
         date = (START + timedelta(days=first_day + number)).isoformat(timespec="microseconds")
         commit = f"{number:07x}" + "0" * 33 if commits else None
-        found.append(Run((Path(f"/{number}.json"),), date, commit, number % 7 == 3))
+        found.append(HistoryRun((Path(f"/{number}.json"),), date, commit, number % 7 == 3))
     return History(name, DATE, tuple(found), (), **{"superseded": 0, "disturbed": 0, "older": 0, **numbers})
 
 
@@ -36,7 +36,7 @@ def judged(of, findings=(), small=(), *, name="test_a.py::b0", runs=None):
     for one in findings:
         if one.kind != "spread":
             logs[one.at :] += np.log(one.ratio)
-    return Judged(of, Series(name, name, places, logs), tuple(findings), tuple(small))
+    return JudgedSeries(of, Series(name, name, places, logs), tuple(findings), tuple(small))
 
 
 NOW = (START + timedelta(days=300)).isoformat(timespec="microseconds")
@@ -45,4 +45,4 @@ NOW = (START + timedelta(days=300)).isoformat(timespec="microseconds")
 def result(*of, too_short=0, histories=None, now=NOW):
     """Return a result of these series."""
     found = histories or tuple({id(one.history): one.history for one in of}.values())
-    return Result(found, of, too_short, 0.03, 0.001, now)
+    return TrendResult(found, of, too_short, 0.03, 0.001, now)

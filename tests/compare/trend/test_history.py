@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from gnnbench.compare.trend import history
-from gnnbench.compare.trend.digest import Benchmark, Digest
+from gnnbench.compare.trend.digest import BenchmarkDigest, Digest
 
 
 def digest(number, *, environment="here", commit_date=None, record=None, work="w", logs=(1.0,), disturbed=0):
@@ -17,7 +17,7 @@ def digest(number, *, environment="here", commit_date=None, record=None, work="w
         f"commit{number}",
         False,
         record,
-        (Benchmark("b", "b", work, tuple(logs), disturbed),),
+        (BenchmarkDigest("b", "b", work, tuple(logs), disturbed),),
     )
 
 
