@@ -135,7 +135,7 @@ def test_a_calibration(suite):
     (found,) = store.read()
     assert found.settings.budget_seconds == 35
     assert found.names == [SELF_LOOPS, PRODUCT]
-    assert str(found.alarms()) == "0 of 3"
+    assert str(found.false_positives()) == "0 of 3"
     lines = notes(store, [PRODUCT], found.settings.effect, Path(found.settings.folder))
     assert "0 of 3" in lines[0]
     assert lines[1] == "finds 3%: test_product (1 of 1)"

@@ -163,14 +163,14 @@ def transformations(histories: int) -> None:
     kinds: dict[str, Callable[[Array], tuple[Array, str]]] = {
         "none": lambda logs: (logs / noise.estimate(logs).unit, "linear"),
         "pulled in (used)": lambda logs: (
-            (values := noise.pulled_in(logs, [slice(None)])) / noise.estimate(values).unit,
+            (values := noise.winsorized(logs, [slice(None)])) / noise.estimate(values).unit,
             "linear",
         ),
         "normal scores": lambda logs: (
             np.asarray(special.ndtri((stats.rankdata(logs) - 0.5) / len(logs))),
             "linear",
         ),
-        "rbf": lambda logs: (logs / noise.estimate(noise.pulled_in(logs, [slice(None)])).unit, "rbf"),
+        "rbf": lambda logs: (logs / noise.estimate(noise.winsorized(logs, [slice(None)])).unit, "rbf"),
     }
     runs, at = 100, 60
     print(

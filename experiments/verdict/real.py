@@ -146,9 +146,9 @@ def judge_all(names: list[str], side: SideTimings) -> dict[str, Any]:
         whole_run = judged.shared is not None and judged.shared.verdict in ("slower", "faster")
         alone[run] += bool(wrong) or whole_run
         after[run] += bool(_confirmed(base, whole))
-        visible.append([one.visible or np.nan for one in judged.benchmarks])
+        visible.append([one.minimum_detectable_effect or np.nan for one in judged.benchmarks])
         gated = judge(base, _rows(side, [run]), THRESHOLDS, confirming=CONFIRMING).benchmarks
-        visible_gate.append([one.visible or np.nan for one in gated])
+        visible_gate.append([one.minimum_detectable_effect or np.nan for one in gated])
         process_sds.append([one.process_sd or np.nan for one in judged.benchmarks])
         # One benchmark of each draw, in turns, is made as much slower as was said to be seen.
         column = number % len(names)

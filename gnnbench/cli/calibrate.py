@@ -290,10 +290,10 @@ def _show(known: "Calibration") -> None:
         cells = [f"{rates[size].count}/{rates[size].of}" if size in rates else "" for size in SIZES]
         table.add_row(escape(name), *cells, _finds(known, name))
     Console(highlight=False, width=shutil.get_terminal_size((80, 24)).columns).print(table)
-    alarms, runs = known.alarms(), known.alarming_runs()
-    if alarms.of:
+    wrong, runs = known.false_positives(), known.false_positive_runs()
+    if wrong.of:
         print(
-            f"identical code: {alarms} verdicts were alarms ({_interval(alarms)}), "
+            f"identical code: {wrong} verdicts were false positives ({_interval(wrong)}), "
             f"in {runs} runs ({_interval(runs)})"
         )
 

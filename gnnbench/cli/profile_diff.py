@@ -170,7 +170,11 @@ def _middle(times_ns: Iterable[int]) -> str:
 def _note(judgements: Mapping[Range, Judgement]) -> str:
     """Say how the times were compared, and how much would have been found."""
     thresholds = Thresholds(EFFECT)
-    visible = [found.visible for found in judgements.values() if found.visible is not None]
+    visible = [
+        found.minimum_detectable_effect
+        for found in judgements.values()
+        if found.minimum_detectable_effect is not None
+    ]
     text = (
         f"Times: without inner ranges, in {PAIRS} pairs of processes whose calls took turns. Judged are "
         f"{len(judgements)} ranges that take {units.fraction(LEAST_SHARE)} of a call or more; the intervals "

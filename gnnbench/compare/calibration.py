@@ -1,4 +1,4 @@
-"""What `gnnbench ab` was seen to do in an environment: alarms on identical code, planted slowdowns found."""
+"""How often `gnnbench ab` is wrong on identical code in an environment, and which slowdowns it finds."""
 
 import json
 from collections import Counter
@@ -78,7 +78,7 @@ class CalibrationRun:
         return [verdict for verdict in self.verdicts.values() if verdict != "incomparable"]
 
     @property
-    def alarms(self) -> int:
+    def false_positives(self) -> int:
         """Verdicts of slower or faster."""
         return sum(verdict in ("slower", "faster") for verdict in self.judged)
 
@@ -95,15 +95,15 @@ class Calibration:
         """Benchmarks, in the order in which they were met."""
         return list(dict.fromkeys(name for run in self.runs for name in run.verdicts))
 
-    def alarms(self) -> Rate:
-        """Return how many verdicts on identical code were alarms."""
+    def false_positives(self) -> Rate:
+        """Return how many verdicts on identical code were false positives."""
         runs = self._with(_IDENTICAL)
-        return Rate(sum(run.alarms for run in runs), sum(len(run.judged) for run in runs))
+        return Rate(sum(run.false_positives for run in runs), sum(len(run.judged) for run in runs))
 
-    def alarming_runs(self) -> Rate:
-        """Return how many runs on identical code had an alarm; unlike verdicts, runs are independent."""
+    def false_positive_runs(self) -> Rate:
+        """Return how many runs on identical code had one; unlike verdicts, runs are independent."""
         runs = [run for run in self._with(_IDENTICAL) if run.judged]
-        return Rate(sum(run.alarms > 0 for run in runs), len(runs))
+        return Rate(sum(run.false_positives > 0 for run in runs), len(runs))
 
     def found(self, name: str) -> dict[float, Rate]:
         """Return how often each planted slowdown was found, of the runs in which the benchmark was judged.

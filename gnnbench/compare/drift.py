@@ -22,8 +22,8 @@ Array = NDArray[np.float64]
 WIDTH = 4.0
 """Benchmarks to either side that tell the drift, those near weighing most.
 
-Fixed: on the simulated machine of docs/verdict.md a width chosen by the base's processes raised more
-alarms, as five of them that were at the same turn of a drift chose one that was too wide for the sixth."""
+Fixed: on the simulated machine of docs/verdict.md a width chosen by the base's processes had more false
+positives, as five of them that were at the same turn of a drift chose one that was too wide for the sixth."""
 
 _WORTH = 0.5
 """Part of the variance between the base's processes that must go for the drift to be taken out."""
@@ -97,13 +97,13 @@ def smooth(deviations: Array) -> tuple[Array, Array]:
     """
     m = deviations.shape[1]
     there = np.isfinite(deviations)
-    pulled = _pulled_in(deviations)
+    winsorized = _winsorized(deviations)
     distance = np.subtract.outer(np.arange(m), np.arange(m)).astype(float)  # of k from j: -distance[j, k]
     kernel = np.clip(1 - np.abs(distance / (WIDTH + 1)) ** 3, 0, None) ** 3
     np.fill_diagonal(kernel, 0)
     weight = there.astype(float)
     s0, s1, s2 = (weight @ (kernel * distance**power).T for power in range(3))
-    values = np.where(there, pulled, 0)
+    values = np.where(there, winsorized, 0)
     t0, t1 = (values @ (kernel * distance**power).T for power in range(2))
     determinant = s2 * s0 - s1**2
     # Too few neighbours, or all at one place, tell no line.
@@ -114,7 +114,7 @@ def smooth(deviations: Array) -> tuple[Array, Array]:
     return (s2 * t0 - s1 * t1) / determinant, squares
 
 
-def _pulled_in(deviations: Array) -> Array:
+def _winsorized(deviations: Array) -> Array:
     reach = int(WIDTH)
     padded = np.pad(deviations, ((0, 0), (reach, reach)), constant_values=np.nan)
     windows = np.lib.stride_tricks.sliding_window_view(padded, 2 * reach + 1, axis=1)

@@ -66,7 +66,8 @@ def compare(
         family: benchmarks that the interval for all at once counts; None: those on either side.
         vanished: names that the base has and the head should have had; None: all that it has not and that
             do not belong to another shard.
-        confirming: further processes in which what looks slower is measured, for what is called visible.
+        confirming: further processes that measure what looks slower, which lowers the
+            minimum detectable effect.
     """
     here = list(dict.fromkeys(name for run in head for name in run.benchmarks))
     there = list(dict.fromkeys(name for run in base for name in run.benchmarks))

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from . import drift
 from .process_variance import ProcessVariance, mean, moderated
-from .verdict import Judgement, Reason, Thresholds, judge_ratio, visible_after
+from .verdict import Judgement, Reason, Thresholds, detectable_after, judge_ratio
 
 Array = NDArray[np.float64]
 _STRICTER = 10
@@ -60,7 +60,8 @@ def judge(
         head: the newer side, of the same benchmarks.
         thresholds: what a verdict needs.
         family: benchmarks that the interval for all at once counts; None: those of the sides.
-        confirming: further processes in which what looks slower is measured, for what is called visible.
+        confirming: further processes that measure what looks slower, which lowers the
+            minimum detectable effect.
     """
     family = max(base.logs.shape[1] if family is None else family, 1)
     taken = drift.estimate(base.logs, head.logs)
@@ -71,16 +72,18 @@ def judge(
     found = _relative(*rest, taken.inflation, thresholds, family, confirming)
     shifts = [_shift(*pair) for pair in zip(taken.base.T, taken.head.T, strict=True)]
     # Drifts of a few processes agree by luck in some places.
-    typical = math.sqrt(float(np.mean([shift.variance for shift in shifts if shift.freedom] or [0.0])))
+    typical = math.sqrt(
+        float(np.mean([shift.variance for shift in shifts if shift.degrees_of_freedom] or [0.0]))
+    )
     for column, (judgement, shift) in enumerate(zip(found, shifts, strict=True)):
         if judgement.low is not None:
             found[column] = _with_neighbours(judgement, shift, typical, thresholds, family)
     both = np.isfinite(taken.base).any(axis=0) & np.isfinite(taken.head).any(axis=0)
     shift = _shift(*(_medians(part[:, both]) for part in (taken.base, taken.head)))
     shared = Judgement("incomparable", "too few processes ran enough of it")
-    if shift.freedom > 0:
+    if shift.degrees_of_freedom > 0:
         shared = judge_ratio(
-            shift.log_ratio, shift.error(typical), shift.freedom, thresholds, family * _STRICTER
+            shift.log_ratio, shift.error(typical), shift.degrees_of_freedom, thresholds, family * _STRICTER
         )
     return JudgedRun(found, replace(shared, base_processes=shift.base, head_processes=shift.head))
 
@@ -109,20 +112,22 @@ def _relative(
             log_ratio = float(means[1][column] - means[0][column])
             judgement = replace(judgement, ratio=math.exp(log_ratio))
             if math.isfinite(error):
-                freedom = float(variance.degrees_of_freedom[column])
+                degrees_of_freedom = float(variance.degrees_of_freedom[column])
                 least = _least(variance.farthest, min(int(n_base), int(n_head)))
-                judgement = judge_ratio(log_ratio, float(error), freedom, thresholds, family, least)
+                judgement = judge_ratio(
+                    log_ratio, float(error), degrees_of_freedom, thresholds, family, least
+                )
                 sides = [_known(side.logs[:, column]) for side in (base, head)]
                 judgement = _doubted(judgement, log_ratio, sides[0], sides[1], least)
                 if n_head < most[column]:
                     least = _least(variance.farthest, min(int(n_base), int(most[column])))
                     pair = float(error), float(confirmed_errors[column])
-                    visible = visible_after(*pair, freedom, thresholds, family, least)
-                    judgement = replace(judgement, visible=visible)
+                    detectable = detectable_after(*pair, degrees_of_freedom, thresholds, family, least)
+                    judgement = replace(judgement, minimum_detectable_effect=detectable)
                 judgement = replace(
                     judgement,
                     process_sd=math.sqrt(variance.variance[column]),
-                    borrowed=bool(variance.own[column] < freedom / 2),
+                    shrunk=bool(variance.own[column] < degrees_of_freedom / 2),
                 )
         found.append(replace(judgement, base_processes=int(n_base), head_processes=int(n_head)))
     return found
@@ -162,7 +167,7 @@ def _doubted(judgement: Judgement, log_ratio: float, base: Array, head: Array, l
         return replace(
             judgement,
             verdict="undecided",
-            reason="a single odd process could make as large a difference",
+            reason="a single outlier process could make as large a difference",
         )
     return judgement
 
@@ -174,7 +179,7 @@ class _Shift:
     log_ratio: float
     variance: float
     """Of a process."""
-    freedom: int
+    degrees_of_freedom: int
     base: int
     head: int
 
@@ -185,11 +190,17 @@ class _Shift:
 
 def _shift(base: Array, head: Array) -> _Shift:
     base, head = base[np.isfinite(base)], head[np.isfinite(head)]
-    freedom = len(base) + len(head) - 2
-    if not len(base) or not len(head) or freedom < 1:
+    degrees_of_freedom = len(base) + len(head) - 2
+    if not len(base) or not len(head) or degrees_of_freedom < 1:
         return _Shift(0.0, 0.0, 0, len(base), len(head))
     squares = ((base - base.mean()) ** 2).sum() + ((head - head.mean()) ** 2).sum()
-    return _Shift(float(head.mean() - base.mean()), squares / freedom, freedom, len(base), len(head))
+    return _Shift(
+        float(head.mean() - base.mean()),
+        squares / degrees_of_freedom,
+        degrees_of_freedom,
+        len(base),
+        len(head),
+    )
 
 
 def _medians(drifts: Array) -> Array:
@@ -203,10 +214,10 @@ def _with_neighbours(
     """Judge a benchmark with its neighbours: the drift that was taken out may be the change itself."""
     assert relative.ratio
     assert relative.own_high
-    if moved.freedom and relative.verdict in ("same", "undecided"):
+    if moved.degrees_of_freedom and relative.verdict in ("same", "undecided"):
         error = math.hypot(math.log(relative.own_high / relative.ratio) / 2, moved.error(typical))
         ratio = math.log(relative.ratio) + moved.log_ratio
-        whole = judge_ratio(ratio, error, moved.freedom, thresholds, family * _STRICTER)
+        whole = judge_ratio(ratio, error, moved.degrees_of_freedom, thresholds, family * _STRICTER)
         if whole.verdict in ("slower", "faster"):
             return replace(
                 whole,

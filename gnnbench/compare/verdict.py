@@ -13,6 +13,9 @@ from .. import json_io, units
 
 _WIDEST = 700.0
 
+_SAVED = {"minimum_detectable_effect": "visible", "shrunk": "borrowed"}
+"""Fields of a judgement that have another name in files."""
+
 Verdict = Literal["slower", "faster", "same", "undecided", "incomparable"]
 
 
@@ -27,7 +30,7 @@ class Thresholds:
     own_level: float = 0.95
     """Of a benchmark's own interval."""
     found: float = 0.9
-    """Probability with which the effect that is called visible is found."""
+    """Probability with which the minimum detectable effect is found."""
 
 
 class Reason(Enum):
@@ -62,12 +65,12 @@ class Judgement:
     own_low: float | None = None
     """Of the benchmark's own interval, with `own_high`."""
     own_high: float | None = None
-    visible: float | None = None
-    """The smallest slowdown that would have been found nine times in ten, as a fraction."""
+    minimum_detectable_effect: float | None = None
+    """A slowdown that would have been found nine times in ten, as a fraction."""
     process_sd: float | None = None
     """Standard deviation of a process's log time."""
-    borrowed: bool = False
-    """Whether that is known from other benchmarks more than from this one's own processes."""
+    shrunk: bool = False
+    """Whether the other benchmarks tell more of it than this one's own processes."""
     base_processes: int = 0
     head_processes: int = 0
     code: Reason | None = None
@@ -91,8 +94,7 @@ class Judgement:
 
     def as_json(self, notes: Sequence[str] = (), record: str | None = None) -> dict[str, Any]:
         """Return it as docs/formats.md describes it, with notes and the record that it was compared with."""
-        saved = asdict(self)
-        del saved["code"]
+        saved = {_SAVED.get(name, name): value for name, value in asdict(self).items() if name != "code"}
         return {"against": record, **saved, "notes": list(notes)}
 
     @classmethod
@@ -105,9 +107,9 @@ class Judgement:
         if saved["verdict"] not in get_args(Verdict):
             raise ValueError(f"{reprlib.repr(saved['verdict'])} is no verdict")
         numbers: dict[str, Any] = {
-            field.name: None if saved[field.name] is None else json_io.finite(saved[field.name])
+            field.name: None if saved[name] is None else json_io.finite(saved[name])
             for field in fields(cls)
-            if field.type == float | None and field.name in saved
+            if field.type == float | None and (name := _SAVED.get(field.name, field.name)) in saved
         }
         if numbers["ratio"] is not None:
             json_io.positive(numbers["ratio"])
@@ -115,7 +117,7 @@ class Judgement:
             saved["verdict"],
             str(saved["reason"]),
             **numbers,
-            borrowed=bool(saved.get("borrowed")),
+            shrunk=bool(saved.get("borrowed")),
             base_processes=int(json_io.finite(saved.get("base_processes", 0))),
             head_processes=int(json_io.finite(saved.get("head_processes", 0))),
         )
@@ -134,62 +136,67 @@ def confirmed(judgement: Judgement, fresh: int) -> Judgement:
 
 
 def judge_ratio(
-    log_ratio: float, error: float, freedom: float, thresholds: Thresholds, family: int, least: float = 0.0
+    log_ratio: float,
+    error: float,
+    degrees_of_freedom: float,
+    thresholds: Thresholds,
+    family: int,
+    least: float = 0.0,
 ) -> Judgement:
     """Judge a log ratio by its standard error.
 
     Args:
         log_ratio: head / base.
         error: its standard error.
-        freedom: degrees of freedom of that.
+        degrees_of_freedom: degrees of freedom of that.
         thresholds: what a verdict needs.
         family: benchmarks that the interval for all at once counts.
-        least: what the caller wants the log ratio to exceed besides, which counts for what is visible.
+        least: what the caller wants the log ratio to exceed besides; it raises the minimum detectable effect.
     """
-    own = _own(error, freedom, thresholds)
-    wide = error * _quantile((1 - thresholds.family_level) / 2 / family, freedom)
+    own = _own(error, degrees_of_freedom, thresholds)
+    wide = error * _quantile((1 - thresholds.family_level) / 2 / family, degrees_of_freedom)
     effect = math.log1p(thresholds.effect)
-    visible = max(wide, effect, least) + _margin(error, freedom, thresholds)
+    detectable = max(wide, effect, least) + _margin(error, degrees_of_freedom, thresholds)
     verdict, code = _decide(log_ratio, own, wide, effect)
     low, high, own_low, own_high = (
         math.exp(_within(log_ratio + width)) for width in (-wide, wide, -own, own)
     )
-    sees = math.expm1(_within(visible))
+    sees = math.expm1(_within(detectable))
     bounds = low, high, own_low, own_high
     return Judgement(verdict, code.text(thresholds), math.exp(log_ratio), *bounds, sees, code=code)
 
 
-def visible_after(
-    first: float, again: float, freedom: float, thresholds: Thresholds, family: int, least: float
+def detectable_after(
+    first: float, again: float, degrees_of_freedom: float, thresholds: Thresholds, family: int, least: float
 ) -> float:
     """Return the smallest slowdown that is found where what looks slower is measured again, as a fraction.
 
     Args:
         first: standard error of the log ratio by which it has to look slower.
         again: standard error with the processes that confirm it.
-        freedom: degrees of freedom of both.
+        degrees_of_freedom: degrees of freedom of both.
         thresholds: what a verdict needs.
         family: benchmarks that the interval for all at once counts.
         least: what the log ratio with the processes that confirm has to exceed besides.
     """
-    looks = max(math.log1p(thresholds.effect), _own(first, freedom, thresholds) / 2)
-    looks += _margin(first, freedom, thresholds)
-    found = judge_ratio(0.0, again, freedom, thresholds, family, least).visible
+    looks = max(math.log1p(thresholds.effect), _own(first, degrees_of_freedom, thresholds) / 2)
+    looks += _margin(first, degrees_of_freedom, thresholds)
+    found = judge_ratio(0.0, again, degrees_of_freedom, thresholds, family, least).minimum_detectable_effect
     assert found is not None
     return max(math.expm1(_within(looks)), found)
 
 
-def _own(error: float, freedom: float, thresholds: Thresholds) -> float:
-    return error * _quantile((1 - thresholds.own_level) / 2, freedom)
+def _own(error: float, degrees_of_freedom: float, thresholds: Thresholds) -> float:
+    return error * _quantile((1 - thresholds.own_level) / 2, degrees_of_freedom)
 
 
-def _quantile(tail: float, freedom: float) -> float:
+def _quantile(tail: float, degrees_of_freedom: float) -> float:
     """Return the quantile of Student's t with this much beyond; scipy.stats takes half a second to import."""
-    return -float(special.stdtrit(freedom, tail))
+    return -float(special.stdtrit(degrees_of_freedom, tail))
 
 
-def _margin(error: float, freedom: float, thresholds: Thresholds) -> float:
-    return error * _quantile(1 - thresholds.found, freedom)
+def _margin(error: float, degrees_of_freedom: float, thresholds: Thresholds) -> float:
+    return error * _quantile(1 - thresholds.found, degrees_of_freedom)
 
 
 def _within(log: float) -> float:

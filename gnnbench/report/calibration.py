@@ -34,12 +34,12 @@ def notes(store: CalibrationStore, names: Collection[str], effect: float, folder
 
 
 def _told(found: Calibration, names: Iterable[str]) -> list[str]:
-    alarms = found.alarms()
+    wrong = found.false_positives()
     lines = []
     head = f"calibrated here (gnnbench ab, {found.settings.budget_seconds:g} s per benchmark)"
-    if alarms.of:
-        most = alarms.interval()[1]
-        lines.append(f"{head}: {alarms} verdicts on identical code were alarms (at most {most:.1%})")
+    if wrong.of:
+        most = wrong.interval()[1]
+        lines.append(f"{head}: {wrong} verdicts on identical code were false positives (at most {most:.1%})")
     remarks: dict[float, list[tuple[str, list[str]]]] = {}
     for name in names:
         rates, smallest = found.found(name), found.smallest(name)

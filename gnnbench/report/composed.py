@@ -86,8 +86,8 @@ def _calibration(source: Source, kept: "Sequence[Calibration]") -> View:
                 ("seconds per benchmark", f"{one.settings.budget_seconds:g}"),
                 ("effect", units.fraction(one.settings.effect)),
             ),
-            _rate(one.alarms()),
-            _rate(one.alarming_runs()),
+            _rate(one.false_positives()),
+            _rate(one.false_positive_runs()),
             tuple(
                 (
                     clean(name),

@@ -73,8 +73,10 @@ def facts(one: BenchmarkView) -> list[tuple[str, str]]:
         found.append(("verdict", f"{judged.verdict}: {judged.reason}"))
         if judged.own_low is not None:
             found.append(("own interval", units.interval(judged.own_low, judged.own_high, 3)))
-        if judged.visible is not None:
-            found.append(("would have seen", f"a slowdown of {verdicts.sees(judged.visible)}"))
+        if judged.minimum_detectable_effect is not None:
+            found.append(
+                ("would have seen", f"a slowdown of {verdicts.sees(judged.minimum_detectable_effect)}")
+            )
         if judged.base_processes or judged.head_processes:
             found.append(("processes", f"{judged.base_processes} older, {judged.head_processes} newer"))
     if measured := one.measured:

@@ -202,7 +202,7 @@ def _calibrated(found: Calibrated) -> Picture:
         if known
         else "No planted slowdown is found often enough"
     )
-    message = f"{finds}; {found.alarms} verdicts on identical code were alarms"
+    message = f"{finds}; {found.false_positives} verdicts on identical code were false positives"
     note = "How often a planted slowdown was called slower; darker: 95% of the time, or half of it."
     return Picture(
         "calibration",

@@ -62,7 +62,7 @@ def cells(row: Compared) -> tuple[str, str, str, str, str]:
         "" if found.ratio is None else f"{found.ratio:.2f}x",
         units.interval(found.low, found.high),
         found.verdict,
-        "" if found.visible is None else sees(found.visible),
+        "" if found.minimum_detectable_effect is None else sees(found.minimum_detectable_effect),
     )
 
 
@@ -97,10 +97,10 @@ def remarks_on_all(found: Comparison) -> list[str]:
     """Return what must be known of the rows together."""
     lines = []
     rows = found.rows
-    borrowed = sum(row.judgement.borrowed for row in rows)
-    if borrowed:
+    shrunk = sum(row.judgement.shrunk for row in rows)
+    if shrunk:
         lines.append(
-            f"how much processes differ is borrowed from the others' processes: {borrowed} benchmarks"
+            f"variance between processes mostly estimated from other benchmarks: {shrunk} benchmarks"
         )
     if shared := found.shared:
         lines.append(
@@ -135,6 +135,6 @@ def sentence(row: Compared, *, drifted: bool = False) -> str:
         text += f", {units.seconds(row.seconds)} now"
         text += "" if drifted else f", {units.seconds(row.seconds / found.ratio)} then"
     text += f"; {found.reason}; processes: {found.base_processes} then, {found.head_processes} now"
-    if found.verdict == "undecided" and found.visible is not None:
-        text += f"; a slowdown of {sees(found.visible)} would have been seen"
+    if found.verdict == "undecided" and found.minimum_detectable_effect is not None:
+        text += f"; a slowdown of {sees(found.minimum_detectable_effect)} would have been seen"
     return "; ".join((text, *row.notes))

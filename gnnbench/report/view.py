@@ -140,7 +140,7 @@ class Breakdown:
 
 @dataclass(frozen=True)
 class Found:
-    """How often a planted slowdown was called slower; of 0, identical code, how often there was an alarm."""
+    """How often an injected slowdown was called slower; of 0, identical code, how often it was wrong."""
 
     planted: float
     count: int
@@ -152,9 +152,9 @@ class Calibrated:
     """What is known of `gnnbench ab` on a machine."""
 
     settings: tuple[tuple[str, str], ...]
-    alarms: str
-    """Verdicts on identical code that were alarms, in words."""
-    alarming_runs: str
+    false_positives: str
+    """Verdicts on identical code that were false positives, in words."""
+    false_positive_runs: str
     benchmarks: tuple[tuple[str, tuple[Found, ...], float | None], ...]
     """Name, how often each was found, and the smallest planted slowdown that is found often enough."""
 

@@ -109,7 +109,10 @@ def test_it_goes_on_where_it_was_stopped(suite):
     assert len({run["seed"] for run in runs}) == 7
     verdicts = {run["planted"]: run["verdicts"]["test_suite.py::test_sum"] for run in runs}
     assert [verdicts[size] for size in (0.0, 0.05, 0.08, 0.12)] == ["same", "slower", "slower", "slower"]
-    assert "identical code: 0 of 2 verdicts were alarms (95% interval 0.0% to 84.2%), in 0 of 2 runs" in out
+    assert (
+        "identical code: 0 of 2 verdicts were false positives (95% interval 0.0% to 84.2%), in 0 of 2 runs"
+        in out
+    )
     (row,) = [line.split() for line in out.splitlines() if "test_sum" in line]
     # At the effect itself a slowdown is found or not, by chance.
     found = f"{min(size for size in SIZES if verdicts[size] == 'slower'):.0%}"
@@ -120,7 +123,7 @@ def test_it_goes_on_where_it_was_stopped(suite):
     out, err = process.communicate(timeout=60)
     assert process.returncode == 0, err
     lines = (
-        "calibrated here (gnnbench ab, 16 s per benchmark): 0 of 2 verdicts on identical code were alarms",
+        "(gnnbench ab, 16 s per benchmark): 0 of 2 verdicts on identical code were false positives",
         f"finds {found}: test_sum (1 of 1)",
     )
     for line in lines:
@@ -237,7 +240,10 @@ def test_what_it_runs_and_shows(calibrate, tmp_path):
     rows = [line.split() for line in out.splitlines() if "::" in line]
     counts = ["0/2", "0/2", "2/2", "2/2", "2/2", "5%"]
     assert rows == [["test_suite.py::test_a", *counts], ["test_suite.py::test_[b]", *counts]]
-    assert "identical code: 0 of 6 verdicts were alarms (95% interval 0.0% to 45.9%), in 0 of 3 runs" in out
+    assert (
+        "identical code: 0 of 6 verdicts were false positives (95% interval 0.0% to 45.9%), in 0 of 3 runs"
+        in out
+    )
 
 
 def test_simulated_runs_differ(calibrate, monkeypatch):

@@ -75,7 +75,7 @@ def test_a_result_with_an_impossible_ratio_is_one_line(tmp_path, capsys):
         ("cut.json", '{"benchmarks": [', "not JSON, or cut off"),
         ("list.json", "[1, 2]", "not a file of gnnbench or pytest-benchmark; give a run file"),
         ("other.json", '{"benchmarks": [{}]}', "not a run file of pytest-benchmark: no 'fullname'"),
-        ("calibration.json", '{"calibrations": 3}', "damaged at $"),
+        ("calibration.json", '{"version": 1, "calibrations": 3}', "damaged at $"),
         ("profile.json", '{"sections": {}}', "version None of the format"),
         ("compare.json", '{"benchmarks": {}}', "version None of the format"),
         (

@@ -58,8 +58,8 @@ def test_alarms_are_those_on_identical_code():
         ran(0.05, a="slower"),
     )
     found = Calibration(SETTINGS, runs)
-    assert found.alarms() == Rate(2, 5)
-    assert found.alarming_runs() == Rate(1, 3)
+    assert found.false_positives() == Rate(2, 5)
+    assert found.false_positive_runs() == Rate(1, 3)
     assert found.names == ["test_suite.py::a", "test_suite.py::b"]
 
 
@@ -184,7 +184,7 @@ def test_notes(store):
     assert alarms.startswith(
         "calibrated here (gnnbench ab, 10 s per benchmark): 40 of 160 verdicts on identical"
     )
-    assert alarms.endswith(" code were alarms (at most 32.4%)")
+    assert alarms.endswith(" code were false positives (at most 32.4%)")
     assert found.split("; ") == [
         "finds 5%: a (10 of 10)",
         "finds 12%: b[x::y] (10 of 10)",

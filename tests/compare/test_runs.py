@@ -77,9 +77,9 @@ def test_benchmarks_that_were_not_asked_for_still_tell_how_much_processes_differ
     one = suite(9, benchmarks=1, deviation=0)
     alone = compare(base, runs(tmp_path, one), THRESHOLDS, vanished=()).rows
     assert len(alone) == 1
-    assert alone[0].judgement.borrowed
+    assert alone[0].judgement.shrunk
     few = runs(tmp_path, *(suite(seed, benchmarks=1) for seed in range(5)))
-    assert not compare(few, runs(tmp_path, one), THRESHOLDS).rows[0].judgement.borrowed
+    assert not compare(few, runs(tmp_path, one), THRESHOLDS).rows[0].judgement.shrunk
 
 
 @pytest.mark.parametrize(

@@ -60,7 +60,7 @@ def test_what_is_called_visible_is_found_nine_times_in_ten():
     for seed in range(300):
         random = np.random.default_rng(seed)
         base, head = side(random, 5), side(random, 1)
-        visible = judge(base, head, THRESHOLDS).benchmarks[0].visible
+        visible = judge(base, head, THRESHOLDS).benchmarks[0].minimum_detectable_effect
         seen += visible
         found += judge(base, shifted(head, 0, 1 + visible), THRESHOLDS).benchmarks[0].verdict == "slower"
     assert 0.84 < found / 300 < 0.96
@@ -96,9 +96,9 @@ def test_what_cannot_be_judged_says_why():
 
 def test_borrowing_is_said():
     random = np.random.default_rng(5)
-    assert judge(side(random, 5), side(random, 1), THRESHOLDS).benchmarks[0].borrowed
+    assert judge(side(random, 5), side(random, 1), THRESHOLDS).benchmarks[0].shrunk
     few = judge(side(random, 9, benchmarks=2), side(random, 9, benchmarks=2), THRESHOLDS)
-    assert not few.benchmarks[0].borrowed
+    assert not few.benchmarks[0].shrunk
 
 
 def test_a_drift_is_taken_out_and_the_run_as_a_whole_judged_apart():
@@ -143,7 +143,7 @@ def test_swapping_the_sides_mirrors_every_verdict(seed, one, other, benchmarks, 
         assert MIRROR.get(forward.verdict, forward.verdict) == backward.verdict
         if forward.low is not None:
             assert forward.low == pytest.approx(1 / backward.high, rel=1e-6, abs=1e-300)
-            assert forward.visible == pytest.approx(backward.visible)
+            assert forward.minimum_detectable_effect == pytest.approx(backward.minimum_detectable_effect)
             assert forward.low <= forward.own_low <= forward.ratio <= forward.own_high <= forward.high
 
 
@@ -223,7 +223,7 @@ def test_a_single_odd_process_makes_no_verdict():
     found = judge(SideTimings(odd[:5], errors[:5]), SideTimings(head, errors[5:6]), THRESHOLDS).benchmarks[3]
     assert (found.verdict, found.reason) == (
         "undecided",
-        "a single odd process could make as large a difference",
+        "a single outlier process could make as large a difference",
     )
     assert (
         judge(SideTimings(logs[:5], errors[:5]), SideTimings(head, errors[5:6]), THRESHOLDS)
@@ -253,7 +253,7 @@ def test_a_process_that_stands_alone_may_be_odder_than_any_seen():
 
     assert judged(1).low > 1
     assert judged(1).verdict == "undecided"
-    assert judged(1).reason == "a single odd process could make as large a difference"
+    assert judged(1).reason == "a single outlier process could make as large a difference"
     assert judged(3).verdict == "slower"
 
 
@@ -263,8 +263,8 @@ def test_what_is_visible_to_the_gate_is_found_by_it_nine_times_in_ten():
         random = np.random.default_rng(seed)
         base, head = side(random, 5), side(random, 4)
         first = SideTimings(head.logs[:1], head.errors[:1])
-        visible = judge(base, first, THRESHOLDS, confirming=3).benchmarks[0].visible
-        alone = judge(base, first, THRESHOLDS).benchmarks[0].visible
+        visible = judge(base, first, THRESHOLDS, confirming=3).benchmarks[0].minimum_detectable_effect
+        alone = judge(base, first, THRESHOLDS).benchmarks[0].minimum_detectable_effect
         assert visible < alone
         seen += visible
         slower = shifted(head, 0, 1 + visible)

@@ -13,9 +13,9 @@ SLOWER = Judgement(
     high=1.42,
     own_low=1.25,
     own_high=1.38,
-    visible=0.08,
+    minimum_detectable_effect=0.08,
     process_sd=0.01,
-    borrowed=True,
+    shrunk=True,
     base_processes=5,
     head_processes=4,
 )
@@ -46,7 +46,7 @@ def test_a_stranger_s_name_is_text_and_not_markup():
     text = shown(row(SLOWER, "test_a.py::b[red]"))
     assert text.startswith("\ntest_a.py::\n")
     assert "\nb[red]" in text
-    assert "how much processes differ is borrowed from the others' processes: 1 benchmarks" in text
+    assert "variance between processes mostly estimated from other benchmarks: 1 benchmarks" in text
 
 
 def test_what_all_names_begin_with_is_said_once():
@@ -58,7 +58,7 @@ def test_what_all_names_begin_with_is_said_once():
 
 
 def test_what_is_hardly_known_does_not_fill_the_line():
-    wide = replace(SLOWER, verdict="undecided", low=1e-9, high=1e9, visible=1e6)
+    wide = replace(SLOWER, verdict="undecided", low=1e-9, high=1e9, minimum_detectable_effect=1e6)
     text = shown(row(wide))
     assert "0.00-over 100" in text
     assert "over 1000%" in text
@@ -78,7 +78,7 @@ def test_a_sentence_says_what_and_why():
 
 def test_why_there_was_too_little_to_judge_by_stands_below_and_of_an_interval_it_does_not():
     few = Judgement("undecided", "2 of the 4 pairs that a verdict needs", ratio=1.1)
-    wide = replace(SLOWER, verdict="undecided", reason="the interval is too wide", borrowed=False)
+    wide = replace(SLOWER, verdict="undecided", reason="the interval is too wide", shrunk=False)
     found = notes(Comparison([row(few), row(wide)], None))
     assert found == ["2 of the 4 pairs that a verdict needs: test_a.py::b"]
 

@@ -21,16 +21,16 @@ class RatioEstimate:
     """What is known of one benchmark's log ratio."""
 
     log_ratio: float
-    error: float
-    """Its standard error; NaN where nothing tells it."""
-    freedom: float
+    standard_error: float
+    """Of that; NaN where nothing tells it."""
+    degrees_of_freedom: float
     """Degrees of freedom of that."""
     pairs: int
     """Kept."""
     outliers: Outliers
     pair_sd: float
     """Of a pair's log ratio, as the visits were, in the mean."""
-    borrowed: bool
+    shrunk: bool
     """Whether the error is known from other benchmarks more than from this one's pairs."""
     agreeing: float
     """Share of the weight of the pairs that lie beyond a quarter of the log ratio."""
@@ -38,9 +38,9 @@ class RatioEstimate:
     @property
     def information(self) -> float:
         """Reciprocal of the variance of the log ratio; 0 where there is none."""
-        if not self.pairs or math.isnan(self.error):
+        if not self.pairs or math.isnan(self.standard_error):
             return 0.0
-        return 1 / max(self.error, 1e-9) ** 2
+        return 1 / max(self.standard_error, 1e-9) ** 2
 
     @property
     def too_few(self) -> str:
@@ -76,18 +76,20 @@ def judged(
         doubts: whether it also asks for enough pairs that agree. A sample of fixed size has chosen its pairs.
     """
     asides = estimate.outliers.text
-    if estimate.freedom <= 0 or math.isnan(estimate.error):
+    if estimate.degrees_of_freedom <= 0 or math.isnan(estimate.standard_error):
         if not estimate.pairs:
             return _counted(Judgement("incomparable", f"not measured{asides}"), estimate)
         few = Judgement("undecided", f"{estimate.too_few}{asides}", math.exp(estimate.log_ratio))
         return _counted(few, estimate)
     wide, own = tails or ((1 - thresholds.family_level) / 2 / family, (1 - thresholds.own_level) / 2)
     at_look = replace(thresholds, family_level=1 - 2 * wide * family, own_level=1 - 2 * own)
-    found = judge_ratio(estimate.log_ratio, estimate.error, estimate.freedom, at_look, family)
+    found = judge_ratio(
+        estimate.log_ratio, estimate.standard_error, estimate.degrees_of_freedom, at_look, family
+    )
     assert found.code
     # The levels of the run, not those of this look.
     verdict, reason = found.verdict, found.code.text(thresholds)
-    if verdict in ("slower", "faster") and doubts and estimate.borrowed and estimate.agreeing < _AGREEING:
+    if verdict in ("slower", "faster") and doubts and estimate.shrunk and estimate.agreeing < _AGREEING:
         verdict, reason = "undecided", "the pairs do not agree"
     if doubts and estimate.doubt and verdict != "undecided":
         verdict, reason = "undecided", estimate.doubt
@@ -98,7 +100,7 @@ def _counted(judgement: Judgement, estimate: RatioEstimate) -> Judgement:
     return replace(
         judgement,
         process_sd=None if math.isnan(estimate.pair_sd) else estimate.pair_sd,
-        borrowed=estimate.borrowed,
+        shrunk=estimate.shrunk,
         base_processes=estimate.pairs,
         head_processes=estimate.pairs,
     )

@@ -88,9 +88,9 @@ class Evidence:
         fitted = scatter[-1] / (scatter[-1] + _WITHIN_FREEDOM)
         difference = share * difference + (1 - share) * turns
         # A jackknife of a quantile rests on about sqrt(n) of n order statistics (simulated for the decile).
-        freedom = np.where(told, np.sqrt(np.maximum(blocks, 0)), 0.0).sum(axis=0)
-        per_block, freedom = _shrunken(per_block, freedom)
-        return np.stack([difference, blocks]), keeps, per_block, freedom, fitted
+        degrees_of_freedom = np.where(told, np.sqrt(np.maximum(blocks, 0)), 0.0).sum(axis=0)
+        per_block, degrees_of_freedom = _shrunken(per_block, degrees_of_freedom)
+        return np.stack([difference, blocks]), keeps, per_block, degrees_of_freedom, fitted
 
     def estimates(self) -> dict[str, RatioEstimate]:
         """Estimate every benchmark's log ratio.
@@ -113,13 +113,15 @@ class Evidence:
         total = weights.sum(axis=0)
         means = (weights * logs).sum(axis=0) / np.where(total > 0, total, np.nan)
         residuals = np.where(keeps, logs - means, np.nan)
-        scale, freedom = _moderated(residuals, weights, own)
+        scale, degrees_of_freedom = _moderated(residuals, weights, own)
         # What is borrowed is in units of what is expected, whose noise within is an estimate too: squares of
-        # coefficients of variation, 2 / freedom, add.
+        # coefficients of variation, 2 / degrees_of_freedom, add.
         share = (weights * weights * within).sum(axis=0) / np.where(total > 0, total, np.nan)
-        lent = share * (1 - own / np.maximum(freedom, 1e-9))
+        lent = share * (1 - own / np.maximum(degrees_of_freedom, 1e-9))
         doubt = np.divide(lent**2, noise_freedom, out=np.zeros_like(share), where=noise_freedom > 0)
-        freedom = np.where(freedom > 0, 1 / (1 / np.maximum(freedom, 1e-9) + doubt), 0.0)
+        degrees_of_freedom = np.where(
+            degrees_of_freedom > 0, 1 / (1 / np.maximum(degrees_of_freedom, 1e-9) + doubt), 0.0
+        )
         # Pairs that agree by luck do not know more than their noise within allows.
         least = np.where(within > 0, _reciprocals(within, keeps), 0.0).sum(axis=0)
         floor = np.divide(1, least, out=np.zeros_like(least), where=least > 0)
@@ -135,11 +137,11 @@ class Evidence:
             found[name] = RatioEstimate(
                 float(means[column]),
                 math.sqrt(square[column]),
-                float(freedom[column]),
+                float(degrees_of_freedom[column]),
                 int(count[column]),
                 excluded or Outliers(int(count[column])),
                 math.sqrt(square[column] * max(count[column], 1)),
-                bool(own[column] < freedom[column] / 2),
+                bool(own[column] < degrees_of_freedom[column] / 2),
                 float((weights * beyond)[:, column].sum() / total[column]) if total[column] else 0.0,
             )
         return found
@@ -186,8 +188,8 @@ def _least_noise(
         Weight of the first, from 0 to 1, and 1 where nothing tells it [m]; mean square of the error within a
         visit of one block [m].
     """
-    apart, squares, products, freedom = scatter
-    all_freedom = _WITHIN_FREEDOM + freedom
+    apart, squares, products, degrees_of_freedom = scatter
+    all_freedom = _WITHIN_FREEDOM + degrees_of_freedom
     noise = (_WITHIN_FREEDOM * (of_location + of_turns - 2 * shared) + squares) / all_freedom
     gain = (_WITHIN_FREEDOM * (of_turns - shared) - products) / all_freedom
     bias = np.maximum(apart - _DISAGREEING * noise, 0)
@@ -222,15 +224,17 @@ def _between(logs: Array, within: Array, kept: NDArray[np.bool_], own: Array) ->
     return float(_VARIANCES[min(last + 1, len(_VARIANCES) - 1)] + _VARIANCES[last]) / 2
 
 
-def _shrunken(variances: Array, freedom: Array) -> tuple[Array, Array]:
+def _shrunken(variances: Array, degrees_of_freedom: Array) -> tuple[Array, Array]:
     """Average variances with what they have in common, as far as they have; with their degrees of freedom."""
-    known = (freedom > 0) & (np.nan_to_num(variances) > 0)
+    known = (degrees_of_freedom > 0) & (np.nan_to_num(variances) > 0)
     if known.sum() < FEWEST_TO_POOL:
-        return variances, freedom
-    common, borrowed = prior_of(variances[known], freedom[known])
-    borrowed = min(borrowed, MOST_FREEDOM)
-    pooled = (variances * freedom + borrowed * common) / (freedom + borrowed)
-    return np.where(known, pooled, variances), np.where(known, freedom + borrowed, freedom)
+        return variances, degrees_of_freedom
+    common, prior_degrees = prior_of(variances[known], degrees_of_freedom[known])
+    prior_degrees = min(prior_degrees, MOST_FREEDOM)
+    pooled = (variances * degrees_of_freedom + prior_degrees * common) / (degrees_of_freedom + prior_degrees)
+    return np.where(known, pooled, variances), np.where(
+        known, degrees_of_freedom + prior_degrees, degrees_of_freedom
+    )
 
 
 def _moderated(residuals: Array, weights: Array, own: Array) -> tuple[Array, Array]:
@@ -240,11 +244,11 @@ def _moderated(residuals: Array, weights: Array, own: Array) -> tuple[Array, Arr
     known = (own > 0) & (squares > 0)
     if known.sum() < FEWEST_TO_POOL:
         return scale, own
-    common, borrowed = prior_of(scale[known], own[known])
+    common, prior_degrees = prior_of(scale[known], own[known])
     pooled = np.full_like(scale, common)
-    if np.isfinite(borrowed):
-        pooled = (squares + borrowed * common) / (own + borrowed)
+    if np.isfinite(prior_degrees):
+        pooled = (squares + prior_degrees * common) / (own + prior_degrees)
     spread = residuals * np.sqrt(weights)
     most = own[known].mean() * independent_benchmarks([spread], pooled * known)
     most = np.maximum(min(most, MOST_FREEDOM), own)
-    return pooled, np.minimum(own + borrowed, most)
+    return pooled, np.minimum(own + prior_degrees, most)

@@ -91,11 +91,11 @@ class AbResult:
             "high": judgement.high,
             "own_low": judgement.own_low,
             "own_high": judgement.own_high,
-            "smallest_effect": judgement.visible,
+            "smallest_effect": judgement.minimum_detectable_effect,
             "rounds": {"base": decision.rounds, "head": decision.rounds},
             "layouts": decision.layouts,
             "pairs": decision.pairs,
-            "set_aside": decision.set_aside,
+            "set_aside": decision.excluded,
             "seconds": round(decision.seconds, 3),
             "counters": [asdict(change) for change in self.counters.get(name, ())],
         }

@@ -49,7 +49,7 @@ class Decision:
     judgement: Judgement
     pairs: int
     """In which it was measured, excluded ones too."""
-    set_aside: int
+    excluded: int
     """Of them, excluded as outliers."""
     rounds: int
     """Timed on each side."""
@@ -70,7 +70,7 @@ class _Benchmark:
     judgement: Judgement = field(default_factory=lambda: Judgement("incomparable", "not measured"))
     decided: bool = False
     pairs: int = 0
-    set_aside: int = 0
+    excluded: int = 0
     rounds: int = 0
     layouts: int = 0
     seconds: float = 0.0
@@ -80,12 +80,12 @@ class _Benchmark:
 
 
 class Schedule:
-    """Divides a purse of time among benchmarks, by what varies and what it costs.
+    """Divides a budget of time among benchmarks, by what varies and what it costs.
 
     Args:
         names: benchmarks, all of which the simultaneous interval counts but those that are left out.
         thresholds: what a verdict needs.
-        per_benchmark_seconds: times their number is the purse.
+        per_benchmark_seconds: times their number is the budget.
         total_seconds: bounds it.
         random: draws the order of visits.
     """
@@ -109,9 +109,9 @@ class Schedule:
         self._spent = 0.0
 
     @property
-    def _purse(self) -> float:
-        purse = self._per_benchmark_seconds * len(self._benchmarks)
-        return purse if self._total_seconds is None else min(purse, self._total_seconds)
+    def _budget(self) -> float:
+        budget = self._per_benchmark_seconds * len(self._benchmarks)
+        return budget if self._total_seconds is None else min(budget, self._total_seconds)
 
     @property
     def spent_seconds(self) -> float:
@@ -120,8 +120,8 @@ class Schedule:
 
     @property
     def left_seconds(self) -> float:
-        """What is left of the purse."""
-        return max(self._purse - self._spent, 0.0)
+        """What is left of the budget."""
+        return max(self._budget - self._spent, 0.0)
 
     @property
     def undecided(self) -> list[str]:
@@ -135,7 +135,7 @@ class Schedule:
             name: Decision(
                 self._advised(one.judgement, needed),
                 one.pairs,
-                one.set_aside,
+                one.excluded,
                 one.rounds,
                 one.layouts,
                 one.seconds,
@@ -151,7 +151,7 @@ class Schedule:
             judgement: of a benchmark.
             needed: seconds for all benchmarks together.
         """
-        if judgement.verdict != "undecided" or judgement.judged or needed <= self._purse:
+        if judgement.verdict != "undecided" or judgement.judged or needed <= self._budget:
             return judgement
         count, total = len(self._benchmarks), self._total_seconds
         options = []
@@ -179,13 +179,13 @@ class Schedule:
         del self._benchmarks[name]
 
     def next(self) -> Plan | None:
-        """Plan a pair; None when all is decided or the purse cannot pay for another pair."""
+        """Plan a pair; None when all is decided or the budget cannot pay for another pair."""
         names = [str(name) for name in self._random.permutation(self.undecided)]
         if not names or self.left_seconds <= 0:
             return None
         if not self._starts:
-            # Start-ups are not known yet; at worst half of the purse is for the visits of the pilot.
-            self._plan = Plan(dict.fromkeys(names, min(PILOT_SECONDS, self._purse / 2 / len(names))))
+            # Start-ups are not known yet; at worst half of the budget is for the visits of the pilot.
+            self._plan = Plan(dict.fromkeys(names, min(PILOT_SECONDS, self._budget / 2 / len(names))))
             return self._plan
         start = float(np.mean(self._starts))
         left, afford = self.left_seconds - start, {}
@@ -207,7 +207,7 @@ class Schedule:
 
         A pair that costs a benchmark c + t seconds and has the variance v + w / t tells most per second at
         t = sqrt(c w / v) (Cochran, Sampling Techniques, 1977, 10.6). A few pairs at least must fit in the
-        purse.
+        budget.
         """
         noises = self._evidence.block_noise()
         rates = {
@@ -249,15 +249,17 @@ class Schedule:
                 one.judgement = Judgement("incomparable", why.text)
 
     def _look(self, one: _Benchmark, estimate: RatioEstimate) -> None:
-        one.set_aside = estimate.outliers.excluded
+        one.excluded = estimate.outliers.excluded
         if estimate.pairs < FEWEST_PAIRS:
-            one.judgement = judged(replace(estimate, freedom=0.0), self._thresholds, len(self._benchmarks))
+            one.judgement = judged(
+                replace(estimate, degrees_of_freedom=0.0), self._thresholds, len(self._benchmarks)
+            )
             return
         if one.boundaries is None:
             error = (1 - self._thresholds.family_level) / 2 / len(self._benchmarks)
             own_error = (1 - self._thresholds.own_level) / 2
             one.boundaries = Boundary(error), Boundary(own_error)
-        information, time = estimate.information * self._unit, self._spent / self._purse
+        information, time = estimate.information * self._unit, self._spent / self._budget
         # From look to look information grows as the pairs do, however well their variance is known at each.
         wide, own = (
             boundary.tail(estimate.pairs, spending.share(information, time))

@@ -73,7 +73,7 @@ def examine(logs: Array, penalty: Penalty, level: float, effect: float) -> list[
     of_scores = penalty.spread.penalty(each)
     stretches = _stretches(spread.deviations(logs), of_scores)
     for _ in range(_ROUNDS):
-        values = noise.pulled_in(logs, stretches)
+        values = noise.winsorized(logs, stretches)
         units = _units(values, stretches)
         steps = _level_changes(values, units, stretches, penalty.level.penalty(each))
         steps = _confirmed(logs, steps, of_scores)

@@ -45,7 +45,7 @@ class SeriesNoise:
         return self.sd * float(np.sqrt((1 + self.dependence) / (1 - self.dependence)))
 
 
-def pulled_in(logs: Array, stretches: Sequence[slice]) -> Array:
+def winsorized(logs: Array, stretches: Sequence[slice]) -> Array:
     """Return the series with its outliers at the edge of their neighbours' noise [n].
 
     Args:

@@ -90,7 +90,7 @@ def _permuted(length: int, random: np.random.Generator) -> Array:
 
 
 def _strengths(logs: Array) -> tuple[float, float]:
-    values = noise.pulled_in(logs, [slice(None)])
+    values = noise.winsorized(logs, [slice(None)])
     of_level = changes.strongest(
         values / noise.estimate(values).unit, _at_once(logs, LEVEL_SHORTEST), LEVEL_SHORTEST
     )

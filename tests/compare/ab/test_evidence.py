@@ -80,7 +80,7 @@ def test_the_standard_error_is_that_of_repeated_runs_visits_of_different_lengths
         visits = pairs(random, 1, blocks=8) + pairs(random, 4, blocks=40) + pairs(random, 1, blocks=160)
         found = estimates(visits).values()
         logs += [one.log_ratio for one in found]
-        errors += [one.error for one in found]
+        errors += [one.standard_error for one in found]
     assert math.sqrt(np.mean(np.square(errors))) == pytest.approx(np.std(logs), rel=0.1)
 
 
@@ -249,7 +249,7 @@ def test_one_side_that_was_fast_for_a_moment_of_one_visit_decides_nothing():
     pilot = replace(pilot, base_ns=tuple(np.array(pilot.base_ns) * [0.4, 0.4, 0.4, 1, 1, 1, 1]))
     found = estimates([{"b0": pilot}, *pairs(random, 9, {"b0": 1.05}, noise=0.05)])["b0"]
     assert found.log_ratio == pytest.approx(math.log(1.05), abs=0.01)
-    assert found.error < 0.015
+    assert found.standard_error < 0.015
 
 
 def test_one_benchmark_alone_has_its_own_variance_only():
@@ -258,8 +258,8 @@ def test_one_benchmark_alone_has_its_own_variance_only():
     for _ in range(6):
         evidence.add({"only": visit(random, math.exp(random.normal(0, 0.01)))})
     found = evidence.estimates()["only"]
-    assert 4.7 < found.freedom < 5  # of five, weighting turns and location takes a part
-    assert not found.borrowed
+    assert 4.7 < found.degrees_of_freedom < 5  # of five, weighting turns and location takes a part
+    assert not found.shrunk
 
 
 def test_times_that_are_all_equal_end_in_a_verdict():
@@ -325,5 +325,5 @@ def test_swapping_the_sides_mirrors_every_verdict(seed, count, broken, blocks, m
         assert MIRROR.get(forward.verdict, forward.verdict) == backward.verdict
         if forward.low is not None:
             assert forward.low == pytest.approx(1 / backward.high, rel=1e-6, abs=1e-300)
-            assert forward.visible == pytest.approx(backward.visible)
+            assert forward.minimum_detectable_effect == pytest.approx(backward.minimum_detectable_effect)
             assert forward.low <= forward.own_low <= forward.ratio <= forward.own_high <= forward.high

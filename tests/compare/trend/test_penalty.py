@@ -25,7 +25,7 @@ def test_calibration_is_repeatable_and_holds_for_other_histories(calibrated):
     length = penalty.rounded(60)
     above = 0
     for _ in range(1000):
-        values = noise.pulled_in(penalty._permuted(length, random), [slice(None)])
+        values = noise.winsorized(penalty._permuted(length, random), [slice(None)])
         above += changes.strongest(values / noise.estimate(values).unit, 2, penalty.LEVEL_SHORTEST) > limit
     assert 1 <= above <= 25
     assert found.level.penalty(0.001) > limit
