@@ -88,7 +88,7 @@ def _last_started() -> str | None:
     return None
 
 
-DISTURBED = 0.1
+CONTENDED = 0.1
 """Contention share above which a timing is not used.
 
 One busy program on two cores uses half of the CPU time; the system itself uses about 1%."""
@@ -138,7 +138,7 @@ class Watch:
         """Start the window of a benchmark."""
         self._looks.append(_look(self._cores))
 
-    def others_share(self) -> float:
+    def contention_share(self) -> float:
         """Return the fraction of CPU time that other programs used since the last `begin`.
 
         If that is too short, the window starts at an earlier look; if there is none, this waits.

@@ -11,7 +11,7 @@ import psutil
 import pytest
 
 from gnnbench import cpu
-from gnnbench.cpu import DISTURBED, Placement, Watch, _last_started, _own_seconds, cores
+from gnnbench.cpu import CONTENDED, Placement, Watch, _last_started, _own_seconds, cores
 
 needs_two_cores = pytest.mark.skipif(
     len(cores()) < 2 or _last_started() is None,
@@ -158,7 +158,7 @@ def share(seconds=0.6):
     watch = Watch()
     watch.begin()
     spin(seconds)
-    return watch.others_share()
+    return watch.contention_share()
 
 
 def start(command):
@@ -176,7 +176,7 @@ def test_what_a_busy_neighbour_takes_is_seen():
         for neighbour in neighbours:
             os.kill(neighbour, signal.SIGKILL)
     # This process spins on one core of several, or shares it.
-    assert beside > 0.35 > DISTURBED
+    assert beside > 0.35 > CONTENDED
 
 
 def test_what_children_use_is_this_process_s_own():
@@ -210,7 +210,7 @@ def system(monkeypatch):
 def timed(watch, system, seconds, **load):
     watch.begin()
     system.run(seconds, **load)
-    return watch.others_share()
+    return watch.contention_share()
 
 
 def test_what_is_timed_for_long_has_a_window_of_its_own(system):
@@ -241,4 +241,4 @@ def test_where_cores_are_not_known_all_are_looked_at(cores):
     watch = Watch(cores)
     watch.begin()
     spin(0.3)
-    assert 0 <= watch.others_share() <= 1.1 * (psutil.cpu_count() or 1)
+    assert 0 <= watch.contention_share() <= 1.1 * (psutil.cpu_count() or 1)

@@ -49,7 +49,7 @@ def run(folder: Path, processes: int, seconds: float) -> None:
 def blocks(folder: Path, *, undisturbed: bool) -> dict[tuple[str, str], list[list[list[float]]]]:
     """Return by policy and kernel the blocks of each process, or of each undisturbed one, in nanoseconds."""
     found: dict[tuple[str, str], list[list[list[float]]]] = {}
-    most = quiet.DISTURBED * float((folder / FASTEST).read_text(encoding="utf-8"))
+    most = quiet.CONTENDED * float((folder / FASTEST).read_text(encoding="utf-8"))
     for policy in POLICIES:
         for file in sorted(folder.glob(f"{policy}-*.json")):
             for benchmark in json.loads(file.read_text(encoding="utf-8"))["benchmarks"]:

@@ -14,7 +14,7 @@ import sys
 import time
 from pathlib import Path
 
-DISTURBED = 1.25
+CONTENDED = 1.25
 _SLICE_SECONDS, _SLICES = 0.1, 5
 
 
@@ -41,7 +41,7 @@ def main() -> None:
         seconds = look()
         if seconds < fastest:
             file.write_text(f"{seconds}\n", encoding="utf-8")
-        if seconds < DISTURBED * fastest or time.monotonic() > end:
+        if seconds < CONTENDED * fastest or time.monotonic() > end:
             print(seconds)
             return
         time.sleep(2)

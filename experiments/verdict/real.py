@@ -73,7 +73,7 @@ def reduce(folder: Path, out: Path) -> None:
         "logs": [[round(run.benchmarks[name].processes[0].log, 5) for name in names] for run in runs],
         "errors": [[_known(run.benchmarks[name].processes[0].error) for name in names] for run in runs],
         "others": [
-            [round(run.benchmarks[name].processes[0].others_share, 3) for name in names] for run in runs
+            [round(run.benchmarks[name].processes[0].contention_share, 3) for name in names] for run in runs
         ],
     }
     out.write_text(json.dumps(content) + "\n", encoding="utf-8")
@@ -87,8 +87,8 @@ def read(data: Path) -> tuple[list[str], SideTimings]:
     """Return the benchmarks' names, and what all runs measured of them."""
     content = json.loads(data.read_text(encoding="utf-8"))
     errors = np.array(content["errors"], dtype=float)  # None becomes NaN
-    disturbed = np.array(content["others"]) > cpu.DISTURBED
-    return content["benchmarks"], SideTimings(np.where(disturbed, np.nan, content["logs"]), errors)
+    contended = np.array(content["others"]) > cpu.CONTENDED
+    return content["benchmarks"], SideTimings(np.where(contended, np.nan, content["logs"]), errors)
 
 
 def _rows(side: SideTimings, rows: NDArray[np.int_] | list[int]) -> SideTimings:

@@ -32,7 +32,7 @@ class Compared:
     judgement: Judgement
     seconds: float | None
     """The head's time, the mean of its processes; None where it was not measured."""
-    disturbed: bool = False
+    contended: bool = False
     """Whether other programs had, or may have had, the processors whenever the head was timed."""
     notes: tuple[str, ...] = ()
     """What stands beside the verdict: counters that differ, changed weights of layout modes."""
@@ -166,8 +166,8 @@ def _row(
     if not base or not head:
         reason = _one_sided(renamed, new=bool(head))
         return Compared(name, replace(judgement, reason=reason), _seconds(head), spec=_spec(base + head))
-    disturbed = {"here": _disturbed(head), "there": _disturbed(base)}
-    others = (f"{why} {where}" for where, why in disturbed.items() if why)
+    contended = {"here": _contended(head), "there": _contended(base)}
+    others = (f"{why} {where}" for where, why in contended.items() if why)
     hindrance = mismatch or _different_work(base, head) or next(others, None)
     if hindrance:
         judgement = Judgement(
@@ -178,7 +178,7 @@ def _row(
             base_processes=judgement.base_processes,
         )
     notes = (*_counters(base, head), *_modes(base, head))
-    return Compared(name, judgement, _seconds(head), disturbed["here"] is not None, notes, _spec(head))
+    return Compared(name, judgement, _seconds(head), contended["here"] is not None, notes, _spec(head))
 
 
 def _one_sided(renamed: str | None, *, new: bool) -> str:
@@ -214,12 +214,12 @@ def _different_work(base: list[Benchmark], head: list[Benchmark]) -> str | None:
     return None
 
 
-def _disturbed(side: list[Benchmark]) -> str | None:
+def _contended(side: list[Benchmark]) -> str | None:
     """Say why no process of a side is evidence, where that is so because of other programs."""
     processes = [process for benchmark in side for process in benchmark.processes]
     if not processes or any(process.is_evidence for process in processes):
         return None
-    if any(process.disturbed for process in processes):
+    if any(process.contended for process in processes):
         return "other programs took the processors while it was timed"
     return "time it again: nobody looked whether other programs took the processors while it was timed"
 

@@ -37,7 +37,7 @@ class Measurement:
     """Whose time was no positive number, as when a clock is set."""
     changes_inputs: bool = False
     """Whether calls write to the inputs, so that no two rounds have the same."""
-    others_share: float | None = None
+    contention_share: float | None = None
     """Part of the processors' time that other programs took meanwhile; None where it was not looked at."""
     stopped_by: StopReason | None = None
     """None: an error or the user ended it before its time."""
@@ -75,7 +75,7 @@ class Measurement:
             "iterations": self.iterations,
             "rejected_rounds": self.rejected_rounds,
             "changes_inputs": self.changes_inputs,
-            "others_share": self.others_share,
+            "others_share": self.contention_share,
             "stopped_by": self.stopped_by,
             "processes": [{"blocks_ns": self.blocks_ns, "device_blocks_ns": self.device_blocks_ns}],
         }

@@ -242,7 +242,7 @@ class Seam:
             raise
         measurement.not_copied = layouts.left
         if watch:
-            measurement.others_share = watch.others_share()
+            measurement.contention_share = watch.contention_share()
         ours = fixture.extra_info.setdefault("gnnbench", {"version": self.version})
         ours["measurement"] = measurement.as_json()
 

@@ -169,7 +169,7 @@ class Gate:
         base = self._base.runs
         vanished = self._vanished(base, session)
         found = runs.compare(base, head, thresholds, vanished=vanished, confirming=chosen.confirm)
-        suspects = np.array([row.disturbed or row.judgement.looks_slower(thresholds) for row in found.rows])
+        suspects = np.array([row.contended or row.judgement.looks_slower(thresholds) for row in found.rows])
         if suspects.any() and chosen.confirm:
             # Where the drift is told by neighbours, they have to be there again.
             wanted = drift.neighbours(suspects) if found.shared else suspects

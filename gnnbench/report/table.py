@@ -9,7 +9,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from .. import units
-from ..cpu import DISTURBED
+from ..cpu import CONTENDED
 from ..workloads.spec import BACKWARD, FORWARD, FORWARD_BACKWARD, STEP, TRAIN, Spec
 
 SHORT_DIRECTION = {FORWARD: "fwd", FORWARD_BACKWARD: "f+b", BACKWARD: "bwd", STEP: "step", TRAIN: "train"}
@@ -65,13 +65,13 @@ def interval(measured: dict[str, Any]) -> str:
 
 def remarks(measured: dict[str, Any]) -> list[str]:
     """Say what must be known of a measurement."""
-    disturbed = (measured["others_share"] or 0) > DISTURBED
+    contended = (measured["others_share"] or 0) > CONTENDED
     few = measured["low_ns"] is None or measured["high_ns"] is None
     found = {
         f"one layout only, {measured['in_place']}": measured["in_place"],
         "writes to its inputs, so that no two rounds have the same": measured["changes_inputs"],
         "rounds without a positive time were left out": measured["rejected_rounds"],
-        f"other programs took more than {DISTURBED:.0%} of the processors meanwhile": disturbed,
+        f"other programs took more than {CONTENDED:.0%} of the processors meanwhile": contended,
         NO_INTERVAL: few,
     }
     not_copied = [f"not copied between blocks: {name}" for name in measured["not_copied"]]

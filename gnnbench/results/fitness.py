@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from .. import environment, schema, units
-from ..cpu import DISTURBED
+from ..cpu import CONTENDED
 from ..errors import UsageError
 from . import run_file
 from .baseline import Record
@@ -33,25 +33,25 @@ def unfit(runs: Sequence[RunFile]) -> str | None:
     """Say why runs are no baseline; None where they are."""
     first = runs[0]
     reasons = (_unfit(run) or _unlike(run, first) for run in runs)
-    return next((reason for reason in reasons if reason), None) or _disturbed(runs)
+    return next((reason for reason in reasons if reason), None) or _contended(runs)
 
 
-def _disturbed(runs: Sequence[RunFile]) -> str | None:
+def _contended(runs: Sequence[RunFile]) -> str | None:
     """Say where too few processes are left that tell how much processes differ."""
     for name in runs[0].benchmarks:
         processes = [process for run in runs for process in run.benchmarks[name].processes]
         quiet = sum(process.is_evidence for process in processes)
         if quiet < min(2, len(processes)):
-            disturbed, least = sum(process.disturbed for process in processes), units.fraction(DISTURBED)
-            if not disturbed:
+            contended, least = sum(process.contended for process in processes), units.fraction(CONTENDED)
+            if not contended:
                 return (
                     f"nobody looked whether other programs took the processors while {name} was timed in "
                     f"{len(processes) - quiet} of {len(processes)} processes; record again"
                 )
-            most = units.fraction(max(process.others_share or 0.0 for process in processes))
+            most = units.fraction(max(process.contention_share or 0.0 for process in processes))
             return (
                 f"other programs took up to {most} of the processors while {name} was timed, "
-                f"over {least} in {disturbed} of {len(processes)} processes; "
+                f"over {least} in {contended} of {len(processes)} processes; "
                 "end them, or wait until they have, and record again"
             )
     return None

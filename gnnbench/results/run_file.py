@@ -42,19 +42,19 @@ class ProcessTiming:
     error: float
     """Its standard error within the process; NaN where there were too few blocks."""
     blocks: int
-    others_share: float | None = 0.0
+    contention_share: float | None = 0.0
     """Part of the processors' time that other programs took meanwhile; 0 where nobody has to look, as on a
     GPU, or can, as in a file of pytest-benchmark alone. None: nobody looked."""
 
     @property
-    def disturbed(self) -> bool:
+    def contended(self) -> bool:
         """Whether it is no evidence, because of them."""
-        return (self.others_share or 0.0) > cpu.DISTURBED
+        return (self.contention_share or 0.0) > cpu.CONTENDED
 
     @property
     def is_evidence(self) -> bool:
         """Whether it is known that they took little."""
-        return self.others_share is not None and not self.disturbed
+        return self.contention_share is not None and not self.contended
 
 
 @dataclass(frozen=True)

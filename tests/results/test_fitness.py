@@ -64,10 +64,10 @@ def test_a_benchmark_beside_which_nobody_looked_at_others_is_no_baseline(tmp_pat
 
 
 def test_a_benchmark_that_others_disturbed_in_all_processes_but_one_is_no_baseline(tmp_path):
-    disturbed = [suite(seed) for seed in range(3)]
-    for one in disturbed[1:]:
+    contended = [suite(seed) for seed in range(3)]
+    for one in contended[1:]:
         one["benchmarks"][2]["extra_info"]["gnnbench"]["measurement"]["others_share"] = 0.4
-    runs = [run_file.read(path) for path in save(tmp_path, *disturbed)]
+    runs = [run_file.read(path) for path in save(tmp_path, *contended)]
     assert fitness.unfit(runs) == (
         "other programs took up to 40% of the processors while test_a.py::b2 was timed, over 10% in 2 of 3 "
         "processes; end them, or wait until they have, and record again"

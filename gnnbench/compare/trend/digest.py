@@ -29,7 +29,7 @@ class BenchmarkDigest:
     """Digest of what must be equal for two times to compare: code, graph, and how it was measured."""
     logs: tuple[float, ...]
     """Of each undisturbed process, the natural logarithm of its time in nanoseconds."""
-    disturbed: int
+    contended: int
     """Processes that are no evidence."""
 
 
@@ -126,7 +126,7 @@ def _plain(path: Path, fullname: str, statistics: Any) -> BenchmarkDigest:
 
 
 def _ours(one: run_file.Benchmark) -> BenchmarkDigest:
-    logs = tuple(process.log for process in one.processes if not process.disturbed)
+    logs = tuple(process.log for process in one.processes if not process.contended)
     return BenchmarkDigest(
         one.fullname,
         Spec(**one.spec).id if one.spec else one.fullname,

@@ -51,7 +51,7 @@ class History:
     series: tuple[Series, ...]
     superseded: int
     """Series that ended when the benchmark's code, its graph or the way it is measured changed."""
-    disturbed: int
+    contended: int
     """Times that are left out because other programs took the processors."""
     older: int
     """Runs that are left out because there are newer ones enough."""
@@ -122,7 +122,7 @@ def _history(name: str, runs: list[_Recording], newest: int) -> History:
     runs = sorted(runs, key=lambda run: run.when(by_commit=by_commit))
     kept = runs[-newest:]
     growing: dict[tuple[str, str], _Growing] = {}
-    disturbed = 0
+    contended = 0
     for number, run in enumerate(kept):
         times: dict[tuple[str, str], list[float]] = {}
         for one in run.digests:
@@ -130,7 +130,7 @@ def _history(name: str, runs: list[_Recording], newest: int) -> History:
                 key = (benchmark.fullname, benchmark.work)
                 growing.setdefault(key, _Growing(benchmark.label))
                 times.setdefault(key, []).extend(benchmark.logs)
-                disturbed += benchmark.disturbed
+                contended += benchmark.contended
         for key, logs in times.items():
             if logs:
                 growing[key].runs.append(number)
@@ -149,6 +149,6 @@ def _history(name: str, runs: list[_Recording], newest: int) -> History:
             for key in last.values()
         ),
         sum(bool(one.runs) for one in growing.values()) - len(last),
-        disturbed,
+        contended,
         len(runs) - len(kept),
     )

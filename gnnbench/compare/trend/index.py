@@ -108,8 +108,8 @@ def _filled(
 
 def _format() -> str:
     """Name what the rows depend on besides the files."""
-    rules = (run_file.READABLE, environment.COMPARABLE, cpu.DISTURBED, estimate.NAME, PLAIN, FORMER_NAMES)
-    return f"2 {__version__} {rules}"
+    rules = (run_file.READABLE, environment.COMPARABLE, cpu.CONTENDED, estimate.NAME, PLAIN, FORMER_NAMES)
+    return f"3 {__version__} {rules}"
 
 
 def _rows(table: sqlite3.Connection) -> dict[bytes, tuple[str, Digest]]:

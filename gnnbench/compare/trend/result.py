@@ -171,7 +171,7 @@ def _environment(result: TrendResult, history: History) -> dict[str, Any]:
         ],
         "older": history.older,
         "superseded": history.superseded,
-        "disturbed": history.disturbed,
+        "disturbed": history.contended,
         "benchmarks": {
             one.series.benchmark: {
                 "runs": len(one.series.runs),

@@ -102,7 +102,7 @@ def notes(result: TrendResult, history: History) -> list[str]:
         f"series of fewer than {SHORTEST_SERIES} runs, not judged": len(history.series) - len(mine),
         "series that ended more than 30 days before the newest run": gone,
         "earlier series, of other code, graph or way of measuring": history.superseded,
-        "times left out, other programs had the processors": history.disturbed,
+        "times left out, other programs had the processors": history.contended,
         "older runs left out": history.older,
     }
     return [*found, *(f"{what}: {count}" for what, count in counted.items() if count)]

@@ -26,7 +26,7 @@ def history(runs=40, *, name="here_1", first_day=0, commits=True, **numbers):
         date = (START + timedelta(days=first_day + number)).isoformat(timespec="microseconds")
         commit = f"{number:07x}" + "0" * 33 if commits else None
         found.append(HistoryRun((Path(f"/{number}.json"),), date, commit, number % 7 == 3))
-    return History(name, DATE, tuple(found), (), **{"superseded": 0, "disturbed": 0, "older": 0, **numbers})
+    return History(name, DATE, tuple(found), (), **{"superseded": 0, "contended": 0, "older": 0, **numbers})
 
 
 def judged(of, findings=(), small=(), *, name="test_a.py::b0", runs=None):

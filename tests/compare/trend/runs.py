@@ -10,13 +10,13 @@ from tests.run_files import MACHINE, content, entry
 START = datetime(2026, 1, 1, tzinfo=UTC)
 
 
-def run(number, factors, *, commits=True, disturbed=False, **environment):
+def run(number, factors, *, commits=True, contended=False, **environment):
     """Return a run file: benchmark `bN` takes a millisecond times its factor, measured on day `number`."""
     date = (START + timedelta(days=number)).isoformat()
     commit = f"{number:02x}" + "c" * 38
     measured = [entry(f"b{index}", factor, seed=number, blocks=30) for index, factor in enumerate(factors)]
     for one in measured:
-        one["extra_info"]["gnnbench"]["measurement"]["others_share"] = 0.5 if disturbed else 0.01
+        one["extra_info"]["gnnbench"]["measurement"]["others_share"] = 0.5 if contended else 0.01
     whole = content(*measured, commit=commit, **environment)
     info = {"id": commit, "dirty": False, "time": date if commits else None}
     return {**whole, "datetime": date, "commit_info": info}

@@ -41,9 +41,9 @@ def test_a_run_of_pytest_benchmark_alone_has_its_median_with_rounds_or_without(t
 
 
 def test_what_was_disturbed_is_no_evidence(tmp_path):
-    (path,) = save(tmp_path, [run(1, [1.0], disturbed=True)])
+    (path,) = save(tmp_path, [run(1, [1.0], contended=True)])
     (one,) = Digest.of(path).benchmarks
-    assert (one.logs, one.disturbed) == ((), 1)
+    assert (one.logs, one.contended) == ((), 1)
 
 
 def test_other_work_has_another_digest(tmp_path):

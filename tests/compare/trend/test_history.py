@@ -8,7 +8,7 @@ from gnnbench.compare.trend import history
 from gnnbench.compare.trend.digest import BenchmarkDigest, Digest
 
 
-def digest(number, *, environment="here", commit_date=None, record=None, work="w", logs=(1.0,), disturbed=0):
+def digest(number, *, environment="here", commit_date=None, record=None, work="w", logs=(1.0,), contended=0):
     date = datetime(2026, 1, 1 + number, tzinfo=UTC).isoformat()
     return Digest(
         environment,
@@ -17,7 +17,7 @@ def digest(number, *, environment="here", commit_date=None, record=None, work="w
         f"commit{number}",
         False,
         record,
-        (BenchmarkDigest("b", "b", work, tuple(logs), disturbed),),
+        (BenchmarkDigest("b", "b", work, tuple(logs), contended),),
     )
 
 
@@ -73,11 +73,11 @@ def test_a_benchmark_that_changed_begins_anew():
 
 def test_disturbed_times_are_gaps():
     runs = [
-        digest(number, logs=[] if number == 1 else [number], disturbed=number == 1) for number in range(4)
+        digest(number, logs=[] if number == 1 else [number], contended=number == 1) for number in range(4)
     ]
     ((found,), _) = history.histories(files(*runs), 10)
     assert found.series[0].runs.tolist() == [0, 2, 3]
-    assert found.disturbed == 1
+    assert found.contended == 1
     assert np.isfinite(found.series[0].logs).all()
 
 
@@ -92,8 +92,8 @@ def test_copies_of_a_file_are_one_run():
     ((found,), _) = history.histories(files(digest(0), digest(1), digest(1)), 10)
     assert [len(run.files) for run in found.runs] == [1, 2]
     assert found.series[0].runs.tolist() == [0, 1]
-    ((found,), _) = history.histories(files(*[digest(1, logs=[], disturbed=1)] * 2), 10)
-    assert found.disturbed == 1
+    ((found,), _) = history.histories(files(*[digest(1, logs=[], contended=1)] * 2), 10)
+    assert found.contended == 1
 
 
 def test_copies_of_a_record_are_one_run():

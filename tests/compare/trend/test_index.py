@@ -93,7 +93,7 @@ def test_a_file_that_could_not_be_read_once_is_not_lost(folder, monkeypatch):
     ("module", "name", "value"),
     [
         (environment, "COMPARABLE", environment.COMPARABLE[:-1]),
-        (cpu, "DISTURBED", 0.001),
+        (cpu, "CONTENDED", 0.001),
         (index, "__version__", "9.9"),
     ],
 )

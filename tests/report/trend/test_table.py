@@ -58,7 +58,7 @@ def test_names_are_short_where_that_is_clear():
 
 
 def test_environments_are_apart_and_what_is_left_out_is_said():
-    of = history(superseded=3, disturbed=4, older=5)
+    of = history(superseded=3, contended=4, older=5)
     there = history(name="there_2", commits=False)
     out = shown(judged(of, [step(10)]), judged(there, [step(12)]))
     assert out.index("here_1") < out.index("there_2")
