@@ -42,7 +42,7 @@ def test_torch_profiler_counts_differently_from_the_dispatcher(
     assert section["outermost_aten_events"] == outermost * subject.repeats
     assert counters.count(subject.call).operators == dispatched
     text = " ".join(operators.table(section).split())
-    assert f"{aten} ATen events, {outermost} of them outermost; it counts differently from the" in text
+    assert f"{aten} ATen events, {outermost} of them outermost; these differ from the" in text
 
 
 def test_rows_have_shapes_memory_and_flops(tmp_path):
