@@ -1,6 +1,7 @@
 # make          environment, then help      make test     the project's own tests
 # make bench    the suite on real graphs    make lint     ruff, mypy, import-linter
 # make sparse   adds torch_scatter and torch_sparse, compiled from source in about 11 minutes, once
+# make simulations  the simulations that make test runs in short, in full
 #
 # SPARSE=0           make test without torch_scatter and torch_sparse
 # SPARSE_WHEELS=...  folder or page of wheels from which make sparse takes them instead of compiling
@@ -20,7 +21,7 @@ say     := @printf '==> %s\n'
 base    := $(VENV)/.installed
 sparse  := $(VENV)/.installed-sparse
 
-.PHONY: help environment sparse test bench counters lint lint-workflows baseline-pull-request clean
+.PHONY: help environment sparse test simulations bench counters lint lint-workflows baseline-pull-request clean
 
 help: $(base)
 	@sed -n '/^$$/q; s/^# \{0,1\}//p' Makefile
@@ -53,7 +54,11 @@ $(sparse): $(base)
 
 test: $(base) $(if $(filter-out 0,$(SPARSE)),$(sparse))
 	$(say) "tests, two at a time"
-	@$(python) -m pytest -n 2 $(ARGS)
+	@$(python) -m pytest -n 2 --dist worksteal $(ARGS)
+
+simulations: $(base)
+	$(say) "simulations in full, one at a time: each uses all cores"
+	@$(python) -m pytest -m simulation $(ARGS)
 
 bench: $(base)
 	$(say) "benchmarks: about five minutes for all of them, one line each; results also in .benchmarks/latest.json"

@@ -28,8 +28,12 @@ HAS_GPU = torch.cuda.is_available()
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Skip what needs a GPU where there is none."""
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave out long simulations unless -m names them, and skip what needs a GPU where there is none."""
+    if "simulation" not in config.option.markexpr:
+        long = [item for item in items if item.get_closest_marker("simulation")]
+        config.hook.pytest_deselected(items=long)
+        items[:] = [item for item in items if item not in long]
     if not HAS_GPU:
         for item in items:
             if item.get_closest_marker("cuda"):

@@ -6,6 +6,8 @@ import sys
 import tempfile
 from pathlib import Path
 
+from tests import forks
+
 ROOT = Path(__file__).parents[1]
 
 SMALL = ("--gnn-dataset", "rmat:5", "--gnn-hidden", "8")
@@ -34,12 +36,21 @@ def environment(**changes: str | None) -> dict[str, str]:
 
 def run(*arguments: str, cwd: Path = ROOT, **changes: str | None) -> subprocess.CompletedProcess[str]:
     """Run pytest as a user would, on the CPU, and return what it printed and its exit status."""
-    return subprocess.run(
-        [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "--gnn-device", "cpu", *arguments],
-        cwd=cwd,
-        env=environment(**changes),
-        capture_output=True,
-        text=True,
-        timeout=300,
-        check=False,
-    )
+    return forks.run(pytest_on_cpu(*arguments), cwd, environment(**changes))
+
+
+def run_kernels(*arguments: str, cwd: Path = ROOT, **changes: str | None) -> subprocess.CompletedProcess[str]:
+    """Run pytest where torch, PyG and DGL are imported already."""
+    return forks.run(pytest_on_cpu(*arguments), cwd, environment(**forks.ASLEEP, **changes), libraries=True)
+
+
+def pytest_on_cpu(*arguments: str) -> list[str]:
+    return [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "--gnn-device", "cpu", *arguments]
+
+
+def gnnbench(
+    *words: str, cwd: Path = ROOT, libraries: bool = False, **changes: str | None
+) -> subprocess.CompletedProcess[str]:
+    """Run gnnbench."""
+    script = str(Path(sys.executable).with_name("gnnbench"))
+    return forks.run([script, *words], cwd, environment(**changes), libraries=libraries)

@@ -15,7 +15,7 @@ from referencing import Registry, Resource
 
 from gnnbench.compare import result_file
 from gnnbench.shard import Shard
-from tests.suite import ROOT, environment
+from tests.suite import ROOT, environment, gnnbench
 
 SUITE = """
 def work(n=100):
@@ -57,15 +57,7 @@ def command(*words):
 
 
 def ab(folder, *words, **variables):
-    return subprocess.run(
-        command(*words),
-        cwd=folder,
-        env=environment(**variables),
-        capture_output=True,
-        text=True,
-        timeout=300,
-        check=False,
-    )
+    return gnnbench("ab", *words, cwd=folder, **variables)
 
 
 def git(folder, *words):

@@ -11,7 +11,7 @@ import psutil
 import pytest
 
 from gnnbench.profile import record
-from tests.suite import ROOT, environment
+from tests.suite import ROOT, environment, gnnbench
 
 SMALL = ("--dataset", "rmat:5", "--hidden", "8", "--device", "cpu", "--epochs", "2")
 
@@ -46,15 +46,7 @@ def command(*words):
 
 
 def profile(*words, cwd=ROOT, **variables):
-    return subprocess.run(
-        command(*words),
-        cwd=cwd,
-        env=environment(**variables),
-        capture_output=True,
-        text=True,
-        timeout=300,
-        check=False,
-    )
+    return gnnbench("profile", *words, cwd=cwd, **variables)
 
 
 def folders(folder):

@@ -1,4 +1,4 @@
-"""`gnnbench ab` on the simulated machine of experiments/ab: a hundred runs of fixed seeds.
+"""`gnnbench ab` on the simulated machine of experiments/ab: runs of fixed seeds.
 
 What is claimed of 2,000 runs is asserted with room for chance: it fails once in a thousand times.
 """
@@ -13,7 +13,8 @@ from scipy import stats
 
 from tests.suite import ROOT
 
-RUNS, POWER = 100, 60
+SIZES = [(20, 12), pytest.param((100, 60), marks=pytest.mark.simulation)]
+"""Runs of identical code; runs with each slowdown."""
 
 
 @pytest.fixture(scope="module")
@@ -25,14 +26,14 @@ def simulate():
     return module
 
 
-@pytest.fixture(scope="module")
-def result(simulate):
+@pytest.fixture(scope="module", params=SIZES, ids=["short", "full"])
+def result(simulate, request):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(simulate, "EFFECTS", (0.0, 0.05))
         one_mode = {kind: case for kind, case in simulate.FEW.items() if not case.fast_share}
         patch.setattr(simulate, "FEW", one_mode)
         patch.setitem(sys.modules, "ab_simulate", simulate)  # for the forked processes
-        return simulate.simulate(RUNS, POWER, seed=3)
+        return simulate.simulate(*request.param, seed=3)
 
 
 def at_most(runs, rate):
@@ -40,12 +41,13 @@ def at_most(runs, rate):
 
 
 def test_identical_code_raises_hardly_an_alarm(result):
-    assert result["alarms"] <= at_most(RUNS, 12 / 2000)
+    assert result["alarms"] <= at_most(result["runs"], 12 / 2000)
 
 
 def test_slowdowns_are_found(result):
     found = result["one mode"]["slowed"]["0.05"]["found"]
-    assert POWER * (1 - found) <= at_most(POWER, 0.05)
+    runs = result["power_runs"]
+    assert runs * (1 - found) <= at_most(runs, 0.05)
     assert result["two modes"]["slowed"]["0.05"]["found"] > 0.8
 
 
@@ -67,7 +69,7 @@ def test_stopping_early_takes_less_time_than_a_sample_of_fixed_size(result):
 
 def test_few_that_vary_much_show_what_is_large(result):
     for found in result["few"].values():
-        assert found["alarms"] <= at_most(RUNS, 0.015)
+        assert found["alarms"] <= at_most(result["runs"], 0.015)
         assert found["found"] > 0.6
 
 

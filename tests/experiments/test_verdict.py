@@ -1,4 +1,4 @@
-"""The rule on the simulated machine of experiments/verdict: two hundred runs of fixed seeds."""
+"""The rule on the simulated machine of experiments/verdict: runs of fixed seeds."""
 
 import sys
 
@@ -6,16 +6,18 @@ import pytest
 
 from tests.suite import ROOT
 
+SIZES = [40, pytest.param(200, marks=pytest.mark.simulation)]
 
-@pytest.fixture(scope="module")
-def result():
+
+@pytest.fixture(scope="module", params=SIZES, ids=["short", "full"])
+def result(request):
     sys.path.insert(0, str(ROOT / "experiments" / "verdict"))
     try:
         import simulate
 
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(simulate, "EFFECTS", (0.08, 0.3))  # its processes are forked, and have them too
-            return simulate.simulate(200, seed=3)
+            return simulate.simulate(request.param, seed=3)
     finally:
         sys.path.pop(0)
 
@@ -38,7 +40,8 @@ def test_intervals_hold_what_they_say(result):
     for deviation in ("0.01", "0.03"):
         for design in ("5v1", "5v3", "5v5"):
             assert result[f"{deviation} {design}"]["covered_own"] > 0.94
-            assert result[f"{deviation} {design}"]["covered_family"] >= 0.98
+            missed = result["runs"] * (1 - result[f"{deviation} {design}"]["covered_family"])
+            assert round(missed) <= max(1, result["runs"] // 50)
 
 
 def test_the_rules_of_other_tools_cry_wolf_on_the_same_streams(result):

@@ -1,7 +1,7 @@
 import json
 
 from gnnbench import plugin
-from tests.suite import SHORT, SMALL, run
+from tests.suite import SHORT, SMALL, run_kernels
 
 OWN = """
 import pytest
@@ -15,7 +15,7 @@ def test_own(case, measure):
 def test_they_work_in_any_repository(tmp_path):
     """The kernel is checked and timed, and what it does is counted, without a conftest.py."""
     (tmp_path / "test_own.py").write_text(OWN)
-    result = run(*SMALL, *SHORT, "--benchmark-json=run.json", cwd=tmp_path)
+    result = run_kernels(*SMALL, *SHORT, "--benchmark-json=run.json", cwd=tmp_path)
     assert result.returncode == 0, result.stdout
     for found in json.loads((tmp_path / "run.json").read_text())["benchmarks"]:
         ours = found["extra_info"]["gnnbench"]
@@ -26,7 +26,7 @@ def test_they_work_in_any_repository(tmp_path):
 
 def test_an_operation_without_a_reference_of_its_own_fails_in_a_line(tmp_path):
     (tmp_path / "test_own.py").write_text(OWN.replace(", reference=lambda graph, x: 2 * x", ""))
-    result = run(*SMALL, *SHORT, cwd=tmp_path)
+    result = run_kernels(*SMALL, *SHORT, cwd=tmp_path)
     assert "operation 'own' has no reference of its own: measure(..., reference=function)" in result.stdout
     assert "Traceback" not in result.stdout
     assert "2 failed" in result.stdout

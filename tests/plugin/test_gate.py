@@ -3,7 +3,6 @@
 import json
 import shutil
 import subprocess
-import sys
 import xml.etree.ElementTree as ET
 from pathlib import Path
 
@@ -13,7 +12,7 @@ from pytest_benchmark.utils import get_machine_id
 
 from gnnbench.results.baseline import FOLDER, RecordStore
 from gnnbench.shard import Shard
-from tests.suite import ROOT, environment, run
+from tests.suite import ROOT, gnnbench, run, run_kernels
 
 SUITE = """
 import pytest
@@ -65,15 +64,7 @@ class Project:
 
     def command(self, *arguments, **changes):
         """Run gnnbench."""
-        return subprocess.run(
-            [str(Path(sys.executable).with_name("gnnbench")), *arguments],
-            cwd=self.folder,
-            env=environment(**{"GNNBENCH_FAKE_CLOCK": self.truth(), **changes}),
-            capture_output=True,
-            text=True,
-            timeout=300,
-            check=False,
-        )
+        return gnnbench(*arguments, cwd=self.folder, **{"GNNBENCH_FAKE_CLOCK": self.truth(), **changes})
 
     def failures(self):
         """Return what JUnit's file says of failed tests."""
@@ -346,9 +337,9 @@ def test_the_suite_s_own_counters_are_judged_too(tmp_path):
     name = "spmm_sum-forward-torch-float32-int64-rmat:5-8-cpu"
     arguments = ("benchmarks/test_spmm.py", "--gnn-dataset=rmat:5", "--gnn-hidden=8", "--gnn-platform=torch")
     select = ("-k", "spmm_sum and not backward", "--benchmark-max-time=0.02")
-    counted = run(*arguments, *select, "--gnn-counters=update", cwd=tmp_path)
+    counted = run_kernels(*arguments, *select, "--gnn-counters=update", cwd=tmp_path)
     assert counted.returncode == 0, counted.stdout
-    result = run(*arguments, *select, COMPARE, cwd=tmp_path)
+    result = run_kernels(*arguments, *select, COMPARE, cwd=tmp_path)
     assert result.returncode == 0, result.stdout
     assert "no timings of this environment" in " ".join(result.stdout.split())
     (file,) = (path for path in (tmp_path / "baselines/counters").glob("*.json") if name in path.read_text())
@@ -356,7 +347,7 @@ def test_the_suite_s_own_counters_are_judged_too(tmp_path):
     operators = content["counters"][name]["operators"]
     operators["aten::mm"] = operators.get("aten::mm", 0) + 2
     file.write_text(json.dumps(content))
-    result = run(*arguments, *select, COMPARE, cwd=tmp_path)
+    result = run_kernels(*arguments, *select, COMPARE, cwd=tmp_path)
     assert result.returncode == 1
     assert "counters differ from the baseline: -2 aten::mm" in result.stdout
 

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from gnnbench.shard import Shard
-from tests.suite import SHORT, SMALL, run
+from tests.suite import SHORT, SMALL, run, run_kernels
 
 SUITE = """
 import pytest
@@ -72,8 +72,8 @@ def test_a_wrong_shard_is_one_line(folder, text):
 
 def test_our_own_suite_is_counted_in_shards():
     select = ("benchmarks/test_spmm.py", "-k", "spmm_sum and torch", *SMALL, "--gnn-counters", "-v")
-    whole = run(*select)
-    parts = [run(*select, "--gnn-shard", f"{number}/2") for number in (1, 2)]
+    whole = run_kernels(*select)
+    parts = [run_kernels(*select, "--gnn-shard", f"{number}/2") for number in (1, 2)]
     found = [
         {line.split(" ")[0] for line in result.stdout.splitlines() if " PASSED" in line}
         for result in (whole, *parts)

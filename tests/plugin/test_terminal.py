@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.suite import SHORT, SMALL, run
+from tests.suite import SHORT, SMALL, run_kernels
 
 OWN = """
 import pytest
@@ -30,7 +30,7 @@ def test_plain(benchmark):
 @pytest.fixture(params=[["-p", "no:xdist"], ["-n", "2"], ["-v"], ["-q"]], ids=" ".join)
 def mixed_run(request: pytest.FixtureRequest, project: Path):
     (project / "test_own.py").write_text(OWN)
-    return request.param, run(*SMALL, *SHORT, *request.param, cwd=project)
+    return request.param, run_kernels(*SMALL, *SHORT, *request.param, cwd=project)
 
 
 def test_own_parameters_plain_tests_and_failures_are_reported_in_every_mode(mixed_run):
@@ -46,7 +46,7 @@ def test_own_parameters_plain_tests_and_failures_are_reported_in_every_mode(mixe
 
 def test_a_failure_stands_in_its_line_of_progress(project):
     (project / "test_own.py").write_text(OWN)
-    out = run(*SMALL, *SHORT, cwd=project).stdout
+    out = run_kernels(*SMALL, *SHORT, cwd=project).stdout
     assert re.search(r"^\[4/4\] broken +fwd +torch +FAILED$", out, re.MULTILINE)
     assert re.search(r"^\[3/4\] nothing +fwd +torch +PASSED$", out, re.MULTILINE)
     assert "benchmark: 1 tests" in out, "pytest-benchmark's table is needed for the plain benchmark"
@@ -55,14 +55,14 @@ def test_a_failure_stands_in_its_line_of_progress(project):
 @pytest.mark.parametrize("option", ["--benchmark-group-by=param:platform", "--benchmark-sort=name"])
 def test_pytest_benchmark_s_table_is_shown_where_an_option_is_about_it(project, option):
     (project / "test_own.py").write_text(OWN.partition("def test_plain")[0])
-    assert "benchmark 'scale" not in run(*SMALL, *SHORT, "-k", "scale", cwd=project).stdout
-    asked = run(*SMALL, *SHORT, "-k", "scale", cwd=project, PYTEST_ADDOPTS=option).stdout
+    assert "benchmark 'scale" not in run_kernels(*SMALL, *SHORT, "-k", "scale", cwd=project).stdout
+    asked = run_kernels(*SMALL, *SHORT, "-k", "scale", cwd=project, PYTEST_ADDOPTS=option).stdout
     assert "Name (time in" in asked
 
 
 def test_a_parallel_run_says_on_what_it_ran_and_which_data_it_used(tmp_path):
     only = ("--gnn-dataset", "cora", "--gnn-hidden", "4", "-k", "spmm_sum and torch", "-n", "2")
-    out = run("benchmarks", *only, GNNBENCH_CACHE=str(tmp_path)).stdout
+    out = run_kernels("benchmarks", *only, GNNBENCH_CACHE=str(tmp_path)).stdout
     assert "OMP_WAIT_POLICY=PASSIVE" in out
     assert "using its synthetic stand-in cora:synthetic" in out
 
@@ -71,7 +71,7 @@ def test_expected_failures_and_brackets_are_shown_as_they_are(project):
     marked = '@pytest.mark.xfail(reason="known")\n@pytest.mark.operations("broken")'
     (project / "test_own.py").write_text(OWN.replace('@pytest.mark.operations("broken")', marked))
     (project / "a[b].mtx").write_text("%%MatrixMarket matrix coordinate pattern symmetric\n3 3 2\n2 1\n3 2\n")
-    out = run("--gnn-dataset", "a[b].mtx", *SHORT, cwd=project).stdout
+    out = run_kernels("--gnn-dataset", "a[b].mtx", *SHORT, cwd=project).stdout
     assert "XFAIL" in out
     assert "1 xfailed" in out
     assert out.count("a[b].mtx · hidden 128") == 2
@@ -93,7 +93,7 @@ def test_huge_to_build(case, measure):
 """
     (project / "test_own.py").write_text(huge + OWN.partition('@pytest.mark.operations("broken')[0])
     file = project / "run.json"
-    result = run(*SMALL, *SHORT, f"--benchmark-json={file}", cwd=project)
+    result = run_kernels(*SMALL, *SHORT, f"--benchmark-json={file}", cwd=project)
     assert result.returncode == 0, result.stdout
     assert re.search(r"huge +fwd +torch +OOM at 4194304 GiB", result.stdout)
     assert result.stdout.count("OOM at 4194304 GiB") == 4
@@ -121,7 +121,7 @@ def test_stays(case, measure):
     measure(lambda x: x * 1, case.features(), reference=lambda graph, x: x)
 """
     (project / "test_own.py").write_text(own)
-    out = run(*SMALL, "--benchmark-max-time=0.05", cwd=project).stdout
+    out = run_kernels(*SMALL, "--benchmark-max-time=0.05", cwd=project).stdout
     assert re.search(r"^operation +dir on +time +± +stop +limit +peak +ops +sync$", out, re.MULTILINE), out
     assert re.search(
         r"^stays +fwd torch +[\d.]+ µs +(\?|[\d.]+%) (time|prec) +1\.0 KiB +1 +0$", out, re.MULTILINE

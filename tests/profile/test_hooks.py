@@ -11,7 +11,7 @@ from gnnbench.profile import record
 from gnnbench.profile.hooks import device_of
 from gnnbench.profile.kinds import KINDS
 from gnnbench.workloads.platforms import PLATFORMS
-from tests.suite import SMALL, run
+from tests.suite import SMALL, run, run_kernels
 
 EPOCH = "benchmarks/test_epoch.py::test_epoch"
 ON_CPU = tuple(name for name in KINDS if name != "kernels")
@@ -64,7 +64,7 @@ def suite(tmp_path):
 
 
 def profile(folder, *arguments, **variables):
-    return run(*arguments, "--gnn-profile-folder", str(folder), **variables)
+    return run_kernels(*arguments, "--gnn-profile-folder", str(folder), **variables)
 
 
 def folders(folder):

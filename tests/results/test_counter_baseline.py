@@ -9,7 +9,7 @@ import pytest
 
 from gnnbench.errors import UsageError
 from gnnbench.results import counter_baseline
-from tests.suite import ROOT, SMALL, run
+from tests.suite import ROOT, SMALL, run, run_kernels
 
 NONE = {"copies": {}, "copied_bytes": {}, "library_calls": {}}
 COUNTS = {"operators": {"aten::mm": 2}, "python_calls": {"Python calls": 7}, **NONE}
@@ -132,16 +132,16 @@ def test_stand_ins_are_recorded_with_the_real_graph(file):
 def test_an_edited_count_fails_exactly_its_benchmark_and_names_itself(tmp_path):
     (tmp_path / "test_own.py").write_text((ROOT / "benchmarks/test_spmm.py").read_text())
     only = (*SMALL, "--gnn-platform", "torch", "-k", "test_spmm", f"--rootdir={tmp_path}")
-    unrecorded = run(*only, "--gnn-counters", cwd=tmp_path)
+    unrecorded = run_kernels(*only, "--gnn-counters", cwd=tmp_path)
     assert unrecorded.returncode == 0, unrecorded.stdout
     assert "6 not judged: not in baselines/counters/python-" in unrecorded.stdout
-    strict = run(*only, "--gnn-counters", "--gnn-strict", cwd=tmp_path)
+    strict = run_kernels(*only, "--gnn-counters", "--gnn-strict", cwd=tmp_path)
     assert strict.returncode == pytest.ExitCode.TESTS_FAILED
     assert "; record with --gnn-counters=update" in strict.stdout
-    recorded = run(*only, "--gnn-counters=update", cwd=tmp_path)
+    recorded = run_kernels(*only, "--gnn-counters=update", cwd=tmp_path)
     assert recorded.returncode == 0, recorded.stdout
     assert "6 recorded in baselines/counters/python-" in recorded.stdout
-    green = run(*only, "--gnn-counters", "--gnn-strict", "-n", "2", cwd=tmp_path)
+    green = run_kernels(*only, "--gnn-counters", "--gnn-strict", "-n", "2", cwd=tmp_path)
     assert green.returncode == 0, green.stdout
     assert "gnnbench: 6 as in the baseline, baselines/counters/python-" in green.stdout
 
@@ -150,11 +150,11 @@ def test_an_edited_count_fails_exactly_its_benchmark_and_names_itself(tmp_path):
     name = next(name for name in saved["counters"] if name.startswith("spmm_mean-forward-"))
     saved["counters"][name]["operators"]["aten::sort"] = 1
     file.write_text(json.dumps(saved))
-    failed = run(*only, "--gnn-counters", cwd=tmp_path)
+    failed = run_kernels(*only, "--gnn-counters", cwd=tmp_path)
     assert failed.returncode == pytest.ExitCode.TESTS_FAILED
     assert f"{name}: -1 aten::sort" in failed.stdout
     assert "1 failed, 5 passed" in failed.stdout
-    updated = run(*only, "--gnn-counters=update", cwd=tmp_path)
+    updated = run_kernels(*only, "--gnn-counters=update", cwd=tmp_path)
     assert f"gnnbench: {name}: -1 aten::sort" in updated.stdout
 
 
@@ -167,7 +167,7 @@ def test_a_path_after_the_option_is_not_taken_for_its_value():
 @pytest.mark.parametrize("parallel", [(), ("-n", "1")], ids=["plain", "xdist"])
 def test_counting_another_s_benchmark_is_refused_in_one_line(tmp_path, parallel):
     (tmp_path / "test_own.py").write_text("def test_own(benchmark):\n    benchmark(len, ())\n")
-    result = run("--gnn-counters", *parallel, cwd=tmp_path)
+    result = run_kernels("--gnn-counters", *parallel, cwd=tmp_path)
     assert result.returncode in (pytest.ExitCode.USAGE_ERROR, pytest.ExitCode.TESTS_FAILED)
     assert (result.returncode == pytest.ExitCode.USAGE_ERROR) == (not parallel)
     assert "gnnbench: --gnn-counters counts gnnbench's own benchmarks only; leave out" in result.stdout

@@ -68,15 +68,15 @@ def test_every_quantity_is_that_of_dense_matrices(small_graph, variant, platform
 LONG = replace(WIDE, edges=replace(WIDE.edges, sigma=0.05), nodes=replace(WIDE.nodes, sigma=0.05))
 
 
-@pytest.fixture(scope="module")
-def published_walk(cora):
-    """A thousand proposals of the published chain on the real Cora."""
-    return [proposal for *_, proposal in walk(cora, "published", "torch", LONG, 1000)]
+@pytest.fixture(scope="module", params=[200, pytest.param(1000, marks=pytest.mark.simulation)])
+def published_walk(cora, request):
+    """Proposals of the published chain on the real Cora."""
+    return [proposal for *_, proposal in walk(cora, "published", "torch", LONG, request.param)]
 
 
 @pytest.mark.parametrize(("variant", "platform"), VARIANTS[1:])
 def test_variants_walk_the_published_chains_states(cora, published_walk, variant, platform):
-    found = (proposal for *_, proposal in walk(cora, variant, platform, LONG, 1000))
+    found = (proposal for *_, proposal in walk(cora, variant, platform, LONG, len(published_walk)))
     accepted = 0
     for expected, proposal in zip(published_walk, found, strict=True):
         assert bool(proposal.accepted) == bool(expected.accepted)
@@ -85,7 +85,7 @@ def test_variants_walk_the_published_chains_states(cora, published_walk, variant
         torch.testing.assert_close(proposal.log_target, expected.log_target, rtol=1e-6, atol=0)
         torch.testing.assert_close(proposal.log_density, expected.log_density, rtol=1e-6, atol=0)
         accepted += bool(proposal.accepted)
-    assert 50 < accepted < 900
+    assert 0.05 < accepted / len(published_walk) < 0.9
 
 
 def flat(settings):

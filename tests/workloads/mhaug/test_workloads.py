@@ -45,7 +45,7 @@ def test_the_example_is_accepted(make_case, variant, platform):
 
 
 def test_graphs_of_many_sizes_compile():
-    for nodes in range(5, 16):
+    for nodes in range(5, 14):  # more sizes than torch.compile allows by default
         edges = chain.edges_of(torch.tensor([[0, 1], [1, 0]]), nodes)
         state, propose = variants.prepare("compiled", "torch", edges, torch.ones(nodes, 1), Settings())
         draws = chain.draw(edges, torch.Generator().manual_seed(0))
