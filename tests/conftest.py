@@ -2,7 +2,7 @@
 
 import os
 import signal
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -18,6 +18,7 @@ from gnnbench.workloads.graphs.load import load
 from gnnbench.workloads.graphs.locate import under_data_root
 from gnnbench.workloads.platforms import PLATFORMS
 from gnnbench.workloads.spec import Spec
+from tests.suite import BARE
 
 pytest_plugins = ["pytester", "tests.browser"]
 
@@ -47,6 +48,14 @@ def _gpus_are_for_tests_that_need_one(
     """Let all others, and the processes they start, work on the CPU, on every machine."""
     if HAS_GPU and not request.node.get_closest_marker("cuda"):
         monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "")
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _started_processes_load_little() -> Iterator[None]:
+    """Leave hypothesis's plugin out of every pytest that a test starts."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("PYTEST_ADDOPTS", BARE)
+        yield
 
 
 @pytest.fixture(autouse=True)

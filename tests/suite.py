@@ -18,7 +18,7 @@ OFFLINE = dict.fromkeys(("http_proxy", "https_proxy", "HTTP_PROXY", "HTTPS_PROXY
 """A proxy where nothing answers: what has no network sees."""
 
 BARE = "-p no:hypothesispytest"
-"""hypothesis's plugin, which nothing there needs, takes a second to import all of it when a run ends."""
+"""Without hypothesis's plugin, which nothing there needs: its imports take a second when a run ends."""
 
 CACHE = Path(tempfile.gettempdir(), f"gnnbench-tests-{os.getuid()}")
 """Not the user's: rates that are measured while tests run are not this machine's."""

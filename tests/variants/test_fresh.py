@@ -4,6 +4,7 @@ import pytest
 
 from gnnbench.errors import UsageError
 from gnnbench.variants import fresh
+from tests.suite import BARE
 
 SUITE = """
 def test_good(benchmark):
@@ -16,7 +17,7 @@ def test_bad():
 
 @pytest.fixture
 def folder(tmp_path, monkeypatch):
-    monkeypatch.setenv("PYTEST_ADDOPTS", "-p no:cacheprovider")
+    monkeypatch.setenv("PYTEST_ADDOPTS", f"{BARE} -p no:cacheprovider")
     monkeypatch.delenv("PYTEST_XDIST_WORKER", raising=False)  # as nobody's shell has it
     (tmp_path / "test_suite.py").write_text(SUITE)
     return tmp_path

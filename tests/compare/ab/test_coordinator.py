@@ -10,6 +10,7 @@ from gnnbench.compare.ab.coordinator import Budget
 from gnnbench.compare.verdict import Thresholds
 from gnnbench.errors import UsageError
 from gnnbench.variants.prepare import Prepared
+from tests.compare.ab.workers import clean, write
 
 SUITE = """
 import os
@@ -54,6 +55,11 @@ class Watcher:
         self.updates.append((dict(decisions), spent_seconds, left_seconds))
 
 
+@pytest.fixture(autouse=True)
+def _clean(monkeypatch):
+    clean(monkeypatch)
+
+
 @pytest.fixture
 def watcher():
     return Watcher()
@@ -63,7 +69,6 @@ def watcher():
 def ab(tmp_path, watcher, monkeypatch):
     """Return a function that compares two sides of a suite on the simulated machine."""
     monkeypatch.chdir(tmp_path)
-    (tmp_path / "pytest.ini").write_text("[pytest]\n")
 
     def truths(name, **slower):
         file = tmp_path / f"{name}.json"
@@ -72,7 +77,7 @@ def ab(tmp_path, watcher, monkeypatch):
         return str(file)
 
     def run(suite=SUITE, *, answer=60.0, total=None, arguments=(), head_variables=None, **slower):
-        (tmp_path / "test_suite.py").write_text(suite)
+        write(tmp_path, suite)
         sides = [
             Prepared(
                 name,
@@ -228,7 +233,7 @@ def test_nothing_to_time_is_said_in_a_line(ab):
 
 def test_a_variant_that_nothing_imports_is_refused(tmp_path, watcher, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    (tmp_path / "test_suite.py").write_text(SUITE)
+    write(tmp_path, SUITE)
     tree = tmp_path / "tree"
     (tree / "package").mkdir(parents=True)
     (tree / "package" / "__init__.py").touch()
@@ -246,9 +251,7 @@ def test_real_code_in_another_tree_is_what_runs(tmp_path, watcher, monkeypatch):
     (tmp_path / "package.py").write_text("import time\ndef work():\n    time.sleep(0.002)\n")
     (tmp_path / "tree").mkdir()
     (tmp_path / "tree" / "package.py").write_text("import time\ndef work():\n    time.sleep(0.004)\n")
-    (tmp_path / "test_suite.py").write_text(
-        "from package import work\ndef test_work(benchmark):\n    benchmark(work)\n"
-    )
+    write(tmp_path, "from package import work\ndef test_work(benchmark):\n    benchmark(work)\n")
     here = Prepared(".", (), {}, None, False, {})
     there = Prepared("path:tree", (Path("tree").resolve(),), {}, None, False, {})
     seed = random.randrange(1000)
@@ -264,9 +267,10 @@ def test_what_a_call_does_more_stands_beside_the_verdict(tmp_path, watcher, monk
     (tmp_path / "tree").mkdir()
     for folder, more in ((tmp_path, ""), (tmp_path / "tree", "x.sum().item()\n    ")):
         (folder / "package.py").write_text(f"def work(x):\n    {more}return x.neg()\n")
-    (tmp_path / "test_suite.py").write_text(
+    write(
+        tmp_path,
         "import torch\nfrom package import work\n"
-        "def test_work(benchmark):\n    benchmark(work, torch.ones(9))\n"
+        "def test_work(benchmark):\n    benchmark(work, torch.ones(9))\n",
     )
     here = Prepared(".", (), {}, None, False, {})
     there = Prepared("path:tree", (Path("tree").resolve(),), {}, None, False, {})

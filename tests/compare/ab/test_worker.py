@@ -314,8 +314,9 @@ def test_an_error_that_the_suite_expects(suite):
     assert (answer["failure"], answer["held"]) == (None, True)
 
 
-def test_a_suite_with_options_against_it(tmp_path):
+def test_a_suite_with_options_against_it(tmp_path, monkeypatch):
     """Neither xdist nor the first failure ends it, and nothing is written beside it or compared."""
+    monkeypatch.delenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD")
     write(tmp_path, SUITE)
     (tmp_path / "pytest.ini").write_text(
         "[pytest]\naddopts = -n 2 -x --lf --ff --benchmark-skip --benchmark-autosave --junitxml=x.xml"
@@ -408,7 +409,8 @@ def test_no_module_of_a_worker_imports_the_package_by_its_name():
     assert not modules & {"gnnbench", "torch", "numpy", "pytest_benchmark"}
 
 
-def test_our_own_suite(tmp_path):
+def test_our_own_suite(tmp_path, monkeypatch):
+    monkeypatch.delenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD")
     options = (*SMALL, "--gnn-device", "cpu", "--gnn-platform", "torch")
     with Child(
         (str(ROOT / "benchmarks/test_spmm.py"), *options),

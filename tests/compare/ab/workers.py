@@ -16,8 +16,8 @@ def side(*trees, **variables):
 
 
 def write(folder, text, name="test_suite.py"):
-    """Write a suite that pytest finds no configuration for in the folders above it."""
-    (folder / "pytest.ini").write_text("[pytest]\n")
+    """Write a suite, and a configuration of its own, which names the only plugin that it needs."""
+    (folder / "pytest.ini").write_text("[pytest]\naddopts = -p pytest_benchmark.plugin\n")
     (folder / name).write_text(text)
     return folder
 
@@ -64,7 +64,10 @@ def is_gone(group, seconds=10.0):
 
 
 def clean(monkeypatch):
-    """Have workers see no variables of gnnbench, pytest and OpenMP."""
+    """Have workers see the variables of `environment`, and load no plugins but those that are named."""
     kept = environment()
     for name in set(os.environ) - set(kept):
         monkeypatch.delenv(name)
+    for name, value in kept.items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
