@@ -1,4 +1,4 @@
-"""The one place where pytest-benchmark's timing is replaced by ours.
+"""Replaces pytest-benchmark's timing by gnnbench's; no other module does.
 
 It has no hook for timing. Replacing two inner methods of its fixture keeps the fixture's type, the options of
 its marker, `weave`, `extra_info` and `stats`, and a suite's own override of the fixture as they are.
@@ -11,18 +11,14 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import wraps
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest_benchmark
-from filelock import FileLock
 from pytest_benchmark.fixture import BenchmarkFixture, PauseInstrumentation
 from pytest_benchmark.session import BenchmarkSession
 from pytest_benchmark.storage.file import FileStorage
-from pytest_benchmark.utils import safe_dumps
 
 from ..errors import UsageError
-from ..files import write_whole
 from .clock import ClockError
 
 if TYPE_CHECKING:
@@ -55,7 +51,7 @@ _PARAMETERS: dict[type, dict[str, tuple[str, ...]]] = {
     BenchmarkSession: {"save_json": ("self", "output_json")},
     FileStorage: {"save": ("self", "output_json", "save"), "get": ("self", "name")},
 }
-"""What this module relies on."""
+"""Inner parts of pytest-benchmark that this module and plugin/saving.py rely on."""
 
 
 @dataclass(frozen=True)
@@ -86,8 +82,6 @@ class Seam:
     """What ended the last measurement that did not come to its end."""
     incomplete: list[dict[str, Any]] = field(default_factory=list)
     """Benchmarks that ended before their measurement did, with what was measured."""
-    unsaved: bool = False
-    """Whether a file that was asked for could not be written."""
     _machine: "FakeMachine | None" = None
     _watch: "Watch | None" = None
     _theirs: list[tuple[type, str, Callable[..., Any]]] = field(default_factory=list)
@@ -127,21 +121,6 @@ class Seam:
 
         self._replace(BenchmarkFixture, "_raw", _raw)
         self._replace(BenchmarkFixture, "_raw_pedantic", _raw_pedantic)
-        self._replace(BenchmarkSession, "save_json", self._or_said(_save_json))
-        self._replace(FileStorage, "save", self._or_said(_save))
-
-    def _or_said(self, save: Callable[..., None]) -> Callable[..., None]:
-        """Return a way of saving that says in a line why it cannot, and leaves the rest of the report."""
-
-        def said(theirs: Any, *arguments: Any) -> None:
-            try:
-                save(theirs, *arguments)
-            except OSError as error:
-                text = f"{error.filename or 'a file'} cannot be written ({error.strerror or error})"
-                theirs.logger.error(f"gnnbench: {text}; nothing was saved there")  # noqa: G004, TRY400
-                self.unsaved = True
-
-        return said
 
     def _replace(self, owner: type, name: str, ours: Callable[..., Any]) -> None:
         self._theirs.append((owner, name, getattr(owner, name)))
@@ -264,26 +243,6 @@ def check_pytest_benchmark() -> None:
                     f"{owner.__name__}.{name} {'has other parameters' if method else 'is gone'}; "
                     "pip install 'pytest-benchmark>=5.2,<6'"
                 )
-
-
-def _save_json(self: Any, output_json: dict[str, Any]) -> None:
-    """Write what --benchmark-json asks for, whole or not at all."""
-    path = Path(getattr(self.json, "name", self.json) if hasattr(self.json, "close") else self.json).resolve()
-    text = safe_dumps(output_json, ensure_ascii=True, indent=4)
-    if path.exists() and not path.is_file():
-        path.write_text(text, encoding="utf-8")  # as /dev/stdout
-    else:
-        write_whole(path, text)
-    self.logger.info(f"Wrote benchmark data in: {path}", purple=True)  # noqa: G004 - not Python's logger
-
-
-def _save(self: Any, output_json: dict[str, Any], save: str) -> None:
-    """Write what --benchmark-save asks for, whole or not at all, under a number of its own."""
-    folder = self.get("").resolve()
-    with FileLock(folder / ".lock"):
-        path = self.get(f"{self._next_num}_{save}.json")
-        write_whole(path, safe_dumps(output_json, ensure_ascii=True, indent=4))
-    self.logger.info(f"Saved benchmark data in: {path}")  # noqa: G004
 
 
 def _valid(*, rounds: Any, warmup_rounds: Any, iterations: Any, setup: Any, **_options: Any) -> bool:

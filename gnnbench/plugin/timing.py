@@ -12,6 +12,7 @@ from ..errors import UsageError
 from ..measure.clock import ClockError
 from ..measure.patch import Seam, TimingSettings
 from ..results.entry import FORMAT_VERSION
+from .saving import Saving
 from .session import OUT_OF_MEMORY, is_ours, places, run_of, stop
 
 PLUGIN = "gnnbench-timing"
@@ -23,6 +24,7 @@ class Timing:
     def __init__(self, config: pytest.Config, *, all_benchmarks: bool) -> None:
         self._config = config
         self._seam = Seam(FORMAT_VERSION)
+        self._saving = Saving()
         self._all_benchmarks = all_benchmarks
         """Whether benchmarks that are not gnnbench's own are timed in its way without being asked."""
         self._deselected: list[str] = []
@@ -62,6 +64,7 @@ class Timing:
         mistake = None
         try:
             self._seam.install()
+            self._saving.install()
         except UsageError as error:
             mistake = str(error)
         if mistake:
@@ -69,6 +72,7 @@ class Timing:
 
     def pytest_unconfigure(self) -> None:
         """Leave pytest-benchmark as it was found."""
+        self._saving.remove()
         self._seam.remove()
 
     @pytest.hookimpl(wrapper=True)
@@ -109,7 +113,7 @@ class Timing:
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
         """Save a file without a benchmark too, where all were cut short or fell to other shards."""
         config = self._config
-        if self._seam.unsaved and session.exitstatus == pytest.ExitCode.OK:
+        if self._saving.failed and session.exitstatus == pytest.ExitCode.OK:
             session.exitstatus = pytest.ExitCode.TESTS_FAILED
         theirs = getattr(config, "_benchmarksession", None)
         fine = session.exitstatus in (pytest.ExitCode.OK, pytest.ExitCode.NO_TESTS_COLLECTED)

@@ -1,0 +1,62 @@
+"""Saves run files whole or not at all: replaces pytest-benchmark's two methods that write them."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from filelock import FileLock
+from pytest_benchmark.session import BenchmarkSession
+from pytest_benchmark.storage.file import FileStorage
+from pytest_benchmark.utils import safe_dumps
+
+from ..files import write_whole
+
+
+class Saving:
+    """The replaced methods, for as long as the session lasts."""
+
+    def __init__(self) -> None:
+        self.failed = False
+        """Whether a file that was asked for could not be written."""
+        self._theirs: list[tuple[type, str, Callable[..., None]]] = []
+
+    def install(self) -> None:
+        """Replace `--benchmark-json`'s and `--benchmark-save`'s writing."""
+        self._replace(BenchmarkSession, "save_json", _save_json)
+        self._replace(FileStorage, "save", _save)
+
+    def remove(self) -> None:
+        """Restore pytest-benchmark's methods."""
+        while self._theirs:
+            setattr(*self._theirs.pop())
+
+    def _replace(self, owner: type, name: str, save: Callable[..., None]) -> None:
+        def saved(theirs: Any, *arguments: Any) -> None:
+            try:
+                save(theirs, *arguments)
+            except OSError as error:
+                text = f"{error.filename or 'a file'} cannot be written ({error.strerror or error})"
+                theirs.logger.error(f"gnnbench: {text}; nothing was saved there")  # noqa: G004, TRY400
+                self.failed = True
+
+        self._theirs.append((owner, name, getattr(owner, name)))
+        setattr(owner, name, saved)
+
+
+def _save_json(self: Any, output_json: dict[str, Any]) -> None:
+    path = Path(getattr(self.json, "name", self.json) if hasattr(self.json, "close") else self.json).resolve()
+    text = safe_dumps(output_json, ensure_ascii=True, indent=4)
+    if path.exists() and not path.is_file():
+        path.write_text(text, encoding="utf-8")  # for example /dev/stdout
+    else:
+        write_whole(path, text)
+    self.logger.info(f"Wrote benchmark data in: {path}", purple=True)  # noqa: G004 - not Python's logger
+
+
+def _save(self: Any, output_json: dict[str, Any], save: str) -> None:
+    """Give the file a number that no other process takes."""
+    folder = self.get("").resolve()
+    with FileLock(folder / ".lock"):
+        path = self.get(f"{self._next_num}_{save}.json")
+        write_whole(path, safe_dumps(output_json, ensure_ascii=True, indent=4))
+    self.logger.info(f"Saved benchmark data in: {path}")  # noqa: G004
