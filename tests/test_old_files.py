@@ -16,7 +16,7 @@ from gnnbench.results import counter_baseline, fitness, run_file
 from gnnbench.results.baseline import RecordStore
 
 DATA = Path(__file__).with_name("data") / "5603223"
-LOOPS = "add_self_loops-forward-pyg-float32-int64-cora-256-cpu"
+LOOPS = "add_remaining_self_loops-forward-pyg-float32-int64-cora-256-cpu"
 SELF_LOOPS = f"test_self_loops.py::test_self_loops[{LOOPS}]"
 PRODUCT, SUM = "test_suite.py::test_product", "test_suite.py::test_sum"
 ENVIRONMENT = "amd-epyc_torch-2.13.0_935944d6"
@@ -47,7 +47,7 @@ def test_a_run_file():
     run = run_file.read(DATA / "run.json")
     assert list(run.benchmarks)[2:] == [PRODUCT, SUM]
     loops, product = run.benchmarks[SELF_LOOPS], run.benchmarks[PRODUCT]
-    assert loops.spec["operation"] == "add_self_loops"
+    assert loops.spec["operation"] == "add_remaining_self_loops"
     assert loops.counters["counts"]["operators"]["aten::select"] == 3
     assert loops.estimand == "first decile of block medians, clock perf_counter, layouts sampled"
     assert microseconds(loops.processes[0]) == pytest.approx(295.190, abs=1e-3)
@@ -94,7 +94,7 @@ def test_a_history_and_a_page(suite, capsys):
     assert ran(capsys, "report", "run.json", *files, "profile", "-o", "page.html")[0] == 0
     view = composed.compose(sources.read([Path("run.json"), *files, Path("profile")]), 0.03)
     (phases,) = view.breakdowns
-    assert phases.title == "add_self_loops fwd on cora · hidden 256 · float32 · int64 · cpu"
+    assert phases.title == "add_remaining_self_loops fwd on cora · hidden 256 · float32 · int64 · cpu"
     assert phases.bars[0].seconds == pytest.approx(418.3e-6, rel=1e-3)
 
 

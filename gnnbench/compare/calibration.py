@@ -12,6 +12,7 @@ from scipy import stats
 from .. import environment, json_io, schema
 from ..errors import UsageError
 from ..files import hold, write_whole
+from ..results import former_names
 from .verdict import Verdict
 
 FORMAT_VERSION = 1
@@ -170,7 +171,7 @@ class CalibrationStore:
         """
         if not self.path.exists():
             return []
-        return check(self.path, json_io.read(self.path, "calibration", MAX_BYTES, _REMEDY)[0])
+        return check(self.path, former_names.read(self.path, "calibration", MAX_BYTES, _REMEDY)[0])
 
     def get(self, settings: CalibrationSettings) -> Calibration:
         """Return that with these settings, without runs where there is none.
