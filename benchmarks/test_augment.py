@@ -1,7 +1,7 @@
-"""The augmentation of a graph in MH-Aug: edges dropped, features of nodes zeroed and the rest scaled.
+"""MH-Aug's augmentation of a graph: it drops edges, zeroes the features of nodes and scales the rest.
 
-As it was profiled it builds a graph and copies all features for each proposal, most of which are rejected;
-optimised it makes two masks.
+The profiled variant builds a graph and copies all features for each proposal, although most proposals are
+rejected; the optimised variant makes two masks.
 """
 
 import pytest

@@ -1,7 +1,7 @@
-"""One graph convolution, from hidden to hidden width: what a user's model calls.
+"""One graph convolution, from hidden to hidden width.
 
-With the normalisation computed in each call, and with it cached or baked into the matrix: the difference is
-what caching is worth on a graph that does not change.
+It computes the normalisation in each call (`conv`) or beforehand (`conv_cached`); the difference is the gain
+from caching on a static graph.
 """
 
 import pytest

@@ -1,6 +1,6 @@
-"""One full training epoch of a three-layer GCN, and each of its four phases alone.
+"""One training epoch of a three-layer GCN, and each of its four phases.
 
-The number people quote. A kernel that got slower shows here by as much as it matters; the phases say where.
+The epoch shows how much a slower kernel matters in training; the phases show where.
 """
 
 import pytest
@@ -8,7 +8,7 @@ import pytest
 
 @pytest.mark.operations("epoch")
 def test_epoch(training, measure):
-    """Forward, loss, backward and step, as a user's training loop runs them."""
+    """Forward, loss, backward and step, as in a training loop."""
     from gnnbench.workloads.training import epoch
 
     t = training
@@ -17,24 +17,24 @@ def test_epoch(training, measure):
 
 @pytest.mark.operations("epoch_forward")
 def test_forward(training, measure):
-    """Recorded for the backward pass, as in training."""
+    """The forward pass records an autograd graph, as in training."""
     t = training
     measure(lambda model, structure, x: model(structure, x), t.model, t.structure, t.x)
 
 
 @pytest.mark.operations("epoch_loss")
 def test_loss(case, training, measure):
-    """On all nodes' logits and the training nodes' labels."""
+    """The loss takes the logits of all nodes and the labels of the training nodes."""
     from gnnbench.workloads.training import loss
 
     logits = case.features(case.graph.num_classes).requires_grad_()
     measure(loss, logits, training.train, training.y)
 
 
-@pytest.mark.in_place("a recorded forward pass cannot be copied")
+@pytest.mark.in_place("its autograd graph cannot be copied")
 @pytest.mark.operations("epoch_backward")
 def test_backward(training, measure):
-    """Again and again over one recorded forward pass; the features are there for the reference."""
+    """Each round repeats the backward pass of one forward pass; only the reference uses the features."""
     from gnnbench.workloads.training import loss
 
     value = loss(training.model(training.structure, training.x), training.train, training.y)
@@ -49,7 +49,7 @@ def test_backward(training, measure):
 
 @pytest.mark.operations("epoch_step")
 def test_step(training, measure):
-    """Adam over all parameters with gradients that stay as they are; the largest weight is checked."""
+    """Adam's step on all parameters, with constant gradients; the largest weight is checked."""
     from gnnbench.workloads.case import gradient_for
 
     for parameter in training.model.parameters():

@@ -1,7 +1,7 @@
 """The symmetric normalisation of a graph convolution: degrees, a power, and one product per edge.
 
-Uncached layers compute it in every forward pass, three times an epoch for three layers. On SparseTensor it
-rebuilds the matrix, which has cost host reads of the GPU's memory before.
+Layers without a cache compute it in every forward pass. On SparseTensor it rebuilds the matrix, which has
+caused host-device synchronisations before.
 """
 
 import pytest
@@ -20,5 +20,5 @@ def test_edge_weight_norm(case, kernel, measure):
 
 @pytest.mark.operations("degree_norm")
 def test_degree_norm(case, kernel, measure):
-    """DGL's GraphConv scales nodes, not edges: degrees and a power in every forward pass."""
+    """DGL's GraphConv scales nodes instead: it computes degrees and a power in every forward pass."""
     measure(kernel.run, kernel.build(case), case.features(1))

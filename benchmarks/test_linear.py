@@ -1,7 +1,7 @@
-"""The dense part of the first layer, features times weights, alone.
+"""The dense part of the first layer: features times weights.
 
-Dense matrix products took about 40 % of GPU time on Cora on both PyG and DGL: what a sparse kernel can win
-is bounded by what this costs. The features need no gradient, as in training.
+Dense matrix products took about 40 % of GPU time on Cora with both PyG and DGL, which limits what a faster
+sparse kernel can gain. As in training, the features need no gradient.
 """
 
 import pytest

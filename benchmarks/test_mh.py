@@ -1,6 +1,6 @@
-"""MH-Aug's loop (Park et al., NeurIPS 2021): one whole proposal, and one accepted step, by variant.
+"""MH-Aug's loop (Park et al., NeurIPS 2021): one proposal and one accepted step, in each variant.
 
-docs/experiments/mh-aug.md tells how it got from the profiled form to the compiled one.
+docs/experiments/mh-aug.md describes the steps from the profiled to the compiled variant.
 """
 
 import pytest
@@ -10,7 +10,7 @@ VARIANTS = ("published", "profiled", "optimised", "compiled")
 
 @pytest.mark.operations(*(f"mh_proposal_{variant}" for variant in VARIANTS))
 def test_mh_proposal(case, measure):
-    """Draw, augment, aggregate, densities, decision: all but the model's forward pass and its training."""
+    """Draw, augment, aggregate, densities and decision; no forward pass or training of the model."""
     from gnnbench.workloads.mhaug import workloads
 
     run, inputs = workloads.proposal(case)
@@ -19,7 +19,7 @@ def test_mh_proposal(case, measure):
 
 @pytest.mark.operations(*(f"mh_train_{variant}" for variant in VARIANTS))
 def test_mh_train(case, measure):
-    """A proposal that is accepted and the step on it: pytest-benchmark's column `ops` is steps per second."""
+    """An accepted proposal and its training step; pytest-benchmark's column `ops` is steps per second."""
     from gnnbench.workloads.mhaug import workloads
 
     if case.graph.y.is_floating_point():

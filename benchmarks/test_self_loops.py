@@ -1,7 +1,7 @@
-"""Adding self-loops: in PyG's GCNConv it runs in every forward pass unless the result is cached.
+"""Adding self-loops: PyG's GCNConv does it in every forward pass unless its result is cached.
 
-On Cora it was the largest single line of PyG's profile (1.25 s of 4.04 s in 100 epochs), more than the
-backward pass: almost no arithmetic, much allocation and masking.
+On Cora it was the slowest line of PyG's profile (1.25 s of 4.04 s in 100 epochs), slower than the backward
+pass. It does almost no arithmetic, but many allocations and masks.
 """
 
 import pytest

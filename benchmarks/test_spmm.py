@@ -1,11 +1,10 @@
-"""Sums, means and maxima over neighbours: sparse times dense, where a GNN on a large graph spends its time.
+"""Sums, means and maxima over neighbours, where a GNN spends most of its time on large graphs.
 
-Bound by memory: two operations per number moved. The same sum by gather and scatter moves each edge's row
-three times; how much slower it is tells what fusing is worth.
+Sparse times dense is memory-bound: it does two operations per number moved. Gather and scatter moves each
+edge's row three times; the difference is the gain from fusing.
 
-The backward pass multiplies by the transposed matrix. torch_sparse and EdgeIndex keep it from the first call
-on, as they do over a training; PyTorch's CSR makes it in each call. With torch_sparse installed, EdgeIndex
-multiplies by its kernel.
+The backward pass multiplies by the transposed matrix. torch_sparse and EdgeIndex cache it in the first call,
+as in training; PyTorch's CSR makes it in each call. EdgeIndex uses torch_sparse's kernel if it is installed.
 """
 
 import pytest
@@ -18,5 +17,5 @@ def test_spmm(case, kernel, measure):
 
 @pytest.mark.operations("spmm_sum_edge_index", "gather_scatter_sum")
 def test_other_sums(case, kernel, measure):
-    """The same sum on PyG's EdgeIndex, which knows that it is sorted, and without any matrix."""
+    """The same sum with PyG's EdgeIndex, marked as sorted, and by gather and scatter."""
     measure(kernel.run, kernel.build(case), case.features())

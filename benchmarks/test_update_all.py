@@ -1,7 +1,7 @@
-"""DGL's message passing: the fused kernel and, around it, what update_all costs in Python.
+"""DGL's message passing: the fused kernel, and the overhead of update_all in Python.
 
-Beside spmm_sum on dgl, which calls the same kernel directly, the difference is the frames, scopes and
-schedule around it: on small graphs that is most of the time.
+spmm_sum on dgl calls the same kernel directly. The difference is the overhead of frames, scopes and the
+schedule, which takes most of the time on small graphs.
 """
 
 import pytest
@@ -14,6 +14,6 @@ def test_update_all(case, kernel, measure):
 
 @pytest.mark.operations("update_all_u_mul_e_sum")
 def test_update_all_weighted(case, kernel, measure):
-    """With a weight on each edge, as attention and normalised convolutions use it."""
+    """With a weight per edge, as in attention and normalised convolutions."""
     inputs = case.features(), case.edge_weight()
     measure(kernel.run, kernel.build(case), *inputs)

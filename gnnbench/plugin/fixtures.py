@@ -1,7 +1,7 @@
 """Fixtures for benchmarks of graph kernels: the graph, the inputs, and `measure`, which checks and times.
 
-They work in any repository where `gnnbench[pyg]` is installed, in tests that carry the marker `operations`. A
-suite's own fixture of the same name takes the place of the one here.
+They work wherever `gnnbench[pyg]` is installed, in tests with the marker `operations`. A suite's own fixture
+of the same name replaces the one here.
 """
 
 from collections.abc import Callable
@@ -35,23 +35,23 @@ if TYPE_CHECKING:
 
 @pytest.fixture(scope="session")
 def graph(request: pytest.FixtureRequest) -> "Graph":
-    """The graph that a test's id names, loaded once."""
+    """The graph in the test's id, loaded once."""
     from ..workloads.graphs.load import load
 
     if not hasattr(request, "param"):
-        pytest.fail("gnnbench: the fixtures are for tests with the marker operations(NAME)", pytrace=False)
+        pytest.fail("gnnbench: the fixtures need a marker: add @pytest.mark.operations(NAME)", pytrace=False)
     run = run_of(request.config)
     try:
         return load(run.datasets[request.param], run.options.data_root, cache_folder())
     except UsageError as error:
         mistake = str(error)
-    # Outside of the handler: one line, without the story of what else was being handled.
+    # Outside the handler, so that pytest shows one line without a chain of exceptions.
     return stop(mistake, request.config)
 
 
 @pytest.fixture(scope="session")
 def weights(graph: "Graph", hidden: int) -> "list[tuple[Tensor, Tensor]]":
-    """The weights and biases from which every platform's network starts, drawn once."""
+    """The initial weights and biases of the network, equal on every platform."""
     from ..workloads import gcn
 
     return gcn.initial_weights(gcn.widths(graph, hidden))
@@ -68,7 +68,7 @@ def case(
     hidden: int,
     device: str,
 ) -> "Case":
-    """What a test's inputs are built from."""
+    """The test's spec and graph, from which its inputs are built."""
     from ..workloads.case import Case
 
     return Case(Spec(operation, direction, platform, dtype, index_dtype, graph.name, hidden, device), graph)
@@ -76,7 +76,7 @@ def case(
 
 @pytest.fixture
 def library(platform: str, device: str) -> platforms.PlatformModule:
-    """The platform's module, and with it the library."""
+    """The platform's module; skips the test if the library does not work on the device."""
     if reason := platforms.why_not_on(platform, device):
         pytest.skip(reason)
     return platforms.load(platform)
@@ -84,7 +84,7 @@ def library(platform: str, device: str) -> platforms.PlatformModule:
 
 @pytest.fixture
 def kernel(library: platforms.PlatformModule, platform: str, operation: str) -> Kernel:  # noqa: ARG001
-    """How the platform does the operation: `build(case)` its structure, then `run(structure, ...)`."""
+    """The platform's kernel: `build(case)` makes its structure, `run(structure, ...)` is timed."""
     return operations.OPERATIONS[operation].kernel(platform)
 
 
@@ -92,7 +92,7 @@ def kernel(library: platforms.PlatformModule, platform: str, operation: str) -> 
 def training(
     case: "Case", library: platforms.PlatformModule, weights: "list[tuple[Tensor, Tensor]]"
 ) -> "Training":
-    """The platform's model, optimiser and tensors, ready for an epoch."""
+    """The platform's model, optimiser and tensors for an epoch."""
     from ..workloads.training import prepare
 
     return prepare(case, library, weights)
@@ -100,13 +100,13 @@ def training(
 
 @pytest.fixture
 def reference() -> SimpleNamespace:
-    """The definitions in float64 that kernels are checked against, by operation: `reference.spmm_sum`."""
+    """The float64 definitions that kernels are checked against: `reference.spmm_sum`."""
     return operations.REFERENCES
 
 
 @pytest.fixture(scope="session")
 def rates(request: pytest.FixtureRequest, device: str) -> "Callable[[str], Rates]":
-    """The rates of this machine's memory and arithmetic in a dtype, measured once and kept in the cache."""
+    """The machine's memory and arithmetic rates by dtype, measured once and cached."""
     from ..workloads import roofline
 
     gpu = run_of(request.config).options.gpu
@@ -115,7 +115,7 @@ def rates(request: pytest.FixtureRequest, device: str) -> "Callable[[str], Rates
 
 
 def _judge_counters(request: pytest.FixtureRequest, spec: Spec, found: "Counters", options: Options) -> None:
-    """Fail the test where a workload does not do what the baseline has."""
+    """Store the counts for the report; fail the test if they differ from the baseline."""
     root = request.config.rootpath
     changed = counter_baseline.changes(root, spec.platform, spec.id, found.counts, found.unsteady)
     request.node.stash[COUNTED] = {
@@ -141,12 +141,11 @@ def measure(
     rates: "Callable[[str], Rates]",
     benchmark: Any,
 ) -> Callable[..., Any]:
-    """Check a kernel against its reference, and time or profile it if it does its work; or count that work.
+    """Check a kernel against its reference, then time or profile it; with --gnn-counters only count its work.
 
-    `measure(run, *inputs, reference=function)` calls `run(*inputs)`, followed by its backward pass where the
-    test's direction asks for one. The reference gets the graph and float64 copies of the floating-point
-    tensors among the inputs; of a module its weights [in, out], then its biases. Without `reference=` it is
-    that of the operation.
+    `measure(run, *inputs, reference=function)` calls `run(*inputs)`, and its backward pass if the test's
+    direction has one. The reference gets the graph and float64 copies of the floating-point tensors among the
+    inputs; for a module, its weights [in, out] and then its biases. The default is the operation's reference.
     """
     from ..measure.counters import count
     from ..results import entry
@@ -159,9 +158,7 @@ def measure(
         spec = case.spec
         expected = reference or getattr(operations.REFERENCES, spec.operation, None)
         if expected is None:
-            why = (
-                f"operation '{spec.operation}' has no reference of its own: measure(..., reference=function)"
-            )
+            why = f"operation '{spec.operation}' has no reference: call measure(..., reference=function)"
             pytest.fail(why, pytrace=False)
         folders = (request.path.parent, Path(operations.__file__).parent, Path(platforms.__file__).parent)
         ours = benchmark.extra_info["gnnbench"] = entry.identity(case, (request.function, run), folders)

@@ -1,1 +1,1 @@
-"""What is run, and whether its result is right."""
+"""The benchmarked operations, platforms and graphs, and the check of their results."""

@@ -1,4 +1,4 @@
-"""One benchmark's inputs: the same numbers for every platform."""
+"""One benchmark's inputs, with equal values on every platform."""
 
 from dataclasses import dataclass
 
@@ -9,17 +9,16 @@ from .graphs.graph import Graph
 from .spec import FORWARD, Spec
 
 _PRIME = 8_388_593
-"""The largest prime below 2**23: float32 tells so many numbers between -1 and 1 apart."""
+"""The largest prime below 2**23, so that the values of `pattern` stay distinct in float32."""
 _BASE = 5_180_493
-"""Large and arbitrary: one column is the one before times this, and so hardly correlated with it."""
+"""Large and arbitrary: each column is the previous one times this, so their correlation is near zero."""
 
 
 def pattern(rows: int, columns: int) -> Tensor:
-    """Return float64 [rows, columns] of zero mean and unit variance, no number twice in a column.
+    """Return float64 [rows, columns] with zero mean, unit variance and distinct values in each column.
 
-    Entry (i, j) is (i + 1) b**(j + 1) mod p, scaled: exact integers, so the same on every machine. That no
-    two rows tie (below 8.4 million of them) makes the gradient of a maximum unique, which random numbers in
-    float32 do not.
+    Entry (i, j) is (i + 1) b**(j + 1) mod p, scaled. Integer arithmetic gives equal values on every machine.
+    Up to 8.4 million rows have no ties, so the gradient of a maximum is unique; random float32 values tie.
     """
     multiplier = torch.tensor([pow(_BASE, exponent, _PRIME) for exponent in range(1, columns + 1)])
     integers = torch.arange(1, rows + 1).unsqueeze(1) % _PRIME * multiplier % _PRIME
@@ -30,9 +29,9 @@ def gradient_for(values: Tensor, entries: Tensor | None = None) -> Tensor:
     """Return a fixed gradient for an output.
 
     Args:
-        values: [N, F], [N] or [] of a dense output, or the weights [M] of a graph's entries.
-        entries: int64 [2, M] of a graph: each weight's gradient follows from its entry, because libraries
-            list them in orders of their own.
+        values: a dense output [N, F], [N] or [], or the weights [M] of a graph's entries.
+        entries: a graph's entries, int64 [2, M]. Each weight's gradient depends on its entry only, because
+            libraries differ in the order of entries.
     """
     if entries is not None:
         target, source = entries
@@ -45,62 +44,61 @@ def gradient_for(values: Tensor, entries: Tensor | None = None) -> Tensor:
 
 @dataclass(frozen=True)
 class Case:
-    """A spec with its graph and device: what a benchmark builds its inputs from."""
+    """A spec and its graph, from which a benchmark builds its inputs."""
 
     spec: Spec
     graph: Graph
 
     @property
     def device(self) -> torch.device:
-        """Where everything is made."""
+        """The device of all inputs."""
         return torch.device(self.spec.device)
 
     @property
     def dtype(self) -> torch.dtype:
-        """Of features and weights."""
+        """The dtype of features and weights."""
         return _dtype(self.spec.dtype)
 
     @property
     def index_dtype(self) -> torch.dtype:
-        """Of the graph's structure."""
+        """The dtype of the graph's indices."""
         return _dtype(self.spec.index_dtype)
 
     @property
     def requires_grad(self) -> bool:
-        """Whether the operation is timed with its gradient."""
+        """Whether inputs need gradients: in every direction but forward."""
         return self.spec.direction != FORWARD
 
     def tensor(self, values: Tensor) -> Tensor:
-        """Bring values to this case's device and dtype, as a leaf."""
+        """Return a copy with this case's device and dtype, as an autograd leaf."""
         return values.to(self.device, self.dtype, copy=True).requires_grad_(self.requires_grad)
 
     def features(self, width: int | None = None) -> Tensor:
-        """Return an input [N, width], by default of the spec's hidden width."""
+        """Return an input [N, width]; None: the spec's hidden width."""
         return self.tensor(pattern(self.graph.num_nodes, width or self.spec.hidden))
 
     def node_features(self) -> Tensor:
-        """Return the graph's own features [N, F], without a gradient, as a first layer has them."""
+        """Return the data set's features [N, F], without a gradient, as a first layer gets them."""
         return self.graph.x.to(self.device, self.dtype, copy=True)
 
     def weights(self, fan_in: int, fan_out: int) -> tuple[Tensor, Tensor]:
-        """Return a layer's weight [in, out] and bias [out], of sizes that keep the output's variance."""
+        """Return a layer's weight [in, out] and bias [out], scaled to keep the variance of its input."""
         weight = pattern(fan_in, fan_out) / fan_in**0.5
         return self.tensor(weight), self.tensor(pattern(fan_out, 1).squeeze(1))
 
     def edge_weight(self) -> Tensor:
-        """Return positive weights [E] in the order of the graph's entries."""
+        """Return positive weights [E], in the order of the graph's edges."""
         return self.tensor(pattern(self.graph.num_edges, 1).squeeze(1) / 4 + 1)
 
     def edge_index(self) -> Tensor:
-        """Return int [2, E], sources and targets, in this case's index dtype."""
+        """Return sources and targets [2, E] in this case's index dtype."""
         return self.graph.edge_index.to(self.device, self.index_dtype, copy=True)
 
     def csr(self, *, self_loops: bool = False, normalized: bool = False) -> tuple[Tensor, Tensor, Tensor]:
-        """Return row pointer [N + 1], columns and values of the matrix with targets as rows.
+        """Return row pointer [N + 1], columns and values of the adjacency matrix A; rows are targets.
 
-        Args:
-            self_loops: whether to add the identity.
-            normalized: whether values are those of D^-1/2 A D^-1/2 (Kipf and Welling, ICLR 2017), else 1.
+        `self_loops` adds the identity. Values are 1, or with `normalized` those of D^-1/2 A D^-1/2 (Kipf and
+        Welling, ICLR 2017).
         """
         source, target = self.graph.edge_index
         num_nodes = self.graph.num_nodes

@@ -1,4 +1,4 @@
-"""Which cells of operation, platform and graph a run consists of."""
+"""The parametrisations of a run: operation, direction, platform and dtypes."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ from .spec import DIRECTIONS, FORWARD
 
 @dataclass(frozen=True)
 class Cell:
-    """One operation on one platform in one direction and one choice of types, on whichever graph."""
+    """One parametrisation of a benchmark, without its graph."""
 
     operation: str
     direction: str
@@ -21,12 +21,12 @@ class Cell:
     dtype: str
     index_dtype: str
     skip: str | None
-    """Why it cannot run here; None where it can."""
+    """Why it cannot run here; None: it can."""
     core: bool
 
     @property
     def id(self) -> str:
-        """Its part of the test id."""
+        """The parametrisation's part of the test id."""
         return f"{self.operation}-{self.direction}-{self.platform}-{self.dtype}-{self.index_dtype}"
 
 
@@ -36,22 +36,22 @@ def declared(
     directions: Sequence[str] | None = None,
     core: bool = False,
 ) -> list[Operation]:
-    """Return the operations a benchmark names: rows of the table, or a row of its own.
+    """Return the operations that a benchmark's marker names: gnnbench's own, or the suite's.
 
     Args:
-        names: operations.
-        platforms: for an operation that the table does not have, where it runs: by default on torch.
-        directions: likewise, by default forward only.
-        core: likewise, whether a pull request runs it.
+        names: of the operations.
+        platforms: where the suite's own operations run; default: torch.
+        directions: of the suite's own operations; default: forward.
+        core: whether pull requests run the suite's own operations.
 
     Raises:
-        UsageError: a platform or direction that does not exist, or given for an operation of the table.
+        UsageError: an unknown platform or direction, or one given for an operation of gnnbench.
     """
     operations = []
     for name in names:
         known = OPERATIONS.get(FORMER_NAMES.get(name, name))
         if known and (platforms or directions or core):
-            raise UsageError(f"operation '{name}' is gnnbench's own: give one of yours another name")
+            raise UsageError(f"operation '{name}' is gnnbench's own: give yours another name")
         runs_on = tuple(platforms or ("torch",))
         for kind, given, allowed in (
             ("platform", runs_on, tuple(PLATFORMS)),
@@ -60,7 +60,7 @@ def declared(
             for word in given:
                 if word not in allowed:
                     raise UsageError(
-                        f"operation '{name}': unknown {kind} '{word}', not among {', '.join(allowed)}"
+                        f"operation '{name}': unknown {kind} '{word}', choose from {', '.join(allowed)}"
                     )
         operations.append(
             known
@@ -81,7 +81,7 @@ def cells(
     index_dtypes: Sequence[str],
     device: str,
 ) -> Iterator[Cell]:
-    """Yield every cell of the table, those that cannot run with the reason."""
+    """Yield every parametrisation, including those that cannot run here."""
     for operation in operations:
         for direction in operation.directions:
             for platform in (

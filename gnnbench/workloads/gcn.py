@@ -19,7 +19,7 @@ class GCN(nn.Module):
     def __init__(
         self, layers: Sequence[nn.Module], convolve: Callable[[Any, nn.Module, Tensor], Tensor]
     ) -> None:
-        """Take a platform's layers and the kernel that applies one to a structure and features."""
+        """Take a platform's layers, and a function that applies one: convolve(structure, layer, x)."""
         super().__init__()
         self.layers = nn.ModuleList(layers)
         self.convolve = convolve
@@ -34,8 +34,9 @@ class GCN(nn.Module):
 def widths(graph: Graph, hidden: int) -> tuple[int, int, int, int]:
     """Return the feature widths before and after each layer.
 
-    On the Planetoid sets the second hidden layer has an eighth of the first, as in the published profiles
-    of a 1433 → 256 → 32 → 7 network on Cora; elsewhere both are equal (128 → 128 → 128 → 40 on ogbn-arxiv).
+    On the Planetoid data sets the second hidden layer has an eighth of the first one's width, as in the
+    published profiles (1433 → 256 → 32 → 7 on Cora). On others both are equal (128 → 128 → 128 → 40 on
+    ogbn-arxiv).
     """
     dataset = DATASETS.get(graph.name.partition(":")[0])
     narrows = dataset is not None and dataset.family == "planetoid"
@@ -43,9 +44,9 @@ def widths(graph: Graph, hidden: int) -> tuple[int, int, int, int]:
 
 
 def initial_weights(widths: Sequence[int], seed: int = 0) -> list[tuple[Tensor, Tensor]]:
-    """Draw a layer's weight [in, out] (Glorot and Bengio, AISTATS 2010: uniform) and zero bias [out], each.
+    """Return each layer's weight [in, out], Glorot uniform (AISTATS 2010), and zero bias [out].
 
-    float64 on the CPU, so that every platform, dtype and device starts from the same numbers.
+    They are float64 on the CPU, so that every platform, dtype and device starts from the same values.
     """
     generator = torch.Generator().manual_seed(seed)
     drawn = []
@@ -62,7 +63,7 @@ def build(
     device: torch.device,
     dtype: torch.dtype,
 ) -> GCN:
-    """Make a platform's network from the weights and biases of its layers, which are copied."""
+    """Return a platform's network, with copies of the layers' weights and biases."""
     layers = [
         module.layer(weight.to(device, dtype), bias.to(device, dtype), cached=module.MODEL_CACHED)
         for weight, bias in weights

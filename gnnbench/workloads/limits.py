@@ -1,6 +1,6 @@
-"""In which types, directions and devices a library cannot run a call.
+"""Combinations of dtype, direction and device in which a library cannot run a call.
 
-What is said here and in `operations/` was seen with torch 2.13, PyG 2.8.1, torch_sparse 0.6.18 and DGL 2.1.0.
+The limits here and in `operations/` are those of torch 2.13, PyG 2.8.1, torch_sparse 0.6.18 and DGL 2.1.0.
 """
 
 from typing import NamedTuple
@@ -13,12 +13,12 @@ class Limit(NamedTuple):
 
     reason: str
     where: frozenset[str]
-    """Of a direction, a dtype, an index dtype and a device those that must come together."""
+    """The direction, dtypes and device that must all apply."""
 
 
 SPARSE_TENSOR = Limit("torch_sparse's SparseTensor takes int64 indices only", frozenset({"int32"}))
-CSR_PRODUCT = Limit("the CSR product @ has no bfloat16 on the CPU", frozenset({"bfloat16", "cpu"}))
+CSR_PRODUCT = Limit("the CSR product @ does not support bfloat16 on the CPU", frozenset({"bfloat16", "cpu"}))
 MAX_GRADIENT = Limit(
-    "the gradient of max is not unique in bfloat16, where neighbours tie",
+    "the gradient of max is not unique: neighbours tie in bfloat16",
     frozenset({"bfloat16", FORWARD_BACKWARD}),
 )

@@ -1,4 +1,4 @@
-"""What an operation is: its calls on each platform, its definition in float64, and its least work."""
+"""An operation: its call on each platform, its definition in float64 and its least work."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -15,55 +15,55 @@ if TYPE_CHECKING:
 
 
 class Kernel(NamedTuple):
-    """How one platform does one operation."""
+    """One platform's implementation of an operation."""
 
     build: "Callable[[Case], Any]"
-    """Makes the platform's own structure of the graph; not timed."""
+    """Makes the platform's graph structure; not timed."""
     run: Callable[..., Any]
-    """What is timed: called with the structure and the operation's tensors."""
+    """The timed function; it takes the structure and the operation's tensors."""
 
 
 class Call(NamedTuple):
-    """The call of a library that is timed."""
+    """The timed library call."""
 
     text: str
-    """What `gnnbench list` shows."""
+    """Shown by `gnnbench list`."""
     kernel: Callable[[], Kernel] | None = None
-    """Imports the library and returns the kernel; None where the benchmark makes what it times.
+    """Imports the library and returns the kernel. None: the benchmark itself makes the timed function.
 
-    The kernel calls `module.function(...)`: `gnnbench profile` puts a range around attributes of modules.
+    The kernel must call `module.function(...)`, because `gnnbench profile` wraps attributes of modules.
     """
     limits: tuple[Limit, ...] = ()
 
 
 @dataclass(frozen=True)
 class Operation:
-    """What a benchmark runs."""
+    """An operation that benchmarks time."""
 
     name: str
     calls: Mapping[str, Call]
     """By platform."""
     absent: Mapping[str, str] = field(default_factory=dict)
-    """Platform: why it has no such operation."""
+    """By platform, why it lacks the operation."""
     directions: tuple[str, ...] = (FORWARD, FORWARD_BACKWARD)
     core: bool = False
-    """Whether a pull request runs it, in its last direction."""
+    """Whether pull requests run it, in its last direction."""
     reference: "Callable[..., Tensor] | None" = None
-    """The definition that kernels are checked against: called with the graph and float64 tensors."""
+    """The definition that kernels are checked against; it takes the graph and float64 tensors."""
     least_work: "Callable[[Symbols], Work] | None" = None
-    """What no implementation can do without."""
+    """The work that every implementation must do."""
     formerly: tuple[str, ...] = ()
-    """Earlier names, under which saved files may have it."""
+    """Former names, which saved files may contain."""
 
     def kernel(self, platform: str) -> Kernel:
-        """Import a platform's library, and return how it does the operation."""
+        """Import a platform's library and return its kernel."""
         make = self.calls[platform].kernel
-        assert make, f"the benchmark of {self.name} makes what it times"
+        assert make, f"{self.name} has no kernel: its benchmark makes the timed function"
         return make()
 
     def unsupported(
         self, platform: str, direction: str, dtype: str, index_dtype: str, device: str
     ) -> str | None:
-        """Say why a platform cannot run it in these types, or return None where it can."""
+        """Return why a platform cannot run it with these types; None: it can."""
         given = {direction, dtype, index_dtype, device}
         return next((limit.reason for limit in self.calls[platform].limits if limit.where <= given), None)

@@ -1,7 +1,7 @@
-"""What the operations' definitions in `operations/` are made of: float64 on the CPU, and differentiable.
+"""Parts of the definitions in `operations/`: float64 on the CPU, differentiable.
 
-No definition uses a sparse kernel: rows are gathered and scattered, a few columns at a time so that memory
-stays bounded (but for the gradient of a maximum, which keeps what was gathered).
+They use no sparse kernels. They gather and scatter rows, a few columns at a time to bound the memory; only
+the gradient of a maximum keeps all gathered rows.
 """
 
 from collections.abc import Callable
@@ -23,7 +23,7 @@ def looped(graph: Graph, weight: Tensor | None = None) -> tuple[Tensor, Tensor]:
     """Add self-loops of weight 1.
 
     Returns:
-        entries int64 [2, E + N], sources and targets; their weights float64 [E + N].
+        Sources and targets, int64 [2, E + N]; their weights, float64 [E + N].
     """
     node = torch.arange(graph.num_nodes)
     entries = torch.cat((graph.edge_index, node.expand(2, -1)), dim=1)
@@ -33,13 +33,13 @@ def looped(graph: Graph, weight: Tensor | None = None) -> tuple[Tensor, Tensor]:
 
 
 def aggregate(entries: Tensor, weight: Tensor | None, x: Tensor, reduce: Reduce = "sum") -> Tensor:
-    """Reduce over each target's entries weight * x[source]; zero where a target has none.
+    """Reduce weight * x[source] over the entries of each target; 0 for a target without entries.
 
     Args:
-        entries: int64 [2, E], sources and targets.
+        entries: sources and targets, int64 [2, E].
         weight: float64 [E], or None for ones.
         x: float64 [N, F].
-        reduce: what `Tensor.scatter_reduce` calls it.
+        reduce: the name in `Tensor.scatter_reduce`.
 
     Returns:
         float64 [N, F].
@@ -61,12 +61,12 @@ def aggregate(entries: Tensor, weight: Tensor | None, x: Tensor, reduce: Reduce 
 
 
 def _width(entries: Tensor) -> int:
-    """Columns whose messages fit into the bytes set aside for them."""
+    """Return how many columns of messages fit into _CHUNK_BYTES."""
     return max(1, _CHUNK_BYTES // (8 * max(1, entries.size(1))))
 
 
 class _WeightedSum(torch.autograd.Function):
-    """Sums over entries that keep no messages for the backward pass: it makes them again."""
+    """Weighted sums whose backward pass recomputes the messages, to save memory."""
 
     @staticmethod
     def forward(ctx: Any, entries: Tensor, weight: Tensor, x: Tensor) -> Tensor:
@@ -108,12 +108,12 @@ def normalized(entries: Tensor, weight: Tensor, num_nodes: int) -> Tensor:
 
 
 def sums(nodes: Tensor, weight: Tensor, num_nodes: int) -> Tensor:
-    """Return the sum of the weights [E] at each of their nodes [E]: float64 [N]."""
+    """Return the sum of weights [E] by node [E]: float64 [N]."""
     return torch.zeros(num_nodes, dtype=torch.float64).index_add(0, nodes, weight)
 
 
 def matrix(graph: Graph, entries: Tensor, weight: Tensor) -> Tensor:
-    """Return the COO matrix [N, N] of entries, sources and targets [2, E], with targets as rows."""
+    """Return the COO matrix [N, N] of entries (sources and targets [2, E]); rows are targets."""
     size = (graph.num_nodes, graph.num_nodes)
     return torch.sparse_coo_tensor(entries.flip(0), weight, size).coalesce()
 
@@ -121,6 +121,6 @@ def matrix(graph: Graph, entries: Tensor, weight: Tensor) -> Tensor:
 def adam_step(parameter: Tensor, gradient: Tensor) -> Tensor:
     """Return the parameter after the first step of Adam (Kingma and Ba, ICLR 2015).
 
-    In the first step the corrected moments are the gradient g and its square: lr * g / (|g| + eps).
+    The corrected moments are the gradient g and its square, so the step is lr * g / (|g| + eps).
     """
     return parameter - LEARNING_RATE * gradient / (gradient.abs() + 1e-8)

@@ -1,7 +1,6 @@
-"""How near a kernel is to what its device can do: the rates of a copy and of a matrix product.
+"""The roofline bound of a kernel (Williams, Waterman and Patterson, CACM 2009).
 
-The roofline model (Williams, Waterman and Patterson, CACM 2009), with both roofs measured, once for each
-environment.
+Both rates, of a copy and of a matrix product, are measured once per environment.
 """
 
 import json
@@ -28,31 +27,31 @@ FORMAT_VERSION = 1
 # 1: rates by dtype.
 
 _SECONDS = 0.5
-"""To spend on each of the two rates, so that a neighbour's short burst is not all that is seen."""
+"""Spent on each rate, so that a short burst of other programs does not last through all rounds."""
 _ARRAY_BYTES = {"cpu": 256 * 2**20, "cuda": 2 * 2**30}
-"""Of what is copied, at least: on a GPU less is over too soon beside the launch."""
+"""Smallest array to copy; on a GPU the launch would dominate the copy of a smaller one."""
 _CACHE_FACTOR = 4
-"""How much larger than the last-level cache that is (McCalpin's rule for STREAM)."""
+"""Smallest array divided by the last-level cache (McCalpin's rule for STREAM)."""
 _MEMORY_PART = 8
-"""At most one part in so many of the free memory is used."""
+"""At most 1/8 of the free memory is used."""
 _ROUNDS = 3
-"""At least, of each thing measured."""
+"""Fewest rounds of each copy and product."""
 _FIRST_SIDE = 128
-"""Of the smallest matrix."""
+"""Side of the smallest matrix."""
 
 
 @dataclass(frozen=True)
 class Rates:
-    """What a device was seen to do in one dtype."""
+    """The measured rates of a device in one dtype."""
 
     copy_bytes_per_second: float
-    """Read and written."""
+    """Bytes read plus bytes written."""
     flops_per_second: float
-    """Of a dense matrix product."""
+    """In a dense matrix product."""
 
 
 def least(case: Case) -> Work | None:
-    """Return the least work of a case's operation; None for an operation that is not the suite's own."""
+    """Return the least work of a case's operation; None: it is not gnnbench's own, so has no formula."""
     operation = OPERATIONS.get(case.spec.operation)
     return operation.least_work(_symbols(case)) if operation and operation.least_work else None
 
@@ -75,58 +74,50 @@ def _symbols(case: Case) -> Symbols:
         P=sum(A * B + B for A, B in layers),
         s=case.dtype.itemsize,
         i=case.index_dtype.itemsize,
-        # int64 whatever the graph's indices are, and so is a class; a task takes a bool.
+        # Node numbers and classes are int64 whatever the index dtype; a task's label is a bool.
         y=8 + (graph.num_classes if graph.y.is_floating_point() else 8),
         p=2 if spec.direction == FORWARD_BACKWARD else 1,
     )
 
 
 def fraction(work: Work, seconds: float, rates: Rates) -> float:
-    """Return the least time over the measured `seconds`: max(bytes / copy rate, flops / flop rate) / seconds.
+    """Return the roofline bound max(bytes / copy rate, flops / flop rate) divided by the measured `seconds`.
 
-    Above 1 where data stays in a cache, whose rate is higher than the memory's; see `explain`.
+    It exceeds 1 if the data stays in a cache, which is faster than memory; see `explain`.
     """
     least = max(work.bytes / rates.copy_bytes_per_second, work.flops / rates.flops_per_second)
     return least / seconds
 
 
 def fits_cache(work: Work, cache_bytes: int) -> bool:
-    """Whether all of the data can stay in a cache from one call to the next."""
+    """Return whether all data can stay in a cache between calls."""
     return work.bytes <= cache_bytes
 
 
 def explain(work: Work, seconds: float, rates: Rates, cache_bytes: int | None) -> str:
-    """Say why a fraction is above 1; empty where it is not.
+    """Explain a fraction above 1, or return "".
 
-    Args:
-        work: of the kernel.
-        seconds: its measured time.
-        rates: of the device.
-        cache_bytes: of the last-level cache; None where it is not known.
+    `cache_bytes` is the size of the last-level cache; None: unknown.
     """
     if fraction(work, seconds, rates) <= 1:
         return ""
-    # No cache makes arithmetic faster.
+    # A cache does not speed up arithmetic.
     memory_alone = work.flops / seconds <= rates.flops_per_second
     if memory_alone and cache_bytes is not None and fits_cache(work, cache_bytes):
-        return f"in cache: {units.size(work.bytes)} of data, {units.size(cache_bytes)} of last-level cache"
-    return "over the measured rates: measure them again"
+        return f"the data fits in cache: {units.size(work.bytes)} of {units.size(cache_bytes)}"
+    return "above the saved rates: delete the folder rates in gnnbench's cache to measure them again"
 
 
 def rates(device: str, dtype: str, environment_key: str, cache: Path) -> Rates:
-    """Return the rates that are kept for an environment, measured where there are none.
+    """Return an environment's saved rates, or measure and save them.
 
-    Args:
-        device: `cpu` or `cuda`.
-        dtype: as torch names it.
-        environment_key: what names the environment; part of a file's name.
-        cache: the cache folder. A file there that is damaged or of another version is replaced.
+    `environment_key` is part of the file's name. A damaged file, or one of another version, is replaced.
 
     Raises:
         UsageError: the cache cannot be written.
     """
     path = cache / "rates" / f"{environment_key}-{device}.json"
-    # Held also while measuring: two processes that measure at once see half the rates.
+    # Locked while measuring, because two processes at once would each get half the rates.
     with hold(path.with_suffix(".lock"), cache):
         kept = _read(path)
         if dtype not in kept:
@@ -136,11 +127,10 @@ def rates(device: str, dtype: str, environment_key: str, cache: Path) -> Rates:
 
 
 def measure(device: str, dtype: str) -> Rates:
-    """Measure both rates, the best of several rounds each, in about a second.
+    """Measure both rates in about a second; the fastest round counts.
 
-    The copy is that of STREAM (McCalpin, 1995): bytes read and bytes written, of an array far larger than the
-    caches, over the time of the fastest round. Matrices grow until the time is spent, so that a dtype that is
-    emulated takes no longer.
+    The copy is STREAM's (McCalpin, 1995): bytes read plus bytes written, of an array far larger than the
+    caches. Matrices grow until the time is spent, so an emulated dtype takes no longer.
     """
     free = memory_free() if device == "cpu" else cuda_free_bytes()
     room = free // _MEMORY_PART
@@ -149,11 +139,9 @@ def measure(device: str, dtype: str) -> Rates:
 
 
 def last_level_cache_bytes(device: str, root: Path = Path("/")) -> int | None:
-    """Return the size of the last-level cache, of all of them where cores have several; None if unknown.
+    """Return the total size of the last-level caches; None: unknown.
 
-    Args:
-        device: `cpu`: as Linux says under `sys`, other systems do not; `cuda`: the GPU's L2.
-        root: of the file system with `sys`.
+    For `cpu` Linux has it in `root`/sys, other systems do not; for `cuda` it is the GPU's L2 cache.
     """
     if device == "cuda":
         size: int = torch.cuda.get_device_properties(device).L2_cache_size
@@ -174,11 +162,11 @@ def _copy_rate(device: str, dtype: torch.dtype, room: int) -> float:
 
 
 def _matrix_rate(device: str, dtype: torch.dtype, room: int) -> float:
-    # Its own generator, as the process's random numbers are the user's.
+    # A separate generator leaves the process's random state alone.
     generator = torch.Generator(device).manual_seed(0)
     best, side, seconds, left = 0.0, _FIRST_SIDE, 0.0, _SECONDS
-    # Twice the side takes eight times as long. Of each size the fastest round counts: the first also loads
-    # the library's kernels, on a GPU longer than all products together take.
+    # Twice the side takes eight times as long. The fastest round counts, because the first one also loads the
+    # library's kernels, which on a GPU takes longer than all products.
     while 2 * dtype.itemsize * side**2 <= room and _ROUNDS * 8 * seconds <= left:
         factor = torch.rand(side, side, dtype=dtype, device=device, generator=generator)
         product = torch.empty_like(factor)
@@ -189,7 +177,7 @@ def _matrix_rate(device: str, dtype: torch.dtype, room: int) -> float:
 
 
 def _fastest(run: Callable[[], object], device: str, at_least_seconds: float = 0.0) -> float:
-    """Return the seconds of the fastest round, of a few or of those that fill the time."""
+    """Return the seconds of the fastest round, of at least _ROUNDS and `at_least_seconds`."""
     times: list[float] = []
     while len(times) < _ROUNDS or sum(times) < at_least_seconds:
         start = perf_counter()
@@ -201,7 +189,7 @@ def _fastest(run: Callable[[], object], device: str, at_least_seconds: float = 0
 
 
 def _read(path: Path) -> dict[str, Rates]:
-    """Return the rates by dtype; none where the file is not there or cannot be understood."""
+    """Return the rates by dtype; none if the file is missing or damaged."""
     try:
         saved = json.loads(path.read_text(encoding="utf-8"))
         if saved["version"] != FORMAT_VERSION:
@@ -223,15 +211,9 @@ def _write(path: Path, found: dict[str, Rates]) -> None:
 
 
 def section(case: Case, seconds: float, rates: Rates) -> dict[str, Any] | None:
-    """Return the part `limit` of a run file: how near a time is to the least possible one.
+    """Return the part `limit` of a run file, which compares a case's estimate with its roofline bound.
 
-    Args:
-        case: what was run.
-        seconds: the location of its time.
-        rates: of the device.
-
-    Returns:
-        None for an operation that is not the suite's own: it has no model of its least work.
+    None: the operation is not gnnbench's own, so its least work is unknown.
     """
     work = least(case)
     if work is None:

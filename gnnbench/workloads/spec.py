@@ -1,4 +1,4 @@
-"""What is run: the identity of a benchmark."""
+"""The spec of a benchmark, which identifies it."""
 
 from dataclasses import astuple, dataclass
 
@@ -7,7 +7,7 @@ FORWARD_BACKWARD = "forward_backward"
 BACKWARD = "backward"
 STEP = "step"
 TRAIN = "train"
-"""One whole epoch: forward, loss, backward, step."""
+"""A whole epoch: forward, loss, backward, step."""
 
 FLOATS = ("float32", "bfloat16", "float64")
 INTEGERS = ("int64", "int32")
@@ -17,9 +17,9 @@ DIRECTIONS = (FORWARD, FORWARD_BACKWARD, BACKWARD, STEP, TRAIN)
 
 @dataclass(frozen=True)
 class Spec:
-    """One benchmark: test id, baseline key and grouping.
+    """The parameters of one benchmark: its test id, and its key in baselines.
 
-    Fields are plain strings and numbers, so that a spec can be made before torch is imported.
+    Fields are strings and numbers, so that a spec does not need torch.
     """
 
     operation: str
@@ -27,12 +27,12 @@ class Spec:
     """One of DIRECTIONS."""
     platform: str
     dtype: str
-    """Of features and weights, as torch names it: `float32`."""
+    """Dtype of features and weights, with torch's name: `float32`."""
     index_dtype: str
-    """Of the graph's structure: `int64` or `int32`."""
+    """Dtype of the graph's indices: `int64` or `int32`."""
     dataset: str
     hidden: int
-    """Feature width of the operation's input; of the model, the width of its first hidden layer."""
+    """Feature width of the operation's input, or of the model's first hidden layer."""
     device: str
     """`cpu` or `cuda`."""
 

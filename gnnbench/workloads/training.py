@@ -1,4 +1,4 @@
-"""One full-batch training epoch and its four phases, and a whole training."""
+"""Full-batch training of a GCN: its loss, an epoch and a whole training."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ LEARNING_RATE = 0.01
 
 @dataclass(frozen=True)
 class Training:
-    """A model with all that an epoch of it needs."""
+    """A model, its optimiser and its inputs."""
 
     model: gcn.GCN
     optimizer: torch.optim.Optimizer
@@ -25,13 +25,13 @@ class Training:
     x: Tensor
     """[N, F]."""
     train: Tensor
-    """int64 node numbers to train on."""
+    """Training nodes: int64 [T]."""
     y: Tensor
-    """Their labels: int64 [T], or bool [T, C] where there is one per task."""
+    """Their labels: classes int64 [T], or tasks bool [T, C]."""
 
 
 def prepare(case: Case, module: PlatformModule, weights: Sequence[tuple[Tensor, Tensor]]) -> Training:
-    """Build a platform's model from initial weights, its structure and optimiser (Adam, lr 0.01)."""
+    """Build a platform's model from initial weights, with its structure and Adam (lr 0.01)."""
     graph = case.graph
     model = gcn.build(module, weights, case.device, case.dtype)
     train = graph.train_mask.nonzero().squeeze(1)
@@ -52,8 +52,8 @@ def loss(logits: Tensor, train: Tensor, y: Tensor) -> Tensor:
     Args:
         logits: [N, C].
         train: int64 [T].
-        y: int64 [T], one class each: negative log-likelihood of the log-softmax; or bool [T, C], one per
-            task: binary cross-entropy.
+        y: classes int64 [T]: negative log-likelihood of the log-softmax; or tasks bool [T, C]: binary
+            cross-entropy.
     """
     if y.dtype == torch.bool:
         return F.binary_cross_entropy_with_logits(logits[train], y.to(logits.dtype))
@@ -72,7 +72,7 @@ def epoch(
 
 
 def fit(training: Training, epochs: int = 100) -> None:
-    """Train for some epochs."""
+    """Train the model in place."""
     training.model.train()
     for _ in range(epochs):
         epoch(training.model, training.structure, training.x, training.train, training.y, training.optimizer)
@@ -80,14 +80,14 @@ def fit(training: Training, epochs: int = 100) -> None:
 
 @torch.no_grad()
 def accuracy(model: nn.Module, structure: Any, x: Tensor, y: Tensor, nodes: Tensor) -> float:
-    """Return the fraction of nodes whose largest logit is their class.
+    """Return the fraction of the chosen nodes whose largest logit is their class.
 
     Args:
         model: called with `structure` and `x`.
-        structure: a platform's graph.
+        structure: the platform's graph.
         x: [N, F].
         y: int64 [N].
-        nodes: bool [N], those to judge.
+        nodes: bool [N], the chosen nodes.
     """
     model.eval()
     predicted = model(structure, x).argmax(dim=1).cpu()

@@ -1,4 +1,4 @@
-"""Same work first: a kernel's output and gradients against the float64 reference."""
+"""Checks a kernel's output and gradients against the float64 reference."""
 
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
@@ -13,31 +13,30 @@ from .reference import Reference, adam_step
 from .spec import FORWARD, FORWARD_BACKWARD, STEP, TRAIN
 
 TOLERANCE = {"float64": 1e-10, "float32": 1e-4, "bfloat16": 0.1}
-"""Largest error allowed in an entry, as a fraction of its row's largest or of the root mean square of all.
+"""Largest error of an entry, relative to its row's maximum or, if larger, the root mean square of all.
 
-bfloat16 rounds to 0.4 % at each addition, and libraries that scatter accumulate in it.
+bfloat16 rounds by up to 0.4 % at each addition, and libraries that scatter accumulate in bfloat16.
 """
 
 KINK_TOLERANCE = {"float64": 1e-10, "float32": 2e-3, "bfloat16": 0.1}
-"""Largest norm of the error allowed in a gradient of a network with ReLU, as a fraction of its norm.
+"""Largest norm of the error in a gradient of a network with ReLU, relative to the gradient's norm.
 
-Where rounding moves one of millions of pre-activations across zero, its part of the gradient comes or goes,
-and single entries say little: on Cora, PubMed's and ogbn-arxiv's twins the error's norm was up to 1.5e-4 in
-float32 and 5e-2 in bfloat16.
+Rounding can move a pre-activation across zero, which adds or removes its part of the gradient, so single
+entries are not comparable. On Cora and the stand-ins of PubMed and ogbn-arxiv the norm of the error was up to
+1.5e-4 in float32 and 5e-2 in bfloat16.
 """
 
 
 class MismatchError(AssertionError):
-    """A kernel does not do the work it is timed for."""
+    """A kernel's result differs from the reference."""
 
 
 def with_backward(
     module: PlatformModule, kernel: Callable[..., Any], inputs: Sequence[Any]
 ) -> tuple[Callable[..., Any], tuple[Any, ...]]:
-    """Return a kernel followed by its backward pass, as a training step runs it, and its inputs.
+    """Return a function that runs a kernel and its backward pass, and the function's inputs.
 
-    The gradient of the output comes first among the inputs, before the kernel's. Each call leaves the inputs'
-    gradients in `.grad`.
+    The first input is the output's gradient; the kernel's follow. Each call leaves gradients in `.grad`.
     """
     output = kernel(*inputs)
     gradient = gradient_for(module.values(output), module.entries(output))
@@ -53,7 +52,7 @@ def with_backward(
 
 
 def leaves(inputs: Sequence[Any]) -> Iterator[Tensor]:
-    """Yield what has a gradient among inputs: tensors and the parameters of modules."""
+    """Yield the tensors that need a gradient, and the parameters of modules."""
     for item in inputs:
         if isinstance(item, Tensor):
             if item.requires_grad:
@@ -69,18 +68,18 @@ def verify(
     inputs: Sequence[Any],
     reference: Reference,
 ) -> None:
-    """Run once and compare the output, and gradients where the direction has them, with the reference.
+    """Run once; compare the output, and gradients if the direction has any, with the reference.
 
     Args:
-        case: names the dtype, the graph and the direction.
-        module: the platform, which makes outputs comparable.
-        run: what will be timed.
-        inputs: its inputs; the tensors and modules among them are the reference's arguments, in order. A
-            module gives its parameters: those of several dimensions, matrices as [in, out], then its biases.
+        case: has the dtype, the graph and the direction.
+        module: the platform's module, which makes outputs comparable.
+        run: the timed function.
+        inputs: its inputs. Tensors and modules become the reference's arguments, in order. A module becomes
+            its parameters: first those with several dimensions (matrices as [in, out]), then its biases.
         reference: called with the graph and float64 copies.
 
     Raises:
-        MismatchError: with the largest error and where it is; also for an output on the wrong device.
+        MismatchError: a value, shape, dtype or device is wrong.
     """
     arguments = [_argument(tensor, transposed) for tensor, transposed in _tensors(inputs, module)]
     output = run(*inputs)
@@ -88,7 +87,7 @@ def verify(
     if values.device.type != case.spec.device:
         raise MismatchError(f"{case.spec.id}: the output is on {values.device}, not on {case.spec.device}")
     if case.spec.direction == FORWARD_BACKWARD:
-        # The first input is the gradient of the output, which the reference takes apart from the rest.
+        # The first input is the output's gradient, which is no argument of the reference.
         gradient, *arguments = arguments
     if values.dtype != case.dtype:
         raise MismatchError(f"{case.spec.id}: the output is {values.dtype}, not {case.dtype}")
@@ -102,7 +101,7 @@ def verify(
         start = expected.coalesce().values() if expected.is_sparse else expected
         given = gradient_for(start, expected.coalesce().indices() if expected.is_sparse else None)
         if case.spec.direction == FORWARD_BACKWARD and not expected.is_sparse:
-            given = gradient  # as rounded to the case's dtype
+            given = gradient  # rounded to the case's dtype
         _verify_gradients(case, module, inputs, wanted, torch.autograd.grad(start, wanted, given))
 
 
@@ -113,7 +112,7 @@ def _verify_gradients(
     before: Sequence[Tensor],
     right: Sequence[Tensor],
 ) -> None:
-    """Compare what the backward pass left behind, and after a whole epoch the parameters too."""
+    """Compare the gradients in `.grad`, and after a whole epoch the parameters."""
     found = list(_gradients(inputs, module))
     for index, (gradient, _) in enumerate(found):
         if gradient is None:
@@ -130,7 +129,7 @@ def _verify_gradients(
 
 
 def _tensors(inputs: Sequence[Any], module: PlatformModule) -> Iterator[tuple[Tensor, bool]]:
-    """Yield each floating input with whether it must be transposed to be as the reference takes it."""
+    """Yield each floating-point input, and whether the reference takes it transposed."""
     for item in inputs:
         if isinstance(item, Tensor):
             if item.layout == torch.strided and item.is_floating_point():
@@ -148,7 +147,7 @@ def _argument(tensor: Tensor, transposed: bool) -> Tensor:
 
 
 def _gradients(inputs: Sequence[Any], module: PlatformModule) -> Iterator[tuple[Any, Tensor]]:
-    """Yield the gradient (or None) of each tensor that should have one, and the tensor."""
+    """Yield each tensor's gradient, None if it is missing, and the tensor."""
     for tensor, transposed in _tensors(inputs, module):
         if tensor.requires_grad:
             gradient = tensor.grad.t() if transposed and tensor.grad is not None else tensor.grad
@@ -162,7 +161,7 @@ def _comparable(values: Tensor, entries: Tensor | None, expected: Tensor) -> Ten
 
 
 def _compare_network(case: Case, found: Sequence[Tensor], right: Sequence[Tensor]) -> None:
-    """Compare gradients by norm; a bias's with the largest bias's, as that of the last nearly cancels."""
+    """Compare by norm; biases relative to the largest one, as the last layer's nearly cancels."""
     bias = max((gradient.norm().item() for gradient in right if gradient.dim() == 1), default=0.0)
     for index, (gradient, expected) in enumerate(zip(found, right, strict=True)):
         error = (gradient.detach().cpu().double() - expected).norm().item()
@@ -181,8 +180,8 @@ def _compare(case: Case, what: str, found: Tensor, expected: Tensor) -> None:
         expected = expected.coalesce()
         if not torch.equal(found.indices(), expected.indices()):
             raise MismatchError(
-                f"{case.spec.id}: {what} has other entries than the reference "
-                f"({found.indices().size(1)} against {expected.indices().size(1)})"
+                f"{case.spec.id}: {what} has entries at other positions than the reference "
+                f"({found.indices().size(1)} entries, reference {expected.indices().size(1)})"
             )
         found, expected = found.values(), expected.values()
     if found.shape != expected.shape:

@@ -27,7 +27,7 @@ def test_they_work_in_any_repository(tmp_path):
 def test_an_operation_without_a_reference_of_its_own_fails_in_a_line(tmp_path):
     (tmp_path / "test_own.py").write_text(OWN.replace(", reference=lambda graph, x: 2 * x", ""))
     result = run_kernels(*SMALL, *SHORT, cwd=tmp_path)
-    assert "operation 'own' has no reference of its own: measure(..., reference=function)" in result.stdout
+    assert "operation 'own' has no reference: call measure(..., reference=function)" in result.stdout
     assert "Traceback" not in result.stdout
     assert "2 failed" in result.stdout
 
@@ -59,5 +59,5 @@ def test_a_suite_with_a_fixture_of_the_same_name_keeps_its_own(pytester):
 def test_a_test_without_the_marker_is_told_of_it(pytester):
     pytester.makepyfile("def test_graph(graph): pass")
     result = pytester.runpytest_inprocess("-q")
-    result.stdout.fnmatch_lines(["*gnnbench: the fixtures are for tests with the marker operations(NAME)"])
+    result.stdout.fnmatch_lines(["*gnnbench: the fixtures need a marker: add @pytest.mark.operations(NAME)"])
     result.assert_outcomes(errors=1)

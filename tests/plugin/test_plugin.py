@@ -285,7 +285,7 @@ def test_a_stranger_s_suite_is_left_alone(tmp_path):
 @pytest.mark.parametrize(
     ("marker", "message"),
     [
-        ('"spmm_sum", core=True', "operation 'spmm_sum' is gnnbench's own: give one of yours another name"),
+        ('"spmm_sum", core=True', "operation 'spmm_sum' is gnnbench's own: give yours another name"),
         ('"mine", platforms=["pgy"]', "operation 'mine': unknown platform 'pgy'"),
         ('"mine", platfroms=["pyg"]', "unexpected keyword argument 'platfroms'"),
     ],

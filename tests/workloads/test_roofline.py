@@ -116,7 +116,7 @@ def test_explains_only_what_is_above_one():
     measured = Rates(copy_bytes_per_second=MIB, flops_per_second=100)
     small, large = Work(12 * MIB, 1000), Work(33 * MIB, 0)
     assert explain(small, 12.0, measured, 32 * MIB) == explain(large, 40.0, measured, None) == ""
-    in_cache = "in cache: 12.0 MiB of data, 32.0 MiB of last-level cache"
+    in_cache = "the data fits in cache: 12.0 MiB of 32.0 MiB"
     assert explain(small, 11.0, measured, 32 * MIB) == in_cache
 
 
@@ -126,7 +126,7 @@ def test_explains_only_what_is_above_one():
     ids=["too large", "cache unknown", "more flops than can be"],
 )
 def test_what_no_cache_explains_was_measured_wrong(work, seconds, cache_bytes):
-    again = "over the measured rates: measure them again"
+    again = "above the saved rates: delete the folder rates in gnnbench's cache to measure them again"
     assert explain(work, seconds, Rates(MIB, 100), cache_bytes) == again
 
 

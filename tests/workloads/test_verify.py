@@ -88,7 +88,7 @@ def test_missing_entry_of_a_matrix(make_case, check, what):
         return edge_index[:, keep], weight[keep]
 
     entries = case.graph.num_edges + 60
-    with pytest.raises(MismatchError, match=rf"other entries .*\({entries - 1} against {entries}\)"):
+    with pytest.raises(MismatchError, match=rf"\({entries - 1} entries, reference {entries}\)"):
         check(
             case, without_one, case.edge_weight(), expected=REFERENCES.add_remaining_self_loops, module=module
         )

@@ -1,7 +1,7 @@
-"""The registry of operations: each module of this folder offers some in its tuple `OPERATIONS`.
+"""The registry of operations: each module of this folder lists its own in a tuple `OPERATIONS`.
 
-No module imports torch or a library before a kernel or a reference is called, so that `gnnbench list` and
-collecting tests stay quick. docs/adding-an-operation.md shows how to add one.
+Modules import torch and the libraries inside functions only, so that `gnnbench list` and the collection of
+tests are fast. docs/adding-an-operation.md shows how to add an operation.
 """
 
 import importlib
@@ -13,10 +13,10 @@ from ..operation import Operation
 
 
 def by_name(operations: Iterable[Operation]) -> dict[str, Operation]:
-    """Return operations by each of their names, the former ones included.
+    """Return operations by name; former names are included.
 
     Raises:
-        ValueError: two have the same name.
+        ValueError: two operations have the same name.
     """
     found: dict[str, Operation] = {}
     for operation in operations:
@@ -39,7 +39,7 @@ OPERATIONS: Mapping[str, Operation] = {
 FORMER_NAMES: Mapping[str, str] = {
     name: operation.name for name, operation in _BY_NAME.items() if name != operation.name
 }
-"""Earlier name: the name of today."""
+"""Former name: current name."""
 
 REFERENCES = SimpleNamespace(**{name: operation.reference for name, operation in OPERATIONS.items()})
-"""The definitions by operation: `REFERENCES.spmm_sum(graph, x)`."""
+"""The float64 definitions: `REFERENCES.spmm_sum(graph, x)`."""

@@ -1,4 +1,4 @@
-"""AGGNet's aggregate: hops of one column over the graph with self-loops (Park et al., NeurIPS 2021)."""
+"""AGGNet's aggregate: one column, several hops, with self-loops (Park et al., NeurIPS 2021)."""
 
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -48,7 +48,7 @@ def _reference(hops: int, graph: "Graph", x: "Tensor") -> "Tensor":
 
 
 def _least_work(hops: int, m: Symbols) -> Work:
-    """Bytes G(L) + p s 2 N: one column, the graph once for all hops. Flops p L for each hop."""
+    """Bytes G(L) + p s 2 N: the graph once for all hops, one column in and out. Flops p L per hop."""
     return Work(m.G(m.L) + m.p * m.s * 2 * m.N, m.p * hops * m.L)
 
 
@@ -56,7 +56,7 @@ def _operation(name: str, hops: int, dgl: str, torch: str, *, core: bool = False
     return Operation(
         name,
         {"dgl": Call(dgl, partial(_dgl, hops)), "torch": Call(torch, partial(_torch, hops), (CSR_PRODUCT,))},
-        dict.fromkeys(("pyg", "sparse"), "AGGNet is DGL code; its plain form is timed on torch"),
+        dict.fromkeys(("pyg", "sparse"), "AGGNet is DGL code; see torch for the same sums in PyTorch"),
         directions=(FORWARD, FORWARD_BACKWARD) if core else (FORWARD,),
         core=core,
         reference=partial(_reference, hops),

@@ -1,4 +1,4 @@
-"""One graph convolution, with its normalisation computed in each call or beforehand."""
+"""One graph convolution, with normalisation in each call or beforehand (`conv_cached`)."""
 
 from functools import partial
 from typing import TYPE_CHECKING
@@ -29,14 +29,15 @@ def reference(graph: "Graph", weight: "Tensor", bias: "Tensor", x: "Tensor") -> 
 def least_work(m: Symbols) -> Work:
     """Bytes G(E) + p s (2 N F + F F + F): x, output, weight and bias, then their gradients.
 
-    Flops p (2 N F F + K(F) + N F): product, propagation, bias; backward 2 N F F more, as two need a gradient.
+    Flops p (2 N F F + K(F) + N F): product, propagation and bias. The backward pass takes 2 N F F more,
+    because both factors of the product need a gradient.
     """
     flops = (2 * m.p - 1) * 2 * m.N * m.F * m.F + m.p * (m.K(m.F) + m.N * m.F)
     return Work(m.G(m.E) + m.p * m.s * (2 * m.N * m.F + m.F * m.F + m.F), flops)
 
 
 def cached_work(m: Symbols) -> Work:
-    """Bytes conv's with G(L) + s L in the place of G(E): the normalised matrix is given. Flops as conv's."""
+    """Bytes as conv, but G(L) + s L instead of G(E): the normalised matrix is an input. Flops as conv."""
     conv = least_work(m)
     return Work(conv.bytes - m.G(m.E) + m.G(m.L) + m.s * m.L, conv.flops)
 
@@ -54,7 +55,7 @@ OPERATIONS = (
             "sparse": _call("GCNConv on SparseTensor", "sparse", cached=False),
             "dgl": _call("GraphConv", "dgl", cached=False),
         },
-        {"torch": "the plain layer's graph is normalised beforehand: see conv_cached"},
+        {"torch": "the plain PyTorch layer takes a normalised matrix: see conv_cached"},
         core=True,
         reference=reference,
         least_work=least_work,

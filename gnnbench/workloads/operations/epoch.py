@@ -1,4 +1,4 @@
-"""One training epoch of a three-layer GCN, and each of its phases alone; `training.py` has the code."""
+"""A training epoch of a three-layer GCN, and each of its phases; the code is in `training.py`."""
 
 from typing import TYPE_CHECKING
 
@@ -22,7 +22,7 @@ _CALLS = {
 
 
 def logits(graph: "Graph", *tensors: "Tensor") -> "Tensor":
-    """Return the GCN's output, given its weights, its biases and x: convolutions with ReLU between."""
+    """Return the GCN's output [N, C]; `tensors` are its weights, its biases and x."""
     *parameters, x = tensors
     depth = len(parameters) // 2
     for index, (weight, bias) in enumerate(zip(parameters[:depth], parameters[depth:], strict=True)):
@@ -31,7 +31,7 @@ def logits(graph: "Graph", *tensors: "Tensor") -> "Tensor":
 
 
 def loss(graph: "Graph", logits: "Tensor") -> "Tensor":
-    """Return the mean loss over the training nodes: cross-entropy, binary where labels are one per task."""
+    """Return the mean cross-entropy of the training nodes; binary if each has one label per task."""
     import torch.nn.functional as F
 
     logits, labels = logits[graph.train_mask], graph.y[graph.train_mask]
@@ -41,12 +41,12 @@ def loss(graph: "Graph", logits: "Tensor") -> "Tensor":
 
 
 def network_loss(graph: "Graph", *tensors: "Tensor") -> "Tensor":
-    """Return the loss of the GCN, given its weights, its biases and x."""
+    """Return the GCN's loss; `tensors` are its weights, its biases and x."""
     return loss(graph, logits(graph, *tensors))
 
 
 def first_step(_graph: "Graph", parameter: "Tensor") -> "Tensor":
-    """Return the parameter after the first step of Adam over `gradient_for` it."""
+    """Return the parameter after Adam's first step with the gradient `gradient_for(parameter)`."""
     from ..case import gradient_for
     from ..reference import adam_step
 
@@ -56,27 +56,27 @@ def first_step(_graph: "Graph", parameter: "Tensor") -> "Tensor":
 def forward_work(m: Symbols) -> Work:
     """Bytes G(E) + s (N D + P + N C): features, parameters, logits.
 
-    Flops of each layer 2 N A B + K(min(A, B)) + 2 N B: product and propagation in the order that takes less;
-    bias; ReLU, which the last has not.
+    Flops per layer 2 N A B + K(min(A, B)) + 2 N B: product and propagation in the cheaper order, bias, and
+    ReLU except in the last layer.
     """
     flops = sum(2 * m.N * A * B + m.K(min(A, B)) + 2 * m.N * B for A, B in m.layers) - m.N * m.C
     return Work(m.G(m.E) + m.s * (m.N * m.D + m.P + m.N * m.C), flops)
 
 
 def loss_work(m: Symbols) -> Work:
-    """Bytes s (T C + 1) + T y: the training nodes' logits, numbers and labels; the loss.
+    """Bytes s (T C + 1) + T y: the training nodes' logits, indices and labels, and the loss.
 
-    Flops 4 T C: maximum, difference, exponential and sum; binary cross-entropy takes no fewer.
+    Flops 4 T C: maximum, difference, exponential and sum; binary cross-entropy takes at least as many.
     """
     return Work(m.s * (m.T * m.C + 1) + m.T * m.y, 4 * m.T * m.C)
 
 
 def backward_work(m: Symbols) -> Work:
-    """Bytes G(E) + s (sum N A + sum' A B + T C + P) + T y, sum' without the first layer.
+    """Bytes G(E) + s (sum N A + sum' A B + T C + P) + T y; sum' excludes the first layer.
 
-    Read: what the forward pass kept of each layer's input, weights, softmax, training nodes and labels.
-    Written: the parameters' gradients. Flops T C + sum (2 N A B + N B) + sum' (2 N A B + K(min(A, B)) + N A):
-    weight and bias; input and ReLU. The first layer propagates nothing back if it does so before its product.
+    Read: layer inputs, weights, softmax, training nodes and labels. Written: the parameters' gradients.
+    Flops T C + sum (2 N A B + N B) + sum' (2 N A B + K(min(A, B)) + N A): weights, biases; inputs, ReLU.
+    The first layer needs no backward propagation if its forward pass propagates before the product.
     """
     inner = m.layers[1:]
     read = sum(m.N * A for A, _ in m.layers) + sum(A * B for A, B in inner) + m.T * m.C
@@ -94,14 +94,14 @@ def step_work(m: Symbols) -> Work:
 
 
 def least_work(m: Symbols) -> Work:
-    """Bytes G(E) + s (N D + 7 P + 1) + T y: the gradients are written, not read. Flops of the phases."""
+    """Bytes G(E) + s (N D + 7 P + 1) + T y: gradients are written, not read. Flops: sum of the phases."""
     phases = (forward_work(m), loss_work(m), backward_work(m), step_work(m))
     moved = m.G(m.E) + m.s * (m.N * m.D + 7 * m.P + 1) + m.T * m.y
     return Work(moved, sum(phase.flops for phase in phases))
 
 
 def _on_torch(phase: str) -> dict[str, str]:
-    reason = f"the {phase} is PyTorch's on every platform: see it on torch"
+    reason = f"every platform uses PyTorch's {phase}: see torch"
     return dict.fromkeys(("pyg", "sparse", "dgl"), reason)
 
 

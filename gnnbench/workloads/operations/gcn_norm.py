@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from ..graphs.graph import Graph
 
 _ROUNDING = Limit(
-    "the gradient of EdgeWeightNorm drowns in bfloat16's rounding at hubs",
+    "the gradient of EdgeWeightNorm is too inexact in bfloat16 at nodes of high degree",
     frozenset({"bfloat16", FORWARD_BACKWARD}),
 )
 
@@ -56,7 +56,7 @@ def _dgl_degrees() -> Kernel:
 
 
 def gcn_norm(graph: "Graph", weight: "Tensor") -> "Tensor":
-    """Return D^-1/2 (A + I) D^-1/2, D the sums over targets (Kipf and Welling, ICLR 2017): COO."""
+    """Return D^-1/2 (A + I) D^-1/2 (Kipf and Welling, ICLR 2017), with sums by target as D: COO."""
     from ..reference import looped, matrix, normalized
 
     entries, weight = looped(graph, weight)
@@ -64,9 +64,9 @@ def gcn_norm(graph: "Graph", weight: "Tensor") -> "Tensor":
 
 
 def edge_weight_norm(graph: "Graph", weight: "Tensor") -> "Tensor":
-    """Return (A + I) divided by the roots of each target's sum and each source's sum: COO.
+    """Return (A + I) divided by the roots of the weight sums by target and by source: COO.
 
-    That is `dgl.nn.EdgeWeightNorm("both")`; where weights differ by direction it is not gcn_norm.
+    So does `dgl.nn.EdgeWeightNorm("both")`. It differs from gcn_norm if weights depend on the direction.
     """
     from ..reference import looped, matrix, sums
 
@@ -82,10 +82,10 @@ def degree_norm(graph: "Graph", _like: "Tensor") -> "Tensor":
 
 
 def gcn_work(m: Symbols) -> Work:
-    """Bytes G(E) + G(L) + p s (E + L): weights read, normalised ones written; then the gradients.
+    """Bytes G(E) + G(L) + p s (E + L): weights in, normalised weights out; then the gradients.
 
     Flops 3 L + N: degrees, roots, two products per entry. Backward 3 (E + L) + 2 N: a product per entry,
-    summed at both ends into the degrees' gradients; for each weight two products and its degree's share.
+    summed at both ends into the degrees' gradients; two products and the degree's share per weight.
     """
     flops = 3 * m.L + m.N + (m.p - 1) * (3 * (m.E + m.L) + 2 * m.N)
     return Work(m.G(m.E) + m.G(m.L) + m.p * m.s * (m.E + m.L), flops)
@@ -98,7 +98,7 @@ def edge_weight_work(m: Symbols) -> Work:
 
 
 def degree_work(m: Symbols) -> Work:
-    """Bytes i min(N + 1, E) + s N: the row pointer or one end of each entry; powers. Flops N."""
+    """Bytes i min(N + 1, E) + s N: the row pointer or one end of each entry; results. Flops N."""
     return Work(m.i * min(m.N + 1, m.E) + m.s * m.N, m.N)
 
 
@@ -111,7 +111,7 @@ OPERATIONS = (
         },
         {
             "torch": "plain PyTorch has no gcn_norm; its GCN normalises once, when the graph is built",
-            "dgl": "DGL divides by the sums at both ends, another gradient: see edge_weight_norm",
+            "dgl": "DGL divides by the sums at both ends, so its gradient differs: see edge_weight_norm",
         },
         core=True,
         reference=gcn_norm,
@@ -120,7 +120,7 @@ OPERATIONS = (
     Operation(
         "edge_weight_norm",
         {"dgl": Call("add_self_loop, EdgeWeightNorm", _dgl_weights, (_ROUNDING,))},
-        dict.fromkeys(("pyg", "sparse", "torch"), "EdgeWeightNorm is DGL's; see gcn_norm"),
+        dict.fromkeys(("pyg", "sparse", "torch"), "only DGL has EdgeWeightNorm; see gcn_norm"),
         core=True,
         reference=edge_weight_norm,
         least_work=edge_weight_work,
@@ -128,9 +128,7 @@ OPERATIONS = (
     Operation(
         "degree_norm",
         {"dgl": Call("GraphConv's degrees ** -0.5", _dgl_degrees)},
-        dict.fromkeys(
-            ("pyg", "sparse", "torch"), "GraphConv's normalisation by degree is DGL's; see gcn_norm"
-        ),
+        dict.fromkeys(("pyg", "sparse", "torch"), "only DGL's GraphConv normalises by degree; see gcn_norm"),
         directions=(FORWARD,),
         reference=degree_norm,
         least_work=degree_work,

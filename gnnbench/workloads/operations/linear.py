@@ -25,7 +25,7 @@ def reference(_graph: "Graph", weight: "Tensor", x: "Tensor") -> "Tensor":
 
 
 def least_work(m: Symbols) -> Work:
-    """Bytes s (N D + p (D F + N F)): x, which has no gradient, weight and output. Flops p 2 N D F."""
+    """Bytes s (N D + p (D F + N F)): x (without gradient), weight and output. Flops p 2 N D F."""
     return Work(m.s * (m.N * m.D + m.p * (m.D * m.F + m.N * m.F)), m.p * 2 * m.N * m.D * m.F)
 
 
@@ -34,8 +34,8 @@ OPERATIONS = (
         "linear",
         {"pyg": Call("torch_geometric.nn.Linear", _pyg), "torch": Call("x @ W", _torch)},
         {
-            "sparse": "the dense part is PyG's: see linear on pyg",
-            "dgl": "GraphConv calls torch.matmul: see linear on torch",
+            "sparse": "it uses PyG's Linear: see pyg",
+            "dgl": "GraphConv calls torch.matmul: see torch",
         },
         reference=reference,
         least_work=least_work,

@@ -1,4 +1,4 @@
-"""Parts of MH-Aug's loop (Park et al., NeurIPS 2021), by variant; the package `mhaug` has the code."""
+"""Parts of MH-Aug's loop (Park et al., NeurIPS 2021), in variants; the code is in `mhaug`."""
 
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -16,9 +16,9 @@ if TYPE_CHECKING:
     from ..mhaug.chain import Draws, Edges, State
 
 _PLATFORMS = ("pyg", "sparse", "torch", "dgl")
-_PROFILED = "the loop was profiled on DGL"
+_PROFILED = "the profiled variant uses DGL"
 _VARIANTS = {
-    "published": ({"torch": "gather, scatter, SciPy"}, "the plain form is PyTorch's"),
+    "published": ({"torch": "gather, scatter, SciPy"}, "the published variant uses PyTorch"),
     "profiled": ({"dgl": "AGGNet, graphs built, SciPy"}, _PROFILED),
     "optimised": (
         {
@@ -29,12 +29,12 @@ _VARIANTS = {
         },
         "",
     ),
-    "compiled": ({"torch": "torch.compile, one product per hop"}, "its product is PyTorch's"),
+    "compiled": ({"torch": "torch.compile, one product per hop"}, "the compiled variant uses PyTorch"),
 }
 
 
 def aggregate(graph: "Graph") -> "Tensor":
-    """Return AGGNet's aggregates of the chain's example, of its kept edges and of its kept nodes: [2, N]."""
+    """Return AGGNet's aggregates for the example: ones over kept edges, and kept nodes: [2, N]."""
     import torch
 
     from ..mhaug import published
@@ -47,7 +47,7 @@ def aggregate(graph: "Graph") -> "Tensor":
 
 
 def augment(graph: "Graph", *_: "Tensor") -> "Tensor":
-    """Return the first feature as the example's proposal augments it: [N, 1]."""
+    """Return the first feature, augmented by the example's proposal: [N, 1]."""
     from ..mhaug import published, workloads
     from ..mhaug.chain import row_scale
 
@@ -57,9 +57,9 @@ def augment(graph: "Graph", *_: "Tensor") -> "Tensor":
 
 
 def proposal(graph: "Graph", uncertainty: "Tensor") -> "Tensor":
-    """Return log p of the example's state and proposal, and log q forth and back: [4].
+    """Return log p of the example's state and proposal, and log q in both directions: [4].
 
-    The published form is the definition, which tests/mhaug/dense.py holds to dense matrices.
+    The published variant is the definition; tests/workloads/mhaug/dense.py checks it with dense matrices.
     """
     import torch
 
@@ -72,9 +72,9 @@ def proposal(graph: "Graph", uncertainty: "Tensor") -> "Tensor":
 
 
 def loss(graph: "Graph", uncertainty: "Tensor", *parameters: "Tensor") -> "Tensor":
-    """Return the loss of the example's step before it, without dropout (Park et al., NeurIPS 2021): [].
+    """Return the loss of the example before its training step, without dropout: [].
 
-    The parameters are the two weights, then the two biases.
+    `parameters` are the two weights, then the two biases.
     """
     import torch
 
@@ -115,33 +115,33 @@ def _example(graph: "Graph") -> "tuple[State, Draws, Edges]":
 
 
 def aggregate_work(m: Symbols) -> Work:
-    """Bytes G(E) + E + N + s 2 N: the graph once, masks of edges and nodes, both columns. Flops 2 * 2 L."""
+    """Bytes G(E) + E + N + s 2 N: the graph, masks of edges and nodes, both results. Flops 2 * 2 L."""
     return Work(m.G(m.E) + m.E + m.N + m.s * 2 * m.N, 4 * m.L)
 
 
 def augment_work(m: Symbols) -> Work:
-    """Bytes 4 (E + N) + E + N + s 2 N: ranks, masks, one feature in and out. Flops N: it is scaled."""
+    """Bytes 4 (E + N) + E + N + s 2 N: ranks, masks, one feature in and out. Flops N: scaling."""
     return Work(5 * (m.E + m.N) + m.s * 2 * m.N, m.N)
 
 
 def proposal_work(m: Symbols) -> Work:
     """Bytes G(E) + 5 (E + N) + (s + 4 * 8) N: graph, ranks, masks, uncertainty, changes of both states.
 
-    Flops 4 L + 18 N: both columns' two hops; their changes 4 N, deviations and their squares 6 N, and 4 N for
-    the squares of each state's distance, weighed and summed.
+    Flops 4 L + 18 N: two hops of both columns; 4 N for their changes, 6 N for deviations and their squares,
+    and per state 4 N for the weighted sum of its squared distance.
     """
     return Work(m.G(m.E) + 5 * (m.E + m.N) + (m.s + 32) * m.N, 4 * m.L + 18 * m.N)
 
 
 def train_work(m: Symbols) -> Work:
-    """Bytes a proposal's + s (X + 7 P + 1) + T y: features once, Adam as in an epoch. P of two layers.
+    """Bytes of a proposal + s (X + 7 P + 1) + T y: features once, Adam as in an epoch; P of two layers.
 
-    Flops a proposal's and of G, the current state and the proposal each an epoch's forward and backward pass
-    of two layers, D to F to C, where X takes the place of N D in the first product; the loss 4 T C + 10 N C:
-    cross-entropy, two softmax and their divergence, an entropy; Adam's 12 P.
+    Flops of a proposal, and for the graph, the current state and the proposal a forward and backward pass of
+    two layers (D to F to C), with X instead of N D in the first product. The loss takes 4 T C + 10 N C:
+    cross-entropy, two softmaxes and their divergence, an entropy. Adam takes 12 P.
     """
     layers = ((m.D, m.F), (m.F, m.C))
-    P = sum(A * B + B for A, B in layers)  # noqa: N806 - a letter, as the others
+    P = sum(A * B + B for A, B in layers)  # noqa: N806 - a letter like the others
     two = replace(m, layers=layers, P=P)
     proposal = proposal_work(m)
     passes = epoch.forward_work(two).flops + epoch.backward_work(two).flops - 4 * (m.N * m.D - m.X) * m.F
@@ -164,7 +164,7 @@ def _proposal(variant: str) -> Operation:
 def _train(variant: str) -> Operation:
     calls, _ = _VARIANTS[variant]
     platform = "torch" if "torch" in calls else "dgl"
-    why_absent = "its step is PyTorch's and the same for all: timed once for each variant"
+    why_absent = "all platforms have the same training step, so each variant is timed on one"
     return Operation(
         f"mh_train_{variant}",
         {platform: Call(f"{calls[platform]}, a step of Adam", limits=(CSR_PRODUCT,))},
@@ -191,7 +191,7 @@ OPERATIONS = (
     Operation(
         "mh_aggregate_compiled",
         {"pyg": Call("gather and scatter, torch.compile")},
-        dict.fromkeys(("sparse", "torch", "dgl"), "torch.compile refuses their sparse products"),
+        dict.fromkeys(("sparse", "torch", "dgl"), "torch.compile does not support its sparse product"),
         directions=(FORWARD,),
         reference=aggregate,
         least_work=aggregate_work,
@@ -207,7 +207,7 @@ OPERATIONS = (
     Operation(
         "mh_augment_optimised",
         {"torch": Call("masks and a scale")},
-        dict.fromkeys(("pyg", "sparse", "dgl"), "masks are PyTorch's on every platform: see it on torch"),
+        dict.fromkeys(("pyg", "sparse", "dgl"), "every platform uses PyTorch's masks: see torch"),
         directions=(FORWARD,),
         reference=augment,
         least_work=augment_work,

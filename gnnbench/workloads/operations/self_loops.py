@@ -1,4 +1,4 @@
-"""A self-loop of weight 1 for each node, and the weights of the other edges as they are."""
+"""Adding a self-loop of weight 1 to each node of a weighted graph."""
 
 from typing import TYPE_CHECKING
 
@@ -47,7 +47,7 @@ def reference(graph: "Graph", weight: "Tensor") -> "Tensor":
 
 
 def least_work(m: Symbols) -> Work:
-    """Bytes G(E) + G(L) + s (E + L): weights read and written; backward s 2 E, without the loops. Flops 0."""
+    """Bytes G(E) + G(L) + s (E + L): weights in and out; backward s 2 E, without loops. Flops 0."""
     return Work(m.G(m.E) + m.G(m.L) + m.s * (m.E + m.L + (m.p - 1) * 2 * m.E), 0)
 
 

@@ -1,4 +1,4 @@
-"""Sums, means and maxima over neighbours, by a product with a sparse matrix; sums without one."""
+"""Sums, means and maxima over neighbours by sparse matrix products; sums by gather and scatter."""
 
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -16,10 +16,10 @@ if TYPE_CHECKING:
 
 _REDUCES_ON_CPU = Limit("torch.sparse.mm reduces by mean and amax on the CPU only", frozenset({"cuda"}))
 _SCATTER_ADD = Limit(
-    "scatter_add_ takes int64 indices only, but for the smallest inputs", frozenset({"int32"})
+    "scatter_add_ takes int64 indices only, except for very small inputs", frozenset({"int32"})
 )
 _ONES = tuple(
-    Limit("EdgeIndex.matmul without values multiplies by float32 ones only", frozenset({dtype}))
+    Limit("EdgeIndex.matmul without values supports float32 only", frozenset({dtype}))
     for dtype in ("bfloat16", "float64")
 )
 
@@ -136,17 +136,17 @@ def sums_work(m: Symbols) -> Work:
 
 
 def means_work(m: Symbols) -> Work:
-    """Bytes as a sum's. Flops p (E + R) F: each sum is divided."""
+    """Bytes as a sum. Flops p (E + R) F: each sum is divided."""
     return Work(sums_work(m).bytes, m.p * (m.E + m.R) * m.F)
 
 
 def maxima_work(m: Symbols) -> Work:
-    """Bytes as a sum's. Flops E F comparisons; backward R F additions, one for each maximum."""
+    """Bytes as a sum. Flops E F comparisons; backward R F additions, one per maximum."""
     return Work(sums_work(m).bytes, (m.E + (m.p - 1) * m.R) * m.F)
 
 
 def edge_list_work(m: Symbols) -> Work:
-    """Bytes 2 i E + p s (R + N) F: a sum's, with sources and targets as its graph. Flops p E F."""
+    """Bytes 2 i E + p s (R + N) F: as a sum, with an edge list as the graph. Flops p E F."""
     return Work(2 * m.i * m.E + m.p * m.s * (m.R + m.N) * m.F, m.p * m.E * m.F)
 
 
@@ -183,14 +183,14 @@ OPERATIONS = (
                 "torch.sparse.mm(..., 'amax')", partial(_torch, "amax"), (_REDUCES_ON_CPU, MAX_GRADIENT)
             ),
         },
-        {"dgl": "dgl.ops.copy_u_max leaves -inf where there is no neighbour; see update_all_copy_u_max"},
+        {"dgl": "dgl.ops.copy_u_max returns -inf for nodes without neighbours; see update_all_copy_u_max"},
         reference=maxima,
         least_work=maxima_work,
     ),
     Operation(
         "spmm_sum_edge_index",
         {"pyg": Call("EdgeIndex.matmul", _edge_index, _ONES)},
-        dict.fromkeys(("sparse", "torch", "dgl"), "EdgeIndex is PyG's"),
+        dict.fromkeys(("sparse", "torch", "dgl"), "only PyG has EdgeIndex; see spmm_sum"),
         reference=sums,
         least_work=sums_work,
     ),

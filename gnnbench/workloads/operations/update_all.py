@@ -1,4 +1,4 @@
-"""DGL's message passing."""
+"""DGL's message passing with `update_all`."""
 
 from collections.abc import Callable
 from functools import partial
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 _ABSENT = dict.fromkeys(
     ("pyg", "sparse", "torch"),
-    "update_all is DGL's; spmm_sum, spmm_mean and spmm_max are the same sums here",
+    "only DGL has update_all; see spmm_sum, spmm_mean and spmm_max",
 )
 
 
@@ -46,7 +46,7 @@ def weighted_sums(graph: "Graph", x: "Tensor", weight: "Tensor") -> "Tensor":
 
 
 def weighted_sums_work(m: Symbols) -> Work:
-    """Bytes a sum's + p s E: weights, then their gradients. Flops 2 E F; backward 2 E F for each input."""
+    """Bytes of a sum + p s E: weights, then their gradients. Flops 2 E F; backward 2 E F per input."""
     return Work(spmm.sums_work(m).bytes + m.p * m.s * m.E, (2 * m.p - 1) * 2 * m.E * m.F)
 
 

@@ -1,6 +1,6 @@
-"""The libraries whose kernels are timed, one module each, with the same operation names.
+"""The platforms: libraries, or ways of using one, with a module for each.
 
-This package itself imports none of them; `load` does.
+Only `load` and `why_not_on` import a library.
 """
 
 import importlib
@@ -25,7 +25,7 @@ class Platform:
     title: str
     packages: tuple[str, ...]
     also: tuple[str, ...] = ()
-    """Packages that it does without, and calls where they are installed."""
+    """Optional packages, which it calls if they are installed."""
 
 
 PLATFORMS: Mapping[str, Platform] = {
@@ -44,35 +44,34 @@ PLATFORMS: Mapping[str, Platform] = {
 
 
 class PlatformModule(Protocol):
-    """What each module of this package offers."""
+    """The contents of each platform's module."""
 
     TRANSPOSED_WEIGHT: bool
-    """Whether layers keep their weight as [out, in]."""
+    """Whether layers store their weight as [out, in]."""
 
     MODEL_CACHED: bool
-    """Whether the model's layers are made with `cached`."""
+    """The argument `cached` of the model's layers."""
 
     def structure(self, case: "Case") -> Any:
-        """Make the graph as sparse products take it: a CSR tensor, a SparseTensor or a DGLGraph."""
+        """Make the graph for sparse products: a CSR tensor, a SparseTensor or a DGLGraph."""
 
     def entries(self, output: Any) -> "Tensor | None":
-        """Return a graph's int64 [2, M] targets and sources, in its own order; None for a dense output."""
+        """Return a graph's targets and sources, int64 [2, M], in its order; None for a dense output."""
 
     def values(self, output: Any) -> "Tensor":
-        """Return the part of an output that has a gradient."""
+        """Return a dense output, or the weights [M] of a graph."""
 
     def layer(self, weight: "Tensor", bias: "Tensor", *, cached: bool) -> "nn.Module":
         """Make the platform's graph convolution from weight [in, out] and bias [out]."""
 
     def convolution(self, *, cached: bool) -> "Kernel":
-        """Return how such a layer is applied: `run` takes a structure, the layer and x [N, in]."""
+        """Return the kernel that applies a layer; `run` takes a structure, the layer and x [N, in]."""
 
 
 def why_not_on(name: str, device: str) -> str | None:
-    """Say why an installed library cannot work on a device, and what to do; imports it.
+    """Import a library; return why it cannot work on a device and what to do, or None.
 
-    On CUDA: pip builds torch_sparse without where it finds no nvcc, and DGL's package on the index is for the
-    CPU.
+    Without nvcc, pip builds torch_sparse for the CPU only; so is DGL's package on the package index.
     """
     if device != "cuda":
         return None
@@ -94,5 +93,5 @@ def why_not_on(name: str, device: str) -> str | None:
 
 
 def load(name: str) -> PlatformModule:
-    """Import one platform's module, and with it the library."""
+    """Import a platform's module and its library."""
     return cast("PlatformModule", importlib.import_module(f".{name}", __package__))

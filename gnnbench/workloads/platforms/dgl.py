@@ -1,4 +1,4 @@
-"""DGL: message passing with update_all, its kernels called directly, and its layers."""
+"""DGL: its graphs and its graph convolution."""
 
 from typing import Any, TypeAlias
 
@@ -20,8 +20,8 @@ DGLGraph: TypeAlias = Any
 def layer(weight: Tensor, bias: Tensor, *, cached: bool) -> nn.Module:
     """Make a GraphConv from weight [in, out] and bias [out].
 
-    GraphConv has no cache: with `cached` it does not normalise, and takes weights that are, as DGL's
-    documentation of EdgeWeightNorm shows.
+    GraphConv has no cache. With `cached` it does not normalise and expects normalised edge weights, as in
+    DGL's documentation of EdgeWeightNorm.
     """
     conv: nn.Module = dgl.nn.GraphConv(*weight.shape, norm="none" if cached else "both")
     conv.to(weight.device, weight.dtype)
@@ -32,7 +32,7 @@ def layer(weight: Tensor, bias: Tensor, *, cached: bool) -> nn.Module:
 
 
 def entries(output: Tensor | DGLGraph) -> Tensor | None:
-    """Return targets and sources of a graph, None for a dense output."""
+    """Return a graph's targets and sources, int64 [2, M]; None for a dense output."""
     if isinstance(output, Tensor):
         return None
     source, target = output.edges()
@@ -45,13 +45,13 @@ def values(output: Tensor | DGLGraph) -> Tensor:
 
 
 def structure(case: Case) -> DGLGraph:
-    """Return the graph in all of its formats, which DGL makes on first use otherwise."""
+    """Return the graph in all formats; otherwise DGL would make them on first use."""
     source, target = case.edge_index()
     return with_formats(dgl.graph((source, target), num_nodes=case.graph.num_nodes))
 
 
 def with_formats(graph: DGLGraph) -> DGLGraph:
-    """Make all formats of a graph, in place, and return it."""
+    """Make all formats of a graph in place; return it."""
     graph.create_formats_()
     return graph
 
@@ -77,7 +77,7 @@ def add_self_loops(graph: DGLGraph, weight: Tensor) -> DGLGraph:
 
 
 def convolution(*, cached: bool) -> Kernel:
-    """Return how a layer is applied to the graph with self-loops, normalised where it is `cached`."""
+    """Return the kernel that applies a layer to the graph with self-loops, normalised if `cached`."""
     if cached:
         return Kernel(normalized_graph, lambda graph, layer, x: layer(graph, x, edge_weight=graph.edata["w"]))
     return Kernel(looped_graph, lambda graph, layer, x: layer(graph, x))

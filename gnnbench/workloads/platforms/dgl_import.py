@@ -1,4 +1,4 @@
-"""How `import dgl` is made to work with newer PyTorch."""
+"""Imports DGL under newer versions of PyTorch."""
 
 import contextlib
 import importlib
@@ -12,21 +12,17 @@ from typing import Any
 from ...packages import hidden
 
 STAND_IN = "dgl.graphbolt"
-"""DGL's data-loading part. DGL 2.1.0 ships its binaries for torch 2.0 to 2.2 and no others, and fails to
-import where they are not found; message passing does not use it."""
+"""DGL's data loading, which message passing does not use. DGL 2.1.0 has binaries of it for torch 2.0 to 2.2
+only, and cannot be imported without them."""
 
 
 def import_dgl() -> Any:
-    """Import DGL, with an empty module in the place of graphbolt if the plain import fails for want of it.
-
-    Returns:
-        the module `dgl`.
-    """
+    """Import DGL and return the module; if that fails, import it with an empty module as graphbolt."""
     if "dgl" in sys.modules:
         return sys.modules["dgl"]
-    # Without it DGL writes a choice of backend into the user's home.
+    # If it is unset, DGL writes its choice of backend into the user's home folder.
     os.environ.setdefault("DGLBACKEND", "pytorch")
-    # DGL imports ogb, which does without `outdated`; with it, threads ask the network for newer versions.
+    # DGL imports ogb. If ogb finds `outdated`, its threads look for newer versions on the network.
     with warnings.catch_warnings(), contextlib.redirect_stderr(io.StringIO()), hidden("outdated"):
         warnings.simplefilter("ignore")
         try:
@@ -39,5 +35,5 @@ def import_dgl() -> Any:
 
 
 def uses_stand_in() -> bool:
-    """Tell whether DGL, once imported, runs without its graphbolt."""
+    """Return whether the imported DGL runs without graphbolt."""
     return getattr(sys.modules.get(STAND_IN), "__file__", None) is None

@@ -1,4 +1,4 @@
-"""PyG on edge_index; its CSR and EdgeIndex products beside it."""
+"""PyG on edge_index, and on CSR for sparse products."""
 
 from typing import Any, NamedTuple
 
@@ -29,7 +29,7 @@ MODEL_CACHED = False
 
 
 class Edges(NamedTuple):
-    """A graph as PyG's functions take it."""
+    """A graph as the arguments of PyG's functions."""
 
     edge_index: Tensor
     """int [2, E]."""
@@ -46,12 +46,12 @@ def layer(weight: Tensor, bias: Tensor, *, cached: bool) -> nn.Module:
 
 
 def entries(output: Tensor | tuple[Tensor, Tensor]) -> Tensor | None:
-    """Return targets and sources of (edge_index, weight), None for a dense output."""
+    """Return the targets and sources of (edge_index, weight), int64 [2, M]; None for a dense output."""
     return None if isinstance(output, Tensor) else output[0].flip(0).long()
 
 
 def linear_layer(weight: Tensor) -> nn.Module:
-    """Make PyG's Linear, without bias, from weight [in, out]."""
+    """Make PyG's Linear without bias from weight [in, out]."""
     linear = Linear(*weight.shape, bias=False).to(weight.device, weight.dtype)
     with torch.no_grad():
         linear.weight.copy_(weight.t())
@@ -59,7 +59,7 @@ def linear_layer(weight: Tensor) -> nn.Module:
 
 
 def values(output: Tensor | tuple[Tensor, Tensor]) -> Tensor:
-    """Return a dense output, or the weights of edges."""
+    """Return a dense output, or the weight of (edge_index, weight)."""
     return output if isinstance(output, Tensor) else output[1]
 
 
@@ -74,5 +74,5 @@ def apply(graph: Any, layer: nn.Module, x: Tensor) -> Tensor:
 
 
 def convolution(*, cached: bool) -> Kernel:  # noqa: ARG001
-    """Return how a layer is applied: it keeps the normalisation itself."""
+    """Return the kernel that applies a layer; a cached layer stores its normalised graph itself."""
     return Kernel(edges, apply)

@@ -21,7 +21,7 @@ __all__ = [
 
 
 def entries(output: Tensor | SparseTensor) -> Tensor | None:
-    """Return rows and columns of a SparseTensor, None for a dense output."""
+    """Return rows and columns of a SparseTensor, int64 [2, M]; None for a dense output."""
     if isinstance(output, Tensor):
         return None
     row, column, _ = output.coo()
@@ -41,10 +41,10 @@ def structure(case: Case) -> SparseTensor:
 
 
 def weighted(adjacency: SparseTensor, weight: Tensor) -> SparseTensor:
-    """Return the matrix with values [E] in the order of its rows."""
+    """Return the matrix with values [E], ordered by row."""
     return adjacency.set_value(weight, layout="coo")
 
 
 def convolution(*, cached: bool) -> Kernel:  # noqa: ARG001
-    """Return how a layer is applied: it keeps the normalisation itself."""
+    """Return the kernel that applies a layer; a cached layer stores its normalised graph itself."""
     return Kernel(structure, apply)

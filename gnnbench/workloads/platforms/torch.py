@@ -1,4 +1,4 @@
-"""Plain PyTorch: sparse CSR matrices with targets as rows."""
+"""Plain PyTorch on sparse CSR matrices; rows are targets."""
 
 from functools import partial
 
@@ -13,7 +13,7 @@ MODEL_CACHED = True
 
 
 class CSRConv(nn.Module):
-    """The graph convolution of Kipf and Welling (ICLR 2017) on a matrix normalised beforehand."""
+    """The graph convolution of Kipf and Welling (ICLR 2017) on a normalised matrix."""
 
     def __init__(self, weight: Tensor, bias: Tensor) -> None:
         """Take copies of weight [in, out] and bias [out]."""
@@ -27,49 +27,49 @@ class CSRConv(nn.Module):
 
 
 def layer(weight: Tensor, bias: Tensor, *, cached: bool) -> nn.Module:  # noqa: ARG001
-    """Make a convolution; the normalisation is always in the matrix."""
+    """Make a convolution; its matrix is always normalised, `cached` or not."""
     return CSRConv(weight, bias)
 
 
 def convolution(*, cached: bool) -> Kernel:  # noqa: ARG001
-    """Return how a layer is applied to the normalised matrix."""
+    """Return the kernel that applies a layer to the normalised matrix."""
     return Kernel(
         partial(structure, self_loops=True, normalized=True), lambda adjacency, layer, x: layer(adjacency, x)
     )
 
 
 def linear_layer(weight: Tensor) -> Tensor:
-    """Return weight [in, out] itself."""
+    """Return weight [in, out] unchanged."""
     return weight
 
 
 def entries(output: Tensor) -> None:
-    """Return None: every operation here gives a dense tensor."""
+    """Return None, because every output is dense."""
 
 
 def values(output: Tensor) -> Tensor:
-    """Return the output itself."""
+    """Return the output, which is dense."""
     return output
 
 
 def edges(case: Case) -> Tensor:
-    """Return int [2, E]: sources, targets."""
+    """Return sources and targets: int [2, E]."""
     return case.edge_index()
 
 
 def structure(case: Case, *, self_loops: bool = False, normalized: bool = False) -> Tensor:
-    """Return the CSR matrix [N, N] with targets as rows; the arguments are those of `Case.csr`."""
+    """Return the CSR matrix [N, N]; rows are targets, and the options are those of `Case.csr`."""
     size = (case.graph.num_nodes, case.graph.num_nodes)
     arrays = case.csr(self_loops=self_loops, normalized=normalized)
     return torch.sparse_csr_tensor(*arrays, size=size, check_invariants=False)
 
 
 def product(adjacency: Tensor, x: Tensor) -> Tensor:
-    """Return adjacency @ x the best way that PyTorch has.
+    """Return adjacency @ x, computed by PyTorch's fastest kernel.
 
-    On the CPU its reducing kernel took 0.69 of the time of `@` on Cora's twin with 256 columns and 0.77 on a
-    tenth of ogbn-arxiv's with 128, in turns, and it takes bfloat16. With one column it took 1.95, and on a
-    GPU there is only `@`.
+    On the CPU, torch.sparse.mm with "sum" took 0.69 of the time of `@` on Cora's stand-in with 256 columns,
+    and 0.77 on a tenth of ogbn-arxiv's with 128; it also supports bfloat16. With one column it took 1.95
+    times as long as `@`. On a GPU only `@` works.
     """
     if x.device.type == "cpu" and x.size(1) > 1:
         return torch.sparse.mm(adjacency, x, "sum")
