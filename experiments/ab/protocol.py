@@ -1,10 +1,10 @@
-"""What a block of `gnnbench ab` costs besides the calls that it times: the way to a worker and back.
+"""Overhead of a block of `gnnbench ab`: the communication with a worker.
 
     python experiments/ab/protocol.py [--blocks 2000]
 
-A real worker times calls that take next to nothing: one without inputs, and one each with a tensor of 256
-bytes and of 4 MiB, whose place is renewed before each block. Blocks that leave the process where it is, that
-keep it on a core, and that move it to another one take turns. Prints the middle milliseconds of each.
+A real worker times nearly empty calls: one without inputs, one with a tensor of 256 bytes and one of 4 MiB,
+which is re-allocated before each block. Three kinds of blocks alternate: those that leave the process
+unpinned, keep it on a core, or move it to another core. Prints the median milliseconds of each.
 """
 
 import argparse

@@ -1,6 +1,6 @@
-"""What `gnnbench ab` says of four kernels on a real machine: of the same code, and of slower code.
+"""Verdicts of `gnnbench ab` on four kernels on a real machine, in A/A tests and with slower code.
 
-    python experiments/ab/real.py run FOLDER [--identical 40] [--slower 10]    # goes on where it was stopped
+    python experiments/ab/real.py run FOLDER [--identical 40] [--slower 10]    # continues an interrupted run
     python experiments/ab/real.py table FOLDER
 
 The kernels are those of docs/experiments/measurement.md (kernels/test_kernels.py).

@@ -1,23 +1,22 @@
-"""How often `gnnbench ab` is wrong, what it finds and how long it takes, on a machine whose truth is known.
+"""False positives, power and duration of `gnnbench ab` on simulated pairs of processes.
 
     python experiments/ab/simulate.py [--runs 2000] [--power 300] [--keep FILE.jsonl] [--out FILE.json]
 
-The real schedule and rule, and pairs of processes that are made up. Per round lognormal noise of 10 % that
-depends on the round before (AR(1), 0.5) and 2 % spikes of 3x; a drift of 20 % up and down in a minute, of
-random phase, which both sides share; a quarter of the benchmarks with two kinds of layouts 2x apart, half of
-the blocks each; a pair's own log ratio, of 1 %, for each benchmark; and each process 25x slower with
-probability 5 %. A pair takes 3 seconds to start; a block is ten rounds of a millisecond. Twenty benchmarks
-have 60 seconds each.
+The schedule and the decision rule are the real ones. Rounds have lognormal noise of 10 %, autocorrelated
+(AR(1), 0.5); 2 % of them are spikes of 3x. Both sides share a drift of 20 % up and down in a minute, of
+random phase. In a quarter of the benchmarks, half of the blocks are 2x slower (layouts). Log ratios vary by
+1 % between pairs, for each benchmark; a process is 25x slower with probability 5 %. A pair takes 3 seconds to
+start; a block is ten rounds of a millisecond. Twenty benchmarks have 60 seconds each.
 
-Stopping early is held against samples of fixed size: pairs of visits of the same length, without a pilot, of
-all benchmarks, judged once, at the same levels and without the rule's doubts. The smallest that finds 95 % of
-slowdowns of 5 % and calls 70 % of identical benchmarks the same, of those with one mode, is the one.
+Early stopping is compared with samples of fixed size: pairs of sessions of equal length for all benchmarks,
+without a pilot, tested once at the same levels and without the rule's checks. The smallest fixed size counts
+that finds 95 % of slowdowns of 5 % and calls 70 % of identical benchmarks with one mode the same.
 
-Few benchmarks whose pairs vary by more, as real ones do on some days, are run apart: FEW. So are few of which
-some processes are 6.5x faster than the others, as a gather was: 2.9 ms where the allocator had kept its
-pages, 19 ms elsewhere.
+FEW are separate runs of few benchmarks: some whose pairs vary more, as on some real days, and some in which
+part of the processes are 6.5x faster. A real gather took 2.9 ms where the allocator had kept its pages, and
+19 ms elsewhere.
 
-Finished runs are kept in FILE.jsonl, one in a line, and not run again.
+Finished runs are kept in FILE.jsonl, one per line, and not repeated.
 """
 
 import argparse

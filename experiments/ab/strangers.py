@@ -1,10 +1,10 @@
-"""What `gnnbench ab` says of other projects' benchmarks, as they are in their source distributions.
+"""Verdicts of `gnnbench ab` on other projects' benchmarks, unchanged from their source distributions.
 
-    python experiments/ab/strangers.py run FOLDER [--total-budget 600]    # goes on where it was stopped
+    python experiments/ab/strangers.py run FOLDER [--total-budget 600]    # continues an interrupted run
     python experiments/ab/strangers.py table FOLDER
 
-Each suite is run with the same release on both sides, and one with an older release as its base. What the
-suites need besides gnnbench is installed into FOLDER/packages.
+Each suite runs with the same release on both sides, and one suite also with an older release as its base.
+The suites' dependencies are installed into FOLDER/packages.
 """
 
 import argparse

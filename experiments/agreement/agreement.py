@@ -1,12 +1,12 @@
-"""How far runs of the same code in fresh processes agree, with layouts sampled and without.
+"""Agreement of fresh processes that run the same code, with layouts sampled and without.
 
     python experiments/agreement/agreement.py run FOLDER [--processes 20] [--seconds 5]
     python experiments/agreement/agreement.py table FOLDER
 
-`run` starts processes with layouts sampled and without in turns, one run file each in FOLDER, and goes on
-where it was stopped. Each kernel waits for an undisturbed moment (quiet.py), and is looked at again after it.
-`table` prints what docs/experiments/measurement.md shows, of all and of those that were undisturbed before
-and after, for the location in use and for the other candidates, and draws the picture.
+`run` starts processes with layouts sampled and without in turns, writes a run file for each to FOLDER, and
+continues an interrupted run. Before each kernel it waits until no other machine on the host slows this one
+(quiet.py), and checks again afterwards. `table` prints the tables of docs/experiments/measurement.md, for all
+processes and for the undisturbed ones, for the estimate in use and for others, and draws the picture.
 """
 
 import argparse

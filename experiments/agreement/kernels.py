@@ -1,4 +1,4 @@
-"""The kernels of the experiment: 20,000 nodes, 200,000 random edges, 64 features. See agreement.py."""
+"""The kernels of agreement.py: 20,000 nodes, 200,000 random edges, 64 features."""
 
 import os
 import subprocess

@@ -1,11 +1,11 @@
-"""Whether a neighbour on the same host slows this machine, which nothing inside a virtual machine shows.
+"""Waits until no other virtual machine on the host slows this one, which no counter inside it shows.
 
     python experiments/agreement/quiet.py FILE SECONDS
 
-A loop of pure Python takes half as long again, or twice as long, on a core whose other half a neighbour uses,
-and is interrupted where a program of this machine wants the core. Every core runs it for half a second, in
-slices by turns. Waits, for SECONDS at most, until the mean loop of each core is within a quarter of the
-fastest look so far, which is kept in FILE. Prints the last look's seconds.
+A loop of pure Python takes 1.5 to 2 times as long on a core whose second thread another machine uses. Other
+programs of this machine interrupt it. Each core runs it for half a second, in interleaved slices. The script
+waits, for SECONDS at most, until the mean time on each core is within a quarter of the fastest one so far,
+which is kept in FILE. It prints the seconds of the last loop on the slowest core.
 """
 
 import os

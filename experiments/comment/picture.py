@@ -1,15 +1,13 @@
-"""The picture in docs/comment.md: a comment as GitHub's renderer and a browser show it.
+"""Draws the picture in docs/comment.md: a comment, rendered by GitHub's renderer and a browser.
 
     gnnbench comment experiments/comment/real.json --title "GCN kernels" -o comment.md
     python experiments/comment/picture.py comment.md docs/comment.png
 
-The result is of `gnnbench ab git:HEAD~1 git:HEAD --budget 10 -- benchmarks --gnn-dataset cora
--k "(spmm_sum or gather_scatter_sum or gcn_norm) and (torch or pyg)"` on two shared cores with other programs
-beside it. The commit had gnnbench/workloads/platforms/torch.py multiply by `adjacency @ x` on the CPU too, in
-the place of the reducing kernel.
+The result comes from `gnnbench ab git:HEAD~1 git:HEAD --budget 10 -- benchmarks --gnn-dataset cora
+-k "(spmm_sum or gather_scatter_sum or gcn_norm) and (torch or pyg)"` on two cores shared with other programs.
+The commit changed gnnbench/workloads/platforms/torch.py to use `adjacency @ x` on the CPU too.
 
-It needs Debian's chromium, and Pillow, which the development tools bring. The style is our own, after what a
-comment looks like on GitHub.
+The script needs Debian's chromium, and Pillow from the development tools. Its style sheet imitates GitHub's.
 """
 
 import re

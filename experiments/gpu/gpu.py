@@ -1,17 +1,17 @@
-"""Everything that docs/experiments/gpu.md shows, measured on the GPU that is here.
+"""Measures everything in docs/experiments/gpu.md on this machine's GPU.
 
-    python experiments/gpu/gpu.py run FOLDER [--seconds 540] [--step NAME]    # goes on where it was stopped
+    python experiments/gpu/gpu.py run FOLDER [--seconds 540] [--step NAME]    # continues an interrupted run
     python experiments/gpu/gpu.py page FOLDER                                 # writes docs/experiments/gpu.md
     python experiments/gpu/gpu.py list
 
-`run` works through steps of units, the most telling first. Each unit is a process of its own and ends in its
-step's JSON in FOLDER; what does not fit into `--seconds` any more is left for the next call. What failed is
-not tried again without `--again`. For a machine that cannot reach a package index, bring what it lacks:
+`run` works through steps, the most important first. Each unit of a step is a process and adds to the step's
+JSON in FOLDER. Units that do not fit into `--seconds` are left for the next call; failed units are repeated
+with `--again` only. For a machine without access to a package index, bring the packages it lacks:
 
     python experiments/gpu/gpu.py pack PACKAGES [--python 3.12]     # here
     python experiments/gpu/gpu.py run FOLDER --packages PACKAGES    # there
 
-`--device cpu --small` tries the plumbing without a GPU: its figures say nothing of one.
+`--device cpu --small` tests the scripts without a GPU; its figures are meaningless.
 """
 
 import argparse

@@ -1,4 +1,4 @@
-"""What a machine lacks that cannot reach a package index: brought together here, installed there."""
+"""Packs packages for a machine without access to a package index, and installs them there."""
 
 import subprocess
 import sys

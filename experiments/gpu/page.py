@@ -1,4 +1,4 @@
-"""The tables of docs/experiments/gpu.md, from what the steps have left."""
+"""Writes the tables of docs/experiments/gpu.md from the results of the steps."""
 
 import re
 import sys

@@ -1,4 +1,4 @@
-"""How units run, and where their results are."""
+"""Runs the units of a step, and stores their results."""
 
 import json
 import os

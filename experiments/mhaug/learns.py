@@ -1,12 +1,11 @@
-"""Whether a GCN on the real Cora learns more with MH-Aug than without.
+"""Test accuracy of a GCN on the real Cora, with MH-Aug and without.
 
     GNNBENCH_DATA=... python experiments/mhaug/learns.py run FOLDER [--seeds 10]
     python experiments/mhaug/learns.py table FOLDER
 
-Both networks have the published settings and, for each seed, the same weights at first. Both are trained for
-as many steps as the chain accepts proposals (2,000, or what 7,000 proposals give). The accuracy is that on
-the test nodes at the step that was best on the validation nodes, of every tenth. `run` goes on where it was
-stopped.
+Both networks have the published settings and, for each seed, the same initial weights. Both train for as many
+steps as the chain accepts proposals (2,000, or those of 7,000 proposals). Every tenth step is evaluated; the
+test accuracy is that of the step with the best validation accuracy. `run` continues an interrupted run.
 """
 
 import argparse

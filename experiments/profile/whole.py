@@ -1,9 +1,9 @@
-"""Whether the parts that a profile tells apart sum to the epoch as it is without the profile.
+"""Checks that the parts of a profile sum to the time of an epoch without profiling.
 
     GNNBENCH_DATA=... python experiments/profile/whole.py [--dataset cora] [--repeats 40] [--threads 1]
 
-The sum of the disjoint parts (self times of what has a name) over the epoch without ranges, and the whole
-call with ranges over it: medians of repeats in turns.
+Prints two ratios to the time of the epoch without ranges: the sum of the self times of all named parts, and
+the time of the epoch with ranges. Times are medians of interleaved repeats.
 """
 
 import argparse

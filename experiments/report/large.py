@@ -1,9 +1,9 @@
-"""How long the page of 500 operations on four platforms takes, how large it is, and how it feels.
+"""Time, size and responsiveness of the page of 500 operations on four platforms.
 
     python experiments/report/large.py [--base 5] [--folder DIR]
 
-Writes the run and so many older ones, simulated, makes the page with the command, and then sorts, filters and
-opens rows in Chromium: the time until the browser has drawn again, and its tasks of more than 50 ms.
+Simulates the run and `--base` older ones, makes the page with `gnnbench report`, and sorts, filters and opens
+rows in Chromium. Prints the time until the browser has redrawn, and its tasks of more than 50 ms.
 """
 
 import argparse

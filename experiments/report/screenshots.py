@@ -1,8 +1,8 @@
-"""The pictures of docs/report.md: light and on a phone of a page, dark and printed of another; a slide.
+"""Takes the pictures of docs/report.md: pages in light, dark, phone and print layout, and a slide.
 
     python experiments/report/screenshots.py result.html run.html slides/01-*.png docs/report
 
-The first page may be of a result of `gnnbench ab`; the second is of a run, whose rows have distributions.
+The first page may show a result of `gnnbench ab`; the second must show a run, whose rows have distributions.
 """
 
 import argparse

@@ -1,12 +1,11 @@
-"""How often `gnnbench trend` is wrong on histories of known truth, what it finds, and how long it takes.
+"""False positives, power and speed of `gnnbench trend` on simulated histories.
 
     python experiments/trend/simulation.py alarms          histories without change, by length and noise
-    python experiments/trend/simulation.py found           planted steps, drifts and changes of spread
+    python experiments/trend/simulation.py found           injected steps, drifts and changes of spread
     python experiments/trend/simulation.py transformations other treatments of outliers, each with its penalty
     python experiments/trend/simulation.py speed           1,000 runs of 200 benchmarks: seconds and memory
 
-Each prints a table for docs/experiments/trend.md. Penalties are kept in the cache folder, as the command's
-are.
+Each prints a table for docs/experiments/trend.md. Penalties are saved in the cache folder, as in the command.
 """
 
 import argparse

@@ -1,4 +1,4 @@
-"""Draws docs/experiments/verdict.svg and verdict-rules.svg from what simulate.py found.
+"""Draws docs/experiments/verdict.svg and verdict-rules.svg from the results of simulate.py.
 
 python experiments/verdict/picture.py
 """

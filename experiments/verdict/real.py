@@ -1,13 +1,13 @@
-"""What the rule does on runs of unchanged code on a real machine.
+"""False positives and power of the comparison on runs of unchanged code on a real machine.
 
     python experiments/verdict/real.py record FOLDER [--runs 25] [--every 150]
     python experiments/verdict/real.py reduce FOLDER [--data experiments/verdict/real.json]
     python experiments/verdict/real.py judge [--data experiments/verdict/real.json]
 
-`record` runs the core benchmarks in fresh processes over more than an hour. `reduce` keeps of them what the
-rule sees: the log of each benchmark's location, its standard error, and what other programs took of the
-processors. `judge` draws, for each run, forty baselines of five from the others, and judges the run alone and
-together with two more runs that confirm; then it plants the slowdown that was called visible.
+`record` runs the core benchmarks in fresh processes over more than an hour. `reduce` keeps the input of the
+comparison: the log of each benchmark's estimate, its standard error, and the CPU contention. For each run,
+`judge` draws forty baselines of five from the others. It compares the run alone, and with two more runs that
+confirm; then it injects slowdowns of the minimum detectable effect.
 """
 
 import argparse

@@ -1,6 +1,6 @@
-"""The rules of other tools, on the rounds of one process against those of another.
+"""The decision rules of other tools, each applied to the rounds of two processes.
 
-Their formulas, written anew from their documentation and source: each compares two runs of one process.
+The formulas are rewritten from the tools' documentation and source code.
 """
 
 from collections.abc import Callable

@@ -1,13 +1,13 @@
-"""How often the rule is wrong, and what it finds, on a machine whose truth is known.
+"""False positives and power of the comparison on simulated benchmarks.
 
     python experiments/verdict/simulate.py [--runs 2000] [--seed 1] [--out FILE.json]
 
-A run is twenty benchmarks, timed for a second each, one after another, in fresh processes. Per round:
-lognormal noise of 10 % that depends on the round before (AR(1), 0.5), 2 % spikes of 3x, a drift of 20 % up
-and down in a minute, of a phase that is random for each process and the same for all its benchmarks. A
-quarter of the benchmarks have two kinds of layouts, 2x apart, half of each. Processes differ by 1 % or 3 %.
+A run times twenty benchmarks for a second each, one after another, in fresh processes. Rounds have lognormal
+noise of 10 %, autocorrelated (AR(1), 0.5); 2 % of them are spikes of 3x. The machine drifts by 20 % up and
+down in a minute; each process has a random phase, which its benchmarks share. In a quarter of the benchmarks,
+half of the layouts are 2x slower. Processes differ by 1 % or 3 %.
 
-Slowdowns are planted by multiplying one benchmark's times, which leaves everything else as it was.
+A slowdown is injected by multiplying the times of one benchmark.
 """
 
 import argparse

@@ -1,9 +1,9 @@
-"""How long it takes to judge 500 benchmarks against 20 baseline runs.
+"""Time of comparing 500 benchmarks with 20 baseline runs.
 
     python experiments/verdict/speed.py
 
-Makes run files like those of `gnnbench baseline record`, with 120 blocks of three rounds each, and times
-`gnnbench compare` on them as a whole process.
+Writes run files like those of `gnnbench baseline record`, with 120 blocks of three rounds per benchmark, and
+times a process of `gnnbench compare` on them.
 """
 
 import json

@@ -1,6 +1,6 @@
-"""Kernels from a launch to a few milliseconds, on the device that GPU_DEVICE names; of PyTorch alone.
+"""PyTorch kernels from one launch to a few milliseconds, on the device in GPU_DEVICE.
 
-Without PyG a process starts in half the time, and `gnnbench ab` needs many.
+They do not use PyG, because a process without it starts in half the time and `gnnbench ab` needs many.
 """
 
 import os

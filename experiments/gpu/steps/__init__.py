@@ -1,4 +1,4 @@
-"""The steps, the most telling first. Each module has units, how to run one, and its table."""
+"""The steps, the most important first. Each module lists its units, runs one and makes the table."""
 
 import importlib
 from collections.abc import Mapping

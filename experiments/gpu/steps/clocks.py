@@ -1,4 +1,4 @@
-"""Clocks: the same kernels by the wall, by events, by torch.profiler and by triton's do_bench."""
+"""Clocks: the same kernels timed by wall clock, events, torch.profiler and triton's do_bench."""
 
 import statistics
 import time

@@ -1,4 +1,4 @@
-"""Counters: ten counts of the same call, and what is added to one."""
+"""Counters: ten counts of the same call, and the effect of an added read and copy."""
 
 from collections.abc import Callable, Mapping
 from typing import Any

@@ -1,4 +1,4 @@
-"""Two variants in turns: the same code on both sides."""
+"""A/A tests with gnnbench ab."""
 
 import json
 import statistics

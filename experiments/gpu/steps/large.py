@@ -1,4 +1,4 @@
-"""Large graphs: ogbn-products' twin, as far as memory goes."""
+"""Large graphs: the synthetic stand-in of ogbn-products, up to the limit of memory."""
 
 from collections.abc import Mapping
 from typing import Any

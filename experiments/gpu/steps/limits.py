@@ -1,4 +1,4 @@
-"""Limits: what the GPU copies and computes in a second, and the kernels farthest from it."""
+"""Roofline bounds: the GPU's copy and arithmetic rates, and the kernels farthest from the bound."""
 
 import json
 import tempfile

@@ -1,4 +1,4 @@
-"""Two variants in turns: planted slowdowns, of which 1 % is to be found."""
+"""Injected slowdowns with gnnbench ab, at a minimum effect of interest of 1 %."""
 
 from collections.abc import Mapping
 from typing import Any

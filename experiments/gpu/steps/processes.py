@@ -1,4 +1,4 @@
-"""Layouts and fresh processes: what varies within a process, and between them."""
+"""Layouts and fresh processes: variation within a process and between processes."""
 
 from collections.abc import Mapping
 from typing import Any

@@ -1,4 +1,4 @@
-"""torch_sparse, built there from its source distribution, and its rows of the suite."""
+"""torch_sparse, built on the machine from its source distribution, and its benchmarks."""
 
 import os
 import subprocess

@@ -1,4 +1,4 @@
-"""The suite: every benchmark of PyG and plain PyTorch, and what DGL's rows say."""
+"""The suite: every benchmark of PyG and plain PyTorch, and the reasons why DGL's are skipped."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any

@@ -1,9 +1,9 @@
-"""A proposal, and a whole accepted step, of the variant that MHAUG_VARIANT names: for `gnnbench ab`.
+"""A proposal and an accepted step of the variant in MHAUG_VARIANT, for `gnnbench ab`.
 
     gnnbench ab env:MHAUG_VARIANT=profiled env:MHAUG_VARIANT=optimised -- experiments/mhaug/kernels
 
-Variants are those of `gnnbench.workloads.mhaug.variants`, and `elementwise`: the profiled loop with the edge
-list of the port.
+Variants are those of `gnnbench.workloads.mhaug.variants`, and `elementwise`: the profiled loop with the
+port's edge list.
 """
 
 import os
