@@ -6,7 +6,7 @@ import torch.nn.functional as F
 from gnnbench.workloads.graphs.load import load_by_id
 from gnnbench.workloads.platforms.dgl_import import import_dgl
 
-dgl = import_dgl()  # DGL 2.1 fails to import with newer PyTorch
+dgl = import_dgl()  # `import dgl` fails with newer PyTorch
 
 
 class GCN(torch.nn.Module):

@@ -39,9 +39,9 @@ def declared(
     """Return the operations that a benchmark's marker names: gnnbench's own, or the suite's.
 
     Args:
-        names: of the operations.
-        platforms: where the suite's own operations run; default: torch.
-        directions: of the suite's own operations; default: forward.
+        names: operations.
+        platforms: platforms for the suite's own operations; default: torch.
+        directions: directions for the suite's own operations; default: forward.
         core: whether pull requests run the suite's own operations.
 
     Raises:

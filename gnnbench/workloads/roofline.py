@@ -141,7 +141,7 @@ def measure(device: str, dtype: str) -> Rates:
 def last_level_cache_bytes(device: str, root: Path = Path("/")) -> int | None:
     """Return the total size of the last-level caches; None: unknown.
 
-    For `cpu` Linux has it in `root`/sys, other systems do not; for `cuda` it is the GPU's L2 cache.
+    For `cpu` it is read below `root`/sys, which only Linux has; for `cuda` it is the GPU's L2 cache.
     """
     if device == "cuda":
         size: int = torch.cuda.get_device_properties(device).L2_cache_size

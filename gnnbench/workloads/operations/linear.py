@@ -34,7 +34,7 @@ OPERATIONS = (
         "linear",
         {"pyg": Call("torch_geometric.nn.Linear", _pyg), "torch": Call("x @ W", _torch)},
         {
-            "sparse": "it uses PyG's Linear: see pyg",
+            "sparse": "the layer is PyG's Linear: see pyg",
             "dgl": "GraphConv calls torch.matmul: see torch",
         },
         reference=reference,

@@ -191,7 +191,9 @@ OPERATIONS = (
     Operation(
         "mh_aggregate_compiled",
         {"pyg": Call("gather and scatter, torch.compile")},
-        dict.fromkeys(("sparse", "torch", "dgl"), "torch.compile does not support its sparse product"),
+        dict.fromkeys(
+            ("sparse", "torch", "dgl"), "torch.compile does not support the platform's sparse product"
+        ),
         directions=(FORWARD,),
         reference=aggregate,
         least_work=aggregate_work,
