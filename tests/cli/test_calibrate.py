@@ -17,7 +17,7 @@ from gnnbench.compare.ab.schedule import Decision
 from gnnbench.compare.calibration import SIZES
 from gnnbench.compare.verdict import Judgement
 from gnnbench.errors import UsageError
-from tests.suite import environment
+from tests.suite import environment, gnnbench
 
 SUITE = """
 def test_sum(benchmark):
@@ -38,16 +38,19 @@ def suite(tmp_path):
     return tmp_path
 
 
-def start(folder, *words, **variables):
-    settings = {
+def settings(folder):
+    return {
         "GNNBENCH_CACHE": str(folder / "cache"),
         "GNNBENCH_FAKE_CLOCK": "5:truths.json",
         "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1",
     }
+
+
+def start(folder, *words, **variables):
     return subprocess.Popen(
         [str(Path(sys.executable).with_name("gnnbench")), *words],
         cwd=folder,
-        env=environment(**{**settings, **variables}),
+        env=environment(**{**settings(folder), **variables}),
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
@@ -163,11 +166,10 @@ def test_a_planted_slowdown_on_a_real_clock(suite):
 def test_wrong_usage_is_a_line(suite, words, text):
     (suite / "test_nothing.py").write_text("def test_plain():\n    pass\n")
     (suite / "test_wrong.py").write_text("def test_(:\n")
-    process = start(suite, "calibrate", *words)
-    _, err = process.communicate(timeout=60)
-    assert process.returncode == 2
-    assert text in err
-    assert "Traceback" not in err
+    result = gnnbench("calibrate", *words, cwd=suite, **settings(suite))
+    assert result.returncode == 2
+    assert text in result.stderr
+    assert "Traceback" not in result.stderr
     assert not saved(suite)
 
 

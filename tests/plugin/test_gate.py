@@ -141,7 +141,8 @@ def test_what_looks_slower_once_is_timed_again_before_it_fails(project):
     noisy = {**QUIET, "process_sigma": 0.02}
     outcomes = []
     for seed in range(3):
-        result, verdicts = project.run(COMPARE, "--gnn-effect=0.1%", fake=project.truth(900 + seed, noisy))
+        once = (COMPARE, "--gnn-confirm=1", "--gnn-effect=0.1%")
+        result, verdicts = project.run(*once, fake=project.truth(900 + seed, noisy))
         outcomes.append(("timed again" in result.stdout, "slower" in verdicts.values()))
     assert any(again for again, _ in outcomes)
     assert not all(slower for _, slower in outcomes)
@@ -218,7 +219,7 @@ def test_a_record_of_a_part_leaves_the_rest_to_the_record_before_it(project):
 
 
 def test_strict_fails_what_is_undecided_and_a_run_that_judged_nothing(project):
-    result, verdicts = project.run(COMPARE, "--gnn-strict", "--gnn-effect=0.1%")
+    result, verdicts = project.run(COMPARE, "--gnn-strict", "--gnn-confirm=0", "--gnn-effect=0.1%")
     assert result.returncode == 1
     undecided = {name for name, verdict in verdicts.items() if verdict == "undecided"}
     assert undecided
@@ -372,7 +373,7 @@ def test_a_shard_is_judged_alone_and_other_shards_benchmarks_have_not_vanished(p
 def test_a_shard_s_slowdown_is_found_at_a_level_for_all_shards(project):
     number = next(number for number in (1, 2) if Shard(number, 2).has("test_suite.py::test_sorted"))
     slow = project.truth(7, test_sorted=1.5)
-    result, verdicts = project.run(COMPARE, "--gnn-shard", f"{number}/2", fake=slow)
+    result, verdicts = project.run(COMPARE, "--gnn-confirm=1", "--gnn-shard", f"{number}/2", fake=slow)
     assert result.returncode == 1
     assert verdicts["test_sorted"] == "slower"
     assert "the 99.5% interval" in " ".join(result.stdout.split())
