@@ -89,10 +89,10 @@ def cells(
             ):
                 for dtype in dtypes:
                     for index_dtype in index_dtypes:
-                        skip = (
-                            operation.absent.get(platform)
-                            or missing(PLATFORMS[platform].packages, device)
-                            or operation.unsupported(platform, direction, dtype, index_dtype, device)
-                        )
+                        skip = operation.absent.get(platform) or missing(PLATFORMS[platform].packages, device)
+                        if not skip and (
+                            limit := operation.limit(platform, direction, dtype, index_dtype, device)
+                        ):
+                            skip = limit.reason
                         core = operation.core and direction == operation.directions[-1]
                         yield Cell(operation.name, direction, platform, dtype, index_dtype, skip, core)

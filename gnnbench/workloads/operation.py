@@ -61,9 +61,7 @@ class Operation:
         assert make, f"{self.name} has no kernel: its benchmark makes the timed function"
         return make()
 
-    def unsupported(
-        self, platform: str, direction: str, dtype: str, index_dtype: str, device: str
-    ) -> str | None:
+    def limit(self, platform: str, direction: str, dtype: str, index_dtype: str, device: str) -> Limit | None:
         """Return why a platform cannot run it with these types; None: it can."""
         given = {direction, dtype, index_dtype, device}
-        return next((limit.reason for limit in self.calls[platform].limits if limit.where <= given), None)
+        return next((limit for limit in self.calls[platform].limits if limit.where <= given), None)

@@ -116,12 +116,12 @@ def _verify_gradients(
     found = list(_gradients(inputs, module))
     for index, (gradient, _) in enumerate(found):
         if gradient is None:
-            raise MismatchError(f"{case.spec.id}: gradient {index} is missing")
+            raise MismatchError(f"{case.spec.id}: the gradient of input tensor {index} is missing")
     if case.spec.direction != FORWARD_BACKWARD:
         _compare_network(case, [gradient for gradient, _ in found], right)
     else:
         for index, ((gradient, _), expected) in enumerate(zip(found, right, strict=True)):
-            _compare(case, f"gradient {index}", gradient, expected)
+            _compare(case, f"the gradient of input tensor {index}", gradient, expected)
     if case.spec.direction == TRAIN:
         for index, ((gradient, parameter), start) in enumerate(zip(found, before, strict=True)):
             after = adam_step(start.detach(), gradient.detach().cpu().double())
@@ -169,8 +169,8 @@ def _compare_network(case: Case, found: Sequence[Tensor], right: Sequence[Tensor
         allowed = KINK_TOLERANCE[case.spec.dtype] * norm
         if not error <= allowed:  # written so that NaN fails
             raise MismatchError(
-                f"{case.spec.id}: gradient {index} is wrong: its error has norm {error:.3g}; "
-                f"allowed {allowed:.3g}"
+                f"{case.spec.id}: the gradient of input tensor {index} is wrong: its error has norm "
+                f"{error:.3g}; allowed {allowed:.3g}"
             )
 
 
@@ -197,9 +197,12 @@ def _compare(case: Case, what: str, found: Tensor, expected: Tensor) -> None:
     # Written so that NaN fails.
     if not bool((excess <= 0).all()):
         worst = int(excess.nan_to_num(torch.inf).argmax())
+        place = tuple(map(int, np.unravel_index(worst, error.shape)))
+        largest, value, right, allowed = (
+            one.reshape(-1)[worst].item()
+            for one in (error, found, expected, TOLERANCE[case.spec.dtype] * scale)
+        )
         raise MismatchError(
-            f"{case.spec.id}: {what} is wrong: largest error {error.reshape(-1)[worst].item():.3g} at "
-            f"{tuple(map(int, np.unravel_index(worst, error.shape)))}, where the reference is "
-            f"{expected.reshape(-1)[worst].item():.6g}; "
-            f"allowed {TOLERANCE[case.spec.dtype] * scale.reshape(-1)[worst].item():.3g}"
+            f"{case.spec.id}: {what} is wrong: largest error {largest:.3g} at {place}, where it is "
+            f"{value:.6g} and the reference is {right:.6g}; allowed {allowed:.3g}"
         )

@@ -120,7 +120,7 @@ def test_one_wrong_entry_is_named(make_case, check, at, value):
     assert message.startswith(
         f"{case.spec.id}: output is wrong: largest error {abs(value - right):.3g} at {at},"
     )
-    assert f"where the reference is {right:.6g}" in message
+    assert f"and the reference is {right:.6g}" in message
     assert "; allowed " in message
     assert "\n" not in message
 
@@ -151,7 +151,7 @@ def test_wrong_gradient_of_a_right_output(make_case, check):
         return output.detach() + 2 * (output - output.detach())
 
     check(replace(case, spec=replace(case.spec, direction="forward")), doubled, case.features())
-    with pytest.raises(MismatchError, match=r"gradient 0 is wrong: largest error .* at"):
+    with pytest.raises(MismatchError, match=r"gradient of input tensor 0 is wrong: largest error .* at"):
         check(case, doubled, case.features())
 
 
@@ -164,7 +164,7 @@ def test_missing_gradient_of_a_right_output(make_case, check):
         return torch.zeros_like(x).index_add(0, target, x[source] * weight.unsqueeze(1))
 
     check(case, run, *inputs, expected=expected)
-    with pytest.raises(MismatchError, match="gradient 1 is missing"):
+    with pytest.raises(MismatchError, match="gradient of input tensor 1 is missing"):
         check(case, lambda x, weight: run(x, weight.detach()), *inputs, expected=expected)
 
 
@@ -179,7 +179,7 @@ def test_wrong_gradients_of_a_layers_parameters(make_case, check, platform):
     expected = {"expected": REFERENCES.conv, "module": module}
     check(case, lambda layer, x: kernel.run(structure, layer, x), layer, case.features(), **expected)
     next(p for p in layer.parameters() if p.dim() > 1).register_hook(lambda gradient: gradient * 1.001)
-    with pytest.raises(MismatchError, match="gradient 0 is wrong"):
+    with pytest.raises(MismatchError, match="gradient of input tensor 0 is wrong"):
         check(case, lambda layer, x: kernel.run(structure, layer, x), layer, case.features(), **expected)
 
 
@@ -247,7 +247,7 @@ def test_epoch_with_one_weight_s_gradient_scaled_is_caught(epoch, check, dtype, 
         handle.remove()
         return value
 
-    with pytest.raises(MismatchError, match=f"gradient {index} is wrong"):
+    with pytest.raises(MismatchError, match=f"gradient of input tensor {index} is wrong"):
         check(case, scaled, *inputs, expected=REFERENCES.epoch)
 
 
@@ -273,7 +273,7 @@ def test_gradients_of_edges_in_the_wrong_order_are_caught(make_case, check):
         def backward(_, gradient):
             return gradient.flip(0)
 
-    with pytest.raises(MismatchError, match="gradient 0 is wrong"):
+    with pytest.raises(MismatchError, match="gradient of input tensor 0 is wrong"):
         check(
             case,
             lambda graph, weight: kernel.run(graph, Flipped.apply(weight)),

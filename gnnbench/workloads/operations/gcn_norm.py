@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 _ROUNDING = Limit(
     "the gradient of EdgeWeightNorm is too inexact in bfloat16 at nodes of high degree",
     frozenset({"bfloat16", FORWARD_BACKWARD}),
+    raises=False,
 )
 
 
