@@ -28,9 +28,9 @@ def test_plain(benchmark):
 
 
 @pytest.fixture(params=[["-p", "no:xdist"], ["-n", "2"], ["-v"], ["-q"]], ids=" ".join)
-def mixed_run(request: pytest.FixtureRequest, project: Path):
-    (project / "test_own.py").write_text(OWN)
-    return request.param, run_kernels(*SMALL, *SHORT, *request.param, cwd=project)
+def mixed_run(request: pytest.FixtureRequest, tmp_path: Path):
+    (tmp_path / "test_own.py").write_text(OWN)
+    return request.param, run_kernels(*SMALL, *SHORT, *request.param, cwd=tmp_path)
 
 
 def test_own_parameters_plain_tests_and_failures_are_reported_in_every_mode(mixed_run):
@@ -44,19 +44,19 @@ def test_own_parameters_plain_tests_and_failures_are_reported_in_every_mode(mixe
     assert re.search(r"1 failed, 4 passed", result.stdout)
 
 
-def test_a_failure_stands_in_its_line_of_progress(project):
-    (project / "test_own.py").write_text(OWN)
-    out = run_kernels(*SMALL, *SHORT, cwd=project).stdout
+def test_a_failure_stands_in_its_line_of_progress(tmp_path):
+    (tmp_path / "test_own.py").write_text(OWN)
+    out = run_kernels(*SMALL, *SHORT, cwd=tmp_path).stdout
     assert re.search(r"^\[4/4\] broken +fwd +torch +FAILED$", out, re.MULTILINE)
     assert re.search(r"^\[3/4\] nothing +fwd +torch +PASSED$", out, re.MULTILINE)
     assert "benchmark: 1 tests" in out, "pytest-benchmark's table is needed for the plain benchmark"
 
 
 @pytest.mark.parametrize("option", ["--benchmark-group-by=param:platform", "--benchmark-sort=name"])
-def test_pytest_benchmark_s_table_is_shown_where_an_option_is_about_it(project, option):
-    (project / "test_own.py").write_text(OWN.partition("def test_plain")[0])
-    assert "benchmark 'scale" not in run_kernels(*SMALL, *SHORT, "-k", "scale", cwd=project).stdout
-    asked = run_kernels(*SMALL, *SHORT, "-k", "scale", cwd=project, PYTEST_ADDOPTS=option).stdout
+def test_pytest_benchmark_s_table_is_shown_where_an_option_is_about_it(tmp_path, option):
+    (tmp_path / "test_own.py").write_text(OWN.partition("def test_plain")[0])
+    assert "benchmark 'scale" not in run_kernels(*SMALL, *SHORT, "-k", "scale", cwd=tmp_path).stdout
+    asked = run_kernels(*SMALL, *SHORT, "-k", "scale", cwd=tmp_path, PYTEST_ADDOPTS=option).stdout
     assert "Name (time in" in asked
 
 
@@ -67,17 +67,18 @@ def test_a_parallel_run_says_on_what_it_ran_and_which_data_it_used(tmp_path):
     assert "using its synthetic stand-in cora:synthetic" in out
 
 
-def test_expected_failures_and_brackets_are_shown_as_they_are(project):
+def test_expected_failures_and_brackets_are_shown_as_they_are(tmp_path):
     marked = '@pytest.mark.xfail(reason="known")\n@pytest.mark.operations("broken")'
-    (project / "test_own.py").write_text(OWN.replace('@pytest.mark.operations("broken")', marked))
-    (project / "a[b].mtx").write_text("%%MatrixMarket matrix coordinate pattern symmetric\n3 3 2\n2 1\n3 2\n")
-    out = run_kernels("--gnn-dataset", "a[b].mtx", *SHORT, cwd=project).stdout
+    (tmp_path / "test_own.py").write_text(OWN.replace('@pytest.mark.operations("broken")', marked))
+    matrix = "%%MatrixMarket matrix coordinate pattern symmetric\n3 3 2\n2 1\n3 2\n"
+    (tmp_path / "a[b].mtx").write_text(matrix)
+    out = run_kernels("--gnn-dataset", "a[b].mtx", *SHORT, cwd=tmp_path).stdout
     assert "XFAIL" in out
     assert "1 xfailed" in out
     assert out.count("a[b].mtx · hidden 128") == 2
 
 
-def test_running_out_of_memory_is_a_result(project):
+def test_running_out_of_memory_is_a_result(tmp_path):
     huge = """
 import pytest
 
@@ -91,9 +92,9 @@ def test_huge_to_build(case, measure):
     import torch
     torch.empty(2**50)
 """
-    (project / "test_own.py").write_text(huge + OWN.partition('@pytest.mark.operations("broken')[0])
-    file = project / "run.json"
-    result = run_kernels(*SMALL, *SHORT, f"--benchmark-json={file}", cwd=project)
+    (tmp_path / "test_own.py").write_text(huge + OWN.partition('@pytest.mark.operations("broken')[0])
+    file = tmp_path / "run.json"
+    result = run_kernels(*SMALL, *SHORT, f"--benchmark-json={file}", cwd=tmp_path)
     assert result.returncode == 0, result.stdout
     assert re.search(r"huge +fwd +torch +OOM at 4194304 GiB", result.stdout)
     assert result.stdout.count("OOM at 4194304 GiB") == 4
@@ -104,7 +105,7 @@ def test_huge_to_build(case, measure):
     }
 
 
-def test_the_table_has_what_was_measured_and_notes_what_must_be_known(project):
+def test_the_table_has_what_was_measured_and_notes_what_must_be_known(tmp_path):
     own = """
 import pytest
 
@@ -120,8 +121,8 @@ def test_writes(case, measure):
 def test_stays(case, measure):
     measure(lambda x: x * 1, case.features(), reference=lambda graph, x: x)
 """
-    (project / "test_own.py").write_text(own)
-    out = run_kernels(*SMALL, "--benchmark-max-time=0.05", cwd=project).stdout
+    (tmp_path / "test_own.py").write_text(own)
+    out = run_kernels(*SMALL, "--benchmark-max-time=0.05", cwd=tmp_path).stdout
     assert re.search(r"^operation +dir on +time +± +stop +limit +peak +ops +sync$", out, re.MULTILINE), out
     assert re.search(
         r"^stays +fwd torch +[\d.]+ µs +(\?|[\d.]+%) (time|prec) +1\.0 KiB +1 +0$", out, re.MULTILINE

@@ -98,15 +98,15 @@ def test_every_kind_on_every_platform_leaves_a_record_and_files_for_their_own_re
     assert "4 workloads checked against the reference, none timed" in result.stdout
 
 
-def test_what_is_wrong_is_a_failed_test_and_no_profile(tmp_path, project):
-    (project / "pytest.ini").write_text("[pytest]\n")
-    (project / "test_own.py").write_text(
+def test_what_is_wrong_is_a_failed_test_and_no_profile(tmp_path):
+    (tmp_path / "pytest.ini").write_text("[pytest]\n")
+    (tmp_path / "test_own.py").write_text(
         "import pytest\n"
         "@pytest.mark.operations('twice')\n"
         "def test_twice(case, measure):\n"
         "    measure(lambda x: 3 * x, case.features(), reference=lambda graph, x: 2 * x)\n"
     )
-    found = profile(tmp_path / "p", *SMALL, "--gnn-profile", "phases", cwd=project)
+    found = profile(tmp_path / "p", *SMALL, "--gnn-profile", "phases", cwd=tmp_path)
     assert found.returncode == 1
     assert "output is wrong" in found.stdout
     assert folders(tmp_path / "p") == []
