@@ -48,9 +48,7 @@ def pytest_on_cpu(*arguments: str) -> list[str]:
     return [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "--gnn-device", "cpu", *arguments]
 
 
-def gnnbench(
-    *words: str, cwd: Path = ROOT, libraries: bool = False, **changes: str | None
-) -> subprocess.CompletedProcess[str]:
-    """Run gnnbench."""
+def gnnbench(*words: str, cwd: Path = ROOT, **changes: str | None) -> subprocess.CompletedProcess[str]:
+    """Run the command."""
     script = str(Path(sys.executable).with_name("gnnbench"))
-    return forks.run([script, *words], cwd, environment(**changes), libraries=libraries)
+    return forks.run([script, *words], cwd, environment(**changes))
