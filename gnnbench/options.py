@@ -1,4 +1,4 @@
-"""The options of the plugin and of the command, read once into a frozen record."""
+"""The options of the plugin and the command: their help texts, and how their values are read."""
 
 import math
 import os
@@ -17,42 +17,42 @@ from .workloads.platforms import PLATFORMS
 from .workloads.spec import FLOATS, INTEGERS
 
 HELP = {
-    "dataset": f"graph to measure on, repeatable or comma-separated: {FORMS}. Default: cora, and ogbn-arxiv "
-    "(on a CPU its synthetic twin at a tenth).",
-    "platform": f"library to measure, repeatable or comma-separated: {', '.join(PLATFORMS)}. Default: all.",
-    "device": "auto, cpu, cuda, or one of several GPUs: cuda:1. Default: auto.",
-    "hidden": "feature width, repeatable or comma-separated. Default: 256 on the Planetoid sets, "
-    "128 elsewhere.",
-    "dtype": f"of features and weights, repeatable or comma-separated: {', '.join(FLOATS)}. "
+    "dataset": f"graph to measure on; repeatable or comma-separated: {FORMS}. Default: cora and ogbn-arxiv "
+    "(on a CPU: a synthetic stand-in for ogbn-arxiv of a tenth of its size).",
+    "platform": f"library to measure; repeatable or comma-separated: {', '.join(PLATFORMS)}. Default: all.",
+    "device": "cpu, cuda, one GPU of several (cuda:1), or auto. Default: auto, a GPU if there is one.",
+    "hidden": "number of features; repeatable or comma-separated. Default: 256 on the Planetoid data sets, "
+    "128 on others.",
+    "dtype": f"type of features and weights; repeatable or comma-separated: {', '.join(FLOATS)}. "
     "Default: float32.",
-    "index-dtype": "of the graph's structure, repeatable or comma-separated: int64, int32. Default: int64.",
-    "data": "folder of real data sets, only read (also the variable GNNBENCH_DATA).",
-    "precision": "stop measuring when the 99% interval of a benchmark's time is this close: 2% or 0.02. "
-    "Default: 2%.",
-    "layouts": "sample: re-allocate the inputs between blocks of rounds; one: time them where they are; off: "
-    "leave timing to pytest-benchmark. Default: sample for gnnbench's own benchmarks, off for others.",
-    "l2": "flush or keep the GPU's L2 cache between rounds. Default: flush.",
-    "effect": "change that matters to --benchmark-compare: 3% or 0.03. Default: 3%.",
-    "confirm": "fresh processes in which --benchmark-compare times again what looks slower, before it fails. "
-    "Default: 3.",
-    "counters": "count operators, copies, library and Python calls instead of timing, and fail what differs "
-    "from baselines/counters; --gnn-counters=update records them.",
-    "profile": f"profile instead of timing, repeatable or comma-separated: {', '.join(kinds.KINDS)}.",
-    "epochs": "calls to profile after the first. Default: 10.",
-    "profile-folder": "where profiles are saved. Default: .benchmarks/profiles.",
-    "shard": "run only part I of N, as in 1/4: each test belongs to one by its id, and all together "
-    "are the whole.",
-    "strict": "fail what could not be judged: undecided and incomparable benchmarks, those that vanished, no "
-    "timings or counters recorded for these versions, nothing judged.",
-    "real": "fail where a real data set cannot be had, instead of using its synthetic twin.",
+    "index-dtype": "type of the graph's structure; repeatable or comma-separated: int64, int32. "
+    "Default: int64.",
+    "data": "folder of real data sets, which is only read. Default: the variable GNNBENCH_DATA.",
+    "precision": "stop measuring a benchmark when the half-width of the 99% interval is at most this "
+    "fraction of its time: 2% or 0.02. Default: 2%.",
+    "layouts": "sample: copy the inputs to new memory between blocks of rounds; one: never copy them; off: "
+    "pytest-benchmark times. Default: sample for gnnbench's own benchmarks, off for others.",
+    "l2": "flush the GPU's L2 cache before each round, or keep it. Default: flush.",
+    "effect": "minimum effect of interest of --benchmark-compare: 3% or 0.03. Default: 3%.",
+    "confirm": "number of new processes in which --benchmark-compare times a benchmark again if it looks "
+    "slower, before its test fails. Default: 3.",
+    "counters": "count operators, copies, library calls and Python calls instead of timing, and fail "
+    "benchmarks whose counts differ from baselines/counters; --gnn-counters=update records the counts.",
+    "profile": f"profile instead of timing; repeatable or comma-separated: {', '.join(kinds.KINDS)}.",
+    "epochs": "number of profiled calls, after a first call that is shown separately. Default: 10.",
+    "profile-folder": "folder in which profiles are saved. Default: .benchmarks/profiles.",
+    "shard": "run only part I of N, as in 1/4. Each test belongs to exactly one part, by a hash of its id.",
+    "strict": "fail benchmarks that are undecided, incomparable or missing; fail the run if nothing could be "
+    "compared or if no timings or counters are recorded for these versions.",
+    "real": "fail if a real data set is unavailable, instead of using a synthetic stand-in.",
 }
-"""Option: help text; the plugin puts --gnn- before it, the command --."""
+"""Help text by option. The plugin's options begin with --gnn-, those of the command with --."""
 
 LISTS = ("dataset", "platform", "hidden", "dtype", "index-dtype", "profile")
-"""Those that may be repeated."""
+"""Options that may be repeated."""
 
 FLAGS = ("real", "strict")
-"""Those without a value."""
+"""Options without a value."""
 
 COUNTERS = ("check", "update")
 LAYOUTS = ("sample", "one", "off")
@@ -69,16 +69,16 @@ _CUDA_DATASETS = ("cora", "ogbn-arxiv")
 
 @dataclass(frozen=True)
 class Options:
-    """What the user asked for, checked; nothing is loaded or downloaded yet."""
+    """The checked values of the options. No data is loaded or downloaded yet."""
 
     datasets: tuple[DatasetName, ...]
     platforms: tuple[str, ...]
     device: str
     """`cpu` or `cuda`."""
     gpu: int | None
-    """Which of the GPUs that CUDA sees, where one was chosen; None: its first."""
+    """Number of the chosen GPU as CUDA counts them; None: the first."""
     hidden: tuple[int, ...]
-    """Empty: each data set's own default."""
+    """Numbers of features; empty: the default of each data set."""
     dtypes: tuple[str, ...]
     index_dtypes: tuple[str, ...]
     data_root: Path | None
@@ -87,18 +87,18 @@ class Options:
     """`check` or `update`; None: time instead."""
     strict: bool
     precision: float
-    """Half-width of the interval at which to stop measuring, as a fraction."""
+    """Measuring stops at this half-width of the interval, a fraction of the time."""
     layouts: str | None
-    """One of LAYOUTS; None: sampled for the suite's own benchmarks, off for others."""
+    """One of LAYOUTS; None: `sample` for gnnbench's own benchmarks, `off` for others."""
     flush_l2: bool
     effect: float
-    """Change that matters, as a fraction."""
+    """Minimum effect of interest, a fraction."""
     confirm: int
-    """Fresh processes that time again what looks slower."""
+    """Number of new processes that time a benchmark again if it looks slower."""
     profile: tuple[str, ...]
     """Kinds of profiles to take; empty: time instead."""
     epochs: int
-    """Calls to profile after the first."""
+    """Number of profiled calls, without the first call."""
     profile_folder: Path
     shard: Shard | None
     """Part of the tests to run; None: all."""
@@ -127,16 +127,15 @@ class Options:
         profile_folder: str | None = None,
         shard: str | None = None,
     ) -> "Options":
-        """Read the options' texts.
+        """Read the options as they were typed.
 
         Raises:
-            UsageError: a name that is not known, with the nearest ones; a GPU that is not there; a data
-                folder that is not there; a width that is not a positive whole number; a fraction that is
-                none; options that contradict each other.
+            UsageError: a name is unknown, a GPU or the data folder does not exist, a number or fraction is
+                out of range, or two options exclude each other.
         """
         kinds_of_profile = kinds.parse(profile)
         if kinds_of_profile and counters:
-            raise UsageError("give --gnn-profile or --gnn-counters: a profile has the counts too")
+            raise UsageError("--gnn-profile also counts; leave out --gnn-counters")
         if counters not in (None, *COUNTERS):
             raise unknown_name("value of --gnn-counters", counters, COUNTERS)
         if layouts not in (None, *LAYOUTS):
@@ -170,7 +169,7 @@ class Options:
 
 
 def _split(texts: Sequence[str]) -> tuple[str, ...]:
-    """Join repeated options and comma-separated lists, each name once."""
+    """Return the names of a repeated option, each of which may be a list with commas, without duplicates."""
     names = (name.strip() for text in texts for name in text.split(","))
     return tuple(dict.fromkeys(name for name in names if name))
 
@@ -183,7 +182,11 @@ def _known(kind: str, names: tuple[str, ...], known: Iterable[str]) -> tuple[str
 
 
 def fraction(name: str, text: str) -> float:
-    """Read `3%` or `0.03`."""
+    """Read `3%` or `0.03` as 0.03.
+
+    Raises:
+        UsageError: the text is no number between 0 and 1; the message names the option.
+    """
     number, percent, rest = text.strip().partition("%")
     try:
         fraction = float(number) / (100 if percent else 1)
@@ -211,14 +214,14 @@ def _whole(name: str, text: str, example: int) -> int:
 
 
 def suite(arguments: Sequence[str], command: str) -> list[str]:
-    """Return pytest's arguments: with the folder benchmarks, where none of them names a path.
+    """Return pytest's arguments, and add the folder `benchmarks` if none of them names a path.
 
     Args:
-        arguments: as they were given.
-        command: that they were given to.
+        arguments: what the user gave after `--`.
+        command: the command in the message, such as `gnnbench calibrate`.
 
     Raises:
-        UsageError: there is no such folder either.
+        UsageError: no path is named, and there is no folder `benchmarks`.
     """
     # A word after an option may be its value.
     pairs = zip(("", *arguments), arguments, strict=False)

@@ -11,17 +11,17 @@ from .subject import Subject, UnavailableError
 KINDS = {
     "phases": "forward, loss, backward and optimizer.step",
     "layers": "the parts of each convolution",
-    "functions": "Python's own functions, by cProfile",
-    "operators": "torch.profiler's table of operators",
-    "kernels": "GPU kernels, and calls in which the host waits for the GPU",
-    "trace": "a trace for Perfetto and TensorBoard, and a breakdown of a step's time",
+    "functions": "Python functions, measured by cProfile",
+    "operators": "the table of operators of torch.profiler",
+    "kernels": "GPU kernels, and host-device synchronisations",
+    "trace": "a trace for Perfetto and TensorBoard, and a summary of where the time goes",
     "ranges": "layers and phases as ranges of record_function and NVTX",
-    "memory": "peak memory by range",
+    "memory": "peak memory of each range",
 }
-"""Kind: its description."""
+"""Description by kind."""
 
 _MODULES = {"ranges": "nvtx_ranges"}
-"""Kind: its module in this package, if its name differs."""
+"""Module by kind, for kinds whose module has another name."""
 
 
 class Kind(Protocol):
@@ -39,7 +39,7 @@ class Kind(Protocol):
 
 
 def parse(texts: Sequence[str]) -> tuple[str, ...]:
-    """Read names, repeated or comma-separated, without duplicates.
+    """Return the kinds that were named, repeated or comma-separated, without duplicates.
 
     Raises:
         UsageError: a name is unknown.
