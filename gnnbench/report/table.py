@@ -121,24 +121,33 @@ def _table(operations: Sequence[Sequence[TableRow]]) -> Table:
     return table
 
 
-def notes(rows: Iterable[TableRow]) -> list[str]:
-    """Return a line for each thing that must be known of some benchmarks, naming them or saying how many."""
-    return grouped(
+def notes(rows: Sequence[TableRow]) -> list[str]:
+    """Return each note once, with the names or the number of its benchmarks."""
+    remarks = (
         (f"{row.spec.operation} {SHORT_DIRECTION[row.spec.direction]} {row.spec.platform}", row.notes)
         for row in rows
     )
+    return grouped(remarks, len(rows))
 
 
-def grouped(remarks: Iterable[tuple[str, Sequence[str]]]) -> list[str]:
-    """Return each remark once, with the names of what it is about."""
+def grouped(remarks: Iterable[tuple[str, Sequence[str]]], benchmarks: int | None = None) -> list[str]:
+    """Return each remark once, with the names or the number of its benchmarks.
+
+    Args:
+        remarks: name and remarks of each benchmark.
+        benchmarks: their number; remarks on all of them have "all benchmarks" instead of names.
+    """
     found: dict[str, list[str]] = {}
     for name, notes in remarks:
         for note in notes:
             found.setdefault(note, []).append(name)
-    return [
-        f"{note}: {', '.join(dict.fromkeys(names)) if len(names) <= _NAMED else f'{len(names)} benchmarks'}"
-        for note, names in found.items()
-    ]
+    return [f"{note}: {_subjects(names, benchmarks)}" for note, names in found.items()]
+
+
+def _subjects(names: Sequence[str], benchmarks: int | None) -> str:
+    if len(names) == benchmarks and benchmarks > 1:
+        return "all benchmarks"
+    return f"{len(names)} benchmarks" if len(names) > _NAMED else ", ".join(dict.fromkeys(names))
 
 
 def shared_place(names: Sequence[str]) -> str:

@@ -75,9 +75,10 @@ def test_a_row_is_taken_from_a_record():
 
 def test_notes_name_a_few_benchmarks_and_count_many():
     rows = [of(in_place="too large to copy"), of(replace(SPEC, platform="dgl"), in_place="too large to copy")]
-    assert notes(rows) == ["one layout only, too large to copy: spmm_sum fwd pyg, spmm_sum fwd dgl"]
+    assert notes([*rows, of()]) == ["one layout only, too large to copy: spmm_sum fwd pyg, spmm_sum fwd dgl"]
     rows = [of(replace(SPEC, operation=f"own{number}"), changes_inputs=True) for number in range(9)]
-    assert notes(rows) == ["writes to its inputs, so that no two rounds have the same: 9 benchmarks"]
+    assert notes([*rows, of()]) == ["writes to its inputs, so that no two rounds have the same: 9 benchmarks"]
+    assert notes(rows) == ["writes to its inputs, so that no two rounds have the same: all benchmarks"]
     rows = [of(not_copied=["Thing"], rejected_rounds=2, high_ns=None)]
     assert [line.partition(":")[0] for line in notes(rows)] == [
         "not copied between blocks",
