@@ -18,7 +18,7 @@ from .workloads.spec import FLOATS, INTEGERS
 
 HELP = {
     "dataset": f"graph to measure on; repeatable or comma-separated: {FORMS}. Default: cora and ogbn-arxiv "
-    "(on a CPU: a synthetic stand-in for ogbn-arxiv of a tenth of its size).",
+    "(on a CPU ogbn-arxiv:synthetic@0.1, a synthetic stand-in of a tenth of the size).",
     "platform": f"library to measure; repeatable or comma-separated: {', '.join(PLATFORMS)}. Default: all.",
     "device": "cpu, cuda, one GPU of several (cuda:1), or auto. Default: auto, a GPU if there is one.",
     "hidden": "number of features; repeatable or comma-separated. Default: 256 on the Planetoid data sets, "
@@ -28,12 +28,12 @@ HELP = {
     "index-dtype": "type of the graph's structure; repeatable or comma-separated: int64, int32. "
     "Default: int64.",
     "data": "folder of real data sets, which is only read. Default: the variable GNNBENCH_DATA.",
-    "precision": "stop measuring a benchmark when the half-width of the 99% interval is at most this "
-    "fraction of its time: 2% or 0.02. Default: 2%.",
+    "precision": "stop measuring a benchmark when its time is known to within this fraction (half-width of "
+    "the 99% interval): 2% or 0.02. Default: 2%.",
     "layouts": "sample: copy the inputs to new memory between blocks of rounds; one: never copy them; off: "
     "pytest-benchmark times. Default: sample for gnnbench's own benchmarks, off for others.",
     "l2": "flush the GPU's L2 cache before each round, or keep it. Default: flush.",
-    "effect": "minimum effect of interest of --benchmark-compare: 3% or 0.03. Default: 3%.",
+    "effect": "minimum effect of interest for --benchmark-compare: 3% or 0.03. Default: 3%.",
     "confirm": "number of new processes in which --benchmark-compare times a benchmark again if it looks "
     "slower, before its test fails. Default: 3.",
     "counters": "count operators, copies, library calls and Python calls instead of timing, and fail "

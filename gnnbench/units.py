@@ -38,6 +38,12 @@ def level(value: float) -> str:
     return f"{100 * value:.6g}%"
 
 
+def count(number: int, noun: str) -> str:
+    """Write a number of things: `1 benchmark`, `1,200 processes`."""
+    plural = "" if number == 1 else "es" if noun.endswith("s") else "s"
+    return f"{number:,} {noun}{plural}"
+
+
 def interval(low: float | None, high: float | None, digits: int = 2) -> str:
     """Write an interval of ratios: `0.98-1.03`, `0.01-over 100`; an empty text without bounds."""
     if low is None or high is None:

@@ -63,7 +63,7 @@ def test_a_record(capsys):
     fitness.verify(old)
     times = [microseconds(one.benchmarks[SUM].processes[0]) for one in old.read()]
     assert times == pytest.approx([2.052, 2.021], abs=1e-3)
-    assert ran(capsys, "baseline", "verify") == (0, f"{ENVIRONMENT} 0001: 2 processes, whole\n")
+    assert ran(capsys, "baseline", "verify") == (0, f"{ENVIRONMENT} 0001: 2 processes, complete and valid\n")
     assert "first record" in ran(capsys, "baseline", "list")[1]
     assert PRODUCT in ran(capsys, "baseline", "show", "--environment", ENVIRONMENT)[1]
 

@@ -146,7 +146,7 @@ class Project:
         (signal.SIGINT, "baseline record -- test_a.py", "interrupted; nothing was saved"),
         (signal.SIGTERM, "baseline record -- test_a.py", "interrupted; nothing was saved"),
         (signal.SIGHUP, "baseline record -- test_a.py", "interrupted; nothing was saved"),
-        (signal.SIGTERM, "calibrate -- test_a.py", "interrupted; runs saved in "),
+        (signal.SIGTERM, "calibrate -- test_a.py", "interrupted; 0 runs saved in "),
         (signal.SIGHUP, "ab git:HEAD . -- test_a.py", "0 slower"),
     ],
 )

@@ -1,4 +1,4 @@
-"""`gnnbench ab BASE HEAD [-- PYTEST ARGS]`: two variants of the code, timed in turns."""
+"""`gnnbench ab BASE HEAD [-- PYTEST ARGS]`: times two variants of the code alternately and compares them."""
 
 import argparse
 import json
@@ -23,41 +23,48 @@ INTERRUPTED = 130
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
-    kinds = "git:REF, path:DIR, pip:REQUIREMENT, env:NAME=VALUE, several in one word, or . for this tree"
-    parser.add_argument("base", metavar="BASE", help=f"the older variant: {kinds}")
+    kinds = "git:REF, path:DIR, pip:REQUIREMENT, env:NAME=VALUE, or . for the working tree"
+    parser.add_argument(
+        "base", metavar="BASE", help=f"the older variant: {kinds}; quote several to combine them"
+    )
     parser.add_argument("head", metavar="HEAD", help="the newer variant")
     parser.add_argument(
         "--budget",
         type=positive_seconds,
         default=BUDGET_SECONDS,
         metavar="S",
-        help=f"seconds per benchmark, shared by those that need them. Default: {BUDGET_SECONDS:.0f}.",
+        help="average seconds per benchmark; benchmarks with an early verdict leave theirs to the others. "
+        f"Default: {BUDGET_SECONDS:.0f}.",
     )
-    parser.add_argument("--total-budget", type=positive_seconds, metavar="S", help="seconds for all of them")
+    parser.add_argument(
+        "--total-budget", type=positive_seconds, metavar="S", help="seconds for all benchmarks together"
+    )
     parser.add_argument(
         "--timeout",
         type=positive_seconds,
         default=TIMEOUT_SECONDS,
         metavar="S",
-        help=f"seconds without an answer after which a process is given up. Default: {TIMEOUT_SECONDS:.0f}.",
+        help=f"stop a process that has not answered for S seconds. Default: {TIMEOUT_SECONDS:.0f}.",
     )
     parser.add_argument(
-        "--effect", default=f"{EFFECT:.0%}", metavar="E", help="change that matters. Default: 3%%."
+        "--effect", default=f"{EFFECT:.0%}", metavar="E", help="minimum effect of interest. Default: 3%%."
     )
     parser.add_argument(
-        "--strict", action="store_true", help="exit with 3 if something is undecided or incomparable"
+        "--strict", action="store_true", help="exit with 3 if a benchmark is undecided or incomparable"
     )
     parser.add_argument(
-        "--dependencies", action="store_true", help="let pip: install what a requirement requires too"
+        "--dependencies", action="store_true", help="also install the dependencies of pip: requirements"
     )
-    parser.add_argument("--shard", metavar="I/N", help="time only part I of N, with an Nth of the error rate")
-    parser.add_argument("--json", type=Path, metavar="FILE", help="also write the result there")
-    parser.add_argument("--markdown", type=Path, metavar="FILE", help="also write a table for a page there")
+    parser.add_argument(
+        "--shard", metavar="I/N", help="time only part I of N, with 1/N of the family-wise error rate"
+    )
+    parser.add_argument("--json", type=Path, metavar="FILE", help="also write the result to FILE")
+    parser.add_argument("--markdown", type=Path, metavar="FILE", help="also write a Markdown table to FILE")
     parser.set_defaults(run=run)
 
 
 def positive_seconds(text: str) -> float:
-    """Read an argument."""
+    """Read a number of seconds; argparse reports one that is not positive."""
     try:
         seconds = float(text)
     except ValueError:
@@ -68,7 +75,7 @@ def positive_seconds(text: str) -> float:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Measure, show, and return the exit code."""
+    """Time and compare, print the verdicts, and return the exit code."""
     from .. import environment
     from ..compare import calibration, result_file
     from ..compare.ab import coordinator
@@ -86,13 +93,13 @@ def run(options: argparse.Namespace) -> int:
     budget = coordinator.Budget(options.budget, options.total_budget, options.timeout)
     if any(word.startswith("--gnn-shard") for word in options.rest):
         raise UsageError(
-            "--gnn-shard after --: give gnnbench ab its own --shard, which divides the error rate"
+            "--gnn-shard does not divide the error rate; give gnnbench ab its own --shard, before --"
         )
     arguments = suite(options.rest, "gnnbench ab BASE HEAD")
     variants = [variant.parse(text) for text in (options.base, options.head)]
     for file in filter(None, (options.json, options.markdown)):
         check_writable(file)
-    environment.let_idle_threads_sleep()  # as in the processes that are timed
+    environment.let_idle_threads_sleep()  # the timed processes do so too
     root = Path.cwd()
     cache = cache_folder()
     with AbProgress(ErrorConsole()) as progress:
@@ -115,13 +122,13 @@ def run(options: argparse.Namespace) -> int:
         for note in (*found.notes, *calibrated):
             print(note)
         print(f"{verdicts.count(comparison.rows)}; {units.seconds(found.seconds)}", flush=True)
-    finally:  # also where nobody reads the output any more
+    finally:  # also if the output was closed
         _save(options.json, json.dumps(found.as_json(), indent=1) + "\n")
         _save(options.markdown, markdown.write([markdown.section(result, calibrated)]))
     if found.interrupted:
         return INTERRUPTED
     if shard and not comparison.rows:
-        return NOTHING_SLOWER  # nothing fell to this shard
+        return NOTHING_SLOWER  # this shard has no benchmarks
     return exit_code(comparison, strict=options.strict)
 
 

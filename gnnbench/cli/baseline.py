@@ -1,4 +1,4 @@
-"""`gnnbench baseline`: record saved timings, and look after them."""
+"""`gnnbench baseline`: records timings for `pytest --benchmark-compare`, and manages the records."""
 
 import argparse
 import json
@@ -29,7 +29,7 @@ KEEP = 3
 
 
 def add_commands(parser: argparse.ArgumentParser) -> None:
-    """Declare the commands below `gnnbench baseline`."""
+    """Declare the subcommands."""
     commands = parser.add_subparsers(title="commands", required=True, metavar="COMMAND")
 
     def add(name: str, run: Callable[[argparse.Namespace], int], text: str) -> argparse.ArgumentParser:
@@ -40,40 +40,42 @@ def add_commands(parser: argparse.ArgumentParser) -> None:
     record = add(
         "record",
         _record,
-        "run a suite in fresh processes and save what they measure; after --: pytest's arguments",
+        "run a suite in new processes and save the timings: record [-- PYTEST ARGS]",
     )
     record.add_argument(
         "--processes",
         type=int,
         default=PROCESSES,
         metavar="N",
-        help=f"fresh processes. Default: {PROCESSES}.",
+        help=f"number of new processes. Default: {PROCESSES}.",
     )
-    record.add_argument("--reason", default="", metavar="TEXT", help="why there is a new one")
-    record.add_argument("--name", metavar="NAME", help="in the files' names. Default: the commit.")
-    add("list", _list, "the records, by environment")
-    show = add("show", _show, "one record: environment, commit, reason, times")
-    verify = add("verify", _verify, "whether every record is whole and of the form it should have")
-    prune = add("prune", _prune, "remove old records, and what was left of interrupted ones")
+    record.add_argument("--reason", default="", metavar="TEXT", help="reason for the new record, saved in it")
+    record.add_argument(
+        "--name", metavar="NAME", help="name of the record, part of its file names. Default: the commit."
+    )
+    add("list", _list, "list the records of each environment")
+    show = add("show", _show, "show one record: environment, commit, reason, times")
+    verify = add("verify", _verify, "check that records are complete and valid")
+    prune = add("prune", _prune, "remove records that are no longer needed, and incomplete ones")
     prune.add_argument(
         "--keep",
         type=int,
         default=KEEP,
         metavar="N",
-        help=f"newest records of each benchmark to keep. Default: {KEEP}.",
+        help=f"keep the newest N records of each benchmark. Default: {KEEP}.",
     )
-    prune.add_argument("--yes", action="store_true", help="remove them; without it: only say which")
-    show.add_argument(
-        "number", nargs="?", metavar="NNNN", help="default: the newest of this environment, or of all"
-    )
+    prune.add_argument("--yes", action="store_true", help="remove the records, instead of only listing them")
+    show.add_argument("number", nargs="?", metavar="NNNN", help="number of the record. Default: the newest.")
     for command in (show, verify):
         command.add_argument(
-            "--environment", metavar="NAME", help="default: this machine's where it has records, else all"
+            "--environment",
+            metavar="NAME",
+            help="environment of the records. Default: this machine's if it has records, otherwise all.",
         )
 
 
 def _store(options: argparse.Namespace) -> "RecordStore":
-    """Return the store of the project: `--benchmark-compare` with the same arguments looks there."""
+    """Return the store that `--benchmark-compare` reads, given the same arguments of pytest."""
     from ..plugin.rootdir import rootdir
     from ..results import baseline
     from ..results.baseline import RecordStore
@@ -93,16 +95,16 @@ def _record(options: argparse.Namespace) -> int:
     console = Console(highlight=False, stderr=True)
     if options.processes < 2:  # noqa: PLR2004
         raise UsageError(
-            "--processes must be at least 2: one process does not tell how much processes differ"
+            "--processes must be at least 2: one process cannot show the variation between processes"
         )
     arguments = suite(options.rest, "gnnbench baseline record")
     root = rootdir(arguments)
     if environment.collect(root, device="cpu").dirty:
-        raise UsageError("files that git follows differ from the commit; commit or stash them, then record")
+        raise UsageError("tracked files have uncommitted changes; commit or stash them, then record")
     store = RecordStore(root / baseline.FOLDER)
     store.check()
     chosen = any(argument.startswith("--gnn-layouts") for argument in arguments)
-    layouts = () if chosen else ("--gnn-layouts", "sample")  # of any suite, as --benchmark-compare does
+    layouts = () if chosen else ("--gnn-layouts", "sample")  # the default of --benchmark-compare
     with tempfile.TemporaryDirectory() as folder:
         files = [Path(folder, f"{number}.json") for number in range(1, options.processes + 1)]
         for number, file in enumerate(files, 1):
@@ -120,8 +122,8 @@ def _record(options: argparse.Namespace) -> int:
         name = options.name or (runs[0].commit or "unversioned")[:10]
         contents = [_without_data(run_file.load(file)) for file in files]
         saved = store.save(contents, get_machine_id(), name, options.reason)
-    count, processes = len(runs[0].benchmarks), len(saved.files)
-    print(f"recorded {count} benchmarks in {processes} processes: record {saved.id} of {saved.environment}")
+    count, processes = units.count(len(runs[0].benchmarks), "benchmark"), len(saved.files)
+    print(f"recorded {count} in {processes} processes: record {saved.id} of {saved.environment}")
     print(f"compare with it: pytest {shlex.join(arguments)} --benchmark-compare={saved.id}")
     return 0
 
@@ -139,7 +141,7 @@ def _progress(console: Console, title: str) -> AbstractContextManager[Callable[[
 
 
 def _without_data(content: dict[str, Any]) -> dict[str, Any]:
-    """Leave out pytest-benchmark's copy of the rounds: ours has them by block."""
+    """Remove pytest-benchmark's copy of the rounds; gnnbench's part of the file has them by block."""
     for entry in content["benchmarks"]:
         entry["stats"].pop("data", None)
     return content
@@ -150,7 +152,7 @@ def _list(options: argparse.Namespace) -> int:
     store = _store(options)
     records = store.records()
     if not records:
-        print(f"no records in {store.root}; make one: gnnbench baseline record")
+        print(f"there are no records in {store.root}; make one: gnnbench baseline record")
     for name in store.environments():
         console.print(f"[bold]{escape(name)}[/bold]")
         table = Table(box=None, pad_edge=False)
@@ -175,20 +177,19 @@ def _summary(record: "Record") -> tuple[str, ...]:
 
 def _known(store: "RecordStore", name: str | None) -> None:
     if name and name not in store.environments():
-        raise UsageError(f"no records of {name}; there are {', '.join(store.environments()) or 'none'}")
+        known = ", ".join(store.environments()) or "none"
+        raise UsageError(f"there are no records of environment {name}; environments with records: {known}")
 
 
 def _chosen(options: argparse.Namespace, store: "RecordStore") -> str | None:
-    """Return the environment that is asked for: by name, or this machine's; None where it has no records."""
+    """Return the name of the chosen environment, or of this machine's; None if that has no records."""
     if options.environment:
         _known(store, options.environment)
         return str(options.environment)
     from .. import environment
 
     environment.let_idle_threads_sleep()  # as the suite does
-    import torch  # noqa: F401 - which alone knows its threads
-
-    from .. import environment
+    import torch  # noqa: F401 - the environment has its number of threads
 
     names = (environment.name(asdict(environment.collect(device=device))) for device in ("cpu", "cuda"))
     return next((name for name in names if name in store.environments()), None)
@@ -201,9 +202,8 @@ def _show(options: argparse.Namespace) -> int:
     if options.number:
         records = [record for record in records if record.id == options.number.zfill(4)]
     if not records:
-        raise UsageError(
-            f"no record {options.number or ''} in {store.root}; gnnbench baseline list shows them"
-        )
+        which = f"record {options.number}" if options.number else "records"
+        raise UsageError(f"there is no {which} in {store.root}; gnnbench baseline list shows all records")
     record = records[-1]
     runs = record.read()
     first = runs[0].record or {}
@@ -235,7 +235,7 @@ def _verify(options: argparse.Namespace) -> int:
     _known(store, options.environment)
     records = store.records(options.environment)
     if not records:
-        raise UsageError(f"no records in {store.root}")
+        raise UsageError(f"there are no records in {store.root}; make one: gnnbench baseline record")
     wrong = 0
     for record in records:
         try:
@@ -244,7 +244,7 @@ def _verify(options: argparse.Namespace) -> int:
             wrong += 1
             print(error)
         else:
-            print(f"{record.environment} {record.id}: {len(record.files)} processes, whole")
+            print(f"{record.environment} {record.id}: {len(record.files)} processes, complete and valid")
     return 2 if wrong else 0
 
 
@@ -253,8 +253,8 @@ def _prune(options: argparse.Namespace) -> int:
 
     store = _store(options)
     if options.keep < 1:
-        raise UsageError("--keep must be at least 1; to have none, remove the folder yourself")
-    records = base.superseded(store, options.keep, left_alone=lambda text: print(f"left alone: {text}"))
+        raise UsageError("--keep must be at least 1; to remove all records, delete the folder yourself")
+    records = base.superseded(store, options.keep, left_alone=lambda text: print(f"kept: {text}"))
     folders = store.left_over()
     what = "removed" if options.yes else "would remove"
     for record in records:
@@ -266,5 +266,5 @@ def _prune(options: argparse.Namespace) -> int:
             shutil.rmtree(folder)
         print(f"{what} {folder}")
     if not records and not folders:
-        print(f"nothing to remove: each record is among the newest {options.keep} of some benchmark")
+        print(f"nothing to remove: every record is one of the newest {options.keep} of some benchmark")
     return 0

@@ -1,4 +1,4 @@
-"""`gnnbench calibrate [-- PYTEST ARGS]`: how often `ab` is wrong on this machine, and what it finds."""
+"""`gnnbench calibrate [-- PYTEST ARGS]`: measures false positives and power of `ab` on this machine."""
 
 import argparse
 import secrets
@@ -16,6 +16,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
+from .. import units
 from ..errors import UsageError
 from ..options import EFFECT, fraction, suite
 from .ab import INTERRUPTED, TIMEOUT_SECONDS, positive_seconds
@@ -41,21 +42,21 @@ RUNS = 20
 PLANTED = 10
 BUDGET_SECONDS = 10.0
 _SEEDS = 1000
-"""Of the simulated machine, from one run to the next: each pair of a run has its own."""
+"""Seeds of the simulated machine that are reserved for each run; each pair of processes uses one."""
 _MINUTE, _HOUR = 60, 3600
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     parser.add_argument(
-        "--runs", type=int, default=RUNS, metavar="N", help=f"on identical code. Default: {RUNS}."
+        "--runs", type=int, default=RUNS, metavar="N", help=f"runs on identical code. Default: {RUNS}."
     )
     parser.add_argument(
         "--planted",
         type=int,
         default=PLANTED,
         metavar="N",
-        help=f"runs with each of the planted slowdowns. Default: {PLANTED}.",
+        help=f"runs with each injected slowdown (2, 3, 5, 8 and 12%%). Default: {PLANTED}.",
     )
     parser.add_argument(
         "--budget",
@@ -64,24 +65,24 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="S",
         help=f"seconds per benchmark in each run. Default: {BUDGET_SECONDS:.0f}.",
     )
-    parser.add_argument("--total-budget", type=positive_seconds, metavar="S", help="seconds for a run")
+    parser.add_argument("--total-budget", type=positive_seconds, metavar="S", help="seconds for each run")
     parser.add_argument(
-        "--effect", default=f"{EFFECT:.0%}", metavar="E", help="change that matters. Default: 3%%."
+        "--effect", default=f"{EFFECT:.0%}", metavar="E", help="minimum effect of interest. Default: 3%%."
     )
-    parser.add_argument("--fresh", action="store_true", help="forget the runs that are saved, and start over")
+    parser.add_argument("--fresh", action="store_true", help="delete the saved runs and start again")
     parser.set_defaults(run=run)
 
 
 def run(options: argparse.Namespace) -> int:
-    """Measure what is still to be measured, show what is known, and return the exit code."""
+    """Make the runs that are missing, show the results of all, and return the exit code."""
     from .. import environment
     from ..compare.calibration import CalibrationSettings, CalibrationStore
     from ..files import cache_folder
 
     if min(options.runs, options.planted) < 0 or not options.runs + options.planted:
-        raise UsageError("--runs and --planted must be whole numbers, and not both 0")
+        raise UsageError("--runs and --planted must be at least 0, and not both 0")
     effect = fraction("effect", options.effect)
-    environment.let_idle_threads_sleep()  # as in the processes that are timed
+    environment.let_idle_threads_sleep()  # the timed processes do so too
     root = Path.cwd()
     settings = CalibrationSettings(
         str(root),
@@ -105,16 +106,12 @@ def run(options: argparse.Namespace) -> int:
     if not interrupted:
         return NOTHING_SLOWER if judged else NOT_JUDGED
     how = "the same command without --fresh" if options.fresh else "the same command"
-    print(
-        f"gnnbench: interrupted; runs saved in {store.path}: {len(known.runs)}; {how} goes on",
-        file=sys.stderr,
-    )
+    saved = f"{units.count(len(known.runs), 'run')} saved in {store.path}"
+    print(f"gnnbench: interrupted; {saved}; {how} continues", file=sys.stderr)
     return INTERRUPTED
 
 
 class _Work:
-    """The runs that one command makes."""
-
     def __init__(
         self, store: "CalibrationStore", settings: "CalibrationSettings", runs: int, planted: int
     ) -> None:
@@ -122,11 +119,10 @@ class _Work:
         self._root = Path(settings.folder)
 
     def go(self, known: "Calibration", progress: "_CalibrationProgress", *, fresh: bool) -> bool:
-        """Make the runs that are missing, and save each as it ends.
+        """Make the runs that are missing, and save each when it ends.
 
         Returns:
-            False where it stopped, because a run ended in which nothing was judged: it is not saved, and the
-            others would end alike.
+            False if no benchmark of a run could be compared. That run is not saved, and no more are made.
         """
         from ..variants import variant
         from ..variants.prepare import prepared
@@ -135,13 +131,16 @@ class _Work:
             known = replace(known, runs=())
         left = known.left(*self._wanted)
         if not left:
-            progress.say("nothing is left to measure; --fresh starts over")
+            progress.say("all runs are done; --fresh starts again")
             return True
         count = len(known.runs[-1].verdicts) if known.runs else self._count()
         at_most = count * self._settings.budget_seconds
         at_most = len(left) * min(at_most, self._settings.total_budget_seconds or at_most)
-        before = f" (saved before: {len(known.runs)})" if known.runs else ""
-        progress.say(f"benchmarks: {count}; runs: {len(left)}{before}; {_duration(at_most)} at most or so")
+        before = f" (and {len(known.runs)} saved)" if known.runs else ""
+        progress.say(
+            f"{units.count(count, 'benchmark')}, {units.count(len(left), 'run')}{before}: up to about "
+            f"{_duration(at_most)}"
+        )
         if fresh:
             known = self._store.clear(self._settings)
         start = time.monotonic()
@@ -159,10 +158,10 @@ class _Work:
         return True
 
     def _count(self) -> int:
-        """Return how many benchmarks there are.
+        """Return the number of benchmarks.
 
         Raises:
-            UsageError: none.
+            UsageError: there are none.
         """
         from ..variants.child import Child, DiedError
 
@@ -177,8 +176,8 @@ class _Work:
                 raise UsageError(f"{error}; pytest's arguments come after --") from None
         if not answer["declared"]:
             refused = [f": {file} cannot be collected: {why}" for file, why in answer["refused"].items()]
-            why = refused[0] if refused else " among what pytest collects here"
-            raise UsageError(f"no benchmarks{why}; name them: gnnbench calibrate -- PATH")
+            why = refused[0] if refused else " here"
+            raise UsageError(f"pytest finds no benchmarks{why}; name them: gnnbench calibrate -- PATH")
         return len(answer["declared"])
 
     def _run(
@@ -220,13 +219,14 @@ class _Work:
         if not ended.judged:
             reasons = dict.fromkeys(judgement.reason for judgement in judgements.values())
             progress.say(
-                f"not judged, so no further run is made and nothing of this one is kept: {'; '.join(reasons)}"
+                f"no benchmark could be compared; this run is not saved, and no more are made: "
+                f"{'; '.join(reasons)}"
             )
         return ended
 
 
 class _CalibrationProgress:
-    """In a terminal a line that changes; in a pipe a line for each run."""
+    """Shows a changing line in a terminal, and prints a line for each run elsewhere."""
 
     def __init__(self, console: Console) -> None:
         self._console = console
@@ -250,21 +250,21 @@ class _CalibrationProgress:
         self._console.print(f"gnnbench: {text}", markup=False, soft_wrap=True)
 
     def begin(self, title: str) -> None:
-        """Begin a run."""
+        """Set the title of the next run."""
         self._title = title
         self._show("starting")
 
     def step(self, text: str, at_most_seconds: float | None = None) -> None:
-        """Take no note of the steps of a run."""
+        """Ignore the steps of a run."""
 
     def update(self, decisions: "Mapping[str, Decision]", spent_seconds: float, left_seconds: float) -> None:
-        """Show where the run stands."""
-        del spent_seconds, left_seconds  # of this run alone
+        """Show how many benchmarks of the run are decided."""
+        del spent_seconds, left_seconds  # they concern this run only
         decided = sum(one.decided for one in decisions.values())
         self._show(f"{decided} of {len(decisions)} benchmarks decided")
 
     def done(self, title: str, found: "CalibrationRun", left_seconds: float) -> None:
-        """Take note of the end of a run."""
+        """Print the verdicts of a run that has ended."""
         counts = ", ".join(
             f"{count} {verdict}" for verdict, count in sorted(Counter(found.verdicts.values()).items())
         )
@@ -299,13 +299,12 @@ def _show(known: "Calibration") -> None:
 
 
 def _finds(known: "Calibration", name: str) -> str:
-    """Say what is found for sure, as far as that is known."""
     smallest, rates = known.smallest(name), known.found(name)
     if smallest is not None:
         return f"{smallest:.0%}"
     if rates:
         return f"more than {max(rates):.0%}"
-    return "not judged" if any(run.planted for run in known.runs) else ""
+    return "not compared" if any(run.planted for run in known.runs) else ""
 
 
 def _interval(rate: "Rate") -> str:
@@ -318,7 +317,7 @@ def _named(planted: float) -> str:
 
 
 def _duration(seconds: float) -> str:
-    """Write a time that is waited for: `40 s`, `5 min`, `1 h 10 min`."""
+    """Return a waiting time as text: `40 s`, `5 min`, `1 h 10 min`."""
     if seconds < 2 * _MINUTE:
         return f"{seconds:.0f} s"
     minutes = round(seconds / _MINUTE)

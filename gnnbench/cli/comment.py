@@ -1,4 +1,4 @@
-"""`gnnbench comment RESULT.json...`: results as a pull request's comment."""
+"""`gnnbench comment RESULT.json...`: writes results as a comment for a pull request."""
 
 import argparse
 import os
@@ -21,34 +21,36 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         nargs="+",
         type=Path,
         metavar="RESULT.json",
-        help="what gnnbench ab --json or gnnbench compare --json wrote; several make one comment",
+        help="result of gnnbench ab --json or gnnbench compare --json; several make one comment",
     )
-    parser.add_argument("--title", default="", metavar="TEXT", help="what was measured; tells comments apart")
-    parser.add_argument("-o", "--output", type=Path, metavar="FILE", help="write it there")
-    parser.add_argument("--details-url", default="", metavar="URL", help="of a page with all of it")
+    parser.add_argument(
+        "--title", default="", metavar="TEXT", help="title; an earlier comment with the same title is updated"
+    )
+    parser.add_argument("-o", "--output", type=Path, metavar="FILE", help="write the comment to FILE")
+    parser.add_argument("--details-url", default="", metavar="URL", help="link to the full report")
     parser.add_argument(
         "--repository",
         default=os.environ.get("GITHUB_REPOSITORY", ""),
         metavar="OWNER/NAME",
-        help="default: the variable GITHUB_REPOSITORY",
+        help="repository of the pull request. Default: the variable GITHUB_REPOSITORY.",
     )
     parser.add_argument(
         "--pull-request",
         metavar="N",
-        help="create the comment there, or update an earlier one; the token is in GITHUB_TOKEN",
+        help="post the comment to pull request N, with the token in the variable GITHUB_TOKEN",
     )
     parser.set_defaults(run=run)
 
 
 def run(options: argparse.Namespace) -> int:
-    """Write the comment, and return the exit code: 0 whatever the verdict is, which `ab` has told."""
+    """Write the comment and return 0, whatever the verdicts are."""
     from ..compare import result_file
     from ..report import github, markdown
 
     if options.details_url and not _URL.fullmatch(options.details_url):
-        raise UsageError(f"--details-url {options.details_url!r} must be an address, https://...")
+        raise UsageError(f"--details-url {options.details_url!r} must be a URL, as in https://...")
     if len(options.title) > _LONGEST_TITLE:
-        raise UsageError(f"--title has {len(options.title)} characters; {_LONGEST_TITLE} at most")
+        raise UsageError(f"--title has {len(options.title)} characters; give at most {_LONGEST_TITLE}")
     target = None
     if options.pull_request is not None:
         root = os.environ.get("GITHUB_API_URL") or github.PUBLIC

@@ -1,4 +1,4 @@
-"""`gnnbench compare A.json... -- B.json...`: the judgement of `--benchmark-compare` on saved files."""
+"""`gnnbench compare A.json... -- B.json...`: compares saved run files as `--benchmark-compare` does."""
 
 import argparse
 import json
@@ -24,21 +24,21 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         nargs="+",
         type=Path,
         metavar="A.json",
-        help="runs of the older side; after --: those of the newer",
+        help="run files of the older version, one for each process; after --: those of the newer version",
     )
     parser.add_argument(
-        "--effect", default=f"{EFFECT:.0%}", metavar="E", help="change that matters. Default: 3%%."
+        "--effect", default=f"{EFFECT:.0%}", metavar="E", help="minimum effect of interest. Default: 3%%."
     )
     parser.add_argument(
-        "--strict", action="store_true", help="exit with 3 if something is undecided or incomparable"
+        "--strict", action="store_true", help="exit with 3 if a benchmark is undecided or incomparable"
     )
-    parser.add_argument("--json", type=Path, metavar="FILE", help="also write the result there")
-    parser.add_argument("--markdown", action="store_true", help="write a table for a page instead")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="also write the result to FILE")
+    parser.add_argument("--markdown", action="store_true", help="print the table as Markdown")
     parser.set_defaults(run=run)
 
 
 def run(options: argparse.Namespace) -> int:
-    """Judge, show, and return the exit code."""
+    """Compare, print the verdicts, and return the exit code."""
     from ..compare import calibration, result_file, runs
     from ..compare.verdict import Thresholds
     from ..files import cache_folder
@@ -48,17 +48,17 @@ def run(options: argparse.Namespace) -> int:
     from ..results import run_file
 
     if not options.rest:
-        raise UsageError("name the runs of both sides: gnnbench compare A.json... -- B.json...")
+        raise UsageError("name run files on both sides: gnnbench compare A.json... -- B.json...")
     paths = [path.resolve() for path in (*options.base, *map(Path, options.rest))]
     if twice := next((path for path in paths if paths.count(path) > 1), None):
-        raise UsageError(f"{twice} is named twice; a run is one process, on one side")
+        raise UsageError(f"{twice} is named twice; name each run file once")
     head = [run_file.read(Path(name)) for name in options.rest]
     base = [run_file.read(path) for path in options.base]
     thresholds = Thresholds(fraction("effect", options.effect))
     found = runs.compare(base, head, thresholds)
     rows = found.rows
     if not rows:
-        raise UsageError("there is no benchmark in these files")
+        raise UsageError("these files contain no benchmarks")
     if options.json:
         content = result_file.compare_json(
             found, thresholds, [one.path for one in base], [one.path for one in head]
@@ -87,7 +87,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def exit_code(found: "Comparison", *, strict: bool) -> int:
-    """Return what a shell is told of a comparison: see docs/cli.md."""
+    """Return the exit code for a comparison, see docs/cli.md."""
     verdicts: set[str] = {row.judgement.verdict for row in found.rows}
     judged = any(row.judgement.judged for row in found.rows)
     if found.shared:

@@ -17,7 +17,7 @@ INTERRUPTED = 130
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command and return its exit code, see docs/cli.md; what follows `--` is the command's own."""
+    """Run the command and return its exit code, see docs/cli.md."""
     words = list(sys.argv[1:] if arguments is None else arguments)
     streams.prepare()
     with signals.as_ctrl_c() as received:
@@ -29,33 +29,28 @@ def main(arguments: Sequence[str] | None = None) -> int:
             _failed("interrupted; nothing was saved")
             status = INTERRUPTED
         except BrokenPipeError:
-            status = _failed("the output was closed before all of it was written")
+            status = _failed("the output was closed before everything was written")
         except OSError as error:
             where = "" if error.filename is None else f"{error.filename}: "
             status = _failed(one_line(f"{where}{error.strerror or error}"))
-        except Exception:  # noqa: BLE001 - Python's own exit code would be that of "slower"
-            status = _failed(f"a mistake in gnnbench itself, please report it\n{traceback.format_exc()}")
+        except Exception:  # noqa: BLE001 - Python's exit code for an exception, 1, means "slower" here
+            status = _failed(f"this is a bug in gnnbench, please report it\n{traceback.format_exc()}")
         finally:
             streams.discard()
     return 128 + received.number if received.number else status
 
 
 def _run(words: list[str]) -> int:
-    """Run the command, and have all written that it prints.
-
-    Raises:
-        UsageError: something that the user gave or has here cannot be used.
-        OSError: the output takes no more, or a file cannot be read or written.
-    """
+    """Run the command, and flush its output so that a failed write is noticed here."""
     end = words.index("--") if "--" in words else len(words)
     try:
         options = _parser().parse_args(words[:end])
     finally:
-        sys.stdout.flush()  # --help ends here
+        sys.stdout.flush()  # --help raises SystemExit
     options.rest = words[end + 1 :]
     try:
         status: int = options.run(options)
-    except SystemExit:  # with which rich answers a closed pipe
+    except SystemExit:  # rich raises it when a pipe is closed
         raise BrokenPipeError from None
     sys.stdout.flush()
     return status
@@ -76,29 +71,29 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--version", action="version", version=f"gnnbench {__version__}")
     commands = parser.add_subparsers(title="commands", required=True, metavar="COMMAND")
     for name, run, text in (
-        ("list", _list, "data sets, platforms and operations, and which are here"),
-        ("doctor", _doctor, "what is installed, what is missing, and what will disturb timings"),
+        ("list", _list, "list data sets, platforms and operations, and which are installed"),
+        ("doctor", _doctor, "check the installation, and what on this machine disturbs timings"),
     ):
         command = commands.add_parser(name, help=text, description=text)
         command.add_argument("--data", metavar="ROOT", help=HELP["data"])
         command.set_defaults(run=run)
-    text = "saved timings to compare with: record, list, show, verify, prune"
+    text = "record timings for pytest --benchmark-compare, and manage the records"
     baseline.add_commands(commands.add_parser("baseline", help=text, description=text))
-    text = "time two variants in turns: ab BASE HEAD [-- PYTEST ARGS]"
+    text = "compare two variants of the code, timed alternately: ab BASE HEAD [-- PYTEST ARGS]"
     ab.add_arguments(commands.add_parser("ab", help=text, description=text))
-    text = "how often ab is wrong on this machine, and the smallest slowdown that it finds"
+    text = "measure false positives and power of ab on this machine: calibrate [-- PYTEST ARGS]"
     calibrate.add_arguments(commands.add_parser("calibrate", help=text, description=text))
-    text = "why a benchmark takes as long as it does: profile SELECT --with KIND"
+    text = "show why a benchmark takes its time: profile SELECT [--with KIND] [-- PYTEST ARGS]"
     profile.add_arguments(commands.add_parser("profile", help=text, description=text))
-    text = "judge saved runs: compare A.json... -- B.json..."
+    text = "compare saved runs: compare A.json... -- B.json..."
     compare.add_arguments(commands.add_parser("compare", help=text, description=text))
-    text = "write results as a pull request's comment: comment RESULT.json..."
+    text = "write results as a comment for a pull request: comment RESULT.json..."
     comment.add_arguments(commands.add_parser("comment", help=text, description=text))
-    text = "join the shards of one kind of machine: merge SHARD.json... -o WHOLE.json"
+    text = "join the results of shards: merge SHARD.json... -o WHOLE.json"
     merge.add_arguments(commands.add_parser("merge", help=text, description=text))
-    text = "a page of what was measured and judged: report RUN.json [BASE.json ...]"
+    text = "make an HTML page, and slides: report RUN.json [BASE.json ...]"
     report.add_arguments(commands.add_parser("report", help=text, description=text))
-    text = "what changed in a history of runs, and when: trend DIR|GLOB"
+    text = "find changes in a history of runs: trend DIR|GLOB..."
     trend.add_arguments(commands.add_parser("trend", help=text, description=text))
     return parser
 
@@ -110,7 +105,7 @@ def _list(options: argparse.Namespace) -> int:
     from ..report import listing
     from ..workloads.graphs.locate import data_folder
 
-    console = Console(highlight=False, markup=False)  # x[source] is code
+    console = Console(highlight=False, markup=False)  # x[source] in a cell is code, not markup
     for table in listing.tables(data_folder(options.data), cache_folder()):
         console.print(table)
         console.print()
@@ -133,7 +128,7 @@ def _doctor(options: argparse.Namespace) -> int:
     table.add_column(no_wrap=True)
     table.add_column(overflow="fold")
     unusable = False
-    with console.status("looking"):
+    with console.status("checking"):
         for finding in doctor.examine(data_folder(options.data), cache_folder()):
             remedy = f"\n→ {finding.remedy}" if finding.remedy else ""
             table.add_row(finding.what, marks[finding.status], escape(f"{finding.detail}{remedy}"))

@@ -1,9 +1,10 @@
-"""`gnnbench merge SHARD.json... -o WHOLE.json`: the shards of one kind of machine, joined."""
+"""`gnnbench merge SHARD.json... -o WHOLE.json`: joins the results of shards."""
 
 import argparse
 import json
 from pathlib import Path
 
+from .. import units
 from ..errors import UsageError
 from ..files import save
 
@@ -17,25 +18,30 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         nargs="+",
         type=Path,
         metavar="SHARD.json",
-        help="run files (--benchmark-json), or results of gnnbench ab --json, of all shards",
+        help="run files (--benchmark-json) or results of gnnbench ab --json: one file for each shard, all "
+        "measured on the same kind of machine",
     )
     parser.add_argument(
-        "-o", "--output", type=Path, required=True, metavar="WHOLE.json", help="file to write"
+        "-o", "--output", type=Path, required=True, metavar="WHOLE.json", help="write the result to this file"
     )
     parser.set_defaults(run=run)
 
 
 def run(options: argparse.Namespace) -> int:
-    """Join, save, and return the exit code."""
+    """Join the files, save the result, and return the exit code."""
     from ..compare.merge import merge
 
     whole = merge(options.shards)
     try:
         text = json.dumps(whole, indent=1, allow_nan=False)
     except ValueError:
-        raise UsageError("a shard has a number that is too large; save it again") from None
+        raise UsageError("a shard contains an infinite number; measure it again") from None
     save(options.output, f"{text}\n", options.shards)
-    cut_short = len(whole.get("gnnbench", {}).get("incomplete", ()))
-    more = f", {cut_short} cut short" if cut_short else ""
-    print(f"{len(options.shards)} files, {len(whole['benchmarks'])} benchmarks{more}: {options.output}")
+    incomplete = len(whole.get("gnnbench", {}).get("incomplete", ()))
+    more = f", {incomplete} interrupted" if incomplete else ""
+    files, count = (
+        units.count(len(options.shards), "file"),
+        units.count(len(whole["benchmarks"]), "benchmark"),
+    )
+    print(f"{files}, {count}{more}: {options.output}")
     return MERGED

@@ -1,4 +1,4 @@
-"""`gnnbench profile SELECT --with KIND`: why a benchmark takes as long as it does."""
+"""`gnnbench profile SELECT --with KIND`: shows why a benchmark takes its time."""
 
 import argparse
 import sys
@@ -16,8 +16,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "select",
         nargs="?",
         metavar="SELECT",
-        help="an operation or the first words of some, pytest's node id, an expression as after its -k, or "
-        f"epoch: {EPOCH}",
+        help="an operation (spmm_sum) or the first words of several (spmm), a test's node id, an expression "
+        f"for pytest's -k, or epoch for {EPOCH}",
     )
     parser.add_argument(
         "--with",
@@ -25,11 +25,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         metavar="KIND",
-        help=f"repeatable or comma-separated: {', '.join(KINDS)}. Default: {','.join(DEFAULT)}.",
+        help=f"kind of profile; repeatable or comma-separated: {', '.join(KINDS)}. "
+        f"Default: {','.join(DEFAULT)}.",
     )
     for name in (*PASSED_ON, "epochs"):
         if name in LISTS:
-            parser.add_argument(f"--{name}", action="append", default=[], metavar="NAME", help=HELP[name])
+            metavar = "N" if name == "hidden" else "NAME"
+            parser.add_argument(f"--{name}", action="append", default=[], metavar=metavar, help=HELP[name])
         elif name in FLAGS:
             parser.add_argument(f"--{name}", action="store_true", help=HELP[name])
         else:
@@ -39,27 +41,30 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--sort",
         default=SORT,
         metavar="ORDER",
-        help=f"of functions: cumulative, self or calls. Default: {SORT}.",
+        help=f"sort order of the function table: cumulative, self or calls. Default: {SORT}.",
     )
     parser.add_argument(
-        "--seed-table", action="store_true", help="put the figures published in 2021 beside today's"
+        "--seed-table",
+        action="store_true",
+        help="show the counts and fractions that github.com/jh0shin/Graph-Neural-Network published in 2021 "
+        "beside today's",
     )
     parser.add_argument(
         "--diff",
         nargs=2,
         metavar=("A", "B"),
-        help="what one call does differently in two saved profiles; with SELECT, also which ranges take "
-        "longer, in two variants as in gnnbench ab",
+        help="compare the work of two saved profiles; with SELECT: profile two variants (as in gnnbench ab), "
+        "and compare their work and the times of their ranges",
     )
     parser.set_defaults(run=run)
 
 
 def run(options: argparse.Namespace) -> int:
-    """Profile, show, and return the exit code."""
+    """Profile, print the tables, and return the exit code."""
     if options.diff and not options.select:
         return _compare_saved(*map(Path, options.diff))
     if not options.select:
-        raise UsageError(f"say what to profile: {COMMAND}, such as gnnbench profile epoch")
+        raise UsageError(f"name a benchmark: {COMMAND}, such as gnnbench profile epoch")
     session = Session(options)
     try:
         if options.diff:
@@ -68,7 +73,7 @@ def run(options: argparse.Namespace) -> int:
             return profile_diff.run(session, options.diff)
         return session.show()
     except KeyboardInterrupt:
-        print(f"gnnbench: interrupted; what was done is in {session.wanted.folder}", file=sys.stderr)
+        print(f"gnnbench: interrupted; finished profiles are in {session.wanted.folder}", file=sys.stderr)
         return INTERRUPTED
 
 
@@ -78,10 +83,10 @@ def _compare_saved(before: Path, after: Path) -> int:
     for path in (before, after):
         if not path.exists():
             raise UsageError(
-                f"{path}: there is no such profile; for two variants say what to profile too: {COMMAND}"
+                f"{path}: there is no such profile; to compare two variants, name a benchmark: {COMMAND}"
             )
     records = [record.read(path) for path in (before, after)]
     print(f"before: {records[0]['id']}\nafter:  {records[1]['id']}")
     print(diff.table(diff.diff(*records)))
-    print(f"Times are compared only where both sides took turns: {COMMAND} --diff A B.")
+    print(f"Saved times are not compared; to compare times: {COMMAND} --diff A B")
     return DONE

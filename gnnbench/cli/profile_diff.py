@@ -1,4 +1,4 @@
-"""`gnnbench profile SELECT --diff A B`: what differs between two variants, which are profiled in turns."""
+"""`gnnbench profile SELECT --diff A B`: profiles two variants alternately and shows what differs."""
 
 import os
 import statistics
@@ -26,31 +26,32 @@ from ..variants.prepare import Prepared, prepared
 from .profile_session import Session
 
 PAIRS = 5
-"""Of processes, one of each side, in which ranges are timed: two processes of the same code differ."""
+"""Pairs of processes, one of each side. Several are needed, as processes of the same code differ."""
 MOST_CALLS = 50
 SECONDS = 1.0
-"""That a benchmark's calls take, on each side of each pair but the first: as many as fit, up to so many."""
+"""From the second pair on, a process makes as many calls of a benchmark as fit in this time, at most
+`MOST_CALLS`."""
 LEAST_SHARE = 0.01
-"""Of a call's time, from which a range is compared."""
+"""Ranges that take a smaller fraction of a call are not compared."""
 _NAMES = ("before", "after")
 _HASH_SEED = "PYTHONHASHSEED"
 
 Pair = Sequence[Mapping[str, Profile]]
-"""Of each side the profiles by benchmark."""
+"""The profiles by benchmark, for each of the two sides."""
 Times = Mapping["Range", Sequence[Turns]]
-"""Of each range its turns, in each pair of processes that has it."""
+"""The times of each range, from each pair of processes that has it."""
 
 
 class Range(NamedTuple):
     """A range of a benchmark."""
 
     benchmark: str
-    """Pytest's id."""
+    """Node id of the test."""
     path: diff.Path
 
 
 def run(session: Session, texts: Sequence[str]) -> int:
-    """Profile two variants, show in what they differ, and return the exit code."""
+    """Profile two variants, print their differences, and return the exit code."""
     variants = [variant.parse(text) for text in texts]
     with ExitStack() as stack:
         made = [
@@ -76,8 +77,8 @@ def run(session: Session, texts: Sequence[str]) -> int:
 
 
 def _pairs(session: Session, made: Sequence[Prepared]) -> list[Pair]:
-    """Profile in a pair of processes, and time the ranges of what both sides have in some more."""
-    seed = {_HASH_SEED: os.environ.get(_HASH_SEED, "0")}  # the order of sets is the same on both sides
+    """Profile in a first pair of processes, then time the ranges of shared benchmarks in more pairs."""
+    seed = {_HASH_SEED: os.environ.get(_HASH_SEED, "0")}  # the same order of sets on both sides
     sides = [
         ProfiledSide(name, one.trees, {**seed, **one.environment})
         for name, one in zip(_NAMES, made, strict=True)
@@ -94,27 +95,27 @@ def _pairs(session: Session, made: Sequence[Prepared]) -> list[Pair]:
     repeats = max(session.wanted.repeats, _calls(pairs[0], kind))
     wanted = replace(session.wanted, kinds=[kind], repeats=repeats, only=both)
     for number in range(1, PAIRS):
-        session.say(f"timing both in turns: pair {number + 1} of {PAIRS}")
+        session.say(f"timing both alternately: pair {number + 1} of {PAIRS}")
         with TemporaryDirectory() as folder:
             pairs.append(session.profile(sides, replace(wanted, folder=Path(folder)), quiet=True))
     return pairs
 
 
 def _kind(pair: Pair) -> str | None:
-    """Return the kind of profile that has the times; None where none with times was asked for."""
+    """Return the first kind of profile with times that all have; None if there is none."""
     sections = [profile.record["sections"] for side in pair for profile in side.values()]
     return next((kind for kind in TREES if all(kind in one for one in sections)), None)
 
 
 def _calls(pair: Pair, kind: str) -> int:
-    """Return how many calls of an average benchmark are worth timing in a process."""
+    """Return how many calls of an average benchmark fit in `SECONDS`, at most `MOST_CALLS`."""
     rows = [profile.record["sections"][kind]["rows"] for side in pair for profile in side.values()]
     call_seconds = statistics.mean(min(row[0]["total_ns"]) for row in rows) / 1e9
     return min(MOST_CALLS, int(SECONDS / call_seconds))
 
 
 def _times(pairs: Sequence[Pair], names: Sequence[str]) -> Times:
-    """Return the times of all ranges that are a part worth speaking of, in some pair, of a benchmark."""
+    """Return the times of all ranges that take at least `LEAST_SHARE` of a call in some pair."""
     kind = _kind(pairs[0])
     found: dict[Range, list[Turns]] = {}
     for before, after in pairs if kind else ():
@@ -128,7 +129,7 @@ def _times(pairs: Sequence[Pair], names: Sequence[str]) -> Times:
 
 
 def _judged(times: Times) -> dict[Range, Judgement]:
-    """Judge every range by the rules of `gnnbench ab`, which count all of them."""
+    """Compare every range by the rules of `gnnbench ab`, with a correction for the number of ranges."""
     keys = {range_: str(number) for number, range_ in enumerate(times)}
     evidence = Evidence(list(keys.values()))
     for number in range(PAIRS):
@@ -145,7 +146,6 @@ def _visit(times: Turns) -> Visit:
 
 
 def _table(name: str, times: Times, judgements: Mapping[Range, Judgement]) -> str:
-    """Lay out the ranges of a benchmark that differ."""
     changed = [
         (range_, found)
         for range_, found in judgements.items()
@@ -168,26 +168,27 @@ def _middle(times_ns: Iterable[int]) -> str:
 
 
 def _note(judgements: Mapping[Range, Judgement]) -> str:
-    """Say how the times were compared, and how much would have been found."""
+    """Return how the times were compared, and the median of the minimum detectable effects."""
     thresholds = Thresholds(EFFECT)
-    visible = [
+    detectable = [
         found.minimum_detectable_effect
         for found in judgements.values()
         if found.minimum_detectable_effect is not None
     ]
     text = (
-        f"Times: without inner ranges, in {PAIRS} pairs of processes whose calls took turns. Judged are "
-        f"{len(judgements)} ranges that take {units.fraction(LEAST_SHARE)} of a call or more; the intervals "
-        f"hold at once with {units.level(thresholds.family_level)}."
+        f"Times: without inner ranges, from {PAIRS} pairs of processes whose calls alternated. "
+        f"{units.count(len(judgements), 'range')} of at least {units.fraction(LEAST_SHARE)} of a call "
+        f"compared, with simultaneous {units.level(thresholds.family_level)} intervals."
     )
-    if visible:
-        text += f" In half of them a slowdown of {units.fraction(statistics.median(visible))} would be found."
+    if detectable:
+        smallest = units.fraction(statistics.median(detectable))
+        text += f" Median of the minimum detectable effects: {smallest}."
     return textwrap.fill(text, 80)
 
 
 def _described(made: Prepared) -> str:
-    """Name a variant as it was given, with what that is."""
+    """Return the variant as the user wrote it, with its commit and versions."""
     facts = [made.commit[:10]] if made.commit else []
-    facts += ["files changed since"] if made.dirty else []
+    facts += ["uncommitted changes"] if made.dirty else []
     facts += [f"{name} {version}" for name, version in made.versions.items()]
     return f"{made.text} ({', '.join(facts)})" if facts else made.text

@@ -1,4 +1,4 @@
-"""One run of `gnnbench profile`: what was asked for, and how it goes."""
+"""One run of `gnnbench profile`: its options, its processes and its progress."""
 
 import argparse
 import textwrap
@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Self
 from rich.console import Console
 from rich.markup import escape
 
+from .. import units
 from ..errors import UsageError, unknown_name
 from ..options import FLAGS, LISTS, Options, suite
 
@@ -23,17 +24,17 @@ EPOCH = "benchmarks/test_epoch.py::test_epoch"
 DEFAULT = ("phases", "layers")
 SORT = "cumulative"
 _MOST_NAMED = 20
-"""Benchmarks, in the list of those that are going to run."""
+"""How many of the selected benchmarks are listed by name."""
 COMMAND = "gnnbench profile SELECT"
 PASSED_ON = ("dataset", "platform", "device", "hidden", "dtype", "index-dtype", "data", "real")
-"""The plugin's options for what is run."""
+"""Options that are handed to pytest as the plugin's own."""
 
 
 class Session:
-    """What was asked for, and how it goes."""
+    """One run of `gnnbench profile`."""
 
     def __init__(self, options: argparse.Namespace) -> None:
-        """Check what can be checked.
+        """Check the options.
 
         Raises:
             UsageError: an option cannot be used, or the folder cannot be written.
@@ -42,7 +43,7 @@ class Session:
         from ..profile.process import Wanted
         from ..profile.store import ProfileStore
 
-        environment.let_idle_threads_sleep()  # in the processes that profile, as in the suite's own
+        environment.let_idle_threads_sleep()  # the profiling processes inherit the variable
         given = {name: getattr(options, name.replace("-", "_")) for name in PASSED_ON}
         chosen = Options.parse(
             **{name.replace("-", "_"): value for name, value in given.items()},
@@ -69,7 +70,7 @@ class Session:
         self._failed = False
 
     def show(self) -> int:
-        """Profile here, and show what was found."""
+        """Profile the installed code, print the tables, and return the exit code."""
         from ..profile.process import ProfiledSide
         from ..report.profile import report
 
@@ -82,18 +83,18 @@ class Session:
     def profile(
         self, sides: "Sequence[ProfiledSide]", wanted: "Wanted", *, quiet: bool = False
     ) -> "list[dict[str, Profile]]":
-        """Profile on each side, and say how it goes.
+        """Profile on each side, and show the progress.
 
         Args:
-            sides: what the processes are started with.
-            wanted: what is profiled.
-            quiet: say only what failed.
+            sides: how the processes of each side are started.
+            wanted: what to profile.
+            quiet: print failures only.
 
         Returns:
-            Of each side the profiles, by pytest's id of the benchmark.
+            For each side, the profiles by node id of the test.
 
         Raises:
-            UsageError: a side has no such benchmark.
+            UsageError: no benchmark of a side is selected.
         """
         from ..profile import process
 
@@ -103,7 +104,7 @@ class Session:
             if not found:
                 prefix = f"{side.name}: " if side.name else ""
                 raise UsageError(
-                    f"{prefix}no benchmark is called '{self._select}'; gnnbench list shows what there is"
+                    f"{prefix}no benchmark is called '{self._select}'; gnnbench list shows all operations"
                 )
         every = [one for found in ended for one in found]
         self._failed |= any(one.failed for one in every)
@@ -113,18 +114,18 @@ class Session:
         graphs = dict.fromkeys(
             (one.record["spec"] or {}).get("dataset", "") for found in profiles for one in found.values()
         )
-        if not quiet and (twins := [name for name in graphs if ":synthetic" in name]):
-            self.say(f"synthetic data: {', '.join(twins)}")
+        if not quiet and (synthetic := [name for name in graphs if ":synthetic" in name]):
+            self.say(f"synthetic data: {', '.join(synthetic)}")
         return profiles
 
     def status(self, done: Sequence[object]) -> int:
-        """Return the exit code."""
+        """Return the exit code, given all that was profiled."""
         if self._failed:
             return WRONG
         return DONE if done else NOT_PROFILED
 
     def say(self, text: str) -> None:
-        """Tell the user something beside the result."""
+        """Print a line on standard error."""
         self._console.print(f"gnnbench: {text}", markup=False, soft_wrap=True)
 
 
@@ -138,7 +139,7 @@ def _read(folder: Path) -> "Profile":
 
 
 def _selection(select: str, rest: Sequence[str]) -> tuple[list[str], str | None]:
-    """Return pytest's arguments, and what is selected among the benchmarks that they name."""
+    """Return pytest's arguments, and the words that select benchmarks among those they name."""
     if select == "epoch":
         return [EPOCH, *rest], None
     if "::" in select or Path(select).exists():
@@ -158,7 +159,7 @@ def _passed_on(given: Mapping[str, Any]) -> list[str]:
 
 
 class _ProfilingProgress:
-    """What is going to run, a line for each benchmark that has ended, and in a terminal one for the next."""
+    """Lists the benchmarks, prints a line when one ends, and shows the current one in a terminal."""
 
     def __init__(self, console: Console, *, quiet: bool) -> None:
         self._console, self._quiet = console, quiet
@@ -175,13 +176,13 @@ class _ProfilingProgress:
         self._status.stop()
 
     def collected(self, titles: Sequence[str]) -> None:
-        """Say which benchmarks these are, of the second side only where they are others."""
+        """List the benchmarks; those of the second side only if they differ."""
         if titles and titles != self._titles and not self._quiet:
             self._print(_listed(titles))
         self._titles = titles
 
     def benchmark(self, side: "ProfiledSide", number: int, count: int, found: "str | Ended") -> None:
-        """Say that a benchmark begins, or how it ended."""
+        """Show that a benchmark begins (`found` is its name), or print how it ended."""
         place = f"[{number:{len(str(count))}}/{count}]{f' {side.name}:' if side.name else ''}"
         if isinstance(found, str):
             line = f"{place} {_short(found)} ..."
@@ -200,11 +201,11 @@ class _ProfilingProgress:
 def _listed(titles: Sequence[str]) -> str:
     more = len(titles) - _MOST_NAMED
     names = [*titles[:_MOST_NAMED], *([f"and {more} more"] if more > 0 else [])]
-    text = f"gnnbench: profiling {len(titles)} benchmark{'s' * (len(titles) > 1)}: {', '.join(names)}"
+    text = f"gnnbench: profiling {units.count(len(titles), 'benchmark')}: {', '.join(names)}"
     return textwrap.fill(text, 80, subsequent_indent="  ", break_on_hyphens=False)
 
 
 def _short(name: str) -> str:
-    """Leave out what only says where the benchmark is written, if its parameters say what it is."""
+    """Return the parameters in a node id, or the whole id if it has none."""
     _, bracket, parameters = name.partition("[")
     return parameters.removesuffix("]") if bracket else name

@@ -1,4 +1,4 @@
-"""`gnnbench report RUN.json [BASE.json ...]`: a page of what was measured and judged, and slides."""
+"""`gnnbench report RUN.json [BASE.json ...]`: makes an HTML page of measurements and verdicts, and slides."""
 
 import argparse
 import sys
@@ -19,8 +19,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         nargs="+",
         type=Path,
         metavar="FILE",
-        help="a run, a result of ab or compare with --json, or a calibration; further runs are those of the "
-        "older side; profiles, or folders of them, may stand beside any of these, or alone",
+        help="a run file, a result of ab or compare (--json), or a calibration. Run files after the first "
+        "are the older version. Profiles or folders of profiles can be added, or shown alone.",
     )
     parser.add_argument(
         "-o",
@@ -28,22 +28,23 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         type=Path,
         default=Path("report.html"),
         metavar="FILE",
-        help="the page. Default: report.html.",
+        help="write the page to FILE. Default: report.html.",
     )
     parser.add_argument(
-        "--slides", type=Path, metavar="DIR", help="also write each chart there, as SVG and PNG"
+        "--slides", type=Path, metavar="DIR", help="also write each chart to DIR, as SVG and PNG"
     )
     parser.add_argument(
         "--effect",
         default=f"{EFFECT:.0%}",
         metavar="E",
-        help="change that matters, of a run against others; saved verdicts have their own. Default: 3%%.",
+        help="minimum effect of interest when run files are compared; saved verdicts keep theirs. "
+        "Default: 3%%.",
     )
     parser.set_defaults(run=run)
 
 
 def run(options: argparse.Namespace) -> int:
-    """Write the page and the slides, and return the exit code, which says nothing of what they show."""
+    """Write the page and the slides, and return 0, whatever the verdicts are."""
     from .. import packages, units
     from ..report import composed, slides, sources, view_page, wording
 

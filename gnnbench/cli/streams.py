@@ -1,4 +1,4 @@
-"""Standard output and error of a command: any character can be printed, and the end is quiet."""
+"""Lets a command print any character, and end without an error message if its output is closed."""
 
 import codecs
 import io
@@ -20,7 +20,7 @@ _PLAIN = {
 
 
 def prepare() -> None:
-    """Let both take characters that their encoding lacks; one that the shell closed drops what it gets."""
+    """Substitute characters that an encoding lacks, and replace a closed stream by the null device."""
     for name in ("stdout", "stderr"):
         stream = getattr(sys, name)
         if stream is None:
@@ -30,7 +30,7 @@ def prepare() -> None:
 
 
 def discard() -> None:
-    """Throw away what cannot be written, or the interpreter would complain of it at its end."""
+    """Discard unwritable output, because the interpreter would print an error about it at exit."""
     for stream in (sys.stdout, sys.stderr):
         try:
             stream.flush()
@@ -42,8 +42,8 @@ def discard() -> None:
 
 def _substitute(error: UnicodeError) -> tuple[str, int]:
     assert isinstance(error, UnicodeEncodeError)
-    lacking = error.object[error.start : error.end]
-    return "".join(_PLAIN.get(character, "?") for character in lacking), error.end
+    missing = error.object[error.start : error.end]
+    return "".join(_PLAIN.get(character, "?") for character in missing), error.end
 
 
 codecs.register_error(_SUBSTITUTE, _substitute)

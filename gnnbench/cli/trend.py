@@ -1,4 +1,4 @@
-"""`gnnbench trend DIR|GLOB`: what changed in a history of runs, and when."""
+"""`gnnbench trend DIR|GLOB`: finds changes in a history of runs."""
 
 import argparse
 import json
@@ -27,13 +27,13 @@ if TYPE_CHECKING:
 
 NEWEST = 1000
 _PACKAGES = ("jinja2", "altair", "vl_convert")
-"""That a page needs."""
+"""Packages that a page needs."""
 _NAMED = 3
-"""Files that cannot be used of which each is named; of more it says how many."""
+"""How many unusable files are named; more are counted."""
 _LONGEST = 1000
-"""Characters of what is said of one."""
+"""Characters of the reason for one unusable file."""
 _EVERY_SECONDS = 10.0
-"""Between two lines of progress, where the output is no terminal."""
+"""Time between two lines of progress if the output is no terminal."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -42,25 +42,25 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "runs",
         nargs="+",
         metavar="DIR|GLOB",
-        help="folders, patterns or files: run files of any age and machine",
+        help="run files of any age and machine, folders of them, or patterns",
     )
-    parser.add_argument("-o", "--output", type=Path, metavar="FILE", help="also write a page: trend.html")
-    parser.add_argument("--json", type=Path, metavar="FILE", help="also write the result there")
+    parser.add_argument("-o", "--output", type=Path, metavar="FILE", help="also write an HTML page to FILE")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="also write the result to FILE")
     parser.add_argument(
-        "--effect", default=f"{EFFECT:.0%}", metavar="E", help="change that matters. Default: 3%%."
+        "--effect", default=f"{EFFECT:.0%}", metavar="E", help="minimum effect of interest. Default: 3%%."
     )
     parser.add_argument(
         "--last",
         type=_positive,
         default=NEWEST,
         metavar="N",
-        help=f"look at the newest N runs of each environment. Default: {NEWEST}.",
+        help=f"use only the newest N runs of each environment. Default: {NEWEST}.",
     )
     parser.set_defaults(run=run)
 
 
 def run(options: argparse.Namespace) -> int:
-    """Read, judge, show, and return the exit code."""
+    """Read the run files, find changes, print them, and return the exit code."""
     from .. import packages, units
     from ..compare.trend import history, index, result, sources
     from ..compare.trend.penalty import Penalties
@@ -73,13 +73,13 @@ def run(options: argparse.Namespace) -> int:
     paths = sources.find(options.runs)
     names = "\n".join(sorted(str(user_path(name).absolute()) for name in options.runs))
     cache = cache_folder()
-    with _ReadingProgress("run files read") as progress:
+    with _ReadingProgress("reading run files") as progress:
         digests, refused = index.digests(cache, names, paths, progress.update)
     histories, lacking = history.histories(digests, options.last)
     refused += lacking
     _warn(refused, len(paths))
     penalties = Penalties(cache)
-    with _ReadingProgress("lengths of histories calibrated, once for each") as progress:
+    with _ReadingProgress("calibrating lengths of histories, once for each length") as progress:
         penalties.prepare(result.lengths(histories), progress.update)
     now = datetime.now(UTC).isoformat(timespec="microseconds")
     found = result.judge(histories, penalties, effect, now)
@@ -100,17 +100,17 @@ def run(options: argparse.Namespace) -> int:
 
 
 def exit_code(found: "TrendResult") -> int:
-    """Return what a shell is told of a history: see docs/cli.md."""
+    """Return the exit code for a history, see docs/cli.md."""
     if not found.judged:
         return NOT_JUDGED
     return SLOWER if found.slower else NOTHING_SLOWER
 
 
 def _warn(refused: "Sequence[Refused]", of: int) -> None:
-    """Name the files that cannot be used.
+    """Print why files are skipped.
 
     Raises:
-        UsageError: there is no other.
+        UsageError: no file can be used.
     """
     from ..report.names import clean
 
@@ -120,17 +120,17 @@ def _warn(refused: "Sequence[Refused]", of: int) -> None:
     for one in refused[:_NAMED]:
         print(f"gnnbench: skipped: {clean(one.reason, _LONGEST)}", file=sys.stderr)
     if len(refused) > _NAMED:
-        print(f"gnnbench: skipped: {len(refused)} of {of} files; --json names all", file=sys.stderr)
+        print(f"gnnbench: skipped: {len(refused)} of {of} files; --json lists all", file=sys.stderr)
 
 
 def _positive(text: str) -> int:
     if not text.isascii() or not text.isdecimal() or not int(text):
-        raise argparse.ArgumentTypeError(f"'{text}' is no number of runs")
+        raise argparse.ArgumentTypeError(f"'{text}' must be a whole number of runs, as in {NEWEST}")
     return int(text)
 
 
 class _ReadingProgress:
-    """On standard error: in a terminal a line that changes, in a pipe a line now and then."""
+    """Shows a changing line in a terminal, and prints a line every ten seconds elsewhere."""
 
     def __init__(self, what: str) -> None:
         self._what = what
@@ -148,7 +148,7 @@ class _ReadingProgress:
             self._status.stop()
 
     def update(self, done: int, of: int) -> None:
-        """Show how far it is."""
+        """Show that `done` of `of` are done."""
         text = f"{self._what}: {done} of {of}"
         if self._console.is_terminal:
             if self._status is None:

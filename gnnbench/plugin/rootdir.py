@@ -1,4 +1,4 @@
-"""pytest's rootdir, where the records of a project lie."""
+"""Finds pytest's rootdir, in which the records of a project are saved."""
 
 import shlex
 from collections.abc import Sequence
@@ -12,12 +12,10 @@ from ..errors import UsageError
 
 
 class _FoundError(Exception):
-    """pytest knows its rootdir, and need not go on."""
+    """Ends pytest when it has determined its rootdir."""
 
 
 class _Rootdir:
-    """A plugin that ends pytest as soon as it knows its rootdir."""
-
     found: Path | None = None
 
     def pytest_load_initial_conftests(self, early_config: Any) -> None:
@@ -26,14 +24,14 @@ class _Rootdir:
 
 
 def rootdir(arguments: Sequence[str] = ()) -> Path:
-    """Return the rootdir of pytest with these arguments, called in this folder.
+    """Return pytest's rootdir for these arguments and the current folder.
 
     Raises:
-        UsageError: pytest refuses the arguments; it has said why.
+        UsageError: pytest refuses the arguments; it has printed the reason.
     """
     plugin = _Rootdir()
     with suppress(_FoundError):
         pytest.main(["--noconftest", *arguments], plugins=[plugin])
     if plugin.found is None:
-        raise UsageError(f"pytest cannot run with these arguments: {shlex.join(arguments)}")
+        raise UsageError(f"pytest refuses these arguments: {shlex.join(arguments)}")
     return plugin.found

@@ -71,7 +71,7 @@ def test_record_list_show_verify_prune(project, capsys):
     assert call(capsys, "verify")[0] == 0
     # Of the other test 0001 is the newest.
     out = call(capsys, "prune", "--keep", "1", "--yes")[1]
-    assert out == "nothing to remove: each record is among the newest 1 of some benchmark"
+    assert out == "nothing to remove: every record is one of the newest 1 of some benchmark"
     assert len(list((project / FOLDER).rglob("*.json"))) == 4
     assert call(capsys, "prune", "--keep", "0")[0] == 2
 
@@ -99,7 +99,7 @@ def test_without_records_or_a_suite_each_says_what_to_do(tmp_path, monkeypatch, 
     monkeypatch.chdir(tmp_path)
     assert call(capsys, "list")[:2] == (
         0,
-        f"no records in {tmp_path / FOLDER}; make one: gnnbench baseline record",
+        f"there are no records in {tmp_path / FOLDER}; make one: gnnbench baseline record",
     )
     for command in ("show", "verify"):
         status, _, err = call(capsys, command)
@@ -150,7 +150,7 @@ def test_arguments_that_pytest_refuses_are_refused(tmp_path, monkeypatch, capsys
     monkeypatch.chdir(tmp_path)
     status, _, err = call(capsys, "list", "--", "-c", "nowhere.ini")
     assert status == 2
-    assert "gnnbench: pytest cannot run with these arguments: -c nowhere.ini" in err
+    assert "gnnbench: pytest refuses these arguments: -c nowhere.ini" in err
 
 
 def test_what_is_broken_is_named_and_pruned(tmp_path, monkeypatch, capsys):
@@ -166,16 +166,19 @@ def test_what_is_broken_is_named_and_pruned(tmp_path, monkeypatch, capsys):
     status, out, _ = call(capsys, "verify")
     assert status == 2
     assert "not JSON, or cut off" in out
-    assert "0001: 2 processes, whole" in out
+    assert "0001: 2 processes, complete and valid" in out
     assert "cannot be used" in call(capsys, "list")[1]
     status, _, err = call(capsys, "show", "--environment", "elsewhere")
     assert status == 2
-    assert f"no records of elsewhere; there are {whole.environment}" in err
+    assert (
+        f"there are no records of environment elsewhere; environments with records: {whole.environment}"
+        in err
+    )
     assert "would remove" in call(capsys, "prune")[1]
     assert left.exists()
     status, out, _ = call(capsys, "prune", "--yes")
     assert status == 0
-    assert "left alone: " in out  # who knows what is in it
+    assert "kept: " in out  # who knows what is in it
     assert [record.name for record in store.records()] == [whole.name, broken.name]
     assert not left.exists()
 

@@ -95,9 +95,9 @@ def test_it_goes_on_where_it_was_stopped(suite):
     second = saved(suite)
     assert second[:1] == first
     assert len(second) == 2
-    assert "benchmarks: 1; runs: 6 (saved before: 1); 96 s at most or so" in err
-    assert "interrupted; runs saved in " in err
-    assert err.endswith(": 2; the same command goes on\n")
+    assert "1 benchmark, 6 runs (and 1 saved): up to about 96 s" in err
+    assert "interrupted; 2 runs saved in " in err
+    assert err.endswith("; the same command continues\n")
     assert "test_suite.py::test_sum" in out, "what is known"
 
     process = start(suite, *words)
@@ -150,7 +150,7 @@ def test_a_planted_slowdown_on_a_real_clock(suite):
 @pytest.mark.parametrize(
     ("words", "text"),
     [
-        (("--runs", "-1"), "--runs and --planted must be whole numbers, and not both 0"),
+        (("--runs", "-1"), "--runs and --planted must be at least 0, and not both 0"),
         (("--runs", "0", "--planted", "0"), "not both 0"),
         (("--effect", "3"), "effect '3' must lie between 0 and 1"),
         (("--budget", "0"), "must be more than 0 seconds"),
@@ -158,9 +158,9 @@ def test_a_planted_slowdown_on_a_real_clock(suite):
         (("--", "test_suite.py", "nonexistent.py"), "nonexistent.py; pytest's arguments come after --"),
         (
             ("--", "test_nothing.py"),
-            "no benchmarks among what pytest collects here; name them: gnnbench calibrate -- PATH",
+            "pytest finds no benchmarks here; name them: gnnbench calibrate -- PATH",
         ),
-        (("--", "test_wrong.py"), "no benchmarks: test_wrong.py cannot be collected: "),
+        (("--", "test_wrong.py"), "pytest finds no benchmarks: test_wrong.py cannot be collected: "),
     ],
 )
 def test_wrong_usage_is_a_line(suite, words, text):
@@ -236,7 +236,7 @@ def test_what_it_runs_and_shows(calibrate, tmp_path):
         assert (arguments, folder) == (["test_suite.py", "-k", "x"], tmp_path)
         assert (budget.per_benchmark_seconds, budget.total_seconds) == (5.0, 8.0)
     assert len({call[-1] for call in machine.calls}) == 13
-    assert "benchmarks: 2; runs: 13; 104 s at most or so" in err
+    assert "2 benchmarks, 13 runs: up to about 104 s" in err
     assert re.search(r"^run 1 of 13, identical code: 2 same; about \d+ s left$", err, re.MULTILINE)
     assert "gnnbench: a note" in err
     rows = [line.split() for line in out.splitlines() if "::" in line]
@@ -270,16 +270,16 @@ def test_what_is_done_is_not_done_again(calibrate):
     machine.stop_after = 5
     status, _, err = run()
     assert (status, len(machine.calls)) == (130, 5)
-    assert "interrupted; runs saved in " in err
+    assert "interrupted; 5 runs saved in " in err
     machine.stop_after = None
     first = machine.planted
     status, _, err = run()
     assert (status, len(machine.calls)) == (0, 8)
-    assert "runs: 8 (saved before: 5); " in err
+    assert "8 runs (and 5 saved): " in err
     assert sorted(first + machine.planted) == [0, 0, 0, *sorted(SIZES * 2)]
     status, out, err = run()
     assert (status, machine.calls) == (0, [])
-    assert "nothing is left to measure; --fresh starts over" in err
+    assert "all runs are done; --fresh starts again" in err
     assert "5%" in out
     status, _, err = run("--runs", "4")
     assert (status, machine.planted) == (0, [0])
@@ -291,8 +291,8 @@ def test_a_fresh_start(calibrate):
     machine.stop_after = 2
     status, _, err = run("--fresh")
     assert (status, len(machine.calls)) == (130, 2)
-    assert ": 2; the same" in err
-    assert "the same command without --fresh goes on" in err
+    assert "interrupted; 2 runs saved in " in err
+    assert "the same command without --fresh continues" in err
     machine.stop_after = None
     run()
     assert len(machine.calls) == 11
@@ -320,7 +320,7 @@ def test_a_file_that_cannot_be_used_is_a_line(calibrate, tmp_path):
         status, _, err = run()
         assert (status, machine.calls) == (2, [])
         assert err.count("\n") == 1
-        assert f"{file} " in err
+        assert f"{file}: " in err
         assert "remove it, and run gnnbench calibrate again" in err
         assert file.read_text() == damaged
 
@@ -406,10 +406,7 @@ def test_the_first_run_in_which_nothing_was_judged_is_the_last_and_is_not_kept(
     too_short(0)
     status, out, err = run()
     assert (status, out, len(machine.calls)) == (3, "", 1)
-    assert (
-        "gnnbench: not judged, so no further run is made and nothing of this one is kept: 2 of 4 pairs\n"
-        in err
-    )
+    assert "; this run is not saved, and no more are made: 2 of 4 pairs\n" in err
     assert not saved(tmp_path)
 
 
@@ -418,7 +415,7 @@ def test_what_was_judged_before_a_run_that_was_not_is_kept(calibrate, too_short,
     too_short(4)
     status, out, err = run()
     assert (status, len(machine.calls)) == (3, 5)
-    assert "not judged, so no further run is made" in err
+    assert "no benchmark could be compared; this run is not saved" in err
     assert len(saved(tmp_path)) == 4
     assert "test_suite.py::test_a" in out
 
@@ -437,6 +434,6 @@ def test_a_benchmark_that_was_not_judged_counts_neither_way(calibrate, monkeypat
     status, out, _ = run()
     assert status == 0
     (row,) = [line for line in out.splitlines() if "test_c" in line]
-    assert row.split()[1:] == ["not", "judged"]
+    assert row.split()[1:] == ["not", "compared"]
     assert "0 of 6 verdicts" in out
     assert {one["verdicts"]["test_suite.py::test_c"] for one in saved(tmp_path)} == {"incomparable"}

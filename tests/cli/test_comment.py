@@ -124,9 +124,9 @@ def test_a_comment_is_created_and_updated_by_a_process_of_its_own(tmp_path):
     [
         (["nowhere.json"], {}, "nowhere.json: cannot be read"),
         (["RUN"], {}, "not a result of gnnbench ab or compare: it is a run file"),
-        (["AB", "--title", "x" * 201], {}, "--title has 201 characters; 200 at most"),
-        (["AB", "--details-url", "javascript:alert(1)"], {}, "must be an address"),
-        (["AB", "--details-url", "https://a.b/c) [x](y"], {}, "must be an address"),
+        (["AB", "--title", "x" * 201], {}, "--title has 201 characters; give at most 200"),
+        (["AB", "--details-url", "javascript:alert(1)"], {}, "must be a URL"),
+        (["AB", "--details-url", "https://a.b/c) [x](y"], {}, "must be a URL"),
         (["AB", "-o", "/proc/x/y.md"], {}, "/proc/x/y.md cannot be written"),
         (["AB", "--pull-request", "7"], {}, "no repository: give --repository OWNER/NAME"),
         (["AB", "--pull-request", "7", "--repository", "o/r"], {}, "GITHUB_TOKEN must hold a token"),

@@ -167,7 +167,7 @@ def test_an_output_that_takes_no_more_is_exit_2_and_a_line(monkeypatch, capsys, 
     os.close(read)
     for output, text in (
         (os.open("/dev/full", os.O_WRONLY), os.strerror(errno.ENOSPC)),
-        (write, "the output was closed before all of it was written"),
+        (write, "the output was closed before everything was written"),
     ):
         with os.fdopen(output, "w", encoding="utf-8") as stream:
             monkeypatch.setattr(sys, "stdout", stream)

@@ -80,7 +80,7 @@ def test_an_epoch_of_two_platforms(tmp_path):
     assert by_folder.returncode == 0, by_folder.stderr
     assert "gcn_norm" in by_folder.stdout
     assert max(map(len, by_folder.stdout.splitlines())) <= 100
-    assert by_folder.stdout.splitlines()[-1].startswith("Times are compared only where both sides took turns")
+    assert by_folder.stdout.splitlines()[-1].startswith("Saved times are not compared")
     assert not re.search(r"\d (ns|µs|ms|s)\b", by_folder.stdout)
     by_file = profile("--diff", str(one / "profile.json"), str(other))
     assert by_file.stdout == by_folder.stdout
@@ -97,7 +97,7 @@ def test_the_published_figures_stand_beside(tmp_path):
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        ((), "say what to profile: gnnbench profile SELECT"),
+        ((), "name a benchmark: gnnbench profile SELECT"),
         (("nothing_like_this", *SMALL), "no benchmark is called 'nothing_like_this'"),
         (("benchmarks/test_nothing.py::test_epoch", *SMALL), "file or directory not found: "),
         (("epoch", "--with", "fases"), "unknown kind of profile 'fases': choose from phases,"),
@@ -260,7 +260,7 @@ def test_an_end_in_the_middle_leaves_nothing_half_done(sleeping, end):
     process.send_signal(end)
     _, errors = process.communicate(timeout=60)
     assert process.returncode == 128 + end
-    assert "interrupted; what was done is in .benchmarks/profiles" in errors
+    assert "interrupted; finished profiles are in .benchmarks/profiles" in errors
     assert all(map(is_gone, (worker, *started)))
     assert not place.exists()
 

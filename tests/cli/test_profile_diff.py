@@ -80,7 +80,7 @@ def test_two_commits_differ_by_what_changed_between_them(tmp_path, compare):
     assert lines[1:4] == [
         "test_suite.py::test_work",
         f"before: git:HEAD ({commit})",
-        f"after:  . ({commit}, files changed since)",
+        f"after:  . ({commit}, uncommitted changes)",
     ]
     assert "vanished" in lines[5]
     assert lines[5].endswith("aten::sort in call")
@@ -162,5 +162,5 @@ def test_the_range_that_takes_longer_is_the_one_that_changed():
     assert max(len(head), len(row)) <= 80
     assert profile_diff._table("test_b", times, judgements).startswith("times: no range differs")
     note = profile_diff._note(judgements)
-    assert "Judged are 15 ranges" in note.replace("\n", " ")
+    assert "15 ranges of at least 1.0% of a call compared" in note.replace("\n", " ")
     assert max(map(len, note.splitlines())) <= 80

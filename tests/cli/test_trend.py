@@ -103,7 +103,7 @@ def test_one_file_that_cannot_be_used_is_named_and_skipped(tmp_path, capsys):
         (tmp_path / "runs" / f"z{number}.json").write_text("[]")
     _, out, err = trend(capsys, "runs", "--json", "trend.json")
     assert out == expected
-    assert f"skipped: 5 of {len(paths) + 5} files; --json names all" in err
+    assert f"skipped: 5 of {len(paths) + 5} files; --json lists all" in err
     assert len(json.loads((tmp_path / "trend.json").read_text())["skipped"]) == 5
 
 
@@ -161,7 +161,7 @@ def test_wrong_input_is_one_line(tmp_path, capsys, words, message):
 def test_a_number_of_runs_must_be_one(capsys):
     with pytest.raises(SystemExit, match="2"):
         main.main(["trend", ".", "--last", "0"])
-    assert "'0' is no number of runs" in capsys.readouterr().err
+    assert "'0' must be a whole number of runs" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("encoding", ["utf-8", "ascii"])
