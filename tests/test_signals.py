@@ -170,4 +170,4 @@ def test_a_gate_that_times_again_leaves_nothing(tmp_path):
     project.takes(2e-3)
     status, output = project.end(signal.SIGTERM, "pytest", "test_a.py", "--benchmark-compare")
     assert status == pytest.ExitCode.INTERRUPTED, output
-    assert "cut short: what was timed was not judged" in output
+    assert "interrupted: the timed benchmarks were not compared" in output

@@ -1,4 +1,4 @@
-"""The pytest plugin: options, and one test for each cell of operation, platform and graph."""
+"""The pytest plugin: declares the options, and parametrises benchmarks by operation, platform and graph."""
 
 import argparse
 from collections.abc import Generator
@@ -23,20 +23,20 @@ from .timing import PLUGIN as TIMING
 from .timing import Timing, timing_of
 
 _DEFAULT_STORAGE = "file://./.benchmarks"
-"""pytest-benchmark's."""
+"""The default of pytest-benchmark's option."""
 GATE = "gnnbench-gate"
 _AGAIN = "gnn_again"
-"""Option: file with the tests that a fresh process times once more for another that judges."""
+"""Hidden option: a file with the ids of the tests that a confirming process times again."""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Declare the options."""
     group = parser.getgroup("gnnbench", "graph neural network benchmarks")
     for name, words in options.HELP.items():
-        text = words.replace("%", "%%")  # argparse formats it
+        text = words.replace("%", "%%")  # argparse applies % formatting
         flag, destination = f"--gnn-{name}", f"gnn_{name.replace('-', '_')}"
         if name in options.LISTS:
-            metavar = "KIND" if name == "profile" else "NAME"
+            metavar = {"profile": "KIND", "hidden": "N"}.get(name, "NAME")
             group.addoption(flag, dest=destination, action="append", default=[], metavar=metavar, help=text)
         elif name in options.FLAGS:
             group.addoption(flag, dest=destination, action="store_true", help=text)
@@ -51,18 +51,18 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Declare the markers, and check what was asked for."""
+    """Declare the markers, and check the options."""
     config.addinivalue_line(
         "markers",
-        f"{MARKER}(*names, platforms=None, directions=None, core=False): the operations a benchmark runs, "
-        "one test for each with every platform, direction, type and graph; the rest is for your own.",
+        f"{MARKER}(*names, platforms=None, directions=None, core=False): operations of a benchmark; it is "
+        "parametrised by platform, direction, type and graph. The keywords are for operations of your own.",
     )
     config.addinivalue_line(
-        "markers", "in_place(reason): time this benchmark on its inputs as they are, never on copies."
+        "markers", "in_place(reason): time this benchmark on its original inputs, never on copies."
     )
-    config.addinivalue_line("markers", "core: the few dozen benchmarks that a pull request runs.")
+    config.addinivalue_line("markers", "core: the few dozen benchmarks that run for each pull request.")
     config.pluginmanager.register(fixtures, FIXTURES)
-    # Early enough for a mistake to be one line, and not at all where the plugin is only installed.
+    # Here an error is printed in one line. Without our options, nothing is checked.
     if any(value not in (None, False, []) for value in given(config).values()):
         try:
             chosen = run_of(config).options
@@ -83,28 +83,26 @@ def pytest_configure(config: pytest.Config) -> None:
     if judging:
         if config.option.benchmark_compare_fail:
             raise pytest.UsageError(
-                "gnnbench: --benchmark-compare-fail is for pytest-benchmark's own comparison, and gnnbench "
-                "judges here: give --gnn-effect 5%, say, or --benchmark-storage for pytest-benchmark's"
+                "gnnbench: --benchmark-compare-fail works with pytest-benchmark's comparison only, not with "
+                "gnnbench's: use --gnn-effect 5%, or choose pytest-benchmark's with --benchmark-storage"
             )
         wanted = config.option.benchmark_compare
-        config.option.benchmark_compare = None  # nor pytest-benchmark's table, which is of its own storage
+        config.option.benchmark_compare = None  # pytest-benchmark does not compare
         from .gate import Gate
 
         config.pluginmanager.register(Gate(config, None if wanted is True else wanted), GATE)
 
 
 def _profile(config: pytest.Config) -> None:
-    """Have this session profile instead of timing.
+    """Register the hooks that profile instead of timing.
 
     Raises:
-        UsageError: it cannot, by its other options or for want of a folder.
+        UsageError: another option excludes it, or the folder cannot be written.
     """
     if config.getoption("numprocesses", None) or config.getoption("tx", None):
-        raise UsageError(
-            "--gnn-profile with -n: processes that run at once disturb each other's times; leave out -n"
-        )
+        raise UsageError("--gnn-profile cannot profile in parallel processes; leave out -n")
     if config.getoption("benchmark_compare", None):
-        raise UsageError("--gnn-profile times nothing that could be compared; leave out --benchmark-compare")
+        raise UsageError("--gnn-profile does not time benchmarks; leave out --benchmark-compare")
     options = run_of(config).options
     store = ProfileStore(options.profile_folder.absolute())
     store.check()
@@ -112,7 +110,7 @@ def _profile(config: pytest.Config) -> None:
 
 
 def _is_judged_here(config: pytest.Config) -> bool:
-    """Tell whether `--benchmark-compare` means our records, not pytest-benchmark's files."""
+    """Return whether `--benchmark-compare` reads gnnbench's records, not pytest-benchmark's files."""
     if not config.getoption("benchmark_compare", None) or config.getoption("gnn_counters"):
         return False
     if hasattr(config, "workerinput"):
@@ -135,7 +133,7 @@ def _be_quiet(config: pytest.Config) -> None:
 
 
 class _OnGpu:
-    """Makes a GPU the one that `cuda` means."""
+    """Makes the chosen GPU the current device of each test."""
 
     def __init__(self, index: int) -> None:
         self._index = index
@@ -159,7 +157,7 @@ class _Again:
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """Make one test for each cell of a benchmark that names its operations."""
+    """Parametrise a benchmark that names its operations."""
     marker = metafunc.definition.get_closest_marker(MARKER)
     if marker is None:
         return
@@ -169,9 +167,9 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     except (UsageError, TypeError) as error:
         mistake = f"{metafunc.function.__name__}: {error}"
     if mistake:
-        # Outside of the handler: one line, without the story of what else was being handled.
+        # Raised outside the except clause, so that pytest shows one line without the chained exception.
         raise pytest.Collector.CollectError(f"gnnbench: {mistake}")
-    let_idle_threads_sleep()  # here too: a repository may have no conftest.py that does
+    let_idle_threads_sleep()  # for repositories whose conftest.py does not call it
     try:
         run = run_of(metafunc.config)
     except UsageError as error:
@@ -217,15 +215,17 @@ def _marks(cell: selection.Cell) -> list[pytest.MarkDecorator]:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_setup(item: pytest.Item) -> None:
-    """Refuse to count a benchmark that has no counters, rather than time it."""
+    """Stop the session if `--gnn-counters` meets a benchmark that is not gnnbench's own."""
     is_benchmark = "benchmark" in getattr(item, "fixturenames", ())
     if is_benchmark and item.config.getoption("gnn_counters") and not is_ours(item):
-        stop(f"--gnn-counters counts gnnbench's own benchmarks only; leave out {item.nodeid}", item.config)
+        stop(
+            f"--gnn-counters works with gnnbench's own benchmarks only; leave out {item.nodeid}", item.config
+        )
 
 
 @pytest.hookimpl(trylast=True)
 def pytest_collection_finish(session: pytest.Session) -> None:
-    """Report a run of the suite's benchmarks in the suite's own way."""
+    """Show gnnbench's progress lines, and its table instead of pytest-benchmark's."""
     config = session.config
     reporter = config.pluginmanager.get_plugin("terminalreporter")
     ours = [item for item in session.items if is_ours(item)]
@@ -242,7 +242,7 @@ def pytest_collection_finish(session: pytest.Session) -> None:
 
 
 def pytest_report_collectionfinish(config: pytest.Config, items: list[pytest.Item]) -> list[str]:
-    """Say on what machine and which data a run of benchmarks measures."""
+    """Return the header lines about the machine and the data."""
     if not any(is_ours(item) for item in items):
         return []
     from . import terminal
@@ -254,7 +254,7 @@ def pytest_report_collectionfinish(config: pytest.Config, items: list[pytest.Ite
 def pytest_runtest_makereport(
     item: pytest.Item, call: pytest.CallInfo[None]
 ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-    """Attach to a passed test what the summary shows of it."""
+    """Attach the results for the summary to the report of a passed test."""
     report = yield
     if call.when == "call" and report.passed and (is_ours(item) or timing_of(item.config).settings(item)):
         from . import terminal
@@ -267,7 +267,7 @@ def pytest_runtest_makereport(
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """Show what was measured, and of the suite what was checked, timed and skipped."""
+    """Write the tables and the counts of benchmarks checked, timed and skipped."""
     others = [
         report.gnnbench_other
         for report in terminalreporter.stats.get("passed", ())
@@ -281,7 +281,7 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
         from . import terminal
 
         if terminalreporter.config.getoption("numprocesses", None):
-            # Only the workers collected, and what they say of themselves is not shown.
+            # Only xdist's workers collected the tests, and their headers are not shown.
             terminalreporter.ensure_newline()
             for line in terminal.header(run_of(terminalreporter.config)):
                 terminalreporter.write_line(line)

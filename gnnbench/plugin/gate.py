@@ -1,7 +1,7 @@
-"""`--benchmark-compare`: judges a session's benchmarks against a record, and fails what is slower.
+"""`--benchmark-compare`: compares a session's benchmarks with a record, and fails tests that are slower.
 
-A part of the plugin. Reports of benchmarks that were timed are withheld until all are: then each is judged
-with all that is known, and what looks slower is timed again in fresh processes.
+The reports of timed benchmarks are withheld until all are timed. Then all are compared together, and those
+that look slower are timed again in new processes.
 """
 
 import shlex
@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 from pytest_benchmark.utils import get_machine_id
 
-from .. import environment, signals
+from .. import environment, signals, units
 from ..compare import drift, runs
 from ..compare.runs import Comparison
 from ..compare.verdict import Thresholds, confirmed
@@ -35,19 +35,19 @@ from .timing import timing_of
 from .withheld import Withheld
 
 _OWN = ("--benchmark-compare", "--benchmark-json", "--junit", "--gnn-strict", "--gnn-confirm", "--gnn-effect")
-"""Options of a run that judges, which one that records does not need."""
+"""Options that are left out of the suggested command that records a baseline."""
 _OWN_WITH_VALUE = ("--benchmark-json", "--junitxml", "--junit-xml", "--gnn-confirm", "--gnn-effect")
 _FIRST_CONFIRMING = 101
-"""Number of the first process that confirms: none that a record has."""
+"""Number of the first confirming process; the processes of a record have smaller ones."""
 
 
 class Gate:
-    """Judges, and reports."""
+    """Compares the session with the records and reports the verdicts."""
 
     def __init__(self, config: pytest.Config, number: str | None) -> None:
         self._config = config
         self._number = number
-        """Of the record to compare with; None: the newest."""
+        """Number of the record to compare with; None: the newest."""
         self._withheld = Withheld(
             may_be_judged=lambda item: timing_of(config).settings(item) is not None,
             is_judged=lambda item, reports: (
@@ -60,33 +60,33 @@ class Gate:
         self._found = Comparison([], None)
         self._base = Base([], {})
         self._compared: dict[str, Any] | None = None
-        """How the verdicts were reached; None: there are none."""
+        """Thresholds and the common change, for the run file; None: there are no verdicts."""
         self._lines: list[str] = []
-        """What the summary says."""
+        """Lines of the summary."""
         self._failures: list[str] = []
-        """What has no test to fail."""
+        """Failures that belong to no test."""
 
     def pytest_deselected(self, items: Sequence[pytest.Item]) -> None:
-        """Remember what was left out on purpose."""
+        """Remember the deselected tests, which are not reported as missing."""
         self._deselected.update(item.nodeid for item in items)
 
     def pytest_report_collectionfinish(self) -> str | None:
-        """Say before anything is timed that it cannot be judged."""
+        """Warn before timing if there is no record to compare with."""
         try:
             _, missing = self._find(self._here())
         except (UsageError, OSError):
-            return None  # said where it is judged
+            return None  # reported at the end
         return f"gnnbench: {missing}" if missing else None
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtestloop(self, session: pytest.Session) -> Generator[None, object, object]:
-        """Judge once all are timed; where the session is cut short, nothing is."""
+        """Compare after the last test; an interrupted session is not compared."""
         try:
             result = yield
             if not session.config.option.collectonly:
-                self._judge(session)
+                self._compare(session)
         except BaseException:
-            self._failures.append("cut short: what was timed was not judged")
+            self._failures.append("interrupted: the timed benchmarks were not compared")
             raise
         finally:
             self._withheld.release(before=self._name_file)
@@ -94,20 +94,20 @@ class Gate:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
-        """Fail the session for what has no test to fail."""
+        """Fail the session if there are failures that belong to no test."""
         fine = (pytest.ExitCode.OK, pytest.ExitCode.NO_TESTS_COLLECTED)
         if self._failures and session.exitstatus in fine:
             session.exitstatus = pytest.ExitCode.TESTS_FAILED
 
     @pytest.hookimpl(trylast=True)
     def pytest_benchmark_update_json(self, output_json: dict[str, Any]) -> None:
-        """Save how the verdicts were reached, beside what timing saves of the run."""
+        """Add the thresholds and the common change to the run file."""
         if self._compared and "gnnbench" in output_json:
             output_json["gnnbench"]["compared"] = self._compared
 
     @pytest.hookimpl(trylast=True)
     def pytest_terminal_summary(self, terminalreporter: Any) -> None:
-        """Show the verdicts."""
+        """Write the verdicts, the lines of the summary and the failures."""
         if self._found.rows:
             verdicts.write(
                 self._found,
@@ -121,39 +121,39 @@ class Gate:
             terminalreporter.write_line(f"gnnbench: failed: {line}", red=True)
 
     def _show(self, reports: Sequence[pytest.TestReport]) -> None:
-        """Show at once how a test of the suite's own ended."""
+        """Show the result of a test of gnnbench's own at once, although its report is withheld."""
         if progress := self._config.pluginmanager.get_plugin(terminal.PROGRESS):
             for report in reports:
                 progress.pytest_runtest_logreport(report)
 
     def _name_file(self, item: pytest.Item) -> None:
-        """Have pytest's letters stand behind the file that they belong to."""
+        """Let pytest print the file's name before the letters of its tests."""
         if reporter := self._config.pluginmanager.get_plugin("terminalreporter"):
             reporter.pytest_runtest_logstart(item.nodeid, item.location)
 
     def _timed(self) -> dict[str, Any]:
-        """Return the benchmarks that gnnbench measured, by the test's id."""
+        """Return the benchmarks that gnnbench measured, by node id of the test."""
         found = self._config._benchmarksession.benchmarks  # type: ignore[attr-defined]  # noqa: SLF001
         return {
             bench.fullname: bench for bench in found if "measurement" in bench.extra_info.get("gnnbench", {})
         }
 
-    def _judge(self, session: pytest.Session) -> None:
+    def _compare(self, session: pytest.Session) -> None:
         strict = run_of(self._config).options.strict
         try:
             for item, reports in self._withheld.tests.items():
                 ours = self._timed()[item.nodeid].extra_info["gnnbench"]
                 if changed := self._counters(ours, strict=strict):
                     _fail(reports, changed)
-            self._judge_times(session)
+            self._compare_times(session)
         except (UsageError, OSError) as error:
             self._failures.append(str(error))
         if not any(row.judgement.verdict != "incomparable" for row in self._found.rows):
-            why = " (xdist switches timing off)" if self._config.getoption("numprocesses", None) else ""
+            why = " (-n switches timing off)" if self._config.getoption("numprocesses", None) else ""
             hint = "" if strict else "; --gnn-strict makes this a failure"
-            (self._failures if strict else self._lines).append(f"nothing was judged{why}{hint}")
+            (self._failures if strict else self._lines).append(f"no benchmark was compared{why}{hint}")
 
-    def _judge_times(self, session: pytest.Session) -> None:
+    def _compare_times(self, session: pytest.Session) -> None:
         chosen = run_of(self._config).options
         thresholds = Thresholds(chosen.effect)
         if chosen.shard:
@@ -171,7 +171,7 @@ class Gate:
         found = runs.compare(base, head, thresholds, vanished=vanished, confirming=chosen.confirm)
         suspects = np.array([row.contended or row.judgement.looks_slower(thresholds) for row in found.rows])
         if suspects.any() and chosen.confirm:
-            # Where the drift is told by neighbours, they have to be there again.
+            # The drift is estimated from benchmarks timed just before and after, so these run again too.
             wanted = drift.neighbours(suspects) if found.shared else suspects
             passed = {item.nodeid for item in self._withheld.tests}
             again = (row.fullname for row, is_one in zip(found.rows, wanted, strict=True) if is_one)
@@ -194,7 +194,7 @@ class Gate:
         self._report(chosen.strict)
 
     def _sources(self, environment_name: str) -> list[str]:
-        """Say which records took part, the newest first, and for how many of the benchmarks."""
+        """Return a line for each record: its number, its origin, and how many benchmarks used it."""
         shown = {row.fullname for row in self._found.rows}
         counts = Counter(record for name, record in self._base.records.items() if name in shown)
         lines = []
@@ -202,8 +202,9 @@ class Gate:
             run = next(run for run in self._base.runs if run.path in record.files)
             reason = (run.record or {}).get("reason")
             lines.append(
-                f"{count} judged against record {record.id} of {environment_name}: {len(record.files)} "
-                f"processes, commit {(run.commit or 'unknown')[:10]}{f': {reason}' if reason else ''}"
+                f"{units.count(count, 'benchmark')} compared with record {record.id} of {environment_name}: "
+                f"{len(record.files)} processes, commit {(run.commit or 'unknown')[:10]}"
+                f"{f': {reason}' if reason else ''}"
             )
         return lines
 
@@ -228,10 +229,12 @@ class Gate:
             if row.judgement.verdict in ("slower", *unsure)
         )
         if shared and (shared.verdict == "slower" or (strict and shared.verdict != "same")):
-            self._failures.append(f"the run as a whole is {shared.verdict}")
+            self._failures.append(
+                f"the run as a whole is {shared.verdict} (the change that all benchmarks share)"
+            )
 
     def _counters(self, ours: dict[str, Any], *, strict: bool) -> str | None:
-        """Say what a call does that its baseline has not; None where nothing is gated."""
+        """Return a message if the counters differ from their baseline, or with `strict` have none."""
         if "counters" not in ours:
             return None
         spec, found = Spec(**ours["spec"]), ours["counters"]
@@ -246,17 +249,19 @@ class Gate:
         return asdict(environment.collect(self._config.rootpath, device=chosen.device, gpu=chosen.gpu))
 
     def _find(self, here: dict[str, Any]) -> tuple[list[Record], str]:
-        """Return the records of this environment, the newest first; or none, and what to do about it."""
+        """Return the records of this environment, the newest first; or none, and a message."""
         store = RecordStore(self._config.rootpath / baseline.FOLDER)
         name = environment.name(here)
         if records := store.find(name, get_machine_id(), self._number):
             return records, ""
-        text = f"no timings of this environment ({name}) in {baseline.FOLDER}"
+        text = f"there are no timings of this environment ({name}) in {baseline.FOLDER}"
         if nearest := store.nearest(here):
             record, fields = nearest
-            text += f"; the nearest, {record.environment}, has {runs.describe_fields(fields)}"
+            text += (
+                f"; the most similar environment, {record.environment}, has {runs.describe_fields(fields)}"
+            )
         given = self._config.invocation_params.args
-        # Without the options of a run that judges, nor the value that follows one.
+        # Without the options that recording does not need, and their values.
         words = [
             word
             for before, word in zip(("", *given), given, strict=False)
@@ -265,7 +270,7 @@ class Gate:
         return [], f"{text}; record them: gnnbench baseline record -- {shlex.join(words)}"
 
     def _live(self, here: dict[str, Any]) -> RunFile:
-        """Return this session as if it had been saved and read."""
+        """Return this session as a run file that is not saved."""
         session = self._config._benchmarksession  # type: ignore[attr-defined]  # noqa: SLF001
         benchmarks = [
             {"fullname": name, "extra_info": bench.extra_info, "stats": {}}
@@ -277,7 +282,7 @@ class Gate:
         return run_file.parse(Path("this run"), content)
 
     def _vanished(self, base: Sequence[RunFile], session: pytest.Session) -> set[str]:
-        """Return the record's benchmarks that this session should have timed, and did not."""
+        """Return the record's benchmarks that this session should have timed but did not."""
         collected = {item.nodeid for item in session.items}
         left = {name for run in base for name in run.benchmarks} - self._timed().keys() - self._deselected
         if shard := run_of(self._config).options.shard:
@@ -286,7 +291,7 @@ class Gate:
         option = self._config.option
         again = getattr(option, "lf", False) or option.keyword
         if again or any("::" in argument for argument in self._config.args):
-            return found  # the others would not have been there either way
+            return found  # these options select tests, so an absent test is not missing
         asked = places(self._config)
         chosen = run_of(self._config)
         specs = {name: benchmark.spec for run in base for name, benchmark in run.benchmarks.items()}
@@ -298,7 +303,7 @@ class Gate:
         return found
 
     def _again(self, names: Sequence[str], suspects: int, processes: int) -> list[RunFile]:
-        """Time tests again in fresh processes."""
+        """Time tests again in new processes, and return their run files."""
         parameters = self._config.invocation_params
         reporter = self._config.pluginmanager.get_plugin("terminalreporter")
         found = []
@@ -309,11 +314,11 @@ class Gate:
                 if reporter:
                     reporter.ensure_newline()
                     reporter.write_line(
-                        f"gnnbench: {suspects} may be slower or were disturbed: timed again "
-                        f"in fresh process {number + 1} of {processes}"
+                        f"gnnbench: {units.count(suspects, 'benchmark')} may be slower or had CPU contention:"
+                        f" timing again, new process {number + 1} of {processes}"
                     )
                 output = Path(folder, f"{number}.json")
-                # One word: pytest takes a path that stands alone for one of the suite's, to find rootdir by.
+                # With "=": pytest would use a path that is a separate argument to determine its rootdir.
                 arguments = [*parameters.args, f"--gnn-again={listing}"]
                 fresh.run(arguments, output, parameters.dir, _FIRST_CONFIRMING + number, lambda _: None)
                 found.append(run_file.read(output))
@@ -321,8 +326,8 @@ class Gate:
 
 
 def _fail(reports: Sequence[pytest.TestReport], message: str) -> None:
-    """Make a passed test a failed one, or add to what failed it."""
+    """Mark a test as failed; if it has failed already, add the message."""
     call = next(report for report in reports if report.when == "call")
     call.longrepr = f"{call.longrepr}\n{message}" if call.failed else message
     call.outcome = "failed"
-    vars(call).pop("wasxfail", None)  # or pytest would not count it
+    vars(call).pop("wasxfail", None)  # pytest would not count it as failed

@@ -1,4 +1,4 @@
-"""Saves run files whole or not at all: replaces pytest-benchmark's two methods that write them."""
+"""Replaces the two methods with which pytest-benchmark writes run files, so that no partial file remains."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -13,15 +13,15 @@ from ..files import write_whole
 
 
 class Saving:
-    """The replaced methods, for as long as the session lasts."""
+    """Replaces the methods during a session."""
 
     def __init__(self) -> None:
         self.failed = False
-        """Whether a file that was asked for could not be written."""
+        """Whether a file could not be written."""
         self._theirs: list[tuple[type, str, Callable[..., None]]] = []
 
     def install(self) -> None:
-        """Replace `--benchmark-json`'s and `--benchmark-save`'s writing."""
+        """Replace the methods of `--benchmark-json` and `--benchmark-save`."""
         self._replace(BenchmarkSession, "save_json", _save_json)
         self._replace(FileStorage, "save", _save)
 
@@ -36,7 +36,7 @@ class Saving:
                 save(theirs, *arguments)
             except OSError as error:
                 text = f"{error.filename or 'a file'} cannot be written ({error.strerror or error})"
-                theirs.logger.error(f"gnnbench: {text}; nothing was saved there")  # noqa: G004, TRY400
+                theirs.logger.error(f"gnnbench: {text}; it was not saved")  # noqa: G004, TRY400
                 self.failed = True
 
         self._theirs.append((owner, name, getattr(owner, name)))
@@ -54,7 +54,7 @@ def _save_json(self: Any, output_json: dict[str, Any]) -> None:
 
 
 def _save(self: Any, output_json: dict[str, Any], save: str) -> None:
-    """Give the file a number that no other process takes."""
+    """Save under the next number; the lock keeps other processes from taking the same one."""
     folder = self.get("").resolve()
     with FileLock(folder / ".lock"):
         path = self.get(f"{self._next_num}_{save}.json")

@@ -1,4 +1,4 @@
-"""What a pytest session measures, found out when first asked: a part of the plugin."""
+"""What a pytest session measures: its options, its data sets, and which tests are gnnbench's own."""
 
 import os
 from collections.abc import Mapping
@@ -20,29 +20,30 @@ MARKER = "operations"
 
 @dataclass(frozen=True)
 class Run:
-    """Options, with every data set found or replaced by its twin."""
+    """The options and the data sets of a session."""
 
     options: Options
     datasets: dict[str, DatasetName]
-    """By id."""
+    """By id. Unavailable data sets are replaced by synthetic stand-ins."""
     notices: tuple[str, ...]
+    """Lines about replaced data sets."""
 
 
 COUNTED = pytest.StashKey[dict[str, Any]]()
-"""On a test: what was counted instead of timed, as plain data."""
+"""In a test's stash: its counters, as plain data."""
 OUT_OF_MEMORY = pytest.StashKey[str]()
-"""On a test: `OOM at N GiB`, its result."""
+"""In a test's stash: its result, `OOM at N GiB`."""
 _RUN = pytest.StashKey[Run]()
 
 
 def given(config: pytest.Config) -> dict[str, Any]:
-    """Return the options as they were given, by the names of `Options.parse`."""
+    """Return the values of gnnbench's options as they were typed, by the names of `Options.parse`."""
     names = [name.replace("-", "_") for name in options.HELP]
     return {name: config.getoption(f"gnn_{name}") for name in names}
 
 
 def run_of(config: pytest.Config) -> Run:
-    """Return what this session measures.
+    """Return what this session measures, found out on the first call.
 
     Raises:
         UsageError: an option cannot be used.
@@ -54,7 +55,7 @@ def run_of(config: pytest.Config) -> Run:
         config.getoption("gnn_precision") or config.getoption("gnn_layouts")
     ):
         raise UsageError(
-            "--benchmark-precision is for pytest-benchmark's own timing: give either it or "
+            "--benchmark-precision selects pytest-benchmark's timing; leave it out, or leave out "
             "--gnn-precision and --gnn-layouts"
         )
     datasets, notices = resolve(chosen.datasets, chosen.data_root, cache_folder(), real_only=chosen.real_only)
@@ -63,7 +64,7 @@ def run_of(config: pytest.Config) -> Run:
 
 
 def asks_for(run: Run, spec: Mapping[str, Any] | None) -> bool:
-    """Tell whether the options ask for a benchmark of that spec; None: of one that is not gnnbench's own."""
+    """Return whether the options select a benchmark with this spec; always true without a spec."""
     if spec is None:
         return True
     chosen = run.options
@@ -78,7 +79,7 @@ def asks_for(run: Run, spec: Mapping[str, Any] | None) -> bool:
 
 
 def places(config: pytest.Config) -> list[str]:
-    """Return the folders and files that pytest was asked for, relative to rootdir."""
+    """Return the folders and files among pytest's arguments, relative to rootdir."""
     folder, root = config.invocation_params.dir, config.rootpath
     return [
         Path(os.path.relpath(folder / argument, root)).as_posix()
@@ -88,14 +89,14 @@ def places(config: pytest.Config) -> list[str]:
 
 
 def is_ours(item: pytest.Item) -> bool:
-    """Tell whether a test is one of the suite's own benchmarks."""
+    """Return whether a test is one of gnnbench's own benchmarks: it names its operations."""
     return item.get_closest_marker(MARKER) is not None
 
 
 def stop(mistake: str, config: pytest.Config) -> NoReturn:
-    """End the session with one line that says what is wrong, and pytest's exit status for wrong usage.
+    """End the session with a one-line message and pytest's exit status for wrong usage.
 
-    A worker of xdist cannot end it without a crash: there the test that met the error fails.
+    A worker of xdist would crash, so there only the current test fails.
     """
     message = f"gnnbench: {mistake}"
     if hasattr(config, "workerinput"):

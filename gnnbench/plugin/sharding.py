@@ -1,4 +1,4 @@
-"""Keeps a session to one shard of its tests: a part of the plugin."""
+"""Restricts a session to one shard of its tests."""
 
 from typing import Any
 
@@ -11,7 +11,7 @@ _LEFT_OUT = "gnn_left_out"
 
 
 class Sharding:
-    """The hooks that leave out what other shards run."""
+    """Deselects the tests of other shards."""
 
     def __init__(self, shard: Shard) -> None:
         self.shard = shard
@@ -19,7 +19,7 @@ class Sharding:
 
     @pytest.hookimpl(trylast=True)
     def pytest_collection_modifyitems(self, config: pytest.Config, items: list[pytest.Item]) -> None:
-        """Keep what belongs to the shard, of what is selected besides."""
+        """Deselect the tests of other shards, after all other selections."""
         others = [item for item in items if not self.shard.has(item.nodeid)]
         items[:] = [item for item in items if self.shard.has(item.nodeid)]
         self._left_out, self._kept = len(others), len(items)
@@ -27,17 +27,17 @@ class Sharding:
             config.hook.pytest_deselected(items=others)
 
     def pytest_report_collectionfinish(self) -> str:
-        """Say how much of the whole is run."""
+        """Return a line with the number of tests in this shard and in all."""
         return f"gnnbench: shard {self.shard}: {self._kept} of {self._kept + self._left_out} tests"
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_testnodedown(self, node: Any) -> None:
-        """Take over what a worker of xdist left out: where there is one, only the workers collect."""
+        """Take the number of deselected tests from a worker of xdist: only workers collect."""
         self._left_out = getattr(node, "workeroutput", {}).get(_LEFT_OUT, 0)
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
-        """Take it for no failure that nothing fell to this shard."""
+        """Let the session pass if this shard has no tests."""
         if hasattr(session.config, "workeroutput"):
             session.config.workeroutput[_LEFT_OUT] = self._left_out
         if self._left_out and session.exitstatus == pytest.ExitCode.NO_TESTS_COLLECTED:

@@ -1,4 +1,4 @@
-"""What a run of the suite's benchmarks shows: header, progress, table. A part of the plugin."""
+"""What a session prints: header, progress lines, tables and summary."""
 
 import io
 import textwrap
@@ -18,7 +18,7 @@ from ..workloads.spec import Spec
 from .session import COUNTED, OUT_OF_MEMORY, Run
 
 PROGRESS = "gnnbench-progress"
-"""Name of the plugin that shows it."""
+"""Name under which `SessionProgress` is registered."""
 
 _THEIR_TABLE: dict[str, object] = {
     "compare": [],
@@ -29,18 +29,18 @@ _THEIR_TABLE: dict[str, object] = {
     "group_by": "group",
     "name": "normal",
 }
-"""pytest-benchmark's options that ask for its table when they have not these values."""
+"""Defaults of pytest-benchmark's options. With another value, its table is shown."""
 
 
 def spec_of(item: pytest.Item) -> Spec:
-    """Return the identity of one of the suite's tests."""
+    """Return the spec of one of gnnbench's own benchmarks, from its parameters."""
     assert isinstance(item, pytest.Function)
     params: dict[str, Any] = {**item.callspec.params, "dataset": item.callspec.params["graph"]}
     return Spec(**{field.name: params[field.name] for field in fields(Spec)})
 
 
 def header(run: Run) -> list[str]:
-    """Return the lines that say on what a run measures."""
+    """Return the lines about the machine, the libraries and the data."""
     device = run.options.device
     here = environment.collect(gpu=run.options.gpu)
     processor = here.cpu
@@ -58,9 +58,9 @@ def header(run: Run) -> list[str]:
 
 
 def record(item: pytest.Item) -> dict[str, Any] | None:
-    """Return what the summary needs of a test that passed, None where nothing was measured.
+    """Return the results of a passed test for the summary; None if nothing was measured.
 
-    Plain data, as it crosses from xdist's workers.
+    These are plain data, because xdist's workers send them to the main process.
     """
     benchmark = item.funcargs.get("benchmark")  # type: ignore[attr-defined]
     ours = benchmark.extra_info.get("gnnbench", {}) if benchmark else {}
@@ -82,14 +82,14 @@ def record(item: pytest.Item) -> dict[str, Any] | None:
 
 
 def _kinds(item: pytest.Item) -> str:
-    """Return the kinds of profile that were taken; nothing where none was asked for."""
+    """Return the kinds of profile that were taken of a test, with commas."""
     profiling = profiling_of(item.config)
     saved = profiling and profiling.saved.get(item.nodeid)
     return ", ".join(saved.kinds) if saved else ""
 
 
 def record_other(item: pytest.Item) -> dict[str, Any] | None:
-    """Return what the summary needs of a benchmark that is not gnnbench's own; None of any other test."""
+    """Return the results of another suite's benchmark for the summary; None if gnnbench did not time it."""
     benchmark = item.funcargs.get("benchmark")  # type: ignore[attr-defined]
     measured = benchmark and benchmark.extra_info.get("gnnbench", {}).get("measurement")
     if not measured:
@@ -104,26 +104,26 @@ def record_other(item: pytest.Item) -> dict[str, Any] | None:
 
 
 def summarize_others(reporter: Any, records: Sequence[dict[str, Any]]) -> None:
-    """Write a line for each benchmark that is not gnnbench's own, and what must be known of them."""
+    """Write a line for each benchmark of another suite, and notes about them."""
     from ..measure import estimate
 
     reporter.ensure_newline()
-    reporter.write_line(f"gnnbench: {estimate.NAME}, with the interval of {estimate.LEVEL:.0%}")
+    reporter.write_line(f"gnnbench: time ({estimate.NAME}) with its {estimate.LEVEL:.0%} interval")
     policy = environment.collect(device="cpu").wait_policy
     if policy.upper() != "PASSIVE":
         reporter.write_line(
-            f"gnnbench: OMP_WAIT_POLICY is {policy or 'unset'}: idle threads spin and take the other core; "
-            "export OMP_WAIT_POLICY=PASSIVE"
+            f"gnnbench: OMP_WAIT_POLICY is {policy or 'unset'}: idle OpenMP threads use CPU time and disturb "
+            "timings; export OMP_WAIT_POLICY=PASSIVE"
         )
     for entry in records:
         time = f"{units.seconds(entry['seconds']):>9} {entry['interval']:>6} {entry['stopped_by']:9}"
         reporter.write_line(f"{time} {entry['name']}")
-    for line in grouped((entry["name"], entry["remarks"]) for entry in records):
+    for line in grouped(((entry["name"], entry["remarks"]) for entry in records), len(records)):
         reporter.write_line(f"gnnbench: {line}")
 
 
 class SessionProgress:
-    """Says which benchmark of how many runs, and what it took."""
+    """Prints a line for each benchmark: its number, its parameters and its result."""
 
     def __init__(self, reporter: Any, items: Sequence[pytest.Item]) -> None:
         self._reporter = reporter
@@ -139,7 +139,7 @@ class SessionProgress:
         reporter.showfspath = False
 
     def pytest_report_teststatus(self, report: pytest.TestReport) -> tuple[str, str, str] | None:
-        """Keep pytest's letters out of our lines, though not its words out of its summary."""
+        """Suppress pytest's letters between our lines, but not the words of its summary."""
         if report.nodeid not in self._ours or self._finished or hasattr(report, "wasxfail"):
             return None
         if report.when == "call" or not report.passed:
@@ -148,11 +148,11 @@ class SessionProgress:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionfinish(self) -> None:
-        """Leave the rest to pytest."""
+        """Restore pytest's reporting for its summary."""
         self._finished = True
 
     def pytest_runtest_logstart(self, nodeid: str) -> None:
-        """Show what runs now, where a terminal can take it back."""
+        """Write the heading of a new group; in a terminal, also show the running benchmark."""
         spec = self._specs.get(nodeid)
         if spec is None:
             return
@@ -165,7 +165,7 @@ class SessionProgress:
             self._reporter.rewrite(self._line(spec, "…"), erase=True)
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        """Show how it ended."""
+        """Write the result of a benchmark that has ended."""
         spec = self._specs.get(report.nodeid)
         if spec is None or report.nodeid in self._shown or (report.passed and report.when != "call"):
             return
@@ -176,7 +176,7 @@ class SessionProgress:
             result = ("XPASS" if report.passed else "XFAIL") if xfail else report.outcome.upper()
         elif measured["counted"]:
             counted = measured["counted"]
-            result = f"{counted['operators']:5} operators {counted['host_reads']:3} host reads"
+            result = f"{counted['operators']:5} operators {counted['host_reads']:3} synchronisations"
         elif measured["out_of_memory"]:
             result = measured["out_of_memory"]
         elif measured["profiled"]:
@@ -202,7 +202,7 @@ class SessionProgress:
 
 
 def summarize(reporter: Any) -> None:
-    """Write the tables and one line that counts what was timed, checked and skipped."""
+    """Write the tables, and how many benchmarks were checked, timed and skipped."""
     records = [report.gnnbench for report in reporter.stats["passed"] if getattr(report, "gnnbench", None)]
     rows = [entry["row"] for entry in records if entry["row"]]
     text = io.StringIO()
@@ -219,12 +219,14 @@ def summarize(reporter: Any) -> None:
     skipped = len(reporter.stats.get("skipped", ()))
     synthetic = sorted({entry["spec"]["dataset"] for entry in records if entry["synthetic"]})
     timed = sum(entry["seconds"] is not None for entry in records)
-    lines = [f"{len(records)} workloads checked against the reference, {timed or 'none'} timed"]
+    lines = [
+        f"{units.count(len(records), 'benchmark')} checked against the reference, {timed or 'none'} timed"
+    ]
     if any(entry["counted"] for entry in records):
         lines = _counted(records, reporter.config)
     lines.extend(f"{Spec(**entry['spec']).id}: {entry['out_of_memory']}" for entry in memory)
     if skipped:
-        lines.append(f"{skipped} cells skipped: -rs says why")
+        lines.append(f"{units.count(skipped, 'parametrisation')} skipped; -rs shows the reasons")
     if synthetic:
         lines.append(f"synthetic data: {', '.join(synthetic)}")
     reporter.write_line("")
@@ -233,8 +235,8 @@ def summarize(reporter: Any) -> None:
 
 
 def _counted(records: Sequence[dict[str, Any]], config: pytest.Config) -> list[str]:
-    """Record counters where that was asked for, and return the lines that say what came of counting."""
-    lines = [f"{len(records)} workloads counted, nothing timed"]
+    """Record the counters if `--gnn-counters=update` was given, and return the lines of the summary."""
+    lines = [f"{units.count(len(records), 'benchmark')} counted, none timed"]
     for platform in dict.fromkeys(entry["spec"]["platform"] for entry in records):
         found = {
             Spec(**entry["spec"]).id: entry["counted"]
@@ -257,12 +259,12 @@ def _counted(records: Sequence[dict[str, Any]], config: pytest.Config) -> list[s
             continue
         judged = sum(counted["recorded"] for counted in found.values())
         if judged:
-            lines.append(f"{judged} as in the baseline, {path.relative_to(config.rootpath)}")
+            lines.append(f"{judged} with the counts of the baseline, {path.relative_to(config.rootpath)}")
         if judged < len(found):
             missing = counter_baseline.missing(config.rootpath, platform)
-            lines.append(f"{len(found) - judged} not judged: {missing}")
+            lines.append(f"{len(found) - judged} not compared: {missing}")
     lines.extend(
-        f"not gated, as two passes differed: {Spec(**entry['spec']).id}: {', '.join(unsteady)}"
+        f"nondeterministic counts, not compared: {Spec(**entry['spec']).id}: {', '.join(unsteady)}"
         for entry in records
         if (unsteady := entry["counted"]["unsteady"])
     )
@@ -270,11 +272,11 @@ def _counted(records: Sequence[dict[str, Any]], config: pytest.Config) -> list[s
 
 
 def hide_their_table(config: pytest.Config) -> None:
-    """Leave pytest-benchmark's table out unless an option asks for it: ours stands instead."""
+    """Hide pytest-benchmark's table, unless an option asks for it."""
     asked = any(
         config.getoption(f"benchmark_{name}") not in (default, None) for name, default in _THEIR_TABLE.items()
     )
-    # The project's own addopts set the columns, so their value does not tell.
+    # A project's addopts may set the columns, so only the command line counts.
     columns = any("--benchmark-columns" in argument for argument in config.invocation_params.args)
     if not asked and not columns:
         config._benchmarksession.quiet = True  # type: ignore[attr-defined]  # noqa: SLF001

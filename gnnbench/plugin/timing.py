@@ -1,4 +1,4 @@
-"""Times a session's benchmarks in gnnbench's way, and saves what that found: a part of the plugin."""
+"""Decides which benchmarks of a session gnnbench times, and adds its part to the run file."""
 
 import sys
 from collections.abc import Generator, Sequence
@@ -19,19 +19,19 @@ PLUGIN = "gnnbench-timing"
 
 
 class Timing:
-    """The hooks around a benchmark's timing."""
+    """Installs gnnbench's timing, and handles errors and saving."""
 
     def __init__(self, config: pytest.Config, *, all_benchmarks: bool) -> None:
         self._config = config
         self._seam = Seam(FORMAT_VERSION)
         self._saving = Saving()
         self._all_benchmarks = all_benchmarks
-        """Whether benchmarks that are not gnnbench's own are timed in its way without being asked."""
+        """Whether gnnbench also times other suites' benchmarks by default."""
         self._deselected: list[str] = []
-        """Benchmarks that were left out on purpose, by -k and the like, or as other shards'."""
+        """Benchmarks that were deselected, by -k for example, or as part of another shard."""
 
     def settings(self, item: pytest.Item) -> TimingSettings | None:
-        """Return how a test's benchmark is timed; None: as pytest-benchmark does."""
+        """Return how gnnbench times a test's benchmark; None: pytest-benchmark times it."""
         config = self._config
         if "benchmark" not in getattr(item, "fixturenames", ()):
             return None
@@ -51,14 +51,14 @@ class Timing:
         )
 
     def pytest_deselected(self, items: Sequence[pytest.Item]) -> None:
-        """Remember what is left out on purpose."""
+        """Remember the deselected benchmarks."""
         self._deselected += [
             item.nodeid for item in items if "benchmark" in getattr(item, "fixturenames", ())
         ]
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_collection_finish(self, session: pytest.Session) -> None:
-        """Take the place of pytest-benchmark's timing where a benchmark needs it."""
+        """Replace pytest-benchmark's timing if gnnbench times any benchmark."""
         if not any(map(self.settings, session.items)):
             return
         mistake = None
@@ -71,13 +71,13 @@ class Timing:
             stop(mistake, self._config)
 
     def pytest_unconfigure(self) -> None:
-        """Leave pytest-benchmark as it was found."""
+        """Restore pytest-benchmark's methods."""
         self._saving.remove()
         self._seam.remove()
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_protocol(self, item: pytest.Item) -> Generator[None, object, object]:
-        """Have a benchmark timed in our way: one of the suite's, or any where an option asks for it."""
+        """Set how the next benchmark is timed."""
         self._seam.settings = self.settings(item)
         try:
             return (yield)
@@ -86,7 +86,7 @@ class Timing:
 
     @pytest.hookimpl(wrapper=True)
     def pytest_pyfunc_call(self, pyfuncitem: pytest.Function) -> Generator[None, object, object]:
-        """End what no clock can time in one line, and take running out of memory for a result."""
+        """Report a benchmark that cannot be timed in one line; running out of memory is a result."""
         seam = self._seam
         mistake = None
         try:
@@ -105,13 +105,13 @@ class Timing:
             else:
                 raise
         if mistake:
-            # Outside of the handler: one line, without the story of what else was being handled.
+            # Called outside the except clause, so that pytest shows one line without the chained exception.
             pytest.fail(f"gnnbench: {pyfuncitem.name}: {mistake}", pytrace=False)
         return True
 
     @pytest.hookimpl(trylast=True)
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
-        """Save a file without a benchmark too, where all were cut short or fell to other shards."""
+        """Save a run file without benchmarks if all were interrupted or belong to other shards."""
         config = self._config
         if self._saving.failed and session.exitstatus == pytest.ExitCode.OK:
             session.exitstatus = pytest.ExitCode.TESTS_FAILED
@@ -133,7 +133,7 @@ class Timing:
         theirs.save_json(content)
 
     def pytest_benchmark_update_json(self, config: pytest.Config, output_json: dict[str, Any]) -> None:
-        """Save the environment, and the benchmarks that were cut short, which pytest-benchmark leaves out."""
+        """Add the environment, and the interrupted benchmarks, which pytest-benchmark leaves out."""
         chosen = run_of(config).options if self._seam.used or config.getoption("gnn_shard") else None
         if chosen is None:
             return
@@ -162,7 +162,7 @@ def _reason(marker: pytest.Mark) -> str:
 
 
 def _out_of_memory(error: Exception) -> str | None:
-    """Say how much memory was asked for, where that is what went wrong."""
+    """Return `OOM at N GiB` if memory ran out; None for any other error."""
     if "torch" not in sys.modules:
         return "OOM" if isinstance(error, MemoryError) else None
     from ..measure import memory

@@ -1,4 +1,4 @@
-"""Reports of tests that wait until all benchmarks are timed: a part of the plugin."""
+"""Withholds the reports of tests until all benchmarks are timed."""
 
 from collections.abc import Callable, Generator, Iterable
 from contextlib import suppress
@@ -7,14 +7,13 @@ import pytest
 
 
 class _WithheldError(Exception):
-    """Raised in the place of a hook's call, and caught around it: so no other plugin sees the call."""
+    """Raised inside a hook and caught by the outermost wrapper, so that no other plugin sees the call."""
 
 
 class Withheld:
-    """Lets a test run as it does, and withholds the reports of its last try where it is to be judged.
+    """Withholds the reports of a test that will be compared.
 
-    Whoever runs the test, pytest or a plugin that runs it again, calls the same hooks. Tries before the last
-    one are reported when they end.
+    A plugin may run a test several times. Only the reports of the last attempt are withheld.
     """
 
     def __init__(
@@ -24,27 +23,27 @@ class Withheld:
         is_judged: Callable[[pytest.Item, list[pytest.TestReport]], bool],
         show: Callable[[list[pytest.TestReport]], object],
     ) -> None:
-        """Choose tests.
+        """Choose the tests.
 
         Args:
-            may_be_judged: told before it runs.
-            is_judged: told by the reports of a try.
-            show: called with the reports of a test that begins to wait.
+            may_be_judged: whether a test's reports may be withheld, asked before it runs.
+            is_judged: whether they are withheld, given the reports of an attempt.
+            show: is called with reports when they are withheld.
         """
         self._may_be_judged = may_be_judged
         self._is_judged = is_judged
         self._show = show
         self.tests: dict[pytest.Item, list[pytest.TestReport]] = {}
-        """Those that wait, in the order in which they ran."""
+        """The withheld reports by test, in the order of the tests."""
         self._running: pytest.Item | None = None
         self._reports: list[pytest.TestReport] = []
-        """Of the try that runs."""
+        """Reports of the current attempt."""
 
     def release(self, before: Callable[[pytest.Item], object]) -> None:
-        """Report all tests that wait.
+        """Report all withheld tests.
 
         Args:
-            before: called with each test before it is reported.
+            before: is called with each test before it is reported.
         """
         for item, reports in self.tests.items():
             before(item)
@@ -54,16 +53,16 @@ class Withheld:
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_protocol(self, item: pytest.Item) -> Generator[None, object, object]:
-        """Begin and end withholding."""
+        """Collect the reports of a test, and release them if the test is interrupted."""
         self._running = item if self._may_be_judged(item) else None
         try:
             return (yield)
         finally:
-            self._let_go()  # where the try was cut short
+            self._let_go()
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> Generator[None, object, object]:
-        """Withhold a test's report, and let all others pass, as those of subtests."""
+        """Collect a test's report; other reports, such as those of subtests, pass."""
         if self._running and type(report) is pytest.TestReport:
             self._reports.append(report)
             raise _WithheldError
@@ -71,14 +70,14 @@ class Withheld:
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_logfinish(self) -> Generator[None, object, object]:
-        """End a try: withhold it, or report it."""
+        """Withhold or release the reports of an attempt that has ended."""
         item = self._running
         if item and self._is_judged(item, self._reports):
             self._show(self._reports)
             self.tests[item], self._reports = self._reports, []
             raise _WithheldError
         self._let_go()
-        self._running = item  # for the next try
+        self._running = item  # for the next attempt
         return (yield)
 
     def _let_go(self) -> None:
@@ -89,14 +88,14 @@ class Withheld:
 
     @pytest.hookimpl(wrapper=True, tryfirst=True, specname="pytest_runtest_logreport")
     def pytest_withhold_logreport(self) -> Generator[None, object, object]:
-        """Stand around the hook that ends early."""
+        """Catch the exception that hides the call from other plugins."""
         with suppress(_WithheldError):
             return (yield)
         return None
 
     @pytest.hookimpl(wrapper=True, tryfirst=True, specname="pytest_runtest_logfinish")
     def pytest_withhold_logfinish(self) -> Generator[None, object, object]:
-        """Stand around the hook that ends early."""
+        """Catch the exception that hides the call from other plugins."""
         with suppress(_WithheldError):
             return (yield)
         return None

@@ -147,7 +147,7 @@ def test_any_benchmark_is_timed_on_sampled_layouts_where_that_is_asked_for(tmp_p
         r"^ +[\d.]+ [mµ]s +[\d.]+% precision test_suite.py::test_plain$", result.stdout, re.MULTILINE
     )
     assert "gnnbench: one layout only, it has to be: test_suite.py::test_in_place\n" in result.stdout
-    assert "OMP_WAIT_POLICY is unset: idle threads spin" in result.stdout
+    assert "OMP_WAIT_POLICY is unset: idle OpenMP threads use CPU time" in result.stdout
     assert found["test_plain"]["stopped_by"] == "precision"
     assert found["test_pedantic"]["stopped_by"] == "rounds"
     assert found["test_marked"]["stopped_by"] == "time"
@@ -256,7 +256,7 @@ def test_two_ways_to_stop_are_an_error(tmp_path, options):
     result, _ = measure(tmp_path, SUITE, "--benchmark-precision=0.01", *options)
     assert result.returncode == pytest.ExitCode.USAGE_ERROR
     assert result.stderr.count("\n") <= 2
-    assert "--benchmark-precision is for pytest-benchmark's own timing" in result.stderr
+    assert "--benchmark-precision selects pytest-benchmark's timing" in result.stderr
 
 
 def test_a_bad_fake_clock_is_one_line(tmp_path):
@@ -310,7 +310,7 @@ def test_what_cannot_be_saved_is_said_and_the_report_stays(tmp_path):
     options = ("--gnn-layouts", "sample", "--benchmark-max-time", "0.01", "-p", "no:cacheprovider")
     result = run(*options, f"--benchmark-json={tmp_path / 'file' / 'run.json'}", cwd=tmp_path)
     assert result.returncode == 1
-    assert "file cannot be written (File exists); nothing was saved there" in result.stdout + result.stderr
+    assert "file cannot be written (File exists); it was not saved" in result.stdout + result.stderr
     assert "test_suite.py::test_one" in result.stdout
     assert "INTERNALERROR" not in result.stdout + result.stderr
 

@@ -113,7 +113,7 @@ def test_the_same_code_passes(project):
     assert result.returncode == 0, result.stdout
     assert set(verdicts) == set(NAMES)
     assert set(verdicts.values()) <= {"same", "undecided"}
-    assert "judged against record 0001" in result.stdout
+    assert "compared with record 0001" in result.stdout
     assert "first" in result.stdout
     assert "0 slower, 0 faster" in result.stdout
     assert files(project) == before
@@ -124,7 +124,7 @@ def test_a_slowdown_fails_exactly_that_test_and_is_no_next_baseline(project):
     fake = project.truth(8, test_sorted=1.05)
     result, verdicts = project.run(COMPARE, fake=fake)
     assert result.returncode == 1, result.stdout
-    assert "may be slower or were disturbed: timed again in fresh process 3 of 3" in result.stdout
+    assert "may be slower or had CPU contention: timing again, new process 3 of 3" in result.stdout
     assert {name for name, verdict in verdicts.items() if verdict == "slower"} == {"test_sorted"}
     ((name, message),) = project.failures().items()
     assert name == "test_sorted"
@@ -162,10 +162,10 @@ def test_another_environment_is_refused_by_its_fields(project):
     assert "the nearest," in text
     assert "has threads 2 there, 1 here" in text
     assert "gnnbench baseline record -- -p no:cacheprovider --gnn-device cpu test_suite.py gnnbench:" in text
-    assert "nothing was judged" in text
+    assert "no benchmark was compared" in text
     strict, _ = project.run(COMPARE, "--gnn-strict", OMP_NUM_THREADS="1")
     assert strict.returncode == 1
-    assert "failed: nothing was judged" in strict.stdout
+    assert "failed: no benchmark was compared" in strict.stdout
 
 
 def test_new_removed_and_renamed_benchmarks_are_named(project):
@@ -202,8 +202,8 @@ def test_a_record_of_a_part_leaves_the_rest_to_the_record_before_it(project):
     assert {verdicts[name] for name in NAMES[:-1]} == {"slower"}
     assert verdicts["test_sorted"] in ("same", "undecided")
     text = " ".join(result.stdout.split())
-    assert "gnnbench: 1 judged against record 0002 of" in text
-    assert "gnnbench: 10 judged against record 0001 of" in text
+    assert "gnnbench: 1 benchmark compared with record 0002 of" in text
+    assert "gnnbench: 10 benchmarks compared with record 0001 of" in text
     assert "2 processes, commit" in text
     assert "[record 0001]" in next(iter(project.failures().values()))
     # One that only the older record has has vanished where it is gone.
@@ -228,7 +228,7 @@ def test_strict_fails_what_is_undecided_and_a_run_that_judged_nothing(project):
     for arguments in (("-k", "nothing_of_that_name"), ("--benchmark-skip",), ("--benchmark-disable",)):
         result, _ = project.run(COMPARE, "--gnn-strict", *arguments)
         assert result.returncode == 1, arguments
-        assert "failed: nothing was judged" in result.stdout
+        assert "failed: no benchmark was compared" in result.stdout
 
 
 def test_what_is_skipped_or_out_of_memory_is_named(project):
@@ -242,10 +242,10 @@ def test_what_is_skipped_or_out_of_memory_is_named(project):
 
 def test_a_parallel_run_never_passes_as_judged(project):
     result, _ = project.run(COMPARE, "-n", "2")
-    assert "nothing was judged (xdist switches timing off)" in result.stdout
+    assert "no benchmark was compared (-n switches timing off)" in result.stdout
     strict, _ = project.run(COMPARE, "-n", "2", "--gnn-strict")
     assert strict.returncode == 1
-    assert "failed: nothing was judged (xdist switches timing off)" in strict.stdout
+    assert "failed: no benchmark was compared (-n switches timing off)" in strict.stdout
 
 
 def test_a_record_is_chosen_by_its_number(project):
@@ -279,7 +279,7 @@ def test_an_interruption_says_that_nothing_was_judged_and_strict_needs_a_baselin
         f"{suite}\n\ndef test_stops():\n    import pytest\n    pytest.exit('enough', 0)\n"
     )
     result, _ = project.run(COMPARE)
-    assert "failed: cut short: what was timed was not judged" in result.stdout
+    assert "failed: interrupted: the timed benchmarks were not compared" in result.stdout
     assert result.returncode != 0
     (project.folder / "test_suite.py").write_text(suite)
     shutil.rmtree(project.folder / "baselines")
@@ -385,7 +385,7 @@ def test_a_record_of_another_shard_is_not_the_newest(project):
     assert "record 0002" in result.stdout, result.stderr
     for shard, number in (((), "0001"), (("--gnn-shard", "2/2"), "0001"), (("--gnn-shard", "1/2"), "0002")):
         result, _ = project.run(COMPARE, *shard, fake=project.truth(7))
-        assert f"judged against record {number}" in result.stdout
+        assert f"compared with record {number}" in result.stdout
 
 
 INSIDE = "bench/test_one.py::test_one"
@@ -446,6 +446,6 @@ def test_records_lie_in_rootdir_and_a_fresh_process_has_the_same_one(once, tmp_p
         GNNBENCH_FAKE_CLOCK=f"2:{tmp_path / 'slow.json'}",
     )
     assert result.returncode == 1, result.stdout
-    assert "timed again in fresh process 1 of 1" in result.stdout
+    assert "timing again, new process 1 of 1" in result.stdout
     assert "1 slower" in result.stdout
     assert "process 101 failed" not in result.stdout

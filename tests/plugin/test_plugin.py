@@ -81,7 +81,7 @@ def test_whole_run_shows_header_progress_and_table(whole_run):
     assert "torch 2." in result.stdout
     numbers = [int(n) for n in re.findall(rf"^\[ *(\d+)/{count}\] ", result.stdout, re.MULTILINE)]
     assert numbers == list(range(1, count + 1))
-    assert f"{count} workloads checked against the reference, {count} timed" in result.stdout
+    assert f"{count} benchmarks checked against the reference, {count} timed" in result.stdout
     assert re.search(r"^spmm_sum +fwd +pyg +[\d.]+ [mµn]?s +", result.stdout, re.MULTILINE)
     table = result.stdout.partition("operation ")[2].partition("gnnbench:")[0]
     assert max(map(len, table.splitlines())) <= 80
@@ -113,7 +113,7 @@ def test_core_is_a_few_dozen():
 def test_parallel_run_checks_everything_times_nothing_and_says_so():
     result = run_kernels("benchmarks", *SMALL, "--gnn-platform", "torch", "-n", "2", "-k", "spmm")
     assert result.returncode == 0, result.stdout
-    assert re.search(r"gnnbench: \d+ workloads checked against the reference, none timed", result.stdout)
+    assert re.search(r"gnnbench: \d+ benchmarks checked against the reference, none timed", result.stdout)
 
 
 @pytest.mark.parametrize(
@@ -228,7 +228,7 @@ def test_the_readme_s_kernel_runs_and_is_short(tmp_path):
     (tmp_path / "test_mine.py").write_text(code[1])
     result = run_kernels(*SMALL, *SHORT, cwd=tmp_path)
     assert result.returncode == 0, result.stdout
-    assert "gnnbench: 2 workloads checked against the reference, 2 timed" in result.stdout
+    assert "gnnbench: 2 benchmarks checked against the reference, 2 timed" in result.stdout
 
 
 def test_pytest_benchmark_s_own_tools_work(tmp_path):
@@ -333,5 +333,5 @@ def test_thresholds_of_pytest_benchmark_are_refused_beside_our_verdicts(pytester
     result = pytester.runpytest_inprocess(*words)
     assert result.ret == pytest.ExitCode.USAGE_ERROR
     (line,) = (line for line in result.errlines if "gnnbench" in line)
-    assert "--benchmark-compare-fail is for pytest-benchmark's own comparison" in line
+    assert "--benchmark-compare-fail works with pytest-benchmark's comparison only" in line
     assert "--gnn-effect" in line

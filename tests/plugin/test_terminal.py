@@ -38,7 +38,7 @@ def test_own_parameters_plain_tests_and_failures_are_reported_in_every_mode(mixe
     assert result.returncode == pytest.ExitCode.TESTS_FAILED, result.stdout + result.stderr
     assert "INTERNALERROR" not in result.stdout + result.stderr
     timed = "none" if "-n" in options else "2"
-    assert f"gnnbench: 2 workloads checked against the reference, {timed} timed" in result.stdout
+    assert f"gnnbench: 2 benchmarks checked against the reference, {timed} timed" in result.stdout
     assert "gnnbench: synthetic data: rmat:5" in result.stdout
     assert "ZeroDivisionError" in result.stdout
     assert re.search(r"1 failed, 4 passed", result.stdout)

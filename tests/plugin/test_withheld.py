@@ -112,7 +112,7 @@ def test_without_reruns_the_first_failure_stops_where_it_is_to(project):
         assert result.returncode == 1
         assert "1 failed, 1 passed" in result.stdout
         assert "stopping after 1 failures" in result.stdout
-        assert "failed: cut short: what was timed was not judged" in result.stdout
+        assert "failed: interrupted: the timed benchmarks were not compared" in result.stdout
 
 
 def test_each_letter_stands_behind_its_file_and_is_counted_once(project):

@@ -95,7 +95,7 @@ def test_every_kind_on_every_platform_leaves_a_record_and_files_for_their_own_re
     assert "  epoch-train-pyg-float32-int64-rmat_5-8-cpu/0001" in lines
     assert re.search(r"^\[1/4\] epoch train +pyg +phases, layers, functions, ", result.stdout, re.MULTILINE)
     assert sum("'kernels' needs CUDA" in line for line in lines) == 1, "once, not for each benchmark"
-    assert "4 workloads checked against the reference, none timed" in result.stdout
+    assert "4 benchmarks checked against the reference, none timed" in result.stdout
 
 
 def test_what_is_wrong_is_a_failed_test_and_no_profile(tmp_path):

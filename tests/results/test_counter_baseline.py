@@ -134,7 +134,7 @@ def test_an_edited_count_fails_exactly_its_benchmark_and_names_itself(tmp_path):
     only = (*SMALL, "--gnn-platform", "torch", "-k", "test_spmm", f"--rootdir={tmp_path}")
     unrecorded = run_kernels(*only, "--gnn-counters", cwd=tmp_path)
     assert unrecorded.returncode == 0, unrecorded.stdout
-    assert "6 not judged: not in baselines/counters/python-" in unrecorded.stdout
+    assert "6 not compared: not in baselines/counters/python-" in unrecorded.stdout
     strict = run_kernels(*only, "--gnn-counters", "--gnn-strict", cwd=tmp_path)
     assert strict.returncode == pytest.ExitCode.TESTS_FAILED
     assert "; record with --gnn-counters=update" in strict.stdout
@@ -143,7 +143,7 @@ def test_an_edited_count_fails_exactly_its_benchmark_and_names_itself(tmp_path):
     assert "6 recorded in baselines/counters/python-" in recorded.stdout
     green = run_kernels(*only, "--gnn-counters", "--gnn-strict", "-n", "2", cwd=tmp_path)
     assert green.returncode == 0, green.stdout
-    assert "gnnbench: 6 as in the baseline, baselines/counters/python-" in green.stdout
+    assert "gnnbench: 6 with the counts of the baseline, baselines/counters/python-" in green.stdout
 
     file = counter_baseline.path_of(tmp_path, "torch")
     saved = json.loads(file.read_text())
@@ -170,4 +170,4 @@ def test_counting_another_s_benchmark_is_refused_in_one_line(tmp_path, parallel)
     result = run_kernels("--gnn-counters", *parallel, cwd=tmp_path)
     assert result.returncode in (pytest.ExitCode.USAGE_ERROR, pytest.ExitCode.TESTS_FAILED)
     assert (result.returncode == pytest.ExitCode.USAGE_ERROR) == (not parallel)
-    assert "gnnbench: --gnn-counters counts gnnbench's own benchmarks only; leave out" in result.stdout
+    assert "gnnbench: --gnn-counters works with gnnbench's own benchmarks only; leave out" in result.stdout
