@@ -1,6 +1,6 @@
-"""What times a call: the clock of the processor, of the GPU, or a simulated one.
+"""The clock of the host, and the protocol that every clock implements.
 
-The clock follows the inputs: `clocks.clock_for` picks it by the devices of their tensors.
+`clock_choice.clock_for` chooses the clock by the devices of the inputs' tensors.
 """
 
 import time
@@ -10,13 +10,13 @@ from itertools import repeat
 from typing import Any, NamedTuple, Protocol
 
 _STEPS = 20
-"""Enough for the smallest step to be among them."""
+"""Number of steps from which the resolution of a timer is estimated."""
 _TRIES = 100_000
-"""Readings after which a clock that shows the same time is taken to stand still."""
+"""A timer that shows the same time in so many readings is refused."""
 
 
 class ClockError(Exception):
-    """A clock cannot time what it was given; the message says why and what to do."""
+    """A clock cannot time a call; the message has the reason and what to do."""
 
 
 class Call(NamedTuple):
@@ -27,7 +27,7 @@ class Call(NamedTuple):
     kwargs: Mapping[str, Any]
 
     def __call__(self) -> Any:
-        """Call it."""
+        """Call the function and return its result."""
         return self.function(*self.args, **self.kwargs)
 
 
@@ -35,9 +35,9 @@ class Block(NamedTuple):
     """Rounds timed one after another on the same buffers."""
 
     seconds: list[float]
-    """Of each round, all of its iterations together: as a user waits for it."""
+    """Wall time of each round, for all of its iterations together."""
     device_seconds: list[float] | None = None
-    """The same as the GPU counts it; None elsewhere."""
+    """Time of each round between two CUDA events; None on a CPU."""
 
 
 class Clock(Protocol):
@@ -45,44 +45,44 @@ class Clock(Protocol):
 
     @property
     def name(self) -> str:
-        """What files call it."""
+        """Name in files."""
 
     @property
     def resolution_seconds(self) -> float:
-        """The smallest step that it shows."""
+        """Smallest difference between two readings."""
 
     def now(self) -> float:
-        """Return seconds since some moment: what budgets are counted in."""
+        """Return monotonic seconds, in which budgets are measured."""
 
     def block(self, call: Call, rounds: int, iterations: int) -> Block:
-        """Time some rounds of so many iterations each."""
+        """Time rounds; each calls the function `iterations` times."""
 
     def renewed(self) -> None:
-        """Take note that the inputs of the next block lie elsewhere."""
+        """Notify the clock that the inputs of the next block are at other addresses."""
 
     def check(self, call: Call) -> None:
-        """Call, and see that it does what this clock can time.
+        """Call the function once, and check that this clock can time it.
 
         Raises:
-            ClockError: it does not.
+            ClockError: it cannot.
         """
 
 
 @dataclass(frozen=True)
 class HostClock:
-    """Reads a timer of the host before and after each round; right for kernels on the CPU."""
+    """Reads a timer of the host before and after each round; for kernels on the CPU."""
 
     timer: Callable[[], float]
-    """Seconds, increasing."""
+    """Returns increasing seconds."""
     resolution_seconds: float
     name: str = "perf_counter"
 
     @classmethod
     def of(cls, timer: Callable[[], float] = time.perf_counter) -> "HostClock":
-        """Find a timer's resolution.
+        """Return a clock with the measured resolution of the timer.
 
         Raises:
-            ClockError: the timer stands still.
+            ClockError: the timer does not advance.
         """
         name = getattr(timer, "__name__", type(timer).__name__)
         steps = []
@@ -95,15 +95,17 @@ class HostClock:
                     break
             previous = reading
         if not steps:
-            raise ClockError(f"the timer {name} showed the same time {_TRIES:,} times: use time.perf_counter")
+            raise ClockError(
+                f"the timer {name} did not advance in {_TRIES:,} readings; use time.perf_counter"
+            )
         return cls(timer, min(steps), name)
 
     def now(self) -> float:
-        """Return the monotonic clock: a timer may leave out time that passed."""
+        """Return the monotonic clock, because a timer such as `process_time` may not count all time."""
         return time.monotonic()
 
     def block(self, call: Call, rounds: int, iterations: int) -> Block:
-        """Time each round by two readings around a bare loop."""
+        """Time each round by two readings around a plain loop."""
         timer = self.timer
         function, args, kwargs = call
         seconds = []
@@ -123,8 +125,8 @@ class HostClock:
         return Block(seconds)
 
     def renewed(self) -> None:
-        """Do nothing: a real clock does not care."""
+        """Do nothing: only the simulated clock needs it."""
 
     def check(self, call: Call) -> None:
-        """Call: whatever a host does, its clock sees."""
+        """Call the function; this clock can time any call."""
         call()

@@ -1,4 +1,4 @@
-"""A fingerprint of a benchmark's own code: whether two timings are of the same work."""
+"""A hash of a benchmark's own code, to tell whether two runs timed the same work."""
 
 import ast
 import functools
@@ -24,22 +24,22 @@ _INNER: Mapping[type, tuple[str, ...]] = {
     classmethod: ("__func__",),
     MethodType: ("__func__", "__self__"),
 }
-"""Kind of object around functions: where it has them."""
+"""Attributes that hold functions, by type of object."""
 
 
 def fingerprint(functions: Iterable[Callable[..., Any]], folders: Iterable[Path]) -> str:
-    """Return 16 hexadecimal digits of the SHA-256 of functions and of all they use that lies in the folders.
+    """Return 16 hexadecimal digits of a SHA-256 of functions and the code in the folders that they use.
 
-    Used is what their code names: functions, classes, constants, attributes of modules; what they import;
-    what closures, default values and `functools.partial` hold. Comments, docstrings, formatting, places and
-    `pytest.mark` are left out; what lies elsewhere (libraries, installed packages below the folders too)
-    counts by its name. What a caller passes in is not seen: give it among the functions. Nor is the inside
-    of a library's object that a closure holds. Take it before anything runs, as the contents of global
-    lists and dictionaries count.
+    A function uses what its code names (functions, classes, constants, attributes of modules), what it
+    imports, and what its closure, default values and `functools.partial` hold. Comments, docstrings,
+    formatting, line numbers and `pytest.mark` do not count. Code outside the folders counts by its name only;
+    so do installed packages inside them. Functions that a caller passes in are not found: add them to
+    `functions`. Library objects in a closure are not searched. The contents of global lists and dictionaries
+    count, so call this before anything runs.
 
     Args:
-        functions: in any order.
-        folders: where the code that counts lies.
+        functions: the functions, in any order.
+        folders: folders of the code that counts.
     """
     within = [folder.resolve() for folder in folders]
     texts = {_Walk(within).describe(function) for function in functions}
@@ -47,19 +47,19 @@ def fingerprint(functions: Iterable[Callable[..., Any]], folders: Iterable[Path]
 
 
 class _Walk:
-    """Describes one function and all it reaches, depth first, each thing once and then by its number."""
+    """Describes a function and what it uses, depth first. A repeated object is replaced by its number."""
 
     def __init__(self, folders: Sequence[Path]) -> None:
         self._folders = folders
         self._seen: dict[int, tuple[int, object]] = {}
-        """By `id`: the number, and the object, kept so that no other gets its `id`."""
+        """Number and object by `id`. The object is kept so that its `id` is not reused."""
 
     def describe(self, value: Any, assigned: str = "") -> str:
-        """Return a text that is the same for the same code.
+        """Return a text that is equal for equal code.
 
         Args:
-            value: a function, or anything that one uses.
-            assigned: the source that made it, for what no rule here can describe.
+            value: a function, or an object that one uses.
+            assigned: source of the object's assignment, for objects that cannot be described otherwise.
         """
         if type(value) in _PLAIN:
             return repr(value)
@@ -101,7 +101,7 @@ class _Walk:
             return _name(function) if wrapped is None else self.describe(wrapped)
         nodes = source.nodes(code.co_filename).get((code.co_name, code.co_firstlineno), [])
         bindings = dict(self._bindings(function, nodes))
-        # A file that is gone, or was changed since: the bytecode stands for the source.
+        # Without the source, because the file was removed or changed, the bytecode is used.
         text = "\n".join(map(ast.unparse, nodes)) or f"{code.co_qualname} {_bytecode(code)}"
         uses = self._uses(source.chains(nodes) if nodes else bindings, bindings, function.__globals__)
         held = self.describe((function.__defaults__, function.__kwdefaults__, wrapped))
@@ -111,7 +111,7 @@ class _Walk:
         if not self._has_class(kind):
             return _name(kind)
         nodes = source.nodes(str(sys.modules[kind.__module__].__file__)).get((kind.__name__, None), [])
-        # Not all of vars(): what decorators and metaclasses add differs among versions of Python.
+        # Not all of vars(): additions of decorators and metaclasses differ among versions of Python.
         names = sorted(set().union(*map(source.defined, nodes)) & vars(kind).keys())
         members = (f"{name} = {self.describe(vars(kind)[name])}" for name in names)
         return "\n".join((*map(ast.unparse, nodes), self.describe(kind.__bases__), *members))
@@ -131,9 +131,9 @@ class _Walk:
                 yield f"{chain} = {self.describe(scope[name], source.assigned(str(file), name))}"
 
     def _bindings(self, function: FunctionType, nodes: Iterable[ast.AST]) -> Iterator[tuple[str, Any]]:
-        """Yield the names that a function's code takes from outside, with what they stand for."""
+        """Yield the global, nonlocal and imported names of a function's code, with their values."""
         for name in _global_names(function.__code__):
-            # __file__ and __name__ say where it lies.
+            # __file__ and __name__ depend on the location of the file.
             if name in function.__globals__ and not name.startswith("__"):
                 yield name, function.__globals__[name]
         for name, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=True):
@@ -161,19 +161,19 @@ class _Walk:
                 yield alias.asname or alias.name.partition(".")[0], found
 
     def _import(self, name: str, package: str | None) -> ModuleType | None:
-        """Import a module that can be in the folders, None for any other: its name is in the source."""
+        """Import a module that may be in the folders; None for others, whose names are in the source."""
         try:
             name = importlib.util.resolve_name(name, package)
             spec = importlib.util.find_spec(name.partition(".")[0])
             places = [*(spec.submodule_search_locations or ()), spec.origin or ""] if spec else []
             if any(self._is_ours(place) or self._is_above(place) for place in places):
                 return importlib.import_module(name)
-        except Exception:  # noqa: BLE001 - a module may raise anything, and the function itself will tell
+        except Exception:  # noqa: BLE001 - a module may raise anything; the function will report it when called
             return None
         return None
 
     def _is_ours(self, file: str) -> bool:
-        # An environment often lies in the project's own folder.
+        # A virtual environment is often inside the project's folder.
         path = Path(file).resolve()
         return Path(file).is_absolute() and any(
             path.is_relative_to(folder) and "site-packages" not in path.relative_to(folder).parts
@@ -209,6 +209,6 @@ def _bytecode(code: CodeType) -> str:
 
 
 def _name(value: Any) -> str:
-    # Generated functions often share all but one of these.
+    # All three, because generated functions often differ in one of them only.
     parts = (getattr(value, part, None) for part in ("__module__", "__qualname__", "__name__"))
     return ".".join(part for part in parts if isinstance(part, str))

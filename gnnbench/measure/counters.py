@@ -1,6 +1,6 @@
-"""What a call does, counted exactly: operators, copies, calls into libraries, Python calls.
+"""Counts what a call does: operators, copies, calls into libraries, Python calls.
 
-Counts do not drift: they are the same on any machine with the same versions, whatever else runs there.
+With the same versions of the libraries, the counts are the same on every machine, whatever its load.
 """
 
 import sys
@@ -36,25 +36,25 @@ HOST_READS = (
     "aten::unique_consecutive",
     "aten::unique_dim",
 )
-"""Operators whose result's value or size the host must know: on a GPU each of them waits for it.
+"""Operators whose result or its size the host must know. On a GPU, each is a host-device synchronisation.
 
-Beside them, `repeat_interleave` without an `output_size`, and copies to the CPU that block; `tolist` and
-`cpu` are seen as such, on a GPU only. Indexing with a mask waits too, but is counted apart: its name does not
-tell.
+`repeat_interleave` without an `output_size` and blocking copies to the CPU are counted too. On a GPU,
+`tolist` and `cpu` are such copies. Indexing with a mask also synchronises; it is counted separately, as
+`mask_reads`, because the operator's name is the same without a mask.
 """
 
 _COPIES = ("aten::_to_copy", "aten::copy_")
 _INDEXED = ("aten::index", "aten::index_put", "aten::index_put_")
 
 _HOOKS = ("torch._dynamo", "torch.compiler", "torch._jit_internal", "torch_geometric.hash_tensor")
-"""Modules whose functions wrap PyTorch's once anything was compiled in a process or PyG was imported, or are
-called by these wrappers (`is_scripting`): whether they run depends on what the process did before."""
+"""Modules whose functions are not counted as Python calls. They wrap PyTorch's functions after a compilation
+or an import of PyG, so whether they run depends on what the process did before."""
 
 Counts = dict[str, dict[str, int]]
-"""Kind, name: how often."""
+"""Number by kind and name."""
 
 Seen = Callable[[str, tuple[Any, ...], Mapping[str, Any], Any], None]
-"""Is called with an operator's name, arguments and result."""
+"""Is called with an operator's name, positional and keyword arguments, and result."""
 
 _DETAILS = ("host_reads", "mask_reads", "kernels", "memory")
 
@@ -64,39 +64,39 @@ class Counters:
     """The counts of one call."""
 
     counts: Counts
-    """By kind: `operators` as PyTorch's dispatcher names them; `copies` between devices, and `copied_bytes`,
-    as `cpu→cuda`; `library_calls` into the C interfaces of other libraries; `python_calls`; `compilation`,
-    what torch.compile does. They hold on every machine with the same versions, and are gated."""
+    """Counts that are compared with a baseline: `operators` by the dispatcher's name; `copies` and
+    `copied_bytes` between devices, by direction (`cpu→cuda`); `library_calls` into the C interfaces of other
+    libraries; `python_calls`; `compilation` by torch.compile."""
     unsteady: tuple[str, ...] = field(default=())
-    """Names whose counts two passes did not agree on."""
+    """Names of nondeterministic counts: two passes differed."""
     details: Counts = field(default_factory=dict, compare=False)
-    """Likewise, not gated: `host_reads` and `mask_reads`, which of `operators` and `copies` a host waits for;
-    and of this environment only the GPU's `kernels`, and `memory`: `allocated_bytes` and `peak_bytes`."""
+    """Counts that are not compared: `host_reads` and `mask_reads`, the operators and copies that synchronise
+    host and device; the GPU's `kernels`; `memory`, as `allocated_bytes` and `peak_bytes`. Kernels and memory
+    depend on the machine."""
 
     @property
     def operators(self) -> int:
-        """Operators dispatched."""
+        """Number of dispatched operators."""
         return sum(self.counts["operators"].values())
 
     @property
     def host_reads(self) -> int:
-        """What a host would have to wait for, masks left out: see HOST_READS."""
+        """Number of host-device synchronisations, without those of masks; see HOST_READS."""
         return sum(self.details["host_reads"].values())
 
 
 def count(run: Callable[[], object], device: str = "cpu") -> Counters:
-    """Call a function several times, counting something else each time; again; and compare the two rounds.
+    """Call a function several times in two passes, and return the counts on which both passes agree.
 
-    What torch.compile does, and memory, is of the first calls alone.
-
-    Operators are those a TorchDispatchMode sees, so below autograd, its backward pass included, and of
-    compiled code what it asks the dispatcher for. The mode is Python, so Python calls are counted without it.
+    Compilation and memory are measured in the first calls only. Operators are counted by a
+    TorchDispatchMode: below autograd, with the backward pass, and in compiled code those that it dispatches.
+    The mode itself runs Python code, so Python calls are counted in a call without it.
 
     Args:
         run: the function.
-        device: `cpu` or `cuda`: where the function works.
+        device: `cpu` or `cuda`: the device that the function uses.
     """
-    with collector_paused():  # what it finalises would count
+    with collector_paused():  # finalisers would be counted
         memory, compilation = _from_cold(run, device)
         first, second = _pass(run, device), _pass(run, device)
     names = {(kind, name) for counts in (first, second) for kind in counts for name in counts[kind]}
@@ -130,11 +130,11 @@ def _pass(run: Callable[[], object], device: str) -> Counts:
 
 
 def _from_cold(run: Callable[[], object], device: str) -> tuple[Memory, dict[str, int]]:
-    """Trace memory, and count what torch.compile does meanwhile: graphs, recompilations, breaks by reason.
+    """Trace memory, and count what torch.compile does in these calls: graphs, recompilations, graph breaks.
 
-    Cold, as compiled code does not say where it was broken: what the process has compiled is dropped. `trace`
-    calls twice, which shows what compiles anew each time; by then what can be cached for the counts to come
-    is. Dynamo takes long to load, and a function that does not compile does not load it.
+    Compiled code is dropped first, because graph breaks are only reported during compilation. `trace` calls
+    the function twice, so that repeated compilation is seen, and caches are filled for the later counts.
+    Dynamo is slow to import; a function that does not compile does not import it.
     """
     if "torch._dynamo" in sys.modules:
         torch._dynamo.reset()  # noqa: SLF001
@@ -142,34 +142,34 @@ def _from_cold(run: Callable[[], object], device: str) -> tuple[Memory, dict[str
     memory = trace(run, device)
     if "torch._dynamo" not in sys.modules:
         return memory, {}
-    compiled = torch._dynamo.convert_frame.FRAME_COMPILE_COUNTER  # noqa: SLF001 - by function: how often
+    compiled = torch._dynamo.convert_frame.FRAME_COMPILE_COUNTER  # noqa: SLF001 - compilations by function
     if not compiled:
         return memory, {}
     found = torch._dynamo.utils.counters  # noqa: SLF001
     counts = {"graphs": found["stats"]["unique_graphs"], "recompilations": compiled.total() - len(compiled)}
     for reason, number in found["graph_break"].items():
-        name = f"graph break: {reason.splitlines()[0]}"  # below it are explanations and hints
+        name = f"graph break: {reason.splitlines()[0]}"  # the other lines are explanations
         counts[name] = counts.get(name, 0) + number
     return memory, counts
 
 
 def _kernels(run: Callable[[], object]) -> dict[str, int]:
-    """Count what runs on the GPU, by name: kernels, and copies and fills of its memory."""
+    """Count the kernels, memory copies and fills on the GPU, by name."""
     quiet_profiler()
     with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CUDA]) as profile:
         run()
         torch.cuda.synchronize()
     ran = (event for event in profile.events() if event.device_type.name == "CUDA")
-    # A range of record_function, as optimisers open one, is shown on the GPU as well.
+    # Ranges of record_function, which optimisers open, also appear as events of the GPU.
     return dict(Counter(event.name for event in ran if not getattr(event, "is_user_annotation", False)))
 
 
 class OperatorMode(TorchDispatchMode):
-    """Tells of each operator that PyTorch's dispatcher is asked for: see `kinds`."""
+    """Calls a function for each dispatched operator, with the arguments of `kinds`."""
 
     @classmethod
     def ignore_compile_internals(cls) -> bool:
-        """Let compiled code run, which dynamo skips under a mode otherwise (and before this method)."""
+        """Let compiled code run under this mode. Versions of dynamo without this method run it eagerly."""
         return True
 
     def __init__(self, seen: Seen) -> None:
@@ -180,14 +180,14 @@ class OperatorMode(TorchDispatchMode):
         self, function: Any, types: Any, args: tuple[Any, ...] = (), kwargs: Mapping[str, Any] | None = None
     ) -> Any:
         result = function(*args, **(kwargs or {}))
-        self._seen(function._schema.name, args, kwargs or {}, result)  # noqa: SLF001 - without the overload
+        self._seen(function._schema.name, args, kwargs or {}, result)  # noqa: SLF001 - name without overload
         return result
 
 
 def kinds(
     name: str, args: tuple[Any, ...], kwargs: Mapping[str, Any], result: Any
 ) -> Iterator[tuple[str, str, int]]:
-    """Yield what one operator counts as: kind, name, and how many: see Counters."""
+    """Yield kind, name and number of each count to which one operator adds; see `Counters`."""
     yield "operators", name, 1
     if name in HOST_READS or (name == "aten::repeat_interleave" and kwargs.get("output_size") is None):
         yield "host_reads", name, 1
@@ -206,18 +206,18 @@ def kinds(
 
 @contextmanager
 def library_calls(seen: Callable[[str], None]) -> Iterator[None]:
-    """Tell of calls of operators outside PyTorch's own, by name, and of DGL's C interface.
+    """Call `seen` with the name of each operator outside ATen, and of each call into DGL's C interface.
 
-    torch_sparse and torch_scatter call theirs through `torch.ops`; their operators call PyTorch's below the
-    dispatcher's Python keys, which therefore never sees them. DGL's functions are objects `_CAPI_...` in the
-    namespaces of its modules.
+    torch_sparse and torch_scatter call their operators through `torch.ops`. These call ATen below the
+    dispatcher's Python keys, where a dispatch mode does not see them. DGL's functions are objects named
+    `_CAPI_...` in its modules.
     """
-    packet = torch._ops.OpOverloadPacket  # noqa: SLF001 - what torch.ops.torch_sparse.spmm_sum is
+    packet = torch._ops.OpOverloadPacket  # noqa: SLF001 - the type of torch.ops.torch_sparse.spmm_sum
     call = packet.__call__
     calling: list[Any] = []
 
     def counted(self: Any, /, *args: Any, **kwargs: Any) -> Any:
-        handed_on = calling[-1:] == [self]  # a TorchFunctionMode calls again what it is told of
+        handed_on = calling[-1:] == [self]  # a TorchFunctionMode calls the same operator again
         if not handed_on and not self._qualified_op_name.startswith("aten::"):
             seen(self._qualified_op_name)
         calling.append(self)
@@ -252,10 +252,10 @@ def library_calls(seen: Callable[[str], None]) -> Iterator[None]:
 
 
 def _python_calls(run: Callable[[], object]) -> int:
-    """Count calls of Python functions, but for those of _HOOKS.
+    """Count calls of Python functions, without those of `_HOOKS`.
 
-    The call before fills caches that an import may have emptied: wherever a class is registered with an
-    abstract one, as some modules do, Python forgets what is an instance of which.
+    A first call fills caches again. Python clears its cache of `isinstance` checks when a module registers a
+    class with an abstract base class.
     """
     calls = 0
 

@@ -1,4 +1,4 @@
-"""The clock of kernels on a GPU: synchronised wall time, and device time by events."""
+"""The clock for kernels on a GPU: synchronised wall time, and device time between events."""
 
 import time
 from itertools import repeat
@@ -11,30 +11,30 @@ from .memory import quiet_profiler
 _LAUNCHES = 100
 _CALLS = 5
 _SLACK = 0.8
-"""Of the time of an empty launch, as two smallest times differ."""
+"""Fraction of the launch time below which a call is refused; it allows for noise in both minima."""
 
 
 class CudaClock:
     """Times rounds on the current CUDA device.
 
-    Wall time runs from an idle device until it is idle again. Device time is between two events in the
-    current stream around the round (torch.cuda.Event, resolution about half a microsecond): it leaves out the
-    host's last wait, but not the gaps in which the device waits for the host to launch the next kernel.
+    The wall time of a round starts when the device is idle and ends when it is idle again. The device time is
+    the time between two events (torch.cuda.Event, resolution about 0.5 µs) in the current stream. It excludes
+    the host's last wait, but includes gaps in which the device waits for the host to launch a kernel.
     """
 
     name = "cuda"
     resolution_seconds = 5e-7
 
     def __init__(self, *, flush: bool, inputs_there: bool = True) -> None:
-        """Make the buffer that empties the L2 cache, if that is asked for.
+        """Allocate a buffer if the L2 cache is flushed.
 
         Args:
-            flush: whether the L2 cache is emptied before each round.
-            inputs_there: whether the inputs are on the GPU, so that a call must work there.
+            flush: whether the L2 cache is flushed before each round.
+            inputs_there: whether the inputs are on the GPU, so that a call must run kernels on it.
         """
         self._inputs_there = inputs_there
         size = 2 * torch.cuda.get_device_properties("cuda").L2_cache_size
-        # Writing twice its size leaves nothing else in the cache.
+        # Writing twice the size of the cache evicts everything else.
         self._flush = torch.empty(size, dtype=torch.int8, device="cuda") if flush else None
 
     def now(self) -> float:
@@ -42,7 +42,7 @@ class CudaClock:
         return time.monotonic()
 
     def block(self, call: Call, rounds: int, iterations: int) -> Block:
-        """Time each round by the host's clock and by two events."""
+        """Time each round with the host's timer and with two events."""
         function, args, kwargs = call
         timer = time.perf_counter
         start_event = torch.cuda.Event(enable_timing=True)
@@ -64,14 +64,14 @@ class CudaClock:
         return Block(seconds, device_seconds)
 
     def renewed(self) -> None:
-        """Do nothing: a real clock does not care."""
+        """Do nothing: only the simulated clock needs it."""
 
     def check(self, call: Call) -> None:
-        """Call, and see that kernels run on the GPU, and take no less than launching an empty one does.
+        """Call the function, and check that it runs kernels and takes at least as long as an empty launch.
 
         Raises:
-            ClockError: no kernel ran there, though inputs are there; or the wall time is below that of an
-                empty launch, so that it is not the call that was timed.
+            ClockError: no kernel ran although inputs are on the GPU, or the call is faster than launching an
+                empty kernel.
         """
         quiet_profiler()
         with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CUDA]) as profile:
@@ -79,10 +79,12 @@ class CudaClock:
             torch.cuda.synchronize()
         gpu = torch.profiler.DeviceType.CUDA
         if not any(event.device_type == gpu for event in profile.events()):
-            if not self._inputs_there:  # work of the host, in a process that uses the GPU for something else
+            if (
+                not self._inputs_there
+            ):  # the call works on the CPU; something else in the process uses the GPU
                 return
             raise ClockError(
-                "torch uses the GPU, but no kernel of this call ran there: time it with --gnn-device cpu"
+                "the inputs are on the GPU, but the call ran no kernel there; time it with --gnn-device cpu"
             )
         launch_seconds = min(
             self.block(Call(torch.zeros(1, device="cuda").zero_, (), {}), _LAUNCHES, 1).seconds
@@ -90,6 +92,6 @@ class CudaClock:
         fastest_seconds = min(self.block(call, _CALLS, 1).seconds)
         if fastest_seconds < _SLACK * launch_seconds:
             raise ClockError(
-                f"it took {fastest_seconds * 1e6:.1f} µs, less than launching an empty kernel does "
-                f"({launch_seconds * 1e6:.1f} µs): measure something larger"
+                f"the call took {fastest_seconds * 1e6:.1f} µs, less than an empty kernel launch "
+                f"({launch_seconds * 1e6:.1f} µs); measure a larger input"
             )

@@ -1,4 +1,4 @@
-"""Python's garbage collector, kept out of what is measured."""
+"""Pauses Python's garbage collector during a measurement."""
 
 import gc
 from collections.abc import Iterator
@@ -7,7 +7,7 @@ from contextlib import contextmanager
 
 @contextmanager
 def collector_paused() -> Iterator[None]:
-    """Keep the collector from running: it frees what lies in cycles, and runs finalisers, at any time."""
+    """Keep the garbage collector from running, because it may free memory and run finalisers at any time."""
     collecting = gc.isenabled()
     gc.disable()
     try:

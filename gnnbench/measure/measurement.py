@@ -1,4 +1,4 @@
-"""What was measured of one benchmark: every round, by process and layout, and what follows from them."""
+"""The times of one benchmark in one process: every round, by block."""
 
 import math
 from collections.abc import Iterable
@@ -16,34 +16,34 @@ LayoutPolicy = Literal["sampled", "one"]
 
 @dataclass
 class Measurement:
-    """The rounds of one process, added to as they are timed."""
+    """The rounds of one process."""
 
     clock: str
     layouts: LayoutPolicy
-    """Whether each block has a layout of its own, or all have the same."""
+    """`sampled`: each block has copies of the inputs at other addresses; `one`: no copies."""
     in_place: str | None = None
-    """Why there is one layout only."""
+    """Why the inputs are not copied."""
     not_copied: tuple[str, ...] = ()
-    """Inputs that were left where they are."""
+    """Names of inputs that are not copied."""
     iterations: int = 1
     """Calls in a round."""
     blocks_ns: list[list[float]] = field(default_factory=list)
-    """Of each block its rounds, nanoseconds per call."""
+    """Rounds of each block, in nanoseconds per call."""
     device_blocks_ns: list[list[float]] = field(default_factory=list)
-    """The same as the GPU counts it; empty on a CPU."""
+    """The same between CUDA events; empty on a CPU."""
     rounds: int = 0
-    """In all blocks."""
+    """Rounds in all blocks."""
     rejected_rounds: int = 0
-    """Whose time was no positive number, as when a clock is set."""
+    """Rounds without a positive finite time, for example because the clock was set."""
     changes_inputs: bool = False
-    """Whether calls write to the inputs, so that no two rounds have the same."""
+    """Whether calls write to the inputs, so that rounds had different input values."""
     contention_share: float | None = None
-    """Part of the processors' time that other programs took meanwhile; None where it was not looked at."""
+    """Fraction of the processors' time that other programs used; None if it was not recorded."""
     stopped_by: StopReason | None = None
-    """None: an error or the user ended it before its time."""
+    """Why measuring stopped; None: an error or the user interrupted it."""
 
     def add(self, block: Block) -> list[float]:
-        """Take in a block; return its rounds that have a time, in seconds."""
+        """Add a block; return its valid rounds, in seconds."""
         good = [0 < seconds < math.inf for seconds in block.seconds]
         self.rejected_rounds += good.count(False)
         kept = list(compress(block.seconds, good))
@@ -58,15 +58,15 @@ class Measurement:
         return [second / self.iterations * 1e9 for second in seconds]
 
     def estimate(self) -> Estimate:
-        """Return the location of the time of a call, in nanoseconds; there must be a block."""
+        """Return the time of a call in nanoseconds, with its interval; there must be a block."""
         return location.estimate(location.block_values(self.blocks_ns))
 
     def modes(self) -> tuple[Mode, ...]:
-        """Return the kinds of layouts that were met."""
+        """Return the modes of the blocks' times."""
         return location.modes(location.block_values(self.blocks_ns))
 
     def as_json(self) -> dict[str, Any]:
-        """Return the record that docs/formats.md describes."""
+        """Return the JSON object that docs/formats.md describes."""
         record: dict[str, Any] = {
             "clock": self.clock,
             "layouts": self.layouts,

@@ -1,12 +1,12 @@
-"""Bytes that one call allocates and the most it holds at once; and running out of memory, in words.
+"""Allocated bytes and peak memory of one call, and the recognition of out-of-memory errors.
 
-torch's profiler records each allocation and each free of torch's allocators in order, which is exact: a
-sampled resident set size would miss a temporary, and says pages. What a library allocates by itself is not
-in it: OpenMP's buffers, oneDNN's scratchpads, DGL's own arrays. On CUDA blocks are of 512 bytes.
+torch's profiler records every allocation and free of torch's allocators, in order. Sampling the resident set
+size would miss short-lived arrays. Memory that other libraries allocate is not included: buffers of OpenMP,
+scratchpads of oneDNN, DGL's own arrays. On CUDA, sizes are rounded up to blocks of 512 bytes.
 
-torch_geometric.profile has neither. Its `profileit` wants a module as the first argument, the package
-pytorch_memlab and a GPU, and rounds to megabytes; `get_gpu_memory_from_nvidia_smi` starts nvidia-smi twice
-and asks about the whole device, other processes and the allocator's cache included.
+torch_geometric.profile does not suffice. Its `profileit` needs a module as the first argument, the package
+pytorch_memlab and a GPU, and rounds to megabytes. `get_gpu_memory_from_nvidia_smi` reports the whole device,
+with other processes and the allocator's cache.
 """
 
 import os
@@ -31,32 +31,28 @@ _UNITS = ("bytes", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB")
 
 @dataclass(frozen=True)
 class Memory:
-    """What one call asked of the allocator, its output included and its inputs not."""
+    """Memory that one call allocated, with its output and without its inputs."""
 
     allocated_bytes: int
-    """The sum of all allocations, however soon they were freed."""
+    """Sum of all allocations, freed or not."""
     peak_bytes: int
-    """The most that was held at once of what the call itself allocated."""
+    """Largest amount that was allocated by the call and not yet freed."""
 
 
 class Allocation(NamedTuple):
-    """An allocation, or of fewer bytes than none a free."""
+    """An allocation or a free."""
 
     at_ns: int
     size: int
+    """Bytes; negative for a free."""
 
 
 def trace(run: Callable[[], object], device: str) -> Memory:
-    """Call a function twice and return what the second call allocated on a device.
-
-    The first fills caches.
+    """Call a function twice, to fill caches, and return what the second call allocated.
 
     Args:
-        run: the function.
-        device: `cpu` or `cuda`: the type of the devices that are looked at.
-
-    Raises:
-        Exception: what the function raises, running out of memory included.
+        run: the function. Its exceptions are passed on.
+        device: `cpu` or `cuda`: the type of the devices whose memory is counted.
     """
     with collector_paused():
         sizes = [change.size for change in changes(record(run), device)]
@@ -64,17 +60,14 @@ def trace(run: Callable[[], object], device: str) -> Memory:
 
 
 def quiet_profiler() -> None:
-    """Keep torch's profiler from writing two lines to stderr each time, as that of 2.13 does.
-
-    It reads the variable when it is first used.
-    """
+    """Keep the profiler of torch 2.13 from writing to stderr; call this before its first use."""
     os.environ.setdefault("KINETO_LOG_LEVEL", "6")
 
 
 def record(run: Callable[[], object]) -> Any:
     """Call a function twice and return what torch's profiler recorded of the second call.
 
-    Twice, as a free on the CPU is recorded only where its allocation was.
+    The first call is profiled too, because a free on the CPU is recorded only if its allocation was.
     """
     quiet_profiler()
     for _ in range(2):
@@ -84,14 +77,14 @@ def record(run: Callable[[], object]) -> Any:
 
 
 def changes(recorded: Any, device: str) -> Iterator[Allocation]:
-    """Yield what a call allocated on a device, and the frees of that, in the order of time.
+    """Yield a call's allocations on a device, and the frees of these, in the order of time.
 
-    A free of what was there before the call is left out. A training step frees the gradients of the step
-    before it, and its forward pass would seem to hold so much less.
+    Frees of older memory are left out. For example, a training step frees the gradients of the previous step,
+    which would lower the memory of its forward pass.
 
     Args:
         recorded: what `record` returned.
-        device: `cpu` or `cuda`: the type of the devices that are looked at.
+        device: `cpu` or `cuda`: the type of the devices whose memory is counted.
     """
     events = traverse_dfs(recorded.experimental_event_tree())
     memory = [event for event in events if event.tag == _EventType.Allocation]
@@ -110,16 +103,16 @@ def changes(recorded: Any, device: str) -> Iterator[Allocation]:
 
 
 def is_out_of_memory(error: BaseException) -> bool:
-    """Whether an error says that memory ran out: Python's and NumPy's, torch's on CPU and CUDA, or DGL's.
+    """Return whether an error of Python, NumPy, torch or DGL means that memory ran out.
 
-    By the text, as torch raises a RuntimeError on the CPU and DGL an error of its own. DGL does not always
-    raise: an allocation of its own that fails on the CPU ends the process.
+    The message is searched, because torch raises a RuntimeError on the CPU, and DGL has its own error. If an
+    allocation inside DGL fails on the CPU, the process may end without an exception.
     """
     return isinstance(error, MemoryError) or any(text in str(error) for text in _OUT_OF_MEMORY)
 
 
 def describe_out_of_memory(error: BaseException) -> str:
-    """Return `OOM at N GiB`, N being what was asked for; `OOM` where the error does not say."""
+    """Return `OOM at N GiB` with the requested size, or `OOM` if the message has none."""
     asked = _ASKED.search(str(error))
     if asked is None:
         return "OOM"

@@ -1,7 +1,7 @@
-"""Replaces pytest-benchmark's timing by gnnbench's; no other module does.
+"""Replaces pytest-benchmark's timing by gnnbench's.
 
-It has no hook for timing. Replacing two inner methods of its fixture keeps the fixture's type, the options of
-its marker, `weave`, `extra_info` and `stats`, and a suite's own override of the fixture as they are.
+pytest-benchmark has no hook for timing, so two private methods of its fixture are replaced. The fixture's
+type, its marker, `weave`, `extra_info`, `stats`, and a suite's override of the fixture keep working.
 """
 
 import cProfile
@@ -51,47 +51,47 @@ _PARAMETERS: dict[type, dict[str, tuple[str, ...]]] = {
     BenchmarkSession: {"save_json": ("self", "output_json")},
     FileStorage: {"save": ("self", "output_json", "save"), "get": ("self", "name")},
 }
-"""Inner parts of pytest-benchmark that this module and plugin/saving.py rely on."""
+"""Parameters of pytest-benchmark's methods that this module and plugin/saving.py rely on."""
 
 
 @dataclass(frozen=True)
 class TimingSettings:
-    """How a benchmark is to be measured."""
+    """How a benchmark is timed."""
 
     sample_layouts: bool
     """Whether the inputs are re-allocated between blocks of rounds."""
     precision: float
-    """Half-width of the location's interval at which to stop, as a fraction."""
+    """Timing stops at this half-width of the interval, a fraction of the time."""
     flush: bool
-    """Whether the GPU's L2 cache is emptied before each round."""
+    """Whether the GPU's L2 cache is flushed before each round."""
     in_place: str | None = None
-    """Why its author wants the inputs to stay where they are."""
+    """Reason of the `in_place` marker; the inputs are not copied then."""
 
 
 @dataclass
-class Seam:
-    """The replaced methods, and what they measure with."""
+class Patch:
+    """The replaced methods, and the state of the session's timing."""
 
     version: int
-    """Of the format of what it adds to a benchmark's `extra_info`."""
+    """Version of the format of `extra_info["gnnbench"]`."""
     settings: TimingSettings | None = None
-    """Of the test that runs now; None: pytest-benchmark times it."""
+    """Settings of the running test; None: pytest-benchmark times it."""
     used: bool = False
-    """Whether a benchmark of this session was measured with it."""
+    """Whether any benchmark of this session was timed."""
     failure: BaseException | None = None
-    """What ended the last measurement that did not come to its end."""
+    """The exception that interrupted the last measurement, if any."""
     incomplete: list[dict[str, Any]] = field(default_factory=list)
-    """Benchmarks that ended before their measurement did, with what was measured."""
+    """Interrupted benchmarks, with the rounds until then."""
     _machine: "FakeMachine | None" = None
     _watch: "Watch | None" = None
     _theirs: list[tuple[type, str, Callable[..., Any]]] = field(default_factory=list)
 
     def install(self) -> None:
-        """Put our timing in the place of theirs.
+        """Replace pytest-benchmark's timing.
 
         Raises:
-            UsageError: this version of pytest-benchmark has other inner parts; or the fake clock that
-                GNNBENCH_FAKE_CLOCK asks for cannot be had.
+            UsageError: this version of pytest-benchmark has other private methods, or the value or file of
+                GNNBENCH_FAKE_CLOCK cannot be used.
         """
         check_pytest_benchmark()
         if text := os.environ.get("GNNBENCH_FAKE_CLOCK"):
@@ -102,22 +102,22 @@ class Seam:
 
         self._watch = Watch()
         raw, pedantic = BenchmarkFixture._raw, BenchmarkFixture._raw_pedantic  # noqa: SLF001
-        seam = self
+        patch = self
 
         @wraps(raw)
         def _raw(self: Any, function_to_benchmark: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
-            if seam.settings is None or self.disabled:
+            if patch.settings is None or self.disabled:
                 return raw(self, function_to_benchmark, *args, **kwargs)
-            return seam._measure(self, seam.settings, function_to_benchmark, args, kwargs)
+            return patch._measure(self, patch.settings, function_to_benchmark, args, kwargs)
 
         @wraps(pedantic)
         def _raw_pedantic(self: Any, target: Callable[..., Any], **options: Any) -> Any:
-            if seam.settings is None or self.disabled or not _valid(**options):
+            if patch.settings is None or self.disabled or not _valid(**options):
                 return pedantic(self, target, **options)
             from .pedantic import Pedantic
 
             options["kwargs"] = options["kwargs"] or {}
-            return seam._measure_pedantic(self, seam.settings, Pedantic(target, **options))
+            return patch._measure_pedantic(self, patch.settings, Pedantic(target, **options))
 
         self._replace(BenchmarkFixture, "_raw", _raw)
         self._replace(BenchmarkFixture, "_raw_pedantic", _raw_pedantic)
@@ -127,12 +127,12 @@ class Seam:
         setattr(owner, name, ours)
 
     def remove(self) -> None:
-        """Put theirs back."""
+        """Restore pytest-benchmark's methods."""
         while self._theirs:
             setattr(*self._theirs.pop())
 
     def ran_out_of_memory(self, fullname: str, text: str) -> None:
-        """Keep `OOM at N GiB` as a benchmark's result, with what was measured before."""
+        """Record `text`, such as `OOM at 9 GiB`, as the error of an interrupted benchmark."""
         if not self.incomplete or self.incomplete[-1]["fullname"] != fullname:
             self.incomplete.append({"fullname": fullname, "measurement": None})
         self.incomplete[-1]["error"] = text
@@ -145,7 +145,7 @@ class Seam:
         args: tuple[Any, ...],
         kwargs: dict[str, Any],
     ) -> Any:
-        """Stand in for `benchmark(function, *args, **kwargs)`."""
+        """Time `benchmark(function, *args, **kwargs)` and return the function's result."""
         from .sampler import Effort, sample
 
         with self._measuring(fixture, settings, function, args, kwargs) as (layouts, clock, measurement, add):
@@ -163,15 +163,17 @@ class Seam:
         return _profile(fixture, measurement.iterations, layouts.original)
 
     def _measure_pedantic(self, fixture: Any, settings: TimingSettings, asked: "Pedantic") -> Any:
-        """Stand in for `benchmark.pedantic`."""
-        settings = replace(settings, in_place="benchmark.pedantic makes the calls it was asked for")
+        """Time `benchmark.pedantic` and return the function's result."""
+        settings = replace(settings, in_place="benchmark.pedantic fixes the calls")
         call = asked.target, asked.args, asked.kwargs
         with self._measuring(fixture, settings, *call) as (_, clock, measurement, add):
             measurement.iterations = asked.iterations
             result = asked.measure(clock, add, disable_gc=fixture._disable_gc)  # noqa: SLF001
             measurement.stopped_by = "rounds"
             if not measurement.rounds:
-                raise ClockError(f"none of {asked.rounds} rounds had a positive time by {clock.name}")
+                raise ClockError(
+                    f"none of {asked.rounds} rounds had a positive time on the clock {clock.name}"
+                )
         if fixture.cprofile:
             inputs = asked.inputs()
             _profile(fixture, asked.iterations, inputs, lambda: asked.tear_down(inputs))
@@ -181,10 +183,10 @@ class Seam:
     def _measuring(
         self, fixture: Any, settings: TimingSettings, *call: Any
     ) -> "Iterator[tuple[Layouts, Clock, Measurement, Callable[[Any], None]]]":
-        """Prepare what measures a call; keep what was measured, also where it is cut short."""
+        """Prepare the measurement of a call, and save its result, also if it is interrupted."""
         from ..cpu import UNWATCHED_CLOCKS
         from .clock import Call
-        from .clocks import clock_for
+        from .clock_choice import clock_for
         from .layouts import Layouts
         from .measurement import Measurement
 
@@ -194,7 +196,7 @@ class Seam:
             clock: Clock = self._machine.clock(fixture.fullname)
         else:
             clock = clock_for(layouts.devices, fixture._timer, flush=settings.flush)  # noqa: SLF001
-        in_place = settings.in_place or (None if settings.sample_layouts else "asked for")
+        in_place = settings.in_place or (None if settings.sample_layouts else "--gnn-layouts one")
         in_place = in_place or layouts.why_in_place()
         measurement = Measurement(clock.name, "one" if in_place else "sampled", in_place)
 
@@ -212,7 +214,7 @@ class Seam:
             with PauseInstrumentation():
                 yield layouts, clock, measurement, add
         except (Exception, KeyboardInterrupt) as error:
-            # An interruption is no Exception: pytest-benchmark would take what there is for the whole.
+            # pytest-benchmark does not catch KeyboardInterrupt, and would report the rounds as complete.
             fixture.has_error = True
             self.failure = error
             text = ": ".join(filter(None, (type(error).__name__, str(error))))
@@ -227,10 +229,10 @@ class Seam:
 
 
 def check_pytest_benchmark() -> None:
-    """Refuse a pytest-benchmark whose inner parts are not those that this module replaces.
+    """Check that pytest-benchmark has the methods that this module relies on.
 
     Raises:
-        UsageError: naming the part.
+        UsageError: a method is missing or has other parameters.
     """
     for owner, methods in _PARAMETERS.items():
         for name, expected in methods.items():
@@ -239,14 +241,14 @@ def check_pytest_benchmark() -> None:
             if found != expected:
                 version = pytest_benchmark.__version__
                 raise UsageError(
-                    f"pytest-benchmark {version} is not one that gnnbench can time with: "
-                    f"{owner.__name__}.{name} {'has other parameters' if method else 'is gone'}; "
+                    f"gnnbench cannot time with pytest-benchmark {version}: {owner.__name__}.{name} "
+                    f"{'has other parameters' if method else 'does not exist'}; "
                     "pip install 'pytest-benchmark>=5.2,<6'"
                 )
 
 
 def _valid(*, rounds: Any, warmup_rounds: Any, iterations: Any, setup: Any, **_options: Any) -> bool:
-    """Tell whether pytest-benchmark would accept these; where not, it says why."""
+    """Return whether pytest-benchmark accepts these options; if not, it reports the error itself."""
     numbers = (rounds, 1), (warmup_rounds, 0), (iterations, 1)
     if any(not isinstance(number, int) or number < least for number, least in numbers):
         return False
@@ -254,7 +256,7 @@ def _valid(*, rounds: Any, warmup_rounds: Any, iterations: Any, setup: Any, **_o
 
 
 def _profile(fixture: Any, iterations: int, call: "Call", after: Callable[[], None] = lambda: None) -> Any:
-    """Call under cProfile as pytest-benchmark does after timing."""
+    """Call under cProfile, as pytest-benchmark does after timing."""
     profile = cProfile.Profile()
     result: Any = None
     for _ in range(iterations if fixture.cprofile_loops is None else fixture.cprofile_loops):

@@ -1,7 +1,7 @@
-"""A simulated machine: true times that are known, under noise that is seeded.
+"""A simulated machine with known true times and seeded noise.
 
-`GNNBENCH_FAKE_CLOCK=seed:FILE` puts it in the place of every clock of a process. The functions are still
-called, once a round, but their times come from FILE:
+`GNNBENCH_FAKE_CLOCK=seed:FILE` replaces every clock of a process by it. The functions are still called, once
+per round, but their times come from FILE:
 
     {"benchmarks": {"test_a": 1e-3, "test_b[x]": {"seconds": 2e-3, "modes": [[1, 0.5], [2, 0.5]]}},
      "noise": {"drift": 0.2}}
@@ -27,30 +27,30 @@ VARIABLE = "GNNBENCH_FAKE_CLOCK"
 
 
 def reseeded(number: int) -> dict[str, str]:
-    """Return the variable with another seed, for the process of that number; empty where it is not set."""
+    """Return the variable with its seed plus `number`; empty if the variable is not set."""
     seed, colon, file = os.environ.get(VARIABLE, "").partition(":")
     return {VARIABLE: f"{int(seed) + number}{colon}{file}"} if seed.isdecimal() else {}
 
 
 @dataclass(frozen=True)
 class Noise:
-    """What happens to a true time."""
+    """The noise that is added to a true time."""
 
     sigma: float = 0.1
-    """Standard deviation of a round's logarithm."""
+    """Standard deviation of the logarithm of a round."""
     autocorrelation: float = 0.5
-    """Of that logarithm, from a round to the next: AR(1)."""
+    """Autocorrelation of these logarithms, an AR(1) process."""
     spike_probability: float = 0.02
     spike_factor: float = 3.0
     drift: float = 0.2
-    """Amplitude of a sinusoid that all benchmarks share, of random phase."""
+    """Amplitude of a sinusoid of random phase that all benchmarks share."""
     drift_period_seconds: float = 60.0
     process_sigma: float = 0.0
     """Standard deviation of the logarithm of a factor drawn for each process and benchmark."""
     overhead_seconds: float = 1e-7
-    """What the clock itself adds to a round."""
+    """Time that the clock adds to a round."""
     renewal_seconds: float = 1e-4
-    """What re-allocating the inputs takes, outside of the rounds."""
+    """Time of re-allocating the inputs, between rounds."""
 
 
 @dataclass(frozen=True)
@@ -58,14 +58,14 @@ class Truth:
     """A benchmark's true time."""
 
     seconds: float
-    """Of one call."""
+    """Time of one call."""
     modes: tuple[tuple[float, float], ...] = ((1.0, 1.0),)
-    """Factor and probability of each kind of layout."""
+    """Factor on the time, and probability, of each mode of buffer placements."""
 
 
 @dataclass
 class FakeMachine:
-    """A machine whose times are known: the clocks of all benchmarks of a process share its time and drift."""
+    """The time and drift that the simulated clocks of all benchmarks of a process share."""
 
     seed: int
     truths: Mapping[str, Truth]
@@ -78,14 +78,14 @@ class FakeMachine:
 
     @classmethod
     def parse(cls, text: str) -> "FakeMachine":
-        """Read the variable's value, `seed:FILE`, and the file.
+        """Read the value of the variable, `seed:FILE`, and the file.
 
         Raises:
-            UsageError: a value or a file of another form.
+            UsageError: the value or the file is invalid.
         """
         seed, _, name = text.partition(":")
         if not seed.isdecimal() or not name:
-            raise UsageError(f"{VARIABLE}='{text}' must be a whole number, a colon and a file")
+            raise UsageError(f"{VARIABLE}='{text}' must be SEED:FILE, with a whole number as seed")
         try:
             content = json.loads(Path(name).read_text(encoding="utf-8"))
             truths = {key: _truth(value) for key, value in content["benchmarks"].items()}
@@ -101,7 +101,7 @@ class FakeMachine:
         """Return the clock of one benchmark.
 
         Raises:
-            UsageError: the file does not have it.
+            UsageError: the file has no true time for it.
         """
         for name in (fullname, fullname.rpartition("::")[2]):
             if name in self.truths:
@@ -109,7 +109,7 @@ class FakeMachine:
         raise UsageError(f"{VARIABLE} has no true time for {fullname}")
 
     def drift(self, at_seconds: float | None = None) -> float:
-        """Return the factor that all times have now, or at another moment."""
+        """Return the factor on all times, now or at the given time."""
         moment = self.now_seconds if at_seconds is None else at_seconds
         turn = 2 * math.pi * moment / self.noise.drift_period_seconds
         return 1 + self.noise.drift * math.sin(turn + self._phase)
@@ -122,7 +122,7 @@ class FakeClock:
     resolution_seconds = 1e-9
 
     def __init__(self, machine: FakeMachine, fullname: str, truth: Truth) -> None:
-        """Draw what is fixed for this process; layouts are drawn as inputs are renewed."""
+        """Draw the factor of this process and the first buffer placement."""
         self._machine = machine
         self._random = np.random.default_rng([machine.seed, zlib.crc32(fullname.encode())])
         self._seconds = truth.seconds * math.exp(self._random.normal(0, machine.noise.process_sigma))
@@ -136,7 +136,7 @@ class FakeClock:
         return self._machine.now_seconds
 
     def block(self, call: Call, rounds: int, iterations: int) -> Block:
-        """Call once a round, and return times from the simulation."""
+        """Call the function once per round, and return simulated times."""
         noise = self._machine.noise
         seconds = []
         for _ in range(rounds):
@@ -151,12 +151,12 @@ class FakeClock:
         return Block(seconds)
 
     def renewed(self) -> None:
-        """Draw a layout."""
+        """Draw the mode of the next buffer placement."""
         self._machine.now_seconds += self._machine.noise.renewal_seconds
         self._draw_layout()
 
     def check(self, call: Call) -> None:
-        """Call: whatever it does, its time comes from the file."""
+        """Call the function; any call can be simulated."""
         call()
 
     def _draw_layout(self) -> None:

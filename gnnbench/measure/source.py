@@ -1,4 +1,4 @@
-"""Python source as a tree: functions and classes by where they are, without what does not run."""
+"""Syntax trees of functions and classes in a file, without docstrings and marks."""
 
 import ast
 import functools
@@ -9,9 +9,9 @@ from typing import Any
 
 @functools.cache
 def _tree(file: str) -> ast.Module:
-    """Return a file's syntax tree, empty where it has none.
+    """Return a file's syntax tree; empty if the file cannot be read or parsed.
 
-    Read once, as Python reads it once.
+    It is cached, because Python also reads a file once.
     """
     try:
         return ast.parse(Path(file).read_bytes())
@@ -21,10 +21,10 @@ def _tree(file: str) -> ast.Module:
 
 @functools.cache
 def nodes(file: str) -> Mapping[tuple[str, int | None], list[ast.AST]]:
-    """Return a file's functions by name and first line, and its classes by name, without documentation.
+    """Return a file's functions by name and first line, and its classes by name, without docstrings.
 
-    Several lambdas of a line cannot be told apart and stand together. The nodes are to be compared as
-    `ast.unparse` writes them: `ast.dump` has fields that differ among versions of Python.
+    Lambdas of the same line share an entry. Compare nodes by `ast.unparse`; `ast.dump` differs among versions
+    of Python.
     """
     found: dict[tuple[str, int | None], list[ast.AST]] = {}
     for node in ast.walk(_tree(file)):
@@ -40,7 +40,7 @@ def nodes(file: str) -> Mapping[tuple[str, int | None], list[ast.AST]]:
 
 
 def _strip(node: Any) -> None:
-    """Remove docstrings, other bare strings, and pytest's marks, which decide whether and not what is run."""
+    """Remove docstrings, other bare strings, and pytest's marks, which do not change the code that runs."""
     for part in ast.walk(node):
         body = getattr(part, "body", None)
         if isinstance(body, list):
@@ -58,7 +58,7 @@ def _is_text(statement: ast.stmt) -> bool:
 
 
 def assigned(file: str, name: str) -> str:
-    """Return the statements of a module that give a global its value."""
+    """Return the source of a module's assignments to a global name."""
     return "\n".join(
         ast.unparse(statement)
         for statement in _tree(file).body
@@ -72,7 +72,7 @@ def _targets(statement: ast.Assign | ast.AnnAssign | ast.AugAssign) -> list[ast.
 
 
 def defined(node: Any) -> set[str]:
-    """Return the names that a class's body gives values to."""
+    """Return the names that are defined or assigned in a class's body."""
     names = set()
     for statement in node.body:
         if isinstance(statement, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
@@ -83,6 +83,6 @@ def defined(node: Any) -> set[str]:
 
 
 def chains(nodes: Iterable[ast.AST]) -> set[str]:
-    """Return the names that code mentions, with their attributes: `a`, `a.b` and `a.b.c` of `a.b.c`."""
+    """Return the dotted names in code, with their prefixes: `a`, `a.b` and `a.b.c` for `a.b.c`."""
     parts = (part for node in nodes for part in ast.walk(node) if isinstance(part, ast.Name | ast.Attribute))
     return {chain for chain in map(ast.unparse, parts) if chain.replace(".", "").isidentifier()}

@@ -10,7 +10,7 @@ import pytest
 from .. import environment
 from ..errors import UsageError
 from ..measure.clock import ClockError
-from ..measure.patch import Seam, TimingSettings
+from ..measure.patch import Patch, TimingSettings
 from ..results.entry import FORMAT_VERSION
 from .saving import Saving
 from .session import OUT_OF_MEMORY, is_ours, places, run_of, stop
@@ -23,7 +23,7 @@ class Timing:
 
     def __init__(self, config: pytest.Config, *, all_benchmarks: bool) -> None:
         self._config = config
-        self._seam = Seam(FORMAT_VERSION)
+        self._patch = Patch(FORMAT_VERSION)
         self._saving = Saving()
         self._all_benchmarks = all_benchmarks
         """Whether gnnbench also times other suites' benchmarks by default."""
@@ -63,7 +63,7 @@ class Timing:
             return
         mistake = None
         try:
-            self._seam.install()
+            self._patch.install()
             self._saving.install()
         except UsageError as error:
             mistake = str(error)
@@ -73,32 +73,32 @@ class Timing:
     def pytest_unconfigure(self) -> None:
         """Restore pytest-benchmark's methods."""
         self._saving.remove()
-        self._seam.remove()
+        self._patch.remove()
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_protocol(self, item: pytest.Item) -> Generator[None, object, object]:
         """Set how the next benchmark is timed."""
-        self._seam.settings = self.settings(item)
+        self._patch.settings = self.settings(item)
         try:
             return (yield)
         finally:
-            self._seam.settings = self._seam.failure = None  # whose frames hold the inputs
+            self._patch.settings = self._patch.failure = None  # whose frames hold the inputs
 
     @pytest.hookimpl(wrapper=True)
     def pytest_pyfunc_call(self, pyfuncitem: pytest.Function) -> Generator[None, object, object]:
         """Report a benchmark that cannot be timed in one line; running out of memory is a result."""
-        seam = self._seam
+        patch = self._patch
         mistake = None
         try:
             return (yield)
         except Exception as error:
-            if seam.settings is None:
+            if patch.settings is None:
                 raise
             text = None if isinstance(error, AssertionError) else _out_of_memory(error)
             if isinstance(error, (ClockError, UsageError)):
                 mistake = str(error)
-            elif text and (is_ours(pyfuncitem) or seam.failure is error):
-                seam.ran_out_of_memory(pyfuncitem.nodeid, text)
+            elif text and (is_ours(pyfuncitem) or patch.failure is error):
+                patch.ran_out_of_memory(pyfuncitem.nodeid, text)
                 if not is_ours(pyfuncitem):
                     raise
                 pyfuncitem.stash[OUT_OF_MEMORY] = text
@@ -117,7 +117,7 @@ class Timing:
             session.exitstatus = pytest.ExitCode.TESTS_FAILED
         theirs = getattr(config, "_benchmarksession", None)
         fine = session.exitstatus in (pytest.ExitCode.OK, pytest.ExitCode.NO_TESTS_COLLECTED)
-        wanted = self._seam.incomplete or (config.getoption("gnn_shard") and fine)
+        wanted = self._patch.incomplete or (config.getoption("gnn_shard") and fine)
         if not wanted or theirs is None or theirs.disabled or theirs.benchmarks or not theirs.json:
             return
         hooks = config.hook
@@ -134,7 +134,7 @@ class Timing:
 
     def pytest_benchmark_update_json(self, config: pytest.Config, output_json: dict[str, Any]) -> None:
         """Add the environment, and the interrupted benchmarks, which pytest-benchmark leaves out."""
-        chosen = run_of(config).options if self._seam.used or config.getoption("gnn_shard") else None
+        chosen = run_of(config).options if self._patch.used or config.getoption("gnn_shard") else None
         if chosen is None:
             return
         here = environment.collect(config.rootpath, device=chosen.device, gpu=chosen.gpu)
@@ -142,7 +142,7 @@ class Timing:
         output_json["gnnbench"] = {
             "version": FORMAT_VERSION,
             "environment": asdict(here),
-            "incomplete": self._seam.incomplete,
+            "incomplete": self._patch.incomplete,
             "covers": [] if left_out or getattr(config.option, "lf", False) else places(config),
         }
         if chosen.shard:

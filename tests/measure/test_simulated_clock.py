@@ -96,5 +96,5 @@ def test_a_bad_file_is_one_line(tmp_path, content):
 
 @pytest.mark.parametrize("text", ["", "file", "x:file", "3:"])
 def test_a_bad_variable_is_one_line(text):
-    with pytest.raises(UsageError, match="must be a whole number, a colon and a file"):
+    with pytest.raises(UsageError, match="must be SEED:FILE"):
         FakeMachine.parse(text)

@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from ...measure.clock import Call, Clock
-from ...measure.clocks import clock_for
+from ...measure.clock_choice import clock_for
 from ...measure.layouts import Layouts
 from ...measure.pedantic import Pedantic
 from ...variants import outcome

@@ -1,4 +1,4 @@
-"""Which clock times a benchmark: that of the device of its tensors."""
+"""Chooses the clock that times a benchmark, by the device of its tensors."""
 
 import sys
 from collections.abc import Callable, Sequence
@@ -7,18 +7,18 @@ from .clock import Clock, HostClock
 
 
 def clock_for(devices: Sequence[str], timer: Callable[[], float], *, flush: bool) -> Clock:
-    """Return the clock for inputs on these kinds of devices.
+    """Return the clock for inputs on these devices.
 
     Args:
-        devices: `cpu`, `cuda`, ... of the inputs' tensors.
-        timer: of the host.
-        flush: whether the GPU's L2 cache is emptied before each round.
+        devices: types of the devices of the inputs' tensors: `cpu`, `cuda`, ...
+        timer: the host's timer, in seconds.
+        flush: whether the GPU's L2 cache is flushed before each round.
 
     Raises:
-        ClockError: the timer stands still.
+        ClockError: the timer does not advance.
     """
     torch = sys.modules.get("torch")
-    # A function may hold its tensors where nobody sees them; a GPU that nobody uses is not initialised.
+    # A closure may hold tensors on the GPU that are no inputs. CUDA is then initialised.
     if "cuda" in devices or (torch and torch.cuda.is_initialized()):
         from .cuda_clock import CudaClock
 
