@@ -11,9 +11,9 @@ from pathlib import Path
 from .. import units
 from ..errors import UsageError
 from ..files import check_writable, save
-from ..options import EFFECT, fraction, suite
+from ..options import fraction, suite
 from ..shard import Shard
-from .compare import NOTHING_SLOWER, exit_code
+from .compare import NOTHING_SLOWER, add_effect, exit_code
 from .progress import AbProgress, ErrorConsole
 
 BUDGET_SECONDS = 60.0
@@ -46,9 +46,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="S",
         help=f"stop a process that has not answered for S seconds. Default: {TIMEOUT_SECONDS:.0f}.",
     )
-    parser.add_argument(
-        "--effect", default=f"{EFFECT:.0%}", metavar="E", help="minimum effect of interest. Default: 3%%."
-    )
+    add_effect(parser)
     parser.add_argument(
         "--strict", action="store_true", help="exit with 3 if a benchmark is undecided or incomparable"
     )

@@ -18,9 +18,9 @@ from rich.table import Table
 
 from .. import units
 from ..errors import UsageError
-from ..options import EFFECT, fraction, suite
+from ..options import fraction, suite
 from .ab import INTERRUPTED, TIMEOUT_SECONDS, positive_seconds
-from .compare import NOT_JUDGED, NOTHING_SLOWER
+from .compare import NOT_JUDGED, NOTHING_SLOWER, add_effect
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -66,9 +66,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help=f"seconds per benchmark in each run. Default: {BUDGET_SECONDS:.0f}.",
     )
     parser.add_argument("--total-budget", type=positive_seconds, metavar="S", help="seconds for each run")
-    parser.add_argument(
-        "--effect", default=f"{EFFECT:.0%}", metavar="E", help="minimum effect of interest. Default: 3%%."
-    )
+    add_effect(parser)
     parser.add_argument("--fresh", action="store_true", help="delete the saved runs and start again")
     parser.set_defaults(run=run)
 

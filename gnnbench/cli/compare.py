@@ -17,6 +17,11 @@ if TYPE_CHECKING:
 NOTHING_SLOWER, SLOWER, NOT_JUDGED = 0, 1, 3
 
 
+def add_effect(parser: argparse.ArgumentParser, text: str = "minimum effect of interest") -> None:
+    """Declare `--effect`."""
+    parser.add_argument("--effect", default=f"{EFFECT:.0%}", metavar="E", help=f"{text}. Default: 3%%.")
+
+
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     parser.add_argument(
@@ -26,9 +31,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="A.json",
         help="run files of the older version, one for each process; after --: those of the newer version",
     )
-    parser.add_argument(
-        "--effect", default=f"{EFFECT:.0%}", metavar="E", help="minimum effect of interest. Default: 3%%."
-    )
+    add_effect(parser)
     parser.add_argument(
         "--strict", action="store_true", help="exit with 3 if a benchmark is undecided or incomparable"
     )

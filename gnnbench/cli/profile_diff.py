@@ -108,14 +108,12 @@ def _kind(pair: Pair) -> str | None:
 
 
 def _calls(pair: Pair, kind: str) -> int:
-    """Return how many calls of an average benchmark fit in `SECONDS`, at most `MOST_CALLS`."""
     rows = [profile.record["sections"][kind]["rows"] for side in pair for profile in side.values()]
     call_seconds = statistics.mean(min(row[0]["total_ns"]) for row in rows) / 1e9
     return min(MOST_CALLS, int(SECONDS / call_seconds))
 
 
 def _times(pairs: Sequence[Pair], names: Sequence[str]) -> Times:
-    """Return the times of all ranges that take at least `LEAST_SHARE` of a call in some pair."""
     kind = _kind(pairs[0])
     found: dict[Range, list[Turns]] = {}
     for before, after in pairs if kind else ():
@@ -168,7 +166,6 @@ def _middle(times_ns: Iterable[int]) -> str:
 
 
 def _note(judgements: Mapping[Range, Judgement]) -> str:
-    """Return how the times were compared, and the median of the minimum detectable effects."""
     thresholds = Thresholds(EFFECT)
     detectable = [
         found.minimum_detectable_effect
@@ -187,7 +184,6 @@ def _note(judgements: Mapping[Range, Judgement]) -> str:
 
 
 def _described(made: Prepared) -> str:
-    """Return the variant as the user wrote it, with its commit and versions."""
     facts = [made.commit[:10]] if made.commit else []
     facts += ["uncommitted changes"] if made.dirty else []
     facts += [f"{name} {version}" for name, version in made.versions.items()]

@@ -6,8 +6,8 @@ from pathlib import Path
 
 from ..errors import UsageError
 from ..files import save
-from ..options import EFFECT, fraction
-from .compare import NOTHING_SLOWER
+from ..options import fraction
+from .compare import NOTHING_SLOWER, add_effect
 
 _PACKAGES = ("jinja2", "altair", "vl_convert")
 
@@ -33,13 +33,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--slides", type=Path, metavar="DIR", help="also write each chart to DIR, as SVG and PNG"
     )
-    parser.add_argument(
-        "--effect",
-        default=f"{EFFECT:.0%}",
-        metavar="E",
-        help="minimum effect of interest when run files are compared; saved verdicts keep theirs. "
-        "Default: 3%%.",
-    )
+    add_effect(parser, "minimum effect of interest when run files are compared; saved verdicts keep theirs")
     parser.set_defaults(run=run)
 
 

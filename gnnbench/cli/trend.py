@@ -14,8 +14,8 @@ from rich.console import Console
 
 from ..errors import UsageError
 from ..files import save, user_path
-from ..options import EFFECT, fraction
-from .compare import NOT_JUDGED, NOTHING_SLOWER, SLOWER
+from ..options import fraction
+from .compare import NOT_JUDGED, NOTHING_SLOWER, SLOWER, add_effect
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -46,9 +46,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("-o", "--output", type=Path, metavar="FILE", help="also write an HTML page to FILE")
     parser.add_argument("--json", type=Path, metavar="FILE", help="also write the result to FILE")
-    parser.add_argument(
-        "--effect", default=f"{EFFECT:.0%}", metavar="E", help="minimum effect of interest. Default: 3%%."
-    )
+    add_effect(parser)
     parser.add_argument(
         "--last",
         type=_positive,

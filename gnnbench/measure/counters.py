@@ -154,7 +154,6 @@ def _from_cold(run: Callable[[], object], device: str) -> tuple[Memory, dict[str
 
 
 def _kernels(run: Callable[[], object]) -> dict[str, int]:
-    """Count the kernels, memory copies and fills on the GPU, by name."""
     quiet_profiler()
     with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CUDA]) as profile:
         run()

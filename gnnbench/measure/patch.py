@@ -145,7 +145,6 @@ class Patch:
         args: tuple[Any, ...],
         kwargs: dict[str, Any],
     ) -> Any:
-        """Time `benchmark(function, *args, **kwargs)` and return the function's result."""
         from .sampler import Effort, sample
 
         with self._measuring(fixture, settings, function, args, kwargs) as (layouts, clock, measurement, add):
@@ -163,7 +162,6 @@ class Patch:
         return _profile(fixture, measurement.iterations, layouts.original)
 
     def _measure_pedantic(self, fixture: Any, settings: TimingSettings, asked: "Pedantic") -> Any:
-        """Time `benchmark.pedantic` and return the function's result."""
         settings = replace(settings, in_place="benchmark.pedantic fixes the calls")
         call = asked.target, asked.args, asked.kwargs
         with self._measuring(fixture, settings, *call) as (_, clock, measurement, add):

@@ -40,7 +40,7 @@ def nodes(file: str) -> Mapping[tuple[str, int | None], list[ast.AST]]:
 
 
 def _strip(node: Any) -> None:
-    """Remove docstrings, other bare strings, and pytest's marks, which do not change the code that runs."""
+    """Remove docstrings, other bare strings, and pytest's marks, which do not change what the code does."""
     for part in ast.walk(node):
         body = getattr(part, "body", None)
         if isinstance(body, list):

@@ -132,7 +132,6 @@ class Gate:
             reporter.pytest_runtest_logstart(item.nodeid, item.location)
 
     def _timed(self) -> dict[str, Any]:
-        """Return the benchmarks that gnnbench measured, by node id of the test."""
         found = self._config._benchmarksession.benchmarks  # type: ignore[attr-defined]  # noqa: SLF001
         return {
             bench.fullname: bench for bench in found if "measurement" in bench.extra_info.get("gnnbench", {})
@@ -194,7 +193,6 @@ class Gate:
         self._report(chosen.strict)
 
     def _sources(self, environment_name: str) -> list[str]:
-        """Return a line for each record: its number, its origin, and how many benchmarks used it."""
         shown = {row.fullname for row in self._found.rows}
         counts = Counter(record for name, record in self._base.records.items() if name in shown)
         lines = []
@@ -270,7 +268,6 @@ class Gate:
         return [], f"{text}; record them: gnnbench baseline record -- {shlex.join(words)}"
 
     def _live(self, here: dict[str, Any]) -> RunFile:
-        """Return this session as a run file that is not saved."""
         session = self._config._benchmarksession  # type: ignore[attr-defined]  # noqa: SLF001
         benchmarks = [
             {"fullname": name, "extra_info": bench.extra_info, "stats": {}}
@@ -303,7 +300,6 @@ class Gate:
         return found
 
     def _again(self, names: Sequence[str], suspects: int, processes: int) -> list[RunFile]:
-        """Time tests again in new processes, and return their run files."""
         parameters = self._config.invocation_params
         reporter = self._config.pluginmanager.get_plugin("terminalreporter")
         found = []

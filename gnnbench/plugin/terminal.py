@@ -82,7 +82,6 @@ def record(item: pytest.Item) -> dict[str, Any] | None:
 
 
 def _kinds(item: pytest.Item) -> str:
-    """Return the kinds of profile that were taken of a test, with commas."""
     profiling = profiling_of(item.config)
     saved = profiling and profiling.saved.get(item.nodeid)
     return ", ".join(saved.kinds) if saved else ""
