@@ -14,6 +14,7 @@ from ..profile.hooks import PLUGIN as PROFILING
 from ..profile.hooks import Profiling
 from ..profile.store import ProfileStore
 from ..variants.outcome import FIXTURES
+from ..variants.overrides import SILENT, override
 from ..workloads import cells as selection
 from . import fixtures
 from .session import MARKER, given, is_ours, run_of, stop
@@ -76,7 +77,7 @@ def pytest_configure(config: pytest.Config) -> None:
             raise pytest.UsageError(f"gnnbench: {error}") from None
     again = config.getoption(_AGAIN)
     if again:
-        _be_quiet(config)
+        override(config.option, SILENT)
         config.pluginmanager.register(_Again(again), "gnnbench-again")
     judging = not again and _is_judged_here(config)
     config.pluginmanager.register(Timing(config, all_benchmarks=judging or bool(again)), TIMING)
@@ -119,17 +120,6 @@ def _is_judged_here(config: pytest.Config) -> bool:
         return True
     ours = (config.rootpath / "baselines").is_dir()
     return ours and config.getoption("benchmark_storage") == _DEFAULT_STORAGE
-
-
-def _be_quiet(config: pytest.Config) -> None:
-    """Leave nothing behind but the samples: the process that asked for them reports."""
-    theirs = ("compare", "compare_fail", "save", "autosave", "histogram", "cprofile")
-    outputs = ("xmlpath", "log_file", "report_log", "htmlpath", "basetemp", "pastebin")
-    for name in (*(f"benchmark_{name}" for name in theirs), *outputs):
-        if hasattr(config.option, name):
-            setattr(config.option, name, None)
-    if hasattr(config.option, "no_cov"):
-        config.option.no_cov = True
 
 
 class _OnGpu:

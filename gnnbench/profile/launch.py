@@ -17,21 +17,11 @@ import pytest
 from ..variants import outcome
 from ..variants.callers_tree import CallersTree
 from ..variants.import_roots import Trees
+from ..variants.overrides import ALONE, override
 from ..variants.startup import die_with
 from . import selection
 from .hooks import Profiling
 from .store import ProfileStore
-
-_OFF: dict[str, Any] = {
-    "numprocesses": None,
-    "dist": "no",
-    "tx": [],
-    "usepdb": False,
-    "benchmark_skip": False,
-    "benchmark_compare": None,
-    "gnn_strict": False,
-}
-"""Options that the suite's settings may set and that profiling overrides, if their plugin is installed."""
 
 
 def main() -> NoReturn:
@@ -65,9 +55,7 @@ class _Telling:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_cmdline_main(self, config: pytest.Config) -> None:
-        for name, value in _OFF.items():
-            if hasattr(config.option, name):
-                setattr(config.option, name, value)
+        override(config.option, {**ALONE, "gnn_strict": False})
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_collection_modifyitems(self, config: pytest.Config, items: list[pytest.Item]) -> None:

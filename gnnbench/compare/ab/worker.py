@@ -31,6 +31,7 @@ from ...measure.layouts import Layouts
 from ...measure.pedantic import Pedantic
 from ...variants import outcome
 from ...variants.import_roots import Trees
+from ...variants.overrides import ALONE, SILENT, override
 from ...variants.pipe import ClosedError, Link
 from ...variants.startup import end_group
 from . import slowdown
@@ -41,32 +42,18 @@ if TYPE_CHECKING:
 
 _FAKE_CLOCK = "GNNBENCH_FAKE_CLOCK"  # its module imports numpy
 
-_OFF: dict[str, Any] = {
-    # Alone in its process, and neither ended by the first failure nor held up by it.
-    "numprocesses": None,
-    "dist": "no",
-    "tx": [],
+_OPTIONS: Mapping[str, Any] = {
+    **ALONE,
+    **SILENT,
     "maxfail": 0,
-    "usepdb": False,
-    # Timed in our way, and nothing compared, saved or drawn.
     "benchmark_enable": True,
     "benchmark_disable": False,
-    "benchmark_skip": False,
-    # A folder that is there; its own it would make.
+    "benchmark_json": None,
+    # pytest-benchmark creates its storage folder: give it one that exists.
     "benchmark_storage": f"file://{tempfile.gettempdir()}",
-    "no_cov": True,
-    **dict.fromkeys(
-        (
-            *("benchmark_compare", "benchmark_compare_fail", "benchmark_save", "benchmark_autosave"),
-            *("benchmark_json", "benchmark_histogram", "benchmark_cprofile"),
-            # Both sides would write to the same files at once.
-            *("xmlpath", "log_file", "report_log", "htmlpath", "basetemp", "pastebin"),
-        )
-    ),
 }
-"""Options of pytest and its plugins, as far as they are there."""
-_OUT = ("cacheprovider", "stepwise", "timeout")
-"""Plugins that would write to the caller's tree, or take a benchmark that waits for one that hangs."""
+_PLUGINS_OFF = ("cacheprovider", "stepwise", "timeout")
+"""Plugins that write to the caller's tree, or that end a benchmark which waits for its next command."""
 
 
 class Worker:
@@ -91,11 +78,9 @@ class Worker:
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_cmdline_main(self, config: pytest.Config) -> Iterator[None]:
-        """Set what a suite or a user may have set otherwise."""
-        for name, value in _OFF.items():
-            if hasattr(config.option, name):
-                setattr(config.option, name, value)
-        for name in _OUT:
+        """Override options of the suite and the user, and remove plugins that disturb timing."""
+        override(config.option, _OPTIONS)
+        for name in _PLUGINS_OFF:
             if config.pluginmanager.has_plugin(name):
                 config.pluginmanager.unregister(name=name)
                 if name == "timeout":  # its marker stays valid

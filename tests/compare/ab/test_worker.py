@@ -220,7 +220,8 @@ class Suite:
         return answers
 
     def failure(self, name):
-        return self.run(name)[-1]["failure"]
+        failure = self.run(name)[-1]["failure"]
+        return failure and failure["text"]
 
 
 @pytest.fixture(scope="module")
