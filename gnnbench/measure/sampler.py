@@ -1,4 +1,7 @@
-"""Times a call: warms up, sizes rounds, and measures blocks, each on a new layout, until told to stop."""
+"""Times a call: warms up, calibrates the rounds, and times blocks until a stopping rule applies.
+
+Each block is a few rounds on new copies of the inputs, which lie elsewhere in memory: a new layout.
+"""
 
 import math
 from collections.abc import Callable
@@ -9,36 +12,32 @@ from .clock import Block, Call, Clock, ClockError
 from .garbage import collector_paused
 from .layouts import Layouts
 from .measurement import Measurement
+from .rounds import ROUND_SECONDS, calibrated_iterations, wanted_seconds
 from .stopping import Stopping, rounds_per_block
 
 _PILOT_BLOCKS = 8
 _PILOT_ROUNDS = 3
-"""Enough to tell what rounds vary from what layouts vary."""
+"""Enough to separate the variance between rounds from that between layouts."""
 
-_ROUND_SECONDS = 5e-4
-"""Of a round at least, so that files stay small and a round's own cost vanishes; less for a small budget."""
 _ROUNDS_PER_BUDGET = 2000
+"""With a small time budget rounds are shorter, so that there are about this many."""
 
-_RESOLUTIONS = 100
-"""A round is at least so many steps of its clock."""
-
-_MAX_ITERATIONS = 10_000_000
 _MAX_REJECTED = 100
-"""Rounds without a positive time, beyond as many with one, after which a clock is given up."""
+"""The clock is unusable if the rounds without a positive time exceed the others by this number."""
 
 _SETTLED = 0.9
-"""Warm-up ends with a call that took at least this part of the fastest before it."""
+"""Warm-up ends when a call is not faster than this fraction of the fastest call so far."""
 
 
 @dataclass(frozen=True)
 class Effort:
-    """What may be spent on a benchmark."""
+    """Limits of the measurement of one benchmark."""
 
     precision: float
-    """Half-width of the location's interval at which to stop, as a fraction."""
+    """Stop at this half-width of the estimate's confidence interval, as a fraction of the estimate."""
     max_seconds: float
     min_seconds: float
-    """Of a round."""
+    """Shortest round."""
     min_rounds: int
     warmup_iterations: int = 1
     disable_gc: bool = False
@@ -51,20 +50,20 @@ def sample(
     measurement: Measurement,
     add: Callable[[Block], None],
 ) -> None:
-    """Measure until the stopping rule says so.
+    """Time a call until a stopping rule applies.
 
-    Args:
-        layouts: the inputs; renewed before each block where the measurement says that layouts are sampled.
-        clock: of the inputs' device.
-        effort: bounds.
-        measurement: what is known so far.
-        add: takes each block into the measurement.
-
-    Where memory is too short for the call beside the first copies of its inputs, it is timed on the inputs
+    If the call runs out of memory beside the first copies of its inputs, it is timed on the inputs
     themselves.
 
+    Args:
+        layouts: the inputs; copied again before each block if the measurement samples layouts.
+        clock: the clock of the inputs' device.
+        effort: limits.
+        measurement: receives iterations, the reason to stop, and whether the call writes to its inputs.
+        add: called with each block; adds it to the measurement.
+
     Raises:
-        ClockError: the clock cannot see the call.
+        ClockError: the clock cannot time the call.
         Exception: what the call raises.
     """
     too_large = None
@@ -78,7 +77,7 @@ def sample(
         if not is_out_of_memory(error):
             raise
         too_large = f"too large to be called beside copies: {describe_out_of_memory(error)}"
-    if too_large:  # outside of the handler, whose error holds what the call had made
+    if too_large:  # outside the handler: the error keeps the memory of the call alive
         layouts.stay()
         measurement.layouts, measurement.in_place = "one", too_large
         _sample(layouts, clock, effort, measurement, add)
@@ -100,9 +99,9 @@ def _sample(
     clock.check(layouts.current)
     call_seconds = _warm_up(layouts.current, clock, effort)
     measurement.changes_inputs = written()
-    del written  # which holds the inputs
+    del written  # it refers to the inputs
     measurement.iterations = _iterations(layouts.current, call_seconds, clock, effort)
-    # With the untimed call before each block the pilot may take half of the budget.
+    # The pilot, with the untimed call before each block, takes at most half of the time budget.
     pilot_seconds = call_seconds * (_PILOT_ROUNDS + 1) * _PILOT_BLOCKS
     rounds = _PILOT_ROUNDS if pilot_seconds < effort.max_seconds / 2 else 1
     renewal_seconds = 0.0
@@ -119,7 +118,7 @@ def _sample(
         if measurement.rejected_rounds > measurement.rounds + _MAX_REJECTED:
             raise ClockError(
                 f"{measurement.rejected_rounds} rounds had no positive time by {clock.name}, "
-                f"{measurement.rounds} had one: is a clock being set?"
+                f"{measurement.rounds} had one: use a clock that nobody sets"
             )
         blocks = measurement.blocks_ns
         if len(blocks) == _PILOT_BLOCKS and rounds > 1:
@@ -131,13 +130,13 @@ def _sample(
 
 
 def _renew(layouts: Layouts, clock: Clock) -> None:
-    # Nobody keeps the call: copies that are still in use are not freed, but looked for by the collector.
+    # Do not keep the returned call: freeing copies that are still referenced needs the garbage collector.
     layouts.renew()
     clock.renewed()
 
 
 def _warm_up(call: Call, clock: Clock, effort: Effort) -> float:
-    """Call until times settle, and return the fastest in seconds; zero where the clock saw nothing."""
+    """Call until times settle; return the fastest call's seconds, or 0 if the clock showed no time."""
     start = clock.now()
     fastest, calls = math.inf, 0
     while True:
@@ -152,24 +151,11 @@ def _warm_up(call: Call, clock: Clock, effort: Effort) -> float:
 
 def _iterations(call: Call, call_seconds: float, clock: Clock, effort: Effort) -> int:
     """Choose how many calls make a round."""
-    wanted = max(
-        effort.min_seconds,
-        _RESOLUTIONS * clock.resolution_seconds,
-        min(_ROUND_SECONDS, effort.max_seconds / _ROUNDS_PER_BUDGET),
+    usual = min(ROUND_SECONDS, effort.max_seconds / _ROUNDS_PER_BUDGET)
+    wanted = wanted_seconds(clock, effort.min_seconds, usual)
+    guess = math.ceil(wanted / call_seconds) if call_seconds > 0 else 10
+    if guess <= 1:
+        return 1
+    return calibrated_iterations(
+        lambda iterations: clock.block(call, 1, iterations).seconds[0], guess, wanted, clock
     )
-    iterations = math.ceil(wanted / call_seconds) if call_seconds > 0 else 10
-    while True:
-        if iterations <= 1:
-            return 1
-        iterations = min(iterations, _MAX_ITERATIONS)
-        (seconds,) = clock.block(call, 1, iterations).seconds
-        if seconds >= wanted / 2 or (iterations == _MAX_ITERATIONS and seconds > 0):
-            return iterations
-        if iterations == _MAX_ITERATIONS:
-            raise ClockError(
-                f"{iterations:,} calls took no time that {clock.name} can see: "
-                "let one call do more, or choose a finer clock with --benchmark-timer"
-            )
-        # Towards a round of the length wanted, but not by more than tenfold on one reading.
-        growth = min(10.0, wanted / seconds) if seconds > 0 else 10.0
-        iterations = math.ceil(iterations * max(growth, 1.2))

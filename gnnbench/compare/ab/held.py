@@ -1,4 +1,4 @@
-"""A benchmark that waits inside its call, and times blocks of rounds as it is told to."""
+"""A benchmark that is held inside its call of `benchmark`, and times blocks of rounds on command."""
 
 import math
 import statistics
@@ -11,33 +11,29 @@ from ...measure.clock import Block, Clock, ClockError
 from ...measure.garbage import collector_paused
 from ...measure.layouts import Layouts
 from ...measure.pedantic import Pedantic
+from ...measure.rounds import calibrated_iterations, wanted_seconds
 
-_ROUND_SECONDS = 5e-4
-"""Of a round at least, so that reading the clock vanishes in it."""
-_RESOLUTIONS = 100
-"""A round is at least so many steps of its clock."""
 _SLOW_SECONDS = 0.1
-"""A round that takes longer is not made again to see it warm."""
+"""A calibration round that takes longer is not repeated."""
 _TRIES = 4
-_MAX_ITERATIONS = 10_000_000
 
 
 class Timed(Protocol):
-    """What is timed."""
+    """A call of `benchmark` or `benchmark.pedantic` that can be timed in blocks."""
 
     once: bool
-    """Whether a process can do it but once."""
+    """Whether it can be timed only once in a process."""
     iterations: int | None
-    """Of a round, where the author says it."""
+    """Iterations of a round, if the benchmark sets them."""
 
     def renew(self) -> None:
-        """Lay the inputs out anew, where they can be."""
+        """Copy the inputs to another place in memory, if possible."""
 
     def block(self, rounds: int, iterations: int) -> list[float]:
         """Time some rounds; return the seconds of each."""
 
     def count(self) -> dict[str, int] | None:
-        """Return how often one call does what, by its name; None where it cannot be seen."""
+        """Return the counters of one call by name; None if they cannot be counted."""
 
 
 class Plain:
@@ -47,12 +43,12 @@ class Plain:
     iterations: int | None = None
 
     def __init__(self, layouts: Layouts, clock: Clock, *, in_place: bool, disable_gc: bool) -> None:
-        """Time on copies of the inputs, unless they are to stay in place."""
+        """Time on copies of the inputs, unless they must or can only stay in place."""
         self._layouts, self._clock, self._disable_gc = layouts, clock, disable_gc
         self._renewing = not (in_place or layouts.why_in_place())
 
     def renew(self) -> None:
-        """Copy the inputs to another place."""
+        """Copy the inputs to another place, unless they stay in place."""
         if self._renewing:
             self._layouts.renew()
             self._clock.renewed()
@@ -60,11 +56,11 @@ class Plain:
     def block(self, rounds: int, iterations: int) -> list[float]:
         """Time rounds on the same copies."""
         with collector_paused() if self._disable_gc else nullcontext():
-            # Held nowhere else: a copy that its layouts give up is to be free at once.
+            # Keep no other reference: a copy that the layouts drop must be freed at once.
             return self._clock.block(self._layouts.current, rounds, iterations).seconds
 
     def count(self) -> dict[str, int] | None:
-        """Count by PyTorch's dispatcher, if there are tensors among the inputs."""
+        """Count with PyTorch's dispatcher, if there are tensors among the inputs."""
         if not self._layouts.devices:
             return None
         from ...measure.counters import count
@@ -76,23 +72,23 @@ class Plain:
 
 
 class Repeated:
-    """`benchmark.pedantic` of several rounds: its author's rounds, as often as they are asked for."""
+    """`benchmark.pedantic` with several rounds; more rounds than given may be timed."""
 
     once = False
 
     def __init__(
         self, asked: Pedantic, layouts: Layouts, clock: Clock, *, in_place: bool, disable_gc: bool
     ) -> None:
-        """Make the calls before the first round that the author wants."""
+        """Run the warm-up rounds."""
         self._asked, self._layouts, self._clock, self._disable_gc = asked, layouts, clock, disable_gc
         self.iterations: int | None = asked.iterations
-        # What the set-up makes is new each round, and what the tear-down gets is what the author knows.
+        # Set-up makes new inputs itself, and tear-down expects the original ones.
         self._renewing = not (asked.setup or asked.teardown or in_place or layouts.why_in_place())
         if asked.warmup_rounds:
             self.block(asked.warmup_rounds, asked.iterations)
 
     def renew(self) -> None:
-        """Copy the arguments to another place."""
+        """Copy the arguments to another place, unless they stay in place."""
         if self._renewing:
             self._layouts.renew()
             self._clock.renewed()
@@ -108,10 +104,10 @@ class Repeated:
         return seconds
 
     def count(self) -> None:
-        """Make no calls that the author did not ask for."""
+        """Count nothing: `pedantic` makes only the calls that were asked for."""
 
     def result(self) -> Any:
-        """Return what one more call returns."""
+        """Make one more call, and return its result."""
         call = self._asked.inputs()
         result = call()
         self._asked.tear_down(call)
@@ -119,7 +115,7 @@ class Repeated:
 
 
 class Once:
-    """`benchmark.pedantic` of a single round: it may have side effects, so exactly its author's calls."""
+    """`benchmark.pedantic` with a single round: it may have side effects, so it runs exactly once."""
 
     once = True
 
@@ -130,38 +126,39 @@ class Once:
         self._results: list[Any] = []
 
     def renew(self) -> None:
-        """Leave the inputs."""
+        """Do nothing: the only round uses the original inputs."""
 
     def block(self, _rounds: int, _iterations: int) -> list[float]:
-        """Make the calls, and time those that are to be timed."""
+        """Run warm-up and the round; return the seconds of the round."""
         blocks: list[Block] = []
         self._results.append(self._asked.measure(self._clock, blocks.append, disable_gc=self._disable_gc))
         return [seconds for block in blocks for seconds in block.seconds]
 
     def count(self) -> None:
-        """Make no calls that the author did not ask for."""
+        """Count nothing: `pedantic` makes only the calls that were asked for."""
 
     def result(self) -> Any:
-        """Return what the last of the calls returned."""
+        """Return the result of the last call; run the round if no command did."""
         if not self._results:
             self.block(1, 1)
         return self._results[-1]
 
 
 class Held:
-    """Obeys commands until the one that lets the benchmark go on."""
+    """Answers the coordinator's commands until the benchmark may go on."""
 
     def __init__(self, fixture: Any, clock: Clock, timed: Timed, pause: Callable[[], Any]) -> None:
         """Wait for the first command in `serve`.
 
         Args:
-            fixture: pytest-benchmark's, whose `stats` are to hold the rounds.
-            clock: that times.
-            timed: what it times.
-            pause: makes a context in which tracers and profilers stand still.
+            fixture: pytest-benchmark's fixture; its `stats` receive the rounds.
+            clock: the clock that `timed` uses.
+            timed: the call to time.
+            pause: returns a context in which tracers and profilers are paused.
         """
         self._fixture, self._clock, self._timed, self._pause = fixture, clock, timed, pause
         self._placement = Placement()
+        self._cost_seconds = 0.0
 
     def serve(self, ask: Callable[[dict[str, Any]], Mapping[str, Any]]) -> None:
         """Answer commands.
@@ -170,7 +167,7 @@ class Held:
             ask: sends an answer and returns the next command.
 
         Raises:
-            ClockError: the clock does not see the call.
+            ClockError: the clock cannot time the call.
             Exception: what the benchmark raises.
         """
         obey = {"calibrate": self._calibrate, "block": self._block, "count": self._count}
@@ -179,33 +176,28 @@ class Held:
             with self._pause():
                 answer = obey[command["command"]](command)
             command = ask(answer)
-        if self._fixture.stats is None:  # which the test may look at after the call
+        if self._fixture.stats is None:  # the test may read the statistics after the call
             with self._pause():
                 self._block({"rounds": 1, "iterations": 1})
 
     def _calibrate(self, command: Mapping[str, Any]) -> dict[str, Any]:
-        """Warm up, and find how many iterations make a round of some length, and what it costs."""
+        """Warm up, find the iterations of a round unless they are given, and measure what a round costs."""
         self._timed.renew()
-        fixed = self._timed.iterations or command["iterations"]
-        wanted = max(_ROUND_SECONDS, _RESOLUTIONS * self._clock.resolution_seconds, self._fixture._min_time)  # noqa: SLF001
-        iterations = fixed or 1
-        while True:
-            seconds, cost = self._fastest(iterations)
-            if fixed or seconds >= wanted / 2 or iterations == _MAX_ITERATIONS:
-                return {
-                    "answer": "calibrated",
-                    "iterations": iterations,
-                    "round_seconds": cost,
-                    "cores": self._placement.cores,
-                }
-            growth = min(10.0, wanted / seconds) if seconds > 0 else 10.0
-            iterations = min(_MAX_ITERATIONS, math.ceil(iterations * max(growth, 1.2)))
+        if given := self._timed.iterations or command["iterations"]:
+            iterations = given
+            self._fastest(given)
+        else:
+            wanted = wanted_seconds(self._clock, self._fixture._min_time)  # noqa: SLF001
+            iterations = calibrated_iterations(self._fastest, 1, wanted, self._clock)
+        return {
+            "answer": "calibrated",
+            "iterations": iterations,
+            "round_seconds": self._cost_seconds,
+            "cores": self._placement.cores,
+        }
 
-    def _fastest(self, iterations: int) -> tuple[float, float]:
-        """Return the seconds of the fastest of a few rounds, and what it took with its set-up and tear-down.
-
-        The first is slower; a long one is not made again.
-        """
+    def _fastest(self, iterations: int) -> float:
+        """Return the seconds of the fastest of a few rounds, and keep its cost with set-up and tear-down."""
         found = []
         for _ in range(_TRIES):
             with self._placement.watching():
@@ -215,18 +207,19 @@ class Held:
             found.append((seconds, max(cost, seconds, self._clock.resolution_seconds)))
             if cost > _SLOW_SECONDS:
                 break
-        return min(found)
+        seconds, self._cost_seconds = min(found)
+        return seconds
 
     def _count(self, _command: Mapping[str, Any]) -> dict[str, Any]:
-        """Count what one call does, where that can be seen."""
+        """Count one call."""
         try:
             found = self._timed.count()
-        except Exception:  # noqa: BLE001 - a benchmark that can be timed, but not under a dispatch mode
+        except Exception:  # noqa: BLE001 - some calls cannot run under a dispatch mode
             found = None
         return {"answer": "counted", "counts": found}
 
     def _block(self, command: Mapping[str, Any]) -> dict[str, Any]:
-        """Time rounds after an untimed one, the first on new buffers being slower."""
+        """Time rounds, after one untimed round: the first on new buffers is slower."""
         rounds, iterations = command["rounds"], self._timed.iterations or command["iterations"]
         with self._placement.on(command.get("core")):
             if not self._timed.once:
@@ -240,14 +233,16 @@ class Held:
         }
 
     def _keep(self, seconds: list[float], iterations: int) -> list[float]:
-        """Take rounds into the benchmark's statistics; return those that have a time.
+        """Add rounds to the benchmark's statistics; return those with a positive, finite time.
 
         Raises:
-            ClockError: none has.
+            ClockError: there are none.
         """
         good = [one for one in seconds if 0 < one < math.inf]
         if not good:
-            raise ClockError(f"rounds of {iterations:,} calls took no time that {self._clock.name} can see")
+            raise ClockError(
+                f"rounds of {iterations:,} calls are too short for the resolution of {self._clock.name}"
+            )
         if self._fixture.stats is None:
             self._fixture._make_stats(iterations)  # noqa: SLF001 - as pytest-benchmark does
         for one in good:
