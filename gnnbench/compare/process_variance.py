@@ -1,6 +1,6 @@
-"""How much fresh processes of the same code differ, borrowed between benchmarks where each has few.
+"""The variance between fresh processes of the same code, estimated from all benchmarks together.
 
-All is on the scale of logarithms, where a variance of 0.0004 is a standard deviation of 2 %.
+All values are natural logarithms of times: a variance of 0.0004 is a standard deviation of 2 %.
 """
 
 from collections.abc import Sequence
@@ -13,45 +13,39 @@ from scipy import special
 Array = NDArray[np.float64]
 
 FEWEST_TO_POOL = 3
-"""Benchmarks from which a common variance and its own spread can be estimated."""
+"""Benchmarks that are needed to estimate a common variance and how much the variances differ."""
 
-_OUTLIER = 2.0
+_CLIP = 2.0
+"""Standard deviations: a larger residual would make independent benchmarks look dependent."""
 _MOST_FREEDOM = 30.0
-"""That is ever borrowed: real processes have rare slow ones, which no number of benchmarks in five of them
-shows."""
+"""Most degrees of freedom after shrinkage: a few processes seldom show the rare slow ones."""
 
 
 @dataclass(frozen=True)
 class ProcessVariance:
-    """The variance of a process's log location, for each benchmark [m]."""
+    """The variance of a process's log estimate, for each benchmark [m]."""
 
     variance: Array
-    """NaN where nothing is known of it."""
+    """NaN where it is unknown."""
     degrees_of_freedom: Array
-    """Of Student's t that goes with it."""
+    """For Student's t."""
     own: Array
-    """Degrees of freedom that a benchmark's own processes give; what is more is borrowed from the others."""
+    """Degrees of freedom from the benchmark's own processes; the rest comes from other benchmarks."""
     farthest: float
-    """The largest distance of a process from the middle of its side, in any benchmark."""
+    """The largest distance of a process from the median of its side, in any benchmark."""
 
 
 def moderated(sides: Sequence[Array], noise: Array, inflation: Array) -> ProcessVariance:
-    """Estimate each benchmark's variance between processes from all benchmarks.
+    """Estimate the variance between processes of each benchmark, shrunk towards that of all benchmarks.
 
-    A benchmark's own estimate from a handful of processes is now far too small and now far too large. It is
-    averaged with what all benchmarks have in common, weighted by how much they have in common (the moderated
-    variance of Smyth, Statistical Applications in Genetics and Molecular Biology 3, 2004). In common they
-    have what processes add to the noise within them, which each benchmark knows of itself.
-
-    Processes share their minute: where the machine drifted, all benchmarks of a process are off together,
-    and a hundred of them know no more than a few. So the degrees of freedom are at most those of
-    Satterthwaite's approximation for dependent estimates, as `independent_benchmarks` counts them.
+    All benchmarks are taken to have the same variance between processes, on top of the variance within a
+    process, which each benchmark knows from its own blocks.
 
     Args:
-        sides: log locations [processes, m] of the same m benchmarks, NaN where one was not measured; only the
-            spread within a side counts.
-        noise: variance within a process [m]; NaN where that is not known.
-        inflation: factor of each benchmark's whole variance [m], as drift.py gives it.
+        sides: log estimates [processes, m] of the same m benchmarks, NaN where one was not measured; only the
+            variation within a side counts.
+        noise: variance within a process [m]; NaN where it is unknown.
+        inflation: factor of each benchmark's whole variance [m]; see `drift.Drift.inflation`.
     """
     residuals = np.concatenate([side - mean(side) for side in sides])
     own = sum(np.maximum(np.isfinite(side).sum(axis=0) - 1, 0) for side in sides).astype(float)
@@ -65,27 +59,49 @@ def moderated(sides: Sequence[Array], noise: Array, inflation: Array) -> Process
     there = variance[known] / inflation[known]
     within = np.where(np.isnan(noise), np.nanmedian(noise) if np.isfinite(noise).any() else 0.0, noise)
     added = max(0.0, float(np.median(there - within[known])))
-    # In units of what is expected, so that a benchmark with more noise is not taken for one with less. Where
-    # processes agree by luck, of something at least.
+    # Not 0, even if the processes agree by chance.
     expected = inflation * np.maximum(added + within, float(np.median(there)) / _MOST_FREEDOM)
-    prior, prior_freedom = prior_of(variance[known] / expected[known], own[known])
+    pooled, degrees_of_freedom = shrunk(squares, own, expected, sides, _MOST_FREEDOM)
+    return ProcessVariance(pooled, degrees_of_freedom, own, farthest)
+
+
+def shrunk(
+    squares: Array, own: Array, expected: Array, sides: Sequence[Array], most_freedom: float
+) -> tuple[Array, Array]:
+    """Shrink the variance of each benchmark towards what all benchmarks have in common.
+
+    These are the moderated variances of Smyth (Statistical Applications in Genetics and Molecular Biology 3,
+    2004). Benchmarks of the same process are not independent: a slow machine slows all of them. So the
+    degrees of freedom are at most Satterthwaite's for dependent estimates; see `independent_benchmarks`.
+
+    Args:
+        squares: sums of squared residuals [m]; positive for at least FEWEST_TO_POOL benchmarks.
+        own: their degrees of freedom [m].
+        expected: the variance expected of each benchmark, up to a common factor [m].
+        sides: the values whose residuals were squared [processes, m] for each side.
+        most_freedom: limit of the degrees of freedom, unless a benchmark has more of its own.
+
+    Returns:
+        The shrunk variances and their degrees of freedom [m].
+    """
+    known = (own > 0) & (squares > 0)
+    prior, prior_freedom = prior_of(squares[known] / own[known] / expected[known], own[known])
     pooled = prior * expected
     if np.isfinite(prior_freedom):
         pooled = (squares + prior_freedom * pooled) / (own + prior_freedom)
     most = own[known].mean() * independent_benchmarks(sides, pooled * known)
-    most = np.maximum(min(most, _MOST_FREEDOM), own)
-    return ProcessVariance(pooled, np.minimum(own + prior_freedom, most), own, farthest)
+    return pooled, np.minimum(own + prior_freedom, np.maximum(min(most, most_freedom), own))
 
 
 def independent_benchmarks(sides: Sequence[Array], variance: Array) -> float:
-    """Return how many independent benchmarks would give an average variance that is known as well.
+    """Return how many independent benchmarks would give an equally precise average variance.
 
-    (tr C)^2 / tr(C^2) of the covariance C between benchmarks, its second term estimated without the bias
-    that a few processes give it (Bai and Saranadasa, Statistica Sinica 1996); of whole runs.
+    This is (tr C)^2 / tr(C^2) of the covariance C between benchmarks, over processes that ran the whole
+    suite. tr(C^2) is corrected for its bias with few processes (Bai and Saranadasa, Statistica Sinica 1996).
 
     Args:
-        sides: log locations [processes, m] of the same m benchmarks, NaN where one was not measured.
-        variance: of each benchmark [m]; those without one are left out.
+        sides: log estimates [processes, m] of the same m benchmarks, NaN where one was not measured.
+        variance: of each benchmark [m]; benchmarks with variance 0 or NaN do not count.
     """
     residuals, freedom = [], 0
     for side in sides:
@@ -94,9 +110,9 @@ def independent_benchmarks(sides: Sequence[Array], variance: Array) -> float:
         freedom += len(main) - 1
     used = variance > 0
     scaled = np.nan_to_num(np.concatenate(residuals)[:, used]) / np.sqrt(variance[used])
-    if freedom < 2:  # noqa: PLR2004 - one number tells nothing of what depends on what
+    if freedom < 2:  # noqa: PLR2004 - dependence cannot be estimated
         return 1.0
-    scaled = np.clip(scaled, -_OUTLIER, _OUTLIER)  # or a single odd process would look like dependence
+    scaled = np.clip(scaled, -_CLIP, _CLIP)
     gram = scaled @ scaled.T / freedom
     trace, square = float(np.trace(gram)), float((gram**2).sum())
     square = (square - trace**2 / freedom) * freedom**2 / ((freedom - 1) * (freedom + 2))
@@ -111,19 +127,19 @@ def _farthest(side: Array) -> float:
 
 
 def whole_runs(side: Array) -> NDArray[np.bool_]:
-    """Tell which processes ran the suite, unlike those that ran a few benchmarks again [processes]."""
+    """Return which processes ran the whole suite, not only some benchmarks again [processes]."""
     count = np.isfinite(side).sum(axis=1)
     return np.asarray(count * 2 >= count.max(initial=0))
 
 
 def mean(side: Array) -> Array:
-    """Return the mean of each column without NaN; NaN where there is nothing else."""
+    """Return the mean of each column without NaN; NaN for a column of NaN, without numpy's warning."""
     count = np.isfinite(side).sum(axis=0)
     return np.where(count > 0, np.nansum(side, axis=0) / np.maximum(count, 1), np.nan)
 
 
 def prior_of(variances: Array, freedom: Array) -> tuple[float, float]:
-    """Fit what variances have in common, and for how many degrees of freedom it stands (Smyth, 2004, 6.2).
+    """Fit the common variance and its degrees of freedom (Smyth, 2004, 6.2); infinite if all are equal.
 
     Args:
         variances: estimates [m], all positive.
@@ -139,12 +155,12 @@ def prior_of(variances: Array, freedom: Array) -> tuple[float, float]:
 
 
 def _inverse_trigamma(value: float) -> float:
-    """Solve trigamma(y) = value by Newton's method, which converges from below (Smyth, appendix)."""
+    """Solve trigamma(y) = value with Newton's method, which converges from below (Smyth, appendix)."""
     y = 0.5 + 1 / value
     for _ in range(50):
         trigamma = float(special.polygamma(1, y))
         step = trigamma * (1 - trigamma / value) / float(special.polygamma(2, y))
         y += step
-        if -step / y < 1e-8:  # noqa: PLR2004 - far below what the data tell
+        if -step / y < 1e-8:  # noqa: PLR2004 - far more precise than the data
             break
     return y

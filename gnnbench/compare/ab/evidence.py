@@ -1,9 +1,10 @@
-"""What pairs of processes say of each benchmark: log ratios, and how far they are known.
+"""Estimates each benchmark's log ratio, head / base, and its standard error, from pairs of processes.
 
-A pair of processes gives each benchmark one log ratio, head / base: of the named location and of the turns,
-weighted so that the noise within a visit is smallest. Its variance is that between pairs, which no length of
-a visit makes smaller, and the noise within the visit, which falls with the number of its blocks. Everything
-is on the scale of logarithms and treats the sides alike, so that swapping them mirrors every number.
+Each pair of processes gives one log ratio per benchmark. It is a weighted mean of two estimates: the ratio of
+both sides' times, and the median of the ratios of the turns. The weights minimise the noise within a visit.
+The variance of a pair's log ratio has two parts: the variance between pairs, which longer visits do not
+reduce, and the noise within the visit, which falls with the number of blocks. All values are natural
+logarithms, and the sides are treated alike: swapping them only changes signs.
 """
 
 import math
@@ -13,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
-from ..process_variance import FEWEST_TO_POOL, independent_benchmarks, prior_of
+from ..process_variance import FEWEST_TO_POOL, prior_of, shrunk
 from .estimate import RatioEstimate
 from .outliers import Outliers, kept, outliers
 from .sample import sample
@@ -22,32 +23,32 @@ from .visit import Visit
 Array = NDArray[np.float64]
 
 USUAL_PAIR_VARIANCE = 0.01**2
-"""Between pairs of processes, as quiet kernels have it at most."""
+"""Variance between pairs of processes: at the upper end for quiet kernels."""
 MOST_FREEDOM = 60.0
-"""That is ever borrowed: more than for saved baselines, as processes that take turns share what disturbs
-them."""
+"""Most degrees of freedom after shrinkage: more than for saved baselines, because processes that take turns
+share disturbances."""
 _USUAL_FREEDOM = 60.0
-"""Degrees of freedom that the usual variance between pairs counts for."""
+"""Degrees of freedom given to USUAL_PAIR_VARIANCE."""
 _WITHIN_FREEDOM = 16.0
-"""Degrees of freedom that the noise within visits counts for, beside what differs from visit to visit."""
+"""Degrees of freedom given to the noise within visits, against the variation from visit to visit."""
 _DISAGREEING = 4.0
-"""Squares of two estimates' distance over its variance, up to which they are taken to be of the same."""
+"""Two estimates are taken to agree up to this squared distance over its variance."""
 _VARIANCES = np.concatenate([[0.0], np.geomspace(1e-8, 10.0, 64)])
-"""Between pairs, that are tried."""
+"""Variances between pairs that are tried."""
 
 
 class Evidence:
-    """The pairs of a run."""
+    """The measurements of all pairs of a run."""
 
     def __init__(self, names: Sequence[str]) -> None:
         self._columns = {name: column for column, name in enumerate(names)}
         self._rows: list[Array] = []
         self.pair_variance = USUAL_PAIR_VARIANCE
-        """Between pairs of processes, without the noise within: the middle benchmark's, averaged with what is
-        usual. It divides the weight among visits; how large the variance is, the residuals tell."""
+        """Variance between pairs, without the noise within: the median benchmark's, averaged with
+        USUAL_PAIR_VARIANCE. It only weights the pairs; the standard error comes from the residuals."""
 
     def add(self, visits: Mapping[str, Visit]) -> None:
-        """Add what one pair measured."""
+        """Add the visits of one pair."""
         row = np.full((7, len(self._columns)), np.nan)
         for name, visit in visits.items():
             one = sample(visit)
@@ -57,23 +58,23 @@ class Evidence:
         self._rows.append(row)
 
     def block_noise(self) -> dict[str, float]:
-        """Return the variance that the noise within adds to a log ratio, times the number of blocks.
+        """Return the variance of a log ratio from the noise within a visit, times the number of blocks.
 
-        NaN where no visit tells it.
+        NaN if it is unknown.
         """
         per_block = self._table()[2]
         return dict(zip(self._columns, map(float, per_block), strict=True))
 
     def _measured(self) -> Array:
-        """Return what `add` was given [7, pairs, m]."""
+        """Return the rows of `add` [7, pairs, m]."""
         return np.stack(self._rows, axis=1) if self._rows else np.full((7, 0, len(self._columns)), np.nan)
 
     def _table(self) -> tuple[Array, NDArray[np.bool_], Array, Array, Array]:
-        """Return what the pairs say, and what they say of the noise within.
+        """Return the log ratios, and the noise within visits.
 
         Returns:
-            Log ratios and blocks [2, pairs, m]; which pairs are evidence [pairs, m]; noise of a block [m];
-            its degrees of freedom [m]; those that fitting the log ratios to one another took [m].
+            Log ratios and blocks [2, pairs, m]; which pairs are kept [pairs, m]; noise of a block [m]; its
+            degrees of freedom [m]; degrees of freedom used up by weighting the two estimates [m].
         """
         base, head, turns, *noises, blocks = self._measured()
         noise = np.stack(noises)
@@ -87,18 +88,17 @@ class Evidence:
         share, per_block = _least_noise(of_location, shared, of_turns, scatter)
         fitted = scatter[-1] / (scatter[-1] + _WITHIN_FREEDOM)
         difference = share * difference + (1 - share) * turns
-        # A jackknife of a quantile rests on about sqrt(n) of n order statistics (simulated for the decile).
+        # Simulated for the decile: a jackknife of a quantile uses about sqrt(n) of n order statistics.
         degrees_of_freedom = np.where(told, np.sqrt(np.maximum(blocks, 0)), 0.0).sum(axis=0)
-        per_block, degrees_of_freedom = _shrunken(per_block, degrees_of_freedom)
+        per_block, degrees_of_freedom = _shrunk_noise(per_block, degrees_of_freedom)
         return np.stack([difference, blocks]), keeps, per_block, degrees_of_freedom, fitted
 
     def estimates(self) -> dict[str, RatioEstimate]:
         """Estimate every benchmark's log ratio.
 
-        The mean over pairs, weighted by the reciprocal of what a visit's variance is expected to be: that
-        between pairs, and the noise within by its number of blocks. How far it is
-        from there is a factor of its own for each benchmark, the moderated one of Smyth (2004), as in
-        process_variance.py: benchmarks borrow from one another as far as they have something in common.
+        The estimate is the mean over pairs, weighted by the reciprocal of the expected variance of each: the
+        variance between pairs plus the noise within. Each benchmark's actual variance is the expected one
+        times a factor, which is shrunk towards that of all benchmarks; see `process_variance.shrunk`.
         """
         (difference, blocks), keeps, per_block, noise_freedom, fitted = self._table()
         logs = np.where(keeps, difference, 0.0)
@@ -114,15 +114,15 @@ class Evidence:
         means = (weights * logs).sum(axis=0) / np.where(total > 0, total, np.nan)
         residuals = np.where(keeps, logs - means, np.nan)
         scale, degrees_of_freedom = _moderated(residuals, weights, own)
-        # What is borrowed is in units of what is expected, whose noise within is an estimate too: squares of
-        # coefficients of variation, 2 / degrees_of_freedom, add.
+        # The shrunk part is relative to the expected variance, whose noise within is itself an estimate: the
+        # squared coefficients of variation, 2 / degrees_of_freedom, add up.
         share = (weights * weights * within).sum(axis=0) / np.where(total > 0, total, np.nan)
         lent = share * (1 - own / np.maximum(degrees_of_freedom, 1e-9))
         doubt = np.divide(lent**2, noise_freedom, out=np.zeros_like(share), where=noise_freedom > 0)
         degrees_of_freedom = np.where(
             degrees_of_freedom > 0, 1 / (1 / np.maximum(degrees_of_freedom, 1e-9) + doubt), 0.0
         )
-        # Pairs that agree by luck do not know more than their noise within allows.
+        # Pairs may agree by chance: the standard error is at least that of the noise within.
         least = np.where(within > 0, _reciprocals(within, keeps), 0.0).sum(axis=0)
         floor = np.divide(1, least, out=np.zeros_like(least), where=least > 0)
         square = np.maximum(np.divide(scale, total, out=np.full_like(total, np.nan), where=total > 0), floor)
@@ -148,15 +148,15 @@ class Evidence:
 
 
 def _scatter(apart: Array, turns: Array, blocks: Array) -> tuple[Array, Array, Array, Array]:
-    """Return how far the location is from the turns, and how the visits of each benchmark differ in that.
+    """Return how far the ratio of the times is from that of the turns, and how this varies between visits.
 
     Args:
-        apart: location less turns [pairs, m].
-        turns: [pairs, m].
-        blocks: of visits that count; 0 for others [pairs, m].
+        apart: log ratio of the times minus that of the turns [pairs, m].
+        turns: log ratio of the turns [pairs, m].
+        blocks: number of blocks, 0 for pairs that are excluded [pairs, m].
 
     Returns:
-        All in units of the noise of a block: square of the mean distance; sum of squares about it; of
+        In units of the noise of a block: square of the mean distance; sum of squares around the mean; sum of
         products with the turns; degrees of freedom [m].
     """
     there = blocks > 0
@@ -171,21 +171,22 @@ def _scatter(apart: Array, turns: Array, blocks: Array) -> tuple[Array, Array, A
 def _least_noise(
     of_location: Array, shared: Array, of_turns: Array, scatter: tuple[Array, Array, Array, Array]
 ) -> tuple[Array, Array]:
-    """Weight two estimates so that the error of their mean is least (Bates and Granger, 1969).
+    """Weight two estimates so that the error of their mean is smallest (Bates and Granger, 1969).
 
-    Noise within a visit says how much either varies where blocks are independent; where they are not, visits
-    differ by more, and that tells it. What both share, as a pair's own ratio, has no part in the weights.
-    The location is what is asked for. As far as the turns are farther from it than noise explains, as where
-    the weights of two modes have changed, they are off by as much.
+    The noise within a visit gives the variance of either estimate if blocks are independent. If they are not,
+    the visits vary by more, so the variation between visits is used too. Errors that both estimates share,
+    such as a pair's own ratio, do not affect the weights. The ratio of the times is the quantity of interest.
+    If the ratio of the turns differs from it by more than noise explains, as it does where the shares of two
+    modes have changed, the difference counts as bias.
 
     Args:
-        of_location: variance of a block of the first for each benchmark [m]; NaN where nothing tells it.
-        shared: covariance with the second.
-        of_turns: variance of the second.
-        scatter: how they differ from visit to visit, as `_scatter` returns it.
+        of_location: variance per block of the ratio of the times [m]; NaN where it is unknown.
+        shared: covariance of both.
+        of_turns: variance per block of the ratio of the turns.
+        scatter: variation between visits, from `_scatter`.
 
     Returns:
-        Weight of the first, from 0 to 1, and 1 where nothing tells it [m]; mean square of the error within a
+        Weight of the ratio of the times, 0 to 1, and 1 where nothing is known [m]; mean squared error of a
         visit of one block [m].
     """
     apart, squares, products, degrees_of_freedom = scatter
@@ -200,22 +201,22 @@ def _least_noise(
 
 
 def _reciprocals(expected: Array, kept: NDArray[np.bool_]) -> Array:
-    """Return weights [..., pairs, m]; equal ones where nothing is expected to vary."""
+    """Return weights [..., pairs, m]: 0 for excluded pairs, and finite if the expected variance is 0."""
     return np.where(kept, 1 / np.maximum(expected, 1e-12), 0.0)
 
 
 def _between(logs: Array, within: Array, kept: NDArray[np.bool_], own: Array) -> float:
-    """Return the variance between pairs that the middle benchmark's residuals are as large with as expected.
+    """Return the variance between pairs with which the median benchmark's residuals are as expected.
 
-    As Paule and Mandel find the variance between laboratories (J. Res. NBS 87, 1982), but by the median
-    over benchmarks, so that one odd benchmark counts for one.
+    This is the method of Paule and Mandel (J. Res. NBS 87, 1982) for the variance between laboratories, with
+    the median over benchmarks, so that a single outlying benchmark has little influence.
     """
     several = own > 0
     logs, within, kept, own = logs[:, several], within[:, several], kept[:, several], own[several]
     weights = _reciprocals(_VARIANCES[:, None, None] + within, kept)
     means = (weights * logs).sum(axis=1) / weights.sum(axis=1)
     squares = (weights * (logs - means[:, None]) ** 2).sum(axis=1)
-    # The median of chi-squared over its degrees of freedom.
+    # Divide by the median of the chi-squared distribution.
     ratio = np.median(squares / (2 * special.gammaincinv(own / 2, 0.5)), axis=1)
     above = np.flatnonzero(ratio > 1)
     if not len(above):
@@ -224,8 +225,8 @@ def _between(logs: Array, within: Array, kept: NDArray[np.bool_], own: Array) ->
     return float(_VARIANCES[min(last + 1, len(_VARIANCES) - 1)] + _VARIANCES[last]) / 2
 
 
-def _shrunken(variances: Array, degrees_of_freedom: Array) -> tuple[Array, Array]:
-    """Average variances with what they have in common, as far as they have; with their degrees of freedom."""
+def _shrunk_noise(variances: Array, degrees_of_freedom: Array) -> tuple[Array, Array]:
+    """Shrink the noise of blocks towards what benchmarks have in common; it is independent between them."""
     known = (degrees_of_freedom > 0) & (np.nan_to_num(variances) > 0)
     if known.sum() < FEWEST_TO_POOL:
         return variances, degrees_of_freedom
@@ -240,15 +241,6 @@ def _shrunken(variances: Array, degrees_of_freedom: Array) -> tuple[Array, Array
 def _moderated(residuals: Array, weights: Array, own: Array) -> tuple[Array, Array]:
     """Return the factor of each benchmark's expected variance, and its degrees of freedom [m]."""
     squares = np.nansum(weights * residuals**2, axis=0)
-    scale = np.divide(squares, own, out=np.full_like(own, np.nan), where=own > 0)
-    known = (own > 0) & (squares > 0)
-    if known.sum() < FEWEST_TO_POOL:
-        return scale, own
-    common, prior_degrees = prior_of(scale[known], own[known])
-    pooled = np.full_like(scale, common)
-    if np.isfinite(prior_degrees):
-        pooled = (squares + prior_degrees * common) / (own + prior_degrees)
-    spread = residuals * np.sqrt(weights)
-    most = own[known].mean() * independent_benchmarks([spread], pooled * known)
-    most = np.maximum(min(most, MOST_FREEDOM), own)
-    return pooled, np.minimum(own + prior_degrees, most)
+    if ((own > 0) & (squares > 0)).sum() < FEWEST_TO_POOL:
+        return np.divide(squares, own, out=np.full_like(own, np.nan), where=own > 0), own
+    return shrunk(squares, own, np.ones_like(own), [residuals * np.sqrt(weights)], MOST_FREEDOM)
