@@ -1,10 +1,7 @@
 """Profiles benchmarks in new processes, one per side; the sides take turns call by call."""
 
-import json
-import os
 import re
 import signal
-import subprocess
 import tempfile
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack, suppress
@@ -14,7 +11,9 @@ from types import TracebackType
 from typing import IO, Any, Protocol, Self
 
 from ..errors import UsageError
-from ..variants.child import boot, end
+from ..variants.child import end
+from ..variants.pipe import ClosedError
+from ..variants.startup import start
 
 _SAID = re.compile(r"ERROR: (.+)|!+ _pytest\.outcomes\.Exit: (.+) !+")
 """A line in which pytest gives the reason for an early end."""
@@ -107,16 +106,10 @@ class _Process:
     """The process of one side, and its messages so far."""
 
     def __init__(self, side: ProfiledSide, wanted: Wanted, progress: ProfileProgress) -> None:
-        read, theirs_write = os.pipe()
-        theirs_read, write = os.pipe()
         terms = {
-            "read": theirs_read,
-            "write": theirs_write,
-            "coordinator": os.getpid(),
             "kinds": list(wanted.kinds),
             "repeats": wanted.repeats,
             "folder": str(wanted.folder.absolute()),
-            "trees": [str(tree) for tree in side.trees],
             "select": wanted.select,
             "only": list(wanted.only),
         }
@@ -129,22 +122,16 @@ class _Process:
         self._count = 0
         self.goes_on = True
         with ExitStack() as stack:
-            self._pipe = stack.enter_context(os.fdopen(read, encoding="utf-8"))
-            self._turns = stack.enter_context(os.fdopen(write, "wb", buffering=0))
             self._log = stack.enter_context(tempfile.TemporaryFile())
-            try:
-                self._process = subprocess.Popen(  # noqa: S603
-                    [*boot("profile.launch"), json.dumps(terms), *wanted.arguments],
-                    env={**os.environ, **side.environment},
-                    stdin=subprocess.DEVNULL,
-                    stdout=self._log,
-                    stderr=subprocess.STDOUT,
-                    pass_fds=(theirs_read, theirs_write),
-                    start_new_session=True,  # Ctrl-C reaches this process only, which then ends the child
-                )
-            finally:
-                os.close(theirs_read)
-                os.close(theirs_write)
+            self._process, self._link = start(
+                "profile.launch",
+                terms,
+                wanted.arguments,
+                self._log,
+                trees=side.trees,
+                environment=side.environment,
+            )
+            stack.callback(self._link.close)
             stack.callback(end, self._process)
             self._open = stack.pop_all()
 
@@ -169,18 +156,17 @@ class _Process:
     def take_turn(self) -> None:
         """Let it run until it waits for its next turn, or ends."""
         if self.goes_on:
-            with suppress(BrokenPipeError):  # it was killed; `_follow` notices
-                self._turns.write(b"\n")
+            with suppress(ClosedError):  # it was killed; `_follow` notices
+                self._link.send({"goes_on": True})
             self._follow()
 
     def _follow(self) -> None:
         """Read its messages until it waits for a turn, or ends."""
-        for line in iter(self._pipe.readline, ""):
-            told = json.loads(line)
-            if "waits" in told:
-                return
-            self._take(told)
-        self.goes_on = False
+        try:
+            while (told := self._link.receive()) and "waits" not in told:
+                self._take(told)
+        except ClosedError:
+            self.goes_on = False
 
     def result(self) -> list[Ended]:
         """Wait for the process to end, and return how the benchmarks ended.

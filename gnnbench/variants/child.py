@@ -1,12 +1,9 @@
 """The coordinator's handle on one side: a pytest process that takes commands."""
 
-import json
 import os
 import re
-import secrets
 import signal
 import subprocess
-import sys
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
@@ -14,19 +11,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-from .pipe import ClosedError, GarbledError, Link
-
-_PACKAGE = Path(__file__).parents[1]
-_ALIAS = "gnnbench_coordinator"
-_BOOT = """
-import importlib.util, sys
-init = sys.argv.pop(1)
-spec = importlib.util.spec_from_file_location("ALIAS", init)
-module = sys.modules["ALIAS"] = importlib.util.module_from_spec(spec)
-spec.loader.exec_module(module)
-from ALIAS.MODULE import main
-main()
-""".replace("ALIAS", _ALIAS)
+from .pipe import ClosedError, GarbledError
+from .startup import start
 
 _DOING = {
     "run": "setting it up",
@@ -43,7 +29,6 @@ _QUIT_SECONDS = 20.0
 _TAIL_BYTES = 1 << 14
 _LONGEST_LINE = 200
 _PROGRESS = re.compile(r"(\S+\.py)? ?[.FEsxX]*( +\[.*\])?")
-_WAIT_POLICY = "OMP_WAIT_POLICY"
 
 
 class DiedError(Exception):
@@ -75,41 +60,19 @@ class Child:
             pair: number of its pair; with the side, it seeds a simulated clock.
             side: 0 or 1.
         """
-        theirs_read, write = os.pipe()
-        read, theirs_write = os.pipe()
-        token = secrets.token_hex(8) + " "
-        self._link = Link(read, write, token)
         self._log = log
         self._seen_bytes = 0
         self._doing = "starting"
-        terms = {
-            "read": theirs_read,
-            "write": theirs_write,
-            "token": token,
-            "coordinator": os.getpid(),
-            "trees": [str(tree) for tree in trees],
-            "pair": pair,
-            "side": side,
-        }
-        command = [*boot("compare.ab.launch"), json.dumps(terms), *arguments]
-        try:
-            with log.open("wb") as output:
-                self._process = subprocess.Popen(  # noqa: S603
-                    command,
-                    cwd=folder,
-                    env=_environment(environment),
-                    stdin=subprocess.DEVNULL,
-                    stdout=output,
-                    stderr=subprocess.STDOUT,
-                    pass_fds=(theirs_read, theirs_write),
-                    start_new_session=True,
-                )
-        except BaseException:
-            self._link.close()
-            raise
-        finally:
-            os.close(theirs_read)
-            os.close(theirs_write)
+        with log.open("wb") as output:
+            self._process, self._link = start(
+                "compare.ab.launch",
+                {"pair": pair, "side": side},
+                arguments,
+                output,
+                trees=trees,
+                environment=environment,
+                folder=folder,
+            )
         self._open = True
 
     @property
@@ -222,15 +185,6 @@ class Child:
         return "".join(character if character.isprintable() else "?" for character in line)[:_LONGEST_LINE]
 
 
-def boot(module: str) -> list[str]:
-    """Return the command that runs `main` of a module of this package.
-
-    The package is loaded from its file under another name. The suite's own `import gnnbench` then gets the
-    side's version.
-    """
-    return [sys.executable, "-c", _BOOT.replace("MODULE", module), str(_PACKAGE / "__init__.py")]
-
-
 def end(process: subprocess.Popen[Any], wait_seconds: float = 0.0) -> None:
     """End a process group and its leader, after waiting for it to end by itself."""
     try:
@@ -253,17 +207,6 @@ def _signal(process: subprocess.Popen[Any], number: signal.Signals) -> None:
     # Child processes of the suite may outlive the leader of the group.
     with suppress(ProcessLookupError, PermissionError):
         os.killpg(process.pid, number)
-
-
-def _environment(changes: Mapping[str, str]) -> dict[str, str]:
-    """Return a worker's variables: this process's own, without those of a pytest that it runs in."""
-    kept = {
-        name: value
-        for name, value in os.environ.items()
-        if not name.startswith("PYTEST_XDIST_") and name != "PYTEST_CURRENT_TEST"
-    }
-    # Idle OpenMP threads that spin would disturb the other side.
-    return {_WAIT_POLICY: "PASSIVE", **kept, **changes}
 
 
 def _name(number: int) -> str:
