@@ -14,7 +14,7 @@ from ..files import check_writable, save
 from ..options import fraction, suite
 from ..shard import Shard
 from .compare import NOTHING_SLOWER, add_effect, exit_code
-from .progress import AbProgress, ErrorConsole
+from .progress import AbProgress
 
 BUDGET_SECONDS = 60.0
 TIMEOUT_SECONDS = 120.0
@@ -100,7 +100,7 @@ def run(options: argparse.Namespace) -> int:
     environment.let_idle_threads_sleep()  # the timed processes do so too
     root = Path.cwd()
     cache = cache_folder()
-    with AbProgress(ErrorConsole()) as progress:
+    with AbProgress() as progress:
         common = {
             "cache": cache,
             "dependencies": options.dependencies,

@@ -8,7 +8,6 @@ import shutil
 import tempfile
 import time
 from collections.abc import Callable
-from contextlib import AbstractContextManager, contextmanager
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -20,6 +19,7 @@ from rich.table import Table
 from .. import units
 from ..errors import UsageError
 from ..options import suite
+from .progress import Progress
 
 if TYPE_CHECKING:
     from ..results.baseline import Record, RecordStore
@@ -92,7 +92,6 @@ def _record(options: argparse.Namespace) -> int:
     from ..results.baseline import RecordStore
     from ..variants import fresh
 
-    console = Console(highlight=False, stderr=True)
     if options.processes < 2:  # noqa: PLR2004
         raise UsageError(
             "--processes must be at least 2: one process cannot show the variation between processes"
@@ -105,17 +104,13 @@ def _record(options: argparse.Namespace) -> int:
     store.check()
     chosen = any(argument.startswith("--gnn-layouts") for argument in arguments)
     layouts = () if chosen else ("--gnn-layouts", "sample")  # the default of --benchmark-compare
-    with tempfile.TemporaryDirectory() as folder:
+    with tempfile.TemporaryDirectory() as folder, Progress() as progress:
         files = [Path(folder, f"{number}.json") for number in range(1, options.processes + 1)]
         for number, file in enumerate(files, 1):
             title = f"process {number} of {options.processes}: pytest {shlex.join(arguments)}"
             start = time.monotonic()
-            with _progress(console, title) as progress:
-                fresh.run([*arguments, *layouts], file, Path.cwd(), number, progress)
-            if not console.is_terminal or number == options.processes:
-                console.print(
-                    f"{title}: {units.seconds(time.monotonic() - start)}", markup=False, soft_wrap=True
-                )
+            fresh.run([*arguments, *layouts], file, Path.cwd(), number, progress.below(title))
+            progress.print(f"{title}: {units.seconds(time.monotonic() - start)}")
         runs = [run_file.read(file) for file in files]
         if reason := fitness.unfit(runs):
             raise UsageError(f"nothing was recorded: {reason}")
@@ -126,18 +121,6 @@ def _record(options: argparse.Namespace) -> int:
     print(f"recorded {count} in {processes} processes: record {saved.id} of {saved.environment}")
     print(f"compare with it: pytest {shlex.join(arguments)} --benchmark-compare={saved.id}")
     return 0
-
-
-def _progress(console: Console, title: str) -> AbstractContextManager[Callable[[str], None]]:
-    @contextmanager
-    def show() -> Any:
-        if not console.is_terminal:
-            yield lambda _line: None
-            return
-        with console.status(escape(title)) as status:
-            yield lambda line: status.update(escape(f"{title}\n  {line[: console.width - 4]}"))
-
-    return show()
 
 
 def _without_data(content: dict[str, Any]) -> dict[str, Any]:

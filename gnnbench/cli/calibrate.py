@@ -9,8 +9,7 @@ import time
 from collections import Counter
 from dataclasses import asdict, replace
 from pathlib import Path
-from types import TracebackType
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING
 
 from rich.console import Console
 from rich.markup import escape
@@ -21,11 +20,10 @@ from ..errors import UsageError
 from ..options import fraction, suite
 from .ab import INTERRUPTED, TIMEOUT_SECONDS, positive_seconds
 from .compare import NOT_JUDGED, NOTHING_SLOWER, add_effect
+from .progress import Progress
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-
-    from rich.status import Status
 
     from ..compare.ab.schedule import Decision
     from ..compare.calibration import (
@@ -94,7 +92,7 @@ def run(options: argparse.Namespace) -> int:
     work = _Work(store, settings, options.runs, options.planted)
     judged, interrupted = True, False
     try:
-        with _CalibrationProgress(Console(highlight=False, stderr=True)) as progress:
+        with _CalibrationProgress() as progress:
             judged = work.go(known, progress, fresh=options.fresh)
     except KeyboardInterrupt:
         interrupted = True
@@ -223,34 +221,15 @@ class _Work:
         return ended
 
 
-class _CalibrationProgress:
-    """Shows a changing line in a terminal, and prints a line for each run elsewhere."""
+class _CalibrationProgress(Progress):
+    """In a terminal, shows the current run; in a pipe, prints a line for each run."""
 
-    def __init__(self, console: Console) -> None:
-        self._console = console
-        self._title = self._left = ""
-        self._status: Status | None = None
-
-    def __enter__(self) -> Self:
-        if self._console.is_terminal:
-            self._status = self._console.status("")
-            self._status.start()
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        if self._status:
-            self._status.stop()
-
-    def say(self, text: str) -> None:
-        """Print a line."""
-        self._console.print(f"gnnbench: {text}", markup=False, soft_wrap=True)
+    _title = _left = ""
 
     def begin(self, title: str) -> None:
         """Set the title of the next run."""
         self._title = title
-        self._show("starting")
+        self._show_run("starting")
 
     def step(self, text: str, at_most_seconds: float | None = None) -> None:
         """Ignore the steps of a run."""
@@ -259,7 +238,7 @@ class _CalibrationProgress:
         """Show how many benchmarks of the run are decided."""
         del spent_seconds, left_seconds  # they concern this run only
         decided = sum(one.decided for one in decisions.values())
-        self._show(f"{decided} of {len(decisions)} benchmarks decided")
+        self._show_run(f"{decided} of {len(decisions)} benchmarks decided")
 
     def done(self, title: str, found: "CalibrationRun", left_seconds: float) -> None:
         """Print the verdicts of a run that has ended."""
@@ -267,12 +246,11 @@ class _CalibrationProgress:
             f"{count} {verdict}" for verdict, count in sorted(Counter(found.verdicts.values()).items())
         )
         self._left = f"; about {_duration(left_seconds)} left"
-        if not self._status:
-            self._console.print(f"{title}: {counts}{self._left}", markup=False, soft_wrap=True)
+        if not self.in_terminal:
+            self.print(f"{title}: {counts}{self._left}")
 
-    def _show(self, text: str) -> None:
-        if self._status:
-            self._status.update(escape(f"{self._title}: {text}{self._left}"))
+    def _show_run(self, text: str) -> None:
+        self.show(f"{self._title}: {text}{self._left}")
 
 
 def _show(known: "Calibration") -> None:

@@ -4,15 +4,12 @@ import argparse
 import textwrap
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self
-
-from rich.console import Console
-from rich.markup import escape
+from typing import TYPE_CHECKING, Any
 
 from .. import units
 from ..errors import UsageError, unknown_name
 from ..options import FLAGS, LISTS, Options, suite
+from .progress import Progress
 
 if TYPE_CHECKING:
     from ..profile.process import Ended, ProfiledSide, Wanted
@@ -66,7 +63,6 @@ class Session:
             select,
         )
         self._select, self._sort, self._seed_table = options.select, options.sort, options.seed_table
-        self._console = Console(highlight=False, stderr=True)
         self._failed = False
 
     def show(self) -> int:
@@ -98,7 +94,7 @@ class Session:
         """
         from ..profile import process
 
-        with _ProfilingProgress(self._console, quiet=quiet) as progress:
+        with _ProfilingProgress(quiet=quiet) as progress:
             ended = process.run(sides, wanted, progress)
         for side, found in zip(sides, ended, strict=True):
             if not found:
@@ -126,7 +122,7 @@ class Session:
 
     def say(self, text: str) -> None:
         """Print a line on standard error."""
-        self._console.print(f"gnnbench: {text}", markup=False, soft_wrap=True)
+        Progress().say(text)
 
 
 def _read(folder: Path) -> "Profile":
@@ -158,44 +154,32 @@ def _passed_on(given: Mapping[str, Any]) -> list[str]:
     return arguments
 
 
-class _ProfilingProgress:
-    """Lists the benchmarks, prints a line when one ends, and shows the current one in a terminal."""
+class _ProfilingProgress(Progress):
+    """Prints the benchmarks to profile and a line for each result; shows the current one in a terminal."""
 
-    def __init__(self, console: Console, *, quiet: bool) -> None:
-        self._console, self._quiet = console, quiet
-        self._status = console.status("starting pytest")
+    def __init__(self, *, quiet: bool) -> None:
+        super().__init__()
+        self._quiet = quiet
         self._titles: Sequence[str] = ()
-
-    def __enter__(self) -> Self:
-        self._status.start()
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._status.stop()
+        self.show("starting pytest")
 
     def collected(self, titles: Sequence[str]) -> None:
         """List the benchmarks; those of the second side only if they differ."""
         if titles and titles != self._titles and not self._quiet:
-            self._print(_listed(titles))
+            self.print(_listed(titles))
         self._titles = titles
 
     def benchmark(self, side: "ProfiledSide", number: int, count: int, found: "str | Ended") -> None:
         """Show that a benchmark begins (`found` is its name), or print how it ended."""
         place = f"[{number:{len(str(count))}}/{count}]{f' {side.name}:' if side.name else ''}"
         if isinstance(found, str):
-            line = f"{place} {_short(found)} ..."
-            self._status.update(escape(line[: self._console.width - 4]))
+            self.show(f"{place} {_short(found)} ...")
             return
         if found.failed or not self._quiet:
             result = "failed" if found.failed else found.left_out or "profiled"
-            self._print(f"{place} {_short(found.id)}: {result}")
+            self.print(f"{place} {_short(found.id)}: {result}")
         if found.failed:
-            self._print(found.failed)
-
-    def _print(self, text: str) -> None:
-        self._console.print(text, markup=False, soft_wrap=True)
+            self.print(found.failed)
 
 
 def _listed(titles: Sequence[str]) -> str:

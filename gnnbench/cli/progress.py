@@ -1,15 +1,15 @@
-"""What `gnnbench ab` shows while it runs."""
+"""Progress on standard error, in a terminal or in a pipe."""
 
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
-from rich.console import Console, Group
+from rich.console import Console, Group, RenderableType
 from rich.live import Live
 from rich.markup import escape
+from rich.spinner import Spinner
 from rich.table import Table
 from rich.text import Text
 
@@ -19,109 +19,157 @@ if TYPE_CHECKING:
     from ..compare.ab.schedule import Decision
 
 QUIET_SECONDS = 10.0
-"""In a pipe: after so long without a line the current step is told."""
+"""In a pipe, the current step is printed if no line was printed for this long."""
 _MOST_SHOWN = 20
 """Benchmarks below the progress line."""
 
 
 class ErrorConsole(Console):
-    """Standard error. Where nobody reads it any more, nothing is shown, and the command goes on."""
+    """Standard error. If its reader has closed it, nothing more is printed, and the command goes on."""
 
     def __init__(self) -> None:
         super().__init__(highlight=False, stderr=True)
 
     def on_broken_pipe(self) -> None:
-        """Show nothing from here on."""
+        """Print nothing from now on."""
         self.quiet = True
 
 
-@dataclass(frozen=True)
-class _Step:
-    text: str
-    at_most_seconds: float | None
-    begin_seconds: float
-
-    def line(self, now_seconds: float, left_seconds: float = 0.0) -> str:
-        """Say what it is, how long it has been going on, and how long it takes at most, or else the run."""
-        spent = f"{now_seconds - self.begin_seconds:.0f} s"
-        if self.at_most_seconds:
-            return f"{self.text} ({spent} of at most {self.at_most_seconds:.0f} s)"
-        return (
-            f"{self.text} ({spent}{f'; the run: at most {left_seconds:.0f} s more' if left_seconds else ''})"
-        )
-
-
-class AbProgress:
-    """Shows the current step, and how far each benchmark is.
-
-    In a terminal: each benchmark's interval as it closes in, above it the step, with its seconds. In a pipe:
-    a line for each decision, and one for the current step where there was no line for QUIET_SECONDS.
+class Progress:
+    """Shows the current step in a terminal, and prints lines.
 
     Args:
-        console: where it is shown.
-        clock: seconds.
+        console: where to show it; None: standard error.
+        clock: returns seconds.
     """
 
-    def __init__(self, console: Console, clock: Callable[[], float] = time.monotonic) -> None:
-        self._console, self._clock = console, clock
-        self._told: set[str] = set()
-        self._step: _Step | None = None
-        self._where: tuple[Mapping[str, Decision], float, float] = {}, 0.0, 0.0
-        self._line_seconds = -QUIET_SECONDS
-        self._live = Live(console=console, transient=True, get_renderable=self._shown)
-        self._ended = threading.Event()
-        self._ticks = threading.Thread(target=self._tick, daemon=True)
+    def __init__(self, console: Console | None = None, clock: Callable[[], float] = time.monotonic) -> None:
+        self._console, self._clock = console or ErrorConsole(), clock
+        self._spinner = Spinner("dots")
+        self._live: Live | None = None
+        self._text = ""
+        self._line_seconds = clock()
 
     def __enter__(self) -> Self:
-        if self._console.is_terminal:
+        if self.in_terminal:
+            self._live = Live(console=self._console, transient=True, get_renderable=self._shown)
             self._live.start()
-        else:
-            self._ticks.start()
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self._live.stop()
-        self._ended.set()
+        if self._live:
+            self._live.stop()
+
+    @property
+    def in_terminal(self) -> bool:
+        """Whether the current step is visible all the time."""
+        return self._console.is_terminal
+
+    def print(self, line: str) -> None:
+        """Print a line, in a terminal above the current step."""
+        self._line_seconds = self._clock()
+        self._console.print(line, markup=False, soft_wrap=True)
 
     def say(self, text: str) -> None:
-        """Print a line, above what is shown."""
-        self._print(f"gnnbench: {text}")
+        """Print a message."""
+        self.print(f"gnnbench: {text}")
+
+    def show(self, text: str) -> None:
+        """Show the current step, in a terminal only."""
+        self._text = text
+
+    def tell(self) -> None:
+        """In a pipe, print the current step, unless a line was printed a short time ago."""
+        quiet_seconds = self._clock() - self._line_seconds
+        if self._text and not self.in_terminal and quiet_seconds >= QUIET_SECONDS:
+            self.say(self._line())
+
+    def counter(self, what: str) -> Callable[[int, int], None]:
+        """Return a function that shows how many of how many are done."""
+
+        def update(done: int, of: int) -> None:
+            self.show(f"{what}: {done} of {of}")
+            self.tell()
+
+        return update
+
+    def below(self, title: str) -> Callable[[str], None]:
+        """Show a step; return a function that shows a line of output below it."""
+        self.show(title)
+        return lambda line: self.show(f"{title}\n  {line}")
+
+    def _line(self) -> str:
+        return self._text
+
+    def _shown(self) -> RenderableType:
+        self._spinner.update(text=Text(self._line()))
+        return self._spinner
+
+
+class AbProgress(Progress):
+    """Shows the current step with its seconds, and the state of each benchmark.
+
+    In a terminal, the interval of each benchmark is below the step. In a pipe, each decision is a line, and
+    the current step is printed at once, and again after QUIET_SECONDS without a line.
+    """
+
+    def __init__(self, console: Console | None = None, clock: Callable[[], float] = time.monotonic) -> None:
+        super().__init__(console, clock)
+        self._told: set[str] = set()
+        self._begin_seconds = 0.0
+        self._at_most_seconds: float | None = None
+        self._where: tuple[Mapping[str, Decision], float, float] = {}, 0.0, 0.0
+        self._line_seconds = -QUIET_SECONDS
+        self._ended = threading.Event()
+        self._ticks = threading.Thread(target=self._tick, daemon=True)
+
+    def __enter__(self) -> Self:
+        if not self.in_terminal:
+            self._ticks.start()
+        return super().__enter__()
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._ended.set()
+        super().__exit__(kind, error, trace)
 
     def step(self, text: str, at_most_seconds: float | None = None) -> None:
         """Show the step that begins."""
-        self._step = _Step(text, at_most_seconds, self._clock())
+        self._at_most_seconds, self._begin_seconds = at_most_seconds, self._clock()
+        self.show(text)
         self.tell()
 
-    def tell(self) -> None:
-        """In a pipe, say what the current step is, unless there was a line a short time ago."""
-        now = self._clock()
-        if self._step and not self._console.is_terminal and now - self._line_seconds >= QUIET_SECONDS:
-            self.say(self._step.line(now, self._where[2]))
-
     def update(self, decisions: "Mapping[str, Decision]", spent_seconds: float, left_seconds: float) -> None:
-        """Show where each benchmark stands."""
+        """Show the state of each benchmark."""
         self._where = decisions, spent_seconds, left_seconds
-        if self._console.is_terminal:
+        if self.in_terminal:
             return
         for name, decision in decisions.items():
             if decision.decided and name not in self._told:
                 self._told.add(name)
                 line = " ".join(filter(None, (*_cells(decision)[::-1], name)))
-                self._print(f"{spent_seconds:.0f} s: {line}")
-
-    def _print(self, line: str) -> None:
-        self._line_seconds = self._clock()
-        self._console.print(line, markup=False, soft_wrap=True)
+                self.print(f"{spent_seconds:.0f} s: {line}")
 
     def _tick(self) -> None:
         while not self._ended.wait(1.0):
             self.tell()
 
-    def _shown(self) -> Group:
-        step = Text(self._step.line(self._clock()) if self._step else "")
-        return Group(step, *(_standing(*self._where) if self._where[0] else []))
+    def _line(self) -> str:
+        if not self._text:
+            return ""
+        spent = f"{self._clock() - self._begin_seconds:.0f} s"
+        left_seconds = 0.0 if self.in_terminal else self._where[2]
+        if self._at_most_seconds:
+            spent += f" of at most {self._at_most_seconds:.0f} s"
+        elif left_seconds:
+            spent += f"; the run: at most {left_seconds:.0f} s more"
+        return f"{self._text} ({spent})"
+
+    def _shown(self) -> RenderableType:
+        return Group(super()._shown(), *(_standing(*self._where) if self._where[0] else []))
 
 
 def _standing(

@@ -4,23 +4,18 @@ import argparse
 import json
 import shutil
 import sys
-import time
 from datetime import UTC, datetime
 from pathlib import Path
-from types import TracebackType
-from typing import TYPE_CHECKING, Self
-
-from rich.console import Console
+from typing import TYPE_CHECKING
 
 from ..errors import UsageError
 from ..files import save, user_path
 from ..options import fraction
 from .compare import NOT_JUDGED, NOTHING_SLOWER, SLOWER, add_effect
+from .progress import Progress
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-
-    from rich.status import Status
 
     from ..compare.trend.index import Refused
     from ..compare.trend.result import TrendResult
@@ -32,8 +27,6 @@ _NAMED = 3
 """How many unusable files are named; more are counted."""
 _LONGEST = 1000
 """Characters of the reason for one unusable file."""
-_EVERY_SECONDS = 10.0
-"""Time between two lines of progress if the output is no terminal."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -71,14 +64,16 @@ def run(options: argparse.Namespace) -> int:
     paths = sources.find(options.runs)
     names = "\n".join(sorted(str(user_path(name).absolute()) for name in options.runs))
     cache = cache_folder()
-    with _ReadingProgress("reading run files") as progress:
-        digests, refused = index.digests(cache, names, paths, progress.update)
+    with Progress() as progress:
+        digests, refused = index.digests(cache, names, paths, progress.counter("run files read"))
     histories, lacking = history.histories(digests, options.last)
     refused += lacking
     _warn(refused, len(paths))
     penalties = Penalties(cache)
-    with _ReadingProgress("calibrating lengths of histories, once for each length") as progress:
-        penalties.prepare(result.lengths(histories), progress.update)
+    with Progress() as progress:
+        penalties.prepare(
+            result.lengths(histories), progress.counter("lengths of histories calibrated, once for each")
+        )
     now = datetime.now(UTC).isoformat(timespec="microseconds")
     found = result.judge(histories, penalties, effect, now)
     skipped = [one.reason for one in refused]
@@ -125,34 +120,3 @@ def _positive(text: str) -> int:
     if not text.isascii() or not text.isdecimal() or not int(text):
         raise argparse.ArgumentTypeError(f"'{text}' must be a whole number of runs, as in {NEWEST}")
     return int(text)
-
-
-class _ReadingProgress:
-    """Shows a changing line in a terminal, and prints a line every ten seconds elsewhere."""
-
-    def __init__(self, what: str) -> None:
-        self._what = what
-        self._console = Console(stderr=True, highlight=False, markup=False)
-        self._status: Status | None = None
-        self._said = time.monotonic()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        if self._status:
-            self._status.stop()
-
-    def update(self, done: int, of: int) -> None:
-        """Show that `done` of `of` are done."""
-        text = f"{self._what}: {done} of {of}"
-        if self._console.is_terminal:
-            if self._status is None:
-                self._status = self._console.status(text)
-                self._status.start()
-            self._status.update(text)
-        elif time.monotonic() - self._said >= _EVERY_SECONDS:
-            self._said = time.monotonic()
-            print(f"gnnbench: {text}", file=sys.stderr)

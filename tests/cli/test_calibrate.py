@@ -363,10 +363,7 @@ def test_what_a_run_raises_leaves_the_others_saved(calibrate, monkeypatch):
 
 def test_in_a_terminal_one_line_changes(calibrate, monkeypatch):
     run, _ = calibrate
-    console = cli_calibrate.Console
-    monkeypatch.setattr(
-        cli_calibrate, "Console", lambda **options: console(**{**options, "force_terminal": True})
-    )
+    monkeypatch.setattr("gnnbench.cli.progress.ErrorConsole.is_terminal", True)
     _, _, err = run()
     assert "run 13 of 13, identical code: 2 of 2 benchmarks decided; about 0 s left" in err
     assert "identical code: 2 same" not in err
