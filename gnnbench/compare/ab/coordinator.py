@@ -16,10 +16,12 @@ from ...errors import UsageError
 from ...shard import Shard
 from ...variants.prepare import Prepared
 from ..verdict import Thresholds
-from .pair import SIDES, Counts, Size, Workers
+from .pair import Workers
+from .processes import SIDES, Processes
 from .result import AbResult, CounterChange
 from .sample import sample
 from .schedule import Decision, Schedule
+from .turns import Counts, Size
 from .visit import NotTimed, Pair, Visit
 
 _STARTS = 2
@@ -152,19 +154,18 @@ class _Session:
             return False
         begin = time.monotonic()
         self._number += 1
-        workers = Workers(
+        processes = Processes(
             self._base,
             self._head,
             self._arguments,
             folder=self._folder,
             logs=self._logs,
             rng=self._rng,
-            sizes=self._sizes,
-            counts=self.counts,
             timeout_seconds=self._budget.answer_seconds,
             number=self._number,
             fake_seconds=self._fake_seconds,
         )
+        workers = Workers(processes, self._rng, self._sizes, self.counts)
         visits: dict[str, Visit] = {}
         failures: dict[str, NotTimed] = {}
         # Each side in turn may take as long until it answers that it has collected the suite.
@@ -199,9 +200,9 @@ class _Session:
                     break
             self._watcher.step(f"ending the processes of pair {self._number}")
         self._check_trees(workers)
-        self._fake_seconds = workers.fake_seconds or 0.0
+        self._fake_seconds = processes.fake_seconds or 0.0
         # All that is not a visit is the price of a pair: the end of its processes too.
-        visited = 0.0 if workers.fake_seconds is not None else sum(one.seconds for one in visits.values())
+        visited = 0.0 if processes.fake_seconds is not None else sum(one.seconds for one in visits.values())
         price = time.monotonic() - begin - visited
         self.schedule.add(Pair(price, visits, failures))
         self._update(self.schedule)
@@ -258,7 +259,7 @@ class _Session:
             UsageError: the benchmarks imported nothing of it.
         """
         for side, given in zip(SIDES, (self._base, self._head), strict=True):
-            if given.trees and not workers.loaded[side] and not workers.broken:
+            if given.trees and not workers.processes.loaded[side] and not workers.broken:
                 raise UsageError(
                     f"{side}: the benchmarks import nothing that {given.text} has: nothing would be compared"
                 )

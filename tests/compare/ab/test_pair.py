@@ -7,7 +7,7 @@ import threading
 
 import pytest
 
-from gnnbench.compare.ab.pair import NO_BENCHMARK, Size
+from gnnbench.compare.ab.turns import NO_BENCHMARK, Size
 from gnnbench.compare.ab.visit import Visit
 from gnnbench.cpu import cores
 from gnnbench.variants.child import Child
@@ -105,7 +105,7 @@ def name(test):
 
 
 def pids(pair):
-    return [one.pid for one in pair._processes.values()]
+    return [one.pid for one in pair.processes.children.values()]
 
 
 def test_turns(folder):
@@ -127,7 +127,7 @@ def test_turns(folder):
         # Once more, of the same size.
         assert isinstance(pair.visit(name("test_good"), 0), Visit)
         assert sizes[name("test_good")] == size
-        assert pair.fake_seconds is None
+        assert pair.processes.fake_seconds is None
         groups = pids(pair)
     assert all(map(is_gone, groups))
 
@@ -252,7 +252,7 @@ def test_a_file_that_one_side_cannot_collect(tmp_path):
     write(tmp_path, "import mine\ndef test_it(benchmark): benchmark(sum, [1])\n")
     with workers(tmp_path, side(other)) as pair:
         assert pair.refused == {"base": {"test_suite.py": "RuntimeError: too old"}, "head": {}}
-        assert pair.loaded == {"base": ("mine",), "head": ()}
+        assert pair.processes.loaded == {"base": ("mine",), "head": ()}
         expected = "base: has no such test: test_suite.py cannot be collected: RuntimeError: too old"
         assert pair.visit(name("test_it"), 0).text == expected
 
@@ -282,7 +282,7 @@ def test_a_known_slowdown(folder, machine):
         assert found.base_ns[0] == pytest.approx(1e6, rel=0.05)
         # As the simulated machine counts them.
         assert 1 < found.seconds < 1.2
-        assert pair.fake_seconds == pytest.approx(found.seconds)
+        assert pair.processes.fake_seconds == pytest.approx(found.seconds)
 
 
 def test_both_sides_see_one_drift(folder, machine):
@@ -302,7 +302,7 @@ def test_processes_differ(folder, machine):
     for number in range(2):
         with workers(folder, same, same, number=number, fake_seconds=times[-1]) as pair:
             ratios.append(ratio(pair.visit(name("test_good"), 0)))
-            times.append(pair.fake_seconds)
+            times.append(pair.processes.fake_seconds)
     assert len({round(one, 3) for one in (1, *ratios)}) == 3
     assert times == sorted(times)
 

@@ -7,6 +7,7 @@ from pathlib import Path
 from types import SimpleNamespace
 
 from gnnbench.compare.ab.pair import Workers
+from gnnbench.compare.ab.processes import Processes
 from gnnbench.variants.child import Child
 from tests.suite import environment
 
@@ -25,8 +26,10 @@ def write(folder, text, name="test_suite.py"):
 def workers(folder, base=None, head=None, *, arguments=("test_suite.py",), seed=0, **options):
     logs = folder / "logs"
     logs.mkdir(exist_ok=True)
-    options = {"rng": random.Random(seed), "sizes": {}, "counts": {}, "timeout_seconds": 60, **options}
-    return Workers(base or side(), head or side(), arguments, folder=folder, logs=logs, **options)
+    sizes, counts = options.pop("sizes", {}), options.pop("counts", {})
+    options = {"rng": random.Random(seed), "timeout_seconds": 60, **options}
+    processes = Processes(base or side(), head or side(), arguments, folder=folder, logs=logs, **options)
+    return Workers(processes, options["rng"], sizes, counts)
 
 
 def process(folder, *arguments, trees=(), **variables):

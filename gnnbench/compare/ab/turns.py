@@ -1,0 +1,168 @@
+"""Times one benchmark in a pair of processes: the sides take turns, a block of rounds each."""
+
+import random
+from collections.abc import Mapping, MutableMapping, Sequence
+from contextlib import suppress
+from statistics import geometric_mean
+from typing import Any, NamedTuple
+
+from .processes import SIDES, Processes
+from .visit import NotTimed, Visit
+
+NO_BENCHMARK = NotTimed("no benchmark", "no benchmark: it never calls `benchmark`")
+
+_BLOCK_SECONDS = 0.01
+_MOST_ROUNDS = 50
+_FEWEST_TURNS = 3
+
+Counts = Mapping[str, int]
+
+
+class Size(NamedTuple):
+    """The size of a block: the same in all pairs of a run, so that their times are comparable."""
+
+    iterations: int
+    rounds: int
+
+
+class _EndedError(Exception):
+    """The benchmark ended before it was told to."""
+
+
+class Turns:
+    """One visit of a benchmark.
+
+    Args:
+        processes: both sides, waiting for a command.
+        name: pytest's node id.
+        rng: draws the random seed of both sides.
+        core_rng: draws the core of each turn.
+        sizes: sizes of blocks by benchmark; the first visit of a run adds them.
+        counts: counters of one call of the base and of the head, by benchmark; likewise.
+    """
+
+    def __init__(
+        self,
+        processes: Processes,
+        name: str,
+        rng: random.Random,
+        core_rng: random.Random,
+        sizes: MutableMapping[str, Size],
+        counts: MutableMapping[str, tuple[Counts, Counts]],
+    ) -> None:
+        self._processes, self._name = processes, name
+        self._rng, self._core_rng, self._sizes, self._counts = rng, core_rng, sizes, counts
+        # In the first visit of a run one side after the other: they may fill the same caches on disk.
+        self._together = name in sizes
+        self._ended: dict[str, NotTimed | None] = {}
+        """The sides that have ended the test; why it could not be timed, or None."""
+        self.once = False
+        """Whether it can be timed only once in a process."""
+
+    def visit(self, seconds: float) -> Visit | NotTimed:
+        """Set up, time turns for some seconds, at least three, and tear down.
+
+        Raises:
+            DiedError: a side cannot be used any more.
+        """
+        start = self._processes.now()
+        found: Visit | None = None
+        seed = self._rng.randrange(2**32)
+        answers = self._untimed(self._processes.order(), command="run", name=self._name, seed=seed)
+        self.once = any(answer.get("once") for answer in answers)
+        if not self._ended:
+            with suppress(_EndedError):
+                found = self._timed(seconds)
+        while going := [side for side in self._processes.order() if side not in self._ended]:
+            self._untimed(going, command="next")
+        if failures := {side: failure for side, failure in self._ended.items() if failure}:
+            return joined(failures)
+        if found is None:
+            return NO_BENCHMARK
+        return Visit(found.base_ns, found.head_ns, found.rounds, self._processes.now() - start)
+
+    def _untimed(self, sides: Sequence[str], **command: Any) -> list[dict[str, Any]]:
+        """Return the answers to a command that is not timed: both sides may run at once."""
+        answers = []
+        for group in [sides] if self._together else [[side] for side in sides]:
+            for side in group:
+                self._processes.send(side, **command)
+            answers += [self._take(side, ends=True) for side in group]
+        return answers
+
+    def _timed(self, seconds: float) -> Visit:
+        """Calibrate both sides, let them take turns, and count one call of each."""
+        size, cores = (Size(1, 1), []) if self.once else self._calibrated()
+        blocks: dict[str, list[float]] = {side: [] for side in SIDES}
+        rounds = turns = 0
+        start = self._processes.now()
+        block: dict[str, Any] = {"command": "block", "rounds": size.rounds, "iterations": size.iterations}
+        while turns < _FEWEST_TURNS or self._processes.now() - start < seconds:
+            core = self._core_rng.choice(cores) if cores else None
+            for side in self._processes.order():
+                answer = self._ask(side, **block, core=core)
+                blocks[side].append(answer["ns"])
+            rounds += answer["rounds"]
+            turns += 1
+            if self.once:
+                break
+        if not self.once and self._name not in self._counts:
+            base, head = (self._ask(side, command="count")["counts"] for side in SIDES)
+            self._counts[self._name] = base or {}, head or {}
+        return Visit(tuple(blocks["base"]), tuple(blocks["head"]), rounds, 0.0)
+
+    def _calibrated(self) -> tuple[Size, list[int]]:
+        """Warm both sides up; return the size of a block, and the cores that both can use."""
+        known = self._sizes.get(self._name)
+        found = {
+            side: self._ask(side, command="calibrate", iterations=known and known.iterations)
+            for side in self._processes.order()
+        }
+        if known is None:
+            iterations = max(one["iterations"] for one in found.values())
+            # The geometric mean: one of the two processes may happen to be many times slower than usual.
+            call_seconds = geometric_mean(one["round_seconds"] / one["iterations"] for one in found.values())
+            rounds = round(_BLOCK_SECONDS / (call_seconds * iterations))
+            known = self._sizes[self._name] = Size(iterations, min(max(rounds, 1), _MOST_ROUNDS))
+        base, head = (found[side]["cores"] for side in SIDES)
+        return known, [core for core in base if core in head]
+
+    def _ask(self, side: str, **command: Any) -> dict[str, Any]:
+        self._processes.send(side, **command)
+        return self._take(side, ends=False)
+
+    def _take(self, side: str, *, ends: bool) -> dict[str, Any]:
+        """Return the answer of a side, and note if the test has ended.
+
+        Args:
+            side: the side.
+            ends: whether the test may end normally here.
+
+        Raises:
+            DiedError: there is no answer.
+            _EndedError: the test has ended before it was timed.
+        """
+        answer = self._processes.answer(side)
+        if answer["answer"] != "done":
+            return answer
+        if failure := answer["failure"]:
+            self._ended[side] = NotTimed("skipped" if failure["skipped"] else "failed", failure["text"])
+        elif not answer["held"]:
+            self._ended[side] = NO_BENCHMARK
+        else:
+            self._ended[side] = None if ends else NotTimed("failed", "ended before it was timed")
+        if not ends:
+            raise _EndedError
+        return answer
+
+
+def joined(found: Mapping[str, NotTimed]) -> NotTimed:
+    """Return in one line why a benchmark was not timed, on one side or both."""
+    kinds = {one.kind for one in found.values()}
+    if kinds == {"no benchmark"}:
+        return NO_BENCHMARK
+    texts = {side: found[side].text for side in SIDES if side in found}
+    if len(set(texts.values())) == 1:
+        texts = {" and ".join(texts): next(iter(texts.values()))}
+    text = "; ".join(f"{sides}: {text}" for sides, text in texts.items())
+    return NotTimed("skipped" if kinds == {"skipped"} and len(found) == len(SIDES) else "failed", text)
