@@ -1,6 +1,6 @@
-"""What a call's inputs are made of, and how each type of them is copied onto buffers of its own.
+"""Copies the inputs of a call, each type in its own way.
 
-Types are known by name, so that nothing is imported that the measured code does not import itself.
+Types are found by name, so that only packages are imported that the measured code imports itself.
 """
 
 import copy
@@ -12,19 +12,19 @@ from typing import Any, NamedTuple
 
 
 class Copies:
-    """One set of copies: what is found twice is copied once."""
+    """One set of copies; a value that occurs twice is copied once."""
 
     def __init__(self) -> None:
         self.memo: dict[Any, Any] = {}
-        """As `copy.deepcopy` keeps it: by `id`; and by place, the copies of storages."""
+        """The memo of `copy.deepcopy`, by `id`; also the copies of storages, by address."""
         self.left: dict[str, None] = {}
-        """Types that are not known, and were not copied, in order."""
+        """Unknown types, which were not copied."""
         self.torn: dict[str, None] = {}
-        """What holds tensors and could not be copied: copies of the rest would do other work than the
-        originals, as an optimiser does whose module stayed behind."""
+        """Inputs with tensors that could not be copied. Copies of the others would do different work: for
+        example an optimiser whose module is not copied."""
 
     def of(self, value: Any) -> Any:
-        """Return a copy of a value of a known type; any other value is returned itself and noted."""
+        """Return a copy of a value of a known type; note any other value, and return it."""
         kind = _kind(value)
         if kind is None:
             self.left[type(value).__name__] = None
@@ -32,33 +32,33 @@ class Copies:
         if id(value) not in self.memo:
             try:
                 self.memo[id(value)] = kind.copy(value, self)
-            except Exception as error:  # noqa: BLE001 - a module holds whatever its author put there
+            except Exception as error:  # noqa: BLE001 - a module may contain anything
                 return self.tear(value, f"{type(value).__name__} ({type(error).__name__})")
-            # Alive as long as its id is in use: where deepcopy keeps what it has seen.
+            # Keep the value alive as long as its id is in use, as deepcopy does.
             self.memo.setdefault(id(self.memo), []).append(value)
         return self.memo[id(value)]
 
     def tear(self, value: Any, what: str) -> Any:
-        """Note what holds tensors and stays where it is, and return it."""
+        """Note a value with tensors that cannot be copied, and return it."""
         self.torn[what] = None
         return value
 
 
 class _Kind(NamedTuple):
-    """What is known of a type."""
+    """How a type is searched for tensors, and copied."""
 
     tensors: Callable[[Any], Iterable[Any]]
-    """Values that it holds, each of a known type or a tensor; only what holds tensors matters."""
+    """Returns the parts of a value that are tensors or may contain some."""
     copy: Callable[[Any, Copies], Any]
     subclasses: bool = True
-    """Whether its subclasses are of this kind too."""
+    """Whether subclasses are treated alike."""
 
 
 def tensors(value: Any) -> Iterator[Any]:
-    """Yield the strided tensors that a value of a known type is made of, some perhaps twice."""
+    """Yield the strided tensors in a value of a known type; some may occur twice."""
     kind = _kind(value)
     if kind is _STRIDED and value.layout == _torch().strided:
-        if not value.is_nested:  # which has no storage to look at
+        if not value.is_nested:  # nested tensors have no storage
             yield value
     elif kind is not None:
         for part in kind.tensors(value):
@@ -78,7 +78,7 @@ def _kind(value: Any) -> _Kind | None:
 
 
 def _copy_tensor(value: Any, copies: Copies) -> Any:
-    """Copy a leaf with its gradient; views of one storage share the copy of it, strides are kept."""
+    """Copy a leaf tensor with its gradient and strides; views of one storage share its copy."""
     torch = _torch()
     if why_not := _why_not(value):
         return copies.tear(value, why_not)
@@ -119,10 +119,10 @@ def _sparse_layouts() -> tuple[Any, ...]:
 
 
 def _why_not(value: Any) -> str | None:
-    """Say why a tensor cannot be copied part by part; None where it can."""
+    """Return why a tensor cannot be copied; None if it can."""
     torch = _torch()
     reasons = {
-        "a tensor inside a recorded autograd graph": not value.is_leaf,
+        "a non-leaf tensor of an autograd graph": not value.is_leaf,
         "a tensor with hooks": bool(value._backward_hooks),  # noqa: SLF001 - there is no public way to ask
         "a quantized tensor": value.is_quantized,
         "a nested tensor": value.is_nested,
@@ -134,26 +134,26 @@ def _why_not(value: Any) -> str | None:
 
 
 def _sparse_parts(value: Any) -> tuple[Any, ...]:
-    """Return the strided tensors of a sparse one, in the order its constructor takes them."""
+    """Return the strided tensors of a sparse tensor, in the order of its constructor's arguments."""
     torch = _torch()
     if value.layout not in _sparse_layouts():
         return ()
     if value.layout == torch.sparse_coo:
-        return value._indices(), value._values()  # noqa: SLF001 - the public ones want it coalesced
+        return value._indices(), value._values()  # noqa: SLF001 - the public ones need a coalesced tensor
     if value.layout in (torch.sparse_csr, torch.sparse_bsr):
         return value.crow_indices(), value.col_indices(), value.values()
     return value.ccol_indices(), value.row_indices(), value.values()
 
 
 def _copy_whole(value: Any, copies: Copies) -> Any:
-    """Copy by deepcopy what its author made for it, after the tensors: it would lose their gradients."""
+    """Copy with deepcopy, after the tensors: deepcopy alone loses their gradients."""
     for tensor in tensors(value):
         copies.of(tensor)
     return copy.deepcopy(value, copies.memo)
 
 
 def _copy_optimizer(value: Any, copies: Copies) -> Any:
-    """Copy all that it holds: its own deepcopy leaves hooks, and LBFGS's parameters, behind."""
+    """Copy all attributes: its own deepcopy omits hooks, and the parameters of LBFGS."""
     if "step" in vars(value):
         return copies.tear(value, f"{type(value).__name__} whose step something else replaced")
     found = object.__new__(type(value))
@@ -243,4 +243,4 @@ _KINDS: dict[str, _Kind] = {
     "torch_sparse.tensor.SparseTensor": _Kind(lambda matrix: vars(matrix.storage).values(), _copy_whole),
     "dgl.heterograph.DGLGraph": _Kind(_dgl_parts, _copy_whole),
 }
-"""Type: what is known of it and of its subclasses, found from the nearest base on."""
+"""By the full name of a type; a subclass is looked up by its nearest base."""

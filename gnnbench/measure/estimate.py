@@ -1,7 +1,7 @@
-"""The location of a benchmark's time, and the interval of it.
+"""The estimate of a benchmark's time, with its confidence interval.
 
-A block is a few rounds on one layout, and its value the median of them. The location is a quantile of the
-blocks' values: docs/measurement.md shows the experiment that chose it.
+A block is a few rounds on one layout; its value is the median of its rounds. The estimate is the first decile
+of the blocks' values. docs/experiments/measurement.md shows why.
 """
 
 import math
@@ -15,31 +15,31 @@ from scipy import special
 
 QUANTILE = 0.1
 NAME = "first decile of block medians"
-"""What the location is called in files and documents."""
+"""Name of the estimate in files and documents."""
 LEVEL = 0.99
-"""Of the interval."""
+"""Level of the confidence interval."""
 
 MIN_MODE_SHARE = 0.05
 MIN_MODE_RATIO = 1.1
 MIN_MODE_SEPARATION = 4.5
-"""Ashman's D (Ashman, Bird and Zepf, Astronomical Journal 1994). 2 separates two that are known;
-one normal distribution that is cut in two has 2.65, and more by chance."""
+"""Ashman's D (Ashman, Bird and Zepf, Astronomical Journal 1994). A D of 2 separates two known modes, but the
+two halves of one normal distribution have 2.65, and more by chance."""
 _MIN_VALUES = 20
-"""For modes to be told apart."""
+"""Fewest values for two modes."""
 
 
 @dataclass(frozen=True)
 class Estimate:
-    """A location with its interval, in the unit of the values."""
+    """An estimate with its interval, in the unit of the values."""
 
     location: float
     low: float | None
-    """None: too few values to have a bound."""
+    """None: too few values for a bound."""
     high: float | None
 
     @property
     def half_width(self) -> float:
-        """The larger distance of a bound from the location, as a fraction of it; infinite without bounds."""
+        """The larger distance of a bound from the estimate, as a fraction of it; infinite without bounds."""
         if self.low is None or self.high is None:
             return math.inf
         return max(self.high - self.location, self.location - self.low) / self.location
@@ -47,7 +47,7 @@ class Estimate:
 
 @dataclass(frozen=True)
 class Mode:
-    """A kind of layout: where its values lie, and what share of the layouts is of it."""
+    """A mode of the blocks' values: their median, and their share of all blocks."""
 
     median: float
     share: float
@@ -57,20 +57,20 @@ def block_values(blocks: Sequence[Sequence[float]]) -> NDArray[np.float64]:
     """Return the value of each block [B]: the median of its rounds."""
     return np.array(
         [statistics.median(block) for block in blocks]
-    )  # of a few numbers: numpy takes 30 times that
+    )  # numpy takes 30 times as long for a few numbers
 
 
 def estimate(values: NDArray[np.float64], level: float = LEVEL) -> Estimate:
-    """Estimate the location of values in the order in which they were measured.
+    """Estimate the first decile of values, and its confidence interval.
 
-    The interval is that of order statistics, exact for independent values of any distribution (Conover,
-    Practical Nonparametric Statistics, 3.2), and conservative where the distribution drifts: the number of
-    values below a quantile of their mixture varies less than binomially (Hoeffding, 1956). Values that depend
-    on the ones before count for fewer: n / (the autocorrelation time of "at most the location").
+    The bounds are order statistics. They are exact for independent values of any distribution (Conover,
+    Practical Nonparametric Statistics, 3.2), and conservative if the distribution drifts: the number of
+    values below a quantile of the mixture then varies less than a binomial (Hoeffding, 1956). For
+    autocorrelated values, n is divided by the autocorrelation time of the indicator "at most the estimate".
 
     Args:
-        values: float64 [n], positive, n at least 1.
-        level: probability that the interval holds.
+        values: float64 [n], positive, n at least 1, in the order in which they were measured.
+        level: confidence level.
     """
     n = len(values)
     ordered = np.sort(values)
@@ -88,10 +88,7 @@ def estimate(values: NDArray[np.float64], level: float = LEVEL) -> Estimate:
 
 
 def _binomial_quantile(probability: float, n: int) -> int:
-    """Return the least count of n, each with probability QUANTILE, that is not exceeded with `probability`.
-
-    As scipy.stats.binom.ppf, which takes half a second to import.
-    """
+    """Return scipy.stats.binom.ppf(probability, n, QUANTILE); importing scipy.stats takes about a second."""
     if special.bdtr(0, n, QUANTILE) >= probability:
         return 0
     count = math.ceil(special.bdtrik(probability, n, QUANTILE))
@@ -101,8 +98,9 @@ def _binomial_quantile(probability: float, n: int) -> int:
 def autocorrelation_time(indicator: NDArray[np.bool_]) -> float:
     """Return how many values of a series count as one independent value, at least 1.
 
-    The sum of autocorrelations up to where a sum of two neighbours is no longer positive (Geyer, Statistical
-    Science 1992, initial positive sequence), here: no larger than that of an independent series often is.
+    This is the sum of autocorrelations up to the first pair of neighbours with no positive sum (initial
+    positive sequence of Geyer, Statistical Science 1992). Here sums within the noise of an independent series
+    count as not positive.
     """
     centred = indicator - indicator.mean()
     n = len(centred)
@@ -113,15 +111,15 @@ def autocorrelation_time(indicator: NDArray[np.bool_]) -> float:
     spectrum = np.fft.rfft(centred, size)
     correlation = np.fft.irfft(spectrum * spectrum.conj(), size)[:n] / variance
     pairs = correlation[1 : n - 1 : 2] + correlation[2:n:2]
-    ends = np.flatnonzero(pairs <= math.sqrt(2 / n))  # their standard deviation where there is no dependence
+    ends = np.flatnonzero(pairs <= math.sqrt(2 / n))  # standard deviation of an independent series
     positive = pairs[: ends[0] if len(ends) else len(pairs)]
     return max(1.0, 1 + 2 * float(positive.sum()))
 
 
 def modes(values: NDArray[np.float64]) -> tuple[Mode, ...]:
-    """Tell two kinds of layouts apart; one mode where they are not clearly two.
+    """Return the two modes of the values, or one mode if there are not clearly two.
 
-    Splits the logarithms where the variance within both parts is smallest (Otsu, 1979).
+    The logarithms are split where the variance within both parts is smallest (Otsu, 1979).
     """
     ordered = np.sort(np.log(values))
     n = len(ordered)

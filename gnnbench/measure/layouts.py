@@ -1,7 +1,7 @@
-"""Layouts: where a call's inputs lie in memory, and copies of them that lie elsewhere.
+"""Copies a call's inputs to other places in memory; each placement of the inputs is a layout.
 
-Identical code on identical data differs by up to 3x from one set of buffers to the next. Copies of the inputs
-make one process sample many.
+The time of identical code on identical data differs by up to 3x between layouts. With copies, one process
+samples many of them.
 """
 
 import gc
@@ -17,35 +17,34 @@ from .clock import Call
 from .copies import Copies, tensors
 
 MEMORY_SHARE = 0.25
-"""Of the memory that is free, what copies may take."""
+"""Largest part of the free memory for copies."""
 
 _POOL = 6
-"""Earlier copies that live on, at most: freed one by one at random, or an allocator would give the same two
-or three places again and again."""
+"""How many old copies are kept alive. They are freed in random order, so that the allocator does not return
+the same addresses."""
 
 _SPACER_SHARE = 0.5
 _SPACER_BYTES = 1 << 16
-"""Less than this, of the inputs' bytes or in bytes, lies between copies: an allocator that is asked for equal
-sizes only, hands the same few places round."""
+"""Between copies a block of random size is allocated, up to the larger of these limits: allocators reuse the
+same few addresses if all requests have the same size."""
 
 
 class Layouts:
     """A call's inputs, and copies of them.
 
-    Copied are strided and sparse tensors, SparseTensor, EdgeIndex, Data, DGLGraph, modules and optimisers, in
-    the arguments themselves or in lists, tuples, dictionaries, partials and bound methods. A tensor that is
-    found twice is one in the copy too, views of one storage stay views of one storage; strides,
-    `requires_grad` and gradients are kept.
+    Strided and sparse tensors, SparseTensor, EdgeIndex, Data, DGLGraph, modules and optimisers are copied,
+    also inside lists, tuples, dictionaries, partials and bound methods. The copy keeps identity, shared
+    storage, strides, `requires_grad` and gradients.
     """
 
     def __init__(self, call: Call) -> None:
-        """Look at the inputs; copies nothing yet."""
+        """Find the tensors among the inputs; copy nothing yet."""
         self.original = call
-        """On the inputs as they were given."""
+        """The call with the inputs as they were given."""
         self.current = call
-        """On the last copies, or on the original inputs where there are none."""
+        """The call with the last copies, or the original inputs if there are none."""
         self.left: tuple[str, ...] = ()
-        """What `renew` did not copy."""
+        """Types of inputs that `renew` did not copy."""
         self._pool: list[tuple[Call, Any]] = []
         self._torn: tuple[str, ...] = ()
         self._room = 2
@@ -58,7 +57,7 @@ class Layouts:
         self.devices = tuple(sorted({part.device.type for part in found}))
 
     def why_in_place(self) -> str | None:
-        """Say why the inputs are not to be copied; None where they are."""
+        """Return why the inputs cannot be copied; None if they can, and are copied once."""
         if not self.devices:
             return "no tensors among its arguments"
         free = psutil.virtual_memory().available
@@ -67,7 +66,7 @@ class Layouts:
 
             free = min(free, cuda_free_bytes())
         self._room = int(MEMORY_SHARE * free / ((1 + _SPACER_SHARE) * max(1, self.bytes)))
-        if self._room < 2:  # noqa: PLR2004 - the last copy, and the one that is made
+        if self._room < 2:  # noqa: PLR2004 - the last copy and the new one
             return f"too large to copy: {self.bytes / 2**30:.1f} GiB of inputs, {free / 2**30:.1f} GiB free"
         self.renew()
         if not self._torn:
@@ -81,7 +80,7 @@ class Layouts:
         self.current, self.left = self.original, ()
 
     def renew(self) -> Call:
-        """Return the call on new copies of the original inputs; one of those before is freed then."""
+        """Return the call with new copies of the original inputs, and free one of the old copies."""
         copies = Copies()
         torch = sys.modules["torch"]
         device = "cuda" if "cuda" in self.devices else "cpu"
@@ -95,16 +94,16 @@ class Layouts:
         return self.current
 
     def _free(self, number: int) -> None:
-        """Free a copy, also where it is part of a cycle that only the collector finds."""
+        """Free a copy, with the garbage collector if it is part of a reference cycle."""
         probe = weakref.ref(next(tensors(tuple(self._pool[number][0]))))
         del self._pool[number]
         if probe() is not None:
             gc.collect()
 
     def watch(self) -> Callable[[], bool]:
-        """Return a function that tells whether a tensor of the present copies was written to since."""
+        """Return a function that tells whether a tensor of the current copies has been written to."""
         versions = [
-            (tensor, tensor._version)  # noqa: SLF001 - what autograd checks saved tensors by
+            (tensor, tensor._version)  # noqa: SLF001 - as autograd checks saved tensors
             for tensor in tensors(tuple(self.current))
             if not tensor.is_inference()
         ]

@@ -1,4 +1,4 @@
-"""`benchmark.pedantic`: the calls that its author asked for, on the inputs that he gave, and no others."""
+"""`benchmark.pedantic`: makes exactly the calls that were asked for, on the given inputs."""
 
 from collections.abc import Callable
 from contextlib import nullcontext
@@ -11,7 +11,7 @@ from .garbage import collector_paused
 
 @dataclass(frozen=True)
 class Pedantic:
-    """What was asked for, as pytest-benchmark names it."""
+    """The arguments of `benchmark.pedantic`."""
 
     target: Callable[..., Any]
     args: tuple[Any, ...]
@@ -23,9 +23,9 @@ class Pedantic:
     iterations: int
 
     def measure(self, clock: Clock, add: Callable[[Block], None], *, disable_gc: bool) -> Any:
-        """Time the rounds, each a block of its own, and return the last call's result.
+        """Time each round as a block, and return the result of the last call.
 
-        Of rounds with several iterations one more call is made for the result, as pytest-benchmark does.
+        If a round has several iterations, one more call is made for the result, as in pytest-benchmark.
         """
         result = None
 
@@ -48,10 +48,10 @@ class Pedantic:
         return result
 
     def inputs(self) -> Call:
-        """Return the next call: on what the setup makes, or on the arguments.
+        """Return the next call, with the arguments that `setup` returns or else the given ones.
 
         Raises:
-            TypeError: arguments come both from the setup and from the caller, as in pytest-benchmark.
+            TypeError: both `setup` and the caller give arguments, as in pytest-benchmark.
         """
         made = self.setup() if self.setup else None
         if not made:
@@ -61,6 +61,6 @@ class Pedantic:
         return Call(self.target, *made)
 
     def tear_down(self, call: Call) -> None:
-        """Give the inputs back."""
+        """Call `teardown` with the arguments of a call."""
         if self.teardown:
             self.teardown(*call.args, **call.kwargs)

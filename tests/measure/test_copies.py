@@ -148,7 +148,7 @@ def test_what_cannot_be_copied_is_left_and_named():
     assert list(copies.left) == ["object", "set", "ndarray"]
     assert list(copies.torn) == [
         "tensors that <lambda> captured",
-        "a tensor inside a recorded autograd graph",
+        "a non-leaf tensor of an autograd graph",
         "Linear (TypeError)",
         "a tensor with hooks",
         "SGD whose step something else replaced",

@@ -1,4 +1,4 @@
-"""Runs pairs of processes until all benchmarks are decided or the time is spent."""
+"""Runs pairs of processes until all benchmarks are decided or the budget is spent."""
 
 import math
 import random
@@ -25,30 +25,30 @@ from .turns import Counts, Size
 from .visit import NotTimed, Pair, Visit
 
 _STARTS = 2
-"""Pairs in a row that may fail to start before the run ends."""
+"""The run ends after this many failed starts in a row."""
 
 
 class Watcher(Protocol):
-    """Is told how far a run is."""
+    """Receives the progress of a run."""
 
     def say(self, text: str) -> None:
-        """Take note of what went wrong and was made good."""
+        """Receive a problem from which the run recovered."""
 
     def step(self, text: str, at_most_seconds: float | None = None) -> None:
-        """Take note of the step that begins, and how long it takes at most, where that is known."""
+        """Receive the step that begins, and the longest time that it can take, if known."""
 
     def update(self, decisions: Mapping[str, Decision], spent_seconds: float, left_seconds: float) -> None:
-        """Take note of where each benchmark stands."""
+        """Receive the state of each benchmark."""
 
 
 @dataclass(frozen=True)
 class Budget:
-    """Time that may be spent."""
+    """Time limits."""
 
     per_benchmark_seconds: float
     total_seconds: float | None
     answer_seconds: float
-    """That a process may be silent."""
+    """A process that does not answer for so long is given up."""
 
 
 def run(
@@ -62,20 +62,20 @@ def run(
     seed: int,
     shard: Shard | None = None,
 ) -> AbResult:
-    """Time two variants in turns, in as many pairs of fresh processes as it needs.
+    """Time two variants in turns, in as many pairs of fresh processes as needed.
 
-    An interruption ends it with what was decided so far.
+    After an interruption, the result has what is known so far.
 
     Args:
         base: the older side.
-        head: the newer one.
-        arguments: of pytest.
-        folder: where pytest runs: the caller's tree, whose benchmarks both sides run.
-        thresholds: what a verdict needs.
-        budget: time that may be spent.
-        watcher: is told how far it is.
-        seed: of who goes first, and of the order of the benchmarks.
-        shard: part of the benchmarks to time; None: all. The thresholds are those of the part.
+        head: the newer side.
+        arguments: pytest's arguments.
+        folder: pytest's working directory: the caller's tree, whose benchmarks both sides run.
+        thresholds: levels, and the minimum effect of interest.
+        budget: time limits.
+        watcher: receives the progress.
+        seed: seeds the order of sides and of benchmarks.
+        shard: the part of the benchmarks to time, to which the thresholds apply; None: all.
 
     Raises:
         UsageError: there is nothing to time, or a variant cannot run it.
@@ -107,7 +107,7 @@ def run(
 
 
 def _changes(base: Counts, head: Counts) -> tuple[CounterChange, ...]:
-    """Return what differs, where both sides were counted."""
+    """Return the counters that differ; none if a side was not counted."""
     if not base or not head:
         return ()
     names = sorted({*base, *head})
@@ -116,7 +116,7 @@ def _changes(base: Counts, head: Counts) -> tuple[CounterChange, ...]:
 
 
 class _Session:
-    """What is known between pairs."""
+    """The state of a run between its pairs."""
 
     def __init__(
         self,
@@ -133,7 +133,7 @@ class _Session:
     ) -> None:
         self.schedule: Schedule | None = None
         self.head_logs: dict[str, list[float]] = {}
-        """By benchmark, the log of the newer side's location in each pair."""
+        """By benchmark, the log of the newer side's time in each pair."""
         self.notes: list[str] = []
         self._base, self._head = base, head
         self._arguments, self._folder, self._logs = arguments, folder, logs
@@ -148,7 +148,7 @@ class _Session:
         self._overhead_seconds = 0.0
 
     def pair(self) -> bool:
-        """Run a pair of processes; tell whether there is more to do."""
+        """Run a pair of processes; return whether there is more to do."""
         plan = self.schedule.next() if self.schedule else None
         if self.schedule and plan is None:
             return False
@@ -168,7 +168,7 @@ class _Session:
         workers = Workers(processes, self._rng, self._sizes, self.counts)
         visits: dict[str, Visit] = {}
         failures: dict[str, NotTimed] = {}
-        # Each side in turn may take as long until it answers that it has collected the suite.
+        # Each side in turn may take this long to collect the suite.
         at_most = 2 * self._budget.answer_seconds
         self._watcher.step(f"starting the processes of pair {self._number}, and collecting", at_most)
         with workers:
@@ -180,7 +180,7 @@ class _Session:
                 plan = self.schedule.next()
                 self._update(self.schedule)
             if plan is None:
-                return False  # nothing falls to the shard
+                return False  # the shard has no benchmarks
             for number, (name, seconds) in enumerate(plan.seconds.items(), 1):
                 self._watcher.step(
                     f"timing benchmark {number} of {len(plan.seconds)} in pair {self._number},"
@@ -196,12 +196,12 @@ class _Session:
                 else:
                     failures[name] = found
                 if workers.broken:
-                    self._watcher.say(f"{name}: {workers.broken}: both sides are started anew")
+                    self._watcher.say(f"{name}: {workers.broken}; restarting both sides")
                     break
             self._watcher.step(f"ending the processes of pair {self._number}")
         self._check_trees(workers)
         self._fake_seconds = processes.fake_seconds or 0.0
-        # All that is not a visit is the price of a pair: the end of its processes too.
+        # The cost of a pair is all time outside its visits, including the end of its processes.
         visited = 0.0 if processes.fake_seconds is not None else sum(one.seconds for one in visits.values())
         price = time.monotonic() - begin - visited
         self.schedule.add(Pair(price, visits, failures))
@@ -212,17 +212,17 @@ class _Session:
         self._watcher.update(schedule.decisions(), schedule.spent_seconds, schedule.left_seconds)
 
     def decisions(self) -> dict[str, Decision]:
-        """Return where each benchmark stands, without those that both sides skip."""
+        """Return the state of each benchmark, without those that both sides skip."""
         return self.schedule.decisions() if self.schedule else {}
 
     def skipped(self) -> list[str]:
-        """Say how many both sides skip, where there are some."""
+        """Return a note on benchmarks that both sides skip, if there are any."""
         return [f"skipped on both sides, and left out: {self._skipped} benchmarks"] if self._skipped else []
 
     def _not_started(self, why: str) -> bool:
         self._failed_starts += 1
         if self._failed_starts < _STARTS:
-            self._watcher.say(f"{why}: both sides are started anew")
+            self._watcher.say(f"{why}; restarting both sides")
             return True
         if self.schedule is None:
             raise UsageError(f"{why}; pytest's arguments come after --")
@@ -253,13 +253,13 @@ class _Session:
         )
 
     def _check_trees(self, workers: Workers) -> None:
-        """See that a variant's code is what ran.
+        """Check that the code of the variants ran.
 
         Raises:
-            UsageError: the benchmarks imported nothing of it.
+            UsageError: the benchmarks imported nothing from a variant.
         """
         for side, given in zip(SIDES, (self._base, self._head), strict=True):
             if given.trees and not workers.processes.loaded[side] and not workers.broken:
                 raise UsageError(
-                    f"{side}: the benchmarks import nothing that {given.text} has: nothing would be compared"
+                    f"{side}: the benchmarks import no package of {given.text}: nothing to compare"
                 )

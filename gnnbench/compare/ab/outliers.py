@@ -1,9 +1,8 @@
-"""Which pairs are excluded as outliers, and whether processes come in two modes.
+"""Excludes outlier pairs, and finds out whether processes have two modes.
 
-The ratio of a pair is compared with that of the middle pair: a pair that is over 3 times above or below it
-is excluded. So what slows both sides of a pair down excludes nothing, and one odd process, slow or fast,
-excludes one pair. Where processes come in two modes, the pairs that are kept are those whose sides are in the
-same one.
+A pair is excluded if its ratio is over 3 times above or below that of the median pair. So one slow or fast
+process excludes only its own pair, and what slows both sides of a pair excludes nothing. If processes have
+two modes, the pairs whose sides are in the same mode are kept.
 """
 
 import math
@@ -17,76 +16,76 @@ from scipy import special
 Array = NDArray[np.float64]
 
 FACTOR = 3.0
-"""Times that a pair's ratio is above or below the middle pair's, from which it is an outlier."""
+"""A pair is an outlier if its ratio and the median pair's differ by more than this factor."""
 MOST_EXCLUDED = 1 / 3
-"""Share of the pairs that may be outliers, other than those that two modes explain."""
+"""Largest share of outliers among the pairs, without those that two modes explain."""
 _OFTEN = 0.1
-"""Share from which outliers are no longer rare."""
+"""Outliers are rare below this share of the pairs."""
 _FEWEST_LOPSIDED, _FEWEST_OF_A_MODE = 3, 3
 _APART = math.log(FACTOR)
 
 
 class Modes(NamedTuple):
-    """Two modes that processes come in."""
+    """Two modes of processes."""
 
     apart: float
-    """Times that the slower one takes longer."""
+    """Factor between the modes."""
     slow_base: int
-    """Processes of the base in the slower mode."""
+    """Processes of the base that are in the slower mode."""
     slow_head: int
     pairs: int
-    """Whose sides are in different modes."""
+    """Pairs whose sides are in different modes."""
 
 
 @dataclass(frozen=True)
 class Outliers:
-    """What is known of the excluded pairs of one benchmark."""
+    """The excluded pairs of one benchmark."""
 
     pairs: int = 0
-    """Measured, excluded ones too."""
+    """All measured pairs, the excluded ones too."""
     slow_base: int = 0
-    """Processes of the base that were slow, and so excluded their pair."""
+    """Pairs that were excluded because the process of the base was slow."""
     fast_base: int = 0
     slow_head: int = 0
     fast_head: int = 0
     contrary: int = 0
-    """Where the sides of the middle pair differ by more than FACTOR: pairs that do not, or the other way."""
+    """If the median pair changed by more than FACTOR: pairs that did not change as much in its direction."""
     modes: Modes | None = None
 
     @property
     def excluded(self) -> int:
-        """Pairs that are no evidence."""
+        """Number of excluded pairs."""
         return self.slow_base + self.fast_base + self.slow_head + self.fast_head
 
     @property
     def doubt(self) -> str | None:
-        """Why the pairs that are kept decide nothing, whatever they say."""
-        # Of two modes the middle pair may have one on each side, as the weight of the modes has it.
+        """Why the kept pairs allow no verdict; None if they do."""
+        # The sides of the median pair may be in different modes.
         if self.contrary > _OFTEN * self.pairs:
-            return f"most pairs differ by over {FACTOR:g} times, others do not: processes may have two modes"
-        # Of pairs that disagree as many should point either way (McNemar, 1947). Three of three, five of six:
-        # fair coins fall so once in eight times or less (sign test).
+            return f"the sides of most pairs, not of all, differ by over {FACTOR:g}x: there may be two modes"
+        # Without a change, excluded pairs are as often above as below (McNemar, 1947). Sign test: three of
+        # three and five of six have a probability of at most 1/8.
         above, below = self.slow_head + self.fast_base, self.slow_base + self.fast_head
         often = abs(above - below) > _OFTEN * self.pairs
         lopsided = special.bdtrc(max(above, below) - 1, above + below, 0.5) if self.excluded else 1.0
         if abs(above - below) >= _FEWEST_LOPSIDED and often and lopsided <= 1 / 8:
             if self.modes:
-                return "the weight of the two modes differs between the sides"
-            return "processes of one side are outliers far more often"
+                return "the share of processes in the slower mode differs between the sides"
+            return "the excluded pairs are mostly above or mostly below the median pair"
         if self.excluded - (self.modes.pairs if self.modes else 0) > MOST_EXCLUDED * self.pairs:
             return "too many pairs are outliers"
         return None
 
     @property
     def text(self) -> str:
-        """Say what was excluded and why, to follow a reason; nothing where nothing was."""
+        """What was excluded, to be appended to a reason; empty if nothing was."""
         if not self.excluded:
             return ""
         if self.modes:
             return (
-                f"; processes have two modes {self.modes.apart:.1f} times apart: {self.modes.slow_base} of"
-                f" {self.pairs} of base and {self.modes.slow_head} of {self.pairs} of head are in the slower"
-                f" one; {self.excluded} pairs excluded, whose sides are not in the same mode"
+                f"; {self.excluded} pairs excluded because their sides are in different modes,"
+                f" {self.modes.apart:.1f}x apart; in the slower mode: {self.modes.slow_base} of {self.pairs}"
+                f" processes of base, {self.modes.slow_head} of {self.pairs} of head"
             )
         kinds = {
             "slow of base": self.slow_base,
@@ -96,33 +95,32 @@ class Outliers:
         }
         counts = ", ".join(f"{count} {kind}" for kind, count in kinds.items() if count)
         return (
-            f"; {self.excluded} pairs excluded as outliers, a process being over {FACTOR:g} times off its"
-            f" side's middle: {counts}"
+            f"; {self.excluded} pairs excluded as outliers, over {FACTOR:g}x from the median pair: {counts}"
         )
 
 
 def kept(base: Array, head: Array) -> NDArray[np.bool_]:
-    """Tell which pairs are evidence: the middle one is, if any.
+    """Return which pairs are kept [pairs, m]; the median pair always is.
 
     Args:
-        base: logarithms of its times by pair and benchmark [pairs, m]; NaN where it was not measured.
-        head: likewise.
+        base: log times of the base [pairs, m]; NaN where it was not measured.
+        head: the same of the head.
     """
     with np.errstate(invalid="ignore"):
         return np.asarray(np.abs(head - base - _middle(head - base)) <= _APART)
 
 
 def outliers(base: Array, head: Array) -> Outliers:
-    """Say what is excluded of one benchmark, and how far that is explained by two modes.
+    """Count the excluded pairs of one benchmark, and look for two modes.
 
     Args:
-        base: logarithms of its times by pair [pairs].
-        head: likewise.
+        base: log times of the base [pairs].
+        head: the same of the head.
     """
     (middle,) = _middle((head - base)[:, None])
     excess = head - base - middle
     keeps = np.abs(excess) <= _APART
-    # A process is odd that is farther from where those of its side are that were kept.
+    # In an excluded pair, the outlier is the process that is farther from the kept ones of its side.
     off_base, off_head = (side - np.sort(side[keeps])[keeps.sum() // 2] for side in (base, head))
     by_head = np.abs(off_head) >= np.abs(off_base)
     above, below = ~keeps & (excess > 0), ~keeps & (excess < 0)
@@ -139,7 +137,7 @@ def outliers(base: Array, head: Array) -> Outliers:
 
 
 def _middle(log_ratios: Array) -> Array:
-    """Return the median over pairs [m]; of an even number the one of the two that is nearer to no change."""
+    """Return the median over pairs [m]; for an even number, the middle value that is nearer to 0."""
     count = np.isfinite(log_ratios).sum(axis=0)
     if not len(log_ratios):
         return np.full(len(count), np.nan)
@@ -149,12 +147,12 @@ def _middle(log_ratios: Array) -> Array:
 
 
 def _modes(base: Array, head: Array, excluded: int) -> Modes | None:
-    """Find the widest gap between processes of both sides, where it makes two modes.
+    """Find the widest gap between the times of all processes; return the modes if there are two.
 
     Args:
-        base: logarithms of its times by pair [pairs].
-        head: the same, without what the sides differ by.
-        excluded: pairs, most of which the modes are to explain.
+        base: log times of the base [pairs].
+        head: the same of the head, both without the difference between the sides.
+        excluded: number of excluded pairs; two modes must explain most of them.
     """
     levels = np.sort(np.concatenate([base, head]))
     fewest = max(_FEWEST_OF_A_MODE, math.ceil(_OFTEN * len(levels)))

@@ -73,6 +73,9 @@ def _without_each(values: Array, quantile: float) -> Array:
 
 @functools.cache
 def _weights(n: int, quantile: float) -> Array:
-    """Return the weights of n order statistics: differences of the beta distribution."""
+    """Return the weights of n order statistics: differences of the beta distribution.
+
+    scipy.stats.mstats.hdquantiles gives the same quantiles, but importing it takes a second.
+    """
     ends = special.betainc((n + 1) * quantile, (n + 1) * (1 - quantile), np.arange(n + 1) / n)
     return np.diff(ends)

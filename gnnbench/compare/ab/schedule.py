@@ -1,9 +1,9 @@
-"""What to measure next, and when to stop.
+"""Decides which benchmarks to time next, for how long, and when each is decided.
 
-Looking often does no harm where errors are spent (Lan and DeMets, Biometrika 70, 1983): of the probability
-that an interval ever misses, each look spends a part, as information grows and time passes. Intervals that
-hold at all looks at once are the repeated confidence intervals of Jennison and Turnbull (JRSS B 51, 1989):
-those of the last look are what is told. A benchmark that is decided is not looked at again.
+After each pair of processes there is an interim analysis. Alpha spending (Lan and DeMets, Biometrika 70,
+1983) keeps the error rate: each analysis spends a part of the error probability, as information grows and
+time passes. The intervals are the repeated confidence intervals of Jennison and Turnbull (JRSS B 51, 1989),
+which hold at all analyses together; the last one is reported. A decided benchmark is not analysed again.
 """
 
 import math
@@ -19,19 +19,19 @@ from .spending import Boundary, Spending
 from .visit import Pair
 
 PILOT_SECONDS = 0.5
-"""Of a visit in the first pair, whose processes must start anyway."""
+"""Length of a visit in the first pair."""
 SHORTEST_VISIT, LONGEST_VISIT = 0.1, 10.0
 PAIRS_TO_AFFORD = 6
-"""That visits leave time for, where time is short: the first look is at four. More would be visits of a few
-turns, the first five of which vary most."""
+"""Visits are made short enough for this many pairs; the first analysis needs four. More pairs would leave
+visits of a few turns, and the first five turns vary most."""
 FAILURES = 2
-"""Pairs in which a benchmark may fail before it is given up."""
+"""A benchmark that fails in this many pairs is given up."""
 _QUIETEST = 0.002**2
 WIDE_SPENDING = Spending(5.0, 3.0)
-"""Of the interval for all benchmarks at once, chosen by simulation; the unit of information is that of a
-standard error as large as the effect."""
+"""Alpha spending of the simultaneous interval, chosen by simulation. The unit of information is that of a
+standard error as large as the minimum effect of interest."""
 OWN_SPENDING = Spending(6.0, 4.0)
-"""The same of a benchmark's own interval."""
+"""The same for the per-benchmark interval."""
 
 
 @dataclass(frozen=True)
@@ -39,34 +39,34 @@ class Plan:
     """One pair of processes to start."""
 
     seconds: Mapping[str, float]
-    """By benchmark, in the order of the visits: for how long its blocks are timed, both sides together."""
+    """By benchmark, in the order of the visits: seconds for the turns of both sides."""
 
 
 @dataclass(frozen=True)
 class Decision:
-    """Where a benchmark stands."""
+    """The state of a benchmark."""
 
     judgement: Judgement
     pairs: int
-    """In which it was measured, excluded ones too."""
+    """Pairs in which it was measured, the excluded ones too."""
     excluded: int
-    """Of them, excluded as outliers."""
+    """Pairs excluded as outliers."""
     rounds: int
-    """Timed on each side."""
+    """Rounds timed on each side."""
     layouts: int
     """Blocks on each side."""
     seconds: float
-    """That its visits took."""
+    """Time of its visits."""
     decided: bool
-    """Whether it is measured no more: decided, or given up."""
+    """Whether it is not measured any more, because it is decided or given up."""
 
 
 @dataclass
 class _Benchmark:
-    """What is kept of one benchmark."""
+    """What is known of one benchmark so far."""
 
     boundaries: tuple[Boundary, Boundary] | None = None
-    """Of the interval for all benchmarks at once and of its own, from the first look on."""
+    """Of the simultaneous and the per-benchmark interval, from the first analysis on."""
     judgement: Judgement = field(default_factory=lambda: Judgement("incomparable", "not measured"))
     decided: bool = False
     pairs: int = 0
@@ -75,19 +75,20 @@ class _Benchmark:
     layouts: int = 0
     seconds: float = 0.0
     asked: float = 0.0
-    """Seconds that its visits were to take."""
+    """Seconds that were planned for the turns of its visits."""
     failures: int = 0
 
 
 class Schedule:
-    """Divides a budget of time among benchmarks, by what varies and what it costs.
+    """Divides a time budget among benchmarks, according to their variance and cost.
 
     Args:
-        names: benchmarks, all of which the simultaneous interval counts but those that are left out.
-        thresholds: what a verdict needs.
-        per_benchmark_seconds: times their number is the budget.
-        total_seconds: bounds it.
-        random: draws the order of visits.
+        names: the benchmarks. All of them count in the simultaneous interval, except those that `leave_out`
+            removes.
+        thresholds: levels, and the minimum effect of interest.
+        per_benchmark_seconds: budget, divided by the number of benchmarks.
+        total_seconds: limit of the whole budget; None: no limit.
+        random: draws the order of the visits.
     """
 
     def __init__(
@@ -115,21 +116,21 @@ class Schedule:
 
     @property
     def spent_seconds(self) -> float:
-        """Time that the pairs took, their starts too."""
+        """Time of the pairs, with their starts."""
         return self._spent
 
     @property
     def left_seconds(self) -> float:
-        """What is left of the budget."""
+        """The rest of the budget."""
         return max(self._budget - self._spent, 0.0)
 
     @property
     def undecided(self) -> list[str]:
-        """Benchmarks that are still measured."""
+        """The benchmarks that are still measured."""
         return [name for name, one in self._benchmarks.items() if not one.decided]
 
     def decisions(self) -> dict[str, Decision]:
-        """Return where each benchmark stands, now or at the end."""
+        """Return the state of each benchmark."""
         needed = math.ceil(self._needed_seconds())
         return {
             name: Decision(
@@ -145,11 +146,11 @@ class Schedule:
         }
 
     def _advised(self, judgement: Judgement, needed: int) -> Judgement:
-        """Say beside too few pairs which budget would have paid for enough, where it was smaller.
+        """Add to a judgement of too few pairs the budget that pays for enough pairs, if ours is smaller.
 
         Args:
             judgement: of a benchmark.
-            needed: seconds for all benchmarks together.
+            needed: seconds for enough pairs of all benchmarks.
         """
         if judgement.verdict != "undecided" or judgement.judged or needed <= self._budget:
             return judgement
@@ -159,32 +160,32 @@ class Schedule:
             options.append(f"--budget {math.ceil(needed / count)}")
         if total is not None and needed > total:
             options.append(f"--total-budget {needed}")
-        reason = f"{judgement.reason}; {' '.join(options)} would be enough, about {needed} s in all"
+        reason = f"{judgement.reason}; {' '.join(options)} pays for enough pairs, about {needed} s in all"
         return replace(judgement, reason=reason)
 
     def _needed_seconds(self) -> float:
-        """Return what a pilot and the pairs to afford would cost, with visits as short as they may be.
+        """Return the cost of a first pair and of PAIRS_TO_AFFORD further ones with the shortest visits.
 
-        Starts, and what visits cost besides their time, are the mean of those so far.
+        The costs of a start and of a set-up are the means so far.
         """
         start = float(np.mean(self._starts or [0.0]))
         visits = sum(self._extra(name) + SHORTEST_VISIT for name in self._benchmarks)
         return len(self._benchmarks) * PILOT_SECONDS + PAIRS_TO_AFFORD * (start + visits)
 
     def leave_out(self, name: str) -> None:
-        """Forget a benchmark of which nothing was measured: the others have its part of the error.
+        """Remove a benchmark that was never measured; the others share its part of the error probability.
 
-        What was looked at before keeps its own part, of a larger number: together they never have more.
+        Benchmarks that have been analysed keep their smaller part, so the total is never exceeded.
         """
         del self._benchmarks[name]
 
     def next(self) -> Plan | None:
-        """Plan a pair; None when all is decided or the budget cannot pay for another pair."""
+        """Plan a pair; None if all benchmarks are decided or the budget is too small for another pair."""
         names = [str(name) for name in self._random.permutation(self.undecided)]
         if not names or self.left_seconds <= 0:
             return None
         if not self._starts:
-            # Start-ups are not known yet; at worst half of the budget is for the visits of the pilot.
+            # The cost of a start is unknown: plan at most half of the budget for the visits.
             self._plan = Plan(dict.fromkeys(names, min(PILOT_SECONDS, self._budget / 2 / len(names))))
             return self._plan
         start = float(np.mean(self._starts))
@@ -198,16 +199,16 @@ class Schedule:
         return self._plan
 
     def _extra(self, name: str) -> float:
-        """Return what a visit costs besides the time that was asked for: set-up, calibration, long blocks."""
+        """Return the mean cost of a visit beyond its planned time: set-up, calibration, long blocks."""
         one = self._benchmarks[name]
         return max(one.seconds - one.asked, 0.0) / max(one.pairs, 1)
 
     def _visit_seconds(self, names: Sequence[str], start: float) -> dict[str, float]:
-        """Return for how long to visit each benchmark in the next pair.
+        """Return the length of each benchmark's visit in the next pair.
 
-        A pair that costs a benchmark c + t seconds and has the variance v + w / t tells most per second at
-        t = sqrt(c w / v) (Cochran, Sampling Techniques, 1977, 10.6). A few pairs at least must fit in the
-        budget.
+        If a visit of t seconds costs c + t and has the variance v + w / t, the information per second is
+        largest at t = sqrt(c w / v) (Cochran, Sampling Techniques, 1977, 10.6). PAIRS_TO_AFFORD must fit in
+        the budget.
         """
         noises = self._evidence.block_noise()
         rates = {
@@ -227,7 +228,7 @@ class Schedule:
         return seconds
 
     def add(self, pair: Pair) -> None:
-        """Take in what a pair measured, and look at its benchmarks."""
+        """Add the measurements of a pair, and analyse its benchmarks."""
         self._starts.append(pair.start_seconds)
         self._spent += pair.start_seconds + sum(visit.seconds for visit in pair.visits.values())
         for name, visit in pair.visits.items():
@@ -240,7 +241,7 @@ class Schedule:
         self._evidence.add(pair.visits)
         estimates = self._evidence.estimates()
         for name in pair.visits:
-            self._look(self._benchmarks[name], estimates[name])
+            self._analyse(self._benchmarks[name], estimates[name])
         for name, why in pair.failures.items():
             one = self._benchmarks[name]
             one.failures += 1
@@ -248,7 +249,7 @@ class Schedule:
             if one.decided or not one.pairs:
                 one.judgement = Judgement("incomparable", why.text)
 
-    def _look(self, one: _Benchmark, estimate: RatioEstimate) -> None:
+    def _analyse(self, one: _Benchmark, estimate: RatioEstimate) -> None:
         one.excluded = estimate.outliers.excluded
         if estimate.pairs < FEWEST_PAIRS:
             one.judgement = judged(
@@ -260,12 +261,12 @@ class Schedule:
             own_error = (1 - self._thresholds.own_level) / 2
             one.boundaries = Boundary(error), Boundary(own_error)
         information, time = estimate.information * self._unit, self._spent / self._budget
-        # From look to look information grows as the pairs do, however well their variance is known at each.
+        # The boundaries count information in pairs, which does not depend on the estimated variance.
         wide, own = (
             boundary.tail(estimate.pairs, spending.share(information, time))
             for boundary, spending in zip(one.boundaries, (WIDE_SPENDING, OWN_SPENDING), strict=True)
         )
         if wide is None or own is None:
-            return  # the intervals of the last look hold
+            return  # the last intervals stay
         one.judgement = judged(estimate, self._thresholds, len(self._benchmarks), (wide, own))
         one.decided = one.judgement.verdict in ("slower", "faster", "same")

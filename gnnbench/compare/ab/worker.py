@@ -1,15 +1,15 @@
-"""One side of a comparison: a plugin that runs a suite's benchmarks as a coordinator tells it to.
+"""The pytest plugin of one side of `gnnbench ab`: times the suite's benchmarks on command.
 
-Commands, each with one answer:
+Each command has one answer:
 
-    run        the test of that name, as far as into its call of `benchmark`     ready or done
-    calibrate  warm up, choose the iterations of a round, and tell the cores     calibrated or done
-    block      renew the inputs and time some rounds, on a core                  block or done
-    count      count what one call does                                          counted
-    next       go on with the test to its end; it may be run again by a plugin   done or ready
-    quit       end the session                                                   none
+    run        run a test up to its call of `benchmark`                        ready or done
+    calibrate  warm up, choose the iterations of a round, and list the cores   calibrated or done
+    block      copy the inputs and time some rounds, on one core               block or done
+    count      count the operations of one call                                counted
+    next       run the test to its end; a plugin may then run it again         done or ready
+    quit       end the session                                                 none
 
-`done` also comes where the test ended before it was told to: it was skipped, raised, or has no benchmark.
+The answer is `done` whenever the test has ended: also if it was skipped, raised, or has no benchmark.
 """
 
 import os
@@ -60,13 +60,13 @@ class Worker:
     """The plugin."""
 
     def __init__(self, link: Link, trees: Trees, pair: int, side: int) -> None:
-        """Connect.
+        """Take the connection and the number of this process.
 
         Args:
-            link: to the coordinator.
-            trees: that come before the installed packages.
-            pair: number of the pair of processes that this is one of.
-            side: 0 or 1 in it.
+            link: pipes to the coordinator.
+            trees: import roots that precede the installed packages.
+            pair: number of the pair of processes.
+            side: 0 for the base, 1 for the head.
         """
         self._link, self._trees, self._pair, self._side = link, trees, pair, side
         self._machine: FakeMachine | None = None
@@ -93,17 +93,17 @@ class Worker:
         return (yield)
 
     def pytest_collectreport(self, report: pytest.CollectReport) -> None:
-        """Keep why a file cannot be collected."""
+        """Note why a file cannot be collected."""
         if report.failed:
             self._refused[report.nodeid] = outcome.line(report)
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        """Keep how a phase of the test ended."""
+        """Note how a phase of the test ended."""
         self._reports[report.when or ""] = report
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtestloop(self, session: pytest.Session) -> bool:
-        """Run what the coordinator asks for."""
+        """Run the tests that the coordinator names."""
         items = {item.nodeid: item for item in session.items}
         declared = [name for name, item in items.items() if "benchmark" in getattr(item, "fixturenames", ())]
         config = session.config
@@ -121,25 +121,25 @@ class Worker:
                 while command["command"] == "run":
                     command = self._ask(self._run(session, items[command["name"]], command["seed"]))
             finally:
-                # Nobody reads its summary, which may take a second.
+                # Skip the summary, which may take a second and is not read.
                 config.pluginmanager.unregister(name="terminalreporter")
         return True
 
     def _run(self, session: pytest.Session, item: pytest.Item, seed: int) -> dict[str, Any]:
-        """Run a test and say how it ended."""
+        """Run a test, and return how it ended."""
         try:
-            session._setupstate.teardown_exact(item)  # noqa: SLF001 - what others held and this one does not need
-        except Exception:  # noqa: BLE001 - whatever fixtures raise, of benchmarks that are done
+            session._setupstate.teardown_exact(item)  # noqa: SLF001 - tear down what only earlier tests need
+        except Exception:  # noqa: BLE001 - fixtures of earlier tests may raise anything
             traceback.print_exc()
         _seed(seed)
         self._reports, self._held, self._item = {}, False, item
-        # With the parent as the next, only what belongs to this test alone is torn down: with none
-        # everything would be, with the test itself nothing.
+        # With the parent as the next item, only the function-scoped fixtures are torn down: with None all
+        # fixtures would be, with the test itself none.
         item.config.hook.pytest_runtest_protocol(item=item, nextitem=item.parent)
         self._item = None
         theirs = getattr(item.config, "_benchmarksession", None)
         if theirs is not None:
-            theirs.benchmarks.clear()  # which grow with each visit
+            theirs.benchmarks.clear()  # the list would grow with each visit
         failure = outcome.failure(self._reports)
         setup = self._reports.get("setup")
         if failure and setup is not None and setup.failed and item.get_closest_marker("operations"):
@@ -149,7 +149,7 @@ class Worker:
     def _ask(self, answer: Mapping[str, Any]) -> dict[str, Any]:
         """Send an answer, and return the next command.
 
-        The simulated machine's time goes to and fro with them: it is one machine that both sides run on.
+        The time of the simulated machine is passed along, because both sides run on one machine.
         """
         now = self._machine.now_seconds if self._machine else None
         try:
@@ -166,11 +166,11 @@ class Worker:
 
     @contextmanager
     def _in_our_way(self) -> Iterator[None]:
-        """Take the place of pytest-benchmark's timing, or of what took its place before."""
+        """Replace the timing of pytest-benchmark, which gnnbench's plugin may have replaced before."""
         try:
             from pytest_benchmark import fixture as theirs
         except ImportError:
-            yield  # a test that asks for `benchmark` says that there is none
+            yield  # tests that request `benchmark` fail
             return
         owner, pause = theirs.BenchmarkFixture, getattr(theirs, "PauseInstrumentation", nullcontext)
         raw, pedantic = owner._raw, owner._raw_pedantic  # noqa: SLF001
@@ -209,7 +209,7 @@ class Worker:
             owner._raw, owner._raw_pedantic = raw, pedantic  # noqa: SLF001
 
     def _prepare(self, fixture: Any, call: Call) -> tuple[Layouts, Clock, bool]:
-        """Return the inputs, what times them, and whether the author wants them to stay where they are."""
+        """Return the inputs, the clock, and whether the test is marked `in_place`."""
         assert self._item is not None
         layouts = Layouts(call)
         clock: Clock
@@ -227,10 +227,9 @@ class Worker:
 
 
 def _fake_machine(pair: int, side: int, slower: float) -> "FakeMachine | None":
-    """Return the simulated machine where one is asked for.
+    """Return the simulated machine if GNNBENCH_FAKE_CLOCK asks for one.
 
-    Its seed is the pair's, and so is the phase of its drift; what it draws from then on is the side's, and so
-    are its true times: longer by the part `slower`.
+    Both sides of a pair share the drift, but not the noise. True times are longer by the fraction `slower`.
     """
     text = os.environ.get(_FAKE_CLOCK)
     if not text:
@@ -251,7 +250,7 @@ def _fake_machine(pair: int, side: int, slower: float) -> "FakeMachine | None":
 
 
 def _seed(seed: int) -> None:
-    """Give both sides the same random numbers, whichever libraries they come from."""
+    """Seed the random numbers of all loaded libraries, so that both sides draw the same."""
     random.seed(seed)
     if "numpy" in sys.modules:
         sys.modules["numpy"].random.seed(seed)
@@ -260,7 +259,7 @@ def _seed(seed: int) -> None:
 
 
 def _valid(*, rounds: Any, warmup_rounds: Any, iterations: Any, setup: Any, **_options: Any) -> bool:
-    """Tell whether pytest-benchmark would accept these; where not, it says why."""
+    """Return whether pytest-benchmark accepts these arguments; if not, it raises the error itself."""
     numbers = (rounds, 1), (warmup_rounds, 0), (iterations, 1)
     if any(not isinstance(number, int) or number < least for number, least in numbers):
         return False

@@ -142,7 +142,7 @@ def test_pairs_of_a_broken_process_are_excluded_and_counted(side):
     assert found.log_ratio == pytest.approx(math.log(1.08), abs=0.03)
     judgement = verdicts(visits)["b3"]
     assert judgement.verdict == "slower"
-    what = "2 pairs excluded as outliers, a process being over 3 times off its side's middle"
+    what = "2 pairs excluded as outliers, over 3x from the median pair"
     assert judgement.reason.endswith(f"; {what}: 2 slow of {side}")
 
 
@@ -183,8 +183,8 @@ def test_of_two_modes_the_pairs_in_the_same_one_are_compared(ratio, verdict):
     assert found.base_processes < 20, "more pairs were excluded than outliers may be"
     assert found.ratio == pytest.approx(ratio, abs=0.02)
     assert re.search(
-        r"; processes have two modes [56]\.\d times apart: \d+ of 30 of base and \d+ of 30 of head are in the"
-        r" slower one; \d+ pairs excluded, whose sides are not in the same mode$",
+        r"; \d+ pairs excluded because their sides are in different modes, [56]\.\dx apart; in the slower"
+        r" mode: \d+ of 30 processes of base, \d+ of 30 of head$",
         found.reason,
     )
 
@@ -193,7 +193,9 @@ def test_of_two_modes_the_pairs_in_the_same_one_are_compared(ratio, verdict):
 def test_a_changed_weight_of_two_modes_of_processes_is_undecided(weights):
     found = [verdicts(of_two_modes(np.random.default_rng(seed), 24, weights, 1.0))["b3"] for seed in range(6)]
     assert {one.verdict for one in found} == {"undecided"}
-    assert any("the weight of the two modes differs between the sides" in one.reason for one in found)
+    assert any(
+        "the share of processes in the slower mode differs between the sides" in one.reason for one in found
+    )
 
 
 def test_four_pairs_that_differ_by_a_mode_are_no_verdict():
@@ -210,8 +212,9 @@ def test_a_head_that_is_often_slow_is_not_called_the_same():
     often = [25.0 if number % 4 == 0 else 1.0 for number in range(20)]
     found = verdicts(pairs(random, 20, {"b3": often}))["b3"]
     assert found.verdict == "undecided"
-    assert found.reason.startswith("the weight of the two modes differs between the sides; ")
-    assert "0 of 20 of base and 5 of 20 of head are in the slower one; 5 pairs excluded" in found.reason
+    assert found.reason.startswith("the share of processes in the slower mode differs between the sides; ")
+    assert "5 pairs excluded" in found.reason
+    assert "0 of 20 processes of base, 5 of 20 of head" in found.reason
     found = verdicts(pairs(random, 20, {"b3": 25.0}))["b3"]
     assert (found.verdict, "excluded" in found.reason) == ("slower", False)
 

@@ -35,7 +35,7 @@ def test_outliers_are_counted_by_side_and_direction():
     base, head = [1, 1, 1, 1, 25, 1, 1, 1, 1, 1], [1, 1, 1, 1, 1, 0.1, 25, 1, 1, 1]
     assert found(base, head) == Outliers(10, slow_base=1, slow_head=1, fast_head=1)
     text = found(base, head).text
-    assert text.endswith("off its side's middle: 1 slow of base, 1 slow of head, 1 fast of head")
+    assert text.endswith("from the median pair: 1 slow of base, 1 slow of head, 1 fast of head")
     assert found(base, head).doubt is None
 
 
@@ -48,7 +48,7 @@ def test_two_modes_are_told_from_single_outliers():
     assert scattered.doubt == "too many pairs are outliers"
     one_sided = found([1] * 20, [1] * 17 + [25] * 3)
     assert one_sided.modes is None
-    assert one_sided.doubt == "processes of one side are outliers far more often"
+    assert one_sided.doubt == "the excluded pairs are mostly above or mostly below the median pair"
 
 
 def test_modes_that_both_sides_of_each_pair_share_are_of_no_concern():
