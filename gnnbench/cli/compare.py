@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from .. import units
 from ..errors import UsageError
 from ..files import save
 from ..options import EFFECT, fraction
@@ -77,7 +78,7 @@ def run(options: argparse.Namespace) -> int:
         else []
     )
     if options.markdown:
-        older, newer = (result_file.runs(len(side)) for side in (base, head))
+        older, newer = (units.count(len(side), "run") for side in (base, head))
         result = result_file.ResultFile(options.json or Path(), "compare", found, thresholds, older, newer)
         sys.stdout.write(markdown.write([markdown.section(result, known)]))
     else:

@@ -1,4 +1,4 @@
-"""How often `gnnbench ab` is wrong on identical code in an environment, and which slowdowns it finds."""
+"""Calibration of `gnnbench ab`: false positives in A/A tests, and power for injected slowdowns."""
 
 import json
 from collections import Counter
@@ -19,23 +19,23 @@ FORMAT_VERSION = 1
 MAX_BYTES = 2**26
 _REMEDY = "remove it, and run gnnbench calibrate again"
 SIZES = (0.02, 0.03, 0.05, 0.08, 0.12)
-"""Of planted slowdowns, as fractions."""
+"""Injected slowdowns, as fractions."""
 FOUND = 0.95
-"""Of the runs with a slowdown, those in which it has to be found."""
+"""Power from which on a slowdown counts as found."""
 _LEVEL = 0.95
-"""Of the intervals of rates."""
+"""Level of the intervals of rates."""
 _IDENTICAL = 0.0
 
 
 @dataclass(frozen=True)
 class Rate:
-    """How often something happened."""
+    """`count` of `of` trials."""
 
     count: int
     of: int
 
     def interval(self) -> tuple[float, float]:
-        """Return the interval that holds the probability in 95 % of cases (Clopper and Pearson)."""
+        """Return the 95 % confidence interval of the probability (Clopper and Pearson)."""
         if not self.of:
             return 0.0, 1.0
         found = stats.binomtest(self.count, self.of).proportion_ci(_LEVEL)
@@ -47,18 +47,18 @@ class Rate:
 
 @dataclass(frozen=True)
 class CalibrationSettings:
-    """What a calibration holds for."""
+    """The settings that a calibration is valid for."""
 
     folder: str
-    """Where pytest ran."""
+    """Working directory of pytest."""
     arguments: tuple[str, ...]
-    """Of pytest."""
+    """Arguments of pytest."""
     budget_seconds: float
-    """Per benchmark."""
+    """Budget per benchmark."""
     total_budget_seconds: float | None
-    """Of a run."""
+    """Budget per run."""
     effect: float
-    """Change that matters, as a fraction."""
+    """Minimum effect of interest, as a fraction."""
 
 
 @dataclass(frozen=True)
@@ -66,21 +66,21 @@ class CalibrationRun:
     """One comparison of the code with itself."""
 
     planted: float
-    """Slowdown of the newer side, as a fraction; 0: identical."""
+    """Slowdown injected into the newer side, as a fraction; 0: A/A test."""
     seed: int
     seconds: float
-    """That it took."""
+    """Duration of the run."""
     verdicts: Mapping[str, Verdict]
-    """By benchmark; "incomparable": it was not judged."""
+    """By benchmark; "incomparable": no verdict."""
 
     @property
     def judged(self) -> list[Verdict]:
-        """Verdicts on what was judged."""
+        """Verdicts other than "incomparable"."""
         return [verdict for verdict in self.verdicts.values() if verdict != "incomparable"]
 
     @property
     def false_positives(self) -> int:
-        """Verdicts of slower or faster."""
+        """Number of verdicts "slower" or "faster"; they are false positives in an A/A test only."""
         return sum(verdict in ("slower", "faster") for verdict in self.judged)
 
 
@@ -93,23 +93,23 @@ class Calibration:
 
     @property
     def names(self) -> list[str]:
-        """Benchmarks, in the order in which they were met."""
+        """Benchmarks of all runs, in the order of their first run."""
         return list(dict.fromkeys(name for run in self.runs for name in run.verdicts))
 
     def false_positives(self) -> Rate:
-        """Return how many verdicts on identical code were false positives."""
+        """Return how many verdicts of A/A tests were false positives."""
         runs = self._with(_IDENTICAL)
         return Rate(sum(run.false_positives for run in runs), sum(len(run.judged) for run in runs))
 
     def false_positive_runs(self) -> Rate:
-        """Return how many runs on identical code had one; unlike verdicts, runs are independent."""
+        """Return how many A/A tests had a false positive; unlike their verdicts, runs are independent."""
         runs = [run for run in self._with(_IDENTICAL) if run.judged]
         return Rate(sum(run.false_positives > 0 for run in runs), len(runs))
 
     def found(self, name: str) -> dict[float, Rate]:
-        """Return how often each planted slowdown was found, of the runs in which the benchmark was judged.
+        """Return how often each injected slowdown was found, of the runs with a verdict on the benchmark.
 
-        Sizes with which it never was are left out.
+        A size without such runs is left out.
         """
         rates = {}
         for size in SIZES:
@@ -120,7 +120,7 @@ class Calibration:
         return rates
 
     def smallest(self, name: str) -> float | None:
-        """Return the smallest planted slowdown that was found often enough, as each larger one was."""
+        """Return the smallest injected slowdown from which on all were found with the power `FOUND`."""
         smallest = None
         for size, rate in reversed(self.found(name).items()):
             if rate.count < FOUND * rate.of:
@@ -129,13 +129,13 @@ class Calibration:
         return smallest
 
     def left(self, runs: int, planted: int) -> list[float]:
-        """Return what is still to be planted, in this order; 0: nothing.
+        """Return the slowdowns of the runs that are still to be made, in this order; 0: an A/A test.
 
-        All sizes advance together, so that less than all of it tells something of each.
+        All sizes advance together: an interrupted calibration has runs of each.
 
         Args:
-            runs: on identical code, in all.
-            planted: with each slowdown, in all.
+            runs: wanted number of A/A tests.
+            planted: wanted number of runs with each slowdown.
         """
         done = Counter(run.planted for run in self.runs)
         wanted = {_IDENTICAL: runs, **dict.fromkeys(SIZES, planted)}
@@ -156,15 +156,15 @@ class CalibrationStore:
 
     cache: Path
     environment: Mapping[str, Any]
-    """As `dataclasses.asdict` gives it, or as it is read from a file."""
+    """From `dataclasses.asdict`, or from a file."""
 
     @property
     def path(self) -> Path:
-        """The file, whether it is there or not."""
+        """The file; it may not exist yet."""
         return self.cache / "calibration" / f"{environment.name(self.environment)}.json"
 
     def read(self) -> list[Calibration]:
-        """Return those that there are.
+        """Return all saved calibrations.
 
         Raises:
             UsageError: the file is damaged, or of another version.
@@ -174,7 +174,7 @@ class CalibrationStore:
         return check(self.path, former_names.read(self.path, "calibration", MAX_BYTES, _REMEDY)[0])
 
     def get(self, settings: CalibrationSettings) -> Calibration:
-        """Return that with these settings, without runs where there is none.
+        """Return the calibration with these settings; if there is none, one without runs.
 
         Raises:
             UsageError: the file is damaged, or of another version.
@@ -182,7 +182,7 @@ class CalibrationStore:
         return next((one for one in self.read() if one.settings == settings), Calibration(settings))
 
     def add(self, settings: CalibrationSettings, run: CalibrationRun) -> Calibration:
-        """Save a run, and return all of its settings; one at a time adds to a file.
+        """Save a run, and return the calibration with it; a lock protects the file.
 
         Raises:
             UsageError: the file cannot be used.
@@ -190,7 +190,7 @@ class CalibrationStore:
         return self._replace(settings, lambda old: replace(old, runs=(*old.runs, run)))
 
     def clear(self, settings: CalibrationSettings) -> Calibration:
-        """Forget the runs with these settings, and return what is left of them.
+        """Delete the runs with these settings, and return the empty calibration.
 
         Raises:
             UsageError: the file cannot be used.
@@ -218,19 +218,19 @@ class CalibrationStore:
 
 
 def check(path: Path, content: Any) -> list[Calibration]:
-    """Return the calibrations of a file's content.
+    """Return the calibrations in a file's content, without runs that have no verdict.
 
-    Runs in which nothing was judged, which earlier versions saved, are left out.
+    Earlier versions saved such runs.
 
     Args:
-        path: where it comes from, for messages.
-        content: as it was read from JSON.
+        path: the file, for messages.
+        content: parsed JSON.
 
     Raises:
-        UsageError: it is of another form or version.
+        UsageError: the content has another form or version.
     """
     if not isinstance(content, dict):
-        json_io.refuse(path, "not a calibration", _REMEDY)
+        json_io.refuse(path, "not a calibration file", _REMEDY)
     schema.check(path, content, "calibration", FORMAT_VERSION, _REMEDY)
     return [found for one in content["calibrations"] if (found := _calibration(one)).runs]
 

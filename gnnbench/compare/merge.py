@@ -1,4 +1,4 @@
-"""Shards joined: the run files, or the results of `gnnbench ab`, of several machines of one kind."""
+"""Join the shards of one run: run files, or results of `gnnbench ab`, from machines of one kind."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -13,7 +13,7 @@ from ..shard import Shard
 from . import result_file
 from .runs import describe_fields
 
-_REMEDY = "merge what --benchmark-json or gnnbench ab --json wrote"
+_REMEDY = "merge files written by --benchmark-json or gnnbench ab --json"
 
 
 @dataclass(frozen=True)
@@ -30,14 +30,14 @@ class _Shard:
 
 
 def merge(paths: Sequence[Path]) -> dict[str, Any]:
-    """Join files into one, of the same format, in the order of their shards.
+    """Join files into one of the same format, in the order of their shards.
 
     Args:
-        paths: all run files, or all results of `gnnbench ab`.
+        paths: run files only, or results of `gnnbench ab` only.
 
     Raises:
-        UsageError: one of them cannot be used; they are of different kinds, environments, commits or
-            variants; a benchmark is in two of them; shards are missing.
+        UsageError: a file cannot be used; the files differ in format, environment, commit or variants; two
+            files have the same benchmark; a shard is missing.
     """
     parts = [_read(path) for path in paths]
     _complete(parts)
@@ -50,14 +50,14 @@ def merge(paths: Sequence[Path]) -> dict[str, Any]:
         for name in part.names:
             if name in places:
                 both = f"{places[name]} and {part.path}"
-                raise UsageError(f"{both}: {one_line(name)} is in each; a benchmark has one shard")
+                raise UsageError(f"{both} both contain {one_line(name)}; merge different shards of one run")
             places[name] = part.path
     contents = [part.content for part in parts]
     if first.kind == "run":
         return _runs(contents)
     whole = _results(contents)
     if whole["level"]["simultaneous"] <= 0:
-        raise UsageError(f"{len(parts)} results, each wrong so often, leave no level for all at once")
+        raise UsageError(f"cannot merge {len(parts)} results: their combined error rate would reach 100 %")
     return whole
 
 
@@ -67,8 +67,8 @@ def _read(path: Path) -> _Shard:
     if kind == "run":
         return _run(path, run_file.check(path, content, raw))
     if kind != "ab":
-        what = f"a {kind} file" if kind else "of another form"
-        json_io.refuse(path, f"neither a run file nor a result of gnnbench ab: it is {what}", _REMEDY)
+        found = f": it is a {kind} file" if kind else ""
+        json_io.refuse(path, f"neither a run file nor a result of gnnbench ab{found}", _REMEDY)
     result_file.parse(path, content)
     names = tuple(one["id"] for one in content["benchmarks"])
     shard = run_file.shard_of(path, content["shard"])
@@ -81,10 +81,10 @@ def _run(path: Path, content: dict[str, Any]) -> _Shard:
     run = run_file.parse(path, content)
     if run.environment is None:
         json_io.refuse(
-            path, "does not say where it was measured", "run it with gnnbench's --gnn-shard or --gnn-layouts"
+            path, "does not describe its environment", "run pytest with --gnn-shard or --gnn-layouts sample"
         )
     if run.record:
-        json_io.refuse(path, "a part of a baseline, which is recorded as a whole", _REMEDY)
+        json_io.refuse(path, "part of a baseline record, which has no shards", _REMEDY)
     departed = _departure(content)
     if departed:
         json_io.refuse(path, f"damaged at {departed}", "save it again")
@@ -94,7 +94,7 @@ def _run(path: Path, content: dict[str, Any]) -> _Shard:
 
 
 def _departure(content: Mapping[str, Any]) -> str | None:
-    """Say where our parts of a run file are not of the form that the schema describes."""
+    """Return where gnnbench's parts of a run file depart from the schema; None: nowhere."""
     ours = [(entry.get("extra_info") or {}).get("gnnbench") for entry in content["benchmarks"]]
     parts = [(content["gnnbench"], "file"), *((part, None) for part in ours if part)]
     found = (schema.departure(part, "run", definition) for part, definition in parts)
@@ -105,50 +105,54 @@ def _known(path: Path, here: Mapping[str, Any]) -> None:
     try:
         environment.name(here)
     except (KeyError, TypeError, ValueError, AttributeError):
-        json_io.refuse(path, "its environment lacks fields that are compared", "save it again")
+        json_io.refuse(path, "its environment lacks required fields", "save it again")
 
 
 def _complete(parts: Sequence[_Shard]) -> None:
-    """See that all shards are there, each once."""
+    """Refuse a missing shard, a shard that is there twice, and shards of different runs."""
     shards = [part.shard for part in parts if part.shard]
     if len(shards) not in (0, len(parts)):
         whole = next(part.path for part in parts if part.shard is None)
-        raise UsageError(f"{whole}: no shard, and others are; merge the shards of one run")
+        raise UsageError(f"{whole} is not a shard, but other files are; merge the shards of one run")
     if not shards:
         return
     counts = sorted({shard.of for shard in shards})
     if len(counts) > 1:
         texts = ", ".join(map(str, shards))
-        raise UsageError(f"shards of different divisions: {texts}; merge those of one run")
+        raise UsageError(f"these are shards of different runs: {texts}; merge the shards of one run")
     numbers = Counter(shard.number for shard in shards)
     twice = [number for number, count in numbers.items() if count > 1]
     missing = [number for number in range(1, counts[0] + 1) if number not in numbers]
-    for what, which in (("is there twice", twice), ("is missing", missing)):
+    for what, which in (("is given twice", twice), ("is missing", missing)):
         if which:
             more = f" (and {len(which) - 1} more)" if len(which) > 1 else ""
             raise UsageError(f"shard {which[0]}/{counts[0]} {what}{more}; name each shard's file once")
 
 
 def _alike(first: _Shard, other: _Shard) -> None:
-    """See that two parts were measured alike."""
+    """Refuse two parts that differ in format, environment, commit or variants."""
     both = f"{first.path} and {other.path}"
     if first.kind != other.kind:
-        raise UsageError(f"{both}: a run file and a result of gnnbench ab; merge files of one format")
+        raise UsageError(f"{both} are a run file and a result of gnnbench ab; merge files of one format")
     fields = environment.differences(first.environment, other.environment)
     if fields:
         described = one_line(describe_fields(fields))
-        raise UsageError(f"{both}: other environments: {described}; merge those of one kind")
+        raise UsageError(
+            f"{both} have different environments: {described}; merge files of one kind of machine"
+        )
     if first.commit != other.commit:
-        raise UsageError(f"{both}: other commits: {first.commit!r} and {other.commit!r}; merge those of one")
+        commits = f"{first.commit!r} and {other.commit!r}"
+        raise UsageError(f"{both} have different commits: {commits}; merge files of one commit")
     if bool(first.environment.get("dirty")) != bool(other.environment.get("dirty")):
-        raise UsageError(f"{both}: the files of one differ from its commit; merge those of one tree")
+        raise UsageError(f"{both}: one had uncommitted changes, the other had none; merge files of one tree")
     if first.kind == "ab":
         for field, there, here in _differences(first.content, other.content):
-            raise UsageError(f"{both}: other {field}: {there!r} and {here!r}; merge shards of one comparison")
+            values = f"{there!r} and {here!r}"
+            raise UsageError(f"{both} differ in {field}: {values}; merge shards of one comparison")
 
 
 def _differences(one: Mapping[str, Any], other: Mapping[str, Any]) -> Iterable[tuple[str, Any, Any]]:
-    """Yield the fields in which two comparisons must be alike, and are not."""
+    """Yield name and values of each setting that differs between two results of `gnnbench ab`."""
     yield from (
         (f"{side}'s {field}", value, other[side][field])
         for side in ("base", "head")
@@ -158,12 +162,12 @@ def _differences(one: Mapping[str, Any], other: Mapping[str, Any]) -> Iterable[t
     if one["effect"] != other["effect"]:
         yield "effect", one["effect"], other["effect"]
     if one["level"]["own"] != other["level"]["own"]:
-        yield "own level", one["level"]["own"], other["level"]["own"]
+        yield "level of the per-benchmark interval", one["level"]["own"], other["level"]["own"]
 
 
 def _runs(contents: Sequence[dict[str, Any]]) -> dict[str, Any]:
     first = contents[0]
-    # How a shard's verdicts were reached, and what it covers, holds for it alone.
+    # These fields are valid for one shard only.
     left_out = ("shard", "compared", "covers")
     ours = {name: value for name, value in first["gnnbench"].items() if name not in left_out}
     ours["incomplete"] = [entry for content in contents for entry in content["gnnbench"]["incomplete"]]
@@ -173,7 +177,7 @@ def _runs(contents: Sequence[dict[str, Any]]) -> dict[str, Any]:
 
 def _results(contents: Sequence[dict[str, Any]]) -> dict[str, Any]:
     benchmarks = [one for content in contents for one in content["benchmarks"]]
-    # Bonferroni: the chances to be wrong add up at most.
+    # Bonferroni: the error rates add up at most.
     wrong = sum(1 - content["level"]["simultaneous"] for content in contents)
     return {
         **contents[0],

@@ -1,11 +1,11 @@
-"""What `gnnbench ab --json` or `gnnbench compare --json` saved, read back; and what a file of ours is."""
+"""Read results of `gnnbench ab --json` and `gnnbench compare --json`; tell gnnbench's formats apart."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from .. import json_io, schema
+from .. import json_io, schema, units
 from ..results import former_names
 from .ab import result
 from .runs import Compared, Comparison
@@ -15,7 +15,7 @@ MAX_BYTES = 2**26
 FORMAT_VERSION = 1
 # 1: of `gnnbench compare --json`.
 READABLE = {"ab": result.FORMAT_VERSION, "compare": FORMAT_VERSION}
-"""Version of each command's results."""
+"""Format version of each command's results."""
 _REMEDY = "save it again with gnnbench ab --json or gnnbench compare --json"
 
 Kind = Literal["run", "ab", "compare", "calibration", "profile"]
@@ -24,29 +24,31 @@ _SHORT_COMMIT = 8
 
 @dataclass(frozen=True)
 class ResultFile:
-    """The result of a command, from a file or as the command found it."""
+    """The result of a command, from a file or in memory.
+
+    The fields from `environment` on have values for `gnnbench ab` only.
+    """
 
     path: Path
-    """The file; of a result that was not saved, an empty path."""
+    """Empty path: the result was not saved."""
     command: Literal["ab", "compare"]
     comparison: Comparison
     thresholds: Thresholds
     base: str
-    """What the older side was, in words."""
+    """Description of the older side."""
     head: str
     environment: Mapping[str, Any] | None = None
-    """Of the machine; None of `gnnbench compare`, as of all that follows."""
     seconds: float | None = None
-    """That it took."""
+    """Duration of the comparison."""
     interrupted: bool = False
     shard: str | None = None
-    """Part of the benchmarks that was timed, as in `1/4`; None: all."""
+    """The shard that was timed, as in `1/4`; None: all benchmarks."""
     notes: tuple[str, ...] = ()
-    """What must be known of the whole."""
+    """Notes on the whole result."""
 
 
 def kind(content: Any) -> Kind | None:
-    """Tell what the content of a JSON file of ours is, by the fields that only it has; None: not ours.
+    """Return which of gnnbench's formats a parsed JSON file has, by its fields; None: another format.
 
     The content is not checked.
     """
@@ -63,10 +65,10 @@ def kind(content: Any) -> Kind | None:
 
 
 def read(path: Path) -> ResultFile:
-    """Read a file.
+    """Read a result.
 
     Raises:
-        UsageError: it is missing, too large, cut off, of another form or version.
+        UsageError: the file is missing, too large or damaged, or has another format or version.
     """
     content, _ = former_names.read(path, "result", MAX_BYTES, _REMEDY)
     return parse(path, content)
@@ -76,16 +78,16 @@ def parse(path: Path, content: Any) -> ResultFile:
     """Check a result's content.
 
     Args:
-        path: where it comes from, for messages.
-        content: as it was read from JSON.
+        path: the file, for messages.
+        content: parsed JSON.
 
     Raises:
-        UsageError: it is of another form or version.
+        UsageError: the content has another form or version.
     """
     command = kind(content)
     if command not in READABLE:
-        what = f"a {command} file" if command else "of another form"
-        json_io.refuse(path, f"not a result of gnnbench ab or compare: it is {what}", _REMEDY)
+        found = f": it is a {command} file" if command else ""
+        json_io.refuse(path, f"not a result of gnnbench ab or compare{found}", _REMEDY)
     schema.check(path, content, command, READABLE[command], _REMEDY)
     try:
         return _ab(path, content) if command == "ab" else _compare(path, content)
@@ -118,7 +120,7 @@ def _ab(path: Path, content: Mapping[str, Any]) -> ResultFile:
 
 
 def of_ab(found: result.AbResult, path: Path) -> ResultFile:
-    """Return what `gnnbench ab` found, without a file.
+    """Return a result of `gnnbench ab` that is in memory.
 
     Args:
         found: the result.
@@ -143,7 +145,7 @@ def of_ab(found: result.AbResult, path: Path) -> ResultFile:
 def compare_json(
     found: Comparison, thresholds: Thresholds, base: Sequence[Path], head: Sequence[Path]
 ) -> dict[str, Any]:
-    """Return what `gnnbench compare` saves of a comparison of files, as docs/formats.md describes it."""
+    """Return the JSON form of a comparison of files, see docs/formats.md."""
     return {
         "version": FORMAT_VERSION,
         "effect": thresholds.effect,
@@ -169,7 +171,7 @@ def _compare(path: Path, content: Mapping[str, Any]) -> ResultFile:
     ]
     shared = content["shared"] and Judgement.from_json(content["shared"])
     thresholds = _thresholds(content["effect"], content["family_level"], content["own_level"])
-    base, head = (runs(len(side)) for side in _sides(content))
+    base, head = (units.count(len(side), "run") for side in _sides(content))
     return ResultFile(path, "compare", Comparison(rows, shared), thresholds, base, head)
 
 
@@ -185,13 +187,7 @@ def _seconds(nanoseconds: float | None) -> float | None:
     return None if nanoseconds is None else json_io.positive(nanoseconds) / 1e9
 
 
-def runs(number: int) -> str:
-    """Say how many runs a side has."""
-    return "1 run" if number == 1 else f"{number} runs"
-
-
 def _variant(text: str, commit: str | None, *, dirty: bool) -> str:
-    """Say what a side of `gnnbench ab` was: as it was given, and its commit."""
     if not commit:
         return text
-    return f"{text} ({commit[:_SHORT_COMMIT]}{', changed since' if dirty else ''})"
+    return f"{text} ({commit[:_SHORT_COMMIT]}{', with uncommitted changes' if dirty else ''})"

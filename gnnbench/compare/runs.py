@@ -1,4 +1,4 @@
-"""Saved runs of two sides, judged benchmark by benchmark."""
+"""Compare the run files of two sides, benchmark by benchmark."""
 
 import difflib
 import math
@@ -8,20 +8,20 @@ from typing import Any
 
 import numpy as np
 
-from .. import environment, units
+from .. import cpu, environment, units
 from ..results import counter_baseline
 from ..results.run_file import Benchmark, RunFile
 from .two_sample import SideTimings, judge
 from .verdict import Judgement, Thresholds
 
 _MODE_CHANGE = 0.1
-"""Of the share of slow layouts, and as many standard errors as `_MODE_ERRORS`, that is worth saying."""
 _MODE_ERRORS = 4.0
+"""A changed share of slow layouts gets a note from this change and this many standard errors on."""
 
 _RENAMED = 0.75
-"""Likeness of two names, see difflib."""
+"""Least similarity (difflib's ratio) of two names for the hint that a benchmark was renamed."""
 _MANY = 50
-"""Names among which a likeness is looked for: where more are gone, another suite or graph was run."""
+"""With more candidates there is no such hint: another suite or graph was run."""
 
 
 @dataclass(frozen=True)
@@ -31,21 +31,20 @@ class Compared:
     fullname: str
     judgement: Judgement
     seconds: float | None
-    """The head's time, the mean of its processes; None where it was not measured."""
+    """The head's time, the geometric mean of its processes; None: not measured."""
     contended: bool = False
-    """Whether other programs had, or may have had, the processors whenever the head was timed."""
+    """Whether no process of the head is known to be free of CPU contention."""
     notes: tuple[str, ...] = ()
-    """What stands beside the verdict: counters that differ, changed weights of layout modes."""
+    """Changed counters, changed share of slow layouts."""
     spec: Mapping[str, Any] | None = None
 
 
 @dataclass(frozen=True)
 class Comparison:
-    """All benchmarks of two sides."""
+    """All benchmarks of two sides; `shared` as in `two_sample.JudgedRun`."""
 
     rows: list[Compared]
     shared: Judgement | None
-    """See `two_sample.JudgedRun`."""
 
 
 def compare(
@@ -57,25 +56,23 @@ def compare(
     vanished: Collection[str] | None = None,
     confirming: int = 0,
 ) -> Comparison:
-    """Judge the benchmarks of two sides, those of the head first.
+    """Judge the benchmarks of two sides; the rows begin with those of the head.
 
     Args:
         base: processes of the older side; at least one.
-        head: of the newer side; at least one.
-        thresholds: what a verdict needs.
-        family: benchmarks that the interval for all at once counts; None: those on either side.
-        vanished: names that the base has and the head should have had; None: all that it has not and that
-            do not belong to another shard.
-        confirming: further processes that measure what looks slower, which lowers the
-            minimum detectable effect.
+        head: processes of the newer side; at least one.
+        thresholds: effect and levels.
+        family: number of benchmarks that the simultaneous interval covers; None: all of either side.
+        vanished: benchmarks of the base that the head should have too; None: all of its shard.
+        confirming: as in `two_sample.judge`.
     """
     here = list(dict.fromkeys(name for run in head for name in run.benchmarks))
     there = list(dict.fromkeys(name for run in base for name in run.benchmarks))
     if vanished is None:
         vanished = {name for name in there if any(run.shard is None or run.shard.has(name) for run in head)}
     shown = {*here, *vanished}
-    # All that the base has, as it tells how much processes differ; in the order of the head, which is one run
-    # where the base may be several, as neighbours tell a drift.
+    # All benchmarks of the base: they help to estimate the variance between processes. In the order of the
+    # head, which ran once: a drift is estimated from benchmarks that ran one after the other.
     names = _merged(here, there)
     renamed = _renamed(set(vanished) - set(here), set(here) - set(there))
     mismatch = _mismatch(base, head)
@@ -92,7 +89,7 @@ def compare(
 
 
 def _merged(first: list[str], second: list[str]) -> list[str]:
-    """Return all names in the order of one side, those that only the other has after the ones before them."""
+    """Return all names in the order of `first`; a name of `second` alone keeps its predecessor."""
     known = set(first)
     after: dict[str | None, list[str]] = {}
     previous = None
@@ -105,7 +102,7 @@ def _merged(first: list[str], second: list[str]) -> list[str]:
 
 
 def differing_fields(base: Sequence[RunFile], head: Sequence[RunFile]) -> list[tuple[str, Any, Any]]:
-    """Return each field of the environments in which some file of one side differs from the head's first."""
+    """Return name and both values of each environment field in which a file differs from the head's first."""
     here = head[0]
     found: dict[str, tuple[str, Any, Any]] = {}
     for run in (*base, *head[1:]):
@@ -124,12 +121,12 @@ def differing_fields(base: Sequence[RunFile], head: Sequence[RunFile]) -> list[t
 
 def _mismatch(base: Sequence[RunFile], head: Sequence[RunFile]) -> str | None:
     fields = differing_fields(base, head)
-    return f"other environment: {describe_fields(fields)}" if fields else None
+    return f"different environment: {describe_fields(fields)}" if fields else None
 
 
 def describe_fields(fields: Iterable[tuple[str, Any, Any]]) -> str:
-    """Write fields of two environments that differ: the other's value, then that of here."""
-    return ", ".join(f"{name} {there or 'none'} there, {here or 'none'} here" for name, there, here in fields)
+    """Write fields that differ: `threads 2 vs 4, gpu none vs A100`."""
+    return ", ".join(f"{name} {one or 'none'} vs {other or 'none'}" for name, one, other in fields)
 
 
 def _found(runs: Sequence[RunFile], name: str) -> list[Benchmark]:
@@ -137,7 +134,6 @@ def _found(runs: Sequence[RunFile], name: str) -> list[Benchmark]:
 
 
 def _side(runs: Sequence[RunFile], names: Sequence[str]) -> SideTimings:
-    """Lay out what processes measured: a row for each process of each file."""
     rows: list[list[tuple[float, float]]] = []
     missing = (math.nan, math.nan)
     for run in runs:
@@ -166,9 +162,8 @@ def _row(
     if not base or not head:
         reason = _one_sided(renamed, new=bool(head))
         return Compared(name, replace(judgement, reason=reason), _seconds(head), spec=_spec(base + head))
-    contended = {"here": _contended(head), "there": _contended(base)}
-    others = (f"{why} {where}" for where, why in contended.items() if why)
-    hindrance = mismatch or _different_work(base, head) or next(others, None)
+    contended = _contended(head, "head")
+    hindrance = mismatch or _different_work(base, head) or contended or _contended(base, "base")
     if hindrance:
         judgement = Judgement(
             "incomparable",
@@ -178,17 +173,16 @@ def _row(
             base_processes=judgement.base_processes,
         )
     notes = (*_counters(base, head), *_modes(base, head))
-    return Compared(name, judgement, _seconds(head), contended["here"] is not None, notes, _spec(head))
+    return Compared(name, judgement, _seconds(head), contended is not None, notes, _spec(head))
 
 
 def _one_sided(renamed: str | None, *, new: bool) -> str:
-    """Say that a benchmark is new or gone, and what it may be called on the other side."""
-    what = "new: not in the baseline" if new else "vanished: in the baseline, and not timed in this run"
+    what = "new: not in the baseline" if new else "missing: in the baseline, but not timed in this run"
     return f"{what}; renamed {'from' if new else 'to'} {renamed}?" if renamed else what
 
 
 def _renamed(vanished: Collection[str], new: Collection[str]) -> dict[str, str]:
-    """Return what a benchmark that one side lacks may be called there: one of the same test function."""
+    """Return, for names of one side only, the most similar name of the other side and the same function."""
     found: dict[str, str] = {}
     for names, others in ((vanished, new), (new, vanished)):
         for name in names:
@@ -200,32 +194,32 @@ def _renamed(vanished: Collection[str], new: Collection[str]) -> dict[str, str]:
 
 def _different_work(base: list[Benchmark], head: list[Benchmark]) -> str | None:
     if not all(benchmark.processes for benchmark in base + head):
-        return "no raw data: save with --benchmark-save-data, or as --benchmark-json does"
+        return "no rounds in the file: save it with --benchmark-json, or add --benchmark-save-data"
     kinds = (
-        ("graph_hash", "another graph: its content hash is"),
-        ("code_hash", "other code of the benchmark: its hash is"),
-        ("estimand", "measured in another way:"),
+        ("graph_hash", "different graph: content hash"),
+        ("code_hash", "different code of the benchmark: hash"),
+        ("estimand", "measured differently:"),
     )
     for field, words in kinds:
         there, here = (list(dict.fromkeys(getattr(one, field) for one in side)) for side in (base, head))
         if there != here:
             texts = (" and ".join(value or "not saved" for value in side) for side in (there, here))
-            return f"{words} {next(texts)} there, {next(texts)} here"
+            return f"{words} {next(texts)} vs {next(texts)}"
     return None
 
 
-def _contended(side: list[Benchmark]) -> str | None:
-    """Say why no process of a side is evidence, where that is so because of other programs."""
-    processes = [process for benchmark in side for process in benchmark.processes]
+def _contended(benchmarks: list[Benchmark], side: str) -> str | None:
+    """Return the reason if contention, or unknown contention, leaves no process of a side."""
+    processes = [process for benchmark in benchmarks for process in benchmark.processes]
     if not processes or any(process.is_evidence for process in processes):
         return None
     if any(process.contended for process in processes):
-        return "other programs took the processors while it was timed"
-    return "time it again: nobody looked whether other programs took the processors while it was timed"
+        most = units.fraction(cpu.CONTENDED)
+        return f"other programs used more than {most} of the CPU time while the {side} was timed"
+    return f"CPU time of other programs was not recorded for the {side}: measure it again"
 
 
 def _counters(base: list[Benchmark], head: list[Benchmark]) -> list[str]:
-    """Name what a call does now and did not do, or the other way round."""
     there, here = base[0].counters, head[0].counters
     if not there or not here:
         return []
@@ -236,7 +230,7 @@ def _counters(base: list[Benchmark], head: list[Benchmark]) -> list[str]:
 
 
 def _modes(base: list[Benchmark], head: list[Benchmark]) -> list[str]:
-    """Say where the share of slow layouts changed, which is no change of the code's speed."""
+    """Note a changed share of slow layouts: that alone is no change of the code's speed."""
     shares, errors = [], []
     for side in (base, head):
         slow = np.array([1 - one.modes[0][1] if len(one.modes) > 1 else 0.0 for one in side])
@@ -248,7 +242,7 @@ def _modes(base: list[Benchmark], head: list[Benchmark]) -> list[str]:
         return []
     factors = [one.modes[1][0] / one.modes[0][0] for one in base + head if len(one.modes) > 1]
     there, here = map(units.fraction, shares)
-    return [f"layouts {np.median(factors):.1f}x slower: {there} of them there, {here} here"]
+    return [f"share of slow layouts ({np.median(factors):.1f}x slower) changed from {there} to {here}"]
 
 
 def _seconds(head: list[Benchmark]) -> float | None:

@@ -1,6 +1,6 @@
-"""Whether one side's benchmarks are slower than the other's: numbers in, verdicts out.
+"""Verdicts from the times of two sides, each with several processes.
 
-All is decided on the logarithm of the ratio head / base, so that swapping the sides mirrors every verdict.
+Everything is computed on the logarithm of head / base: swapping the sides gives the opposite verdict.
 """
 
 import math
@@ -15,29 +15,32 @@ from .verdict import Judgement, Reason, Thresholds, detectable_after, judge_rati
 
 Array = NDArray[np.float64]
 _STRICTER = 10
-"""Part of the level that is left to what a drift itself is judged by: drifts are far from normal."""
-_ODDER = 2.0
-"""A process that stands alone may be odder than any seen by so much, on the scale of logarithms."""
+"""The error rate of verdicts on the drift itself is divided by this: drifts are far from normal."""
+_LONE_FACTOR = 2.0
+"""A side of one process may hold an outlier up to this many times as far off as the farthest one seen."""
 
 
 @dataclass(frozen=True)
 class SideTimings:
-    """What processes measured, in the order in which it ran; NaN where a process did not."""
+    """The estimates of all processes of a side.
+
+    Benchmarks are in the order in which they ran. NaN: the process has no estimate.
+    """
 
     logs: Array
-    """Natural logarithm of the location [processes, benchmarks]."""
+    """Natural logarithm of the estimate in nanoseconds [processes, benchmarks]."""
     errors: Array
-    """Its standard error within the process [processes, benchmarks]."""
+    """Standard error of `logs` within the process [processes, benchmarks]."""
 
 
 @dataclass(frozen=True)
 class JudgedRun:
-    """A whole run."""
+    """The verdicts of a run."""
 
     benchmarks: list[Judgement]
     shared: Judgement | None
-    """Of what all benchmarks have in common, where the machine's drift was taken out of their ratios
-    (drift.py), which are relative to it then. None: they are as measured."""
+    """Verdict on the change that all benchmarks have in common, if a drift of the machine was removed
+    (drift.py): the ratios of the benchmarks are then relative to it. None: no drift was reshift."""
 
 
 def judge(
@@ -50,18 +53,17 @@ def judge(
 ) -> JudgedRun:
     """Judge each benchmark.
 
-    A mean of n processes has the variance v / n, v being that between processes (`moderated`), which holds
-    the noise within a process as it is in the processes it was estimated from; where a side's own noise is
-    larger than that, the difference is added, and v is never taken for less than the noise within. With one
-    process on a side there is nothing else to take it from.
+    The mean of n processes has the variance v / n, where v is the variance between processes (`moderated`).
+    v includes the variance within the processes it was estimated from. If the variance within a side is
+    larger, the difference is added. v is never smaller than the variance within a process.
 
     Args:
         base: the older side.
-        head: the newer side, of the same benchmarks.
-        thresholds: what a verdict needs.
-        family: benchmarks that the interval for all at once counts; None: those of the sides.
-        confirming: further processes that measure what looks slower, which lowers the
-            minimum detectable effect.
+        head: the newer side, with the same benchmarks.
+        thresholds: effect and levels.
+        family: number of benchmarks that the simultaneous interval covers; None: all of the sides.
+        confirming: number of further processes that will measure what looks slower. They lower the minimum
+            detectable effect.
     """
     family = max(base.logs.shape[1] if family is None else family, 1)
     taken = drift.estimate(base.logs, head.logs)
@@ -71,16 +73,16 @@ def judge(
     rest = SideTimings(base.logs - taken.base, base.errors), SideTimings(head.logs - taken.head, head.errors)
     found = _relative(*rest, taken.inflation, thresholds, family, confirming)
     shifts = [_shift(*pair) for pair in zip(taken.base.T, taken.head.T, strict=True)]
-    # Drifts of a few processes agree by luck in some places.
+    # With few processes, drifts agree by chance at some places: their variance is not taken below the mean.
     typical = math.sqrt(
         float(np.mean([shift.variance for shift in shifts if shift.degrees_of_freedom] or [0.0]))
     )
     for column, (judgement, shift) in enumerate(zip(found, shifts, strict=True)):
         if judgement.low is not None:
-            found[column] = _with_neighbours(judgement, shift, typical, thresholds, family)
+            found[column] = _including_drift(judgement, shift, typical, thresholds, family)
     both = np.isfinite(taken.base).any(axis=0) & np.isfinite(taken.head).any(axis=0)
     shift = _shift(*(_medians(part[:, both]) for part in (taken.base, taken.head)))
-    shared = Judgement("incomparable", "too few processes ran enough of it")
+    shared = Judgement("incomparable", "too few processes ran enough benchmarks")
     if shift.degrees_of_freedom > 0:
         shared = judge_ratio(
             shift.log_ratio, shift.error(typical), shift.degrees_of_freedom, thresholds, family * _STRICTER
@@ -96,7 +98,6 @@ def _relative(
     family: int,
     confirming: int,
 ) -> list[Judgement]:
-    """Judge each benchmark by what is left of it."""
     known = [np.where(np.isfinite(side.logs), side.errors, np.nan) for side in (base, head)]
     base, head = SideTimings(base.logs, known[0]), SideTimings(head.logs, known[1])
     variance = moderated((base.logs, head.logs), _mean_square(np.concatenate(known)), inflation)
@@ -138,21 +139,21 @@ def _known(column: Array) -> Array:
 
 
 def _least(farthest: float, processes: int) -> float:
-    """Return a log ratio that odd processes alone could make.
+    """Return the largest log ratio that outlier processes alone could cause.
 
     Args:
-        farthest: that any process of the run lay from the middle of its side.
-        processes: of the smaller side.
+        farthest: largest distance of any process of the run from the median of its side.
+        processes: number of processes of the smaller side.
     """
-    return farthest * (_ODDER if processes == 1 else 1 / processes)
+    return farthest * (_LONE_FACTOR if processes == 1 else 1 / processes)
 
 
 def _doubted(judgement: Judgement, log_ratio: float, base: Array, head: Array, least: float) -> Judgement:
-    """Take back a verdict of slower or faster that rests on odd processes.
+    """Change slower or faster to undecided if outlier processes could explain it.
 
-    Times of processes have longer tails than a normal distribution: a neighbour comes and slows one of twenty
-    by a third. So each process of a side must lie beyond the middle of the other side by a quarter of the
-    difference at least; and the difference must be larger than one such process could make (`least`).
+    Times of processes have longer tails than a normal distribution: another virtual machine may slow one
+    process in twenty by a third. So each process must lie beyond the median of the other side by at least a
+    quarter of the difference, and the difference must be larger than one outlier could cause (`least`).
     """
     if judgement.verdict not in ("slower", "faster"):
         return judgement
@@ -162,29 +163,29 @@ def _doubted(judgement: Judgement, log_ratio: float, base: Array, head: Array, l
         (sign * (np.median(head) - base)).min(),
     )
     if nearest < abs(log_ratio) / 4:
-        return replace(judgement, verdict="undecided", reason="the processes do not agree")
+        return replace(judgement, verdict="undecided", reason="some processes contradict the difference")
     if abs(log_ratio) <= least:
         return replace(
             judgement,
             verdict="undecided",
-            reason="a single outlier process could make as large a difference",
+            reason="one outlier process could cause a difference this large",
         )
     return judgement
 
 
 @dataclass(frozen=True)
 class _Shift:
-    """How far one side's processes lie from the other's, told by them alone."""
+    """The difference of two sides, estimated from their processes alone."""
 
     log_ratio: float
     variance: float
-    """Of a process."""
+    """Variance of one process."""
     degrees_of_freedom: int
     base: int
     head: int
 
     def error(self, least: float) -> float:
-        """Return the standard error, where a process has that standard deviation at least."""
+        """Return the standard error, if one process has at least the standard deviation `least`."""
         return math.sqrt(max(self.variance, least**2) * (1 / self.base + 1 / self.head))
 
 
@@ -204,33 +205,34 @@ def _shift(base: Array, head: Array) -> _Shift:
 
 
 def _medians(drifts: Array) -> Array:
-    """Return the middle of each process's drift, of those that have one."""
+    """Return the median drift of each process that has one."""
     return np.array([np.median(one[np.isfinite(one)]) for one in drifts if np.isfinite(one).any()])
 
 
-def _with_neighbours(
-    relative: Judgement, moved: _Shift, typical: float, thresholds: Thresholds, family: int
+def _including_drift(
+    relative: Judgement, shift: _Shift, typical: float, thresholds: Thresholds, family: int
 ) -> Judgement:
-    """Judge a benchmark with its neighbours: the drift that was taken out may be the change itself."""
+    """Judge a benchmark again with the drift that was removed: the drift may be the change itself."""
     assert relative.ratio
     assert relative.own_high
-    if moved.degrees_of_freedom and relative.verdict in ("same", "undecided"):
-        error = math.hypot(math.log(relative.own_high / relative.ratio) / 2, moved.error(typical))
-        ratio = math.log(relative.ratio) + moved.log_ratio
-        whole = judge_ratio(ratio, error, moved.degrees_of_freedom, thresholds, family * _STRICTER)
+    if shift.degrees_of_freedom and relative.verdict in ("same", "undecided"):
+        error = math.hypot(math.log(relative.own_high / relative.ratio) / 2, shift.error(typical))
+        ratio = math.log(relative.ratio) + shift.log_ratio
+        whole = judge_ratio(ratio, error, shift.degrees_of_freedom, thresholds, family * _STRICTER)
         if whole.verdict in ("slower", "faster"):
             return replace(
                 whole,
-                reason=f"with its neighbours, {whole.reason}",
+                reason=f"together with the benchmarks timed next to it, {whole.reason}",
                 process_sd=relative.process_sd,
                 base_processes=relative.base_processes,
                 head_processes=relative.head_processes,
             )
-    if relative.verdict == "same" and abs(moved.log_ratio) >= math.log1p(thresholds.effect):
+    if relative.verdict == "same" and abs(shift.log_ratio) >= math.log1p(thresholds.effect):
         return replace(
             relative,
             verdict="undecided",
-            reason=f"as its neighbours, which moved by {math.expm1(moved.log_ratio):+.0%}: machine or change",
+            reason=f"the benchmarks timed next to it changed by {math.expm1(shift.log_ratio):+.0%}: "
+            "this may be the machine or the code",
         )
     return relative
 
@@ -244,9 +246,10 @@ def _standard_errors(
     sides: tuple[SideTimings, SideTimings],
     counts: tuple[NDArray[np.int_], NDArray[np.int_]],
 ) -> Array:
-    """Return the standard error of each benchmark's log ratio [m]; NaN where nothing tells it."""
+    """Return the standard error of each benchmark's log ratio [benchmarks]; NaN: unknown."""
     noises = [_mean_square(side.errors) for side in sides]
-    # The noise within, as the variance between processes has it already: that of the sides with several.
+    # The variance within a process that the variance between processes already includes: it comes from the
+    # sides with several processes.
     weights = [
         np.where(np.isfinite(noise), count - 1, 0) for noise, count in zip(noises, counts, strict=True)
     ]
@@ -259,17 +262,16 @@ def _standard_errors(
         (least + np.maximum(noise - held, 0)) / np.maximum(count, 1)
         for noise, count in zip(known, counts, strict=True)
     )
-    # A side of one process, or of processes that know nothing of their own noise, is no evidence.
+    # A side with one process, whose own standard error is unknown, is no evidence.
     blind = [np.isnan(noise) & (count < 2) for noise, count in zip(noises, counts, strict=True)]  # noqa: PLR2004
-    there = (variance.degrees_of_freedom > 0) & ~(blind[0] | blind[1])
-    return np.sqrt(np.where(there, square, np.nan))
+    known_error = (variance.degrees_of_freedom > 0) & ~(blind[0] | blind[1])
+    return np.sqrt(np.where(known_error, square, np.nan))
 
 
 def _missing(base: int, head: int, thresholds: Thresholds) -> Judgement:
-    """Say why there is no verdict."""
     if not base or not head:
         return Judgement("incomparable", "not in the baseline" if head else "not measured")
     if base == head == 1:
-        return Judgement("incomparable", "one process on each side: nothing tells how much processes differ")
+        return Judgement("incomparable", "one process on each side: measure several to know their variance")
     few = Reason.TOO_FEW_BLOCKS
     return Judgement("incomparable", few.text(thresholds), code=few)

@@ -1,4 +1,4 @@
-"""One log ratio and its standard error in, a verdict out."""
+"""The verdict on one log ratio, from its standard error."""
 
 import math
 import reprlib
@@ -11,39 +11,39 @@ from scipy import special
 
 from .. import json_io, units
 
-_WIDEST = 700.0
+_WIDEST = 700.0  # exp() of more overflows
 
 _SAVED = {"minimum_detectable_effect": "visible", "shrunk": "borrowed"}
-"""Fields of a judgement that have another name in files."""
+"""Field of `Judgement`: its name in files."""
 
 Verdict = Literal["slower", "faster", "same", "undecided", "incomparable"]
 
 
 @dataclass(frozen=True)
 class Thresholds:
-    """The one set that all decisions are made by."""
+    """The effect and the levels that all verdicts use."""
 
     effect: float
-    """A change that matters, as a fraction."""
+    """Minimum effect of interest, as a fraction."""
     family_level: float = 0.99
-    """Of the intervals that hold for all benchmarks of a run at once: by Bonferroni."""
+    """Level of the simultaneous intervals of all benchmarks of a run (Bonferroni)."""
     own_level: float = 0.95
-    """Of a benchmark's own interval."""
+    """Level of the per-benchmark interval."""
     found: float = 0.9
-    """Probability with which the minimum detectable effect is found."""
+    """Power at the minimum detectable effect."""
 
 
 class Reason(Enum):
-    """Why a benchmark has its verdict: code looks at the member, people read its text."""
+    """Why a benchmark has its verdict: code tests the member, output shows its text."""
 
-    EXCLUDES_ONE = "the {family_level} interval for all benchmarks at once excludes 1"
-    WITHIN_EFFECT = "the {own_level} interval lies within {effect}"
-    SMALL_CHANGE = "surely different, but by less than {effect}"
+    EXCLUDES_ONE = "the simultaneous {family_level} interval excludes 1"
+    WITHIN_EFFECT = "the per-benchmark {own_level} interval lies within {effect}"
+    SMALL_CHANGE = "a significant change, but smaller than {effect}"
     WIDE_INTERVAL = "the interval is too wide"
-    TOO_FEW_BLOCKS = "too few blocks to have an interval"
+    TOO_FEW_BLOCKS = "too few blocks for an interval"
 
     def text(self, thresholds: Thresholds) -> str:
-        """Return the reason in words, with the levels and the effect that were decided by."""
+        """Return the reason in words, with the levels and the effect of the verdict."""
         return self.value.format(
             family_level=units.level(thresholds.family_level),
             own_level=units.level(thresholds.own_level),
@@ -53,59 +53,60 @@ class Reason(Enum):
 
 @dataclass(frozen=True)
 class Judgement:
-    """What was decided of one benchmark, and on what grounds."""
+    """The verdict on one benchmark, with its reason and its numbers."""
 
     verdict: Verdict
     reason: str
     ratio: float | None = None
-    """Head's time over base's; None where one of them is missing."""
+    """Time of the head / time of the base; None: one of them is missing."""
     low: float | None = None
-    """Of the interval that holds for all benchmarks of the run at once, with `high`."""
+    """Lower bound of the simultaneous interval; `high` is the upper one."""
     high: float | None = None
     own_low: float | None = None
-    """Of the benchmark's own interval, with `own_high`."""
+    """Lower bound of the per-benchmark interval; `own_high` is the upper one."""
     own_high: float | None = None
     minimum_detectable_effect: float | None = None
-    """A slowdown that would have been found nine times in ten, as a fraction."""
+    """The slowdown that is found with a power of 90 %, as a fraction."""
     process_sd: float | None = None
-    """Standard deviation of a process's log time."""
+    """Standard deviation of the log time between processes."""
     shrunk: bool = False
-    """Whether the other benchmarks tell more of it than this one's own processes."""
+    """Whether most of `process_sd`'s degrees of freedom come from other benchmarks."""
     base_processes: int = 0
     head_processes: int = 0
     code: Reason | None = None
-    """Which reason it is, where something depends on that. It is not saved."""
+    """The reason as code tests it; it is not saved."""
 
     @property
     def judged(self) -> bool:
-        """Whether it could be compared, and there was enough to judge by: then there is an interval."""
+        """Whether the sides were comparable and there is an interval."""
         return self.verdict != "incomparable" and self.low is not None
 
     def looks_slower(self, thresholds: Thresholds) -> bool:
-        """Tell whether it is worth measuring again: by the effect, and by a standard error or so.
+        """Tell whether to measure again: slower by the effect, and by about one standard error.
 
-        What is looked at again costs time only: the verdict is that on all processes.
+        The final verdict uses all processes, so measuring again too often only costs time.
         """
         if self.ratio is None or self.ratio < 1 + thresholds.effect:
             return False
         if self.own_high is None:
-            return self.code is Reason.TOO_FEW_BLOCKS  # of one process; several have an interval
+            return self.code is Reason.TOO_FEW_BLOCKS  # several processes would have an interval
         return self.ratio**2 > self.own_high / self.ratio
 
     def as_json(self, notes: Sequence[str] = (), record: str | None = None) -> dict[str, Any]:
-        """Return it as docs/formats.md describes it, with notes and the record that it was compared with."""
+        """Return the JSON form of docs/formats.md, with notes and the number of the baseline record."""
         saved = {_SAVED.get(name, name): value for name, value in asdict(self).items() if name != "code"}
         return {"against": record, **saved, "notes": list(notes)}
 
     @classmethod
     def from_json(cls, saved: Mapping[str, Any]) -> Self:
-        """Read what `as_json` gave. A result of `gnnbench ab` lacks the fields about processes.
+        """Read what `as_json` returned; a result of `gnnbench ab` has no fields about processes.
 
         Raises:
-            KeyError, ValueError: it is something else.
+            KeyError: a field is missing.
+            ValueError: a field has an impossible value.
         """
         if saved["verdict"] not in get_args(Verdict):
-            raise ValueError(f"{reprlib.repr(saved['verdict'])} is no verdict")
+            raise ValueError(f"{reprlib.repr(saved['verdict'])} is not a verdict")
         numbers: dict[str, Any] = {
             field.name: None if saved[name] is None else json_io.finite(saved[name])
             for field in fields(cls)
@@ -124,14 +125,15 @@ class Judgement:
 
 
 def confirmed(judgement: Judgement, fresh: int) -> Judgement:
-    """Take back a verdict of slower that too few undisturbed processes have confirmed.
+    """Change slower to undecided if too few processes without contention confirmed it.
 
     Args:
-        judgement: on all processes.
-        fresh: processes that were to confirm it; two are needed, where there are so many.
+        judgement: verdict on all processes.
+        fresh: number of processes that should confirm it; two must have done so (one if `fresh` is 1).
     """
     if judgement.verdict == "slower" and judgement.head_processes < 1 + min(fresh, 2):
-        return replace(judgement, verdict="undecided", reason="too few undisturbed processes confirmed it")
+        reason = "too few processes without contention confirmed it"
+        return replace(judgement, verdict="undecided", reason=reason)
     return judgement
 
 
@@ -146,12 +148,13 @@ def judge_ratio(
     """Judge a log ratio by its standard error.
 
     Args:
-        log_ratio: head / base.
-        error: its standard error.
-        degrees_of_freedom: degrees of freedom of that.
-        thresholds: what a verdict needs.
-        family: benchmarks that the interval for all at once counts.
-        least: what the caller wants the log ratio to exceed besides; it raises the minimum detectable effect.
+        log_ratio: logarithm of head / base.
+        error: standard error of `log_ratio`.
+        degrees_of_freedom: degrees of freedom of `error`.
+        thresholds: effect and levels.
+        family: number of benchmarks that the simultaneous interval covers.
+        least: the caller accepts slower or faster only above this log ratio; it raises the minimum
+            detectable effect.
     """
     own = _own(error, degrees_of_freedom, thresholds)
     wide = error * _quantile((1 - thresholds.family_level) / 2 / family, degrees_of_freedom)
@@ -169,15 +172,15 @@ def judge_ratio(
 def detectable_after(
     first: float, again: float, degrees_of_freedom: float, thresholds: Thresholds, family: int, least: float
 ) -> float:
-    """Return the smallest slowdown that is found where what looks slower is measured again, as a fraction.
+    """Return the minimum detectable effect if what looks slower is measured again, as a fraction.
 
     Args:
-        first: standard error of the log ratio by which it has to look slower.
-        again: standard error with the processes that confirm it.
+        first: standard error of the log ratio before confirmation.
+        again: standard error with the confirming processes.
         degrees_of_freedom: degrees of freedom of both.
-        thresholds: what a verdict needs.
-        family: benchmarks that the interval for all at once counts.
-        least: what the log ratio with the processes that confirm has to exceed besides.
+        thresholds: effect and levels.
+        family: number of benchmarks that the simultaneous interval covers.
+        least: as in `judge_ratio`, with the confirming processes.
     """
     looks = max(math.log1p(thresholds.effect), _own(first, degrees_of_freedom, thresholds) / 2)
     looks += _margin(first, degrees_of_freedom, thresholds)
@@ -191,7 +194,7 @@ def _own(error: float, degrees_of_freedom: float, thresholds: Thresholds) -> flo
 
 
 def _quantile(tail: float, degrees_of_freedom: float) -> float:
-    """Return the quantile of Student's t with this much beyond; scipy.stats takes half a second to import."""
+    """Return Student's t quantile with upper tail `tail`, without scipy.stats (0.5 s to import)."""
     return -float(special.stdtrit(degrees_of_freedom, tail))
 
 
@@ -200,7 +203,7 @@ def _margin(error: float, degrees_of_freedom: float, thresholds: Thresholds) -> 
 
 
 def _within(log: float) -> float:
-    """Keep to what has an exponential: with two processes in all, an interval may be of any width."""
+    # With two processes in all, an interval may be of any width.
     return min(max(log, -_WIDEST), _WIDEST)
 
 

@@ -255,9 +255,7 @@ class Gate:
         text = f"there are no timings of this environment ({name}) in {baseline.FOLDER}"
         if nearest := store.nearest(here):
             record, fields = nearest
-            text += (
-                f"; the most similar environment, {record.environment}, has {runs.describe_fields(fields)}"
-            )
+            text += f"; the most similar, {record.environment}, differs in {runs.describe_fields(fields)}"
         given = self._config.invocation_params.args
         # Without the options that recording does not need, and their values.
         words = [

@@ -4,8 +4,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from .. import json_io
-from ..compare import result_file
+from .. import json_io, units
 from ..compare import runs as comparison
 from ..compare.runs import Compared
 from ..compare.verdict import Judgement, Thresholds
@@ -66,7 +65,7 @@ def _against(head: Source, base: tuple[Source, ...], effect: float) -> tuple[dic
     runs = [one.checked for one in base if isinstance(one.checked, RunFile)]
     assert isinstance(head.checked, RunFile)
     found = comparison.compare(runs, [head.checked], Thresholds(effect))
-    judged = JudgedBy(Thresholds(effect), result_file.runs(len(runs)), shared=found.shared)
+    judged = JudgedBy(Thresholds(effect), units.count(len(runs), "run"), shared=found.shared)
     return {row.fullname: row for row in found.rows}, judged
 
 

@@ -36,7 +36,7 @@ def test_slower_is_exit_1_and_the_same_code_0(tmp_path, base, capsys):
 def test_what_cannot_be_judged_is_exit_3(tmp_path, base, capsys):
     status, out, _ = compare(capsys, base, save(tmp_path, suite(9, threads=8)))
     assert status == 3
-    assert "threads 2 there, 8 here" in " ".join(out.split())
+    assert "threads 2 vs 8" in " ".join(out.split())
     head = save(tmp_path, suite(9, deviation=0.02))
     assert compare(capsys, base, head)[0] == 0
     assert compare(capsys, base, head, "--strict")[0] == 3
@@ -92,7 +92,7 @@ def test_both_sides_must_be_named(base, capsys):
 
 
 def test_where_too_few_pairs_leave_all_undecided_nothing_was_judged():
-    few = Compared("b", Judgement("undecided", "2 of the 4 pairs that a verdict needs", ratio=1.1), 1e-3)
+    few = Compared("b", Judgement("undecided", "2 pairs, a verdict needs 4", ratio=1.1), 1e-3)
     wide = Compared(
         "c", Judgement("undecided", "the interval is too wide", ratio=1.1, low=0.9, high=1.3), 1e-3
     )

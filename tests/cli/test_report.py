@@ -108,8 +108,8 @@ def test_files_that_do_not_belong_together_are_one_line(tmp_path, capsys):
         (folder / "profile.json").write_text(json.dumps(contents.profile("pyg", threads=threads)))
     for files, message in (
         ((here, there), "other environment than"),
-        ((here, there), "threads 8 there, 2 here"),
-        ((fast, slow), "threads 8 there, 2 here; make a page of each"),
+        ((here, there), "threads 8 vs 2"),
+        ((fast, slow), "threads 8 vs 2; make a page of each"),
         ((here, slow), "make a page of each"),
         ((here, here), "is named twice"),
         ((here, alone), "a file of calibration stands alone"),

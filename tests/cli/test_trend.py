@@ -131,15 +131,15 @@ def test_records_of_several_processes_are_one_run_each(tmp_path, capsys):
     status, out, err = trend(capsys, ".")
     assert status == 0
     assert f"{RUNS - 1} runs from" in out
-    assert "its record has 2 processes, and 1 of them are here" in err
+    assert "only 1 of the record's 2 processes are there" in err
 
 
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["nothing"], "nothing: is not there"),
-        (["*.json"], "*.json: no file is of this pattern"),
-        (["empty"], "no file that ends in .json is in this folder"),
+        (["nothing"], "nothing: no such file or folder"),
+        (["*.json"], "*.json: no file matches this pattern"),
+        (["empty"], "this folder has no .json file"),
         (["bad"], "not JSON, or cut off"),
         (["runs", "--effect", "3"], "effect '3' must lie between 0 and 1"),
         (["runs", "--json", "/proc/trend.json"], "/proc/trend.json cannot be written"),

@@ -116,33 +116,36 @@ GPU = {
 @pytest.mark.parametrize(
     ("contents", "text"),
     [
-        ((part(1, 2), part(2, 2, threads=8)), "other environments: threads 2 there, 8 here"),
-        ((part(1, 2), part(2, 2, gpu=GPU)), "other environments: gpu.name none there, NVIDIA H100 here"),
+        ((part(1, 2), part(2, 2, threads=8)), "different environments: threads 2 vs 8"),
+        ((part(1, 2), part(2, 2, gpu=GPU)), "different environments: gpu.name none vs NVIDIA H100"),
         (
             (ab(1, 2), ab(2, 2, here={**ENVIRONMENT, "threads": 8})),
-            "other environments: threads 2 there, 8 here",
+            "different environments: threads 2 vs 8",
         ),
-        ((part(1, 2), part(2, 2, commit="b" * 40)), f"other commits: '{'a' * 40}' and '{'b' * 40}'"),
-        ((part(1, 2), part(2, 2, dirty=True)), "the files of one differ from its commit"),
+        ((part(1, 2), part(2, 2, commit="b" * 40)), f"different commits: '{'a' * 40}' and '{'b' * 40}'"),
+        ((part(1, 2), part(2, 2, dirty=True)), "one had uncommitted changes"),
         ((part(1, 3), part(2, 3)), "shard 3/3 is missing"),
         ((part(2, 5),), "shard 1/5 is missing (and 3 more)"),
         ((ab(1), ab(3)), "shard 2/3 is missing"),
-        ((part(1), part(2), part(2), part(3)), "shard 2/3 is there twice"),
-        ((part(1, 2), part(2, 3)), "shards of different divisions: 1/2, 2/3"),
-        ((part(1, 2), content(entry("x"))), "part-1.json: no shard, and others are"),
-        ((content(entry("a")), content(entry("a"))), "test_a.py::a is in each"),
+        ((part(1), part(2), part(2), part(3)), "shard 2/3 is given twice"),
+        ((part(1, 2), part(2, 3)), "shards of different runs: 1/2, 2/3"),
+        ((part(1, 2), content(entry("x"))), "part-1.json is not a shard, but other files are"),
+        ((content(entry("a")), content(entry("a"))), "both contain test_a.py::a"),
         ((part(1, 2), ab(2, 2)), "a run file and a result of gnnbench ab"),
-        ((ab(1, 2), ab(2, 2, base=replace(SIDE, commit="b" * 40))), "other base's commit"),
-        ((ab(1, 2), ab(2, 2, base=replace(SIDE, text="pip:torch==2"))), "other base's variant: 'git:main'"),
-        ((ab(1, 2), ab(2, 2, effect=0.05)), "other effect: 0.03 and 0.05"),
-        ((plain(1), plain(2)), "does not say where it was measured"),
-        ((content(entry("a\n\x1b[31m")), content(entry("a\n\x1b[31m"))), "test_a.py::a??[31m is in each"),
+        ((ab(1, 2), ab(2, 2, base=replace(SIDE, commit="b" * 40))), "differ in base's commit"),
+        (
+            (ab(1, 2), ab(2, 2, base=replace(SIDE, text="pip:torch==2"))),
+            "differ in base's variant: 'git:main'",
+        ),
+        ((ab(1, 2), ab(2, 2, effect=0.05)), "differ in effect: 0.03 and 0.05"),
+        ((plain(1), plain(2)), "does not describe its environment"),
+        ((content(entry("a\n\x1b[31m")), content(entry("a\n\x1b[31m"))), "both contain test_a.py::a??[31m"),
         (("no JSON",), "not JSON, or cut off"),
-        (({"version": 1},), "it is of another form"),
+        (({"version": 1},), "neither a run file nor a result of gnnbench ab"),
         (({"benchmarks": {}},), "it is a compare file"),
         (({**part(1, 1), "benchmarks": [{}]},), "not a run file of pytest-benchmark: no 'fullname'"),
         (({**ab(1, 1), "seconds": "many"},), "damaged at $.seconds"),
-        (({**ab(1, 1), "environment": {}},), "its environment lacks fields"),
+        (({**ab(1, 1), "environment": {}},), "its environment lacks required fields"),
     ],
 )
 def test_what_does_not_belong_together_is_refused_in_a_line(tmp_path, contents, text):
@@ -164,7 +167,7 @@ def test_a_shard_that_is_none_or_a_part_that_is_damaged_is_refused(tmp_path):
         "reason": "",
         "digest": "0" * 64,
     }
-    assert "changed since it was recorded" in refused(tmp_path, recorded)
+    assert "edited after it was recorded" in refused(tmp_path, recorded)
     recorded["gnnbench"]["record"]["digest"] = ""
     (path,) = save(tmp_path, "")
     path.write_text(run_file.seal(recorded))
@@ -178,7 +181,7 @@ def test_too_many_results_leave_no_level(tmp_path):
         one = ab(1, 1)
         one["benchmarks"] = [{**one["benchmarks"][0], "id": str(number)}]
         results.append({**one, "shard": None})
-    assert "leave no level" in refused(tmp_path, *results)
+    assert "error rate would reach" in refused(tmp_path, *results)
 
 
 def test_the_command_saves_and_counts(tmp_path, capsys):

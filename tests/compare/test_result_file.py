@@ -95,7 +95,7 @@ def test_what_is_no_result_is_refused_in_one_line(tmp_path):
     path.write_text('{"benchmarks": [')
     assert "not JSON, or cut off" in refused(path)
     assert "it is a run file" in refused(saved(tmp_path, suite(1)))
-    assert "of another form" in refused(saved(tmp_path, {}))
+    assert "not a result of gnnbench ab or compare" in refused(saved(tmp_path, {}))
     whole = of_ab().as_json()
     assert "version 9 of the format" in refused(saved(tmp_path, {**whole, "version": 9}))
     assert "damaged at $.effect" in refused(saved(tmp_path, {**whole, "effect": "3\n%"}))

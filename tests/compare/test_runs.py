@@ -33,9 +33,7 @@ def test_another_environment_is_named_by_its_fields(tmp_path):
     head = runs(tmp_path, suite(9, threads=4, wait_policy=""))
     for row in compare(base, head, THRESHOLDS).rows:
         assert row.judgement.verdict == "incomparable"
-        assert row.judgement.reason == (
-            "other environment: threads 2 there, 4 here, wait_policy PASSIVE there, none here"
-        )
+        assert row.judgement.reason == ("different environment: threads 2 vs 4, wait_policy PASSIVE vs none")
     assert describe_fields(differing_fields(base, base)) == ""
 
 
@@ -47,7 +45,7 @@ def test_what_another_shard_runs_has_not_vanished(tmp_path):
     part = {**whole, "benchmarks": kept[1:], "gnnbench": {**whole["gnnbench"], "shard": "1/2"}}
     rows = by_name(compare(runs(tmp_path, whole), runs(tmp_path, part), THRESHOLDS))
     assert set(rows) == {one["name"] for one in kept}
-    assert "vanished" in rows[kept[0]["name"]].judgement.reason
+    assert "missing" in rows[kept[0]["name"]].judgement.reason
 
 
 def test_new_vanished_and_renamed_benchmarks_are_named(tmp_path):
@@ -58,7 +56,7 @@ def test_new_vanished_and_renamed_benchmarks_are_named(tmp_path):
         "new: not in the baseline; renamed from test_a.py::spmm[sum-fwd]?"
     )
     assert rows["spmm[sum-fwd]"].judgement.reason == (
-        "vanished: in the baseline, and not timed in this run; renamed to test_a.py::spmm[sum-forward]?"
+        "missing: in the baseline, but not timed in this run; renamed to test_a.py::spmm[sum-forward]?"
     )
     rows = by_name(compare(base, head, THRESHOLDS, vanished=()))
     assert "spmm[sum-fwd]" not in rows
@@ -85,8 +83,8 @@ def test_benchmarks_that_were_not_asked_for_still_tell_how_much_processes_differ
 @pytest.mark.parametrize(
     ("change", "reason"),
     [
-        ({"code_hash": "f" * 16}, "other code of the benchmark: its hash is eeeeeeeeeeeeeeee there, ffff"),
-        ({"graph": {"content_hash": "0" * 16}}, "another graph: its content hash is not saved there, 0000"),
+        ({"code_hash": "f" * 16}, "different code of the benchmark: hash eeeeeeeeeeeeeeee vs ffff"),
+        ({"graph": {"content_hash": "0" * 16}}, "different graph: content hash not saved vs 0000"),
     ],
 )
 def test_other_work_is_not_compared(tmp_path, change, reason):
@@ -102,7 +100,7 @@ def test_other_layouts_and_clocks_are_not_compared(tmp_path):
     other = entry("b")
     other["extra_info"]["gnnbench"]["measurement"]["layouts"] = "sampled"
     (row,) = compare(base, runs(tmp_path, content(other)), THRESHOLDS).rows
-    assert "measured in another way" in row.judgement.reason
+    assert "measured differently" in row.judgement.reason
 
 
 def test_counters_that_differ_stand_beside_the_verdict(tmp_path):
@@ -127,13 +125,13 @@ def test_changed_weights_of_layout_modes_stand_beside_the_verdict(tmp_path):
     )
     head = runs(tmp_path, content(entry("b", blocks=200, modes=modes(0.7))))
     (row,) = compare(base, head, THRESHOLDS).rows
-    assert row.notes == ("layouts 2.1x slower: 20% of them there, 70% here",)
+    assert row.notes == ("share of slow layouts (2.1x slower) changed from 20% to 70%",)
     (row,) = compare(
         base, runs(tmp_path, content(entry("b", blocks=200, modes=modes(0.25)))), THRESHOLDS
     ).rows
     assert row.notes == ()
     (row,) = compare(base, runs(tmp_path, content(entry("b", blocks=200, modes=MODES))), THRESHOLDS).rows
-    assert row.notes == ("layouts 2.1x slower: 20% of them there, 0.0% here",)
+    assert row.notes == ("share of slow layouts (2.1x slower) changed from 20% to 0.0%",)
 
 
 def test_files_of_pytest_benchmark_alone_are_judged_where_they_have_their_rounds(tmp_path):
@@ -142,7 +140,7 @@ def test_files_of_pytest_benchmark_alone_are_judged_where_they_have_their_rounds
     assert {row.judgement.verdict for row in rows} <= {"same", "undecided"}
     rows = compare(base, runs(tmp_path, plain(9, data=False)), THRESHOLDS).rows
     assert {row.judgement.reason for row in rows} == {
-        "no raw data: save with --benchmark-save-data, or as --benchmark-json does"
+        "no rounds in the file: save it with --benchmark-json, or add --benchmark-save-data"
     }
     rows = compare(base[:1], base[1:2], THRESHOLDS).rows
     assert "one process on each side" in rows[0].judgement.reason
@@ -160,13 +158,12 @@ def test_what_was_timed_on_the_cpu_without_a_look_at_others_is_no_evidence(tmp_p
     watched, unwatched = (
         runs(tmp_path, *(process(seed, share) for seed in range(4))) for share in (0.01, None)
     )
-    for base, head, where in ((watched[:2], unwatched[2:], "here"), (unwatched[:2], watched[2:], "there")):
+    for base, head, side in ((watched[:2], unwatched[2:], "head"), (unwatched[:2], watched[2:], "base")):
         (row,) = compare(base, head, THRESHOLDS).rows
         if clock == "perf_counter":
             assert row.judgement.verdict == "incomparable"
             assert row.judgement.reason == (
-                "time it again: nobody looked whether other programs took the processors while it was timed "
-                f"{where}"
+                f"CPU time of other programs was not recorded for the {side}: measure it again"
             )
         else:
             assert row.judgement.verdict != "incomparable"
@@ -182,7 +179,10 @@ def test_what_others_disturbed_is_no_evidence(tmp_path):
     rows = by_name(compare(base, runs(tmp_path, process(9, 0.02)), THRESHOLDS))
     assert (rows["b"].judgement.base_processes, rows["c"].judgement.base_processes) == (3, 4)
     rows = by_name(compare(base, runs(tmp_path, process(9, 0.4)), THRESHOLDS))
-    assert rows["b"].judgement.reason == "other programs took the processors while it was timed here"
+    assert (
+        rows["b"].judgement.reason
+        == "other programs used more than 10% of the CPU time while the head was timed"
+    )
     assert rows["c"].judgement.verdict != "incomparable"
 
 

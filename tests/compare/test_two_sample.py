@@ -44,7 +44,7 @@ def test_a_sure_difference_below_the_effect_is_no_alarm():
     found = judge(base, shifted(head, 4, 1.025), THRESHOLDS).benchmarks[4]
     assert found.verdict == "same"
     found = judge(base, shifted(head, 4, 1.0299), THRESHOLDS).benchmarks[4]
-    assert (found.verdict, found.reason) == ("undecided", "surely different, but by less than 3.0%")
+    assert (found.verdict, found.reason) == ("undecided", "a significant change, but smaller than 3.0%")
 
 
 def test_the_interval_for_all_widens_with_their_number():
@@ -91,7 +91,7 @@ def test_what_cannot_be_judged_says_why():
     one = SideTimings(np.zeros((1, 1)), np.full((1, 1), 0.01))
     assert "one process on each side" in judge(one, one, THRESHOLDS).benchmarks[0].reason
     blind = SideTimings(np.zeros((1, 3)), np.full((1, 3), nan))
-    assert judge(base, blind, THRESHOLDS).benchmarks[0].reason == "too few blocks to have an interval"
+    assert judge(base, blind, THRESHOLDS).benchmarks[0].reason == "too few blocks for an interval"
 
 
 def test_borrowing_is_said():
@@ -157,12 +157,12 @@ def test_a_stretch_of_slower_neighbours_is_no_drift_that_all_is_well_with():
     stretch = found.benchmarks[12:23]
     assert found.shared
     assert {one.verdict for one in stretch} <= {"undecided", "slower"}
-    assert any("as its neighbours, which moved by" in one.reason for one in stretch)
+    assert any("the benchmarks timed next to it changed by" in one.reason for one in stretch)
     # Four processes that all say so are more than a drift.
     found = judge(SideTimings(logs[:5], errors[:5]), SideTimings(logs[5:], errors[5:]), THRESHOLDS)
     slower = [one for one in found.benchmarks[12:23] if one.verdict == "slower"]
     assert len(slower) > 5
-    assert any("with its neighbours" in one.reason for one in slower)
+    assert any("together with the benchmarks timed next to it" in one.reason for one in slower)
 
 
 def test_benchmarks_of_one_round_are_judged_by_several_processes():
@@ -223,7 +223,7 @@ def test_a_single_odd_process_makes_no_verdict():
     found = judge(SideTimings(odd[:5], errors[:5]), SideTimings(head, errors[5:6]), THRESHOLDS).benchmarks[3]
     assert (found.verdict, found.reason) == (
         "undecided",
-        "a single outlier process could make as large a difference",
+        "one outlier process could cause a difference this large",
     )
     assert (
         judge(SideTimings(logs[:5], errors[:5]), SideTimings(head, errors[5:6]), THRESHOLDS)
@@ -253,7 +253,7 @@ def test_a_process_that_stands_alone_may_be_odder_than_any_seen():
 
     assert judged(1).low > 1
     assert judged(1).verdict == "undecided"
-    assert judged(1).reason == "a single outlier process could make as large a difference"
+    assert judged(1).reason == "one outlier process could cause a difference this large"
     assert judged(3).verdict == "slower"
 
 

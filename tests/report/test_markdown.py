@@ -14,7 +14,7 @@ SAME = Judgement("same", "the 95% interval lies within 3.0%", 1.001, 0.99, 1.01,
 SLOWER = replace(SAME, verdict="slower", reason="it is", ratio=1.31, low=1.2, high=1.42)
 FASTER = replace(SAME, verdict="faster", reason="it is", ratio=0.5, low=0.4, high=0.6)
 UNDECIDED = replace(SAME, verdict="undecided", reason="the interval is too wide")
-GONE = Judgement("incomparable", "vanished: in the baseline, and not timed in this run")
+GONE = Judgement("incomparable", "missing: in the baseline, but not timed in this run")
 
 
 def section(*rows, shared=None, **changes):

@@ -77,10 +77,10 @@ def test_a_sentence_says_what_and_why():
 
 
 def test_why_there_was_too_little_to_judge_by_stands_below_and_of_an_interval_it_does_not():
-    few = Judgement("undecided", "2 of the 4 pairs that a verdict needs", ratio=1.1)
+    few = Judgement("undecided", "2 pairs, a verdict needs 4", ratio=1.1)
     wide = replace(SLOWER, verdict="undecided", reason="the interval is too wide", shrunk=False)
     found = notes(Comparison([row(few), row(wide)], None))
-    assert found == ["2 of the 4 pairs that a verdict needs: test_a.py::b"]
+    assert found == ["2 pairs, a verdict needs 4: test_a.py::b"]
 
 
 def test_reasons_stand_below_and_drift_is_said():

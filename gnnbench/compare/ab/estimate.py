@@ -1,59 +1,60 @@
-"""What is known of one benchmark's log ratio, and what is decided by it."""
+"""The estimated log ratio of one benchmark, and the verdict on it."""
 
 import math
 from dataclasses import dataclass, replace
 
+from ... import units
 from ..verdict import Judgement, Thresholds, judge_ratio
 from .outliers import FACTOR, Outliers
 
 FEWEST_PAIRS = 4
-"""That are kept, for anything but "undecided"."""
+"""Pairs, not counting excluded ones, that any verdict but "undecided" needs."""
 FEWEST_FAR_PAIRS = 6
-"""For a ratio beyond outliers.FACTOR. Where half of the processes of identical code are in a second mode, all
-of four pairs have the same side in it once in 128 times, all of six once in 2,048."""
+"""The same for a ratio beyond `outliers.FACTOR`. If half of the processes of identical code are in a second
+mode, the same side is in it in all of four pairs once in 128 runs, in all of six once in 2,048 runs."""
 
 _AGREEING = 0.7
-"""Share of the weight of the pairs that must lie on the verdict's side, where a variance is borrowed."""
+"""Share of the pairs' weight that must support slower or faster if the variance is mostly shrunk."""
 
 
 @dataclass(frozen=True)
 class RatioEstimate:
-    """What is known of one benchmark's log ratio."""
+    """The estimated log ratio of one benchmark."""
 
     log_ratio: float
     standard_error: float
-    """Of that; NaN where nothing tells it."""
+    """NaN: unknown."""
     degrees_of_freedom: float
-    """Degrees of freedom of that."""
+    """Degrees of freedom of `standard_error`."""
     pairs: int
-    """Kept."""
+    """Number of pairs, without excluded ones."""
     outliers: Outliers
     pair_sd: float
-    """Of a pair's log ratio, as the visits were, in the mean."""
+    """Standard deviation of a pair's log ratio, for a visit of average length."""
     shrunk: bool
-    """Whether the error is known from other benchmarks more than from this one's pairs."""
+    """Whether most of the degrees of freedom come from other benchmarks."""
     agreeing: float
-    """Share of the weight of the pairs that lie beyond a quarter of the log ratio."""
+    """Share of the pairs' weight in pairs that lie beyond a quarter of the log ratio."""
 
     @property
     def information(self) -> float:
-        """Reciprocal of the variance of the log ratio; 0 where there is none."""
+        """1 / variance of the log ratio; 0: unknown."""
         if not self.pairs or math.isnan(self.standard_error):
             return 0.0
         return 1 / max(self.standard_error, 1e-9) ** 2
 
     @property
     def too_few(self) -> str:
-        """Say how many pairs there are, where a verdict needs more."""
-        return f"{self.pairs} of the {FEWEST_PAIRS} pairs that a verdict needs"
+        """The reason of a benchmark with fewer pairs than a verdict needs."""
+        return f"{units.count(self.pairs, 'pair')}, a verdict needs {FEWEST_PAIRS}"
 
     @property
     def doubt(self) -> str | None:
-        """Why there is no verdict yet, whatever the interval is."""
+        """Why the interval alone allows no verdict yet; None: it does."""
         if self.pairs < FEWEST_PAIRS:
             return self.too_few
         if abs(self.log_ratio) > math.log(FACTOR) and self.pairs < FEWEST_FAR_PAIRS:
-            return f"a change by over {FACTOR:g} times needs {FEWEST_FAR_PAIRS} pairs: it may be two modes"
+            return f"a ratio above {FACTOR:g}x needs {FEWEST_FAR_PAIRS} pairs: processes may have two modes"
         return self.outliers.doubt
 
 
@@ -65,21 +66,21 @@ def judged(
     *,
     doubts: bool = True,
 ) -> Judgement:
-    """Judge a benchmark by what is known of it.
+    """Judge a benchmark by its estimate.
 
     Args:
-        estimate: of its log ratio.
-        thresholds: what a verdict needs.
-        family: benchmarks of the run.
-        tails: probability that is left beyond either end of the interval for all benchmarks at once, and of
-            the benchmark's own, at this look. None: those of a sample of fixed size, which is looked at once.
-        doubts: whether it also asks for enough pairs that agree. A sample of fixed size has chosen its pairs.
+        estimate: its estimated log ratio.
+        thresholds: effect and levels.
+        family: number of benchmarks of the run.
+        tails: tail probability of the simultaneous and of the per-benchmark interval at this interim
+            analysis. None: those of a sample of fixed size, which is analysed once.
+        doubts: whether to also require enough pairs that agree; False for a sample of fixed size.
     """
-    asides = estimate.outliers.text
+    excluded = estimate.outliers.text
     if estimate.degrees_of_freedom <= 0 or math.isnan(estimate.standard_error):
         if not estimate.pairs:
-            return _counted(Judgement("incomparable", f"not measured{asides}"), estimate)
-        few = Judgement("undecided", f"{estimate.too_few}{asides}", math.exp(estimate.log_ratio))
+            return _counted(Judgement("incomparable", f"not measured{excluded}"), estimate)
+        few = Judgement("undecided", f"{estimate.too_few}{excluded}", math.exp(estimate.log_ratio))
         return _counted(few, estimate)
     wide, own = tails or ((1 - thresholds.family_level) / 2 / family, (1 - thresholds.own_level) / 2)
     at_look = replace(thresholds, family_level=1 - 2 * wide * family, own_level=1 - 2 * own)
@@ -87,13 +88,13 @@ def judged(
         estimate.log_ratio, estimate.standard_error, estimate.degrees_of_freedom, at_look, family
     )
     assert found.code
-    # The levels of the run, not those of this look.
+    # The reason names the levels of the run, not those of this interim analysis.
     verdict, reason = found.verdict, found.code.text(thresholds)
     if verdict in ("slower", "faster") and doubts and estimate.shrunk and estimate.agreeing < _AGREEING:
-        verdict, reason = "undecided", "the pairs do not agree"
+        verdict, reason = "undecided", "some pairs contradict the difference"
     if doubts and estimate.doubt and verdict != "undecided":
         verdict, reason = "undecided", estimate.doubt
-    return _counted(replace(found, verdict=verdict, reason=reason + asides), estimate)
+    return _counted(replace(found, verdict=verdict, reason=reason + excluded), estimate)
 
 
 def _counted(judgement: Judgement, estimate: RatioEstimate) -> Judgement:

@@ -1,4 +1,4 @@
-"""What `gnnbench ab` found."""
+"""The result of `gnnbench ab`."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
@@ -24,14 +24,14 @@ class CounterChange:
 
 
 def counter_notes(changes: Iterable[CounterChange]) -> tuple[str, ...]:
-    """Return what verdict tables say of the counts that differ: one note, or none."""
+    """Return the note of verdict tables on counts that differ, if any does."""
     changed = [f"{change.head - change.base:+} {change.name}" for change in changes]
     return (f"counters: {', '.join(changed)}",) if changed else ()
 
 
 @dataclass(frozen=True)
 class AbResult:
-    """All benchmarks of a run, in the order in which they were collected."""
+    """All benchmarks of a run, in the order of collection."""
 
     base: Prepared
     head: Prepared
@@ -39,18 +39,18 @@ class AbResult:
     environment: Mapping[str, Any]
     decisions: Mapping[str, Decision]
     counters: Mapping[str, tuple[CounterChange, ...]]
-    """What one call does differently, for the benchmarks that could be counted."""
+    """Counts of one call that differ, of the benchmarks that could be counted."""
     head_ns: Mapping[str, float]
-    """The newer side's time, of the benchmarks that were measured."""
+    """The head's time, of the benchmarks that were measured."""
     seconds: float
     interrupted: bool = False
     notes: tuple[str, ...] = ()
-    """What must be known of the whole."""
+    """Notes on the whole result."""
     shard: Shard | None = None
-    """Part of the benchmarks that was timed; None: all."""
+    """The shard that was timed; None: all benchmarks."""
 
     def comparison(self) -> Comparison:
-        """Return it as verdict tables are written from."""
+        """Return the form that verdict tables take."""
         rows = []
         for name, decision in self.decisions.items():
             notes = counter_notes(self.counters.get(name, ()))
@@ -60,7 +60,7 @@ class AbResult:
         return Comparison(rows, None)
 
     def as_json(self) -> dict[str, Any]:
-        """Return it as docs/formats.md describes it."""
+        """Return the JSON form, see docs/formats.md."""
         verdicts = Counter(decision.judgement.verdict for decision in self.decisions.values())
         levels = {"simultaneous": self.thresholds.family_level, "own": self.thresholds.own_level}
         return {

@@ -1,4 +1,4 @@
-"""What one visit says of a benchmark, in two ways."""
+"""Two estimates of a benchmark's log ratio from one visit."""
 
 import functools
 import math
@@ -14,32 +14,32 @@ from .visit import Visit
 Array = NDArray[np.float64]
 
 _FEWEST_BLOCKS = 5
-"""From which the noise within a visit is estimated."""
+"""With fewer blocks the noise within a visit is not estimated."""
 
 
 @dataclass(frozen=True)
 class Sample:
-    """One visit in a few numbers, on the scale of natural logarithms."""
+    """The estimates from one visit, as natural logarithms of nanoseconds."""
 
     base: float
-    """Location of the base's blocks."""
+    """Estimate of the base (p10 of its block medians)."""
     head: float
     turns: float
-    """Median over the turns of head - base, a block of each."""
+    """Median over the turns (one block of each side) of the difference head - base."""
     noise: Array
-    """Covariance [2, 2] of head - base and turns within the visit; NaN where there are too few blocks."""
+    """Covariance [2, 2] of `head - base` and `turns` within the visit; NaN: too few blocks."""
     blocks: int
-    """On each side."""
+    """Number of blocks of each side."""
 
 
 def sample(visit: Visit) -> Sample:
-    """Reduce a visit.
+    """Return the estimates from a visit.
 
-    The location of a side is the quantile that `location` names: it keeps to one mode where layouts have two.
-    The median of the turns' log ratios is the same quantity where one side is the other by a factor; it
-    knows more where there is one mode, and where both sides of a turn share what disturbs them. Quantiles are
-    those of Harrell and Davis (Biometrika 69, 1982): means of all order statistics, which vary less than
-    those next to the quantile. The noise is that of the jackknife, as they propose, by leaving out each turn.
+    A side is estimated by the quantile `estimate.QUANTILE`: it stays within one mode if layouts have two. The
+    median of the turns' log ratios estimates the same ratio if a constant factor separates the sides. It
+    varies less if there is one mode, or if disturbances hit both sides of a turn. Quantiles are those of
+    Harrell and Davis (Biometrika 69, 1982), weighted means of all order statistics. The noise is their
+    jackknife, which leaves out one turn at a time.
     """
     base, head = (np.log(np.asarray(side, dtype=float)) for side in (visit.base_ns, visit.head_ns))
     turns = head - base
@@ -61,7 +61,7 @@ def _quantile(values: Array, quantile: float) -> float:
 
 
 def _without_each(values: Array, quantile: float) -> Array:
-    """Return the quantile of all values but one, for each that is left out [n]."""
+    """Return the n quantiles that result from leaving out one value each [n]."""
     order = np.argsort(values, kind="stable")
     ordered, weights = values[order], _weights(len(values) - 1, quantile)
     below = np.concatenate([[0.0], np.cumsum(weights * ordered[:-1])])
@@ -73,7 +73,7 @@ def _without_each(values: Array, quantile: float) -> Array:
 
 @functools.cache
 def _weights(n: int, quantile: float) -> Array:
-    """Return the weights of n order statistics: differences of the beta distribution.
+    """Return the Harrell-Davis weights of n order statistics [n]: differences of the beta distribution.
 
     scipy.stats.mstats.hdquantiles gives the same quantiles, but importing it takes a second.
     """

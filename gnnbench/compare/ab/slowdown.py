@@ -1,4 +1,4 @@
-"""A slowdown that is planted in a side, to see whether it is found."""
+"""Inject a slowdown into one side, for calibration."""
 
 import os
 import sys
@@ -11,14 +11,14 @@ from ...measure.clock import Block, Call, Clock
 
 VARIABLE = "GNNBENCH_SLOWDOWN"
 _EMPTY_ROUNDS = 20
-"""Enough for the shortest to be one that nothing disturbed."""
+"""Empty rounds to time; the shortest is taken as undisturbed."""
 
 
 def asked() -> float:
-    """Return the part of its own time that each round is to take longer; 0 where none is asked for.
+    """Return the injected slowdown as a fraction of each round's time; 0: none.
 
     Raises:
-        ValueError: the variable's value is none; says so in a line.
+        ValueError: the variable's value is not a fraction; the message is one line for the user.
     """
     text = os.environ.get(VARIABLE) or "0"
     try:
@@ -32,11 +32,10 @@ def asked() -> float:
 
 @dataclass(frozen=True)
 class Slowed:
-    """A clock whose rounds end with a wait, in which the processor is kept busy.
+    """A clock whose rounds end with a busy wait.
 
-    It lasts a part of what this very round took, so that a process or a layout that is slow is slowed by as
-    much more, as by a slower kernel. It is taken once a round: after each call of less than a microsecond,
-    looking at the time alone would take longer.
+    The wait is proportional to the round's own time, as if the kernel were slower: slow processes and layouts
+    wait longer. There is one wait per round, because reading the time takes longer than calls below 1 µs.
     """
 
     clock: Clock
@@ -44,22 +43,23 @@ class Slowed:
 
     @property
     def name(self) -> str:
-        """Return the clock's."""
+        """Name of the wrapped clock."""
         return self.clock.name
 
     @property
     def resolution_seconds(self) -> float:
-        """Return the clock's."""
+        """Resolution of the wrapped clock."""
         return self.clock.resolution_seconds
 
     def now(self) -> float:
-        """Return the clock's."""
+        """Return the time of the wrapped clock, in seconds."""
         return self.clock.now()
 
     def block(self, call: Call, rounds: int, iterations: int) -> Block:
-        """Time rounds, each a call to the clock that makes all of its own calls and waits."""
+        """Time rounds; the wrapped clock sees each as one call, which makes all iterations and waits."""
         function, args, kwargs = call
-        # Only an idle GPU has done what it was asked to. The clock waits for it again: as in an empty round.
+        # Wait until the GPU is idle, to know how long the calls took. The clock then synchronises once more,
+        # which takes as long as an empty round.
         idle = sys.modules["torch"].cuda.synchronize if self.name == "cuda" else None
         again_seconds = self._empty_round_seconds if idle else 0.0
 
@@ -81,9 +81,9 @@ class Slowed:
         return min(self.clock.block(Call(int, (), {}), _EMPTY_ROUNDS, 1).seconds)
 
     def renewed(self) -> None:
-        """Tell the clock."""
+        """Tell the wrapped clock that the inputs were renewed."""
         self.clock.renewed()
 
     def check(self, call: Call) -> None:
-        """Have the clock see whether it can time the call."""
+        """Let the wrapped clock check that it can time the call."""
         self.clock.check(call)

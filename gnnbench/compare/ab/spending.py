@@ -1,4 +1,4 @@
-"""How wide an interval must be at each look, so that looking often does not make it wrong more often."""
+"""Alpha spending: the tail probability of each interim analysis that keeps the error rate of all of them."""
 
 from dataclasses import dataclass
 
@@ -8,60 +8,60 @@ from scipy import optimize, special
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(48)
 _LOWEST, _HIGHEST = -5.0, 12.0
 _GROWTH = 1.1
-"""Of the information, from one look to the next: more looks cost more than they bring."""
+"""Least factor of the information between interim analyses; more of them cost more than they gain."""
 
 
 @dataclass(frozen=True)
 class Spending:
-    """By what an error is spent: by the information or by the time, whichever is further.
+    """How much of the error rate may be spent: by information or by time, whichever allows more.
 
-    Information in units of the effect knows when an effect can be seen, but is of no use where much larger
-    differences are all that can. There time spends (Lan and DeMets, Biometrics 45, 1989; its square, of the
-    power family of Kim and DeMets, Biometrika 74, 1987), so that nothing is left at the end.
+    Information shows when an effect of interest becomes detectable. If only much larger effects ever do, time
+    decides (Lan and DeMets, Biometrics 45, 1989): the square of the elapsed fraction, of the power family of
+    Kim and DeMets (Biometrika 74, 1987). So everything is spent at the end.
 
     Args:
-        middle: information by which half is spent.
-        steepness: with which: 1 / (1 + (middle / information) ** steepness).
+        middle: information at which half is spent.
+        steepness: exponent in 1 / (1 + (middle / information) ** steepness).
     """
 
     middle: float
     steepness: float
 
     def share(self, information: float, time: float) -> float:
-        """Return the part of the error that may be spent.
+        """Return the fraction of the error rate that may be spent by now.
 
         Args:
-            information: positive; in units of `middle`.
-            time: spent, of all that there is.
+            information: positive; in the unit of `middle`.
+            time: elapsed fraction of the budget.
         """
         return max(1 / (1 + (self.middle / information) ** self.steepness), min(time, 1.0) ** 2)
 
 
 class Boundary:
-    """One end of an interval, over the looks of one benchmark.
+    """One end of a benchmark's interval, over all interim analyses.
 
-    The statistic at a look is normal, with mean 0 where the end is the truth, and its increments are
-    independent in proportion to the information (Jennison and Turnbull, Group Sequential Methods, 2000, 3.1).
-    The probability to be beyond an end for the first time is integrated from look to look (Armitage,
-    McPherson and Rowe, JRSS A 132, 1969). It is told as a tail probability, which Student's t takes as well
-    (significance-level approach, ibid. 11.4).
+    The statistic is normal, with mean 0 if the true value is at the end of the interval. Its increments are
+    independent, with variances proportional to the information (Jennison and Turnbull, Group Sequential
+    Methods, 2000, 3.1). The probability of crossing the boundary for the first time is integrated from one
+    analysis to the next (Armitage, McPherson and Rowe, JRSS A 132, 1969). The boundary is returned as a tail
+    probability, which can be used with Student's t too (significance-level approach, ibid. 11.4).
 
     Args:
-        error: probability that is spent, in all.
+        error: total probability to spend.
     """
 
     def __init__(self, error: float) -> None:
         self._error = error
         self._information = self._spent = 0.0
         self._nodes = self._mass = np.zeros(0)
-        """Of the statistic at the last look, where it has not been beyond: places and their probabilities."""
+        """Distribution of the statistic at the last analysis, if it never crossed."""
 
     def tail(self, information: float, share: float) -> float | None:
-        """Spend a look; return the tail probability that it has, None where it is too early for one.
+        """Spend on one interim analysis, and return its tail probability; None: it is too early for one.
 
         Args:
-            information: positive; in any unit, the same at all looks.
-            share: of the error, that may be spent by now.
+            information: positive; in any unit, the same at all analyses.
+            share: fraction of the error that may be spent by now.
         """
         if information < self._information * _GROWTH:
             return None
@@ -77,7 +77,7 @@ class Boundary:
         def excess(end: float) -> float:
             return float(mass @ special.ndtr((means - end) / deviation)) - step
 
-        if step < 1e-12:  # noqa: PLR2004 - nothing worth a look
+        if step < 1e-12:  # noqa: PLR2004 - nothing to spend
             return None
         end = float(optimize.brentq(excess, _LOWEST, _HIGHEST, xtol=1e-6))
         half = (end - _LOWEST) / 2

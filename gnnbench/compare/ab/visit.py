@@ -1,4 +1,4 @@
-"""What a pair of processes, one of each side, measured in turns."""
+"""The measurements of a pair of processes, one per side, which take turns."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -7,16 +7,16 @@ from typing import Literal
 
 @dataclass(frozen=True)
 class Visit:
-    """One benchmark in one pair: blocks of rounds, taken in turns, the inputs renewed between them."""
+    """One benchmark in one pair: blocks of rounds in turns; each block has new copies of the inputs."""
 
     base_ns: tuple[float, ...]
-    """Of each block of the older side, the median time of one call."""
+    """Median time of one call in each block of the base."""
     head_ns: tuple[float, ...]
-    """The same of the newer side; as many, in the order in which they were taken."""
+    """The same for the head; as many, in the order of measurement."""
     rounds: int
-    """Timed on each side, all blocks together."""
+    """Number of rounds of each side, over all blocks."""
     seconds: float
-    """That it took altogether: set-up, calibration and tear-down of both sides too."""
+    """Total duration, with set-up, calibration and tear-down of both sides."""
 
 
 @dataclass(frozen=True)
@@ -24,9 +24,9 @@ class NotTimed:
     """Why a benchmark was not timed in a pair."""
 
     kind: Literal["skipped", "no benchmark", "failed"]
-    """Whether both sides skip it, or neither calls `benchmark`; "failed" is everything else."""
+    """Both sides skip it, neither side calls `benchmark`, or anything else ("failed")."""
     text: str
-    """In a line, naming the side."""
+    """One line that names the side."""
 
 
 @dataclass(frozen=True)
@@ -34,8 +34,8 @@ class Pair:
     """One fresh process of each side."""
 
     start_seconds: float
-    """That it took until both were ready."""
+    """Time until both were ready."""
     visits: Mapping[str, Visit] = field(default_factory=dict)
     """By benchmark."""
     failures: Mapping[str, NotTimed] = field(default_factory=dict)
-    """Benchmarks that could not be measured in it."""
+    """By benchmark; those that this pair did not time."""

@@ -1,4 +1,4 @@
-"""Where a series changes: an optimal segmentation, and how far each change may lie from where it was put."""
+"""Where a series changes: an optimal segmentation, and the 95 % range of each change's place."""
 
 import math
 from itertools import pairwise
@@ -11,24 +11,24 @@ from scipy import special, stats
 Array = NDArray[np.float64]
 
 _DROP = 3.68
-"""Log likelihood below the largest at which a place is still in the 95 % range of a change.
+"""A place is in the 95 % range of a change if its log likelihood is at most this much below the largest.
 
 For a small change, the lead of the likeliest place over the true one is the larger of two independent
 exponential variables: (1 - exp(-x))^2 = 0.95 (Siegmund, International Statistical Review 1988)."""
 _MOST_EXPLAINED = 1 - 1e-12
-"""Part of the variance of scores: all of it would be infinitely sure."""
+"""Largest explained share of variance, to keep the likelihood ratio finite."""
 
 
 def segment(values: Array, penalty: float, shortest: int) -> list[int]:
-    """Return the first run of each new level: a segmentation of the least squared error plus penalty.
+    """Return the first run of each new level: the segmentation with the least squared error plus penalty.
 
-    That of ruptures' KernelCPD with the linear kernel, which is PELT in C. With a shortest level its pruning
-    is not exact, and it may keep changes that cost more than they save: these are taken out again.
+    It comes from ruptures' KernelCPD with the linear kernel (PELT in C). With a shortest level its pruning is
+    not exact: changes that cost more than they save are removed here.
 
     Args:
         values: [n].
-        penalty: for each change, in units of the squared values.
-        shortest: runs of a level; a series of fewer than twice as many has no change.
+        penalty: cost of each change, in units of the squared values.
+        shortest: least number of runs of a level; a series with fewer than twice as many has no change.
     """
     if len(values) < 2 * shortest:
         return []
@@ -47,28 +47,25 @@ def segment(values: Array, penalty: float, shortest: int) -> list[int]:
 
 
 def strongest(values: Array, most: int, shortest: int) -> float:
-    """Return the least penalty with which no change is found, of up to so many at once.
+    """Return the least penalty at which `segment` finds no change, for up to `most` changes.
 
     Args:
         values: [n], n at least (most + 1) times `shortest`.
-        most: changes at once.
-        shortest: runs of a level.
+        most: largest number of changes.
+        shortest: least number of runs of a level.
     """
     model = _fitted(values, shortest)
-    model.predict(n_bkps=most)  # which finds the best of all smaller numbers too
+    model.predict(n_bkps=most)  # also finds the best of each smaller number
     return max(_saved(values, model.predict(n_bkps=count)[:-1]) / count for count in range(1, most + 1))
 
 
 def normal_scores(values: Array) -> Array:
-    """Return what values of a normal distribution with these ranks would be [n]."""
+    """Return the normal scores of values: normal quantiles at their ranks [n]."""
     return np.asarray(special.ndtri((stats.rankdata(values) - 0.5) / len(values)))
 
 
 def by_rank(values: Array, at: int) -> float:
-    """Return how surely the ranks of values differ before and after a place, whatever their distribution.
-
-    Twice the log likelihood ratio of their normal scores.
-    """
+    """Return the rank evidence for a change at a place: twice the log likelihood ratio of normal scores."""
     scores = normal_scores(values)
     between = sum(float(side.sum()) ** 2 / len(side) for side in (scores[:at], scores[at:]))
     whole = float(scores @ scores)
@@ -76,12 +73,14 @@ def by_rank(values: Array, at: int) -> float:
 
 
 def places(values: Array, units: Array, shortest: int) -> Array:
-    """Return the log likelihood of a change of level at each place, up to a constant; -infinity: none [n].
+    """Return the log likelihood of a change of level at each place [n], up to a constant.
+
+    -infinity: a change cannot be there.
 
     Args:
-        values: of a stretch with one change [n], n at least twice `shortest`.
-        units: standard deviation of each [n].
-        shortest: runs of a level.
+        values: a stretch with one change [n], n at least twice `shortest`.
+        units: standard deviation of each value [n].
+        shortest: least number of runs of a level.
     """
     weights = units**-2.0
     weight, total = np.cumsum(weights)[:-1], np.cumsum((values - values.mean()) * weights)
@@ -93,19 +92,19 @@ def places(values: Array, units: Array, shortest: int) -> Array:
 
 
 def plausible(likelihood: Array) -> tuple[int, int]:
-    """Return the first and the last place that belong to the 95 % range of a change."""
+    """Return the first and the last place of the 95 % range of a change."""
     good = np.flatnonzero(likelihood >= likelihood.max() - _DROP)
     return int(good[0]), int(good[-1])
 
 
 def _fitted(values: Array, shortest: int) -> Any:
-    from ruptures import KernelCPD  # with scipy.optimize and more: slow to import
+    from ruptures import KernelCPD  # slow to import
 
     return KernelCPD(kernel="linear", min_size=shortest).fit((values - np.median(values))[:, None])
 
 
 def _saved(values: Array, changes: list[int]) -> float:
-    """Return the squared error that changes save."""
+    """Return by how much changes reduce the squared error."""
     edges = [0, *changes, len(values)]
     return _squares(values) - sum(_squares(values[start:end]) for start, end in pairwise(edges))
 

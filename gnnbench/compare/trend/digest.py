@@ -1,4 +1,4 @@
-"""What a history keeps of a run file: a number for each benchmark, and where and when it is from."""
+"""The digest of a run file: one time per benchmark and process, with environment, date and commit."""
 
 import hashlib
 import math
@@ -14,40 +14,40 @@ from ...results import run_file
 from ...workloads.spec import Spec
 
 PLAIN = "median of pytest-benchmark's rounds"
-"""What the time of a benchmark is that gnnbench did not measure."""
-_REMEDY = "take it out of the history"
+"""The estimate for benchmarks that gnnbench did not measure."""
+_REMEDY = "remove it from the history"
 
 
 @dataclass(frozen=True)
 class BenchmarkDigest:
-    """A benchmark of a file."""
+    """One benchmark of a run file."""
 
     fullname: str
     label: str
-    """The spec's id; of a benchmark that is not one of gnnbench's own, its fullname."""
+    """The spec's id, or the fullname of a benchmark without a spec."""
     work: str
-    """Digest of what must be equal for two times to compare: code, graph, and how it was measured."""
+    """Hash of code, graph and way of measuring: times are comparable only if these are equal."""
     logs: tuple[float, ...]
-    """Of each undisturbed process, the natural logarithm of its time in nanoseconds."""
+    """Natural logarithm of the time in nanoseconds, of each process without contention."""
     contended: int
-    """Processes that are no evidence."""
+    """Number of processes with contention."""
 
 
 @dataclass(frozen=True)
 class Digest:
-    """A run file, in short."""
+    """What a history keeps of a run file."""
 
     environment: str
-    """Name of what must be equal for two runs to compare."""
+    """Name of the environment: runs are comparable only within one."""
     date: str
-    """When it was measured, in ISO's form, UTC."""
+    """Time of the measurement, ISO 8601, UTC."""
     commit_date: str | None
-    """When its commit was made; None where pytest-benchmark did not say."""
+    """Time of the commit; None: pytest-benchmark did not save it."""
     commit: str | None
     dirty: bool
-    """Whether files that git follows differed from the commit."""
+    """Whether tracked files had uncommitted changes."""
     record: tuple[str, int] | None
-    """Of a baseline: which of its folder, and the number of its processes."""
+    """Baseline record that the file is part of: its path without `_pK.json`, and its number of processes."""
     benchmarks: tuple[BenchmarkDigest, ...]
 
     @classmethod
@@ -55,14 +55,14 @@ class Digest:
         """Read a run file.
 
         Raises:
-            UsageError: it is none, or says not when it was measured.
+            UsageError: the file is not a run file, or has no date.
         """
         content = run_file.load(path)
         plain = _taken_out(content)
         run = run_file.parse(path, content)
         date = _date(content.get("datetime"))
         if date is None:
-            json_io.refuse(path, f"no date of a run: {content.get('datetime')!r}", _REMEDY)
+            json_io.refuse(path, f"datetime is not a date: {content.get('datetime')!r}", _REMEDY)
         try:
             commit = content.get("commit_info") or {}
             return cls(
@@ -82,15 +82,15 @@ class Digest:
             json_io.refuse(path, f"not a run file of pytest-benchmark: {what}", _REMEDY)
 
     def as_json(self) -> dict[str, Any]:
-        """Return it as the index keeps it."""
+        """Return the form that the index keeps."""
         return asdict(self)
 
     @classmethod
     def from_json(cls, content: dict[str, Any]) -> Self:
-        """Return what `as_json` gave.
+        """Read what `as_json` returned.
 
         Raises:
-            KeyError, TypeError, ValueError: it is something else.
+            KeyError, TypeError, ValueError: the content is damaged.
         """
         benchmarks = tuple(
             BenchmarkDigest(**{**one, "logs": tuple(one["logs"])}) for one in content["benchmarks"]
@@ -100,10 +100,10 @@ class Digest:
 
 
 def _taken_out(content: Mapping[str, Any]) -> dict[str, Any]:
-    """Take the statistics of benchmarks that gnnbench did not measure out of a file, by fullname.
+    """Remove the statistics of benchmarks that gnnbench did not measure, and return them by fullname.
 
-    Their rounds are not looked at: whether a file has them depends on how it was saved. What is of another
-    form is left to `run_file.parse`, which refuses it.
+    Their rounds are not used, because a file has them or not depending on how it was saved. An entry of
+    another form is left to `run_file.parse`, which refuses it.
     """
     found = {}
     for entry in content["benchmarks"]:
@@ -137,14 +137,14 @@ def _ours(one: run_file.Benchmark) -> BenchmarkDigest:
 
 
 def _record(path: Path, record: Mapping[str, Any] | None) -> tuple[str, int] | None:
-    """Return what the files of a record have in common: folder and name, less the process at its end."""
+    """Return the value of `Digest.record`."""
     if record is None:
         return None
     return str(path.parent / re.sub(r"_p\d+$", "", path.stem)), int(record["processes"])
 
 
 def _machine(machine: Mapping[str, Any]) -> str:
-    """Return a name for where a file of pytest-benchmark alone is from, the same where its fields are."""
+    """Name the environment of a file without gnnbench's part, by the machine's fields."""
     slug = re.sub(r"[^a-z0-9]+", "-", str(machine["cpu.brand_raw"] or "unknown").lower())[:40].strip("-")
     return f"{slug}_{_digest(*machine.values())}"
 
@@ -154,7 +154,7 @@ def _digest(*values: Any) -> str:
 
 
 def _date(text: Any) -> str | None:
-    """Return a date in one form, which sorts as time passes; without an offset it is taken for UTC."""
+    """Return a date as sortable ISO 8601 text in UTC; a date without an offset is taken as UTC."""
     if not isinstance(text, str):
         return None
     try:

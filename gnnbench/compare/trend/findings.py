@@ -1,4 +1,4 @@
-"""What changed in one series: its level at once or slowly, and its spread."""
+"""Changes in one series: steps and drifts of its level, and changes of its spread."""
 
 import math
 from collections.abc import Sequence
@@ -15,47 +15,46 @@ from .penalty import LEVEL_SHORTEST, Penalty
 Array = NDArray[np.float64]
 
 NOISIER = 1.5
-"""Change of the spread that matters, as a ratio of standard deviations."""
+"""Least ratio of standard deviations that counts as a change of spread."""
 _OWN = 1.96
 """Standard errors on each side of a 95 % interval."""
 _MEDIAN = 1.2533
-"""A median's standard error over a mean's, of a normal distribution."""
+"""Standard error of the median / of the mean, for a normal distribution."""
 _SPREAD = 1.17
-"""That of the logarithm of a standard deviation told by a median, times the root of the runs."""
+"""Standard error of the log of a standard deviation from a median (MAD), times the root of the runs."""
 _ROUNDS = 2
-"""In which the noise is told from the levels that were found, and the levels from the noise."""
+"""Iterations of estimating the noise from the levels and the levels from the noise."""
 _MOST_STEPS = 12
-"""That are tried as one drift."""
+"""Most steps that are tried as one drift."""
 
 
 @dataclass(frozen=True)
 class SeriesChange:
-    """A change."""
+    """One change. `first`, `at` and `last` are places in the series, from 0."""
 
     kind: Literal["step", "drift", "spread"]
     first: int
-    """The first place of the series where it may lie: the earliest run that may be new. Of a drift, the last
-    run at the old level."""
+    """Start of the 95 % range of `at`; for a drift, the last run at the old level."""
     at: int
-    """The run that is the first of the new state; of a drift, the first at the new level."""
+    """First run of the new level or spread."""
     last: int
-    """The last place where it may lie; of a drift, the same as `at`."""
+    """End of the 95 % range of `at`; for a drift, the same as `at`."""
     before: float
-    """Nanoseconds; of a change of spread, the standard deviation of the log time."""
+    """Time in nanoseconds; for a change of spread, standard deviation of the log time."""
     after: float
     ratio: float
     """after / before."""
     low: float
-    """Of the ratio's 95 % interval, with `high`."""
+    """Lower bound of the ratio's 95 % interval; `high` is the upper one."""
     high: float
 
     @property
     def slower(self) -> bool:
-        """Whether times became longer."""
+        """Whether times became longer; False for a change of spread."""
         return self.kind != "spread" and self.ratio > 1
 
     def matters(self, effect: float) -> bool:
-        """Tell whether it is as large as a change that matters."""
+        """Tell whether the change is at least the minimum effect of interest."""
         least = NOISIER if self.kind == "spread" else 1 + effect
         return abs(math.log(self.ratio)) >= math.log(least)
 
@@ -65,9 +64,9 @@ def examine(logs: Array, penalty: Penalty, level: float, effect: float) -> list[
 
     Args:
         logs: natural logarithms of nanoseconds, in the order of time [n], n at least SHORTEST_SERIES.
-        penalty: of its length.
-        level: probability that anything is found where nothing changed.
-        effect: change of the level that matters, as a fraction: smaller steps may add up to a drift.
+        penalty: the penalty for this length.
+        level: false positive rate for a series without changes.
+        effect: minimum effect of interest, as a fraction; smaller steps may add up to a drift.
     """
     each = level / 2
     of_scores = penalty.spread.penalty(each)
@@ -85,7 +84,7 @@ def examine(logs: Array, penalty: Penalty, level: float, effect: float) -> list[
 
 
 def _stretches(deviations: Array, penalty: float, steps: Sequence[int] = ()) -> list[slice]:
-    """Cut a series where its spread changes: at a step that is so near that it may be the same change."""
+    """Cut a series where its spread changes; a near step of the level is taken as the same change."""
     found = changes.segment(spread.scores(deviations), penalty, spread.SHORTEST)
     moved = [_at_step(edge, steps) for edge in found]
     edges = [[0, *places, len(deviations)] for places in (moved, found)]
@@ -94,13 +93,12 @@ def _stretches(deviations: Array, penalty: float, steps: Sequence[int] = ()) -> 
 
 
 def _at_step(edge: int, steps: Sequence[int]) -> int:
-    """Return the nearest step, if it is near; else the edge."""
     nearest = min(steps, key=lambda step: abs(step - edge), default=edge)
     return nearest if abs(nearest - edge) < spread.SHORTEST else edge
 
 
 def _units(values: Array, stretches: list[slice]) -> Array:
-    """Return the noise of each run, by stretches of one spread [n]."""
+    """Return the standard deviation of each run, from stretches of equal spread [n]."""
     whole = noise.estimate(values)
     units = np.empty(len(values))
     for part in stretches:
@@ -110,7 +108,7 @@ def _units(values: Array, stretches: list[slice]) -> Array:
 
 
 def _level_changes(values: Array, units: Array, stretches: list[slice], penalty: float) -> list[int]:
-    """Return the steps: within each stretch of one spread, and where two of them meet."""
+    """Return the steps: within each stretch of equal spread, and where two stretches meet."""
     steps: list[int] = []
     for part in stretches:
         inner = changes.segment(values[part] / units[part], penalty, LEVEL_SHORTEST)
@@ -120,7 +118,7 @@ def _level_changes(values: Array, units: Array, stretches: list[slice], penalty:
         edges = [0, *steps, len(values)]
         place = edges.index(meeting)
         start, end = edges[place - 1], edges[place + 1]
-        # The spread tells only about where the level changes.
+        # The change of spread gives only an approximate place for the change of level.
         likelihood = changes.places(values[start:end], units[start:end], LEVEL_SHORTEST)
         best = int(np.argmax(likelihood))
         steps[place - 1 : place] = [start + best] if 2 * likelihood[best] >= penalty else []
@@ -128,7 +126,7 @@ def _level_changes(values: Array, units: Array, stretches: list[slice], penalty:
 
 
 def _confirmed(logs: Array, steps: list[int], least: float) -> list[int]:
-    """Leave out steps that ranks do not show: where many runs are odd, some of them stand together."""
+    """Remove steps that ranks do not confirm: among many outliers, some are next to each other by chance."""
     steps = list(steps)
     while steps:
         edges = [0, *steps, len(logs)]
@@ -146,7 +144,7 @@ def _confirmed(logs: Array, steps: list[int], least: float) -> list[int]:
 def _explained(
     logs: Array, values: Array, units: Array, steps: list[int], effect: float
 ) -> tuple[Array, list[SeriesChange]]:
-    """Return the level of each run, and what changed it: a drift where that describes steps better."""
+    """Return the level of each run [n], and its changes: steps, or a drift if that fits better."""
     edges = [0, *steps, len(logs)]
     fitted = np.concatenate(
         [np.full(end - start, np.median(logs[start:end])) for start, end in pairwise(edges)]
@@ -175,7 +173,7 @@ def _explained(
 
 
 def _end_of_direction(levels: list[float], index: int) -> int:
-    """Return the step after the last of those, from one on, that go its way."""
+    """Return the end of the sequence of steps in one direction that starts at `index`."""
     past = index + 1
     while (
         past < len(levels)
@@ -187,7 +185,7 @@ def _end_of_direction(levels: list[float], index: int) -> int:
 
 
 def _creeps(levels: list[float], effect: float) -> bool:
-    """Tell whether steps, each too small to matter, matter together."""
+    """Tell whether steps smaller than the effect add up to at least the effect."""
     return bool(np.abs(np.diff(levels)).max() < effect <= abs(levels[-1] - levels[0]))
 
 
@@ -215,7 +213,7 @@ def _step(logs: Array, values: Array, units: Array, edges: list[int]) -> SeriesC
 def _compared(
     logs: Array, units: Array, before: slice, after: slice
 ) -> tuple[float, float, float, float, float]:
-    """Return the medians of two stretches, their ratio, and its interval."""
+    """Return the median times of two stretches, their ratio, and its 95 % interval."""
     medians = [float(np.median(logs[side])) for side in (before, after)]
     error = _MEDIAN * math.sqrt(
         sum(float(np.mean(units[side] ** 2)) / (side.stop - side.start) for side in (before, after))

@@ -1,4 +1,4 @@
-"""Runs in the order of time, and one series of times for each benchmark of each environment."""
+"""Histories: runs in the order of time, with one series of times per benchmark and environment."""
 
 import math
 from collections.abc import Mapping
@@ -14,16 +14,16 @@ from .index import Refused
 Array = NDArray[np.float64]
 
 COMMIT, DATE = "the commits' dates", "the runs' dates"
-"""What runs are ordered by."""
+"""Orders of runs."""
 
 
 @dataclass(frozen=True)
 class HistoryRun:
-    """The processes of one recording, or the one of a file."""
+    """One run: a file, or all files of a baseline record."""
 
     files: tuple[Path, ...]
     date: str
-    """When it was measured, in ISO's form, UTC."""
+    """Time of the measurement, ISO 8601, UTC."""
     commit: str | None
     dirty: bool
 
@@ -35,14 +35,14 @@ class Series:
     benchmark: str
     label: str
     runs: NDArray[np.int_]
-    """Of the environment's runs those that have it, in their order [n]."""
+    """Indices of the history's runs that have the benchmark, ascending [n]."""
     logs: Array
-    """Natural logarithms of nanoseconds, means over processes [n]."""
+    """Natural logarithm of the time in nanoseconds, mean over processes [n]."""
 
 
 @dataclass(frozen=True)
 class History:
-    """One environment's."""
+    """The runs and series of one environment."""
 
     environment: str
     ordered_by: str
@@ -50,27 +50,24 @@ class History:
     """The oldest first."""
     series: tuple[Series, ...]
     superseded: int
-    """Series that ended when the benchmark's code, its graph or the way it is measured changed."""
+    """Number of series that ended because the benchmark's code, graph or way of measuring changed."""
     contended: int
-    """Times that are left out because other programs took the processors."""
+    """Number of times that were excluded because of CPU contention."""
     older: int
-    """Runs that are left out because there are newer ones enough."""
+    """Number of old runs beyond the newest that were asked for."""
 
 
 @dataclass
 class _Recording:
-    """What is known of a run."""
-
     digests: list[Digest]
     files: list[Path]
-    """Copies among them."""
+    """With copies."""
 
     @property
     def date(self) -> str:
         return min(one.date for one in self.digests)
 
     def when(self, *, by_commit: bool) -> tuple[str, str, str]:
-        """Return what sorts runs."""
         first = self.digests[0].commit_date or "" if by_commit else self.date
         return first, self.date, str(min(self.files))
 
@@ -87,14 +84,14 @@ class _Growing:
 
 
 def histories(digests: Mapping[Path, Digest], newest: int) -> tuple[list[History], list[Refused]]:
-    """Lay out the histories, the one with most runs first.
+    """Build the histories; the one with most runs comes first.
 
     Args:
-        digests: of the files.
-        newest: runs of each environment that are looked at.
+        digests: digests by file.
+        newest: largest number of runs per environment.
 
     Returns:
-        Them, and the files of records that lack one.
+        The histories, and the files of incomplete records.
     """
     groups: dict[tuple[str, object], dict[Path, Digest]] = {}
     for path, one in digests.items():
@@ -104,12 +101,12 @@ def histories(digests: Mapping[Path, Digest], newest: int) -> tuple[list[History
     for (name, _), files in groups.items():
         path, first = next(iter(files.items()))
         if first.record and first.record[1] != len(files):
-            reason = f"{path}: its record has {first.record[1]} processes, and {len(files)} of them are here"
+            reason = f"{path}: only {len(files)} of the record's {first.record[1]} processes are there"
             refused.extend(Refused(one, reason) for one in files)
             continue
         recording = _Recording(list(files.values()), list(files))
         runs = environments.setdefault(name, {})
-        # Copies of a file, or of all files of a record, are one run.
+        # Copies count once.
         known = runs.setdefault((recording.date, first.commit), recording)
         if known is not recording:
             known.files.extend(files)
@@ -135,7 +132,7 @@ def _history(name: str, runs: list[_Recording], newest: int) -> History:
             if logs:
                 growing[key].runs.append(number)
                 growing[key].logs.append(math.fsum(logs) / len(logs))
-    # Of a benchmark that was changed, what was timed last is what there is today.
+    # If a benchmark was changed, only the series that was timed last is kept.
     last: dict[str, tuple[str, str]] = {}
     for key, grown in growing.items():
         if grown.runs and (key[0] not in last or grown.runs[-1] > growing[last[key[0]]].runs[-1]):

@@ -1,8 +1,7 @@
-"""The index of a history: what is kept of each run file, so that a file is read once.
+"""The index of a history: the digest of each run file, so that each file is read once.
 
-An SQLite file in the cache folder for each history. It is filled while a lock is held, and what was read
-is saved every few files; an interrupted command loses no more. All of it can be had again: a damaged index
-is made anew.
+Each history has an SQLite file in the cache folder, protected by a lock. Digests are saved in batches: an
+interrupted command loses at most one batch. A damaged index is rebuilt.
 """
 
 import hashlib
@@ -24,7 +23,7 @@ from ...workloads.operations import FORMER_NAMES
 from .digest import PLAIN, Digest
 
 _BATCH = 50
-"""Files between two savings."""
+"""Files per batch."""
 _WAIT_SECONDS = 60.0
 
 
@@ -34,7 +33,7 @@ class Refused:
 
     path: Path
     reason: str
-    """A line that names it."""
+    """One line that names the file."""
 
 
 class _DamagedError(Exception):
@@ -44,13 +43,13 @@ class _DamagedError(Exception):
 def digests(
     cache: Path, history: str, paths: Sequence[Path], progress: Callable[[int, int], None]
 ) -> tuple[dict[Path, Digest], list[Refused]]:
-    """Return what is known of run files, having read those that are new or changed.
+    """Return the digests of run files; read only those that are new or changed.
 
     Args:
         cache: the cache folder.
-        history: what names these files; each has an index.
-        paths: of the files.
-        progress: is told how many have been read, of how many that must be.
+        history: name of the history; each has its own index.
+        paths: the run files.
+        progress: called with the number of files read and to read.
 
     Raises:
         UsageError: the cache cannot be written.
@@ -66,8 +65,7 @@ def digests(
                 return _filled(file, paths, progress)
         except (OSError, sqlite3.Error, _DamagedError) as error:
             raise UsageError(
-                f"{file} cannot be used ({error}); remove it, or name another cache folder in the variable "
-                f"{CACHE_VARIABLE}"
+                f"{file} cannot be used ({error}); remove it, or set {CACHE_VARIABLE} to another cache folder"
             ) from None
 
 
@@ -80,7 +78,7 @@ def _filled(
         except (sqlite3.Error, zlib.error, ValueError, KeyError, TypeError) as error:
             raise _DamagedError(str(error)) from None
         found: dict[Path, Digest] = {}
-        refused = []  # not kept: a file that could not be read may be there the next time
+        refused = []  # not kept: the file may be readable the next time
         new = []
         for path in paths:
             stamp = _stamp(path)
@@ -107,13 +105,13 @@ def _filled(
 
 
 def _format() -> str:
-    """Name what the rows depend on besides the files."""
+    """Return a text that changes when digests of unchanged files would change."""
     rules = (run_file.READABLE, environment.COMPARABLE, cpu.CONTENDED, estimate.NAME, PLAIN, FORMER_NAMES)
     return f"3 {__version__} {rules}"
 
 
 def _rows(table: sqlite3.Connection) -> dict[bytes, tuple[str, Digest]]:
-    """Return the rows by path, of an index of this format; a new or another's is emptied."""
+    """Return stamp and digest by path; an index of another format is emptied."""
     table.execute("CREATE TABLE IF NOT EXISTS format (name TEXT PRIMARY KEY)")
     if table.execute("SELECT name FROM format").fetchall() != [(_format(),)]:
         with table:
@@ -130,7 +128,7 @@ def _rows(table: sqlite3.Connection) -> dict[bytes, tuple[str, Digest]]:
 
 
 def _stamp(path: Path) -> str:
-    """Return what changes when a file does: size and times, that of its attributes among them."""
+    """Return a text that changes when the file changes: size, mtime and ctime."""
     try:
         state = path.stat()
     except OSError as error:

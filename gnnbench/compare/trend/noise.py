@@ -1,6 +1,6 @@
-"""What a history's noise is, whether its level changes or not.
+"""The noise of a series, estimated from differences of successive runs.
 
-All is told from differences of neighbours, in which a change of level is one value among many.
+A change of level is only one value among these differences.
 """
 
 from collections.abc import Sequence
@@ -13,58 +13,55 @@ from scipy import ndimage
 Array = NDArray[np.float64]
 
 LEAST = 0.001
-"""Standard deviation of a log time: none is known better."""
+"""Lower limit for the standard deviation of a log time."""
 _REACH = 4
-"""Runs on each side among which a value is an outlier; a level that lasts for one more is none."""
-_PULLED = 2.5
-"""Standard deviations from the median of its neighbours beyond which a value is pulled in."""
+"""Runs on each side whose median is the centre for winsorizing; a level of one run more is no outlier."""
+_WINSORIZED = 2.5
+"""Values farther than this many standard deviations from that median are winsorized."""
 _CLIP = 3.0
-"""The same of differences."""
+"""Limit for differences, in standard deviations."""
 _MOST_DEPENDENCE = 0.7
 _USUAL_DEPENDENCE, _USUAL_RUNS = 0.25, 40
-"""Dependence that is expected before a series is seen, and the runs that this counts for."""
+"""Prior mean of the dependence, and its weight in runs."""
 _MAD = 1.4826
-"""A normal distribution's standard deviation over its median absolute deviation."""
+"""Standard deviation / median absolute deviation, for a normal distribution."""
 
 
 @dataclass(frozen=True)
 class SeriesNoise:
-    """Of a series of log times."""
+    """Noise of a series of log times."""
 
     sd: float
-    """Of a run."""
+    """Standard deviation of one run."""
     dependence: float
-    """Correlation of a run with the next, at least 0."""
+    """Correlation of successive runs, at least 0."""
 
     @property
     def unit(self) -> float:
-        """The standard deviation that a run stands for in a mean of many: the root of the long-run variance.
-
-        Of an autoregressive process of first order.
-        """
+        """Root of the long-run variance of a first-order autoregressive process."""
         return self.sd * float(np.sqrt((1 + self.dependence) / (1 - self.dependence)))
 
 
 def winsorized(logs: Array, stretches: Sequence[slice]) -> Array:
-    """Return the series with its outliers at the edge of their neighbours' noise [n].
+    """Return the series with winsorized outliers [n].
 
     Args:
         logs: [n].
-        stretches: of one spread each, together the series.
+        stretches: consecutive parts of the series with equal spread.
     """
     middle = ndimage.median_filter(logs, size=2 * _REACH + 1, mode="mirror")
     values = np.empty(len(logs))
     for part in stretches:
-        most = _PULLED * max(_spread(np.diff(logs[part])) / np.sqrt(2), LEAST)
+        most = _WINSORIZED * max(_spread(np.diff(logs[part])) / np.sqrt(2), LEAST)
         values[part] = middle[part] + np.clip(logs[part] - middle[part], -most, most)
     return values
 
 
 def estimate(values: Array) -> SeriesNoise:
-    """Estimate the noise of a series whose outliers are pulled in.
+    """Estimate the noise of a winsorized series.
 
-    Differences over two runs have (1 + dependence) times the variance of those over one (Chakar, Lebarbier,
-    Lévy-Leduc and Robin, Bernoulli 2017, with clipped squares in the place of medians).
+    Differences over two runs have (1 + dependence) times the variance of differences over one (Chakar,
+    Lebarbier, Lévy-Leduc and Robin, Bernoulli 2017, here with clipped squares instead of medians).
 
     Args:
         values: log times [n], n at least 4.

@@ -1,7 +1,7 @@
-"""The penalty of a change: how strong the strongest is where there is none, by permutation.
+"""The penalty of a change, by permutation: how strong a change appears by chance.
 
-A standardised series without changes has a strongest change that depends on its length alone. So penalties
-are simulated once for a length, and kept.
+In a standardised series without changes this depends on the length alone. So penalties are simulated once
+for each length, and cached.
 """
 
 import json
@@ -22,51 +22,51 @@ Array = NDArray[np.float64]
 
 FORMAT_VERSION = 1
 LEVEL_SHORTEST = 5
-"""Runs of a level: of fewer, outliers cannot be told."""
+"""Least number of runs of a level; fewer may be outliers."""
 SHORTEST_SERIES = 12
-"""Runs that can be judged."""
+"""Least number of runs of a series that is examined."""
 
 _SEED = 20_210_611
 _HISTORIES = 1_000
 _MORE_HISTORIES = 200_000
-"""Over the length: short histories are cheap, and their tail is long."""
+"""Divided by the length: short histories are cheap, and have a long tail."""
 _TAIL = 0.05
-"""Part of the permutations by which the tail is told."""
+"""Share of the permutations from which the tail is estimated."""
 _MOST_AT_ONCE = 2
 _MOST_DEPENDENCE = 0.5
-"""Of the permuted histories: autoregressive, with a coefficient drawn from 0 to this."""
+"""Permuted histories are autoregressive, with a coefficient from 0 to this."""
 _FREEDOM = 4.0
-"""Of Student's t, whose quantiles are permuted: real histories have longer tails than the normal one."""
+"""Degrees of freedom of Student's t, whose quantiles are permuted: real histories have long tails."""
 _STEP = 1.25
-"""Lengths of which each has the penalty of the longest are apart by this factor."""
+"""Factor between the lengths that are simulated; other lengths use the next longer one."""
 
 
 @dataclass(frozen=True)
 class Tail:
-    """How strong a change comes of chance."""
+    """Exponential tail of the strongest change of histories without changes."""
 
     threshold: float
-    """Exceeded in `_TAIL` of the histories."""
+    """Strength that is exceeded in `_TAIL` of the histories."""
     scale: float
-    """By which the strength beyond that is exponential."""
+    """Mean excess over the threshold."""
 
     def penalty(self, level: float) -> float:
-        """Return the strength that is exceeded with this probability, below `_TAIL`."""
+        """Return the strength that is exceeded with probability `level`, which is below `_TAIL`."""
         return self.threshold + self.scale * math.log(_TAIL / level)
 
 
 @dataclass(frozen=True)
 class Penalty:
-    """Of histories of one length."""
+    """The penalties for histories of one length."""
 
     level: Tail
-    """Of a change of level, in units of the noise's squares."""
+    """For a change of level, in units of the noise's variance."""
     spread: Tail
-    """Of a change of spread, of the scores in `spread.scores`."""
+    """For a change of spread, in units of `spread.scores`."""
 
 
 def rounded(length: int) -> int:
-    """Return the length whose penalty a history of this length has: the next longer of a few."""
+    """Return the simulated length that is used for a history of this length."""
     found = SHORTEST_SERIES
     while found < length:
         found = math.ceil(found * _STEP)
@@ -74,7 +74,7 @@ def rounded(length: int) -> int:
 
 
 def calibrate(length: int) -> Penalty:
-    """Measure the strongest change of permuted histories, in which nothing changes but by chance."""
+    """Simulate the strongest change of permuted histories."""
     random = np.random.default_rng([_SEED, length])
     strengths = np.array(
         [_strengths(_permuted(length, random)) for _ in range(_HISTORIES + _MORE_HISTORIES // length)]
@@ -85,7 +85,7 @@ def calibrate(length: int) -> Penalty:
 def _permuted(length: int, random: np.random.Generator) -> Array:
     quantiles = stats.t.ppf((np.arange(length) + 0.5) / length, _FREEDOM)
     coefficient = random.uniform(0, _MOST_DEPENDENCE)
-    # Scaled to where the least noise does not matter.
+    # On this scale `noise.LEAST` has no effect.
     return np.asarray(signal.lfilter([1.0], [1.0, -coefficient], random.permutation(quantiles)))
 
 
@@ -112,22 +112,22 @@ def _tail(strengths: Array) -> Tail:
 
 @dataclass
 class Penalties:
-    """Those that were calibrated before, in a file of the cache folder, and those that are needed now."""
+    """Penalties by length, cached in a file of the cache folder."""
 
     cache: Path
     known: dict[int, Penalty] = field(default_factory=dict)
 
     @property
     def path(self) -> Path:
-        """The file, whether it is there or not."""
+        """The file; it may not exist yet."""
         return self.cache / "trend" / "penalties.json"
 
     def prepare(self, lengths: Collection[int], progress: Callable[[int, int], None]) -> None:
-        """Have penalties for these lengths, calibrating those that were never needed before.
+        """Load the penalties for these lengths; simulate and cache missing ones.
 
         Args:
-            lengths: of histories.
-            progress: is told how many have been calibrated, of how many.
+            lengths: lengths of histories.
+            progress: called with the number of lengths simulated and to simulate.
 
         Raises:
             UsageError: the cache cannot be written.
@@ -140,7 +140,7 @@ class Penalties:
             self._keep(length, calibrate(length))
 
     def get(self, length: int) -> Penalty:
-        """Return that for a length, which has been prepared."""
+        """Return the penalty for a length given to `prepare`."""
         return self.known[rounded(length)]
 
     def _keep(self, length: int, found: Penalty) -> None:
@@ -156,7 +156,7 @@ class Penalties:
                 raise UsageError(f"{self.path} cannot be written ({error.strerror})") from None
 
     def _read(self) -> dict[int, Penalty]:
-        """Return what is kept; nothing where the file is damaged or of another version."""
+        """Return the cached penalties; none if the file is damaged or of another version."""
         try:
             content = json.loads(self.path.read_text(encoding="utf-8"))
             if content["version"] != FORMAT_VERSION:

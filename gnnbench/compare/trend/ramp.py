@@ -9,33 +9,33 @@ from numpy.typing import NDArray
 Array = NDArray[np.float64]
 
 SHORTEST = 20
-"""Runs that a drift takes; what takes fewer is a step."""
+"""Least number of runs of a drift; a shorter change is a step."""
 _BETTER = 5.0
-"""Squared error, in units of the noise's, by which a ramp must be better than one step. Each further step is
-a place and a level that a ramp does without: it may be worse by as much for each beyond the second."""
+"""A ramp's squared error must be lower by this than that of one step, in units of the noise's variance. Each
+further step has two more parameters: a ramp may be worse by this for each step after the second."""
 _GRID = 33
-"""Places that the line's ends are looked for at, first coarsely, then finely."""
+"""Places that are tried for each end of the ramp, first on a coarse grid, then on a fine one."""
 _OWN = 1.96
 """Standard errors on each side of a 95 % interval."""
 _DROP = 2.0
-"""Log likelihood below the largest at which a ramp's size counts for the interval."""
+"""Ramps within this log likelihood of the best one count for the interval."""
 
 
 @dataclass(frozen=True)
 class Ramp:
-    """A drift of a stretch."""
+    """A drift of the level within a stretch, as log times."""
 
     first: int
-    """The last run at the old level."""
+    """Last run at the old level."""
     last: int
-    """The first at the new one."""
+    """First run at the new level."""
     before: float
     after: float
     low: float
-    """Of the interval of after - before, with `high`."""
+    """Lower bound of the interval of `after - before`; `high` is the upper one."""
     high: float
     squares: float
-    """Squared error that it leaves, in units of the noise's."""
+    """Remaining squared error, in units of the noise's variance."""
 
     def levels(self, count: int) -> Array:
         """Return the level of each run of the stretch [count]."""
@@ -46,11 +46,11 @@ class Ramp:
 
 
 def fit(values: Array, units: Array) -> Ramp | None:
-    """Fit the best ramp to a stretch; None where it is too short for one.
+    """Fit the best ramp to a stretch; None: the stretch is too short.
 
     Args:
         values: [n].
-        units: standard deviation of each [n].
+        units: standard deviation of each value [n].
     """
     size = len(values)
     if size <= SHORTEST:
@@ -67,12 +67,12 @@ def fit(values: Array, units: Array) -> Ramp | None:
 
 
 def better(values: Array, units: Array, edges: list[int]) -> Ramp | None:
-    """Return the ramp that describes a stretch better than steps do; None where there is none.
+    """Return the ramp that fits a stretch better than its steps; None: there is none.
 
     Args:
         values: [n].
-        units: standard deviation of each [n].
-        edges: where the steps are.
+        units: standard deviation of each value [n].
+        edges: places of the steps.
     """
     steps = sum(
         float(

@@ -1,4 +1,4 @@
-"""What a history shows: the changes of all its benchmarks, and what was not judged."""
+"""The result of `gnnbench trend`: the changes of all series of all histories."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -12,18 +12,18 @@ from .history import History, HistoryRun, Series
 from .penalty import SHORTEST_SERIES, Penalties
 
 FORMAT_VERSION = 1
-# 1: of `gnnbench trend --json`.
+# 1: first version of `gnnbench trend --json`.
 
 SERIES_LEVEL = 0.001
-"""Probability that anything is found in one series in which nothing changed."""
+"""Highest false positive rate for one series without changes."""
 ALL_LEVEL = 0.01
-"""Probability that anything is found in any of them, if nothing changed in all."""
+"""Highest false positive rate for all series together, if none changed."""
 CURRENT = timedelta(days=30)
-"""Before the newest run, in which a series must have been timed to count as one of today."""
+"""A series is current if it was timed in this period before the newest run."""
 _FEWEST_TOGETHER = 4
-"""Benchmarks of which half say something of the machine."""
+"""With fewer benchmarks, common changes are not reported."""
 _APART = 5
-"""Runs within which changes are taken for the same."""
+"""Common changes within this many runs are reported as one."""
 
 
 @dataclass(frozen=True)
@@ -33,54 +33,54 @@ class JudgedSeries:
     history: History
     series: Series
     findings: tuple[SeriesChange, ...]
-    """Those that matter, in the order of time."""
+    """Changes of at least the effect, in the order of time."""
     small: tuple[SeriesChange, ...]
-    """Those that are sure, and smaller than the effect."""
+    """Significant changes that are smaller than the effect."""
 
     @property
     def slower(self) -> bool:
-        """Whether the last change of its level that matters made it slower."""
+        """Whether the last change of the level in `findings` made it slower."""
         levels = [one for one in self.findings if one.kind != "spread"]
         return bool(levels) and levels[-1].slower
 
     def run(self, place: int) -> int:
-        """Return the number of a run of the history, from 0, at a place of the series."""
+        """Return the index of the history's run at a place of the series."""
         return int(self.series.runs[place])
 
     def between(self, one: SeriesChange) -> tuple[HistoryRun, HistoryRun]:
-        """Return the last run that is surely before a change, and the first that is surely after it."""
+        """Return the last run surely before a change (95 %), and the first run surely after it."""
         before = max(one.first - (one.kind != "drift"), 0)
         return tuple(self.history.runs[self.run(place)] for place in (before, one.last))  # type: ignore[return-value]
 
 
 @dataclass(frozen=True)
 class TrendResult:
-    """All histories, judged."""
+    """All histories with their changes."""
 
     histories: tuple[History, ...]
     judged: tuple[JudgedSeries, ...]
     too_short: int
-    """Series of too few runs."""
+    """Number of series with too few runs."""
     effect: float
     level: float
-    """Probability that anything is found in a series in which nothing changed."""
+    """False positive rate for one series."""
     now: str
-    """When they were judged, in ISO's form, UTC."""
+    """Time of the analysis, ISO 8601, UTC."""
 
     @property
     def slower(self) -> list[JudgedSeries]:
-        """Series that are slower now than before their last change, and still timed."""
+        """Current series that are slower since the last change of their level."""
         return [one for one in self.judged if one.slower and self.current(one)]
 
     def current(self, one: JudgedSeries) -> bool:
-        """Tell whether a series goes on: whether it was timed not long before the newest run of all."""
-        # Of runs in the order of commits the last need not be what was measured last.
+        """Tell whether a series was timed within `CURRENT` before the newest run of all histories."""
+        # In the order of commits, the last run is not always the newest.
         last = max(one.history.runs[number].date for number in one.series.runs)
         return self._newest - datetime.fromisoformat(last) <= CURRENT
 
     @cached_property
     def _newest(self) -> datetime:
-        """When the newest run was measured; a date that is yet to come says nothing of the others."""
+        """Date of the newest run; dates in the future are ignored."""
         dates = (run.date for history in self.histories for run in history.runs)
         return datetime.fromisoformat(max((date for date in dates if date <= self.now), default=self.now))
 
@@ -89,10 +89,10 @@ def judge(histories: Sequence[History], penalties: Penalties, effect: float, now
     """Look for changes in all series that are long enough.
 
     Args:
-        histories: of each environment.
+        histories: one per environment.
         penalties: prepared for `lengths`.
-        effect: change of a level that matters, as a fraction.
-        now: in ISO's form, UTC, as the runs' dates.
+        effect: minimum effect of interest, as a fraction.
+        now: current time, ISO 8601, UTC.
     """
     long = [(history, one) for history, one in _all(histories) if len(one.runs) >= SHORTEST_SERIES]
     level = min(SERIES_LEVEL, ALL_LEVEL / max(len(long), 1))
@@ -107,7 +107,7 @@ def judge(histories: Sequence[History], penalties: Penalties, effect: float, now
 
 
 def lengths(histories: Iterable[History]) -> list[int]:
-    """Return the lengths of the series that are long enough to be judged."""
+    """Return the lengths of the series that are long enough."""
     return [len(one.runs) for _, one in _all(histories) if len(one.runs) >= SHORTEST_SERIES]
 
 
@@ -116,10 +116,10 @@ def _all(histories: Iterable[History]) -> list[tuple[History, Series]]:
 
 
 def together(result: TrendResult, history: History) -> list[tuple[int, int, int]]:
-    """Return the runs at which a large part of an environment's benchmarks changed their level at once.
+    """Return the runs at which at least half of an environment's benchmarks changed their level.
 
     Returns:
-        of each, its number from 0, how many changed, and of how many; the newest first.
+        Of each run, its index, the number of changed benchmarks, and of all; the newest first.
     """
     mine = [one for one in result.judged if one.history is history]
     counts = [0] * len(history.runs)
@@ -140,11 +140,11 @@ def together(result: TrendResult, history: History) -> list[tuple[int, int, int]
 
 
 def as_json(result: TrendResult, skipped: Sequence[str]) -> dict[str, Any]:
-    """Return what docs/formats.md describes.
+    """Return the JSON form, see docs/formats.md.
 
     Args:
-        result: of all histories.
-        skipped: a line for each file that could not be used.
+        result: the result.
+        skipped: one line for each file that could not be used.
     """
     return {
         "version": FORMAT_VERSION,

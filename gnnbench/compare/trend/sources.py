@@ -1,4 +1,4 @@
-"""The run files that a user names: folders, patterns, files."""
+"""Find the run files that the user names by folders, patterns or files."""
 
 import glob
 import os
@@ -10,19 +10,19 @@ from ...files import user_path
 
 
 def find(names: Sequence[str]) -> list[Path]:
-    """Return the files, each once, in the order of their names.
+    """Return the files, sorted, each once.
 
-    Of a folder those are all that end in `.json`, in folders below it too, but none with a dot in front.
+    A folder stands for all `.json` files in it and in its subfolders, without hidden ones.
 
     Raises:
-        UsageError: one of the names stands for no file.
+        UsageError: a name matches no file.
     """
     found: set[Path] = set()
     for name in names:
         files = _of(name)
         if not files:
             raise UsageError(
-                f"{name}: {_why(name)}; name a folder with run files, or a pattern as 'runs/*.json'"
+                f"{name}: {_why(name)}; name a folder with run files, or a pattern such as 'runs/*.json'"
             )
         found.update(Path(os.path.abspath(file)) for file in files)  # noqa: PTH100 - a link's own name
     return sorted(found)
@@ -49,5 +49,5 @@ def _below(folder: Path) -> list[Path]:
 
 def _why(name: str) -> str:
     if user_path(name).is_dir():
-        return "no file that ends in .json is in this folder"
-    return "no file is of this pattern" if glob.has_magic(name) else "is not there"
+        return "this folder has no .json file"
+    return "no file matches this pattern" if glob.has_magic(name) else "no such file or folder"

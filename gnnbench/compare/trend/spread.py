@@ -1,4 +1,4 @@
-"""Changes of a series' noise: from where on it is noisier or steadier."""
+"""Changes of a series' spread: the series becomes noisier or steadier."""
 
 import math
 
@@ -11,38 +11,38 @@ from . import changes
 Array = NDArray[np.float64]
 
 SHORTEST = 8
-"""Runs that tell a spread."""
+"""Least number of runs between two changes of spread."""
 _REACH = 10
-"""Runs on each side whose median stands for the level where that is not known."""
+"""Runs on each side whose median is taken as the level."""
 _MAD = 1.4826
 _ROUNDS = 2
-"""In which the spreads before and after are told from where the change was last seen."""
-_ODD = 0.02
-"""Share of runs whose deviation tells nothing of the spread: anywhere within a factor of e."""
+"""Iterations of estimating the place from the spreads and the spreads from the place."""
+_OUTLIERS = 0.02
+"""Share of runs that are outliers, with deviations uniform over a range of 1 on the log scale."""
 
 
 def deviations(logs: Array) -> Array:
-    """Return how far each run lies from its neighbours [n], which a change of level moves little."""
+    """Return each run's deviation from the running median [n]; a change of level affects few of them."""
     return logs - ndimage.median_filter(logs, size=2 * _REACH + 1, mode="mirror")
 
 
 def scores(deviations: Array) -> Array:
-    """Return the normal scores of the sizes of deviations [n]."""
+    """Return the normal scores of absolute deviations [n]."""
     return changes.normal_scores(np.abs(deviations))
 
 
 def sd(deviations: Array, least: float) -> float:
-    """Return the standard deviation that the median size of deviations stands for."""
+    """Return the standard deviation estimated from the median absolute deviation, at least `least`."""
     return max(_MAD * float(np.median(np.abs(deviations))), least)
 
 
 def places(deviations: Array, at: int, least: float) -> tuple[int, Array]:
-    """Return where a change of spread most likely is, and each place's log likelihood, up to a constant [n].
+    """Return the likeliest place of a change of spread, and the log likelihood of each place [n].
 
     Args:
-        deviations: from the level, of a stretch with one change [n].
-        at: where it was found, about.
-        least: standard deviation.
+        deviations: deviations from the level in a stretch with one change [n].
+        at: approximate place.
+        least: lower limit for the standard deviations.
     """
     likelihood = np.full(len(deviations), -np.inf)
     for _ in range(_ROUNDS):
@@ -56,6 +56,6 @@ def places(deviations: Array, at: int, least: float) -> tuple[int, Array]:
 
 
 def _log_density(deviations: Array, scale: float) -> Array:
-    """Return that of a normal distribution, some of whose values are odd, and then anywhere."""
+    """Return the log density of a normal distribution with a share of outliers."""
     normal = np.exp(-((deviations / scale) ** 2) / 2) / (scale * math.sqrt(2 * math.pi))
-    return np.asarray(np.log((1 - _ODD) * normal + _ODD))
+    return np.asarray(np.log((1 - _OUTLIERS) * normal + _OUTLIERS))

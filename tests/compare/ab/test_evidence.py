@@ -66,7 +66,7 @@ def test_benchmarks_of_one_round_are_judged_by_pairs_alone():
 def test_what_is_slower_is_slower_and_the_rest_is_not():
     found = verdicts(pairs(np.random.default_rng(3), 10, {"b3": 1.08, "b4": 1 / 1.08}))
     assert (found["b3"].verdict, found["b4"].verdict) == ("slower", "faster")
-    assert found["b3"].reason == "the 99% interval for all benchmarks at once excludes 1"
+    assert found["b3"].reason == "the simultaneous 99% interval excludes 1"
     rest = [one for name, one in found.items() if name not in ("b3", "b4")]
     assert {one.verdict for one in rest} <= {"same", "undecided"}
     assert sum(one.verdict == "same" for one in rest) > 5
@@ -238,7 +238,7 @@ def test_what_was_not_measured_or_too_seldom_is_incomparable_or_undecided():
     assert found["b5"].ratio is None
     first = verdicts(visits[:1])["b3"]
     assert (first.verdict, first.low) == ("undecided", None)
-    assert first.reason == "1 of the 4 pairs that a verdict needs"
+    assert first.reason == "1 pair, a verdict needs 4"
     assert first.ratio == pytest.approx(3, rel=0.1)
 
 

@@ -73,8 +73,8 @@ def test_spec_names_a_benchmark(tmp_path):
 @pytest.mark.parametrize(
     ("change", "why"),
     [
-        ({"datetime": None}, "no date of a run"),
-        ({"datetime": "yesterday"}, "no date of a run: 'yesterday'"),
+        ({"datetime": None}, "datetime is not a date"),
+        ({"datetime": "yesterday"}, "datetime is not a date: 'yesterday'"),
         ({"benchmarks": 3}, "no list of benchmarks"),
         ({"benchmarks": [3]}, "not a run file"),
         ({"benchmarks": [{"fullname": "a", "stats": {"median": "quick"}}]}, "'quick' is no time"),
@@ -86,7 +86,7 @@ def test_spec_names_a_benchmark(tmp_path):
         ({"benchmarks": [{"fullname": ["a"], "stats": {}}]}, "fullname is"),
         ({"benchmarks": [{"fullname": "a", "extra_info": 3}]}, "not a run file"),
         ({"commit_info": [3]}, "not a run file"),
-        ({"datetime": "0001-01-01T00:00:00+23:00"}, "no date of a run"),
+        ({"datetime": "0001-01-01T00:00:00+23:00"}, "datetime is not a date"),
         ({"gnnbench": {"version": 1}}, "version 1 of the format"),
     ],
 )

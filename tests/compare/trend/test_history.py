@@ -60,7 +60,7 @@ def test_the_processes_of_a_record_are_one_run_and_all_are_needed():
     assert found.runs[0].files == (Path("/0.json"), Path("/1.json"))
     assert found.series[0].logs.tolist() == [1.5]
     assert [one.path.name for one in refused] == ["2.json", "3.json"]
-    assert "3 processes, and 2 of them are here" in refused[0].reason
+    assert "only 2 of the record's 3 processes" in refused[0].reason
 
 
 def test_a_benchmark_that_changed_begins_anew():

@@ -31,9 +31,9 @@ def test_folders_patterns_and_files(folder, names, found):
 @pytest.mark.parametrize(
     ("name", "why"),
     [
-        ("empty", "no file that ends in .json is in this folder"),
-        ("a/*.js", "no file is of this pattern"),
-        ("nothing", "is not there"),
+        ("empty", "this folder has no .json file"),
+        ("a/*.js", "no file matches this pattern"),
+        ("nothing", "no such file or folder"),
     ],
 )
 def test_a_name_of_nothing_is_one_line(folder, name, why):
