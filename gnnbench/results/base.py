@@ -1,4 +1,4 @@
-"""The older side of a run that is judged: of each benchmark the newest record that has it."""
+"""Choose the baseline of a run: for each benchmark, the newest record that has it."""
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -9,29 +9,29 @@ from .baseline import Record, RecordStore
 from .run_file import Benchmark, RunFile
 
 _CHOSEN = ("platform", "dtype", "index_dtype", "dataset", "hidden", "device")
-"""Fields of a spec that options choose."""
+"""Fields of a spec that are selected by options."""
 
 
 @dataclass(frozen=True)
 class Base:
-    """What a run is compared with."""
+    """The baseline of a run."""
 
     runs: Sequence[RunFile]
-    """Processes of all records that take part, with the benchmarks for which their record stands."""
+    """Processes of the chosen records, each with the benchmarks for which its record was chosen."""
     records: Mapping[str, Record]
-    """By benchmark."""
+    """Chosen record by benchmark."""
 
 
 def choose(records: Iterable[Record], head: Collection[str], places: Sequence[str]) -> Base:
-    """Read records until all is known that a run is compared with.
+    """Read records until the baseline of a run is complete.
 
-    A benchmark that the run lacks is taken from a record too, for it may have vanished; but not where a newer
-    record lacks it as well, though it covers its file: so it went before that was recorded.
+    It includes benchmarks that the run lacks: they are reported as missing. A benchmark that a newer record
+    lacks too, although that record covers its file, is left out: it was removed earlier.
 
     Args:
-        records: of the run's environment, the newest first.
+        records: records of the run's environment, the newest first.
         head: benchmarks of the run.
-        places: folders and files that the run was asked for, relative to rootdir.
+        places: folders and files that pytest was given, relative to rootdir.
 
     Raises:
         UsageError: a record cannot be used.
@@ -57,12 +57,12 @@ def choose(records: Iterable[Record], head: Collection[str], places: Sequence[st
 
 
 def superseded(store: RecordStore, keep: int, left_alone: Callable[[str], None]) -> list[Record]:
-    """Return the records that may go: those that lack files, and those that nothing will be compared with.
+    """Return the records that may be removed: incomplete ones, and those that no run needs.
 
     Args:
-        store: where they are.
-        keep: records of each benchmark that stay; a newer record that lacks it, see `choose`, counts as one.
-        left_alone: is told of each record that cannot be read, as by this version, and so stays too.
+        store: the records.
+        keep: number of records of each benchmark to keep; a newer record that lacks it (`lacks`) counts too.
+        left_alone: called with the reason for each record that cannot be read; it is kept.
     """
     found = []
     for name in store.environments():
@@ -87,12 +87,12 @@ def _counted(newer: Sequence[RunFile], benchmark: Benchmark) -> int:
 
 
 def covers(run: RunFile, place: str) -> bool:
-    """Tell whether a run left nothing out of a folder or file, but what belongs to other shards."""
+    """Tell whether a run includes all benchmarks of a folder or file, apart from other shards."""
     return any(PurePosixPath(place).is_relative_to(whole) for whole in run.covers)
 
 
 def lacks(run: RunFile, benchmark: Benchmark) -> bool:
-    """Tell whether a run would have had a benchmark, had there been one, and has it not."""
+    """Tell whether a run lacks a benchmark although its file and its options were selected."""
     name, spec = benchmark.fullname, benchmark.spec
     if name in run.benchmarks or not covers(run, name.partition("::")[0]):
         return False

@@ -1,6 +1,6 @@
-"""Saved timings to compare with: records of several processes, by environment, in pytest-benchmark's storage.
+"""Baseline records: run files of several processes, by environment, in pytest-benchmark's storage.
 
-A record is the files `<environment>/<machine>/NNNN_NAME_pK.json`, K from 1 to the number of its processes.
+The files of a record are `<environment>/<machine>/NNNN_NAME_pK.json`, with process K from 1.
 """
 
 import os
@@ -24,7 +24,7 @@ FOLDER = Path("baselines") / "timings"
 _FILE = re.compile(r"(\d{4})_(.+)_p([1-9]\d*)\.json")
 _UNFINISHED = ".unfinished-"
 _LAST_NUMBER = 9999
-"""pytest-benchmark's storage looks for four digits."""
+"""pytest-benchmark's storage has numbers of four digits."""
 
 
 @dataclass(frozen=True)
@@ -32,49 +32,49 @@ class Record:
     """Several processes of one commit, recorded together."""
 
     environment: str
-    """Folder's name."""
+    """Name of the environment's folder."""
     machine: str
-    """pytest-benchmark's folder within."""
+    """Name of pytest-benchmark's folder in it."""
     number: int
     name: str
     files: tuple[Path, ...]
-    """By process."""
+    """One file per process."""
 
     @property
     def id(self) -> str:
-        """What selects it: NNNN."""
+        """The number as four digits."""
         return f"{self.number:04}"
 
     def lacks_files(self) -> bool:
-        """Tell whether it was cut short while it was saved, or files of it were removed since."""
+        """Tell whether files are missing, because saving was interrupted or files were removed."""
         try:
             run = run_file.read(self.files[0])
         except UsageError:
-            return False  # which says nothing of how many there should be
+            return False  # the number of processes is unknown
         return run.record is not None and run.record.get("processes") != len(self.files)
 
     def read(self) -> list[RunFile]:
-        """Return its processes.
+        """Return the run files of all processes.
 
         Raises:
-            UsageError: a file cannot be used, or processes are missing.
+            UsageError: a file cannot be used or is missing.
         """
         runs = [run_file.read(file) for file in self.files]
         for run in runs:
             if run.record is None:
-                raise UsageError(f"{run.path}: no part of a baseline; remove it, and record one")
+                raise UsageError(f"{run.path}: not part of a baseline record; remove it")
             count = run.record.get("processes")
             if count != len(runs):
                 raise UsageError(
-                    f"{run.path}: record {self.id} has {count} processes, and {len(runs)} of them are here; "
-                    "restore them, or remove the rest with gnnbench baseline prune"
+                    f"{run.path}: only {len(runs)} of the {count} files of record {self.id} are there; "
+                    "restore the others, or remove the record with gnnbench baseline prune"
                 )
         return runs
 
 
 @dataclass(frozen=True)
 class RecordStore:
-    """The folder of a project's saved timings."""
+    """The folder of a project's baseline records."""
 
     root: Path
     """`baselines/timings`."""
@@ -97,7 +97,7 @@ class RecordStore:
         ]
 
     def find(self, environment_name: str, machine: str, number: str | None) -> list[Record]:
-        """Return an environment's records, the newest first, or the one of that number alone.
+        """Return an environment's records, the newest first, or only the one with a number.
 
         Args:
             environment_name: the environment.
@@ -105,23 +105,25 @@ class RecordStore:
             number: NNNN; None: all.
 
         Raises:
-            UsageError: it has not that one, or two of a number, as after merging branches.
+            UsageError: no record has this number, or two records do, as after merging branches.
         """
         records = [record for record in self.records(environment_name) if record.machine == machine]
         found = [record for record in records if number is None or record.id == number.zfill(4)]
         for one, next_one in pairwise(found):
             if one.id == next_one.id:
                 names = f"{one.name} and {next_one.name}"
-                raise UsageError(f"{self.root / environment_name}: two records {one.id}, {names}; remove one")
+                raise UsageError(
+                    f"{self.root / environment_name}: two records have number {one.id}: {names}; remove one"
+                )
         if number is not None and not found:
             raise UsageError(
                 f"no record {number} in {self.root / environment_name}; "
-                f"there are {', '.join(record.id for record in records) or 'none'}"
+                f"known numbers: {', '.join(record.id for record in records) or 'none'}"
             )
         return found[::-1]
 
     def nearest(self, here: Mapping[str, Any]) -> tuple[Record, list[tuple[str, Any, Any]]] | None:
-        """Return the newest record that differs in the fewest fields of its environment, and the fields."""
+        """Return the newest record with the most similar environment, and the fields that differ."""
         found = []
         for record in self.records():
             try:
@@ -136,10 +138,10 @@ class RecordStore:
         return record, fields
 
     def check(self) -> None:
-        """Find out whether something can be saved, before anything is measured.
+        """Check that a record can be saved, before anything is measured.
 
         Raises:
-            UsageError: the folder cannot be written, or knows no hard links.
+            UsageError: the folder cannot be written, or does not support hard links.
         """
         try:
             self.root.mkdir(parents=True, exist_ok=True)
@@ -152,17 +154,18 @@ class RecordStore:
     def save(self, contents: Sequence[dict[str, Any]], machine: str, name: str, reason: str) -> Record:
         """Save the run files of several processes as the next record of their environment.
 
-        All files are on the disk before the first has its name, and no file is ever replaced. Where this is
-        cut short between two names, the record lacks files, says so of itself, and is never used.
+        All files are written completely before the first gets its name, and no file is ever replaced. If this
+        is interrupted between two names, the record is incomplete: each file holds the number of processes,
+        so the record is never used.
 
         Args:
-            contents: run files, one a process, as they were read.
+            contents: run files, one per process, as they were read.
             machine: pytest-benchmark's name of this machine.
-            name: of the record; what cannot stand in a file's name is left out of it.
-            reason: why there is a new one.
+            name: name of the record; characters that a file's name cannot have are replaced.
+            reason: why the record is made.
 
         Raises:
-            UsageError: the folder cannot be written, or has no number left.
+            UsageError: the folder cannot be written, or all numbers are used.
         """
         folder = self.root / environment.name(contents[0]["gnnbench"]["environment"]) / machine
         safe = re.sub(r"[^A-Za-z0-9.]+", "-", name).strip("-.")[:60] or "record"
@@ -174,7 +177,7 @@ class RecordStore:
             ):
                 number = max((record.number for record in self.records(folder.parent.name)), default=0) + 1
                 if number > _LAST_NUMBER:
-                    raise UsageError(f"{folder}: all numbers are used; make room: gnnbench baseline prune")
+                    raise UsageError(f"{folder}: all numbers are used; run gnnbench baseline prune")
                 staged = []
                 for process, content in enumerate(contents, 1):
                     content["gnnbench"]["record"] = {
@@ -194,14 +197,14 @@ class RecordStore:
         return Record(folder.parent.name, machine, number, safe, files)
 
     def left_over(self) -> list[Path]:
-        """Return the folders that interrupted recordings left."""
+        """Return temporary folders of interrupted recordings."""
         return [*self.root.glob(f"{_UNFINISHED}*"), *self.root.glob(f"*/*/{_UNFINISHED}*")]
 
     def remove(self, record: Record) -> None:
         """Remove a record's files.
 
         Raises:
-            UsageError: one of them cannot be removed.
+            UsageError: a file cannot be removed.
         """
         try:
             for file in record.files:
@@ -211,7 +214,7 @@ class RecordStore:
 
 
 def _link(staged: Sequence[Path], files: Sequence[Path]) -> None:
-    """Give files their names: all or none, and unlike a renaming never over another file."""
+    """Give files their names, all or none; unlike renaming, a hard link never replaces a file."""
     done: list[Path] = []
     try:
         for file, final in zip(staged, files, strict=True):

@@ -1,4 +1,4 @@
-"""The counters that hold on every machine with the same versions, in `baselines/counters/`."""
+"""Baselines of counters in `baselines/counters/`: valid on every machine with the same versions."""
 
 import json
 import sys
@@ -19,32 +19,32 @@ MAX_BYTES = 2**26
 _REMEDY = "restore it, or remove it and record with --gnn-counters=update"
 
 Counts = Mapping[str, Mapping[str, int]]
-"""Kind, name: how often."""
+"""Number of calls by kind and name."""
 
 FOLDER = Path("baselines") / "counters"
 
 
 def versions(platform: str) -> dict[str, str]:
-    """Return what a platform's counts depend on: Python's version and those of the packages it uses."""
+    """Return the versions that a platform's counts depend on: of Python and of the packages it uses."""
     uses = PLATFORMS[platform]
     also = (name for name in uses.also if version(name))
     packages = dict.fromkeys(("torch", *uses.packages, *also))
-    # The local part of a version (`+cpu`) says how a package was built, not what it does.
+    # The local part of a version (`+cpu`) describes the build and does not change counts.
     found = {name: (version(name) or "none").partition("+")[0] for name in packages}
     return {"python": f"{sys.version_info.major}.{sys.version_info.minor}", **found}
 
 
 def path_of(root: Path, platform: str) -> Path:
-    """Return the baseline's file for a platform with the versions that are installed."""
+    """Return the baseline file for a platform with the installed versions."""
     name = "_".join(f"{package}-{number}" for package, number in versions(platform).items())
     return root / FOLDER / f"{name}.json"
 
 
 def read(path: Path) -> dict[str, Any]:
-    """Return the counters in a baseline by benchmark; empty where there is no file.
+    """Return the counters of a baseline file by benchmark; empty if there is no file.
 
     Raises:
-        UsageError: the file is not one of ours, or of a later version.
+        UsageError: the file has another form or a later version.
     """
     if not path.exists():
         return {}
@@ -54,22 +54,22 @@ def read(path: Path) -> dict[str, Any]:
 
 @lru_cache(maxsize=8)
 def _read(path: Path, _changed_ns: int, _size: int) -> dict[str, Any]:
-    """Read a file once for all benchmarks of a session, as long as it does not change."""
-    content, _ = former_names.read(path, "file of counters", MAX_BYTES, _REMEDY)
+    """Read a file once per session, as long as it does not change."""
+    content, _ = former_names.read(path, "counter baseline", MAX_BYTES, _REMEDY)
     if not isinstance(content, dict):
-        json_io.refuse(path, "not a file of counters", _REMEDY)
+        json_io.refuse(path, "not a counter baseline", _REMEDY)
     schema.check(path, content, "counters", FORMAT_VERSION, _REMEDY)
     counters: dict[str, Any] = content["counters"]
     return counters
 
 
 def differences(baseline: Counts, found: Counts, unsteady: Sequence[str]) -> list[str]:
-    """Name every count that is not the baseline's, as in `+4 aten::_local_scalar_dense`.
+    """Return every count that differs from the baseline, as in `+4 aten::_local_scalar_dense`.
 
     Args:
-        baseline: kind, name: how often.
-        found: likewise; kinds that only the baseline has are not judged.
-        unsteady: names that two passes did not agree on, which are not judged either.
+        baseline: counts of the baseline.
+        found: counts of this run; kinds that only the baseline has are ignored.
+        unsteady: nondeterministic names, which are ignored: two passes had different counts.
     """
     lines = []
     for kind, counts in found.items():
@@ -84,7 +84,7 @@ def differences(baseline: Counts, found: Counts, unsteady: Sequence[str]) -> lis
 def changes(
     root: Path, platform: str, benchmark: str, counts: Counts, unsteady: Sequence[str]
 ) -> list[str] | None:
-    """Name every count of a benchmark that differs from the baseline; None where it is not recorded.
+    """Return every count of a benchmark that differs from the baseline; None: it is not recorded.
 
     Raises:
         UsageError: the baseline cannot be read.
@@ -94,12 +94,12 @@ def changes(
 
 
 def missing(root: Path, platform: str) -> str:
-    """Say where counters are not recorded, and how that is done."""
+    """Return the message for a benchmark without recorded counters."""
     return f"not in {path_of(root, platform).relative_to(root)}; record with --gnn-counters=update"
 
 
 def write(path: Path, platform: str, counters: Mapping[str, Any]) -> None:
-    """Add to a platform's baseline, replacing what it has for the same benchmarks; whole or not at all."""
+    """Add counters to a platform's baseline, atomically; those of the same benchmarks are replaced."""
     content = {
         "version": FORMAT_VERSION,
         "versions": versions(platform),

@@ -1,4 +1,4 @@
-"""Our part of pytest-benchmark's JSON: what is kept with each benchmark."""
+"""gnnbench's part of a benchmark in pytest-benchmark's JSON."""
 
 from collections.abc import Callable, Iterable
 from dataclasses import asdict
@@ -17,12 +17,12 @@ FORMAT_VERSION = 2
 def identity(
     case: "Case", functions: Iterable[Callable[..., Any]], folders: Iterable[Path]
 ) -> dict[str, Any]:
-    """Return what says which work was measured: the start of `extra_info["gnnbench"]`.
+    """Return the part of `extra_info["gnnbench"]` that identifies the measured work.
 
     Args:
         case: the spec and its graph.
-        functions: the benchmark's own code: the test, and what it has timed.
-        folders: where that code and its helpers lie.
+        functions: the benchmark's own code: the test and the timed function.
+        folders: folders of that code and its helpers.
     """
     from ..measure.code_hash import fingerprint
 
@@ -44,7 +44,7 @@ def identity(
 
 
 def counters(found: "Counters") -> dict[str, Any]:
-    """Return what a call does, counted: the part `counters`."""
+    """Return the part `counters`."""
     return {
         "counts": found.counts,
         "host_reads": found.host_reads,

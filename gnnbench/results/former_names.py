@@ -1,4 +1,4 @@
-"""Saved files in which an operation has a name that it had before: they are read with the name of today."""
+"""Read old files: replace former names of operations with current ones."""
 
 import re
 from pathlib import Path
@@ -11,17 +11,17 @@ from ..workloads.spec import DIRECTIONS
 
 
 def read(path: Path, kind: str, max_bytes: int, remedy: str) -> tuple[Any, bytes]:
-    """Return a file's content with the operations' names of today, and its bytes; see `json_io.read`."""
+    """Return a file's content with current names of operations, and its bytes; see `json_io.read`."""
     content, raw = json_io.read(path, kind, max_bytes, remedy)
     return renewed(content, raw), raw
 
 
 def renewed(content: Any, raw: bytes) -> Any:
-    """Return what was read from JSON, with the operations' names of today in test ids and specs.
+    """Return parsed JSON with current names of operations in test ids and specs.
 
     Args:
-        content: as it was read.
-        raw: its bytes. Where no former name is among them, nothing is copied.
+        content: parsed JSON.
+        raw: the file's bytes; if they contain no former name, `content` itself is returned.
     """
     return _renewed(content) if any(name.encode() in raw for name in FORMER_NAMES) else content
 
@@ -40,7 +40,7 @@ def _renewed(content: Any) -> Any:
 
 
 def _in_text(text: str) -> str:
-    """Replace the names that begin a spec's id, as in `test_self_loops[add_self_loops-forward-pyg-...]`."""
+    """Replace former names at the start of a spec's id: `test_self_loops[add_self_loops-forward-pyg-...]`."""
     for former, name in FORMER_NAMES.items():
         follows = f"-({'|'.join(DIRECTIONS)})-({'|'.join(PLATFORMS)})-"
         text = re.sub(rf"(?<![\w-]){former}(?={follows})", name, text)

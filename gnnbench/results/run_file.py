@@ -1,4 +1,4 @@
-"""A saved run, read back: pytest-benchmark's JSON, with our part where it has one."""
+"""Read run files: pytest-benchmark's JSON, with gnnbench's part if there is one."""
 
 import hashlib
 import json
@@ -21,7 +21,7 @@ from . import former_names
 from .entry import FORMAT_VERSION
 
 MAX_BYTES = 2**29
-"""Of a file that is read: far more than any suite's samples need."""
+"""Largest file that is read; far more than any suite needs."""
 
 READABLE = (FORMAT_VERSION,)
 _REMEDY = "save it again"
@@ -30,30 +30,30 @@ _DIGEST = re.compile(rb'"digest": ?"([0-9a-f]{64})"')
 _BLANK = b"0" * 64
 
 _MACHINE = ("system", "machine", "python_implementation", "cpu.brand_raw", "cpu.arch", "cpu.count")
-"""Fields of pytest-benchmark's `machine_info` that must be equal where a file has no record of ours."""
+"""Fields of pytest-benchmark's `machine_info` that must be equal if a file has no environment of gnnbench."""
 
 
 @dataclass(frozen=True)
 class ProcessTiming:
-    """What a process measured of one benchmark."""
+    """One benchmark in one process."""
 
     log: float
-    """Natural logarithm of the location in nanoseconds."""
+    """Natural logarithm of the estimate in nanoseconds."""
     error: float
-    """Its standard error within the process; NaN where there were too few blocks."""
+    """Standard error of `log` within the process; NaN: too few blocks."""
     blocks: int
     contention_share: float | None = 0.0
-    """Part of the processors' time that other programs took meanwhile; 0 where nobody has to look, as on a
-    GPU, or can, as in a file of pytest-benchmark alone. None: nobody looked."""
+    """Share of the CPU time that other programs used meanwhile. 0 if it does not matter (GPU) or if the file
+    has no part of gnnbench. None: it should have been recorded, but was not."""
 
     @property
     def contended(self) -> bool:
-        """Whether it is no evidence, because of them."""
+        """Whether other programs used too much CPU time."""
         return (self.contention_share or 0.0) > cpu.CONTENDED
 
     @property
     def is_evidence(self) -> bool:
-        """Whether it is known that they took little."""
+        """Whether contention is known to be low enough."""
         return self.contention_share is not None and not self.contended
 
 
@@ -63,13 +63,13 @@ class Benchmark:
 
     fullname: str
     processes: tuple[ProcessTiming, ...]
-    """Empty: the file has no raw data of it."""
+    """Empty: the file has no rounds of this benchmark."""
     estimand: str
-    """What the location is, and of which clock and layouts."""
+    """The kind of estimate, with clock and layouts; times are comparable only if it is equal."""
     modes: tuple[tuple[float, float], ...] = ()
-    """Nanoseconds and share of each kind of layout."""
+    """Nanoseconds and share of each layout mode, the fastest first."""
     spec: Mapping[str, Any] | None = None
-    """None: not one of gnnbench's own."""
+    """None: the benchmark has no spec."""
     graph_hash: str | None = None
     code_hash: str | None = None
     counters: Mapping[str, Any] | None = None
@@ -77,37 +77,37 @@ class Benchmark:
 
 @dataclass(frozen=True)
 class RunFile:
-    """A file, checked."""
+    """A checked run file."""
 
     path: Path
     benchmarks: Mapping[str, Benchmark]
     """By fullname."""
     environment: Mapping[str, Any] | None
-    """Of gnnbench; None in a file of pytest-benchmark alone."""
+    """None: the file has no part of gnnbench."""
     machine: Mapping[str, Any]
-    """What pytest-benchmark says of the machine, the fields of it that matter."""
+    """The fields of pytest-benchmark's `machine_info` that are compared."""
     commit: str | None
     incomplete: tuple[str, ...]
-    """Benchmarks that were cut short."""
+    """Benchmarks that were interrupted."""
     record: Mapping[str, Any] | None
-    """Of a baseline: what it is a part of."""
+    """The baseline record that the file is part of; None: none."""
     shard: Shard | None = None
-    """Part of the suite that it has; None: all that was asked for."""
+    """None: the run was not split."""
     covers: tuple[str, ...] = ()
-    """Folders and files, relative to rootdir, of which no benchmark was left out but other shards'."""
+    """Folders and files, relative to rootdir, whose benchmarks were all run, apart from other shards."""
 
 
 def read(path: Path) -> RunFile:
-    """Read a file.
+    """Read a run file.
 
     Raises:
-        UsageError: it is missing, too large, cut off, of another form or version, or was changed by hand.
+        UsageError: it is missing, too large or damaged, has another format or version, or was edited.
     """
     return parse(path, load(path))
 
 
 def load(path: Path) -> dict[str, Any]:
-    """Return a file's content, known to be JSON, of a readable version and unchanged since it was recorded.
+    """Return a file's content, after `check`.
 
     Raises:
         UsageError: as `read`.
@@ -116,15 +116,15 @@ def load(path: Path) -> dict[str, Any]:
 
 
 def check(path: Path, content: Any, raw: bytes) -> dict[str, Any]:
-    """Return a file's content, of a readable version and unchanged since it was recorded.
+    """Return the content if its version is readable and, in a baseline, its digest is right.
 
     Args:
-        path: where it comes from, for messages.
-        content: as it was read from JSON.
-        raw: the bytes that it was read from.
+        path: the file, for messages.
+        content: parsed JSON.
+        raw: the file's bytes.
 
     Raises:
-        UsageError: it is something else.
+        UsageError: the content has another form or version, or was edited.
     """
     if not isinstance(content, dict) or not isinstance(content.get("benchmarks"), list):
         _refuse(path, "not a run file of pytest-benchmark: it has no list of benchmarks")
@@ -134,11 +134,11 @@ def check(path: Path, content: Any, raw: bytes) -> dict[str, Any]:
         if version not in READABLE:
             _refuse(
                 path,
-                f"version {version!r} of the format, and this gnnbench reads {', '.join(map(str, READABLE))}",
-                "use the gnnbench that wrote it, or record again",
+                f"version {version!r} of the format; this gnnbench reads {', '.join(map(str, READABLE))}",
+                "use the gnnbench that wrote it, or measure again",
             )
         if "record" in ours and not _unchanged(raw):
-            _refuse(path, "changed since it was recorded", "restore it: git checkout -- FILE")
+            _refuse(path, "edited after it was recorded", "restore it with git checkout -- FILE")
     return content
 
 
@@ -146,11 +146,11 @@ def parse(path: Path, content: Mapping[str, Any]) -> RunFile:
     """Check a run file's content.
 
     Args:
-        path: where it comes from, for messages.
-        content: as `load` returns it.
+        path: the file, for messages.
+        content: from `load`.
 
     Raises:
-        UsageError: it is of another form.
+        UsageError: the content has another form.
     """
     try:
         return _run(path, content)
@@ -160,7 +160,7 @@ def parse(path: Path, content: Mapping[str, Any]) -> RunFile:
 
 
 def seal(content: dict[str, Any]) -> str:
-    """Return the text of a baseline's file, whose record carries a digest of the rest of it."""
+    """Return the text of a baseline file; its record holds a digest of the rest of the file."""
     content["gnnbench"]["record"]["digest"] = _BLANK.decode()
     text = json.dumps(content, ensure_ascii=True, allow_nan=False) + "\n"
     return text.replace(_BLANK.decode(), hashlib.sha256(text.encode()).hexdigest())
@@ -177,7 +177,7 @@ def _unchanged(raw: bytes) -> bool:
 def _run(path: Path, content: Mapping[str, Any]) -> RunFile:
     ours = content.get("gnnbench") or {}
     if ours.get("environment"):
-        environment.name(ours["environment"])  # has the fields that are compared
+        environment.name(ours["environment"])  # raises if a field is missing
     machine = content.get("machine_info") or {}
     flat = {**machine, **{f"cpu.{key}": value for key, value in (machine.get("cpu") or {}).items()}}
     found = [_benchmark(path, entry) for entry in content["benchmarks"]]
@@ -196,10 +196,10 @@ def _run(path: Path, content: Mapping[str, Any]) -> RunFile:
 
 
 def shard_of(path: Path, text: str | None) -> Shard | None:
-    """Return the part of the suite that a file says it has.
+    """Parse a file's shard, as in `1/4`.
 
     Raises:
-        UsageError: there is no such part.
+        UsageError: it is not a shard.
     """
     try:
         return Shard.parse(text) if text else None
@@ -213,7 +213,7 @@ def _benchmark(path: Path, entry: Mapping[str, Any]) -> Benchmark:
         _refuse(path, f"a benchmark's fullname is {fullname!r}")
     ours = (entry.get("extra_info") or {}).get("gnnbench") or {}
     if spec := ours.get("spec"):
-        Spec(**spec)  # has these fields and no others
+        Spec(**spec)  # raises on missing or unknown fields
     if counters := ours.get("counters"):
         counters["counts"].items(), list(counters["unsteady"])
     if "version" in ours and ours["version"] not in READABLE:
@@ -247,7 +247,7 @@ def _benchmark(path: Path, entry: Mapping[str, Any]) -> Benchmark:
 
 
 def _summarized(path: Path, fullname: str, measured: Mapping[str, Any]) -> ProcessTiming:
-    """Take the location and its interval as they were computed when it was measured."""
+    """Return the estimate and interval that were saved with the measurement."""
     numbers = [measured["location_ns"], measured["low_ns"], measured["high_ns"]]
     middle, low, high = (
         None if number is None else math.log(_time(path, fullname, number)) for number in numbers
@@ -278,7 +278,7 @@ def _process(blocks: list[list[float]]) -> ProcessTiming:
 
 
 def _error(middle: float, low: float | None, high: float | None) -> float:
-    """Return the standard error that an interval of the location's level stands for."""
+    """Return the standard error that corresponds to an interval of level `estimate.LEVEL`."""
     widths = [abs(bound - middle) for bound in (low, high) if bound is not None]
     return max(widths) / -float(special.ndtri((1 - estimate.LEVEL) / 2)) if widths else math.nan
 

@@ -60,7 +60,7 @@ def test_a_record_is_its_processes_under_one_number(store):
     assert store.find(HERE, MACHINE, None) == [second, first]
     assert store.find(HERE, MACHINE, "0001") == store.find(HERE, MACHINE, "1") == [first]
     assert store.find("elsewhere", MACHINE, None) == []
-    with pytest.raises(UsageError, match=r"no record 0007 in .*there are 0001, 0002"):
+    with pytest.raises(UsageError, match=r"no record 0007 in .*known numbers: 0001, 0002"):
         store.find(HERE, MACHINE, "0007")
 
 
@@ -88,14 +88,14 @@ def test_a_record_that_lacks_a_process_is_not_used(store):
     record = store.save(contents(), MACHINE, "abc", "")
     record.files[1].unlink()
     (left,) = store.records()
-    with pytest.raises(UsageError, match="record 0001 has 3 processes, and 2 of them are here"):
+    with pytest.raises(UsageError, match="only 2 of the 3 files of record 0001 are there"):
         left.read()
 
 
 def test_a_file_that_was_put_there_by_hand_is_not_used(store):
     record = store.save(contents(), MACHINE, "abc", "")
     record.files[0].write_text(json.dumps(suite(1)))
-    with pytest.raises(UsageError, match="no part of a baseline"):
+    with pytest.raises(UsageError, match="not part of a baseline record"):
         record.read()
 
 

@@ -93,7 +93,7 @@ def test_readers_never_see_half_a_file(tmp_path):
     ("content", "message"),
     [
         ("{", "not JSON, or cut off"),
-        ("[]", "not a file of counters"),
+        ("[]", "not a counter baseline"),
         ('{"version": 1}', "damaged at "),
         ('{"version": 99, "counters": {}}', "version 99 of the format"),
     ],

@@ -29,7 +29,7 @@ def test_verify_sees_what_reading_does_not(store):
     for file in record.files:
         file.rename(moved / file.name)
     (record,) = store.records("elsewhere")
-    with pytest.raises(UsageError, match="another environment's folder; it belongs to"):
+    with pytest.raises(UsageError, match="wrong folder; its environment is"):
         fitness.verify(record)
 
 
@@ -41,15 +41,15 @@ def test_what_is_unfit_says_why(tmp_path):
     cut = suite(1)
     cut["gnnbench"]["incomplete"] = [{"fullname": "test_a.py::b9", "error": "OOM", "measurement": None}]
     assert reason(good, suite(2)) is None
-    assert reason(cut) == "test_a.py::b9 was cut short"
+    assert reason(cut) == "test_a.py::b9 was interrupted"
     assert reason(content()) == "no benchmark was timed"
-    assert "gnnbench did not time it" in reason(plain(1))
-    assert reason(suite(1, dirty=True)) == "files that git follows differ from the commit"
-    assert reason(good, suite(2, threads=1)) == "the environment changed while it was recorded: threads"
+    assert "gnnbench did not time the benchmarks" in reason(plain(1))
+    assert reason(suite(1, dirty=True)) == "tracked files have uncommitted changes"
+    assert reason(good, suite(2, threads=1)) == "the environment changed during the recording: threads"
     assert "another commit" in reason(good, suite(2, commit="b" * 40))
-    assert reason(good, suite(2, benchmarks=5)) == "test_a.py::b5 is not in all processes"
+    assert reason(good, suite(2, benchmarks=5)) == "test_a.py::b5 is missing in some processes"
     coded = [content(entry("b", code_hash=digit * 16)) for digit in "ab"]
-    assert reason(*coded) == "the code of test_a.py::b changed while it was recorded"
+    assert reason(*coded) == "the code of test_a.py::b changed during the recording"
 
 
 def test_a_benchmark_beside_which_nobody_looked_at_others_is_no_baseline(tmp_path):
@@ -58,8 +58,7 @@ def test_a_benchmark_beside_which_nobody_looked_at_others_is_no_baseline(tmp_pat
         one["benchmarks"][2]["extra_info"]["gnnbench"]["measurement"]["clock"] = "perf_counter"
     runs = [run_file.read(path) for path in save(tmp_path, *unwatched)]
     assert fitness.unfit(runs) == (
-        "nobody looked whether other programs took the processors while test_a.py::b2 was timed in 3 of 3 "
-        "processes; record again"
+        "CPU time of other programs was not recorded for test_a.py::b2 in 3 of 3 processes; record again"
     )
 
 
@@ -69,8 +68,8 @@ def test_a_benchmark_that_others_disturbed_in_all_processes_but_one_is_no_baseli
         one["benchmarks"][2]["extra_info"]["gnnbench"]["measurement"]["others_share"] = 0.4
     runs = [run_file.read(path) for path in save(tmp_path, *contended)]
     assert fitness.unfit(runs) == (
-        "other programs took up to 40% of the processors while test_a.py::b2 was timed, over 10% in 2 of 3 "
-        "processes; end them, or wait until they have, and record again"
+        "other programs used up to 40% of the CPU time while test_a.py::b2 was timed, "
+        "more than 10% in 2 of 3 processes; stop them, or wait, then record again"
     )
     assert fitness.unfit(runs[:2]) is not None
     assert fitness.unfit(runs[:1]) is None

@@ -121,11 +121,11 @@ def test_a_sealed_file_is_read_and_a_changed_one_refused(tmp_path):
     text = sealed()
     (tmp_path / "good.json").write_text(text)
     assert run_file.read(tmp_path / "good.json").record["processes"] == 2
-    assert "changed since it was recorded" in refused(tmp_path, text.replace("1000", "1001", 1))
-    assert "changed since it was recorded" in refused(tmp_path, json.dumps(json.loads(text), indent=1))
+    assert "edited after it was recorded" in refused(tmp_path, text.replace("1000", "1001", 1))
+    assert "edited after it was recorded" in refused(tmp_path, json.dumps(json.loads(text), indent=1))
     without = json.loads(text)
     del without["gnnbench"]["record"]["digest"]
-    assert "changed since it was recorded" in refused(tmp_path, json.dumps(without))
+    assert "edited after it was recorded" in refused(tmp_path, json.dumps(without))
 
 
 def test_every_cut_of_a_file_is_refused(tmp_path):
