@@ -89,7 +89,7 @@ def test_a_run_is_not_slower_than_itself(suite, capsys, place):
 def test_a_history_and_a_page(suite, capsys):
     status, out = ran(capsys, "trend", "baselines/timings", "run.json")
     assert status == 3  # too short to be judged
-    assert "series of fewer than 12 runs, not judged: 4" in out
+    assert "not examined, fewer than 12 runs: 4" in out
     files = sorted(suite.glob("baselines/timings/*/*/*.json"))
     assert ran(capsys, "report", "run.json", *files, "profile", "-o", "page.html")[0] == 0
     view = composed.compose(sources.read([Path("run.json"), *files, Path("profile")]), 0.03)

@@ -1,4 +1,4 @@
-"""Where the time of profiled calls goes, platforms side by side."""
+"""Make breakdowns of the time of profiled calls, with platforms side by side."""
 
 import statistics
 from collections.abc import Iterable, Mapping, Sequence
@@ -13,10 +13,10 @@ _KINDS = ("phases", "layers")
 
 
 def of(records: Sequence[Mapping[str, Any]]) -> tuple[Breakdown, ...]:
-    """Return a breakdown for each kind and piece of work; platforms of the same work stand together.
+    """Return a breakdown for each kind and each work; platforms of the same work are in one.
 
     Args:
-        records: of profiles, as docs/formats.md describes them.
+        records: profiles, see docs/formats.md.
     """
     groups: dict[tuple[str, str], list[Mapping[str, Any]]] = {}
     for kind in _KINDS:
@@ -30,7 +30,6 @@ def of(records: Sequence[Mapping[str, Any]]) -> tuple[Breakdown, ...]:
 
 
 def _work(record: Mapping[str, Any]) -> str:
-    """Say what the platforms of one breakdown have in common."""
     spec = record["spec"]
     if not spec:
         return clean(record["id"])

@@ -1,4 +1,4 @@
-"""What a calibration says beside the verdicts of `gnnbench ab` and `gnnbench compare`."""
+"""Notes of a calibration, shown with verdicts of `gnnbench ab` and `gnnbench compare`."""
 
 import math
 from collections.abc import Collection, Iterable
@@ -10,15 +10,13 @@ from .table import grouped
 
 
 def notes(store: CalibrationStore, names: Collection[str], effect: float, folder: Path) -> list[str]:
-    """Say what a calibration in this environment knows of benchmarks; nothing where there is none.
-
-    That with most of them is told, and of several the one with most runs.
+    """Return the notes of the calibration with most of the benchmarks, then most runs; none if there is none.
 
     Args:
-        store: of the environment.
-        names: of the benchmarks.
-        effect: change that matters, as a fraction: with another one, other verdicts are reached.
-        folder: where pytest runs.
+        store: calibrations of the environment.
+        names: names of the benchmarks.
+        effect: minimum effect of interest, as a fraction; the calibration must have the same.
+        folder: working directory of pytest; the calibration must have the same.
     """
     try:
         kept = store.read()
@@ -39,7 +37,7 @@ def _told(found: Calibration, names: Iterable[str]) -> list[str]:
     head = f"calibrated here (gnnbench ab, {found.settings.budget_seconds:g} s per benchmark)"
     if wrong.of:
         most = wrong.interval()[1]
-        lines.append(f"{head}: {wrong} verdicts on identical code were false positives (at most {most:.1%})")
+        lines.append(f"{head}: {wrong} verdicts of A/A tests were false positives (rate at most {most:.1%})")
     remarks: dict[float, list[tuple[str, list[str]]]] = {}
     for name in names:
         rates, smallest = found.found(name), found.smallest(name)

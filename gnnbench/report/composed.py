@@ -1,4 +1,4 @@
-"""A view of whatever the files hold."""
+"""Make a view from any of gnnbench's files."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -20,11 +20,11 @@ _DAMAGE = (KeyError, TypeError, ValueError, AttributeError, IndexError, Arithmet
 
 
 def compose(sources: Sources, effect: float) -> View:
-    """Return what is shown of files.
+    """Return the view of files.
 
     Args:
         sources: the files.
-        effect: change that matters, as a fraction: to a run against others; saved verdicts have their own.
+        effect: minimum effect of interest for runs that are compared here, as a fraction.
 
     Raises:
         UsageError: a file is damaged.
@@ -73,7 +73,10 @@ def _result(found: ResultFile) -> View:
     if found.environment is not None:
         facts = (("took", f"{found.seconds:,.0f} s"), *environment_facts(found.environment))
     if found.interrupted:
-        notes = ("It was interrupted: what was not decided by then is undecided.", *notes)
+        notes = (
+            "The comparison was interrupted: benchmarks without a verdict by then are undecided.",
+            *notes,
+        )
     return View(found.command, clean(found.path.name), common, benchmarks, judged, facts=facts, notes=notes)
 
 

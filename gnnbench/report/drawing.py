@@ -1,4 +1,4 @@
-"""Charts drawn without a browser, as SVG and PNG; and what a browser needs to draw one."""
+"""Draw charts as SVG and PNG without a browser; provide the script that draws them in one."""
 
 import functools
 import hashlib
@@ -21,7 +21,7 @@ _TAGS = {
 _ATTRIBUTES = re.compile(r"[a-z][a-zA-Z0-9-]*", re.ASCII)
 _HANDLER = re.compile(r"on|href|style|id$")
 _NOISE = {"role", "class", "aria-roledescription", "aria-label", "aria-hidden", "pointer-events"}
-"""Attributes that tell the inside of a chart to a machine: here a figure has one text for all of it."""
+"""Attributes for screen readers that are removed: each figure has one description instead."""
 _SNIPPET = """
 window.drawChart = (element, spec) => vegaEmbed(element, spec, {
   mode: "vega-lite", ast: true, renderer: "svg", actions: false, tooltip: false, defaultStyle: false,
@@ -30,22 +30,22 @@ window.drawChart = (element, spec) => vegaEmbed(element, spec, {
 
 
 def svg(spec: Mapping[str, Any]) -> str:
-    """Return a chart as the text of a file."""
+    """Return a Vega-Lite chart as the text of an SVG file."""
     import vl_convert
 
     return vl_convert.vegalite_to_svg(dict(spec))
 
 
 def framed(text: str, width: int, height: int, paper: str) -> str:
-    """Return a chart in the middle of an area of a fixed size, as large as it can be there.
+    """Centre a chart in an area of a fixed size, as large as it fits.
 
     Args:
         text: the chart's SVG.
-        width: of the area, in pixels.
-        height: of the area.
-        paper: its colour.
+        width: width of the area, in pixels.
+        height: height of the area, in pixels.
+        paper: background colour.
     """
-    root = ET.fromstring(text)  # noqa: S314 - what was drawn here; it has no entities
+    root = ET.fromstring(text)  # noqa: S314 - drawn by us, without entities
     inner = float(root.attrib["width"]), float(root.attrib["height"])
     scale = min(width / inner[0], height / inner[1])
     outer = width / scale, height / scale
@@ -62,33 +62,33 @@ def framed(text: str, width: int, height: int, paper: str) -> str:
 
 
 def png(text: str) -> bytes:
-    """Return an SVG as the bytes of a PNG file, 1.5 pixels to each of its own."""
+    """Return an SVG as the bytes of a PNG file, scaled by 1.5."""
     import vl_convert
 
     return vl_convert.svg_to_png(text, scale=1.5)
 
 
 def inline_svg(spec: Mapping[str, Any], description: str) -> str:
-    """Return a chart to stand in a page, without whatever could do more than draw.
+    """Return a chart as SVG for a page, checked to contain shapes and text only.
 
-    Names in it are strangers'. So it is read as XML and written again, and only shapes and text may be in it.
+    The chart contains names from files of unknown origin. So it is parsed as XML and written again.
 
     Args:
         spec: the chart.
-        description: what it says, for who does not see it.
+        description: text for readers who cannot see it.
 
     Raises:
-        ValueError: there is something else in it.
+        ValueError: it contains another element or attribute.
     """
-    root = ET.fromstring(svg(spec))  # noqa: S314 - what was drawn here; it has no entities
+    root = ET.fromstring(svg(spec))  # noqa: S314 - drawn by us, without entities
     for element in root.iter():
         if element.tag not in _TAGS:
-            raise ValueError(f"a chart with a {element.tag}")
+            raise ValueError(f"a chart contains the element {element.tag}")
         for name in list(element.attrib):
             if name in _NOISE:
                 del element.attrib[name]
             elif not _ATTRIBUTES.fullmatch(name) or _HANDLER.match(name):
-                raise ValueError(f"a chart with an attribute {name}")
+                raise ValueError(f"a chart contains the attribute {name}")
     _drop_empty(root)
     root.attrib |= {"role": "img", "aria-label": description}
     ET.register_namespace("", _SVG)
@@ -96,54 +96,53 @@ def inline_svg(spec: Mapping[str, Any], description: str) -> str:
 
 
 def prepare() -> None:
-    """Begin to make what `library` returns beside this process, where it is not kept from an earlier page."""
+    """Start a process that makes the script of `library`, if the script is not cached."""
     if not _kept().is_file():
         _bundling()
 
 
 @functools.cache
 def _bundling() -> subprocess.Popen[str]:
-    """Start the process, which takes a second and a half."""
+    # Takes about 1.5 s.
     code = "import sys, vl_convert; sys.stdout.write(vl_convert.javascript_bundle(sys.argv[1]))"
-    return subprocess.Popen(  # noqa: S603 - of our own
+    return subprocess.Popen(  # noqa: S603 - our own code
         [sys.executable, "-P", "-X", "utf8", "-c", code, _SNIPPET], stdout=subprocess.PIPE, encoding="utf-8"
     )
 
 
 @functools.cache
 def library() -> str:
-    """Return the script that lets a browser draw charts: `drawChart(element, spec)`.
+    """Return the script that draws charts in a browser: `drawChart(element, spec)`.
 
-    It is Vega-Lite's own, and evaluates expressions with Vega's interpreter, so that a page need not allow
-    its scripts to make others.
+    It is Vega-Lite with Vega's expression interpreter, so a page need not allow `unsafe-eval`.
 
     Raises:
-        RuntimeError: it could not be made.
+        RuntimeError: vl-convert could not make it.
     """
     kept = _kept()
     try:
         text = kept.read_text("utf-8")
     except OSError:
         process = _bundling()
-        _bundling.cache_clear()  # what it says can be read once
+        _bundling.cache_clear()  # its output can be read only once
         text, _ = process.communicate()
         if process.returncode:
-            raise RuntimeError("vl-convert made no script") from None
-        with suppress(OSError):  # a page can be made without a cache
+            raise RuntimeError("vl-convert failed to make the page's script") from None
+        with suppress(OSError):  # the cache is optional
             write_whole(kept, text)
     if "drawChart" not in text or "</script" in text.lower() or "<!--" in text:
-        raise RuntimeError(f"no script that can stand in a page: remove {kept}")
+        raise RuntimeError(f"the cached script {kept} is damaged; remove it")
     return text
 
 
 def _kept() -> Path:
-    """Return where the script of this version of vl-convert is kept: it is the same for all pages."""
+    """Return the cache file of the script; one for each version of vl-convert."""
     digest = hashlib.sha256(_SNIPPET.encode()).hexdigest()[:8]
     return cache_folder() / "report" / f"vega-{version('vl-convert-python')}-{digest}.js"
 
 
 def _drop_empty(element: ET.Element) -> None:
-    """Take out groups and paths that draw nothing, of which Vega makes many."""
+    """Remove groups and paths that draw nothing; Vega makes many."""
     for child in list(element):
         _drop_empty(child)
         invisible = child.get("display") == "none" or child.get("d") in ("", "M0,0h0v0h0Z")

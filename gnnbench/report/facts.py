@@ -1,4 +1,4 @@
-"""Where something was measured, in the few fields of an environment that are worth reading."""
+"""The most important fields of an environment, as text."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -9,16 +9,16 @@ _SHORT_COMMIT = 10
 
 
 def environment_facts(environment: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
-    """Return name and value of each that there is.
+    """Return name and value of each known field.
 
     Args:
-        environment: as it is read from a file; empty where a file has none.
+        environment: from a file; empty if the file has none.
     """
     if not environment:
         return ()
     gpu = environment.get("gpu") or {}
     commit = environment.get("commit")
-    changed = ", files changed since" if environment.get("dirty") else ""
+    changed = ", with uncommitted changes" if environment.get("dirty") else ""
     libraries = " · ".join(f"{name} {version}" for name, version in environment.get("libraries") or ())
     found = {
         "processor": environment.get("cpu"),

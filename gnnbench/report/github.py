@@ -1,4 +1,4 @@
-"""Comments of a pull request, through GitHub's REST API."""
+"""Publish comments on pull requests through GitHub's REST API."""
 
 import http.client
 import ipaddress
@@ -22,24 +22,24 @@ _TRIES = 4
 _FIRST_WAIT_SECONDS = 2.0
 _LONGEST_WAIT_SECONDS = 120.0
 _PAGE = 100
-"""Comments at a time, the most that GitHub gives."""
+"""Comments per request; GitHub's maximum."""
 _MAX_BYTES = 2**26
 _LONGEST_MESSAGE = 200
 _REPOSITORY = re.compile(r"[\w-][\w.-]*/(?!\.{1,2}$)[\w.-]+", re.ASCII)
 _TOKEN = re.compile(r"[!-~]+")
 _VIEWER = "query { viewer { login } }"
 _REMEDIES = {
-    401: "the token is not valid, or has expired: set GITHUB_TOKEN to one that is",
-    403: "the token may not do that: give the job the permission `pull-requests: write`, which a token of a "
-    "workflow that a fork's pull request started never has",
-    404: "there is no such repository or pull request, or the token may not see it",
-    410: "it is gone",
-    422: "GitHub cannot take this comment; a pull request that is locked takes none",
+    401: "the token is invalid or has expired; set GITHUB_TOKEN to a valid one",
+    403: "the token lacks a permission; give the job `pull-requests: write` (a workflow that a fork's pull "
+    "request starts never gets it)",
+    404: "there is no such repository or pull request, or the token has no access to it",
+    410: "the pull request was deleted",
+    422: "GitHub rejected the comment; the pull request may be locked",
 }
 
 
 class _PassingError(Exception):
-    """A failure that passes; says how long to wait."""
+    """A temporary failure; `seconds` is the time to wait, None: unknown."""
 
     def __init__(self, message: str, seconds: float | None) -> None:
         super().__init__(message)
@@ -47,18 +47,18 @@ class _PassingError(Exception):
 
 
 class _NoRedirect(urllib.request.HTTPRedirectHandler):
-    """A token goes nowhere but where it was sent to."""
+    """Follow no redirects, so that the token is sent to no other address."""
 
     def redirect_request(self, *_arguments: Any, **_options: Any) -> None:
-        """Follow none."""
+        """Return None: do not follow."""
 
 
 @dataclass(frozen=True)
 class PullRequest:
-    """Where a comment goes."""
+    """A pull request, and the token for its comments."""
 
     root: str
-    """Of the API."""
+    """URL of the API."""
     repository: str
     """OWNER/NAME."""
     number: int
@@ -66,16 +66,16 @@ class PullRequest:
 
     @classmethod
     def parse(cls, root: str, repository: str, number: str, token: str) -> "PullRequest":
-        """Check what was given.
+        """Check the settings.
 
         Raises:
-            UsageError: one of them cannot be used; the token would leave this machine unencrypted.
+            UsageError: a setting is invalid, or would send the token unencrypted.
         """
         parts = urllib.parse.urlsplit(root)
         if parts.scheme not in ("https", "http") or not parts.hostname or parts.query or "@" in parts.netloc:
-            raise UsageError(f"GITHUB_API_URL {root!r} must be an address such as {PUBLIC}")
+            raise UsageError(f"GITHUB_API_URL {root!r} must be a URL such as {PUBLIC}")
         if parts.scheme == "http" and not _is_loopback(parts.hostname):
-            raise UsageError(f"GITHUB_API_URL {root!r} would have the token sent unencrypted; use https")
+            raise UsageError(f"GITHUB_API_URL {root!r} would send the token unencrypted; use https")
         if not repository:
             raise UsageError("no repository: give --repository OWNER/NAME, or set GITHUB_REPOSITORY")
         if not _REPOSITORY.fullmatch(repository):
@@ -83,7 +83,7 @@ class PullRequest:
         if not (number.isascii() and number.isdecimal() and 0 < int(number) < 2**31):
             raise UsageError(f"pull request {number!r} must be a number, as in 12")
         if not _TOKEN.fullmatch(token.strip()):
-            raise UsageError("GITHUB_TOKEN must hold a token of one word, for a comment on a pull request")
+            raise UsageError("GITHUB_TOKEN must be set to a token without spaces")
         return cls(root.rstrip("/"), repository, int(number), token.strip())
 
     def publish(
@@ -92,19 +92,19 @@ class PullRequest:
         """Create a comment, or update the one that this account made before.
 
         Args:
-            body: in Markdown, without the marker.
-            marker: ends the comment; what ends in it and is this account's own is updated.
-            sleep: waits some seconds, where GitHub asks for patience.
+            body: Markdown, without the marker.
+            marker: last line of the comment; this account's comment with the same marker is updated.
+            sleep: waits between attempts, in seconds.
 
         Returns:
-            The comment's address, and whether it was there before.
+            The comment's URL, and whether it was updated.
 
         Raises:
             UsageError: GitHub cannot be reached, or refuses.
         """
         for number in range(_TRIES):
             try:
-                # From the start: what was answered with an error may have been done all the same.
+                # A retry looks for the comment again: a failed request may have created it.
                 return self._publish(f"{body}\n{marker}\n", marker)
             except _PassingError as error:
                 wait = _FIRST_WAIT_SECONDS * 2**number if error.seconds is None else error.seconds
@@ -126,30 +126,32 @@ class PullRequest:
         return str(found.get("html_url", "")), False
 
     def _login(self) -> str:
-        """Return the account that the token is of; the REST API does not tell it to a workflow's token."""
+        """Return the token's account; the REST API does not return it for a workflow's token."""
         found, _ = self._ask("POST", f"{self.root.removesuffix('/v3')}/graphql", {"query": _VIEWER})
         try:
             return str(found["data"]["viewer"]["login"]).lower()
         except (KeyError, TypeError):
-            raise UsageError("GitHub does not say whose the token is; set GITHUB_TOKEN to another") from None
+            raise UsageError(
+                "GitHub did not return the token's account; set GITHUB_TOKEN to another token"
+            ) from None
 
     def _comments(self, place: str) -> Iterator[dict[str, Any]]:
         page = 1
         while True:
             found, more = self._ask("GET", f"{place}?per_page={_PAGE}&page={page}")
             if not isinstance(found, list):
-                raise UsageError(f"{self.root}: answered with something that is no list of comments")
+                raise UsageError(f"{self.root} did not return a list of comments; check GITHUB_API_URL")
             yield from (one for one in found if isinstance(one, dict))
             if not more:
                 return
             page += 1
 
     def _ask(self, method: str, url: str, content: Any = None) -> tuple[Any, bool]:
-        """Return what is answered, and whether there is a next page.
+        """Return the parsed answer, and whether there is a next page.
 
         Raises:
-            UsageError: it is no answer, or a refusal.
-            _PassingError: a refusal that passes.
+            UsageError: the request failed.
+            _PassingError: the request failed for now.
         """
         data = None if content is None else json.dumps(content).encode()
         request = urllib.request.Request(url, data, method=method)  # noqa: S310 - the scheme was checked
@@ -175,9 +177,7 @@ class PullRequest:
                 text = f"its certificate is not trusted: {reason.reason or reason}"
             raise UsageError(f"{host} cannot be reached ({self._clean(text)}); check the network") from None
         except (ValueError, RecursionError):
-            raise UsageError(
-                f"{host}: answered with something that is no JSON; check GITHUB_API_URL"
-            ) from None
+            raise UsageError(f"{host} did not answer with JSON; check GITHUB_API_URL") from None
 
     def _refused(self, error: urllib.error.HTTPError) -> NoReturn:
         with error:
@@ -194,19 +194,21 @@ class PullRequest:
         if error.headers.get("X-RateLimit-Remaining") == "0" and reset.isascii() and reset.isdecimal():
             raise _PassingError(said, max(float(reset) - time.time(), 1.0))
         if error.code == 429 or (error.code == 403 and (after or "secondary rate limit" in message)):  # noqa: PLR2004
-            # As GitHub's documentation asks for, where the answer does not.
+            # One minute, as GitHub's documentation asks for, if the answer has no Retry-After.
             raise _PassingError(said, float(after) if after.isascii() and after.isdecimal() else 60.0)
         if 300 <= error.code < 400:  # noqa: PLR2004
-            raise UsageError(f"{said}: {self.repository} has moved; give its present --repository") from None
+            raise UsageError(
+                f"{said}: {self.repository} has moved; give its new name to --repository"
+            ) from None
         raise UsageError(f"{said}: {_REMEDIES.get(error.code, 'nothing was written')}") from None
 
     def _clean(self, text: str) -> str:
-        """Return what others said as part of a line, and never the token."""
+        """Return a foreign text on one line, without the token."""
         return one_line(" ".join(text.replace(self.token, "***").split()))[:_LONGEST_MESSAGE]
 
 
 def marker(title: str) -> str:
-    """Return the hidden line by which a comment is found again: the same for the same title."""
+    """Return the hidden line that identifies the comment with this title."""
     name = "".join(c if c.isascii() and c.isalnum() else f"%{ord(c):x}." for c in title)
     return f"<!-- gnnbench comment {name or 'untitled'} -->"
 

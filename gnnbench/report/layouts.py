@@ -1,4 +1,4 @@
-"""The times of a benchmark's layouts, as few of them as can be drawn."""
+"""Times of a benchmark's layouts, thinned to as many as are drawn."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -10,30 +10,30 @@ from .. import units
 from .view import BenchmarkView, Side
 
 MOST_POINTS = 600
-"""Of one benchmark."""
+"""Most layouts of one benchmark that are drawn."""
 _DIGITS = 1000.0
-"""Steps between nothing and the time, in which layouts' times are kept: 0.1 %."""
+"""Times are rounded to 1 / this of the benchmark's time: 0.1 %."""
 _WORDS = {"base": "older", "head": "this"}
 
 
 @dataclass(frozen=True)
 class Thinned:
-    """Layouts of all processes of a benchmark, in whole steps of its time."""
+    """Times of layouts by process, as multiples of `step`."""
 
     step: float
-    """In the unit."""
+    """Rounding step, in `unit`."""
     unit: str
     sides: tuple[Side, ...]
-    """Of each process."""
+    """Side of each process."""
     counts: tuple[int, ...]
-    """Layouts that each process measured."""
+    """Number of layouts that each process measured."""
     quantiles: tuple[tuple[int, ...], ...]
-    """Of all layouts of each process: the least, first decile, median, last decile and the largest."""
+    """Minimum, p10, median, p90 and maximum over all layouts of each process."""
     times: tuple[tuple[int, ...], ...]
-    """In the order in which they were measured; of many, some, evenly spaced."""
+    """Times of each process in the order of measurement; if there are too many, evenly spaced ones."""
 
     def names(self) -> list[str]:
-        """Return what the processes are called: `older 1`, `older 2`, `this run`."""
+        """Return the labels of the processes: `older 1`, `older 2`, `this run`."""
         found = []
         for number, side in enumerate(self.sides):
             several = self.sides.count(side) > 1
@@ -42,7 +42,7 @@ class Thinned:
         return found
 
     def rows(self) -> list[dict[str, Any]]:
-        """Return the layouts as the chart takes them."""
+        """Return the layouts as rows of the chart."""
         return [
             {
                 "process": name,
@@ -55,7 +55,7 @@ class Thinned:
         ]
 
     def interval(self, benchmark: BenchmarkView) -> list[dict[str, float]]:
-        """Return the benchmark's time and its interval as the chart takes them, in the unit."""
+        """Return the benchmark's time and interval as a row of the chart, in `unit`."""
         found = benchmark.measured
         if found is None:
             return []
@@ -70,8 +70,8 @@ def thinned(benchmark: BenchmarkView, most: int) -> Thinned:
     """Return the layouts of a benchmark.
 
     Args:
-        benchmark: with processes.
-        most: points of each process.
+        benchmark: a benchmark with processes.
+        most: most layouts per process.
     """
     blocks = [np.array(process.blocks_ns) / 1e9 for process in benchmark.processes]
     middle = benchmark.seconds or float(np.median(np.concatenate(blocks)))
@@ -88,7 +88,7 @@ def thinned(benchmark: BenchmarkView, most: int) -> Thinned:
 
 
 def _quantiles(values: "np.typing.NDArray[np.float64]") -> "np.typing.NDArray[np.float64]":
-    """Return those of `Thinned.quantiles`, as numpy.quantile does, which takes ten times as long."""
+    """Return `Thinned.quantiles`; ten times as fast as numpy.quantile."""
     places = np.array((0, 0.1, 0.5, 0.9, 1)) * (len(values) - 1)
     return np.interp(places, np.arange(len(values)), np.sort(values))
 

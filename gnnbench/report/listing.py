@@ -1,4 +1,4 @@
-"""What can be measured: data sets, platforms and operations, as tables."""
+"""The tables of `gnnbench list`: data sets, platforms and operations."""
 
 from pathlib import Path
 
@@ -12,10 +12,10 @@ from ..workloads.platforms import PLATFORMS
 
 
 def tables(data_root: Path | None, cache: Path) -> list[Table]:
-    """Lay out everything `gnnbench list` shows.
+    """Return all tables of `gnnbench list`.
 
     Args:
-        data_root: folder of real data sets, None where there is none.
+        data_root: folder of real data sets; None: there is none.
         cache: folder of downloads.
     """
     return [_datasets(data_root, cache), _platforms(), _operations(), _calls()]
@@ -37,9 +37,9 @@ def _datasets(data_root: Path | None, cache: Path) -> Table:
         )
     table.caption = (
         "planetoid: Yang et al. 2016, through PyG's Planetoid; ogb: Hu et al. 2020, through ogb's loaders. "
-        "NAME:synthetic is a set's synthetic twin, NAME:synthetic@0.1 a tenth of it; rmat:SCALE is a random "
-        "graph of 2**SCALE nodes; a path that ends in .mtx is read as Matrix Market. Edges as published: "
-        "in both directions for Planetoid, one by one elsewhere."
+        "NAME:synthetic is a data set's synthetic stand-in, NAME:synthetic@0.1 one of a tenth of its size; "
+        "rmat:SCALE is a random graph with 2**SCALE nodes; a path that ends in .mtx is a Matrix Market file. "
+        "The number of edges is as published: Planetoid counts both directions, the others one."
     )
     return table
 
@@ -64,7 +64,7 @@ def _operations() -> Table:
 
 
 def _calls() -> Table:
-    table = _table("What is timed, or why there is nothing (–)")
+    table = _table("The timed call, or why there is none (–)")
     table.add_column("operation", no_wrap=True)
     table.add_column("platforms", no_wrap=True)
     table.add_column("", ratio=1)

@@ -1,4 +1,4 @@
-"""Results as GitHub's Markdown: for a pull request's comment, or a page."""
+"""Write results as GitHub's Markdown, for a comment or a page."""
 
 import math
 from collections import Counter
@@ -17,18 +17,18 @@ from .markdown_text import code, prose
 from .table import grouped
 
 MOST_CHARACTERS = 65_536
-"""That GitHub takes in a comment."""
+"""GitHub's limit for a comment."""
 _SHORTEST = 20
-"""Characters of a row or a note: fewer has none."""
+"""Fewest characters of a row or a note."""
 _FEW = 20
-"""Rows that are all shown unfolded."""
+"""Up to this many rows, none is folded."""
 _WIDEST = 20
-"""Characters of a number that somebody measured."""
+"""Longest number, in characters; a longer one is shown as `?`."""
 _UNBREAKABLE = str.maketrans(" -", "\N{NO-BREAK SPACE}\N{NON-BREAKING HYPHEN}")
 _NAMED = 3
-"""Notes of a benchmark."""
-_MOVED = ("slower", "faster")
-_ORDER = (*_MOVED, "undecided", "incomparable", "same")
+"""Notes shown per benchmark."""
+_CHANGED = ("slower", "faster")
+_ORDER = (*_CHANGED, "undecided", "incomparable", "same")
 _HEADER = (
     "| benchmark | verdict | ratio | interval | time | sees |",
     "|---|---|---:|---:|---:|---:|",
@@ -42,28 +42,28 @@ class Section:
     comparison: Comparison
     thresholds: Thresholds
     base: str
-    """What the older side was, in words."""
+    """Description of the older side."""
     head: str
     machine: str = ""
-    """That it was measured on."""
+    """GPU or processor."""
     notes: tuple[str, ...] = ()
-    """What must be known of the whole."""
+    """Notes on the whole result."""
     source: str = ""
-    """File that has all of it."""
+    """Name of the complete file."""
 
 
 def section(found: ResultFile, notes: Sequence[str] = ()) -> Section:
-    """Return what is written of a result.
+    """Return the section of a result.
 
     Args:
         found: the result.
-        notes: what must be known of the whole besides what the result says itself.
+        notes: further notes on the whole result.
     """
     first = []
     if found.shard:
-        first.append(f"a part of the benchmarks alone, shard {found.shard}")
+        first.append(f"only a part of the benchmarks: shard {found.shard}")
     if found.interrupted:
-        first.append("interrupted: this is what was known by then")
+        first.append("interrupted: benchmarks without a verdict by then are undecided")
     return Section(
         found.comparison,
         found.thresholds,
@@ -85,16 +85,16 @@ def _machine(environment: Mapping[str, Any]) -> str:
 def write(
     sections: Sequence[Section], title: str = "", details_url: str = "", most: int = MOST_CHARACTERS
 ) -> str:
-    """Write results: the verdict, a table with what moved first, and the rest folded.
+    """Write results: a summary, a table that begins with the changed benchmarks, and folded details.
 
     Args:
-        sections: a result each.
-        title: what was measured.
-        details_url: of a page with all of it; it must be safe to be put in.
-        most: characters that it may have. What does not fit is counted, and where it is said.
+        sections: one per result.
+        title: title of the results.
+        details_url: link to the full report, already checked.
+        most: most characters; what does not fit is left out, with a line that says how much.
 
     Raises:
-        UsageError: there are too many results for so many characters.
+        UsageError: even the shortest form is too long.
     """
     parts = [
         _Excerpt(section, sorted(section.comparison.rows, key=_rank), _remarks(section))
@@ -109,7 +109,7 @@ def write(
         return text
     low = 0
     if _size(render(low)) > most:
-        raise UsageError(f"{len(sections)} results are too many for {most:,} characters; write fewer at once")
+        raise UsageError(f"{len(sections)} results do not fit into {most:,} characters; write fewer at once")
     while high - low > 1:
         middle = (low + high) // 2
         low, high = (middle, high) if _size(render(middle)) <= most else (low, middle)
@@ -118,21 +118,19 @@ def write(
 
 @dataclass(frozen=True)
 class _Excerpt:
-    """A section, with what is taken from it as far as there is room."""
-
     section: Section
     rows: list[Compared]
-    """What moved first."""
+    """Changed benchmarks first."""
     remarks: list[str]
 
 
 def _size(text: str) -> int:
-    """Return the length of a text where most is counted: in units of UTF-16."""
+    """Return the length in UTF-16 units, the largest of the ways to count."""
     return len(text.encode("utf-16-le")) // 2
 
 
 def _render(parts: Sequence[_Excerpt], title: str, details_url: str, most: int) -> str:
-    """Write at most so many rows, and so many notes, of each section."""
+    """Write at most `most` rows and `most` notes of each section."""
     together = [row for part in parts for row in part.rows]
     shared = [part.section.comparison.shared for part in parts if part.section.comparison.shared]
     slower = any(judgement.verdict == "slower" for judgement in shared)
@@ -149,40 +147,37 @@ def _render(parts: Sequence[_Excerpt], title: str, details_url: str, most: int) 
             lines += ["", _verdict(part.rows, shared_slower=is_slower)]
         lines += ["", *_section(part, details_url, most, name_machine=not several)]
     if details_url:
-        lines += ["", f"[All of it]({details_url})"]
+        lines += ["", f"[Full report]({details_url})"]
     return "\n".join(lines) + "\n"
 
 
 def _verdict(rows: Sequence[Compared], *, shared_slower: bool) -> str:
-    """Say in a line how many benchmarks got slower, and what became of the others."""
+    """Return the summary line."""
     counts: Counter[str] = Counter(row.judgement.verdict for row in rows)
     if not rows:
-        return "**There is no benchmark**"
+        return "**No benchmark in the result**"
+    total = units.count(len(rows), "benchmark")
     if counts["slower"]:
-        said = f"{counts['slower']} of {_benchmarks(len(rows))} got slower"
+        said = f"{counts['slower']} of {total} got slower"
     elif counts["incomparable"] == len(rows):
-        said = f"None of {_benchmarks(len(rows))} could be judged"
+        said = f"No verdict on {total}: incomparable"
     elif counts["undecided"]:
-        said = f"None of {_benchmarks(len(rows))} is known to have got slower"
+        said = f"No slowdown found in {total}, but some are undecided"
     else:
-        said = f"None of {_benchmarks(len(rows))} got slower"
+        said = f"No slowdown found in {total}"
     if shared_slower:
-        said += ", and the run as a whole did"
+        said += "; all benchmarks together got slower"
     others = ", ".join(f"{counts[name]} {name}" for name in _ORDER[1:] if counts[name])
     return f"**{said}**{f': {others}' if others else ''}"
-
-
-def _benchmarks(number: int) -> str:
-    return "1 benchmark" if number == 1 else f"{number} benchmarks"
 
 
 def _section(part: _Excerpt, details_url: str, most: int, *, name_machine: bool) -> list[str]:
     section, rows, remarks = part.section, part.rows, part.remarks
     kept = rows[:most]
-    moved = [row for row in kept if row.judgement.verdict in _MOVED]
-    shown = kept if len(rows) <= _FEW else moved
+    changed = [row for row in kept if row.judgement.verdict in _CHANGED]
+    shown = kept if len(rows) <= _FEW else changed
     folded = kept[len(shown) :]
-    why = [f"- {code(row.fullname)}: {_joined(row.notes)}" for row in moved if row.notes]
+    why = [f"- {code(row.fullname)}: {_joined(row.notes)}" for row in changed if row.notes]
     place = f", on {code(section.machine)}" if section.machine and name_machine else ""
     lines = [f"{prose(section.base)} → {prose(section.head)}{place}"]
     if shown:
@@ -190,19 +185,26 @@ def _section(part: _Excerpt, details_url: str, most: int, *, name_machine: bool)
     if why:
         lines += ["", *why]
     left_out = [
-        text
-        for number, text in (
-            (len(rows) - len(kept), _benchmarks(len(rows) - len(kept))),
-            (len(remarks) - most, f"{len(remarks) - most} notes"),
+        units.count(number, noun)
+        for number, noun in (
+            (len(rows) - len(kept), "benchmark"),
+            (len(remarks) - most, "note"),
         )
         if number > 0
     ]
     if left_out:
         where = (
-            f"[all of it]({details_url})" if details_url else code(section.source) if section.source else ""
+            f"[the full report]({details_url})"
+            if details_url
+            else code(section.source)
+            if section.source
+            else ""
         )
-        lines += ["", f"Left out for want of room: {' and '.join(left_out)}{where and f'; see {where}'}."]
-    what = f"{_benchmarks(len(folded))} more, notes" if folded else "Notes"
+        lines += [
+            "",
+            f"Left out for length: {' and '.join(left_out)}{where and f'; see {where}'}.",
+        ]
+    what = f"{units.count(len(folded), 'more benchmark')}, notes" if folded else "Notes"
     lines += ["", "<details>", f"<summary>{what} and how to read this</summary>", ""]
     if folded:
         lines += [*_table(folded), ""]
@@ -215,7 +217,7 @@ def _joined(notes: Sequence[str]) -> str:
 
 
 def _rank(row: Compared) -> tuple[int, float]:
-    """Sort what moved first, the largest change before the others."""
+    """Sort key: changed benchmarks first, larger changes before smaller ones."""
     found = row.judgement
     change = abs(math.log(found.ratio)) if found.ratio and found.ratio > 0 else 0.0
     return _ORDER.index(found.verdict), -change
@@ -225,7 +227,7 @@ def _table(rows: Sequence[Compared]) -> list[str]:
     lines = list(_HEADER)
     for row in rows:
         time, ratio, interval, verdict, sees = verdicts.cells(row)
-        verdict = f"**{verdict}**" if verdict in _MOVED else verdict
+        verdict = f"**{verdict}**" if verdict in _CHANGED else verdict
         numbers = (_number(text) for text in (ratio, interval, time, sees))
         cells = code(row.fullname, in_table=True), verdict, *numbers
         lines.append(f"| {' | '.join(cells)} |")
@@ -233,17 +235,17 @@ def _table(rows: Sequence[Compared]) -> list[str]:
 
 
 def _number(text: str) -> str:
-    """Keep a number on one line, beside names that are broken."""
+    """Prevent line breaks within a number."""
     return text.translate(_UNBREAKABLE) if len(text) <= _WIDEST else "?"
 
 
 def _remarks(section: Section) -> list[str]:
-    """Return the folded notes: of benchmarks that did not move, and of the whole."""
+    """Return the folded notes: on unchanged benchmarks, and on the whole result."""
     found = section.comparison
     by_row = []
     for row in sorted(found.rows, key=_rank):
         verdict, reason = row.judgement.verdict, row.judgement.reason
-        if verdict not in _MOVED:
+        if verdict not in _CHANGED:
             reasons = [reason] if verdict in ("undecided", "incomparable") else []
             by_row.append((code(row.fullname), [prose(note) for note in (*reasons, *row.notes) if note]))
     whole = map(prose, (*verdicts.remarks_on_all(found), *section.notes))
@@ -254,8 +256,8 @@ def _key(thresholds: Thresholds) -> list[str]:
     family, own = units.level(thresholds.family_level), units.level(thresholds.own_level)
     effect = units.fraction(thresholds.effect)
     return [
-        f"- ratio: the second side's time over the first's; interval: {family}, of all benchmarks at once",
-        f"- slower, faster: that interval excludes 1, and the change is at least {effect}",
-        f"- same: the benchmark's own {own} interval lies within {effect}; undecided: neither",
-        "- time: of the second side; sees: the slowdown that would have been found nine times in ten",
+        f"- ratio: the second side's time divided by the first's; interval: simultaneous {family} interval",
+        f"- slower, faster: the simultaneous interval excludes 1, and the change is at least {effect}",
+        f"- same: the per-benchmark {own} interval lies within {effect}; undecided: neither",
+        "- time: of the second side; sees: minimum detectable effect (power 90%)",
     ]

@@ -1,7 +1,7 @@
-"""Words that others wrote, put into GitHub's Markdown so that they stay words.
+"""Quote foreign text in GitHub's Markdown so that it shows as it is.
 
-GitHub makes links of mentions, issue numbers, commit hashes and addresses, pictures of :emoji: and formulas
-of dollars, wherever they stand but in code. So all is code but what is a plain English word or number.
+Outside code, GitHub turns mentions, issue numbers, commit hashes and URLs into links, :emoji: into pictures
+and $...$ into formulas. So everything but plain English words and numbers is written as code.
 """
 
 import re
@@ -11,28 +11,28 @@ from itertools import groupby
 NAME_CHARACTERS = 200
 NOTE_CHARACTERS = 400
 _MUCH = 4000
-"""Characters of which none but the first and last can be shown."""
+"""A longer text is cut in the middle before anything else, to save time."""
 
 _WORD = re.compile(r"""[("']?[A-Za-z]{1,40}(?:['-][A-Za-z]{1,40})*[)"']?[.,;:!?]?""")
 _NUMBER = re.compile(r"\(?[+-]?\d{1,6}(?:(?:\.\d{1,6})?[%x]?[,;:]?|\.\d{1,6}[%x]?\)?[.,;:]?|[%x]\)?[.,;:]?)")
 _CLOSING = re.compile(r"\d{1,6}\)[.,;:]?")
-"""At the start of a line it would number a list."""
+"""Plain except at the start, where it would begin a numbered list."""
 _HASH = re.compile(r"\W*[0-9a-fA-F]{7,}\W*")
 _RIGHT_TO_LEFT = ("R", "AL", "AN")
 _RUN = re.compile("`+")
 
 
 def code(text: str, *, in_table: bool = False, most: int = NAME_CHARACTERS) -> str:
-    """Write a name as code, on one line, whatever it holds.
+    """Write a name as code, on one line.
 
     Args:
         text: the name.
-        in_table: whether it stands in a cell of a table, whose separator is written otherwise.
-        most: characters of it that are shown; the middle of a longer one is left out.
+        in_table: whether it is in a cell of a table, where `|` must be escaped.
+        most: most characters shown; the middle of a longer name is left out.
     """
     shown = _shortened(_visible(_shortened(text, _MUCH)), most)
     if in_table:
-        # A table takes a backslash before a bar for its own, wherever it stands.
+        # In a table, a backslash before a bar escapes it even within code.
         shown = shown.replace("\\|", "\\\\x7c").replace("|", "\\|")
     runs = {len(run) for run in _RUN.findall(shown)}
     fence = "`" * next(length for length in range(1, len(runs) + 2) if length not in runs)
@@ -41,11 +41,11 @@ def code(text: str, *, in_table: bool = False, most: int = NAME_CHARACTERS) -> s
 
 
 def prose(text: str, most: int = NOTE_CHARACTERS) -> str:
-    """Write a sentence: words and numbers as they are, all else in it as code, on one line.
+    """Write a sentence on one line: words and numbers as they are, the rest as code.
 
     Args:
         text: the sentence.
-        most: characters of it that are shown.
+        most: most characters shown.
     """
     shown = _shortened(_visible(" ".join(_shortened(text, _MUCH).split())), most)
     words = [word for word in shown.split(" ") if word]
@@ -56,7 +56,7 @@ def prose(text: str, most: int = NOTE_CHARACTERS) -> str:
 
 
 def _quoted(text: str) -> str:
-    """Write words as code, but for what ends their part of the sentence."""
+    """Write words as code, without the punctuation at their end."""
     kept = text.rstrip(",;:") or text
     return code(kept, most=len(text)) + text[len(kept) :]
 
@@ -66,7 +66,7 @@ def _is_plain(word: str) -> bool:
 
 
 def _visible(text: str) -> str:
-    """Spell out what cannot be seen, or changes how its neighbours look: control characters, lone accents."""
+    """Escape invisible characters and those that change others: control characters, lone accents."""
     return "".join(
         character if _is_visible(character) else character.encode("unicode_escape").decode()
         for character in unicodedata.normalize("NFC", text)

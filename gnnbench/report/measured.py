@@ -1,4 +1,4 @@
-"""Our part of a run file's benchmark, as what a page shows of it."""
+"""What a page shows of gnnbench's part of a benchmark in a run file."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -16,23 +16,23 @@ _LIBRARY_KINDS = ("operators", "library_calls")
 
 
 def level(value: Any) -> float:
-    """Return a level of confidence.
+    """Return a confidence level.
 
     Raises:
-        ValueError: it is none.
+        ValueError: the value is not between 0 and 1.
     """
     if not 0 < finite(value) < 1:
-        raise ValueError(f"{value} is no level of confidence")
+        raise ValueError(f"{value} is not a confidence level")
     return float(value)
 
 
 def ours(entry: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return our part of a benchmark's record, empty where it has none."""
+    """Return gnnbench's part of a benchmark's record; empty: it has none."""
     return (entry.get("extra_info") or {}).get("gnnbench") or {}
 
 
 def time_of(entry: Mapping[str, Any]) -> Measured | None:
-    """Return the time of a benchmark's record; None where nothing was measured."""
+    """Return the time in a benchmark's record; None: nothing was measured."""
     measured = ours(entry).get("measurement")
     if measured is None:
         return _plain(entry)
@@ -43,7 +43,7 @@ def time_of(entry: Mapping[str, Any]) -> Measured | None:
     facts = [
         (
             "layouts",
-            f"{sum(blocks):,} {'' if measured['layouts'] == 'sampled' else 'blocks on one layout'}".strip(),
+            f"{sum(blocks):,}{'' if measured['layouts'] == 'sampled' else ' blocks on one layout'}",
         ),
         ("calls in a round", f"{int(finite(measured['iterations'])):,}"),
         ("clock", clean(measured["clock"])),
@@ -54,7 +54,7 @@ def time_of(entry: Mapping[str, Any]) -> Measured | None:
             f"{units.seconds(finite(mode['median_ns']) / 1e9)} ({units.fraction(finite(mode['share']))})"
             for mode in measured["modes"]
         )
-        facts.append(("two kinds of layouts", ", ".join(texts)))
+        facts.append(("layout modes", ", ".join(texts)))
     return Measured(
         positive(middle) / 1e9,
         None if low is None else positive(low) / 1e9,
@@ -67,7 +67,7 @@ def time_of(entry: Mapping[str, Any]) -> Measured | None:
 
 
 def _plain(entry: Mapping[str, Any]) -> Measured | None:
-    """Return what pytest-benchmark's own statistics tell, where there are rounds or a median."""
+    """Return the time from pytest-benchmark's rounds, or from its median; None: it has neither."""
     stats = entry.get("stats") or {}
     rounds = [positive(value) for value in stats.get("data") or ()]
     if rounds:
@@ -89,7 +89,7 @@ def _plain(entry: Mapping[str, Any]) -> Measured | None:
 
 
 def processes_of(entry: Mapping[str, Any], side: Side) -> tuple[ProcessBlocks, ...]:
-    """Return the blocks of each process, in a file of pytest-benchmark alone its rounds."""
+    """Return the blocks of each process; without gnnbench's part, pytest-benchmark's rounds."""
     measured = ours(entry).get("measurement")
     if measured is None:
         rounds = [positive(value) * 1e9 for value in (entry.get("stats") or {}).get("data") or ()]
@@ -102,7 +102,7 @@ def processes_of(entry: Mapping[str, Any], side: Side) -> tuple[ProcessBlocks, .
 
 
 def work_of(entry: Mapping[str, Any]) -> CallCounts | None:
-    """Return what one call does, as far as it was counted."""
+    """Return the counters of one call; None: it was not counted."""
     counters = ours(entry).get("counters")
     if not counters:
         return None
@@ -125,7 +125,7 @@ def work_of(entry: Mapping[str, Any]) -> CallCounts | None:
 
 
 def limit_of(entry: Mapping[str, Any]) -> Limit | None:
-    """Return how far it is from the machine's limit, where that is known."""
+    """Return the roofline bound; None: unknown."""
     limit = ours(entry).get("limit")
     if not limit:
         return None

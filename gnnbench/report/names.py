@@ -1,4 +1,4 @@
-"""Names from files that strangers may have written: cleaned, and shortened to what tells them apart."""
+"""Names from files of unknown origin: made safe to show, and shortened to what differs."""
 
 import re
 import unicodedata
@@ -10,9 +10,9 @@ from ..workloads.spec import DIRECTIONS, Spec
 from .table import SHORT_DIRECTION, shared_place
 
 _LONGEST = 300
-"""Characters of any text that is shown."""
+"""Most characters of a text."""
 _HIDDEN = {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"}
-"""Unicode's categories of what steers a terminal, turns the direction of text, or is no character."""
+"""Unicode categories that control a terminal or the direction of text, or are no characters."""
 _ID = re.compile(
     rf"\[([\w.]+)-({'|'.join(DIRECTIONS)})-(\w+)-(\w+)-(int\d+)-([^\[\]]+)-(\d{{1,9}})-(cpu|cuda)\]$",
     re.ASCII,
@@ -20,7 +20,7 @@ _ID = re.compile(
 
 
 def clean(value: object, longest: int = _LONGEST) -> str:
-    """Return a text in which each character shows, of a length that can be shown."""
+    """Return a text of at most `longest` characters, with invisible characters replaced."""
     text = str(value)
     if len(text) > longest:
         text = f"{text[: longest - 1]}…"
@@ -32,12 +32,12 @@ def clean(value: object, longest: int = _LONGEST) -> str:
 
 
 def cleaned(judgement: Judgement) -> Judgement:
-    """Return a judgement with a reason that can be shown: it may quote names and values from files."""
+    """Return a judgement with a clean reason, which may quote names and values from files."""
     return replace(judgement, reason=clean(judgement.reason))
 
 
 def spec_of(fullname: str) -> Spec | None:
-    """Return the spec that a test id of ours spells out, None of any other."""
+    """Return the spec in a test id of gnnbench's suite; None: another test id."""
     found = _ID.search(fullname)
     if not found:
         return None
@@ -46,11 +46,11 @@ def spec_of(fullname: str) -> Spec | None:
 
 
 def titles(names: Sequence[str], specs: Sequence[Spec | None]) -> tuple[list[tuple[str, str]], str]:
-    """Return title and context of each benchmark, and what all of them have in common.
+    """Return title and context of each benchmark, and what all have in common.
 
     Args:
-        names: of the benchmarks, as pytest-benchmark calls them in full.
-        specs: of those that have one.
+        names: fullnames of the benchmarks.
+        specs: their specs; None: a benchmark has none.
     """
     known = [spec for spec in specs if spec]
     place = shared_place([name for name, spec in zip(names, specs, strict=True) if not spec])

@@ -1,4 +1,4 @@
-"""The numbers behind a page's rows, small enough to travel with it: what a browser shows of an opened row."""
+"""The data of a page's rows, which the browser shows when a row is opened; its size is limited."""
 
 from typing import Any
 
@@ -7,32 +7,32 @@ from . import layouts, verdicts
 from .view import BenchmarkView, CallCounts
 
 _POINTS = 150_000
-"""Layouts' times of all benchmarks together: at two bytes each, packed, a tenth of what a page may have."""
+"""Most layouts of all benchmarks together; each takes about two bytes of the page."""
 _OPERATORS = 60_000
-"""Names of operators with their counts, of all benchmarks together."""
+"""Most operators of all benchmarks together."""
 _FEWEST = 5
-"""Of a process or a benchmark, however many there are."""
+"""At least this many layouts per process and operators per benchmark."""
 
 
 class Numbers:
-    """Rows, with every text kept once."""
+    """Data of all rows; each text is stored once."""
 
     def __init__(self, benchmarks: tuple[BenchmarkView, ...]) -> None:
-        """Decide how much of each benchmark there is room for."""
+        """Choose how many layouts and operators of each benchmark to keep."""
         processes = sum(len(one.processes) for one in benchmarks)
         self.points = min(max(_POINTS // max(processes, 1), _FEWEST), layouts.MOST_POINTS)
-        """Layouts of a process that are drawn, at most."""
+        """Most layouts of a process that are drawn."""
         self._operators = max(_OPERATORS // max(len(benchmarks), 1), _FEWEST)
         self._places: dict[str, int] = {}
         self.rows = [self._row(one) for one in benchmarks]
         self.thinned = sum(
             any(len(process.blocks_ns) > self.points for process in one.processes) for one in benchmarks
         )
-        """Benchmarks of which not all layouts are drawn."""
+        """Number of benchmarks with more layouts than are drawn."""
 
     @property
     def texts(self) -> list[str]:
-        """All texts; the rows have their places in it."""
+        """All texts; rows refer to them by index."""
         return list(self._places)
 
     def _text(self, text: str) -> int:
@@ -67,16 +67,14 @@ class Numbers:
 
 
 def facts(one: BenchmarkView) -> list[tuple[str, str]]:
-    """Return what is known of a benchmark beside its row, name and value."""
+    """Return name and value of the facts shown in an opened row."""
     found = []
     if judged := one.judgement:
         found.append(("verdict", f"{judged.verdict}: {judged.reason}"))
         if judged.own_low is not None:
-            found.append(("own interval", units.interval(judged.own_low, judged.own_high, 3)))
+            found.append(("per-benchmark interval", units.interval(judged.own_low, judged.own_high, 3)))
         if judged.minimum_detectable_effect is not None:
-            found.append(
-                ("would have seen", f"a slowdown of {verdicts.sees(judged.minimum_detectable_effect)}")
-            )
+            found.append(("minimum detectable effect", verdicts.sees(judged.minimum_detectable_effect)))
         if judged.base_processes or judged.head_processes:
             found.append(("processes", f"{judged.base_processes} older, {judged.head_processes} newer"))
     if measured := one.measured:
@@ -84,31 +82,33 @@ def facts(one: BenchmarkView) -> list[tuple[str, str]]:
         low, high = ("?" if bound is None else units.seconds(bound) for bound in bounds)
         if bounds != (None, None):
             found.append((f"{units.level(measured.level)} interval of the time", f"{low} to {high}"))
-        found += [("the time is the", measured.location), *measured.facts]
+        found += [("estimate", measured.location), *measured.facts]
     if limit := one.limit:
         least = f"{units.size(limit.bytes)} moved, {limit.flops / 1e6:,.1f} million operations"
-        found.append(("fraction of the limit", f"{units.fraction(limit.fraction)}; at least {least}"))
+        found.append(
+            ("fraction of the roofline bound", f"{units.fraction(limit.fraction)}; at least {least}")
+        )
     return [*found, *_work(one.work)]
 
 
 def _work(work: CallCounts | None) -> list[tuple[str, str]]:
     if not work:
         return []
-    found = [("host reads", f"{work.host_reads:,}")]
+    found = [("host-device synchronisations", f"{work.host_reads:,}")]
     if work.peak_bytes is not None:
-        found.append(("peak memory", f"{units.size(work.peak_bytes)} above what was held before"))
+        found.append(("peak memory", f"{units.size(work.peak_bytes)} more than before the call"))
     if work.allocated_bytes is not None:
         found.append(("allocated", units.size(work.allocated_bytes)))
     return found
 
 
 def notes(one: BenchmarkView) -> list[str]:
-    """Return what must be known of a benchmark."""
+    """Return the notes on a benchmark."""
     found = [*one.notes]
     if one.error:
-        found.insert(0, f"cut short: {one.error}")
+        found.insert(0, f"interrupted: {one.error}")
     if one.measured:
         found += one.measured.remarks
     if one.limit and one.limit.note:
-        found.append(f"over 100% of the limit, {one.limit.note}")
+        found.append(f"above the roofline bound: {one.limit.note}")
     return found

@@ -1,4 +1,4 @@
-"""Any page of ours, as the text of one file that asks for nothing else and runs no script but ours."""
+"""Render an HTML page as one file that loads nothing else and runs only gnnbench's scripts."""
 
 import base64
 import functools
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 STYLES = ("base.css",)
 SCRIPTS = ("table.js",)
-_FIRST = "theme.js"  # in the head: a page that is dark must not flash up white
+_FIRST = "theme.js"  # in the head, so that a dark page does not flash white
 
 
 def render(
@@ -25,17 +25,17 @@ def render(
     libraries: Sequence[str] = (),
     **context: Any,
 ) -> str:
-    """Return a page: everything in `context` is escaped, and scripts and styles are known by their digests.
+    """Return a page.
 
-    Names and messages in the files that are shown are strangers'. They are text to the template; and should
-    one get through, the page's policy lets the browser run nothing whose digest it does not name.
+    Files may contain foreign names and messages. So everything in `context` is escaped, and the page's
+    content security policy allows only scripts and styles with the digests of gnnbench's own.
 
     Args:
-        template: in `gnnbench/report/templates`, which extends `base.html`.
+        template: file in `gnnbench/report/templates` that extends `base.html`.
         styles: style sheets there, in this order.
-        scripts: scripts there, run in this order when the page is there.
-        libraries: texts of scripts that these need, run before them.
-        context: what the template shows.
+        scripts: scripts there, run in this order after the page is parsed.
+        libraries: texts of scripts that run before these.
+        context: variables of the template.
     """
     from markupsafe import Markup
 
@@ -52,7 +52,7 @@ def render(
             "form-action 'none'",
         )
     )
-    # What we wrote is markup; so are its digests.
+    # These texts are gnnbench's own, so they need no escaping.
     ours = {"policy": Markup(policy), "style": Markup(style), "first_script": Markup(first)}  # noqa: S704
     marked = [Markup(text) for text in texts]  # noqa: S704
     return (
@@ -61,7 +61,7 @@ def render(
 
 
 def fragment(*names: str) -> str:
-    """Return what addresses something in a page: the same in each page, and nothing of its names."""
+    """Return an id for links within pages: a digest of the names, the same in each page."""
     digest = hashlib.sha256("\0".join(names).encode("utf-8", "surrogatepass")).hexdigest()
     return f"b-{digest[:12]}"
 
@@ -83,6 +83,7 @@ def _environment() -> "Environment":
         "level": units.level,
         "size": units.size,
         "count": "{:,}".format,
+        "number": lambda noun, number: units.count(number, noun),
     }
     return environment
 

@@ -1,4 +1,4 @@
-"""Which charts a view has, and what each of them says."""
+"""The charts of a view, with message, caption and description."""
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
@@ -13,9 +13,9 @@ from .view import BenchmarkView, Breakdown, Calibrated, JudgedBy, View
 
 Place = Literal["verdicts", "benchmark", "platforms", "phases", "calibration", "times"]
 
-_MOST_MOVED = 8
-"""Of which the distributions are drawn."""
-_OF_A_FAMILY = 2
+_MOST_CHANGED = 8
+"""Most changed benchmarks whose distributions are drawn."""
+_FEWEST_PLATFORMS = 2
 
 
 @dataclass(frozen=True)
@@ -24,29 +24,29 @@ class Picture:
 
     place: Place
     message: str
-    """What it says, in a sentence."""
+    """The main result, one sentence."""
     note: str
-    """How to read it."""
+    """How to read the chart."""
     text: str
-    """What it shows, for who does not see it."""
+    """Description for readers who cannot see it."""
     draw: Callable[[Style], dict[str, Any]]
-    """Return it as Vega-Lite has it."""
+    """Returns the Vega-Lite spec."""
     rows: int = 0
-    """Of names, as many as there are."""
+    """Number of named rows; a style may draw fewer."""
 
     def caption(self, style: Style) -> str:
-        """Say how to read it, and what of it is left out in a style."""
+        """Return the note, with how many rows a style draws if it is not all."""
         left_out = f" {style.most_rows} of {self.rows:,} are drawn." if self.rows > style.most_rows else ""
         return f"{self.note}{left_out}"
 
 
 def pictures(view: View) -> Iterator[Picture]:
-    """Yield the charts of a view, what matters most first."""
+    """Yield the charts of a view, the most important first."""
     if view.judged:
         with_ratio = [one for one in view.benchmarks if one.judgement and one.judgement.ratio]
         if with_ratio:
             yield _forest(view, view.judged, with_ratio)
-        for benchmark in [one for one in wording.moved(with_ratio) if one.processes][:_MOST_MOVED]:
+        for benchmark in [one for one in wording.moved(with_ratio) if one.processes][:_MOST_CHANGED]:
             yield _distribution(benchmark)
     for title, group in side_by_side(view.benchmarks).items():
         yield _platforms(title, group)
@@ -59,7 +59,7 @@ def pictures(view: View) -> Iterator[Picture]:
 
 
 def side_by_side(benchmarks: Sequence[BenchmarkView]) -> dict[str, dict[str, list[BenchmarkView]]]:
-    """Return benchmarks that differ in their platform alone: by what they run on, and by what is run."""
+    """Return benchmarks that differ only in their platform: by graph and types, then by operation."""
     found: dict[str, dict[str, list[BenchmarkView]]] = {}
     for one in benchmarks:
         if one.spec and one.seconds:
@@ -69,7 +69,7 @@ def side_by_side(benchmarks: Sequence[BenchmarkView]) -> dict[str, dict[str, lis
             )
             found.setdefault(title, {}).setdefault(wording.subject(one), []).append(one)
     several = {
-        title: {what: ones for what, ones in rows.items() if len(ones) >= _OF_A_FAMILY}
+        title: {what: ones for what, ones in rows.items() if len(ones) >= _FEWEST_PLATFORMS}
         for title, rows in found.items()
     }
     return {title: rows for title, rows in several.items() if rows}
@@ -85,7 +85,7 @@ def _forest(view: View, judged: JudgedBy, benchmarks: Sequence[BenchmarkView]) -
     thin, thick, band = "", "", ""
     if known:
         thin, thick = (f"{units.level(level)} " for level in (known.family_level, known.own_level))
-        band = f"; grey: within {units.fraction(known.effect)}, which does not matter"
+        band = f"; grey: changes of less than {units.fraction(known.effect)}"
 
     def draw(style: Style) -> dict[str, Any]:
         shown = [*changed, *others][: style.most_rows]
@@ -93,12 +93,11 @@ def _forest(view: View, judged: JudgedBy, benchmarks: Sequence[BenchmarkView]) -
         return forest.chart(rows, known.effect if known else None, style)
 
     note = (
-        f"Ratios with their {thin}intervals for all benchmarks at once (thin) and own {thick}intervals "
-        f"(thick){band}. "
-        "Slower: triangle to the right; faster: to the left; same: circle; undecided: diamond; "
+        f"Ratios with {thin}simultaneous intervals (thin) and {thick}per-benchmark intervals (thick){band}. "
+        "Slower: triangle to the right; faster: triangle to the left; same: circle; undecided: diamond; "
         "incomparable: cross."
     )
-    text = f"Forest plot of {len(benchmarks)} ratios. {wording.headline(view)}."
+    text = f"Forest plot of {units.count(len(benchmarks), 'ratio')}. {wording.headline(view)}."
     return Picture("verdicts", wording.headline(view), note, text, draw, len(benchmarks))
 
 
@@ -108,12 +107,13 @@ def _distribution(benchmark: BenchmarkView) -> Picture:
         return distribution.chart(found.rows(), found.interval(benchmark), found.names(), found.unit, style)
 
     note = (
-        "Each dot is a layout: the median of its rounds. Each row is a process, its first layout above, its "
-        "last below; hollow: the older side. Dashed: the newer side's time, in its interval."
+        "Each dot is the median time of a layout. Each row is a process; its first layout is at the top. "
+        "Hollow: the older side. Dashed: the newer side's time, with its interval (grey)."
     )
     sides = [process.side for process in benchmark.processes]
     text = (
-        f"Times by layout of {benchmark.label}: {sides.count('base')} processes of the older side, "
+        f"Times by layout of {benchmark.label}: "
+        f"{units.count(sides.count('base'), 'process')} of the older side, "
         f"{sides.count('head')} of the newer."
     )
     return Picture("benchmark", wording.change(benchmark), note, text, draw)
@@ -146,8 +146,8 @@ def _platforms(title: str, rows: dict[str, list[BenchmarkView]]) -> Picture:
         others = "".join(f", {name} for {count}" for name, count in wins[1:])
         message = f"{winner} took the least time in {most} of {len(rows)} operations{others}"
     note = (
-        f"{title}. Beside each row the least time, as it was measured: how sure it is, its interval tells. "
-        "The rows with the largest differences first."
+        f"{title}. The fastest time is beside each row; see its interval for its precision. "
+        "Rows with the largest differences come first."
     )
     text = f"Platforms side by side, {len(rows)} operations. {message}."
     return Picture("platforms", message, note, text, draw, len(rows))
@@ -163,14 +163,19 @@ def _times(benchmarks: Sequence[BenchmarkView]) -> Picture:
     message = (
         f"{wording.subject(first)} takes longest{wording.where(first)}: {units.seconds(_seconds(first))}"
     )
-    note = "Times with their intervals where they have one, the longest first."
+    note = "Times, with intervals if known; the longest first."
     return Picture(
-        "times", message, note, f"Times of {len(benchmarks)} benchmarks. {message}.", draw, len(longest)
+        "times",
+        message,
+        note,
+        f"Times of {units.count(len(benchmarks), 'benchmark')}. {message}.",
+        draw,
+        len(longest),
     )
 
 
 def _time(one: BenchmarkView) -> dict[str, Any]:
-    """Return a row of the times' chart, in milliseconds; without both bounds there is no interval."""
+    """Return a row of the times' chart, in milliseconds; no interval without both bounds."""
     time = _seconds(one)
     low, high = (one.measured.low_seconds, one.measured.high_seconds) if one.measured else (None, None)
     if low is None or high is None:
@@ -188,8 +193,8 @@ def _phases(found: Breakdown) -> Picture:
     label, (share, name) = max(shares.items(), key=lambda one: one[1])
     message = f"{label} spends {units.fraction(share)} of its time in {name}"
     note = (
-        f"{found.title}. Medians of each range without the ranges inside of it; what is too short to be "
-        "named is in the rest."
+        f"{found.title}. Median time of each range without nested ranges; ranges too short to label are in "
+        "the rest."
     )
     text = f"Stacked bars of {found.kind}. {message}."
     return Picture("phases", message, note, text, lambda style: phases.chart(found, style))
@@ -198,12 +203,13 @@ def _phases(found: Breakdown) -> Picture:
 def _calibrated(found: Calibrated) -> Picture:
     known = [smallest for _, _, smallest in found.benchmarks if smallest is not None]
     finds = (
-        f"{units.fraction(max(known))} slower is found in {len(known)} of {len(found.benchmarks)} benchmarks"
+        f"A slowdown of {units.fraction(max(known))} is found in {len(known)} of "
+        f"{units.count(len(found.benchmarks), 'benchmark')}"
         if known
-        else "No planted slowdown is found often enough"
+        else "No injected slowdown is found often enough"
     )
-    message = f"{finds}; {found.false_positives} verdicts on identical code were false positives"
-    note = "How often a planted slowdown was called slower; darker: 95% of the time, or half of it."
+    message = f"{finds}; {found.false_positives} verdicts of A/A tests were false positives"
+    note = "How often an injected slowdown was found. Dark: at least 95%; light: at least half."
     return Picture(
         "calibration",
         message,

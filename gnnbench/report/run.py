@@ -1,4 +1,4 @@
-"""A run, alone or against others, as what a page shows of it."""
+"""Make a view from a run, alone or compared with others."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -21,18 +21,16 @@ Entries = Mapping[str, Mapping[str, Any]]
 
 
 def view(head: Source, base: tuple[Source, ...], effect: float) -> View:
-    """Return what is shown of a run.
-
-    Verdicts are those against the base, and where there is none those that the run was saved with.
+    """Return the view of a run, with verdicts against the base, or else with its saved verdicts.
 
     Args:
         head: the run.
-        base: runs of the older side.
-        effect: change that matters, as a fraction: against the base; saved verdicts have their own.
+        base: runs of the older side; may be empty.
+        effect: minimum effect of interest against the base, as a fraction.
 
     Raises:
-        KeyError, TypeError, ValueError, AttributeError, IndexError, ArithmeticError: something is not of the
-            form that docs/formats.md describes.
+        KeyError, TypeError, ValueError, AttributeError, IndexError, ArithmeticError: the content departs from
+            docs/formats.md.
     """
     entries = _entries(head)
     before = [_entries(one) for one in base]
@@ -72,7 +70,7 @@ def _against(head: Source, base: tuple[Source, ...], effect: float) -> tuple[dic
 def _saved(
     entries: Entries, compared: Mapping[str, Any] | None
 ) -> tuple[dict[str, Compared], JudgedBy | None]:
-    """Return the verdicts of `--benchmark-compare` that a run was saved with."""
+    """Return the verdicts of `--benchmark-compare` that were saved with a run."""
     found = {
         name: saved for name, entry in entries.items() if (saved := measured.ours(entry).get("comparison"))
     }

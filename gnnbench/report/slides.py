@@ -13,23 +13,25 @@ from .style import SLIDE
 from .view import View
 
 _LETTERS = 62
-"""Of a line of a title."""
+"""Letters per line of a title."""
 _NOTE_LETTERS = 105
 _LONGEST_NAME = 60
 _WIDTH, _HEIGHT = 1280, 720
 _MARK = "<!-- a slide of gnnbench report -->\n"
-"""Ends an SVG of ours."""
+"""End of each SVG file, by which old slides are recognised."""
 
 
 def write(view: View, folder: Path) -> list[Path]:
-    """Write an SVG and a PNG for each chart, and return the files; older slides there are removed.
+    """Write an SVG and a PNG for each chart; return the files. Older slides in the folder are removed.
 
     Raises:
-        UsageError: there is nothing to draw, or the folder cannot be written.
+        UsageError: the view has no charts, or the folder cannot be written.
     """
     shown = list(pictures(view))
     if not shown:
-        raise UsageError(f"{view.source} has nothing to draw: no benchmark with a time, no profile")
+        raise UsageError(
+            f"{view.source} has nothing to draw: give a file with timed benchmarks, or a profile"
+        )
     written: list[Path] = []
     for number, picture in enumerate(shown, 1):
         text = drawing.framed(drawing.svg(slide(picture)), _WIDTH, _HEIGHT, SLIDE.paper)
@@ -48,7 +50,7 @@ def write(view: View, folder: Path) -> list[Path]:
 
 
 def _remove_older(folder: Path, written: list[Path]) -> None:
-    """Remove slides that an earlier report left, and nothing else that lies there."""
+    """Remove the slides of an earlier report, and no other file."""
     for path in set(folder.glob("[0-9]*-*.svg")).difference(written):
         if path.is_file() and path.read_bytes().endswith(_MARK.encode()):
             path.with_suffix(".png").unlink(missing_ok=True)
@@ -60,7 +62,7 @@ def _unwritable(folder: Path, error: OSError) -> UsageError:
 
 
 def slide(picture: Picture) -> dict[str, Any]:
-    """Return a chart with its message as title, and how to read it below that."""
+    """Return the Vega-Lite spec of a chart with its message as title and its caption below."""
     spec = picture.draw(SLIDE)
     size = SLIDE.font_size
     spec["title"] = {
@@ -79,6 +81,6 @@ def slide(picture: Picture) -> dict[str, Any]:
 
 
 def _name(picture: Picture) -> str:
-    """Return a file's name that says what the slide says."""
+    """Return a file name made of the slide's message."""
     letters = picture.message.lower().replace("µ", "u")
     return re.sub(r"[^a-z0-9]+", "-", letters)[:_LONGEST_NAME].strip("-") or picture.place

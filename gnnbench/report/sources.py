@@ -1,4 +1,4 @@
-"""The files that a page is made of: told apart by what is in them, checked, and such as belong together."""
+"""Read and check the files of a page: each by its format, and that they belong together."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -28,27 +28,27 @@ class Source:
     path: Path
     kind: Kind
     content: Mapping[str, Any]
-    """As docs/formats.md describes it."""
+    """See docs/formats.md."""
     checked: "RunFile | ResultFile | list[Calibration] | None" = None
-    """What its reader made of it; None of a profile, whose content that is."""
+    """The parsed content; None: a profile."""
 
 
 @dataclass(frozen=True)
 class Sources:
-    """What a page is made of."""
+    """The files of a page."""
 
     first: Source | None
-    """What is shown; None where there are profiles only."""
+    """The main file; None: there are profiles only."""
     base: tuple[Source, ...]
-    """Runs of the older side, where a run is shown."""
+    """Runs of the older side; only if `first` is a run."""
     profiles: tuple[Source, ...]
 
 
 def read(paths: Sequence[Path]) -> Sources:
-    """Read all files; the first that is no profile is what is shown, further ones are runs of its base.
+    """Read all files; the first that is not a profile is shown, further ones are its base.
 
     Raises:
-        UsageError: one of them cannot be used, or they do not belong together.
+        UsageError: a file cannot be used, or the files do not belong together.
     """
     found = [_read(file) for path in paths for file in _files(path)]
     profiles = tuple(one for one in found if one.kind == "profile")
@@ -62,15 +62,15 @@ def read(paths: Sequence[Path]) -> Sources:
 
 
 def _files(path: Path) -> list[Path]:
-    """Return the file, or those that a folder of profiles has."""
+    """Return the file, or the profiles of a folder."""
     if not path.is_dir():
         return [path]
     if (path / record.FILE).is_file():
         return [path / record.FILE]
     found = sorted(path.glob(f"**/{record.FILE}"))
     if not found:
-        raise UsageError(f"{path}: a folder without a {record.FILE}; name the files of runs one by one")
-    newest = {file.parent.parent: file for file in found}  # of each benchmark: its folders are numbered
+        raise UsageError(f"{path}: this folder has no {record.FILE}; name run files one by one")
+    newest = {file.parent.parent: file for file in found}  # per benchmark, whose folders are numbered
     return list(newest.values())
 
 
@@ -78,7 +78,7 @@ def _read(path: Path) -> Source:
     content, raw = former_names.read(path, "file", run_file.MAX_BYTES, _REMEDY)
     kind = result_file.kind(content)
     if kind is None:
-        json_io.refuse(path, "not a file of gnnbench or pytest-benchmark", _REMEDY)
+        json_io.refuse(path, "unknown format", _REMEDY)
     if kind == "run":
         return Source(path, kind, content, run_file.parse(path, run_file.check(path, content, raw)))
     if kind in ("ab", "compare"):
@@ -91,33 +91,33 @@ def _read(path: Path) -> Source:
 
 
 def _check_base(first: Source, base: Sequence[Source]) -> None:
-    """See that a run is judged against other runs of the same environment.
+    """Refuse a base that is not runs of the same environment.
 
     Raises:
-        UsageError: it is not.
+        UsageError: the base is refused.
     """
     paths = [one.path.resolve() for one in (first, *base)]
     if twice := next((path for path in paths if paths.count(path) > 1), None):
-        raise UsageError(f"{twice} is named twice; a run is one process, on one side")
+        raise UsageError(f"{twice} is given twice; give each run once")
     for one in (first, *base):
         if one.kind != "run":
             raise UsageError(
-                f"{one.path}: a file of {one.kind} stands alone; only a run is judged against other runs"
+                f"{one.path}: a {one.kind} file cannot be compared with other files; give it alone"
             )
     runs = [one.checked for one in (first, *base) if isinstance(one.checked, RunFile)]
     for run in runs[1:]:
         if fields := comparison.differing_fields([run], runs[:1]):
             raise UsageError(
-                f"{run.path}: other environment than {first.path}: {_described(fields)}; "
-                "nothing can be judged between them"
+                f"{run.path} and {first.path} have different environments ({_described(fields)}); "
+                "give runs of one environment"
             )
 
 
 def _check_environments(sources: Sequence[Source]) -> None:
-    """See that what stands side by side was measured in one environment.
+    """Refuse files of different environments.
 
     Raises:
-        UsageError: it was not.
+        UsageError: the environments differ.
     """
     known = [(one, found) for one in sources if (found := _environment(one))]
     for one, found in known[1:]:
@@ -125,12 +125,12 @@ def _check_environments(sources: Sequence[Source]) -> None:
             fields = environment.differences(found, known[0][1])
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             json_io.refuse(
-                one.path, f"its environment, or that of {known[0][0].path}, is damaged: {error!r}", _REMEDY
+                one.path, f"the environment in it or in {known[0][0].path} is damaged: {error!r}", _REMEDY
             )
         if fields:
             raise UsageError(
-                f"{one.path}: other environment than {known[0][0].path}: "
-                f"{_described(fields)}; make a page of each"
+                f"{one.path} and {known[0][0].path} have different environments ({_described(fields)}); "
+                "make a page for each"
             )
 
 

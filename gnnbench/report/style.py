@@ -1,4 +1,4 @@
-"""What charts look like: on a page, where they follow its light or dark colours, and on a slide."""
+"""Styles of charts: on a page, with its light or dark colours, and on a slide."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -10,18 +10,18 @@ VERDICT_SHAPES = {
     "undecided": "diamond",
     "incomparable": "cross",
 }
-"""A verdict is told by its shape, and by its colour besides."""
+"""Verdicts differ in shape as well as in colour."""
 PLATFORMS = ("pyg", "sparse", "torch", "dgl")
-"""In the order of a legend."""
+"""Order of legends."""
 PLATFORM_SHAPES = ("circle", "square", "triangle-up", "diamond", "cross", "triangle-down")
-"""Of platforms in this order, whichever there are."""
+"""Shapes of the platforms of a chart, in this order."""
 FILLS = 4
-"""Of neighbouring areas, which differ in lightness."""
+"""Number of fills; they differ in lightness."""
 
 
 @dataclass(frozen=True)
 class Style:
-    """Colours as CSS takes them, sizes in pixels."""
+    """Colours in CSS syntax, sizes in pixels."""
 
     ink: str
     muted: str
@@ -30,21 +30,21 @@ class Style:
     band: str
     mark: str
     verdicts: tuple[str, ...]
-    """In the order of VERDICT_SHAPES."""
+    """Colours, in the order of VERDICT_SHAPES."""
     platforms: tuple[str, ...]
-    """In the order of PLATFORM_SHAPES."""
+    """Colours, in the order of PLATFORM_SHAPES."""
     fills: tuple[str, ...]
     font_size: int
     width: int
-    """Of what is between the axes."""
+    """Width between the axes."""
     row: int
-    """Height of a row of names."""
+    """Height of a row."""
     least_height: int
-    """Of a chart with rows."""
+    """Least height of a chart with rows."""
     most_rows: int
-    """That are drawn; the others are counted."""
+    """Most rows that are drawn."""
     label_width: int
-    """Of the names beside the rows."""
+    """Width of the rows' names."""
     page: bool
 
     @property
@@ -57,7 +57,7 @@ class Style:
         text = {"labelColor": self.ink, "titleColor": self.ink, "labelFontSize": self.font_size}
         return {
             "background": None if self.page else self.paper,
-            # A browser's letters may be wider than those that the chart is laid out with.
+            # Letters may be wider in a browser than in the layout.
             "padding": {"left": 5, "top": 5, "bottom": 5, "right": 2.5 * self.font_size},
             "font": "sans-serif",
             "view": {"stroke": None},

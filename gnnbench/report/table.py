@@ -1,4 +1,4 @@
-"""The table at the end of a run: one row per benchmark, and the notes that it needs."""
+"""The tables at the end of a run: one row per benchmark, and notes."""
 
 import os
 from collections.abc import Iterable, Sequence
@@ -14,32 +14,32 @@ from ..workloads.spec import BACKWARD, FORWARD, FORWARD_BACKWARD, STEP, TRAIN, S
 
 SHORT_DIRECTION = {FORWARD: "fwd", FORWARD_BACKWARD: "f+b", BACKWARD: "bwd", STEP: "step", TRAIN: "train"}
 
-NO_INTERVAL = "± ?: timed too briefly for an interval; a longer --benchmark-max-time gives one"
+NO_INTERVAL = "no interval ('?'): too few blocks; raise --benchmark-max-time"
 
 _NAMED = 4
-"""Benchmarks that a note names; of more it says how many."""
+"""A note names at most this many benchmarks; otherwise it has their number."""
 
 
 @dataclass(frozen=True)
 class TableRow:
-    """What the table shows of one benchmark."""
+    """A row of the table."""
 
     spec: Spec
     seconds: float
     interval: str
-    """`1.2%`, to both sides of the time; `?` where there are too few blocks for both bounds."""
+    """Half-width, as in `1.2%`; `?`: too few blocks for both bounds."""
     stopped_by: str
     limit: float | None
-    """Least possible time over measured time; None without a model."""
+    """Roofline bound / measured time; None: no model for the operation."""
     peak_bytes: int | None
-    """None where two passes did not agree on it."""
+    """None: nondeterministic."""
     operators: int
     host_reads: int
     notes: tuple[str, ...] = ()
 
     @classmethod
     def of(cls, spec: Spec, ours: dict[str, Any]) -> "TableRow":
-        """Take a row from our part of a benchmark's record."""
+        """Make a row from gnnbench's part of a benchmark's record."""
         measured = ours["measurement"]
         limit, counters = ours.get("limit"), ours["counters"]
         return cls(
@@ -56,7 +56,7 @@ class TableRow:
 
 
 def interval(measured: dict[str, Any]) -> str:
-    """Write a measurement's interval as a fraction of its location, see `TableRow.interval`."""
+    """Return `TableRow.interval`: the larger half-width as a fraction of the estimate."""
     middle, low, high = measured["location_ns"], measured["low_ns"], measured["high_ns"]
     if low is None or high is None:
         return "?"
@@ -64,31 +64,31 @@ def interval(measured: dict[str, Any]) -> str:
 
 
 def remarks(measured: dict[str, Any]) -> list[str]:
-    """Say what must be known of a measurement."""
+    """Return the notes on a measurement."""
     contended = (measured["others_share"] or 0) > CONTENDED
     few = measured["low_ns"] is None or measured["high_ns"] is None
     found = {
-        f"one layout only, {measured['in_place']}": measured["in_place"],
-        "writes to its inputs, so that no two rounds have the same": measured["changes_inputs"],
-        "rounds without a positive time were left out": measured["rejected_rounds"],
-        f"other programs took more than {CONTENDED:.0%} of the processors meanwhile": contended,
+        f"timed at one placement of the inputs, {measured['in_place']}": measured["in_place"],
+        "writes to its inputs, so rounds have different inputs": measured["changes_inputs"],
+        "rounds without a positive time were excluded": measured["rejected_rounds"],
+        f"other programs used more than {CONTENDED:.0%} of the CPU time": contended,
         NO_INTERVAL: few,
     }
-    not_copied = [f"not copied between blocks: {name}" for name in measured["not_copied"]]
+    not_copied = [f"inputs not copied between blocks: {name}" for name in measured["not_copied"]]
     return [*not_copied, *(remark for remark, holds in found.items() if holds)]
 
 
 def _over(limit: dict[str, Any] | None) -> list[str]:
-    return [f"over 100% of the limit, {limit['note']}"] if limit and limit["note"] else []
+    return [f"above the roofline bound: {limit['note']}"] if limit and limit["note"] else []
 
 
 def heading(spec: Spec) -> str:
-    """Say what a spec shares with all others of its table: graph, width, types, device."""
+    """Return the heading of a spec's table: graph, width, types, device."""
     return f"{spec.dataset} · hidden {spec.hidden} · {spec.dtype} · {spec.index_dtype} · {spec.device}"
 
 
 def tables(rows: Iterable[TableRow]) -> dict[str, Table]:
-    """Lay out what was measured, the fastest platform of an operation in bold: a table for each heading."""
+    """Return a table for each heading; the fastest platform of an operation is bold."""
     groups: dict[str, dict[tuple[str, str], list[TableRow]]] = {}
     for row in rows:
         key = (row.spec.operation, row.spec.direction)
@@ -147,11 +147,11 @@ def grouped(remarks: Iterable[tuple[str, Sequence[str]]], benchmarks: int | None
 def _subjects(names: Sequence[str], benchmarks: int | None) -> str:
     if len(names) == benchmarks and benchmarks > 1:
         return "all benchmarks"
-    return f"{len(names)} benchmarks" if len(names) > _NAMED else ", ".join(dict.fromkeys(names))
+    return ", ".join(dict.fromkeys(names)) if len(names) <= _NAMED else units.count(len(names), "benchmark")
 
 
 def shared_place(names: Sequence[str]) -> str:
-    """Return the folder, file or class that all names begin with, which need not be said in every line."""
+    """Return the folder, file or class that all names begin with."""
     common = os.path.commonprefix(list(names))  # noqa: RUF071 - "::" separates too
     common = common.partition("[")[0]  # parameters may hold anything
     return common[: max(common.rfind("/") + 1, common.rfind("::") + 2 if "::" in common else 0)]

@@ -1,4 +1,4 @@
-"""Verdicts as people and programs read them."""
+"""Verdicts as tables and text."""
 
 import io
 from collections import Counter
@@ -16,12 +16,12 @@ from .table import SHORT_DIRECTION, grouped, heading, shared_place
 
 _COLOURS = {"slower": "red", "faster": "green", "same": "", "undecided": "yellow", "incomparable": "yellow"}
 _MOST_SEEN = 10.0
-"""A slowdown, as a fraction: to see only larger ones is to see nothing."""
+"""Largest minimum detectable effect that is shown exactly, as a fraction."""
 ORDER = tuple(_COLOURS)
 
 
 def write(found: Comparison, out: Callable[[str], Any], width: int, *, colour: bool) -> None:
-    """Write a table for each graph, and the notes that it needs."""
+    """Write a table for each heading, and the notes."""
     rows = found.rows
     text = io.StringIO()
     console = Console(file=text, width=width, force_terminal=colour, highlight=False)
@@ -55,7 +55,7 @@ def _table(rows: Sequence[Compared], place: str, *, ours: bool) -> Table:
 
 
 def cells(row: Compared) -> tuple[str, str, str, str, str]:
-    """Return a row's time, ratio, interval, verdict and the slowdown that it sees, as people read them."""
+    """Return a row's time, ratio, interval, verdict and minimum detectable effect as text."""
     found = row.judgement
     return (
         "" if row.seconds is None else units.seconds(row.seconds),
@@ -66,9 +66,9 @@ def cells(row: Compared) -> tuple[str, str, str, str, str]:
     )
 
 
-def sees(visible: float) -> str:
-    """Write the slowdown that would have been found: `4.1%`, `over 1000%`."""
-    return units.fraction(visible) if visible <= _MOST_SEEN else f"over {units.fraction(_MOST_SEEN)}"
+def sees(effect: float) -> str:
+    """Write a minimum detectable effect: `4.1%`, `over 1000%`."""
+    return units.fraction(effect) if effect <= _MOST_SEEN else f"over {units.fraction(_MOST_SEEN)}"
 
 
 def _labels(row: Compared) -> tuple[str, ...]:
@@ -83,7 +83,7 @@ def _spec(spec: Mapping[str, Any]) -> Spec:
 
 
 def notes(found: Comparison) -> list[str]:
-    """Return what must be known of some rows: why they have no verdict, what else changed."""
+    """Return the notes on rows (why there is no verdict, what else changed), and on all together."""
     rows = found.rows
     remarks = []
     for row in rows:
@@ -94,18 +94,19 @@ def notes(found: Comparison) -> list[str]:
 
 
 def remarks_on_all(found: Comparison) -> list[str]:
-    """Return what must be known of the rows together."""
+    """Return the notes on all rows together."""
     lines = []
     rows = found.rows
     shrunk = sum(row.judgement.shrunk for row in rows)
     if shrunk:
         lines.append(
-            f"variance between processes mostly estimated from other benchmarks: {shrunk} benchmarks"
+            "variance between processes mostly estimated from other benchmarks: "
+            f"{units.count(shrunk, 'benchmark')}"
         )
     if shared := found.shared:
         lines.append(
-            "the machine drifted: ratios are relative to the benchmarks timed next to each. "
-            f"The run as a whole: {sentence(Compared('', shared, None))}"
+            "a drift of the machine was removed: each ratio is relative to the benchmarks timed next to it. "
+            f"All benchmarks together: {sentence(Compared('', shared, None))}"
         )
     return lines
 
@@ -115,17 +116,17 @@ def _name(row: Compared) -> str:
 
 
 def count(rows: Sequence[Compared]) -> str:
-    """Say how many there are of each verdict: `1 slower, 0 faster, 40 same, 3 undecided, 0 incomparable`."""
+    """Count the verdicts: `1 slower, 0 faster, 40 same, 3 undecided, 0 incomparable`."""
     found: Counter[str] = Counter(row.judgement.verdict for row in rows)
     return ", ".join(f"{found[verdict]} {verdict}" for verdict in ORDER)
 
 
 def sentence(row: Compared, *, drifted: bool = False) -> str:
-    """Say what was decided of one benchmark and why, in a line.
+    """Write a benchmark's verdict and its reason on one line.
 
     Args:
         row: the benchmark.
-        drifted: whether ratios are relative to neighbours, and so tell nothing of the time then.
+        drifted: whether a drift was removed: the ratio then does not give the baseline's time.
     """
     found = row.judgement
     text: str = found.verdict
@@ -133,8 +134,8 @@ def sentence(row: Compared, *, drifted: bool = False) -> str:
         text += f": {found.ratio:.3f}x the baseline's time ({found.low:.3f} to {found.high:.3f})"
     if row.seconds is not None and found.ratio:
         text += f", {units.seconds(row.seconds)} now"
-        text += "" if drifted else f", {units.seconds(row.seconds / found.ratio)} then"
-    text += f"; {found.reason}; processes: {found.base_processes} then, {found.head_processes} now"
+        text += "" if drifted else f", {units.seconds(row.seconds / found.ratio)} in the baseline"
+    text += f"; {found.reason}; processes: {found.base_processes} in the baseline, {found.head_processes} now"
     if found.verdict == "undecided" and found.minimum_detectable_effect is not None:
-        text += f"; a slowdown of {sees(found.minimum_detectable_effect)} would have been seen"
+        text += f"; minimum detectable effect: {sees(found.minimum_detectable_effect)}"
     return "; ".join((text, *row.notes))

@@ -1,4 +1,4 @@
-"""What a page or a slide shows, as plain values: made from any of our files, drawn by whoever likes."""
+"""The content of a page or slide as plain values, independent of the files' formats."""
 
 from dataclasses import dataclass
 from typing import Literal
@@ -11,54 +11,55 @@ Side = Literal["base", "head"]
 
 @dataclass(frozen=True)
 class ProcessBlocks:
-    """What a process measured of one benchmark."""
+    """The blocks of one benchmark in one process."""
 
     side: Side
     blocks_ns: tuple[float, ...]
-    """The median of each block, and so of each layout, in the order in which they were measured."""
+    """Median of each block (each has its own layout), in the order of measurement."""
 
 
 @dataclass(frozen=True)
 class Measured:
-    """A benchmark's time, with what stands behind it."""
+    """A benchmark's time and its interval."""
 
     seconds: float
     low_seconds: float | None
-    """Of its interval, with `high_seconds`; None: too few blocks for a bound."""
+    """Lower bound of the interval; None: too few blocks. `high_seconds` is the upper one."""
     high_seconds: float | None
     level: float
-    """Of the interval."""
+    """Level of the interval."""
     location: str
-    """What the time is."""
+    """Name of the estimate."""
     facts: tuple[tuple[str, str], ...] = ()
-    """What else is known of it, by name."""
+    """Further facts: name and value."""
     remarks: tuple[str, ...] = ()
-    """What must be known of it."""
+    """Notes on the measurement."""
 
 
 @dataclass(frozen=True)
 class CallCounts:
-    """What one call does."""
+    """The counters of one call."""
 
     operators: tuple[tuple[str, int], ...]
-    """Names and how often, the most frequent first; other libraries' functions are among them."""
+    """Name and number of calls, the most frequent first; with functions of other libraries."""
     count: int
-    """Of what PyTorch's dispatcher was asked for, as in the terminal's table."""
+    """Number of PyTorch operators, as in the terminal's table."""
     host_reads: int
+    """Number of host-device synchronisations."""
     peak_bytes: int | None
     allocated_bytes: int | None
 
 
 @dataclass(frozen=True)
 class Limit:
-    """How far it is from what the machine can do."""
+    """The roofline bound."""
 
     fraction: float
-    """The least time over the measured one."""
+    """Roofline bound / measured time."""
     bytes: int
     flops: int
     note: str
-    """Why it is above 1; empty where it is not."""
+    """Why `fraction` is above 1; empty: it is not."""
 
 
 @dataclass(frozen=True)
@@ -67,9 +68,9 @@ class BenchmarkView:
 
     fullname: str
     title: str
-    """What is run."""
+    """Operation and direction, or the name of the test."""
     context: str
-    """On what, as far as the benchmarks of the page differ in it; empty where they do not."""
+    """The fields of the spec in which the benchmarks of the page differ."""
     spec: Spec | None = None
     seconds: float | None = None
     """None: not known."""
@@ -78,10 +79,10 @@ class BenchmarkView:
     limit: Limit | None = None
     judgement: Judgement | None = None
     notes: tuple[str, ...] = ()
-    """What stands beside the verdict: counters that differ, changed weights of layout modes."""
+    """Changed counters, changed share of slow layouts."""
     processes: tuple[ProcessBlocks, ...] = ()
     error: str = ""
-    """Why it was cut short."""
+    """Why it was interrupted."""
 
     @property
     def label(self) -> str:
@@ -91,16 +92,16 @@ class BenchmarkView:
 
 @dataclass(frozen=True)
 class JudgedBy:
-    """How verdicts were reached."""
+    """Thresholds and sides of the verdicts."""
 
     thresholds: Thresholds | None
-    """None: not known, of verdicts that were saved without."""
+    """None: the verdicts were saved without them."""
     base: str
-    """What the older side was, in words."""
+    """Description of the older side."""
     head: str = ""
-    """Likewise the newer, where it is not the file itself."""
+    """Description of the newer side; empty: the file itself."""
     shared: Judgement | None = None
-    """Of the run as a whole, where the machine drifted."""
+    """Verdict on all benchmarks together, if a drift was removed."""
 
 
 @dataclass(frozen=True)
@@ -111,9 +112,9 @@ class BreakdownPart:
     seconds: float
     """Median over the repeats."""
     self_seconds: float
-    """Without the ranges inside of it that are parts too."""
+    """Without nested ranges."""
     depth: int
-    """1 within the whole call, 2 within such a range, ..."""
+    """Level of nesting, from 1."""
 
 
 @dataclass(frozen=True)
@@ -121,16 +122,17 @@ class Bar:
     """A profiled call."""
 
     label: str
-    """Its platform, or its name where nothing stands beside it."""
+    """Platform, or "call"."""
     seconds: float
     parts: tuple[BreakdownPart, ...]
-    """Those inside of it, depth first; what is left of it is the rest."""
+    """Its ranges, depth first."""
     rest_seconds: float
+    """Time outside of all ranges."""
 
 
 @dataclass(frozen=True)
 class Breakdown:
-    """Where the time of a call goes, platforms side by side."""
+    """The time of calls by range, with platforms side by side."""
 
     title: str
     kind: str
@@ -140,7 +142,7 @@ class Breakdown:
 
 @dataclass(frozen=True)
 class Found:
-    """How often an injected slowdown was called slower; of 0, identical code, how often it was wrong."""
+    """`count` of `of` runs with the slowdown `planted` were called slower; 0: A/A tests."""
 
     planted: float
     count: int
@@ -149,30 +151,30 @@ class Found:
 
 @dataclass(frozen=True)
 class Calibrated:
-    """What is known of `gnnbench ab` on a machine."""
+    """The calibration of `gnnbench ab` for some settings."""
 
     settings: tuple[tuple[str, str], ...]
     false_positives: str
-    """Verdicts on identical code that were false positives, in words."""
+    """False positives among the verdicts of A/A tests, in words."""
     false_positive_runs: str
     benchmarks: tuple[tuple[str, tuple[Found, ...], float | None], ...]
-    """Name, how often each was found, and the smallest planted slowdown that is found often enough."""
+    """Name, how often each slowdown was found, and the smallest one found often enough."""
 
 
 @dataclass(frozen=True)
 class View:
-    """Everything."""
+    """The whole content."""
 
     kind: Literal["run", "ab", "compare", "calibration", "profile"]
     source: str
     """The file's name."""
     shared: str = ""
-    """What all benchmarks have in common: the graph, widths, types."""
+    """Graph, width and types that all benchmarks have in common."""
     benchmarks: tuple[BenchmarkView, ...] = ()
     judged: JudgedBy | None = None
     """None: there are no verdicts."""
     breakdowns: tuple[Breakdown, ...] = ()
     calibrations: tuple[Calibrated, ...] = ()
     facts: tuple[tuple[str, str], ...] = ()
-    """Where and when it was measured."""
+    """Place and time of the measurement: name and value."""
     notes: tuple[str, ...] = ()

@@ -1,4 +1,4 @@
-"""The page of a view."""
+"""Render the page of a view."""
 
 import base64
 import json
@@ -16,8 +16,8 @@ from .table import grouped
 from .verdicts import ORDER
 from .view import BenchmarkView, Breakdown, BreakdownPart, View
 
-_MOST_MOVED = 100
-"""Rows of what moved; all stand in the table of benchmarks."""
+_MOST_CHANGED = 100
+"""Most rows in the table of changed benchmarks; the table of all benchmarks has the others."""
 
 
 @dataclass(frozen=True)
@@ -31,7 +31,7 @@ class Figure:
 
 
 def html(view: View) -> str:
-    """Return the page: one file that asks for nothing else."""
+    """Return the page: one file that loads nothing else."""
     drawn = any(one.processes for one in view.benchmarks)
     if drawn:
         drawing.prepare()
@@ -46,8 +46,8 @@ def html(view: View) -> str:
         thresholds=view.judged and view.judged.thresholds,
         headline=wording.headline(view),
         counts=_counts(view.benchmarks),
-        moved=moved[:_MOST_MOVED],
-        more_moved=max(len(moved) - _MOST_MOVED, 0),
+        moved=moved[:_MOST_CHANGED],
+        more_moved=max(len(moved) - _MOST_CHANGED, 0),
         figures=_figures(view),
         remarks=grouped(_remarks(view.benchmarks)),
         incomplete=[one for one in view.benchmarks if one.error],
@@ -69,12 +69,12 @@ def html(view: View) -> str:
 
 
 def fragment(benchmark: BenchmarkView) -> str:
-    """Return what addresses a benchmark in the page."""
+    """Return the id of a benchmark's row."""
     return page.fragment(benchmark.fullname)
 
 
 def _packed(content: Any) -> str:
-    """Return content as JSON, compressed to a third, in letters that end no element of a page."""
+    """Return content as compressed JSON in base64, which is safe inside an element."""
     text = json.dumps(content, separators=(",", ":"), allow_nan=False)
     return base64.b64encode(zlib.compress(text.encode())).decode()
 
@@ -96,17 +96,17 @@ def _counts(benchmarks: Sequence[BenchmarkView]) -> list[tuple[str, int]]:
 
 
 def _remarks(benchmarks: Sequence[BenchmarkView]) -> list[tuple[str, list[str]]]:
-    """Return what must be known of each benchmark, by its label; counters stand beside their verdicts."""
+    """Return the notes on each benchmark by label, without those shown with its verdict."""
     found = []
     for one in benchmarks:
         reasons = [one.judgement.reason] if one.judgement and not one.judgement.judged else []
-        said = [*one.notes, *([f"cut short: {one.error}"] if one.error else [])]
+        said = [*one.notes, *([f"interrupted: {one.error}"] if one.error else [])]
         found.append((one.label, [*reasons, *(note for note in notes(one) if note not in said)]))
     return found
 
 
 def _columns(view: View) -> list[str]:
-    """Return the columns in which some benchmark has something."""
+    """Return the columns that are not empty."""
     there = {
         "time": any(one.seconds for one in view.benchmarks),
         "spread": any(one.measured and one.measured.high_seconds for one in view.benchmarks),
@@ -121,7 +121,7 @@ def _columns(view: View) -> list[str]:
 
 
 def _choices(benchmarks: Sequence[BenchmarkView]) -> dict[str, list[str]]:
-    """Return what may be chosen among, where there is a choice."""
+    """Return the filters that have at least two values."""
     found = {
         "verdict": [word for word in ORDER if any(wording.verdict(one) == word for one in benchmarks)],
         "platform": _values(one.spec.platform for one in benchmarks if one.spec),
@@ -137,7 +137,7 @@ def _values(values: Any) -> list[str]:
 
 
 def _platforms(benchmarks: Sequence[BenchmarkView]) -> list[tuple[str, list[str], list[Any]]]:
-    """Return a table for each group: title, platforms, and of each operation the benchmarks in this order."""
+    """Return title, platforms and rows of each table; a row has one benchmark per platform."""
     found = []
     for title, rows in side_by_side(benchmarks).items():
         names = _values(one.spec.platform for ones in rows.values() for one in ones if one.spec)
@@ -156,7 +156,7 @@ def _platforms(benchmarks: Sequence[BenchmarkView]) -> list[tuple[str, list[str]
 
 
 def _lines(found: Breakdown) -> list[tuple[str, int, list[BreakdownPart | None]]]:
-    """Return the rows of a breakdown's table: name, depth, and the part of each bar."""
+    """Return the rows of a breakdown's table: name, depth, and one part per bar."""
     keys = list(dict.fromkeys((part.name, part.depth) for bar in found.bars for part in bar.parts))
     return [
         (

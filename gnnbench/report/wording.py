@@ -1,4 +1,4 @@
-"""What is to be said of benchmarks in a sentence."""
+"""Sentences about benchmarks."""
 
 from collections.abc import Sequence
 
@@ -9,72 +9,72 @@ from .view import BenchmarkView, JudgedBy, View
 
 
 def headline(view: View) -> str:
-    """Return what a reader should take away, in a line."""
+    """Return the main result of a view, on one line."""
     if view.kind == "profile":
         return f"Where the time of {view.source} goes"
     if view.kind == "calibration":
-        return "What gnnbench ab finds on this machine"
+        return "Calibration of gnnbench ab on this machine"
     if not view.benchmarks:
-        return "There is no benchmark in this file"
+        return "This file has no benchmarks"
     if all(one.error for one in view.benchmarks):
-        return f"{_all(len(view.benchmarks))} cut short"
+        return f"{_all(len(view.benchmarks))} interrupted"
     others = [one for one in view.benchmarks if one.judgement or not one.error]
     cut = len(view.benchmarks) - len(others)
     if view.judged:
         text = _whole(view.judged, _verdicts(others, view.judged.thresholds))
     else:
-        text = f"{len(others):,} benchmark{'s' if len(others) > 1 else ''}, not compared with anything"
-    return f"{text}; {cut} cut short" if cut else text
+        text = f"{units.count(len(others), 'benchmark')}, not compared with a baseline"
+    return f"{text}; {cut} interrupted" if cut else text
 
 
 def moved(benchmarks: Sequence[BenchmarkView]) -> list[BenchmarkView]:
-    """Return what is slower, the most first, and then what is faster."""
+    """Return slower benchmarks, then faster ones, each with the largest change first."""
     slower = [one for one in benchmarks if verdict(one) == "slower"]
     faster = [one for one in benchmarks if verdict(one) == "faster"]
     return sorted(slower, key=lambda one: -ratio(one)) + sorted(faster, key=ratio)
 
 
 def verdict(benchmark: BenchmarkView) -> str:
-    """Return its verdict, nothing where it has none."""
+    """Return its verdict; empty: it has none."""
     return benchmark.judgement.verdict if benchmark.judgement else ""
 
 
 def ratio(benchmark: BenchmarkView) -> float:
-    """Return its ratio, 1 where it has none."""
+    """Return its ratio; 1: it has none."""
     return (benchmark.judgement and benchmark.judgement.ratio) or 1.0
 
 
 def change(benchmark: BenchmarkView) -> str:
-    """Say what became of one that is slower or faster: `gcn_norm f+b is 1.12x slower on torch`."""
+    """Describe a change: `gcn_norm f+b is 1.12x slower on torch`."""
     return f"{subject(benchmark)} is {_times(verdict(benchmark), ratio(benchmark))}{where(benchmark)}"
 
 
 def subject(benchmark: BenchmarkView) -> str:
-    """Return what is run: `gcn_norm f+b`."""
+    """Return operation and direction, `gcn_norm f+b`, or the title."""
     spec = benchmark.spec
     return f"{spec.operation} {SHORT_DIRECTION[spec.direction]}" if spec else benchmark.title
 
 
 def where(benchmark: BenchmarkView) -> str:
-    """Return on what it is run: ` on torch`, nothing where that is not known."""
+    """Return the platform, ` on torch`; empty: unknown."""
     return f" on {benchmark.spec.platform}" if benchmark.spec else ""
 
 
 def interval(benchmark: BenchmarkView) -> str:
-    """Return the interval of a ratio, nothing where there is none."""
+    """Return the interval of the ratio; empty: there is none."""
     found = benchmark.judgement
     return units.interval(found.low, found.high) if found else ""
 
 
 def whole(shared: Judgement) -> str:
-    """Say on what grounds the run as a whole has its verdict: `1.06x (1.04-1.08), the interval ...`."""
+    """Return ratio, interval and reason of the common change: `1.06x (1.04-1.08), the interval ...`."""
     bounds = units.interval(shared.low, shared.high)
     found = [] if shared.ratio is None else [f"{shared.ratio:.2f}x{f' ({bounds})' if bounds else ''}"]
     return ", ".join((*found, shared.reason))
 
 
 def spread(benchmark: BenchmarkView) -> float | None:
-    """Return the larger distance of a bound from the time, as a fraction of it; None without both bounds."""
+    """Return the larger half-width of the interval as a fraction of the time; None: a bound is missing."""
     found = benchmark.measured
     if found is None or found.low_seconds is None or found.high_seconds is None:
         return None
@@ -82,14 +82,16 @@ def spread(benchmark: BenchmarkView) -> float | None:
 
 
 def _whole(judged: JudgedBy, of_benchmarks: str) -> str:
-    """Put before what is said of benchmarks what became of the run as a whole, where the machine drifted."""
+    """Put the common change before the verdicts on benchmarks, if a drift was removed."""
     shared = judged.shared
     if shared is None or shared.verdict == "same":
         return of_benchmarks
     became: str = shared.verdict
     if shared.ratio is not None and became in ("slower", "faster"):
         became = _times(became, shared.ratio)
-    return f"The run as a whole is {became}; beside that, {of_benchmarks[0].lower()}{of_benchmarks[1:]}"
+    return (
+        f"All benchmarks together: {became}; relative to that, {of_benchmarks[0].lower()}{of_benchmarks[1:]}"
+    )
 
 
 def _times(word: str, factor: float) -> str:
@@ -114,7 +116,7 @@ def _verdicts(benchmarks: Sequence[BenchmarkView], thresholds: Thresholds | None
         counted.insert(0, (words.count("same"), f"the same{within}"))
     (first, word), *others = counted
     said = [f"{first} {of} {'is' if first == 1 else 'are'} {word}", *(f"{n} {other}" for n, other in others)]
-    return f"Nothing is {'known to be ' if 'undecided' in words else ''}slower: {', '.join(said)}"
+    return f"No slowdown found: {', '.join(said)}"
 
 
 def _all(count: int) -> str:

@@ -126,7 +126,7 @@ def test_it_goes_on_where_it_was_stopped(suite):
     out, err = process.communicate(timeout=60)
     assert process.returncode == 0, err
     lines = (
-        "(gnnbench ab, 16 s per benchmark): 0 of 2 verdicts on identical code were false positives",
+        "(gnnbench ab, 16 s per benchmark): 0 of 2 verdicts of A/A tests were false positives",
         f"finds {found}: test_sum (1 of 1)",
     )
     for line in lines:

@@ -80,7 +80,7 @@ def test_what_was_interrupted_or_is_a_shard_says_so(tmp_path, capsys):
     from gnnbench.shard import Shard
 
     _, out, _ = comment(capsys, ab(tmp_path, interrupted=True, shard=Shard(1, 4)))
-    assert "- interrupted: this is what was known by then" in out
+    assert "- interrupted: benchmarks without a verdict by then are undecided" in out
     assert "shard `1/4`" in out
 
 
@@ -129,7 +129,7 @@ def test_a_comment_is_created_and_updated_by_a_process_of_its_own(tmp_path):
         (["AB", "--details-url", "https://a.b/c) [x](y"], {}, "must be a URL"),
         (["AB", "-o", "/proc/x/y.md"], {}, "/proc/x/y.md cannot be written"),
         (["AB", "--pull-request", "7"], {}, "no repository: give --repository OWNER/NAME"),
-        (["AB", "--pull-request", "7", "--repository", "o/r"], {}, "GITHUB_TOKEN must hold a token"),
+        (["AB", "--pull-request", "7", "--repository", "o/r"], {}, "GITHUB_TOKEN must be set to a token"),
         (["AB", "--pull-request", "x", "--repository", "o/r"], {"GITHUB_TOKEN": TOKEN}, "pull request 'x'"),
         (
             ["AB", "--pull-request", "7", "--repository", "o/r"],

@@ -50,8 +50,8 @@ def test_the_level_of_a_shard_is_not_rounded_up_to_certainty(tmp_path, capsys):
     assert report(capsys, file, "-o", tmp_path / "page.html")[0] == 0
     page = (tmp_path / "page.html").read_text()
     assert ">99.75% interval<" in page
-    assert "their 99.75% intervals for all benchmarks at once" in page
-    assert "holds for all benchmarks at once (99.75%)" in page
+    assert "99.75% simultaneous intervals" in page
+    assert "the simultaneous 99.75% interval excludes 1" in page
     assert "100% interval" not in page
 
 
@@ -73,7 +73,7 @@ def test_a_result_with_an_impossible_ratio_is_one_line(tmp_path, capsys):
     ("name", "text", "message"),
     [
         ("cut.json", '{"benchmarks": [', "not JSON, or cut off"),
-        ("list.json", "[1, 2]", "not a file of gnnbench or pytest-benchmark; give a run file"),
+        ("list.json", "[1, 2]", "unknown format; give a run file"),
         ("other.json", '{"benchmarks": [{}]}', "not a run file of pytest-benchmark: no 'fullname'"),
         ("calibration.json", '{"version": 1, "calibrations": 3}', "damaged at $"),
         ("profile.json", '{"sections": {}}', "version None of the format"),
@@ -107,12 +107,12 @@ def test_files_that_do_not_belong_together_are_one_line(tmp_path, capsys):
         folder.mkdir()
         (folder / "profile.json").write_text(json.dumps(contents.profile("pyg", threads=threads)))
     for files, message in (
-        ((here, there), "other environment than"),
+        ((here, there), "have different environments"),
         ((here, there), "threads 8 vs 2"),
-        ((fast, slow), "threads 8 vs 2; make a page of each"),
-        ((here, slow), "make a page of each"),
-        ((here, here), "is named twice"),
-        ((here, alone), "a file of calibration stands alone"),
+        ((fast, slow), "threads 8 vs 2); make a page for each"),
+        ((here, slow), "make a page for each"),
+        ((here, here), "is given twice"),
+        ((here, alone), "a calibration file cannot be compared"),
         ((tmp_path / "none.json",), "cannot be read (No such file or directory)"),
     ):
         status, out, err = report(capsys, *files)
@@ -125,7 +125,7 @@ def test_folders_and_what_cannot_be_written(tmp_path, capsys):
     empty = tmp_path / "empty"
     empty.mkdir()
     (run,) = save(tmp_path, suite(1))
-    assert "a folder without a profile.json" in report(capsys, empty)[2]
+    assert "this folder has no profile.json" in report(capsys, empty)[2]
     for arguments in ((run, "-o", run / "page.html"), (run, "-o", "/proc/page.html")):
         status, _, err = report(capsys, *arguments)
         assert status == 2
@@ -227,15 +227,13 @@ def test_saved_verdicts_are_shown_as_they_were_reached(tmp_path, capsys):
     whole = contents.judgement("slower")
     (run,) = save(tmp_path, judged(shared=whole))
     status, out, _ = report(capsys, run, "-o", tmp_path / "page.html", "--effect", "2%")
-    text = (
-        "The run as a whole is 1.20x slower; beside that, nothing is slower: 4 of 4 benchmarks are the same"
-    )
-    assert (status, out.splitlines()[0]) == (0, f"{text} within 10%")
+    text = "All benchmarks together: 1.20x slower; relative to that, no slowdown found: 4 of 4 benchmarks are"
+    assert (status, out.splitlines()[0]) == (0, f"{text} the same within 10%")
     page = (tmp_path / "page.html").read_text()
     for words in (
-        "their 99.75% intervals",
-        "grey: within 10%",
-        "a change of 10% or more",
+        "99.75% simultaneous intervals",
+        "grey: changes of less than 10%",
+        "the change is at least 10%",
         "1.20x (1.10-1.30), a",
     ):
         assert words in page
@@ -245,10 +243,10 @@ def test_saved_verdicts_are_shown_as_they_were_reached(tmp_path, capsys):
 def test_what_saved_verdicts_were_reached_with_is_not_invented(tmp_path, capsys):
     (run,) = save(tmp_path, judged())
     status, out, _ = report(capsys, run, "-o", tmp_path / "page.html")
-    assert (status, out.splitlines()[0]) == (0, "Nothing is slower: 4 of 4 benchmarks are the same")
+    assert (status, out.splitlines()[0]) == (0, "No slowdown found: 4 of 4 benchmarks are the same")
     page = (tmp_path / "page.html").read_text()
-    assert "Ratios with their intervals for all benchmarks at once (thin) and own intervals (thick)." in page
-    assert "Slower and faster need" not in page
+    assert "Ratios with simultaneous intervals (thin) and per-benchmark intervals (thick)." in page
+    assert "Slower, faster:" not in page
     assert "3.0%" not in page
 
 
@@ -279,11 +277,14 @@ def test_where_the_machine_drifted_no_time_before_is_invented(tmp_path, capsys):
         file.write_text(json.dumps(content | {"shared": shared}))
         _, out, _ = report(capsys, file, "-o", tmp_path / "page.html")
         moved = (
-            (tmp_path / "page.html").read_text().partition("What moved</caption>")[2].partition("</table>")[0]
+            (tmp_path / "page.html")
+            .read_text()
+            .partition("Changed benchmarks</caption>")[2]
+            .partition("</table>")[0]
         )
         assert (" → " in moved) == bool(then)
         assert re.search(rf'<td class="aside">[^<]*{then}\d\.\d\d ms</td>', moved)
-    assert "The run as a whole is 1.20x slower; beside that, 1 of 6 benchmarks is slower: b0" in out
+    assert "All benchmarks together: 1.20x slower; relative to that, 1 of 6 benchmarks is slower: b0" in out
     assert "slower</span>: 1.20x (1.10-1.30), a reason." in (tmp_path / "page.html").read_text()
 
 

@@ -39,8 +39,8 @@ def test_a_slowdown_is_exit_1_and_what_was_undone_0(tmp_path, capsys):
     assert "slower 1.3" in out
     assert "run 13" in out
     assert "0bccccc..0cccccc" in out
-    assert "in the order of the commits' dates" in out
-    assert out.endswith("1 slower since their last change, 1 changed in all, 2 without a change\n")
+    assert "ordered by the commits' dates" in out
+    assert out.endswith("1 benchmark changed, 1 of them slower since the last change; 2 without a change\n")
     assert max(map(len, out.splitlines())) <= 80
     assert err == ""
     history(tmp_path / "other", size=-0.25)
@@ -60,7 +60,7 @@ def test_too_few_runs_are_exit_3(tmp_path, capsys):
     save(tmp_path / "runs", [run(number, [1.0]) for number in range(11)])
     status, out, _ = trend(capsys, "runs")
     assert status == 3
-    assert "fewer than 12 runs, not judged: 1" in out
+    assert "not examined, fewer than 12 runs: 1" in out
 
 
 def test_json_and_the_page_are_written(tmp_path, capsys):
@@ -74,7 +74,7 @@ def test_json_and_the_page_are_written(tmp_path, capsys):
     assert (change["kind"], change["run"]) == ("step", 12)
     assert environment["runs"][12]["commit"] == change["by_commit"]
     text = (tmp_path / "out" / "trend.html").read_text()
-    assert "1 of 3 benchmarks is slower since the last change" in text
+    assert "1 of 3 benchmarks slower since the last change" in text
 
 
 def test_environments_are_apart_and_plain_files_count(tmp_path, capsys):
@@ -85,7 +85,7 @@ def test_environments_are_apart_and_plain_files_count(tmp_path, capsys):
     status, out, _ = trend(capsys, "runs")
     assert status == 1
     assert out.count(f"{RUNS} runs from 2026") == 3
-    assert out.count("in the order of the runs' dates") == 1
+    assert out.count("ordered by the runs' dates") == 1
     assert "test_p.py::p0" in out or "p0 " in out
 
 
@@ -188,7 +188,7 @@ def test_a_run_from_the_future_hides_no_slowdown(tmp_path, capsys):
     save(tmp_path / "runs", [future], first=RUNS)
     status, out, _ = trend(capsys, "runs")
     assert status == 1
-    assert "1 slower since their last change" in out
+    assert "1 of them slower since the last change" in out
 
 
 def test_old_commits_that_are_measured_again_hide_no_slowdown(tmp_path, capsys):

@@ -181,10 +181,8 @@ def test_notes(store):
             verdicts = {"a": "slower", "b[x::y]": "slower" if size > 0.1 else "same", "c": "undecided"}
             store.add(SETTINGS, ran(size, **verdicts))
     alarms, found = notes(store, names, 0.03, "/here")
-    assert alarms.startswith(
-        "calibrated here (gnnbench ab, 10 s per benchmark): 40 of 160 verdicts on identical"
-    )
-    assert alarms.endswith(" code were false positives (at most 32.4%)")
+    assert alarms.startswith("calibrated here (gnnbench ab, 10 s per benchmark): 40 of 160 verdicts of A/A")
+    assert alarms.endswith(" tests were false positives (rate at most 32.4%)")
     assert found.split("; ") == [
         "finds 5%: a (10 of 10)",
         "finds 12%: b[x::y] (10 of 10)",

@@ -171,7 +171,7 @@ def test_a_shard_that_is_none_or_a_part_that_is_damaged_is_refused(tmp_path):
     recorded["gnnbench"]["record"]["digest"] = ""
     (path,) = save(tmp_path, "")
     path.write_text(run_file.seal(recorded))
-    with pytest.raises(UsageError, match="a part of a baseline"):
+    with pytest.raises(UsageError, match="part of a baseline record"):
         merge([path])
 
 

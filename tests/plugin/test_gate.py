@@ -129,7 +129,7 @@ def test_a_slowdown_fails_exactly_that_test_and_is_no_next_baseline(project):
     ((name, message),) = project.failures().items()
     assert name == "test_sorted"
     assert float(message.split()[1].rstrip("x")) == pytest.approx(1.05, rel=0.03)
-    assert "the simultaneous 99% interval excludes 1; processes: 5 then, 4 now" in message
+    assert "the simultaneous 99% interval excludes 1; processes: 5 in the baseline, 4 now" in message
     assert "[record 0001]" in message
     assert "FAILED test_suite.py::test_sorted - slower: 1." in result.stdout
     # A second time it is judged against the same record, and is as slow as before.
@@ -223,7 +223,7 @@ def test_strict_fails_what_is_undecided_and_a_run_that_judged_nothing(project):
     undecided = {name for name, verdict in verdicts.items() if verdict == "undecided"}
     assert undecided
     assert set(project.failures()) == undecided
-    assert "would have been seen" in next(iter(project.failures().values()))
+    assert "minimum detectable effect" in next(iter(project.failures().values()))
     for arguments in (("-k", "nothing_of_that_name"), ("--benchmark-skip",), ("--benchmark-disable",)):
         result, _ = project.run(COMPARE, "--gnn-strict", *arguments)
         assert result.returncode == 1, arguments
@@ -319,11 +319,11 @@ def test_a_drift_is_taken_out(project):
     assert project.command(*command, GNNBENCH_FAKE_CLOCK=project.truth(300, drifting)).returncode == 0
     fake = project.truth(400, drifting, test_sorted=1.5)
     result, verdicts = project.run(COMPARE, "--gnn-confirm=1", whole, fake=fake)
-    assert "the machine drifted: ratios are relative" in " ".join(result.stdout.split())
+    assert "a drift of the machine was removed: each ratio is relative" in " ".join(result.stdout.split())
     assert "slower" not in {verdicts[name] for name in NAMES[:-1]}
     shared = json.loads((project.folder / "run.json").read_text())["gnnbench"]["compared"]["shared"]
     assert shared["against"] == "0001"
-    assert f"The run as a whole: {shared['verdict']}" in " ".join(result.stdout.split())
+    assert f"All benchmarks together: {shared['verdict']}" in " ".join(result.stdout.split())
 
 
 def test_the_suite_s_own_counters_are_judged_too(tmp_path):

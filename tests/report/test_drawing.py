@@ -39,7 +39,7 @@ def test_a_hostile_name_is_text_in_a_chart(style):
 )
 def test_more_than_shapes_and_text_is_refused(monkeypatch, inside):
     monkeypatch.setattr(drawing, "svg", lambda _: SVG.format(inside))
-    with pytest.raises(ValueError, match="a chart with a"):
+    with pytest.raises(ValueError, match="a chart contains the"):
         drawing.inline_svg({}, "")
 
 

@@ -136,15 +136,15 @@ def test_patience_ends(server):
 @pytest.mark.parametrize(
     ("failure", "text"),
     [
-        ({"status": 401, "message": "Bad credentials"}, "401 (Bad credentials): the token is not valid"),
+        ({"status": 401, "message": "Bad credentials"}, "401 (Bad credentials): the token is invalid"),
         ({"status": 403, "message": "Resource not accessible by integration"}, "`pull-requests: write`"),
         ({"status": 404}, "no such repository or pull request"),
         ({"status": 422, "message": "Validation Failed\n\x1b[31m"}, "422 (Validation Failed ?[31m)"),
         ({"status": 500, "raw": b"<html>"}, "500 (Internal Server Error): nothing was written"),
         ({"status": 418, "message": "the token was TOKEN, wasn't it"}, "the token was ***, wasn't it"),
         ({"status": 301, "headers": {"Location": "http://127.0.0.1:9/x"}}, "o/r has moved"),
-        ({"status": 200, "raw": b"<html>"}, "no JSON"),
-        ({"status": 200, "raw": b'{"data": null, "errors": []}'}, "does not say whose the token is"),
+        ({"status": 200, "raw": b"<html>"}, "did not answer with JSON"),
+        ({"status": 200, "raw": b'{"data": null, "errors": []}'}, "did not return the token's account"),
     ],
 )
 def test_a_refusal_is_a_line_that_says_what_to_do(server, failure, text):
@@ -178,8 +178,8 @@ def test_an_answer_that_breaks_off_is_a_line(server):
     ("changes", "text"),
     [
         ({"root": "http://github.example"}, "unencrypted"),
-        ({"root": "ftp://github.example"}, "must be an address"),
-        ({"root": "https://user:word@github.example"}, "must be an address"),
+        ({"root": "ftp://github.example"}, "must be a URL"),
+        ({"root": "https://user:word@github.example"}, "must be a URL"),
         ({"repository": ""}, "give --repository OWNER/NAME"),
         ({"repository": "o/r/../../x"}, "must be OWNER/NAME"),
         ({"repository": "o/.."}, "must be OWNER/NAME"),

@@ -73,18 +73,18 @@ def test_a_small_result_is_one_table():
 @pytest.mark.parametrize(
     ("rows", "shared", "line"),
     [
-        ((Compared("a", SAME, 1e-3),), None, "**None of 1 benchmark got slower**: 1 same"),
-        ((Compared("a", GONE, None),), None, "**None of 1 benchmark could be judged**: 1 incomparable"),
+        ((Compared("a", SAME, 1e-3),), None, "**No slowdown found in 1 benchmark**: 1 same"),
+        ((Compared("a", GONE, None),), None, "**No verdict on 1 benchmark: incomparable**: 1 incomparable"),
         (
             (Compared("a", SAME, 1e-3), Compared("b", UNDECIDED, 1e-3)),
             None,
-            "**None of 2 benchmarks is known to have got slower**: 1 undecided, 1 same",
+            "**No slowdown found in 2 benchmarks, but some are undecided**: 1 undecided, 1 same",
         ),
-        ((), None, "**There is no benchmark**"),
+        ((), None, "**No benchmark in the result**"),
         (
             (Compared("a", SAME, 1e-3),),
             SLOWER,
-            "**None of 1 benchmark got slower, and the run as a whole did**: 1 same",
+            "**No slowdown found in 1 benchmark; all benchmarks together got slower**: 1 same",
         ),
     ],
 )
@@ -118,7 +118,7 @@ def test_500_benchmarks_with_long_names_fit_and_what_is_left_out_is_said(name):
     assert "see `ab.json`" in text
     assert [row[1] for row in page.rows[1:3]] == ["slower", "faster"]
     linked = write([section(*suite(500, name))], details_url="https://example.org")
-    assert "see [all of it](https://example.org)" in linked
+    assert "see [the full report](https://example.org)" in linked
 
 
 def test_500_benchmarks_with_names_as_ours_almost_all_fit():
@@ -128,7 +128,7 @@ def test_500_benchmarks_with_names_as_ours_almost_all_fit():
 
 
 def test_too_many_results_are_refused_in_a_line():
-    with pytest.raises(UsageError, match="300 results are too many for 65,536 characters"):
+    with pytest.raises(UsageError, match="300 results do not fit into 65,536 characters"):
         write([section(Compared("a", SAME, 1.0))] * 300)
 
 

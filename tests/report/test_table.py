@@ -75,18 +75,19 @@ def test_a_row_is_taken_from_a_record():
 
 def test_notes_name_a_few_benchmarks_and_count_many():
     rows = [of(in_place="too large to copy"), of(replace(SPEC, platform="dgl"), in_place="too large to copy")]
-    assert notes([*rows, of()]) == ["one layout only, too large to copy: spmm_sum fwd pyg, spmm_sum fwd dgl"]
+    note = "timed at one placement of the inputs, too large to copy"
+    assert notes([*rows, of()]) == [f"{note}: spmm_sum fwd pyg, spmm_sum fwd dgl"]
     rows = [of(replace(SPEC, operation=f"own{number}"), changes_inputs=True) for number in range(9)]
-    assert notes([*rows, of()]) == ["writes to its inputs, so that no two rounds have the same: 9 benchmarks"]
-    assert notes(rows) == ["writes to its inputs, so that no two rounds have the same: all benchmarks"]
+    assert notes([*rows, of()]) == ["writes to its inputs, so rounds have different inputs: 9 benchmarks"]
+    assert notes(rows) == ["writes to its inputs, so rounds have different inputs: all benchmarks"]
     rows = [of(not_copied=["Thing"], rejected_rounds=2, high_ns=None)]
     assert [line.partition(":")[0] for line in notes(rows)] == [
-        "not copied between blocks",
-        "rounds without a positive time were left out",
-        "± ?",
+        "inputs not copied between blocks",
+        "rounds without a positive time were excluded",
+        "no interval ('?')",
     ]
     over = TableRow.of(SPEC, {**OURS, "limit": {"fraction": 1.5, "note": "in cache: little"}})
-    assert notes([over]) == ["over 100% of the limit, in cache: little: spmm_sum fwd pyg"]
+    assert notes([over]) == ["above the roofline bound: in cache: little: spmm_sum fwd pyg"]
 
 
 def test_one_table_for_each_graph_width_and_type():
@@ -112,6 +113,6 @@ def test_nothing_timed_is_no_table():
 
 
 def test_a_benchmark_that_others_disturbed_says_so():
-    words = "other programs took more than 10% of the processors meanwhile"
+    words = "other programs used more than 10% of the CPU time"
     assert any(words in note for note in notes([of(others_share=0.4)]))
     assert not any(words in note for note in notes([of(others_share=0.04)]))

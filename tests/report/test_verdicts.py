@@ -46,7 +46,7 @@ def test_a_stranger_s_name_is_text_and_not_markup():
     text = shown(row(SLOWER, "test_a.py::b[red]"))
     assert text.startswith("\ntest_a.py::\n")
     assert "\nb[red]" in text
-    assert "variance between processes mostly estimated from other benchmarks: 1 benchmarks" in text
+    assert "variance between processes mostly estimated from other benchmarks: 1 benchmark" in text
 
 
 def test_what_all_names_begin_with_is_said_once():
@@ -62,18 +62,18 @@ def test_what_is_hardly_known_does_not_fill_the_line():
     text = shown(row(wide))
     assert "0.00-over 100" in text
     assert "over 1000%" in text
-    assert "a slowdown of over 1000% would have been seen" in sentence(row(wide))
+    assert "minimum detectable effect: over 1000%" in sentence(row(wide))
 
 
 def test_a_sentence_says_what_and_why():
     assert sentence(row(SLOWER, notes=("counters: +1 aten::sort",))) == (
-        "slower: 1.314x the baseline's time (1.200 to 1.420), 1.31 ms now, 997 µs then; it is; "
-        "processes: 5 then, 4 now; counters: +1 aten::sort"
+        "slower: 1.314x the baseline's time (1.200 to 1.420), 1.31 ms now, 997 µs in the baseline; it is; "
+        "processes: 5 in the baseline, 4 now; counters: +1 aten::sort"
     )
     drifted = sentence(row(SLOWER), drifted=True)
     assert " now; " in drifted
-    assert " then; " not in drifted.partition("; processes")[0]
-    assert "a slowdown of 8.0% would have been seen" in sentence(row(replace(SLOWER, verdict="undecided")))
+    assert " in the baseline" not in drifted.partition("; processes")[0]
+    assert "minimum detectable effect: 8.0%" in sentence(row(replace(SLOWER, verdict="undecided")))
 
 
 def test_why_there_was_too_little_to_judge_by_stands_below_and_of_an_interval_it_does_not():
@@ -86,5 +86,5 @@ def test_why_there_was_too_little_to_judge_by_stands_below_and_of_an_interval_it
 def test_reasons_stand_below_and_drift_is_said():
     found = notes(Comparison([row(MISSING)], SLOWER))
     assert found[0] == "new: not in the baseline: test_a.py::b"
-    assert found[1].startswith("the machine drifted: ratios are relative")
+    assert found[1].startswith("a drift of the machine was removed: each ratio is relative")
     assert count([row(MISSING), row(SLOWER)]) == "1 slower, 0 faster, 0 same, 0 undecided, 1 incomparable"

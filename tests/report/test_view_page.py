@@ -42,7 +42,7 @@ def test_a_row_opens_and_shows_what_is_inside(slower, visit):
     inside = view.page.locator("tr.detail")
     text = inside.inner_text()
     for words in (
-        "slower: the 99% interval",
+        "slower: the simultaneous 99% interval",
         "5 older, 1 newer",
         "25%",
         "2.0 KiB",
@@ -262,16 +262,16 @@ def test_a_script_that_is_not_ours_does_not_run(report, visit, tmp_path):
 
 def test_nothing_at_all(report, visit):
     view = visit(report(content()))
-    assert view.page.inner_text("h1") == "There is no benchmark in this file"
+    assert view.page.inner_text("h1") == "This file has no benchmarks"
     assert view.page.locator("table, svg").count() == 0
 
 
 def test_one_sample(report, visit):
     view = visit(report(content(entry("b", blocks=1))))
-    assert view.page.inner_text("h1") == "1 benchmark, not compared with anything"
+    assert view.page.inner_text("h1") == "1 benchmark, not compared with a baseline"
     view.open("b")
     assert view.page.locator("tr.detail g.mark-symbol path").count() == 1
-    assert "timed too briefly" in view.page.inner_text("tr.detail")
+    assert "too few blocks" in view.page.inner_text("tr.detail")
 
 
 def test_an_interval_without_a_lower_bound_is_a_question_mark_as_in_the_terminal(report):
@@ -282,13 +282,13 @@ def test_an_interval_without_a_lower_bound_is_a_question_mark_as_in_the_terminal
     )
     assert '<td class="aside">?</td>' in few
     assert "?" not in many
-    assert "± ?: timed too briefly for an interval; a longer --benchmark-max-time gives one: few" in page
+    assert "no interval (&#39;?&#39;): too few blocks; raise --benchmark-max-time: few" in page
 
 
 def test_all_undecided(report, visit):
     head, *base = (contents.family(seed, operations=1, blocks=12) for seed in range(3))
     view = visit(report(head, *base, options=["--effect", "0.1%"]))
-    assert view.page.inner_text("h1") == "Nothing is known to be slower: 4 of 4 benchmarks are undecided"
+    assert view.page.inner_text("h1") == "No slowdown found: 4 of 4 benchmarks are undecided"
     assert view.page.locator("#all td.undecided").count() == 4
 
 
@@ -300,7 +300,7 @@ def test_all_cut_short(report, visit):
     head = content()
     head["gnnbench"]["incomplete"] = oom
     view = visit(report(head))
-    assert view.page.inner_text("h1") == "All 2 benchmarks are cut short"
+    assert view.page.inner_text("h1") == "All 2 benchmarks are interrupted"
     assert view.page.locator("section[aria-labelledby=incomplete] li").all_inner_texts() == [
         "a: OOM at 12 GiB",
         "b: OOM at 12 GiB",
@@ -321,7 +321,7 @@ def test_files_of_pytest_benchmark_alone(report, visit):
 def test_layouts_that_are_left_out_are_said(report, visit, monkeypatch):
     monkeypatch.setattr("gnnbench.report.numbers._POINTS", 12 * 20)
     view = visit(report(contents.family(1)))
-    assert "Of 12 benchmarks not all layouts are drawn but 20 of each process" in view.page.inner_text("main")
+    assert "12 benchmarks with more layouts than are drawn: 20 per process" in view.page.inner_text("main")
     view.open("op0 fwd pyg")
     assert view.page.locator("tr.detail g.mark-symbol path").count() == 20
     assert "40" in view.page.locator("tr.detail table tbody td").first.inner_text()
@@ -346,8 +346,10 @@ def test_profiles_stand_side_by_side(report, visit):
 
 def test_a_calibration(report, visit):
     view = visit(report(contents.calibration()))
-    assert view.page.inner_text("h1") == "What gnnbench ab finds on this machine"
-    assert "8.0% slower is found in 2 of 2 benchmarks; 0 of 8 (at most 37%)" in view.page.inner_text("h3")
+    assert view.page.inner_text("h1") == "Calibration of gnnbench ab on this machine"
+    assert "A slowdown of 8.0% is found in 2 of 2 benchmarks; 0 of 8 (at most 37%)" in view.page.inner_text(
+        "h3"
+    )
     assert view.page.locator("main svg text", has_text="4 of 4").count() == 5
 
 

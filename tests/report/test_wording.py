@@ -24,15 +24,15 @@ def view(*verdicts, shared=None):
     [
         (("slower", "same"), "1 of 2 benchmarks is slower: b0 is 1.20x slower"),
         (("slower", "slower"), "2 of 2 benchmarks are slower; b0 is 1.20x slower"),
-        (("same", "same"), "Nothing is slower: 2 of 2 benchmarks are the same within 3.0%"),
-        (("same", "faster"), "Nothing is slower: 1 of 2 benchmarks is faster"),
+        (("same", "same"), "No slowdown found: 2 of 2 benchmarks are the same within 3.0%"),
+        (("same", "faster"), "No slowdown found: 1 of 2 benchmarks is faster"),
         (
             ("undecided", "faster", "incomparable"),
-            "Nothing is known to be slower: 1 of 3 benchmarks is faster, 1 undecided, 1 incomparable",
+            "No slowdown found: 1 of 3 benchmarks is faster, 1 undecided, 1 incomparable",
         ),
         (
             ("same", "incomparable"),
-            "Nothing is slower: 1 of 2 benchmarks is the same within 3.0%, 1 incomparable",
+            "No slowdown found: 1 of 2 benchmarks is the same within 3.0%, 1 incomparable",
         ),
         (("incomparable",), "The one benchmark is incomparable"),
         (("incomparable", "incomparable"), "All 2 benchmarks are incomparable"),
@@ -47,18 +47,21 @@ def test_the_headline_says_what_matters(verdicts, text):
     [
         (
             Judgement("slower", "", 1.1),
-            "The run as a whole is 1.10x slower; beside that, nothing is slower: 2",
+            "All benchmarks together: 1.10x slower; relative to that, no slowdown found: 2",
         ),
         (
             Judgement("faster", "", 0.8),
-            "The run as a whole is 1.25x faster; beside that, nothing is slower: 2",
+            "All benchmarks together: 1.25x faster; relative to that, no slowdown found: 2",
         ),
         (
             Judgement("undecided", "", 1.1),
-            "The run as a whole is undecided; beside that, nothing is slower: 2",
+            "All benchmarks together: undecided; relative to that, no slowdown found: 2",
         ),
-        (Judgement("incomparable", ""), "The run as a whole is incomparable; beside that, nothing is slower"),
-        (Judgement("same", "", 1.0), "Nothing is slower: 2 of 2 benchmarks are the same"),
+        (
+            Judgement("incomparable", ""),
+            "All benchmarks together: incomparable; relative to that, no slowdown found",
+        ),
+        (Judgement("same", "", 1.0), "No slowdown found: 2 of 2 benchmarks are the same"),
     ],
 )
 def test_the_headline_says_that_the_run_as_a_whole_is_slower(shared, text):
@@ -68,11 +71,11 @@ def test_the_headline_says_that_the_run_as_a_whole_is_slower(shared, text):
 def test_what_was_cut_short_is_said_beside_verdicts():
     short = tuple(BenchmarkView(name, name, "", error="OOM at 12 GiB") for name in ("c0", "c1"))
     known = view("same", "same")
-    text = "Nothing is slower: 2 of 2 benchmarks are the same within 3.0%; 2 cut short"
+    text = "No slowdown found: 2 of 2 benchmarks are the same within 3.0%; 2 interrupted"
     assert headline(replace(known, benchmarks=(*known.benchmarks, *short))) == text
-    assert headline(replace(known, benchmarks=short)) == "All 2 benchmarks are cut short"
+    assert headline(replace(known, benchmarks=short)) == "All 2 benchmarks are interrupted"
     gone = replace(known.benchmarks[0], judgement=Judgement("incomparable", "vanished"), error="OOM")
-    text = "Nothing is slower: 1 of 2 benchmarks is the same within 3.0%, 1 incomparable"
+    text = "No slowdown found: 1 of 2 benchmarks is the same within 3.0%, 1 incomparable"
     assert headline(replace(known, benchmarks=(known.benchmarks[1], gone))) == text
 
 

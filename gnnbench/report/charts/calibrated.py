@@ -1,4 +1,4 @@
-"""How often planted slowdowns were found, by benchmark and size."""
+"""The chart of a calibration."""
 
 from ... import units
 from ..style import Style
@@ -10,7 +10,7 @@ _HALF = 0.5
 
 
 def chart(found: Calibrated, style: Style) -> Spec:
-    """How often planted slowdowns were found, by benchmark and size."""
+    """Return the chart: how often injected slowdowns were found, by benchmark and size."""
     import altair as alt
 
     shown = found.benchmarks[: style.most_rows]
@@ -28,7 +28,7 @@ def chart(found: Calibrated, style: Style) -> Spec:
     ]
     order = list(dict.fromkeys(row["planted"] for row in rows))
     base = rows_of(rows).encode(
-        x=alt.X("planted:O", sort=order, title="planted slowdown", axis=alt.Axis(labelAngle=0)),
+        x=alt.X("planted:O", sort=order, title="injected slowdown", axis=alt.Axis(labelAngle=0)),
         y=names(labels, style),
     )
     fills = scale(("seldom", "often", "found"), (style.paper, style.fills[1], style.fills[0]))

@@ -1,4 +1,4 @@
-"""What charts share: rows of names, scales, sizes. Charts are Vega-Lite's, made with altair."""
+"""Common parts of charts: axes, scales, sizes. Charts are Vega-Lite specs made with altair."""
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     import altair as alt
 
 Spec = dict[str, Any]
-"""A chart as Vega-Lite has it: drawn by `gnnbench.report.drawing`, or by a browser."""
+"""A Vega-Lite spec, drawn by `gnnbench.report.drawing` or a browser."""
 Row = Mapping[str, Any]
 
 _FEWEST_TICKS = 3
@@ -24,10 +24,10 @@ def rows_of(rows: Iterable[Row]) -> "alt.Chart":
 
 
 def names(labels: Sequence[str], style: Style) -> "alt.Y":
-    """Return the axis of names, in this order from above; they are distinct."""
+    """Return the axis of names, from the top; the labels must be distinct."""
     import altair as alt
 
-    # A browser's letters may be a fifth wider than those that the chart is laid out with.
+    # Letters may be 20 % wider in a browser than in the layout.
     longest = max(map(len, labels), default=0)
     width = min(1.2 * style.label_width, 0.72 * style.font_size * longest)
     axis = alt.Axis(
@@ -41,14 +41,14 @@ def names(labels: Sequence[str], style: Style) -> "alt.Y":
 
 
 def scale(domain: Iterable[str], values: Iterable[str]) -> "alt.Scale":
-    """Return the scale that gives each of a few names its own value."""
+    """Return the scale from names to values."""
     import altair as alt
 
     return alt.Scale(domain=list(domain), range=list(values))
 
 
 def distinct(labels: Iterable[str]) -> list[str]:
-    """Number labels that are there more than once."""
+    """Make labels distinct: number repeated ones."""
     seen: dict[str, int] = {}
     found = []
     for label in labels:
@@ -58,7 +58,7 @@ def distinct(labels: Iterable[str]) -> list[str]:
 
 
 def log_axis(values: Sequence[float]) -> "alt.Axis":
-    """Return the axis of positive values on a log scale: with ticks at 1, 2, 5, 10, ... where these do."""
+    """Return an axis for a log scale, with ticks at 1, 2, 5, 10, ... if at least three are in range."""
     import altair as alt
 
     low, high = min(values), max(values)
@@ -70,12 +70,12 @@ def log_axis(values: Sequence[float]) -> "alt.Axis":
 
 
 def finished(layers: "Iterable[alt.Chart]", style: Style, rows: int | None = None) -> Spec:
-    """Put layers on top of each other, and return them as plain values.
+    """Return the spec of layers on top of each other.
 
     Args:
-        layers: the first is the lowest.
-        style: what they look like.
-        rows: of names; None: the height is the caller's.
+        layers: from the lowest to the topmost.
+        style: the style.
+        rows: number of named rows; None: the caller sets the height.
     """
     import altair as alt
 

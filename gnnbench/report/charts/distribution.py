@@ -1,4 +1,4 @@
-"""Times of layouts by process."""
+"""The chart of a benchmark's layouts."""
 
 from collections.abc import Sequence
 
@@ -9,14 +9,14 @@ from .common import Row, Spec, finished
 def chart(
     layouts: Sequence[Row], interval: Sequence[Row], processes: Sequence[str], unit: str, style: Style
 ) -> Spec:
-    """Times of layouts by process, in the order in which they were measured, downwards; and the interval.
+    """Return the chart: times of layouts by process, in the order of measurement downwards, and the interval.
 
     Args:
-        layouts: `process`, `side`, `order` and `time` of each.
-        interval: of the newer side's time: at most one, with `low`, `high` and `time`.
-        processes: in the order in which they stand.
-        unit: of the times.
-        style: what it looks like.
+        layouts: rows with `process`, `side`, `order` and `time`.
+        interval: at most one row, with `low`, `high` and `time` of the newer side.
+        processes: names of the processes, from the top.
+        unit: unit of the times.
+        style: the style.
     """
     import altair as alt
 

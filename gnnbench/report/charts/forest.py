@@ -1,4 +1,4 @@
-"""Ratios with their intervals, and the band within which a change does not matter."""
+"""The forest plot of ratios."""
 
 import math
 from collections.abc import Sequence
@@ -8,19 +8,19 @@ from ..style import VERDICT_SHAPES, Style
 from .common import Spec, distinct, finished, names, rows_of, scale
 
 _FARTHEST = math.log(4)
-"""Of an interval's bound from its ratio, on the scale of logarithms, that widens the axis."""
+"""Bounds farther than this from their ratio, as log ratio, do not widen the axis."""
 
 _NARROWEST = 0.03
-"""What the axis has room for where there is no band."""
+"""Effect for the least width of the axis if there is no band."""
 
 
 def chart(judgements: Sequence[tuple[str, Judgement]], effect: float | None, style: Style) -> Spec:
-    """Ratios with their intervals, and the band within which a change does not matter.
+    """Return the chart: ratios with their intervals, and a band of changes below the effect.
 
     Args:
-        judgements: with a ratio; each with its label.
-        effect: half the band's width, as a fraction; None: there is no band.
-        style: what it looks like.
+        judgements: labels and judgements; each judgement has a ratio.
+        effect: minimum effect of interest, as a fraction; None: there is no band.
+        style: the style.
     """
     import altair as alt
 
@@ -69,7 +69,7 @@ def chart(judgements: Sequence[tuple[str, Judgement]], effect: float | None, sty
 
 
 def _domain(found: Sequence[Judgement], effect: float | None) -> tuple[float, float]:
-    """Return the ends of the ratios' axis: all ratios, twice the band, and intervals as far as they tell."""
+    """Return the ends of the axis: it has all ratios, twice the band, and bounds within `_FARTHEST`."""
     least = 2 * math.log1p(effect or _NARROWEST)
     low, high = -least, least
     for one in found:

@@ -1,4 +1,4 @@
-"""Where a call's time goes: a column for each platform, its parts on top of each other."""
+"""The chart of a breakdown."""
 
 from collections.abc import Sequence
 from itertools import pairwise
@@ -10,7 +10,7 @@ from .common import Spec, distinct, finished, rows_of, scale
 
 
 def chart(found: Breakdown, style: Style) -> Spec:
-    """Where a call's time goes: a column for each platform, its parts on top of each other."""
+    """Return the chart: one stacked column of ranges for each platform."""
     import altair as alt
 
     height = style.row * 16
@@ -60,9 +60,9 @@ def chart(found: Breakdown, style: Style) -> Spec:
 
 
 def stacked(parts: Sequence[BreakdownPart], rest_seconds: float, least: float) -> list[tuple[str, float]]:
-    """Return names and times whose sum is the whole: what is shorter than `least` goes into the rest.
+    """Return name and self time of each range; those shorter than `least` are added to the rest.
 
-    Where ranges lie within others, each counts without those inside of it.
+    The sum is the time of the whole call, in seconds.
     """
     found: dict[str, float] = {}
     for part in parts:
@@ -73,7 +73,7 @@ def stacked(parts: Sequence[BreakdownPart], rest_seconds: float, least: float) -
 
 
 def _fills(columns: Sequence[Sequence[str]]) -> dict[str, int]:
-    """Return the fill of each name, another than its neighbours have in any column, where that goes."""
+    """Return the fill of each name; adjacent areas have different fills if possible."""
     beside: dict[str, set[str]] = {}
     for column in columns:
         for one, other in pairwise(column):

@@ -1,4 +1,4 @@
-"""Times of the platforms of each operation, relative to the fastest."""
+"""The chart of platforms side by side."""
 
 from collections.abc import Sequence
 
@@ -7,11 +7,11 @@ from .common import Row, Spec, finished, log_axis, names, rows_of, scale
 
 
 def chart(rows: Sequence[Row], style: Style) -> Spec:
-    """Times of the platforms of each operation, relative to the fastest.
+    """Return the chart: times of each operation's platforms, relative to the fastest.
 
     Args:
         rows: `label` of the operation, `platform`, `relative` time, and `text` of the fastest.
-        style: what it looks like.
+        style: the style.
     """
     import altair as alt
 

@@ -1,4 +1,4 @@
-"""Times with their intervals."""
+"""The chart of times."""
 
 from collections.abc import Sequence
 
@@ -7,11 +7,11 @@ from .common import Row, Spec, finished, log_axis, names, rows_of
 
 
 def chart(rows: Sequence[Row], style: Style) -> Spec:
-    """Times with their intervals.
+    """Return the chart: times with their intervals.
 
     Args:
         rows: `label`, `time`, `low` and `high` in milliseconds, and the time as `text`.
-        style: what it looks like.
+        style: the style.
     """
     import altair as alt
 

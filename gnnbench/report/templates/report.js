@@ -1,5 +1,5 @@
 "use strict";
-// What is inside of a benchmark's row: made when the row is opened, from the numbers that the page carries.
+// The details of a benchmark's row, made from the page's data when the row is opened.
 (async () => {
   const table = document.getElementById("all");
   const source = document.getElementById("numbers");
@@ -9,7 +9,7 @@
     const { texts, rows, chart } = await new Response(unpacked).json();
     const columns = table.tHead.rows[0].cells.length;
 
-    // Everything from the file is put in as text.
+    // Everything from the file is inserted as text.
     const make = (name, attributes = {}, ...children) => {
       const element = document.createElement(name);
       for (const [key, value] of Object.entries(attributes)) element.setAttribute(key, value);
@@ -40,15 +40,15 @@
       spec.datasets.interval = interval.map(([low, high, time]) =>
         ({ low: low * step, high: high * step, time: time * step }));
       const shown = (head) => processes.filter((one) => one[1] === head).length;
-      const older = shown(0) ? ` of ${shown(0)} processes of the older side (hollow) and` : " of";
-      const canvas = make("div");  // to which Vega gives a role of its own
+      const older = shown(0) ? `older side (hollow): ${shown(0)} processes; ` : "";
+      const canvas = make("div");  // Vega sets the role of this element
       const picture = make("div", {
         role: "img",
-        "aria-label": `Times of layouts${older} ${shown(1)} of the newer, for ${name}; the table beside it has their quantiles`,
+        "aria-label": `Times by layout for ${name}; ${older}newer side: ${shown(1)} processes; their quantiles are in a table`,
       }, canvas);
       const figure = make("figure", { class: "chart" }, picture,
-        make("figcaption", {}, "Each dot is a layout: the median of its rounds. Each row is a process, its first layout above, its last below; times are in steps of 0.1%." +
-          (interval.length ? " Dashed: the time, in its interval." : "")));
+        make("figcaption", {}, "Each dot is the median time of a layout. Each row is a process; its first layout is at the top. Times are rounded to 0.1%." +
+          (interval.length ? " Dashed: the time, with its interval (grey)." : "")));
       spec.autosize = { type: "fit-x", contains: "padding" };
       return [figure, () => window.drawChart(canvas, { ...spec, width: canvas.clientWidth, height: 44 * processes.length })];
     };
@@ -104,7 +104,7 @@
       if (button) toggle(button.closest("tr"), button.getAttribute("aria-expanded") !== "true");
     });
 
-    // A fragment addresses a benchmark: its row is shown and opened.
+    // Show and open the row that the URL's fragment names.
     const follow = () => {
       const line = document.getElementById(location.hash.slice(1));
       if (!line || line.parentElement !== table.tBodies[0]) return;
@@ -119,7 +119,7 @@
       line.scrollIntoView({ block: "start" });
     };
     addEventListener("hashchange", follow);
-    // Once the browser has gone there itself.
+    // After the browser has scrolled there itself.
     if (document.readyState === "complete") follow();
     else addEventListener("load", () => setTimeout(follow));
   }

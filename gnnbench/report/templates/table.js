@@ -1,12 +1,12 @@
 "use strict";
 // Sorting and filtering of every table[data-sortable].
 //
-// A header cell sorts: as text, or as numbers where it has data-sort="number". A cell's value is its data-v,
-// else its text; an empty one is last either way. A form[data-filters="ID"] filters table ID: each word of its
-// search field must be in a row, and each of its selects must be empty or equal the row's data-NAME. Its
-// output says how many rows are left. Of a table with data-most="N" so many rows are shown, until its
-// button[data-more="ID"] is pressed or it is printed: a browser is slow with thousands. A row of class "detail"
-// belongs to the one before it.
+// A click on a header cell sorts by its column: as text, or as numbers with data-sort="number". A cell's value is
+// its data-v, or its text; empty cells are always last. A form[data-filters="ID"] filters table ID: a row must
+// contain each word of the search field, and its data-NAME must equal each select that is not empty. The form's
+// output shows the number of rows left. A table with data-most="N" shows N rows, until its button[data-more="ID"]
+// is pressed or the page is printed, because browsers are slow with thousands of rows. A row of class "detail"
+// belongs to the row before it.
 {
   const collator = new Intl.Collator("en", { numeric: true });
   const number = (value) => value.toLocaleString("en");
@@ -36,7 +36,7 @@
       header.append(button);
       button.addEventListener("click", () => {
         const now = header.getAttribute("aria-sort");
-        // What is largest is mostly what one looks for.
+        // Numbers start with the largest.
         this.sort(header, column, now ? now === "ascending" : header.dataset.sort === "number");
       });
     }
@@ -62,7 +62,7 @@
       header.setAttribute("aria-sort", descending ? "descending" : "ascending");
     }
 
-    // Return how many rows match.
+    // Return the number of matching rows.
     show() {
       let count = 0;
       for (const row of this.all) {

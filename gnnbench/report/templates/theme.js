@@ -1,5 +1,5 @@
 "use strict";
-// Light or dark: what the system prefers, unless the button has said otherwise, here or on an earlier visit.
+// Light or dark: the system's preference, unless the button was used now or on an earlier visit.
 {
   const root = document.documentElement;
   const kept = {

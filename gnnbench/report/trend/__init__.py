@@ -1,1 +1,1 @@
-"""How a history of runs is shown."""
+"""Table, page and charts of `gnnbench trend`."""

@@ -1,9 +1,10 @@
-"""The page of a history."""
+"""The page of `gnnbench trend`."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from ... import units
 from ...compare.trend.findings import SeriesChange
 from ...compare.trend.penalty import SHORTEST_SERIES
 from ...compare.trend.result import JudgedSeries, TrendResult
@@ -13,7 +14,7 @@ from ..style import PAGE
 from . import picture, table
 
 _DRAWN = 30
-"""Benchmarks that have a chart, those that changed last: a page is to stay small."""
+"""Most benchmarks with a chart, to keep the page small; those that changed last have one."""
 
 
 @dataclass(frozen=True)
@@ -43,11 +44,11 @@ class TrendFigure:
 
 
 def html(result: TrendResult, skipped: Sequence[str]) -> str:
-    """Return the page: one file that asks for nothing else.
+    """Return the page: one file that loads nothing else.
 
     Args:
-        result: of all histories.
-        skipped: a line for each file that could not be used.
+        result: the result.
+        skipped: one line for each file that could not be used.
     """
     changed = [one for one in result.judged if one.findings]
     changed.sort(key=lambda one: _date(one, one.findings[-1]), reverse=True)
@@ -79,7 +80,7 @@ def html(result: TrendResult, skipped: Sequence[str]) -> str:
 
 
 def _labels(result: TrendResult) -> dict[str, str]:
-    """Return what each series is called, short where that is clear, by what addresses it."""
+    """Return the label of each series by its `fragment`."""
     found = {}
     for history in result.histories:
         mine = [one for one in result.judged if one.history is history]
@@ -89,18 +90,20 @@ def _labels(result: TrendResult) -> dict[str, str]:
 
 
 def headline(result: TrendResult) -> str:
-    """Say in a line how the benchmarks are."""
+    """Return the main result on one line."""
     if not result.judged:
-        return "Nothing could be judged: too few runs"
+        return f"No benchmark has the {SHORTEST_SERIES} runs that are needed"
     slower, of = len(result.slower), len(result.judged)
     if slower:
-        return f"{slower} of {of} benchmarks {'is' if slower == 1 else 'are'} slower since the last change"
+        return f"{slower} of {units.count(of, 'benchmark')} slower since the last change"
     changed = sum(bool(one.findings) for one in result.judged)
-    return f"None of {of} benchmarks is slower since its last change; {changed} changed"
+    return (
+        f"No benchmark is slower since its last change; {changed} of {units.count(of, 'benchmark')} changed"
+    )
 
 
 def fragment(one: JudgedSeries) -> str:
-    """Return what addresses a series in the page."""
+    """Return the id of a series' chart."""
     return page.fragment(one.history.environment, one.series.benchmark)
 
 

@@ -1,4 +1,4 @@
-"""The chart of a series: each run's time, the level that it is about, and where changes may lie."""
+"""The chart of a series: the time of each run, the level, and the 95 % ranges of changes."""
 
 import math
 from typing import TYPE_CHECKING, Any
@@ -16,12 +16,12 @@ if TYPE_CHECKING:
 
 _HEIGHT = 170
 """Pixels."""
-_ODD = 0.02
-"""Share of the runs on each side that may lie beyond the chart's edge, and are drawn there."""
+_OUTSIDE = 0.02
+"""Share of runs at each end that may be outside of the chart; they are drawn at its edge."""
 _MARGIN = 0.1
-"""Part of that range which is shown beyond it."""
+"""Margin of the chart, as a fraction of the range."""
 _LEAST_MARGIN = 0.01
-"""The same, as a part of the time."""
+"""Least margin, as a fraction of the time."""
 
 
 def draw(one: JudgedSeries, style: "Style") -> Spec:
@@ -55,15 +55,15 @@ def draw(one: JudgedSeries, style: "Style") -> Spec:
 
 
 def _edges(values: "NDArray[np.float64]", levels: list[float]) -> list[float]:
-    """Return the range of times that is shown: odd runs would leave the others no room."""
-    low, high = (float(edge) for edge in np.quantile(values, (_ODD, 1 - _ODD)))
+    """Return the range of times, without outliers, which would compress the others."""
+    low, high = (float(edge) for edge in np.quantile(values, (_OUTSIDE, 1 - _OUTSIDE)))
     low, high = min(low, *levels), max(high, *levels)
     margin = max(_MARGIN * (high - low), _LEAST_MARGIN * high)
     return [low - margin, high + margin]
 
 
 def _levels(one: JudgedSeries) -> list[tuple[int, float]]:
-    """Return the corners of the level's line: numbers of runs, and nanoseconds."""
+    """Return the corners of the level's line: number of the run, from 1, and nanoseconds."""
     changes = sorted(
         (change for change in (*one.findings, *one.small) if change.kind != "spread"),
         key=lambda change: change.at,

@@ -1,11 +1,11 @@
-"""A series in a line of a terminal."""
+"""A series as one line of characters."""
 
 import numpy as np
 from numpy.typing import NDArray
 
 BLOCKS = "▁▂▃▄▅▆▇█"
 ASCII = "_.-:=+*#"
-"""The same heights, where the output's encoding lacks them."""
+"""Heights for encodings without blocks."""
 
 
 def draw(values: NDArray[np.float64], width: int, least: float, heights: str) -> str:
@@ -13,8 +13,8 @@ def draw(values: NDArray[np.float64], width: int, least: float, heights: str) ->
 
     Args:
         values: [n].
-        width: characters; of more runs, one stands for the median of several.
-        least: range that fills the height at least, so that mere noise looks flat.
+        width: most characters; with more runs, each shows the median of several.
+        least: least range of the full height, so that noise looks flat.
         heights: characters, the lowest first.
     """
     parts = [float(np.median(part)) for part in np.array_split(values, min(width, len(values)))]

@@ -1,4 +1,4 @@
-"""A history as people read it in a terminal."""
+"""The tables of `gnnbench trend`."""
 
 import io
 import math
@@ -22,16 +22,16 @@ _SHORT = 7
 """Characters of a commit."""
 _COLOURS = {"slower": "red", "faster": "green", "noisier": "yellow", "steadier": ""}
 _TOGETHER = 3
-"""Runs at which many changed at once that are named."""
+"""Most common changes that get a note."""
 
 
 def text(result: TrendResult, width: int, encoding: str, *, colour: bool) -> str:
-    """Write a table for each environment, the newest changes first, and what must be known of it.
+    """Write a table for each environment, the newest changes first, and its notes.
 
     Args:
-        result: to be shown.
-        width: characters of a line.
-        encoding: of the output; says whether it has the blocks of a chart.
+        result: the result.
+        width: characters per line.
+        encoding: encoding of the output; decides whether sparklines use blocks.
         colour: whether the output shows colours.
     """
     heights = sparkline.BLOCKS if _has(encoding, sparkline.BLOCKS) else sparkline.ASCII
@@ -51,7 +51,7 @@ def text(result: TrendResult, width: int, encoding: str, *, colour: bool) -> str
 
 
 def latest(one: JudgedSeries) -> Iterator[tuple[SeriesChange, int]]:
-    """Return the last change of the level and that of the spread, and how many there were before."""
+    """Yield the last change of the level and of the spread, each with the number of earlier ones."""
     for spread in (False, True):
         changes = [change for change in one.findings if (change.kind == "spread") is spread]
         if changes:
@@ -59,14 +59,14 @@ def latest(one: JudgedSeries) -> Iterator[tuple[SeriesChange, int]]:
 
 
 def word(change: SeriesChange) -> str:
-    """Say which way something changed."""
+    """Return the direction of a change."""
     if change.kind == "spread":
         return "noisier" if change.ratio > 1 else "steadier"
     return "slower" if change.slower else "faster"
 
 
 def level(change: SeriesChange) -> str:
-    """Write what it was and what it is: `1.05 ms to 1.09 ms`."""
+    """Write the level or spread before and after: `1.05 to 1.09 ms`."""
     if change.kind == "spread":
         return " to ".join(units.fraction(math.expm1(one)) for one in (change.before, change.after))
     before, after = (units.seconds(one / 1e9) for one in (change.before, change.after))
@@ -75,7 +75,7 @@ def level(change: SeriesChange) -> str:
 
 
 def place(one: JudgedSeries, change: SeriesChange) -> str:
-    """Say at which run it is, counted from 1, and between which ones it may lie."""
+    """Write the run of a change, from 1, and its 95 % range."""
     first, at, last = (one.run(index) + 1 for index in (change.first, change.at, change.last))
     if change.kind == "drift":
         return f"runs {first} to {at}"
@@ -83,42 +83,43 @@ def place(one: JudgedSeries, change: SeriesChange) -> str:
 
 
 def commits(one: JudgedSeries, change: SeriesChange) -> str:
-    """Write the range of commits that holds a change; dates where there are no commits."""
+    """Write the range of commits that contains a change; dates if there are no commits."""
     return "..".join(_commit(run) for run in one.between(change))
 
 
 def notes(result: TrendResult, history: History) -> list[str]:
-    """Return what must be known of a history."""
+    """Return the notes on a history."""
     mine = [one for one in result.judged if one.history is history]
     small = sum(bool(one.small) and not one.findings for one in mine)
     quiet = sum(not one.findings for one in mine)
-    found = [f"without a change: {quiet} of {len(mine)} benchmarks"]
+    found = [f"without a change: {quiet} of {units.count(len(mine), 'benchmark')}"]
     if small:
-        found[0] += f"; {small} of them changed by less than {units.fraction(result.effect)}"
+        found[0] += f", {small} of them with a change smaller than {units.fraction(result.effect)}"
     for run, count, of in together(result, history)[:_TOGETHER]:
-        found.append(f"at run {run + 1} {count} of {of} benchmarks changed at once: is it the machine?")
+        found.append(f"run {run + 1}: {count} of {of} benchmarks changed together, probably the machine")
     gone = sum(not result.current(one) for one in mine)
     counted = {
-        f"series of fewer than {SHORTEST_SERIES} runs, not judged": len(history.series) - len(mine),
-        "series that ended more than 30 days before the newest run": gone,
-        "earlier series, of other code, graph or way of measuring": history.superseded,
-        "times left out, other programs had the processors": history.contended,
-        "older runs left out": history.older,
+        f"not examined, fewer than {SHORTEST_SERIES} runs": len(history.series) - len(mine),
+        "benchmarks not timed in the 30 days before the newest run": gone,
+        "earlier series excluded, with other code, graph or way of measuring": history.superseded,
+        "times excluded, other programs used too much CPU time": history.contended,
+        "old runs excluded": history.older,
     }
     return [*found, *(f"{what}: {count}" for what, count in counted.items() if count)]
 
 
 def count(result: TrendResult) -> str:
-    """Say how many benchmarks there are of each kind."""
+    """Return the summary line."""
     changed = sum(bool(one.findings) for one in result.judged)
     return (
-        f"{len(result.slower)} slower since their last change, {changed} changed in all, "
+        f"{units.count(changed, 'benchmark')} changed, "
+        f"{len(result.slower)} of them slower since the last change; "
         f"{len(result.judged) - changed} without a change"
     )
 
 
 def short_labels(judged: list[JudgedSeries]) -> dict[str, str]:
-    """Return what each benchmark is called where that is clear without its file, by fullname."""
+    """Return the label of each benchmark by fullname, without the file if that is unambiguous."""
     labels = {one.series.benchmark: one.series.label for one in judged}
     short = {name: label.partition("::")[2] or label for name, label in labels.items()}
     return short if len(set(short.values())) == len(short) else labels
@@ -148,9 +149,10 @@ def _table(
 
 
 def span(history: History) -> str:
-    """Say how many runs there are, when they were measured, and how they are ordered."""
+    """Write the number of runs, their dates and their order."""
     first, last = min(run.date for run in history.runs), max(run.date for run in history.runs)
-    return f"{len(history.runs)} runs from {first[:10]} to {last[:10]}, in the order of {history.ordered_by}"
+    number = units.count(len(history.runs), "run")
+    return f"{number} from {first[:10]} to {last[:10]}, ordered by {history.ordered_by}"
 
 
 def _commit(run: HistoryRun) -> str:
