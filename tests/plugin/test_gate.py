@@ -182,11 +182,11 @@ def test_new_removed_and_renamed_benchmarks_are_named(project):
     )
     strict, _ = project.run(COMPARE, "--gnn-effect=30%", "--gnn-strict", fake=fake)
     assert strict.returncode == 1
-    assert "failed: test_suite.py::test_sum[9]: incomparable; vanished" in strict.stdout
+    assert "failed: test_suite.py::test_sum[9]: incomparable; missing" in strict.stdout
     # What was left out on purpose has not vanished.
     result, _ = project.run(COMPARE, "--gnn-effect=30%", "--gnn-strict", "-k", "sorted", fake=fake)
     assert result.returncode == 0, result.stdout
-    assert "vanished" not in result.stdout
+    assert "missing: in the baseline" not in result.stdout
 
 
 def test_a_record_of_a_part_leaves_the_rest_to_the_record_before_it(project):
@@ -210,11 +210,11 @@ def test_a_record_of_a_part_leaves_the_rest_to_the_record_before_it(project):
     result, _ = project.run(COMPARE, fake=project.truth(8, test_sorted=2))
     text = " ".join(result.stdout.split())
     assert "missing: in the baseline, but not timed in this run: test_suite.py::test_sum[9]" in text
-    assert text.count("vanished") == 1
+    assert text.count("missing: in the baseline") == 1
     git(project.folder, "commit", "-qam", "one less")
     result = project.command("baseline", "record", "--processes", "2", "--", "test_suite.py")
     assert "record 0003" in result.stdout, result.stderr
-    assert "vanished" not in project.run(COMPARE)[0].stdout
+    assert "missing: in the baseline" not in project.run(COMPARE)[0].stdout
 
 
 def test_strict_fails_what_is_undecided_and_a_run_that_judged_nothing(project):
@@ -360,13 +360,13 @@ def test_a_shard_is_judged_alone_and_other_shards_benchmarks_have_not_vanished(p
     for number, names in parts.items():
         result, verdicts = project.run(COMPARE, "--gnn-shard", f"{number}/2", fake=project.truth(7))
         assert verdicts.keys() == names
-        assert "vanished" not in result.stdout
+        assert "missing: in the baseline" not in result.stdout
         assert result.returncode == 0, result.stdout
     # Whoever had it tells that it is gone, and nobody else.
     suite.write_text(SUITE.replace("def test_sorted", "def no_test_sorted"))
     for number, names in parts.items():
         result, _ = project.run(COMPARE, "--gnn-shard", f"{number}/2", "--gnn-strict", fake=project.truth(7))
-        assert ("vanished" in result.stdout) == ("test_sorted" in names)
+        assert ("missing: in the baseline" in result.stdout) == ("test_sorted" in names)
 
 
 def test_a_shard_s_slowdown_is_found_at_a_level_for_all_shards(project):
@@ -375,7 +375,7 @@ def test_a_shard_s_slowdown_is_found_at_a_level_for_all_shards(project):
     result, verdicts = project.run(COMPARE, "--gnn-confirm=1", "--gnn-shard", f"{number}/2", fake=slow)
     assert result.returncode == 1
     assert verdicts["test_sorted"] == "slower"
-    assert "the 99.5% interval" in " ".join(result.stdout.split())
+    assert "the simultaneous 99.5% interval" in " ".join(result.stdout.split())
 
 
 def test_a_record_of_another_shard_is_not_the_newest(project):

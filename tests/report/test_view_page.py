@@ -5,6 +5,7 @@ import re
 import pytest
 
 from gnnbench.report import page, view_page
+from gnnbench.report.view import BenchmarkView
 from tests.report import contents
 from tests.run_files import content, entry, plain, suite
 
@@ -104,7 +105,7 @@ def test_of_many_rows_some_are_shown_and_all_are_found(report, visit):
     view.page.locator("output", has_text="450 of 450 match").wait_for()
     view.page.locator("button", has_text="Show 250 more").click()
     assert view.rows() == names[::-1]
-    fragment = view_page.fragment(view_page.Benchmark("test_a.py::b449", "", ""))
+    fragment = view_page.fragment(BenchmarkView("test_a.py::b449", "", ""))
     view = visit(report(content(*(entry(name, blocks=3) for name in names))), fragment=f"#{fragment}")
     view.page.locator("tr.detail").wait_for()
     assert view.page.locator(f"#{fragment}").is_visible()
@@ -129,7 +130,7 @@ def test_the_keyboard_is_enough(slower, visit):
 
 def test_a_fragment_opens_its_benchmark(slower, visit):
     name = "benchmarks/test_op2.py::test_op2[op2-forward-dgl-float32-int64-cora-256-cpu]"
-    fragment = view_page.fragment(view_page.Benchmark(name, "", ""))
+    fragment = view_page.fragment(BenchmarkView(name, "", ""))
     view = visit(slower, fragment=f"#{fragment}")
     view.page.locator("tr.detail").wait_for()
     row = view.page.locator(f"#{fragment}")
