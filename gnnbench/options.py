@@ -27,11 +27,12 @@ HELP = {
     "Default: float32.",
     "index-dtype": "type of the graph's structure; repeatable or comma-separated: int64, int32. "
     "Default: int64.",
-    "data": "folder of real data sets, which is only read. Default: the variable GNNBENCH_DATA.",
+    "data": "folder with the real data sets; gnnbench never writes to it. Default: the variable "
+    "GNNBENCH_DATA.",
     "precision": "stop measuring a benchmark when its time is known to within this fraction (half-width of "
     "the 99% interval): 2% or 0.02. Default: 2%.",
     "layouts": "sample: copy the inputs to new memory between blocks of rounds; one: never copy them; off: "
-    "pytest-benchmark times. Default: sample for gnnbench's own benchmarks, off for others.",
+    "use pytest-benchmark's own timing. Default: sample for gnnbench's own benchmarks, off for others.",
     "l2": "flush the GPU's L2 cache before each round, or keep it. Default: flush.",
     "effect": "minimum effect of interest for --benchmark-compare: 3% or 0.03. Default: 3%.",
     "confirm": "number of new processes in which --benchmark-compare times a benchmark again if it looks "
@@ -43,7 +44,7 @@ HELP = {
     "profile-folder": "folder in which profiles are saved. Default: .benchmarks/profiles.",
     "shard": "run only part I of N, as in 1/4. Each test belongs to exactly one part, by a hash of its id.",
     "strict": "fail benchmarks that are undecided, incomparable or missing; fail the run if nothing could be "
-    "compared or if no timings or counters are recorded for these versions.",
+    "compared or if there are no timings or counters for the installed versions.",
     "real": "fail if a real data set is unavailable, instead of using a synthetic stand-in.",
 }
 """Help text by option. The plugin's options begin with --gnn-, those of the command with --."""
@@ -135,7 +136,7 @@ class Options:
         """
         kinds_of_profile = kinds.parse(profile)
         if kinds_of_profile and counters:
-            raise UsageError("--gnn-profile also counts; leave out --gnn-counters")
+            raise UsageError("--gnn-profile counts too; leave out --gnn-counters")
         if counters not in (None, *COUNTERS):
             raise unknown_name("value of --gnn-counters", counters, COUNTERS)
         if layouts not in (None, *LAYOUTS):
@@ -228,5 +229,5 @@ def suite(arguments: Sequence[str], command: str) -> list[str]:
     words = [word for before, word in pairs if not before.startswith("-")]
     named = any(os.path.exists(word.partition("::")[0]) for word in words)  # noqa: PTH110 - False for any text
     if not named and not Path("benchmarks").is_dir():
-        raise UsageError(f"no folder benchmarks here; name the suite: {command} -- PATH")
+        raise UsageError(f"no folder benchmarks here; give the path of the suite: {command} -- PATH")
     return list(arguments) if named else ["benchmarks", *arguments]

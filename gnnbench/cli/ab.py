@@ -25,7 +25,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     kinds = "git:REF, path:DIR, pip:REQUIREMENT, env:NAME=VALUE, or . for the working tree"
     parser.add_argument(
-        "base", metavar="BASE", help=f"the older variant: {kinds}; quote several to combine them"
+        "base",
+        metavar="BASE",
+        help=f"the older variant: {kinds}; to combine several, quote them as one argument",
     )
     parser.add_argument("head", metavar="HEAD", help="the newer variant")
     parser.add_argument(
@@ -33,7 +35,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         type=positive_seconds,
         default=BUDGET_SECONDS,
         metavar="S",
-        help="average seconds per benchmark; benchmarks with an early verdict leave theirs to the others. "
+        help="average seconds per benchmark; time that one benchmark does not need is used for the others. "
         f"Default: {BUDGET_SECONDS:.0f}.",
     )
     parser.add_argument(

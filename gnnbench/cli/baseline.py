@@ -249,5 +249,5 @@ def _prune(options: argparse.Namespace) -> int:
             shutil.rmtree(folder)
         print(f"{what} {folder}")
     if not records and not folders:
-        print(f"nothing to remove: every record is one of the newest {options.keep} of some benchmark")
+        print(f"nothing to remove: each record is among the newest {options.keep} for at least one benchmark")
     return 0

@@ -71,7 +71,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--version", action="version", version=f"gnnbench {__version__}")
     commands = parser.add_subparsers(title="commands", required=True, metavar="COMMAND")
     for name, run, text in (
-        ("list", _list, "list data sets, platforms and operations, and which are installed"),
+        ("list", _list, "list data sets, platforms (libraries) and operations, and show which are installed"),
         ("doctor", _doctor, "check the installation, and what on this machine disturbs timings"),
     ):
         command = commands.add_parser(name, help=text, description=text)
@@ -83,7 +83,7 @@ def _parser() -> argparse.ArgumentParser:
     ab.add_arguments(commands.add_parser("ab", help=text, description=text))
     text = "measure false positives and power of ab on this machine: calibrate [-- PYTEST ARGS]"
     calibrate.add_arguments(commands.add_parser("calibrate", help=text, description=text))
-    text = "show why a benchmark takes its time: profile SELECT [--with KIND] [-- PYTEST ARGS]"
+    text = "show where a benchmark spends its time: profile SELECT [--with KIND] [-- PYTEST ARGS]"
     profile.add_arguments(commands.add_parser("profile", help=text, description=text))
     text = "compare saved runs: compare A.json... -- B.json..."
     compare.add_arguments(commands.add_parser("compare", help=text, description=text))

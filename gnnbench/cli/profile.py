@@ -1,4 +1,4 @@
-"""`gnnbench profile SELECT --with KIND`: shows why a benchmark takes its time."""
+"""`gnnbench profile SELECT --with KIND`: shows where a benchmark spends its time."""
 
 import argparse
 import sys
@@ -16,7 +16,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "select",
         nargs="?",
         metavar="SELECT",
-        help="an operation (spmm_sum) or the first words of several (spmm), a test's node id, an expression "
+        help="an operation (spmm_sum) or a prefix of several names (spmm), a test's node id, an expression "
         f"for pytest's -k, or epoch for {EPOCH}",
     )
     parser.add_argument(
@@ -47,14 +47,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--seed-table",
         action="store_true",
         help="show the counts and fractions that github.com/jh0shin/Graph-Neural-Network published in 2021 "
-        "beside today's",
+        "next to the measured ones",
     )
     parser.add_argument(
         "--diff",
         nargs=2,
         metavar=("A", "B"),
-        help="compare the work of two saved profiles; with SELECT: profile two variants (as in gnnbench ab), "
-        "and compare their work and the times of their ranges",
+        help="compare the counts of two saved profiles; with SELECT, A and B are variants as in gnnbench ab: "
+        "profile both, and compare counts and times",
     )
     parser.set_defaults(run=run)
 

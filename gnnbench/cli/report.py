@@ -19,8 +19,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         nargs="+",
         type=Path,
         metavar="FILE",
-        help="a run file, a result of ab or compare (--json), or a calibration. Run files after the first "
-        "are the older version. Profiles or folders of profiles can be added, or shown alone.",
+        help="a run file, a result of ab or compare (--json), or a calibration. "
+        "Further run files are the older version, to compare the first with. "
+        "Profiles or folders of profiles can be added, or shown alone.",
     )
     parser.add_argument(
         "-o",
@@ -33,7 +34,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--slides", type=Path, metavar="DIR", help="also write each chart to DIR, as SVG and PNG"
     )
-    add_effect(parser, "minimum effect of interest when run files are compared; saved verdicts keep theirs")
+    add_effect(parser, "minimum effect of interest when run files are compared; saved results keep theirs")
     parser.set_defaults(run=run)
 
 

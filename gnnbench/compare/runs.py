@@ -242,7 +242,7 @@ def _modes(base: list[Benchmark], head: list[Benchmark]) -> list[str]:
         return []
     factors = [one.modes[1][0] / one.modes[0][0] for one in base + head if len(one.modes) > 1]
     there, here = map(units.fraction, shares)
-    return [f"share of slow layouts ({np.median(factors):.1f}x slower) changed from {there} to {here}"]
+    return [f"share of slow memory layouts ({np.median(factors):.1f}x slower) changed from {there} to {here}"]
 
 
 def _seconds(head: list[Benchmark]) -> float | None:

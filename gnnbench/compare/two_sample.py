@@ -82,7 +82,9 @@ def judge(
             found[column] = _including_drift(judgement, shift, typical, thresholds, family)
     both = np.isfinite(taken.base).any(axis=0) & np.isfinite(taken.head).any(axis=0)
     shift = _shift(*(_medians(part[:, both]) for part in (taken.base, taken.head)))
-    shared = Judgement("incomparable", "too few processes ran enough benchmarks")
+    shared = Judgement(
+        "incomparable", "too few processes ran enough benchmarks to estimate the common change"
+    )
     if shift.degrees_of_freedom > 0:
         shared = judge_ratio(
             shift.log_ratio, shift.error(typical), shift.degrees_of_freedom, thresholds, family * _STRICTER
@@ -222,7 +224,7 @@ def _including_drift(
         if whole.verdict in ("slower", "faster"):
             return replace(
                 whole,
-                reason=f"together with the benchmarks timed next to it, {whole.reason}",
+                reason=f"with the drift not removed, {whole.reason}",
                 process_sd=relative.process_sd,
                 base_processes=relative.base_processes,
                 head_processes=relative.head_processes,

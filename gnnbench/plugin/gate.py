@@ -227,9 +227,7 @@ class Gate:
             if row.judgement.verdict in ("slower", *unsure)
         )
         if shared and (shared.verdict == "slower" or (strict and shared.verdict != "same")):
-            self._failures.append(
-                f"the run as a whole is {shared.verdict} (the change that all benchmarks share)"
-            )
+            self._failures.append(f"the change that all benchmarks share is {shared.verdict}")
 
     def _counters(self, ours: dict[str, Any], *, strict: bool) -> str | None:
         """Return a message if the counters differ from their baseline, or with `strict` have none."""

@@ -258,7 +258,7 @@ def _counted(records: Sequence[dict[str, Any]], config: pytest.Config) -> list[s
             continue
         judged = sum(counted["recorded"] for counted in found.values())
         if judged:
-            lines.append(f"{judged} with the counts of the baseline, {path.relative_to(config.rootpath)}")
+            lines.append(f"{judged} as in the baseline, {path.relative_to(config.rootpath)}")
         if judged < len(found):
             missing = counter_baseline.missing(config.rootpath, platform)
             lines.append(f"{len(found) - judged} not compared: {missing}")

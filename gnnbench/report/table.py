@@ -68,7 +68,7 @@ def remarks(measured: dict[str, Any]) -> list[str]:
     contended = (measured["others_share"] or 0) > CONTENDED
     few = measured["low_ns"] is None or measured["high_ns"] is None
     found = {
-        f"timed at one placement of the inputs, {measured['in_place']}": measured["in_place"],
+        f"inputs not copied to new memory, {measured['in_place']}": measured["in_place"],
         "writes to its inputs, so rounds have different inputs": measured["changes_inputs"],
         "rounds without a positive time were excluded": measured["rejected_rounds"],
         f"other programs used more than {CONTENDED:.0%} of the CPU time": contended,

@@ -100,8 +100,7 @@ def remarks_on_all(found: Comparison) -> list[str]:
     shrunk = sum(row.judgement.shrunk for row in rows)
     if shrunk:
         lines.append(
-            "variance between processes mostly estimated from other benchmarks: "
-            f"{units.count(shrunk, 'benchmark')}"
+            f"{units.count(shrunk, 'benchmark')}: variance between processes mostly estimated from the others"
         )
     if shared := found.shared:
         lines.append(

@@ -247,11 +247,11 @@ def test_each_side_brings_its_own_fixtures(tmp_path):
     )
     git(tmp_path, "commit", "-qam", "with fixtures that fail")
     words = ("--total-budget", "8", "--", "test_own.py", "--gnn-dataset=rmat:5", "--gnn-device=cpu")
-    result = ab(tmp_path, "git:HEAD~1", "git:HEAD", *words)
+    result = ab(tmp_path, "git:HEAD~1", "git:HEAD", *words, PYTEST_DISABLE_PLUGIN_AUTOLOAD=None)
     assert result.returncode == 3, result.stderr
     shown = " ".join((result.stdout + result.stderr).split())
     assert "is older and brings no fixtures)" in shown
-    result = ab(tmp_path, "git:HEAD", "git:HEAD", *words)
+    result = ab(tmp_path, "git:HEAD", "git:HEAD", *words, PYTEST_DISABLE_PLUGIN_AUTOLOAD=None)
     shown = " ".join((result.stdout + result.stderr).split())
     assert "ValueError: torn (fixtures of gnnbench in " in shown
 

@@ -71,7 +71,7 @@ def test_record_list_show_verify_prune(project, capsys):
     assert call(capsys, "verify")[0] == 0
     # Of the other test 0001 is the newest.
     out = call(capsys, "prune", "--keep", "1", "--yes")[1]
-    assert out == "nothing to remove: every record is one of the newest 1 of some benchmark"
+    assert out == "nothing to remove: each record is among the newest 1 for at least one benchmark"
     assert len(list((project / FOLDER).rglob("*.json"))) == 4
     assert call(capsys, "prune", "--keep", "0")[0] == 2
 
@@ -91,7 +91,7 @@ def test_what_is_dirty_or_fails_is_never_recorded(project, capsys):
     assert call(capsys, "record", "--processes", "1")[0] == 2
     status, _, err = call(capsys, "record", "--processes", "2", "--", "-k", "one", "--gnn-layouts", "off")
     assert status == 2
-    assert "gnnbench did not time it" in err
+    assert "gnnbench did not time the benchmarks" in err
     assert not list((project / FOLDER).rglob("*.*"))
 
 
@@ -108,7 +108,7 @@ def test_without_records_or_a_suite_each_says_what_to_do(tmp_path, monkeypatch, 
     status, _, err = call(capsys, "record")
     assert (status, err) == (
         2,
-        "gnnbench: no folder benchmarks here; name the suite: gnnbench baseline record -- PATH\n",
+        "gnnbench: no folder benchmarks here; give the path of the suite: gnnbench baseline record -- PATH\n",
     )
 
 

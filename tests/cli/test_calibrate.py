@@ -154,7 +154,10 @@ def test_a_planted_slowdown_on_a_real_clock(suite):
         (("--runs", "0", "--planted", "0"), "not both 0"),
         (("--effect", "3"), "effect '3' must lie between 0 and 1"),
         (("--budget", "0"), "must be more than 0 seconds"),
-        (("--", "nonexistent.py"), "no folder benchmarks here; name the suite: gnnbench calibrate -- PATH"),
+        (
+            ("--", "nonexistent.py"),
+            "no folder benchmarks here; give the path of the suite: gnnbench calibrate -- PATH",
+        ),
         (("--", "test_suite.py", "nonexistent.py"), "nonexistent.py; pytest's arguments come after --"),
         (
             ("--", "test_nothing.py"),

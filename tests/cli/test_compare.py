@@ -46,7 +46,7 @@ def test_what_cannot_be_judged_is_exit_3(tmp_path, base, capsys):
     files = save(tmp_path, plain(1, data=False), plain(2, data=False), plain(3))
     status, out, _ = compare(capsys, files[:2], files[2:])
     assert status == 3
-    assert "no raw data" in out
+    assert "no rounds in the file" in out
 
 
 def test_json_follows_its_schema_and_markdown_is_a_table(tmp_path, base, capsys):

@@ -125,13 +125,13 @@ def test_changed_weights_of_layout_modes_stand_beside_the_verdict(tmp_path):
     )
     head = runs(tmp_path, content(entry("b", blocks=200, modes=modes(0.7))))
     (row,) = compare(base, head, THRESHOLDS).rows
-    assert row.notes == ("share of slow layouts (2.1x slower) changed from 20% to 70%",)
+    assert row.notes == ("share of slow memory layouts (2.1x slower) changed from 20% to 70%",)
     (row,) = compare(
         base, runs(tmp_path, content(entry("b", blocks=200, modes=modes(0.25)))), THRESHOLDS
     ).rows
     assert row.notes == ()
     (row,) = compare(base, runs(tmp_path, content(entry("b", blocks=200, modes=MODES))), THRESHOLDS).rows
-    assert row.notes == ("share of slow layouts (2.1x slower) changed from 20% to 0.0%",)
+    assert row.notes == ("share of slow memory layouts (2.1x slower) changed from 20% to 0.0%",)
 
 
 def test_files_of_pytest_benchmark_alone_are_judged_where_they_have_their_rounds(tmp_path):

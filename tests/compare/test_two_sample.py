@@ -162,7 +162,7 @@ def test_a_stretch_of_slower_neighbours_is_no_drift_that_all_is_well_with():
     found = judge(SideTimings(logs[:5], errors[:5]), SideTimings(logs[5:], errors[5:]), THRESHOLDS)
     slower = [one for one in found.benchmarks[12:23] if one.verdict == "slower"]
     assert len(slower) > 5
-    assert any("together with the benchmarks timed next to it" in one.reason for one in slower)
+    assert any("with the drift not removed" in one.reason for one in slower)
 
 
 def test_benchmarks_of_one_round_are_judged_by_several_processes():

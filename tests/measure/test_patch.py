@@ -146,7 +146,7 @@ def test_any_benchmark_is_timed_on_sampled_layouts_where_that_is_asked_for(tmp_p
     assert re.search(
         r"^ +[\d.]+ [mµ]s +[\d.]+% precision test_suite.py::test_plain$", result.stdout, re.MULTILINE
     )
-    note = "gnnbench: timed at one placement of the inputs, it has to be: test_suite.py::test_in_place\n"
+    note = "gnnbench: inputs not copied to new memory, it has to be: test_suite.py::test_in_place\n"
     assert note in result.stdout
     assert "OMP_WAIT_POLICY is unset: idle OpenMP threads use CPU time" in result.stdout
     assert found["test_plain"]["stopped_by"] == "precision"

@@ -127,5 +127,5 @@ def test_stays(case, measure):
     assert re.search(
         r"^stays +fwd torch +[\d.]+ µs +(\?|[\d.]+%) (time|prec) +1\.0 KiB +1 +0$", out, re.MULTILINE
     ), out
-    assert "timed at one placement of the inputs, it must: stays fwd torch" in out
+    assert "inputs not copied to new memory, it must: stays fwd torch" in out
     assert "writes to its inputs, so rounds have different inputs: writes fwd torch" in out

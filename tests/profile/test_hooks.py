@@ -142,7 +142,7 @@ def test_a_benchmark_that_hides_its_tensors_works_on_the_gpu_if_one_is_in_use(mo
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--gnn-profile", "phases", "-n", "2"], "--gnn-profile with -n"),
+        (["--gnn-profile", "phases", "-n", "2"], "--gnn-profile cannot profile in parallel processes"),
         (["--gnn-profile", "phases", "--benchmark-compare"], "leave out --benchmark-compare"),
         (["--gnn-profile", "phases", "--gnn-profile-folder", "README.md"], "README.md cannot be written"),
     ],

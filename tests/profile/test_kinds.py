@@ -23,7 +23,7 @@ def test_names_are_repeated_or_comma_separated(given):
 def test_a_wrong_name_is_told_those_there_are():
     with pytest.raises(UsageError) as caught:
         kinds.parse(["phases,fases"])
-    assert str(caught.value) == f"unknown kind of profile 'fases': there are {', '.join(kinds.KINDS)}"
+    assert str(caught.value) == f"unknown kind of profile 'fases': choose from {', '.join(kinds.KINDS)}"
 
 
 @pytest.mark.parametrize("name", [name for name in kinds.KINDS if name != "kernels"])

@@ -75,7 +75,7 @@ def test_a_row_is_taken_from_a_record():
 
 def test_notes_name_a_few_benchmarks_and_count_many():
     rows = [of(in_place="too large to copy"), of(replace(SPEC, platform="dgl"), in_place="too large to copy")]
-    note = "timed at one placement of the inputs, too large to copy"
+    note = "inputs not copied to new memory, too large to copy"
     assert notes([*rows, of()]) == [f"{note}: spmm_sum fwd pyg, spmm_sum fwd dgl"]
     rows = [of(replace(SPEC, operation=f"own{number}"), changes_inputs=True) for number in range(9)]
     assert notes([*rows, of()]) == ["writes to its inputs, so rounds have different inputs: 9 benchmarks"]

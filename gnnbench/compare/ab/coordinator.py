@@ -237,8 +237,8 @@ class _Session:
         ]
         names = [name for name in workers.names if name in workers.declared]
         if not names:
-            why = f": {refused[0]}" if refused else " among what pytest collects here"
-            raise UsageError(f"no benchmarks{why}; name them: gnnbench ab BASE HEAD -- PATH")
+            why = f": {refused[0]}" if refused else " here"
+            raise UsageError(f"pytest finds no benchmarks{why}; name them: gnnbench ab BASE HEAD -- PATH")
         self.notes.extend(refused)
         if self._shard:
             whole, names = len(names), [name for name in names if self._shard.has(name)]

@@ -62,7 +62,7 @@ class Outliers:
         """Why the kept pairs allow no verdict; None if they do."""
         # The sides of the median pair may be in different modes.
         if self.contrary > _OFTEN * self.pairs:
-            return f"the sides of most pairs, not of all, differ by over {FACTOR:g}x: there may be two modes"
+            return f"in most pairs, not in all, base and head differ by over {FACTOR:g}x: possibly two modes"
         # Without a change, excluded pairs are as often above as below (McNemar, 1947). Sign test: three of
         # three and five of six have a probability of at most 1/8.
         above, below = self.slow_head + self.fast_base, self.slow_base + self.fast_head
@@ -88,10 +88,10 @@ class Outliers:
                 f" processes of base, {self.modes.slow_head} of {self.pairs} of head"
             )
         kinds = {
-            "slow of base": self.slow_base,
-            "fast of base": self.fast_base,
-            "slow of head": self.slow_head,
-            "fast of head": self.fast_head,
+            "base slow": self.slow_base,
+            "base fast": self.fast_base,
+            "head slow": self.slow_head,
+            "head fast": self.fast_head,
         }
         counts = ", ".join(f"{count} {kind}" for kind, count in kinds.items() if count)
         return (
@@ -106,8 +106,7 @@ def kept(base: Array, head: Array) -> NDArray[np.bool_]:
         base: log times of the base [pairs, m]; NaN where it was not measured.
         head: the same of the head.
     """
-    with np.errstate(invalid="ignore"):
-        return np.asarray(np.abs(head - base - _middle(head - base)) <= _APART)
+    return _near(head - base - _middle(head - base))
 
 
 def outliers(base: Array, head: Array) -> Outliers:
@@ -119,7 +118,7 @@ def outliers(base: Array, head: Array) -> Outliers:
     """
     (middle,) = _middle((head - base)[:, None])
     excess = head - base - middle
-    keeps = np.abs(excess) <= _APART
+    keeps = _near(excess[:, None])[:, 0]
     # In an excluded pair, the outlier is the process that is farther from the kept ones of its side.
     off_base, off_head = (side - np.sort(side[keeps])[keeps.sum() // 2] for side in (base, head))
     by_head = np.abs(off_head) >= np.abs(off_base)
@@ -134,6 +133,13 @@ def outliers(base: Array, head: Array) -> Outliers:
         contrary=int(contrary.sum()) if np.abs(middle) > _APART else 0,
         modes=_modes(base + middle / 2, head - middle / 2, int((~keeps).sum())),
     )
+
+
+def _near(excess: Array) -> NDArray[np.bool_]:
+    """Return which pairs [pairs, m] are near the median pair; of two pairs equally far from it both are."""
+    distance = np.abs(excess)
+    with np.errstate(invalid="ignore"):
+        return np.asarray(distance <= np.maximum(_APART, np.fmin.reduce(distance, axis=0, initial=np.inf)))
 
 
 def _middle(log_ratios: Array) -> Array:

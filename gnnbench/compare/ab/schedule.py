@@ -160,7 +160,9 @@ class Schedule:
             options.append(f"--budget {math.ceil(needed / count)}")
         if total is not None and needed > total:
             options.append(f"--total-budget {needed}")
-        reason = f"{judgement.reason}; {' '.join(options)} pays for enough pairs, about {needed} s in all"
+        reason = (
+            f"{judgement.reason}; {' '.join(options)} gives time for enough pairs, about {needed} s in all"
+        )
         return replace(judgement, reason=reason)
 
     def _needed_seconds(self) -> float:

@@ -101,7 +101,7 @@ def notes(result: TrendResult, history: History) -> list[str]:
     counted = {
         f"not examined, fewer than {SHORTEST_SERIES} runs": len(history.series) - len(mine),
         "benchmarks not timed in the 30 days before the newest run": gone,
-        "earlier series excluded, with other code, graph or way of measuring": history.superseded,
+        "earlier series excluded, as code, graph or method of measurement differ": history.superseded,
         "times excluded, other programs used too much CPU time": history.contended,
         "old runs excluded": history.older,
     }

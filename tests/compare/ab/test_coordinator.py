@@ -223,7 +223,7 @@ def test_a_benchmark_on_one_side_only_is_incomparable(ab):
 
 
 def test_nothing_to_time_is_said_in_a_line(ab):
-    with pytest.raises(UsageError, match="no benchmarks among what pytest collects here"):
+    with pytest.raises(UsageError, match="pytest finds no benchmarks here"):
         ab("def test_plain():\n    pass\n")
     with pytest.raises(UsageError, match=r"no benchmarks: .*cannot be collected: .*SyntaxError"):
         ab("def test_(:\n")

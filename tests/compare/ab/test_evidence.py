@@ -143,7 +143,7 @@ def test_pairs_of_a_broken_process_are_excluded_and_counted(side):
     judgement = verdicts(visits)["b3"]
     assert judgement.verdict == "slower"
     what = "2 pairs excluded as outliers, over 3x from the median pair"
-    assert judgement.reason.endswith(f"; {what}: 2 slow of {side}")
+    assert judgement.reason.endswith(f"; {what}: 2 {side} slow")
 
 
 @pytest.mark.parametrize("side", ["base", "head"])
@@ -157,7 +157,7 @@ def test_one_process_that_was_far_too_fast_excludes_its_own_pair_and_no_other(si
     assert found.verdict == "slower"
     assert found.ratio == pytest.approx(1.05, abs=0.02)
     assert found.base_processes == 11
-    assert found.reason.endswith(f"1 fast of {side}")
+    assert found.reason.endswith(f"1 {side} fast")
 
 
 def test_processes_that_are_slow_in_four_of_seven_pairs_decide_nothing():

@@ -35,7 +35,7 @@ def test_outliers_are_counted_by_side_and_direction():
     base, head = [1, 1, 1, 1, 25, 1, 1, 1, 1, 1], [1, 1, 1, 1, 1, 0.1, 25, 1, 1, 1]
     assert found(base, head) == Outliers(10, slow_base=1, slow_head=1, fast_head=1)
     text = found(base, head).text
-    assert text.endswith("from the median pair: 1 slow of base, 1 slow of head, 1 fast of head")
+    assert text.endswith("from the median pair: 1 base slow, 1 head slow, 1 head fast")
     assert found(base, head).doubt is None
 
 
@@ -56,6 +56,11 @@ def test_modes_that_both_sides_of_each_pair_share_are_of_no_concern():
 
 
 levels = st.lists(st.tuples(*[st.sampled_from([1.0, 1.1, 2.0, 6.0, 25.0])] * 2), min_size=1, max_size=12)
+
+
+def test_two_pairs_that_are_each_other_s_mirror_are_both_kept():
+    assert keeps([1, 6], [6, 1]) == [True, True]
+    assert found([1, 6], [6, 1]).excluded == 0
 
 
 @given(levels)

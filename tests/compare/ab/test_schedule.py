@@ -162,7 +162,7 @@ def test_too_few_pairs_are_undecided_and_it_says_what_would_be_enough(options, w
     assert (found.verdict, found.judged) == ("undecided", False)
     assert found.ratio == pytest.approx(1, abs=0.05)
     said = re.fullmatch(
-        rf"(\d) pairs?, a verdict needs 4; {words} pays for enough pairs, about \d+ s in all",
+        rf"(\d) pairs?, a verdict needs 4; {words} gives time for enough pairs, about \d+ s in all",
         found.reason,
     )
     assert int(said[1]) == found.head_processes

@@ -62,7 +62,7 @@ def test_environments_are_apart_and_what_is_left_out_is_said():
     there = history(name="there_2", commits=False)
     out = shown(judged(of, [step(10)]), judged(there, [step(12)]))
     assert out.index("here_1") < out.index("there_2")
-    assert "other code, graph or way of measuring: 3" in out
+    assert "as code, graph or method of measurement differ: 3" in out
     assert "other programs used too much CPU time: 4" in out
     assert "old runs excluded: 5" in out
     assert "2026-01-11+..2026-01-14" in out
