@@ -13,12 +13,10 @@ from ..errors import UsageError
 from ..files import check_writable, save
 from ..options import fraction, suite
 from ..shard import Shard
-from .compare import NOTHING_SLOWER, add_effect, exit_code
+from .common import INTERRUPTED, NOTHING_SLOWER, TIMEOUT_SECONDS, add_effect, exit_code, positive_seconds
 from .progress import AbProgress
 
 BUDGET_SECONDS = 60.0
-TIMEOUT_SECONDS = 120.0
-INTERRUPTED = 130
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -61,17 +59,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", type=Path, metavar="FILE", help="also write the result to FILE")
     parser.add_argument("--markdown", type=Path, metavar="FILE", help="also write a Markdown table to FILE")
     parser.set_defaults(run=run)
-
-
-def positive_seconds(text: str) -> float:
-    """Read a number of seconds; argparse reports one that is not positive."""
-    try:
-        seconds = float(text)
-    except ValueError:
-        seconds = 0.0
-    if not 0 < seconds < float("inf"):
-        raise argparse.ArgumentTypeError(f"{text} must be more than 0 seconds, as in 30")
-    return seconds
 
 
 def run(options: argparse.Namespace) -> int:

@@ -18,8 +18,14 @@ from rich.table import Table
 from .. import units
 from ..errors import UsageError
 from ..options import fraction, suite
-from .ab import INTERRUPTED, TIMEOUT_SECONDS, positive_seconds
-from .compare import NOT_JUDGED, NOTHING_SLOWER, add_effect
+from .common import (
+    INTERRUPTED,
+    NOT_JUDGED,
+    NOTHING_SLOWER,
+    TIMEOUT_SECONDS,
+    add_effect,
+    positive_seconds,
+)
 from .progress import Progress
 
 if TYPE_CHECKING:

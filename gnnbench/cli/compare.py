@@ -5,22 +5,12 @@ import json
 import shutil
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from .. import units
 from ..errors import UsageError
 from ..files import save
-from ..options import EFFECT, fraction
-
-if TYPE_CHECKING:
-    from ..compare.runs import Comparison
-
-NOTHING_SLOWER, SLOWER, NOT_JUDGED = 0, 1, 3
-
-
-def add_effect(parser: argparse.ArgumentParser, text: str = "minimum effect of interest") -> None:
-    """Declare `--effect`."""
-    parser.add_argument("--effect", default=f"{EFFECT:.0%}", metavar="E", help=f"{text}. Default: 3%%.")
+from ..options import fraction
+from .common import add_effect, exit_code
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -88,15 +78,3 @@ def run(options: argparse.Namespace) -> int:
             print(note)
         print(verdict_table.count(rows))
     return exit_code(found, strict=options.strict)
-
-
-def exit_code(found: "Comparison", *, strict: bool) -> int:
-    """Return the exit code for a comparison, see docs/cli.md."""
-    verdicts: set[str] = {row.judgement.verdict for row in found.rows}
-    judged = any(row.judgement.judged for row in found.rows)
-    if found.shared:
-        verdicts.add(found.shared.verdict)
-    if "slower" in verdicts:
-        return SLOWER
-    unsure = verdicts & {"undecided", "incomparable"}
-    return NOTHING_SLOWER if judged and not (strict and unsure) else NOT_JUDGED

@@ -10,7 +10,7 @@ from .. import __version__, signals
 from ..errors import UsageError, one_line
 from ..options import HELP
 from . import ab, baseline, calibrate, comment, compare, merge, profile, report, streams, trend
-from .compare import NOTHING_SLOWER
+from .common import NOTHING_SLOWER
 
 WRONG_USAGE = 2
 INTERRUPTED = 130

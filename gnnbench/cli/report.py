@@ -7,7 +7,7 @@ from pathlib import Path
 from ..errors import UsageError
 from ..files import save
 from ..options import fraction
-from .compare import NOTHING_SLOWER, add_effect
+from .common import NOTHING_SLOWER, add_effect
 
 _PACKAGES = ("jinja2", "altair", "vl_convert")
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from ..errors import UsageError
 from ..files import save, user_path
 from ..options import fraction
-from .compare import NOT_JUDGED, NOTHING_SLOWER, SLOWER, add_effect
+from .common import NOT_JUDGED, NOTHING_SLOWER, SLOWER, add_effect
 from .progress import Progress
 
 if TYPE_CHECKING:

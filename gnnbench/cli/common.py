@@ -1,0 +1,42 @@
+"""What several subcommands share: exit codes and arguments."""
+
+import argparse
+from typing import TYPE_CHECKING
+
+from ..options import EFFECT
+
+if TYPE_CHECKING:
+    from ..compare.runs import Comparison
+
+NOTHING_SLOWER, SLOWER, NOT_JUDGED = 0, 1, 3
+INTERRUPTED = 130
+TIMEOUT_SECONDS = 120.0
+"""The default of `--timeout`: how long a process may be silent."""
+
+
+def add_effect(parser: argparse.ArgumentParser, text: str = "minimum effect of interest") -> None:
+    """Declare `--effect`."""
+    parser.add_argument("--effect", default=f"{EFFECT:.0%}", metavar="E", help=f"{text}. Default: 3%%.")
+
+
+def positive_seconds(text: str) -> float:
+    """Read a number of seconds; argparse reports one that is not positive."""
+    try:
+        seconds = float(text)
+    except ValueError:
+        seconds = 0.0
+    if not 0 < seconds < float("inf"):
+        raise argparse.ArgumentTypeError(f"{text} must be more than 0 seconds, as in 30")
+    return seconds
+
+
+def exit_code(found: "Comparison", *, strict: bool) -> int:
+    """Return the exit code for a comparison, see docs/cli.md."""
+    verdicts: set[str] = {row.judgement.verdict for row in found.rows}
+    judged = any(row.judgement.judged for row in found.rows)
+    if found.shared:
+        verdicts.add(found.shared.verdict)
+    if "slower" in verdicts:
+        return SLOWER
+    unsure = verdicts & {"undecided", "incomparable"}
+    return NOTHING_SLOWER if judged and not (strict and unsure) else NOT_JUDGED
