@@ -111,7 +111,7 @@ def test_what_was_not_judged_has_exit_codes_of_its_own(suite):
         ((".", ".", "--json", "nowhere/ab.json"), "nowhere/ab.json cannot be written"),
         ((".", ".", "--json", "."), ". cannot be written (it is a folder)"),
         ((".", ".", "--markdown", "/proc/ab.md"), "/proc/ab.md cannot be written"),
-        ((".", "."), "no benchmarks among"),
+        ((".", "."), "pytest finds no benchmarks here"),
     ],
 )
 def test_wrong_usage_is_a_line(suite, words, text):
@@ -157,7 +157,7 @@ def test_where_nobody_reads_the_output_the_files_are_written_still(suite):
 def test_without_a_folder_of_benchmarks_the_suite_is_to_be_named(suite):
     result = ab(suite, ".", ".")
     assert result.returncode == 2
-    assert "name the suite: gnnbench ab BASE HEAD -- PATH" in result.stderr
+    assert "give the path of the suite: gnnbench ab BASE HEAD -- PATH" in result.stderr
 
 
 @pytest.mark.parametrize("end", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
