@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 from ..options import EFFECT
 
 if TYPE_CHECKING:
-    from ..compare.runs import Comparison
+    from ..compare.comparison import Comparison
 
 NOTHING_SLOWER, SLOWER, NOT_JUDGED = 0, 1, 3
 INTERRUPTED = 130

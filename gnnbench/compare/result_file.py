@@ -8,7 +8,7 @@ from typing import Any, Literal
 from .. import json_io, schema, units
 from ..results import former_names
 from .ab import result
-from .runs import Compared, Comparison
+from .comparison import Compared, Comparison
 from .verdict import Judgement, Thresholds
 
 MAX_BYTES = 2**26

@@ -3,7 +3,7 @@
 import difflib
 import math
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -11,6 +11,7 @@ import numpy as np
 from .. import cpu, environment, units
 from ..results import counter_baseline
 from ..results.run_file import Benchmark, RunFile
+from .comparison import Compared, Comparison
 from .two_sample import SideTimings, judge
 from .verdict import Judgement, Thresholds
 
@@ -22,29 +23,6 @@ _RENAMED = 0.75
 """Least similarity (difflib's ratio) of two names for the hint that a benchmark was renamed."""
 _MANY = 50
 """With more candidates there is no such hint: another suite or graph was run."""
-
-
-@dataclass(frozen=True)
-class Compared:
-    """One benchmark on both sides."""
-
-    fullname: str
-    judgement: Judgement
-    seconds: float | None
-    """The head's time, the geometric mean of its processes; None: not measured."""
-    contended: bool = False
-    """Whether no process of the head is known to be free of CPU contention."""
-    notes: tuple[str, ...] = ()
-    """Changed counters, changed share of slow layouts."""
-    spec: Mapping[str, Any] | None = None
-
-
-@dataclass(frozen=True)
-class Comparison:
-    """All benchmarks of two sides; `shared` as in `two_sample.JudgedRun`."""
-
-    rows: list[Compared]
-    shared: Judgement | None
 
 
 def compare(

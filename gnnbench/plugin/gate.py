@@ -18,7 +18,7 @@ from pytest_benchmark.utils import get_machine_id
 
 from .. import environment, signals, units
 from ..compare import drift, runs
-from ..compare.runs import Comparison
+from ..compare.comparison import Comparison
 from ..compare.verdict import Thresholds, confirmed
 from ..errors import UsageError
 from ..report import verdicts

@@ -8,8 +8,8 @@ from itertools import chain
 from typing import Any
 
 from .. import units
+from ..compare.comparison import Compared, Comparison
 from ..compare.result_file import ResultFile
-from ..compare.runs import Compared, Comparison
 from ..compare.verdict import Thresholds
 from ..errors import UsageError
 from . import verdicts

@@ -6,7 +6,7 @@ from typing import Any
 
 from .. import json_io, units
 from ..compare import runs as comparison
-from ..compare.runs import Compared
+from ..compare.comparison import Compared
 from ..compare.verdict import Judgement, Thresholds
 from ..results.run_file import RunFile
 from ..workloads.spec import Spec

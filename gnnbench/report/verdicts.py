@@ -10,7 +10,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from .. import units
-from ..compare.runs import Compared, Comparison
+from ..compare.comparison import Compared, Comparison
 from ..workloads.spec import Spec
 from .table import SHORT_DIRECTION, grouped, heading, shared_place
 

@@ -10,15 +10,14 @@ from .spec import FORWARD, FORWARD_BACKWARD
 if TYPE_CHECKING:
     from torch import Tensor
 
-    from .case import Case
     from .least_work import Symbols, Work
 
 
 class Kernel(NamedTuple):
     """One platform's implementation of an operation."""
 
-    build: "Callable[[Case], Any]"
-    """Makes the platform's graph structure; not timed."""
+    build: Callable[..., Any]
+    """Takes a `Case` and returns the platform's graph structure; not timed."""
     run: Callable[..., Any]
     """The timed function; it takes the structure and the operation's tensors."""
 

@@ -7,7 +7,7 @@ from referencing import Registry, Resource
 
 from gnnbench.cli import main
 from gnnbench.cli.common import exit_code
-from gnnbench.compare.runs import Compared, Comparison
+from gnnbench.compare.comparison import Compared, Comparison
 from gnnbench.compare.verdict import Judgement
 from tests.run_files import plain, save, suite
 

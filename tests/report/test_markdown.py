@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gnnbench.compare.runs import Compared, Comparison
+from gnnbench.compare.comparison import Compared, Comparison
 from gnnbench.compare.verdict import Judgement, Thresholds
 from gnnbench.errors import UsageError
 from gnnbench.report.markdown import MOST_CHARACTERS, Section, write

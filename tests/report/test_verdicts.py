@@ -1,6 +1,6 @@
 from dataclasses import replace
 
-from gnnbench.compare.runs import Compared, Comparison
+from gnnbench.compare.comparison import Compared, Comparison
 from gnnbench.compare.verdict import Judgement
 from gnnbench.report.verdicts import count, notes, sentence, write
 from gnnbench.workloads.spec import Spec

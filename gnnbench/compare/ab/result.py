@@ -7,7 +7,7 @@ from typing import Any
 
 from ...shard import Shard
 from ...variants.prepare import Prepared
-from ..runs import Compared, Comparison
+from ..comparison import Compared, Comparison
 from ..verdict import Thresholds
 from .schedule import Decision
 
