@@ -48,6 +48,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     add_effect(parser)
     parser.add_argument(
+        "--time-all",
+        action="store_true",
+        help="also time benchmarks for which both variants run the same code",
+    )
+    parser.add_argument(
         "--strict", action="store_true", help="exit with 3 if a benchmark is undecided or incomparable"
     )
     parser.add_argument(
@@ -98,7 +103,18 @@ def run(options: argparse.Namespace) -> int:
         }
         with prepared(variants[0], root, **common) as base, prepared(variants[1], root, **common) as head:
             seed = secrets.randbits(32)
-            found = coordinator.run(base, head, arguments, root, thresholds, budget, progress, seed, shard)
+            found = coordinator.run(
+                base,
+                head,
+                arguments,
+                root,
+                thresholds,
+                budget,
+                progress,
+                seed,
+                shard,
+                time_all=options.time_all,
+            )
     comparison = found.comparison()
     known = calibration.CalibrationStore(cache, found.environment)
     calibrated = calibrated_notes(known, found.decisions, thresholds.effect, root)

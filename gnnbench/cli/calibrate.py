@@ -207,6 +207,7 @@ class _Work:
             budget,
             progress,
             seed,
+            time_all=True,
         )
         if found.interrupted:
             raise KeyboardInterrupt

@@ -8,6 +8,7 @@ from typing import Any, Literal
 from .. import json_io, schema, units
 from ..results import former_names
 from .ab import result
+from .ab.inspections import Inspections
 from .comparison import Compared, Comparison
 from .verdict import Judgement, Thresholds
 
@@ -98,7 +99,7 @@ def parse(path: Path, content: Any) -> ResultFile:
 def _ab(path: Path, content: Mapping[str, Any]) -> ResultFile:
     rows = []
     for one in content["benchmarks"]:
-        notes = result.counter_notes(result.CounterChange(**change) for change in one["counters"])
+        notes = Inspections.from_json(one).notes()
         judgement = Judgement.from_json({**one, "visible": one["smallest_effect"]})
         rows.append(Compared(one["id"], judgement, _seconds(one["head_ns"]), notes=notes))
     level = content["level"]

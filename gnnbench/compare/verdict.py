@@ -41,6 +41,7 @@ class Reason(Enum):
     SMALL_CHANGE = "a significant change, but smaller than {effect}"
     WIDE_INTERVAL = "the interval is too wide"
     TOO_FEW_BLOCKS = "too few blocks for an interval"
+    SAME_CODE = "runs the same code"
 
     def text(self, thresholds: Thresholds) -> str:
         """Return the reason in words, with the levels and the effect of the verdict."""
@@ -74,12 +75,17 @@ class Judgement:
     base_processes: int = 0
     head_processes: int = 0
     code: Reason | None = None
-    """The reason as code tests it; it is not saved."""
+    """The reason as code tests it; of these, only SAME_CODE is saved."""
 
     @property
     def judged(self) -> bool:
-        """Whether the sides were comparable and there is an interval."""
-        return self.verdict != "incomparable" and self.low is not None
+        """Whether the sides were comparable, and there is an interval or no need of one."""
+        return self.verdict != "incomparable" and (self.low is not None or self.same_code)
+
+    @property
+    def same_code(self) -> bool:
+        """Whether both sides run the same code, so that no time is needed to judge."""
+        return self.code is Reason.SAME_CODE
 
     def looks_slower(self, thresholds: Thresholds) -> bool:
         """Tell whether to measure again: slower by the effect, and by about one standard error.
@@ -95,7 +101,7 @@ class Judgement:
     def as_json(self, notes: Sequence[str] = (), record: str | None = None) -> dict[str, Any]:
         """Return the JSON form of docs/formats.md, with notes and the number of the baseline record."""
         saved = {_SAVED.get(name, name): value for name, value in asdict(self).items() if name != "code"}
-        return {"against": record, **saved, "notes": list(notes)}
+        return {"against": record, **saved, "same_code": self.same_code, "notes": list(notes)}
 
     @classmethod
     def from_json(cls, saved: Mapping[str, Any]) -> Self:
@@ -121,7 +127,12 @@ class Judgement:
             shrunk=bool(saved.get("borrowed")),
             base_processes=int(json_io.finite(saved.get("base_processes", 0))),
             head_processes=int(json_io.finite(saved.get("head_processes", 0))),
+            code=Reason.SAME_CODE if saved.get("same_code") else None,
         )
+
+
+SAME_CODE = Judgement("same", Reason.SAME_CODE.value, code=Reason.SAME_CODE)
+"""Both sides run the same code."""
 
 
 def confirmed(judgement: Judgement, fresh: int) -> Judgement:

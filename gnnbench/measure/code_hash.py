@@ -27,7 +27,7 @@ _INNER: Mapping[type, tuple[str, ...]] = {
 """Attributes that hold functions, by type of object."""
 
 
-def fingerprint(functions: Iterable[Callable[..., Any]], folders: Iterable[Path]) -> str:
+def code_hash(functions: Iterable[Callable[..., Any]], folders: Iterable[Path]) -> str:
     """Return 16 hexadecimal digits of a SHA-256 of functions and the code in the folders that they use.
 
     A function uses what its code names (functions, classes, constants, attributes of modules), what it

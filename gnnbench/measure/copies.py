@@ -101,7 +101,7 @@ def _copy_tensor(value: Any, copies: Copies) -> Any:
 
 def _copy_sparse(value: Any, copies: Copies) -> Any:
     torch = _torch()
-    parts = [copies.of(part.detach()) for part in _sparse_parts(value)]
+    parts = [copies.of(part.detach()) for part in sparse_parts(value)]
     with torch.sparse.check_sparse_tensor_invariants(enable=False):
         if value.layout == torch.sparse_coo:
             found = torch.sparse_coo_tensor(*parts, size=value.shape, is_coalesced=value.is_coalesced())
@@ -133,7 +133,7 @@ def _why_not(value: Any) -> str | None:
     return next((reason for reason, holds in reasons.items() if holds), None)
 
 
-def _sparse_parts(value: Any) -> tuple[Any, ...]:
+def sparse_parts(value: Any) -> tuple[Any, ...]:
     """Return the strided tensors of a sparse tensor, in the order of its constructor's arguments."""
     torch = _torch()
     if value.layout not in _sparse_layouts():
@@ -195,7 +195,7 @@ def _itself(value: Any, _copies: Copies) -> Any:
 
 
 _PLAIN = _Kind(lambda _: (), _itself)
-_STRIDED = _Kind(_sparse_parts, _copy_tensor, subclasses=False)
+_STRIDED = _Kind(sparse_parts, _copy_tensor, subclasses=False)
 
 _KINDS: dict[str, _Kind] = {
     **dict.fromkeys(

@@ -6,16 +6,17 @@ With the same versions of the libraries, the counts are the same on every machin
 import sys
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import asdict, dataclass, field
-from types import FrameType
 from typing import Any
 
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
+from .fingerprint.fingerprint import Watch
 from .garbage import collector_paused
 from .memory import Memory, quiet_profiler, trace
+from .python_calls import python_calls
 
 HOST_READS = (
     "aten::_local_scalar_dense",
@@ -46,10 +47,6 @@ HOST_READS = (
 _COPIES = ("aten::_to_copy", "aten::copy_")
 _INDEXED = ("aten::index", "aten::index_put", "aten::index_put_")
 
-_HOOKS = ("torch._dynamo", "torch.compiler", "torch._jit_internal", "torch_geometric.hash_tensor")
-"""Modules whose functions are not counted as Python calls. They wrap PyTorch's functions after a compilation
-or an import of PyG, so whether they run depends on what the process did before."""
-
 Counts = dict[str, dict[str, int]]
 """Number by kind and name."""
 
@@ -74,6 +71,15 @@ class Counters:
     host and device; the GPU's `kernels`; `memory`, as `allocated_bytes` and `peak_bytes`. Kernels and memory
     depend on the machine."""
 
+    def as_json(self) -> dict[str, Any]:
+        """Return the JSON form, see docs/formats.md."""
+        return {
+            "counts": self.counts,
+            "host_reads": self.host_reads,
+            "unsteady": list(self.unsteady),
+            "details": self.details,
+        }
+
     @property
     def operators(self) -> int:
         """Number of dispatched operators."""
@@ -85,7 +91,7 @@ class Counters:
         return sum(self.details["host_reads"].values())
 
 
-def count(run: Callable[[], object], device: str = "cpu") -> Counters:
+def count(run: Callable[[], object], device: str = "cpu", watch: Watch | None = None) -> Counters:
     """Call a function several times in two passes, and return the counts on which both passes agree.
 
     Compilation and memory are measured in the first calls only. Operators are counted by a
@@ -95,10 +101,11 @@ def count(run: Callable[[], object], device: str = "cpu") -> Counters:
     Args:
         run: the function.
         device: `cpu` or `cuda`: the device that the function uses.
+        watch: records what both passes run; None: only count.
     """
     with collector_paused():  # finalisers would be counted
         memory, compilation = _from_cold(run, device)
-        first, second = _pass(run, device), _pass(run, device)
+        first, second = _pass(run, device, watch), _pass(run, device, watch)
     names = {(kind, name) for counts in (first, second) for kind in counts for name in counts[kind]}
     unsteady = sorted(name for kind, name in names if first[kind].get(name) != second[kind].get(name))
     steady = {
@@ -110,16 +117,27 @@ def count(run: Callable[[], object], device: str = "cpu") -> Counters:
     return Counters(steady, tuple(unsteady), details)
 
 
-def _pass(run: Callable[[], object], device: str) -> Counts:
+def _pass(run: Callable[[], object], device: str, watch: Watch | None) -> Counts:
     counts: dict[str, Counter[str]] = defaultdict(Counter)
 
-    def seen(*operator: Any) -> None:
-        for kind, name, number in kinds(*operator):
-            counts[kind][name] += number
+    with watch.recording() if watch else nullcontext() as recording:
 
-    with OperatorMode(seen), library_calls(lambda name: counts["library_calls"].update([name])):
-        run()
-    python = _python_calls(run)
+        def seen(*operator: Any) -> None:
+            for kind, name, number in kinds(*operator):
+                counts[kind][name] += number
+            if recording:
+                recording.operator(*operator)
+
+        def entered(name: str, args: tuple[Any, ...]) -> None:
+            counts["library_calls"][name] += 1
+            if recording:
+                recording.operator(name, args, {}, None)
+
+        with OperatorMode(seen), library_calls(entered):
+            run()
+        # A backward pass on a GPU would run in other threads, which a profile function does not see.
+        with torch.autograd.set_multithreading_enabled(False) if recording else nullcontext():
+            python = python_calls(run, recording.profile if recording else None)
     kernels = _kernels(run) if device == "cuda" else {}
     return {
         **{kind: dict(counts[kind]) for kind in ("operators", "copies", "copied_bytes", "library_calls")},
@@ -204,8 +222,8 @@ def kinds(
 
 
 @contextmanager
-def library_calls(seen: Callable[[str], None]) -> Iterator[None]:
-    """Call `seen` with the name of each operator outside ATen, and of each call into DGL's C interface.
+def library_calls(seen: Callable[[str, tuple[Any, ...]], None]) -> Iterator[None]:
+    """Call `seen` with name and arguments of each operator outside ATen, and call into DGL's C interface.
 
     torch_sparse and torch_scatter call their operators through `torch.ops`. These call ATen below the
     dispatcher's Python keys, where a dispatch mode does not see them. DGL's functions are objects named
@@ -218,7 +236,7 @@ def library_calls(seen: Callable[[str], None]) -> Iterator[None]:
     def counted(self: Any, /, *args: Any, **kwargs: Any) -> Any:
         handed_on = calling[-1:] == [self]  # a TorchFunctionMode calls the same operator again
         if not handed_on and not self._qualified_op_name.startswith("aten::"):
-            seen(self._qualified_op_name)
+            seen(self._qualified_op_name, args)
         calling.append(self)
         try:
             return call(self, *args, **kwargs)
@@ -227,7 +245,7 @@ def library_calls(seen: Callable[[str], None]) -> Iterator[None]:
 
     def wrapped(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
         def counted_function(*args: Any) -> Any:
-            seen(f"dgl::{name}")
+            seen(f"dgl::{name}", args)
             return function(*args)
 
         return counted_function
@@ -248,25 +266,3 @@ def library_calls(seen: Callable[[str], None]) -> Iterator[None]:
         packet.__call__ = call  # type: ignore[method-assign]
         for namespace, name, function in interface:
             namespace[name] = function
-
-
-def _python_calls(run: Callable[[], object]) -> int:
-    """Count calls of Python functions, without those of `_HOOKS`.
-
-    A first call fills caches again. Python clears its cache of `isinstance` checks when a module registers a
-    class with an abstract base class.
-    """
-    calls = 0
-
-    def profile(frame: FrameType, event: str, _argument: object) -> None:
-        nonlocal calls
-        calls += event == "call" and not str(frame.f_globals.get("__name__")).startswith(_HOOKS)
-
-    run()
-    before = sys.getprofile()
-    sys.setprofile(profile)
-    try:
-        run()
-    finally:
-        sys.setprofile(before)
-    return calls

@@ -157,9 +157,22 @@ class Patch:
                 disable_gc=fixture._disable_gc,  # noqa: SLF001
             )
             sample(layouts, clock, effort, measurement, add)
+        self._inspect(fixture, layouts)
         if not fixture.cprofile:
             return function(*args, **kwargs)
         return _profile(fixture, measurement.iterations, layouts.original)
+
+    def _inspect(self, fixture: Any, layouts: "Layouts") -> None:
+        """Add counters and fingerprint of a call."""
+        from .inspection import inspect
+
+        with PauseInstrumentation():
+            found = inspect(layouts.original, layouts.devices)
+        ours = fixture.extra_info["gnnbench"]
+        if found.counters:
+            ours["counters"] = found.counters.as_json()
+        if found.fingerprint:
+            ours["fingerprint"] = found.fingerprint.as_json()
 
     def _measure_pedantic(self, fixture: Any, settings: TimingSettings, asked: "Pedantic") -> Any:
         settings = replace(settings, in_place="benchmark.pedantic fixes the calls")

@@ -147,6 +147,7 @@ def measure(
     direction has one. The reference gets the graph and float64 copies of the floating-point tensors among the
     inputs; for a module, its weights [in, out] and then its biases. The default is the operation's reference.
     """
+    from ..measure.clock import Call
     from ..measure.counters import count
     from ..results import entry
     from ..workloads import roofline
@@ -166,7 +167,7 @@ def measure(
         if spec.direction == FORWARD_BACKWARD:
             run, inputs = with_backward(library, run, inputs)
         if options.counters:
-            return _judge_counters(request, spec, count(lambda: run(*inputs), spec.device), options)
+            return _judge_counters(request, spec, count(Call(run, inputs, {}).__call__, spec.device), options)
         mismatch = None
         try:
             verify(case, library, run, inputs, expected)
@@ -177,7 +178,6 @@ def measure(
         output = benchmark(run, *inputs)
         if "measurement" in ours:
             seconds = ours["measurement"]["location_ns"] / 1e9
-            ours["counters"] = entry.counters(count(lambda: run(*inputs), spec.device))
             ours["limit"] = roofline.section(case, seconds, rates(spec.dtype))
         return output
 

@@ -97,7 +97,7 @@ class _Seen:
             rows.append({**row, "bytes": self._bytes[key]} if kind == "copies" else row)
         return rows
 
-    def library_call(self, name: str) -> None:
+    def library_call(self, name: str, _args: tuple[Any, ...]) -> None:
         self.add("library_calls", name)
 
     def operator(self, name: str, args: tuple[Any, ...], kwargs: Mapping[str, Any], result: Any) -> None:

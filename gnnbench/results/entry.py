@@ -6,12 +6,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from ..measure.counters import Counters
     from ..workloads.case import Case
 
 FORMAT_VERSION = 2
 # 1: spec and graph.
-# 2: code_hash, measurement, counters, limit.
+# 2: code_hash, measurement, counters, limit; since November 2026 also fingerprint.
 
 
 def identity(
@@ -24,7 +23,7 @@ def identity(
         functions: the benchmark's own code: the test and the timed function.
         folders: folders of that code and its helpers.
     """
-    from ..measure.code_hash import fingerprint
+    from ..measure.code_hash import code_hash
 
     graph = case.graph
     return {
@@ -39,15 +38,5 @@ def identity(
             "classes": graph.num_classes,
             "content_hash": graph.content_hash,
         },
-        "code_hash": fingerprint(functions, folders),
-    }
-
-
-def counters(found: "Counters") -> dict[str, Any]:
-    """Return the part `counters`."""
-    return {
-        "counts": found.counts,
-        "host_reads": found.host_reads,
-        "unsteady": list(found.unsteady),
-        "details": found.details,
+        "code_hash": code_hash(functions, folders),
     }

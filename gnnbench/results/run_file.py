@@ -15,6 +15,7 @@ from scipy import special
 from .. import cpu, environment, json_io
 from ..errors import UsageError
 from ..measure import estimate
+from ..measure.fingerprint.fingerprint import Fingerprint
 from ..shard import Shard
 from ..workloads.spec import Spec
 from . import former_names
@@ -73,6 +74,8 @@ class Benchmark:
     graph_hash: str | None = None
     code_hash: str | None = None
     counters: Mapping[str, Any] | None = None
+    fingerprint: Fingerprint | None = None
+    """What one call runs; None: the file does not say."""
 
 
 @dataclass(frozen=True)
@@ -243,6 +246,7 @@ def _benchmark(path: Path, entry: Mapping[str, Any]) -> Benchmark:
         _text((ours.get("graph") or {}).get("content_hash")),
         _text(ours.get("code_hash")),
         ours.get("counters"),
+        Fingerprint.from_json(saved) if (saved := ours.get("fingerprint")) else None,
     )
 
 

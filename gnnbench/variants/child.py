@@ -18,7 +18,7 @@ _DOING = {
     "run": "setting it up",
     "calibrate": "calibrating",
     "block": "timing",
-    "count": "counting",
+    "inspect": "inspecting",
     "next": "finishing it",
 }
 _TICK_SECONDS = 1.0

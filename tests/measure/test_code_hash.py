@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from gnnbench.measure.code_hash import fingerprint
+from gnnbench.measure.code_hash import code_hash
 from gnnbench.packages import missing
 from gnnbench.workloads.operations import OPERATIONS
 from gnnbench.workloads.platforms import PLATFORMS
@@ -39,7 +39,7 @@ def loaded(tmp_path, monkeypatch):
 @pytest.fixture
 def hashed(loaded, tmp_path):
     """Return the fingerprint of `run` in a source."""
-    return lambda source: fingerprint([loaded(source).run], [tmp_path / "here"])
+    return lambda source: code_hash([loaded(source).run], [tmp_path / "here"])
 
 
 PLAIN = """
@@ -174,15 +174,15 @@ def test_a_function_of_elsewhere_counts_by_its_name(loaded, tmp_path):
         library.far.__module__ = "library"
         module = loaded("def run():\n    return far()")
         module.far = library.far
-        hashes.append(fingerprint([module.run, library.far, len], here))
+        hashes.append(code_hash([module.run, library.far, len], here))
     assert hashes[0] == hashes[1]
     module.far = print
-    assert fingerprint([module.run, library.far, len], here) != hashes[0]
+    assert code_hash([module.run, library.far, len], here) != hashes[0]
 
 
 def test_installed_packages_below_a_folder_are_libraries(loaded, tmp_path):
     module = loaded("def run():\n    return 1", folder="site-packages")
-    assert fingerprint([module.run], [tmp_path]) != fingerprint([module.run], [tmp_path / "site-packages"])
+    assert code_hash([module.run], [tmp_path]) != code_hash([module.run], [tmp_path / "site-packages"])
 
 
 @pytest.mark.parametrize("statement", ["import {} as m", "from {} import m", "from {} import value as m"])
@@ -199,8 +199,8 @@ def test_imports_inside_of_a_function_are_followed(tmp_path, statement):
         code = (
             "import pathlib\n"
             "from package.code import run\n"
-            "from gnnbench.measure.code_hash import fingerprint\n"
-            "print(fingerprint([run], [pathlib.Path.cwd() / 'package']))"
+            "from gnnbench.measure.code_hash import code_hash\n"
+            "print(code_hash([run], [pathlib.Path.cwd() / 'package']))"
         )
         hashes.append(_python(code, tmp_path / number))
     assert hashes[0] != hashes[1]
@@ -218,24 +218,22 @@ def test_lambdas_of_one_line_stand_together(loaded, tmp_path):
     one, two, three = (
         loaded(f"PAIR = (lambda x: x + 1, lambda x: x + {number})").PAIR for number in (2, 2, 3)
     )
-    hashes = [fingerprint([pair[0]], [tmp_path]) for pair in (one, two, three)]
+    hashes = [code_hash([pair[0]], [tmp_path]) for pair in (one, two, three)]
     assert hashes[0] == hashes[1] != hashes[2]
 
 
 def test_closures_tell_functions_of_one_source_apart(loaded, tmp_path):
     module = loaded("def make(f, n):\n    def run(x):\n        return f(x) + n\n    return run")
-    found = {
-        fingerprint([module.make(f, n)], [tmp_path]) for f, n in ((abs, 1), (abs, 2), (len, 1), (abs, 1))
-    }
+    found = {code_hash([module.make(f, n)], [tmp_path]) for f, n in ((abs, 1), (abs, 2), (len, 1), (abs, 1))}
     assert len(found) == 3
 
 
 def test_order_and_repetition_do_not_matter(loaded, tmp_path):
     module = loaded(PLAIN)
     functions = [module.run, module.helper, module.Shift().apply, module.add_five]
-    expected = fingerprint(functions, [tmp_path])
-    assert fingerprint([*reversed(functions), module.run], [tmp_path]) == expected
-    assert fingerprint(functions[1:], [tmp_path]) != expected
+    expected = code_hash(functions, [tmp_path])
+    assert code_hash([*reversed(functions), module.run], [tmp_path]) == expected
+    assert code_hash(functions[1:], [tmp_path]) != expected
     assert len(expected) == 16
     assert int(expected, 16) >= 0
 
@@ -250,7 +248,7 @@ def test_code_without_its_source_counts_by_its_bytecode(loaded, tmp_path, fate):
             path.unlink()
         else:
             path.write_text("# another file" if fate == "changed" else "def (")
-        hashes.append(fingerprint([module.run], [tmp_path]))
+        hashes.append(code_hash([module.run], [tmp_path]))
     assert hashes[0] == hashes[1]
     assert len(set(hashes)) == 4
 
@@ -261,7 +259,7 @@ def test_cells_that_are_empty_and_cycles_through_values_end(loaded, tmp_path):
         "def make():\n    def early():\n        return late\n    yield early\n    late = 1\n"
         "inner = next(make())"
     )
-    assert fingerprint([module.run, module.inner], [tmp_path]) == fingerprint(
+    assert code_hash([module.run, module.inner], [tmp_path]) == code_hash(
         [module.inner, module.run], [tmp_path]
     )
 
@@ -278,23 +276,23 @@ def kernels(platform):
 def test_is_the_same_in_every_process():
     code = (
         "from pathlib import Path\n"
-        "from gnnbench.measure.code_hash import fingerprint\n"
+        "from gnnbench.measure.code_hash import code_hash\n"
         "from gnnbench.workloads.operations import OPERATIONS\n"
         f"for platform in {_platforms()}:\n"
         "    calls = [operation.calls.get(platform) for operation in OPERATIONS.values()]\n"
         "    for kernel in [call.kernel() for call in calls if call and call.kernel]:\n"
-        f"        print(fingerprint([kernel.build, kernel.run], [Path({str(ROOT)!r})]))\n"
+        f"        print(code_hash([kernel.build, kernel.run], [Path({str(ROOT)!r})]))\n"
     )
     first, second = (_python(code, ROOT, PYTHONHASHSEED=seed) for seed in "12")
     assert first == second
-    here = [fingerprint([k.build, k.run], [ROOT]) for name in _platforms() for k in kernels(name)]
+    here = [code_hash([k.build, k.run], [ROOT]) for name in _platforms() for k in kernels(name)]
     assert first.split() == here
 
 
 @pytest.mark.parametrize("platform", list(PLATFORMS))
 def test_kernels_differ_unless_they_are_the_same(platform):
     different = {id(kernel.run): kernel for kernel in kernels(platform)}
-    hashes = [fingerprint([kernel.build, kernel.run], OURS) for kernel in different.values()]
+    hashes = [code_hash([kernel.build, kernel.run], OURS) for kernel in different.values()]
     assert len(set(hashes)) == len(hashes)
 
 
@@ -303,12 +301,12 @@ def test_a_benchmark_counts_by_its_body(tmp_path):
     spec = importlib.util.spec_from_file_location(tmp_path.name, path)
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
-    expected = fingerprint([module.test_spmm], OURS)
+    expected = code_hash([module.test_spmm], OURS)
     copied = tmp_path / "test_renamed.py"
     copied.write_text(ast.unparse(ast.parse(path.read_text())).replace("spmm_max", "spmm_min"))
     spec = importlib.util.spec_from_file_location(f"{tmp_path.name}_copy", copied)
     copy = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(copy)
-    assert fingerprint([copy.test_spmm], [tmp_path]) == expected
-    assert fingerprint([functools.partial(copy.test_spmm)], [tmp_path]) != expected
-    assert fingerprint([copy.test_other_sums], [tmp_path]) != expected
+    assert code_hash([copy.test_spmm], [tmp_path]) == expected
+    assert code_hash([functools.partial(copy.test_spmm)], [tmp_path]) != expected
+    assert code_hash([copy.test_other_sums], [tmp_path]) != expected

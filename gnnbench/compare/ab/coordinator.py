@@ -7,7 +7,7 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
@@ -18,11 +18,14 @@ from ...variants.prepare import Prepared
 from ..verdict import Thresholds
 from .pair import Workers
 from .processes import SIDES, Processes
-from .result import AbResult, CounterChange
+from .result import AbResult
 from .sample import sample
-from .schedule import Decision, Schedule
-from .turns import Counts, Size
+from .schedule import SAME_CODE, Decision, Schedule
 from .visit import NotTimed, Pair, Visit
+
+if TYPE_CHECKING:
+    from .inspections import Inspections
+    from .turns import Size
 
 _STARTS = 2
 """The run ends after this many failed starts in a row."""
@@ -61,6 +64,8 @@ def run(
     watcher: Watcher,
     seed: int,
     shard: Shard | None = None,
+    *,
+    time_all: bool = False,
 ) -> AbResult:
     """Time two variants in turns, in as many pairs of fresh processes as needed.
 
@@ -76,6 +81,7 @@ def run(
         watcher: receives the progress.
         seed: seeds the order of sides and of benchmarks.
         shard: the part of the benchmarks to time, to which the thresholds apply; None: all.
+        time_all: also time the benchmarks for which both sides run the same code.
 
     Raises:
         UsageError: there is nothing to time, or a variant cannot run it.
@@ -84,7 +90,17 @@ def run(
     interrupted = False
     with tempfile.TemporaryDirectory(prefix="gnnbench-ab-") as logs:
         session = _Session(
-            base, head, arguments, folder, thresholds, budget, watcher, seed, Path(logs), shard
+            base,
+            head,
+            arguments,
+            folder,
+            thresholds,
+            budget,
+            watcher,
+            seed,
+            Path(logs),
+            shard,
+            time_all=time_all,
         )
         try:
             while session.pair():
@@ -97,22 +113,13 @@ def run(
         thresholds,
         asdict(environment.collect(folder)),
         session.decisions(),
-        counters={name: _changes(*counts) for name, counts in session.counts.items()},
+        inspections=session.inspections,
         head_ns={name: math.exp(np.median(logs)) for name, logs in session.head_logs.items()},
         seconds=time.monotonic() - start,
         interrupted=interrupted,
         notes=(*session.notes, *session.skipped()),
         shard=shard,
     )
-
-
-def _changes(base: Counts, head: Counts) -> tuple[CounterChange, ...]:
-    """Return the counters that differ; none if a side was not counted."""
-    if not base or not head:
-        return ()
-    names = sorted({*base, *head})
-    pairs = ((name, base.get(name, 0), head.get(name, 0)) for name in names)
-    return tuple(CounterChange(*one) for one in pairs if one[1] != one[2])
 
 
 class _Session:
@@ -130,6 +137,8 @@ class _Session:
         seed: int,
         logs: Path,
         shard: Shard | None,
+        *,
+        time_all: bool,
     ) -> None:
         self.schedule: Schedule | None = None
         self.head_logs: dict[str, list[float]] = {}
@@ -140,8 +149,10 @@ class _Session:
         self._thresholds, self._budget, self._watcher = thresholds, budget, watcher
         self._rng = random.Random(seed)  # noqa: S311 - turns, not secrets
         self._seed = seed
-        self._shard = shard
-        self.counts: dict[str, tuple[Counts, Counts]] = {}
+        self._shard, self._time_all = shard, time_all
+        self.inspections: dict[str, Inspections] = {}
+        self._names: list[str] = []
+        """All benchmarks that are not skipped, in the order of collection."""
         self._sizes: dict[str, Size] = {}
         self._number = self._failed_starts = self._skipped = 0
         self._fake_seconds = 0.0
@@ -165,9 +176,10 @@ class _Session:
             number=self._number,
             fake_seconds=self._fake_seconds,
         )
-        workers = Workers(processes, self._rng, self._sizes, self.counts)
+        workers = Workers(processes, self._rng, self._sizes, self.inspections, time_all=self._time_all)
         visits: dict[str, Visit] = {}
         failures: dict[str, NotTimed] = {}
+        settled_seconds = 0.0
         # Each side in turn may take this long to collect the suite.
         at_most = 2 * self._budget.answer_seconds
         self._watcher.step(f"starting the processes of pair {self._number}, and collecting", at_most)
@@ -186,13 +198,17 @@ class _Session:
                     f"timing benchmark {number} of {len(plan.seconds)} in pair {self._number},"
                     f" for {seconds:.1f} s after its set-up: {name}"
                 )
+                visited = time.monotonic()
                 found = workers.visit(name, seconds)
                 if isinstance(found, Visit):
                     visits[name] = found
                     self.head_logs.setdefault(name, []).append(sample(found).head)
-                elif found.kind == "skipped" and name not in self.head_logs:
-                    self._skipped += 1
+                elif found.kind == "same code" or (found.kind == "skipped" and name not in self.head_logs):
+                    settled_seconds += time.monotonic() - visited
                     self.schedule.leave_out(name)
+                    if found.kind == "skipped":
+                        self._skipped += 1
+                        self._names.remove(name)
                 else:
                     failures[name] = found
                 if workers.broken:
@@ -202,18 +218,19 @@ class _Session:
         self._check_trees(workers)
         self._fake_seconds = processes.fake_seconds or 0.0
         # The cost of a pair is all time outside its visits, including the end of its processes.
-        visited = 0.0 if processes.fake_seconds is not None else sum(one.seconds for one in visits.values())
-        price = time.monotonic() - begin - visited
-        self.schedule.add(Pair(price, visits, failures))
+        timed = 0.0 if processes.fake_seconds is not None else sum(one.seconds for one in visits.values())
+        price = time.monotonic() - begin - timed - settled_seconds
+        self.schedule.add(Pair(price, visits, failures, settled_seconds))
         self._update(self.schedule)
         return True
 
     def _update(self, schedule: Schedule) -> None:
-        self._watcher.update(schedule.decisions(), schedule.spent_seconds, schedule.left_seconds)
+        self._watcher.update(self.decisions(), schedule.spent_seconds, schedule.left_seconds)
 
     def decisions(self) -> dict[str, Decision]:
         """Return the state of each benchmark, without those that both sides skip."""
-        return self.schedule.decisions() if self.schedule else {}
+        timed = self.schedule.decisions() if self.schedule else {}
+        return {name: timed.get(name, SAME_CODE) for name in self._names}
 
     def skipped(self) -> list[str]:
         """Return a note on benchmarks that both sides skip, if there are any."""
@@ -243,6 +260,7 @@ class _Session:
         if self._shard:
             whole, names = len(names), [name for name in names if self._shard.has(name)]
             self.notes.append(f"shard {self._shard}: {len(names)} of {whole} benchmarks")
+        self._names = names
         budget = self._budget
         return Schedule(
             names,

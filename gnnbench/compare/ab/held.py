@@ -9,6 +9,7 @@ from typing import Any, Protocol
 from ...cpu import Placement
 from ...measure.clock import Block, Clock, ClockError
 from ...measure.garbage import collector_paused
+from ...measure.inspection import Inspection, inspect
 from ...measure.layouts import Layouts
 from ...measure.pedantic import Pedantic
 from ...measure.rounds import calibrated_iterations, wanted_seconds
@@ -16,6 +17,7 @@ from ...measure.rounds import calibrated_iterations, wanted_seconds
 _SLOW_SECONDS = 0.1
 """A calibration round that takes longer is not repeated."""
 _TRIES = 4
+_PEDANTIC = Inspection(unseen="benchmark.pedantic fixes the calls")
 
 
 class Timed(Protocol):
@@ -32,8 +34,8 @@ class Timed(Protocol):
     def block(self, rounds: int, iterations: int) -> list[float]:
         """Time some rounds; return the seconds of each."""
 
-    def count(self) -> dict[str, int] | None:
-        """Return the counters of one call by name; None if they cannot be counted."""
+    def inspect(self) -> Inspection:
+        """Return the counters and the fingerprint of one call."""
 
 
 class Plain:
@@ -59,16 +61,10 @@ class Plain:
             # Keep no other reference: a copy that the layouts drop must be freed at once.
             return self._clock.block(self._layouts.current, rounds, iterations).seconds
 
-    def count(self) -> dict[str, int] | None:
-        """Count with PyTorch's dispatcher, if there are tensors among the inputs."""
-        if not self._layouts.devices:
-            return None
-        from ...measure.counters import count
-
+    def inspect(self) -> Inspection:
+        """Call the function a few times on the same copies."""
         self.renew()
-        call: Callable[[], object] = self._layouts.current.__call__
-        found = count(call, "cuda" if "cuda" in self._layouts.devices else "cpu")
-        return {name: number for counts in found.counts.values() for name, number in counts.items()}
+        return inspect(self._layouts.current, self._layouts.devices)
 
 
 class Repeated:
@@ -103,8 +99,9 @@ class Repeated:
             self._asked.tear_down(call)
         return seconds
 
-    def count(self) -> None:
-        """Count nothing: `pedantic` makes only the calls that were asked for."""
+    def inspect(self) -> Inspection:
+        """Inspect nothing: `pedantic` makes only the calls that were asked for."""
+        return _PEDANTIC
 
     def result(self) -> Any:
         """Make one more call, and return its result."""
@@ -134,8 +131,9 @@ class Once:
         self._results.append(self._asked.measure(self._clock, blocks.append, disable_gc=self._disable_gc))
         return [seconds for block in blocks for seconds in block.seconds]
 
-    def count(self) -> None:
-        """Count nothing: `pedantic` makes only the calls that were asked for."""
+    def inspect(self) -> Inspection:
+        """Inspect nothing: `pedantic` makes only the calls that were asked for."""
+        return _PEDANTIC
 
     def result(self) -> Any:
         """Return the result of the last call; run the round if no command did."""
@@ -170,7 +168,7 @@ class Held:
             ClockError: the clock cannot time the call.
             Exception: what the benchmark raises.
         """
-        obey = {"calibrate": self._calibrate, "block": self._block, "count": self._count}
+        obey = {"inspect": self._inspect, "calibrate": self._calibrate, "block": self._block}
         command = ask({"answer": "ready", "once": self._timed.once})
         while command["command"] != "next":
             with self._pause():
@@ -210,13 +208,9 @@ class Held:
         seconds, self._cost_seconds = min(found)
         return seconds
 
-    def _count(self, _command: Mapping[str, Any]) -> dict[str, Any]:
-        """Count one call."""
-        try:
-            found = self._timed.count()
-        except Exception:  # noqa: BLE001 - some calls cannot run under a dispatch mode
-            found = None
-        return {"answer": "counted", "counts": found}
+    def _inspect(self, _command: Mapping[str, Any]) -> dict[str, Any]:
+        """Take counters and fingerprint of one call."""
+        return {"answer": "inspected", **self._timed.inspect().as_json()}
 
     def _block(self, command: Mapping[str, Any]) -> dict[str, Any]:
         """Time rounds, after one untimed round: the first on new buffers is slower."""

@@ -7,8 +7,9 @@ from types import TracebackType
 from typing import Any, Self
 
 from ...variants.child import DiedError
+from .inspections import Inspections
 from .processes import SIDES, Processes
-from .turns import Counts, Size, Turns, joined
+from .turns import Size, Turns, joined
 from .visit import NotTimed, Visit
 
 _QUIT_SECONDS = 20.0
@@ -21,7 +22,8 @@ class Workers:
         processes: not started yet.
         rng: draws random seeds, and the order of the sides.
         sizes: sizes of blocks by benchmark; the first visit of a run adds them.
-        counts: counters of one call by benchmark; the first visit of a run adds them.
+        inspections: what a call does, by benchmark; the first visit of a run adds them.
+        time_all: whether benchmarks are timed although both sides run the same code.
     """
 
     def __init__(
@@ -29,9 +31,12 @@ class Workers:
         processes: Processes,
         rng: random.Random,
         sizes: MutableMapping[str, Size],
-        counts: MutableMapping[str, tuple[Counts, Counts]],
+        inspections: MutableMapping[str, Inspections],
+        *,
+        time_all: bool,
     ) -> None:
-        self.processes, self._rng, self._sizes, self._counts = processes, rng, sizes, counts
+        self.processes, self._rng, self._sizes = processes, rng, sizes
+        self._inspections, self._time_all = inspections, time_all
         # Separate from `rng`: the number of draws depends on the machine.
         self._core_rng = random.Random(rng.randrange(2**32))  # noqa: S311 - turns, not secrets
         self._collected: dict[str, dict[str, Any]] = {}
@@ -89,7 +94,15 @@ class Workers:
             return NotTimed(
                 "failed", "its single round was timed in these processes before: fresh ones are needed"
             )
-        turns = Turns(self.processes, name, self._rng, self._core_rng, self._sizes, self._counts)
+        turns = Turns(
+            self.processes,
+            name,
+            self._rng,
+            self._core_rng,
+            self._sizes,
+            self._inspections,
+            time_all=self._time_all,
+        )
         try:
             found = turns.visit(seconds)
         except DiedError as error:

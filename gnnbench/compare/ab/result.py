@@ -1,32 +1,18 @@
 """The result of `gnnbench ab`."""
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from ...shard import Shard
 from ...variants.prepare import Prepared
 from ..comparison import Compared, Comparison
 from ..verdict import Thresholds
+from .inspections import Inspections
 from .schedule import Decision
 
 FORMAT_VERSION = 1
-
-
-@dataclass(frozen=True)
-class CounterChange:
-    """A count that differs between the sides."""
-
-    name: str
-    base: int
-    head: int
-
-
-def counter_notes(changes: Iterable[CounterChange]) -> tuple[str, ...]:
-    """Return the note of verdict tables on counts that differ, if any does."""
-    changed = [f"{change.head - change.base:+} {change.name}" for change in changes]
-    return (f"counters: {', '.join(changed)}",) if changed else ()
 
 
 @dataclass(frozen=True)
@@ -38,8 +24,8 @@ class AbResult:
     thresholds: Thresholds
     environment: Mapping[str, Any]
     decisions: Mapping[str, Decision]
-    counters: Mapping[str, tuple[CounterChange, ...]]
-    """Counts of one call that differ, of the benchmarks that could be counted."""
+    inspections: Mapping[str, Inspections]
+    """What one call does on both sides, of the benchmarks that were inspected."""
     head_ns: Mapping[str, float]
     """The head's time, of the benchmarks that were measured."""
     seconds: float
@@ -53,7 +39,7 @@ class AbResult:
         """Return the form that verdict tables take."""
         rows = []
         for name, decision in self.decisions.items():
-            notes = counter_notes(self.counters.get(name, ()))
+            notes = self.inspections.get(name, Inspections()).notes()
             nanoseconds = self.head_ns.get(name)
             seconds = None if nanoseconds is None else nanoseconds / 1e9
             rows.append(Compared(name, decision.judgement, seconds, notes=notes))
@@ -81,10 +67,12 @@ class AbResult:
     def _benchmark(self, name: str) -> dict[str, Any]:
         decision = self.decisions[name]
         judgement = decision.judgement
+        inspections = self.inspections.get(name, Inspections())
         return {
             "id": name,
             "verdict": judgement.verdict,
             "reason": judgement.reason,
+            "same_code": judgement.same_code,
             "head_ns": self.head_ns.get(name),
             "ratio": judgement.ratio,
             "low": judgement.low,
@@ -97,7 +85,7 @@ class AbResult:
             "pairs": decision.pairs,
             "set_aside": decision.excluded,
             "seconds": round(decision.seconds, 3),
-            "counters": [asdict(change) for change in self.counters.get(name, ())],
+            **inspections.as_json(),
         }
 
 

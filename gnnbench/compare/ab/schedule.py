@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
+from ..verdict import SAME_CODE as SAME
 from ..verdict import Judgement, Thresholds
 from .estimate import FEWEST_PAIRS, RatioEstimate, judged
 from .evidence import Evidence
@@ -59,6 +60,10 @@ class Decision:
     """Time of its visits."""
     decided: bool
     """Whether it is not measured any more, because it is decided or given up."""
+
+
+SAME_CODE = Decision(SAME, 0, 0, 0, 0, 0.0, decided=True)
+"""Of a benchmark for which both sides run the same code."""
 
 
 @dataclass
@@ -175,7 +180,7 @@ class Schedule:
         return len(self._benchmarks) * PILOT_SECONDS + PAIRS_TO_AFFORD * (start + visits)
 
     def leave_out(self, name: str) -> None:
-        """Remove a benchmark that was never measured; the others share its part of the error probability.
+        """Remove a benchmark that needs no timing; the others share its part of the error probability.
 
         Benchmarks that have been analysed keep their smaller part, so the total is never exceeded.
         """
@@ -232,7 +237,8 @@ class Schedule:
     def add(self, pair: Pair) -> None:
         """Add the measurements of a pair, and analyse its benchmarks."""
         self._starts.append(pair.start_seconds)
-        self._spent += pair.start_seconds + sum(visit.seconds for visit in pair.visits.values())
+        visits_seconds = sum(visit.seconds for visit in pair.visits.values())
+        self._spent += pair.start_seconds + pair.settled_seconds + visits_seconds
         for name, visit in pair.visits.items():
             one = self._benchmarks[name]
             one.pairs += 1

@@ -6,16 +6,16 @@ from contextlib import suppress
 from statistics import geometric_mean
 from typing import Any, NamedTuple
 
+from .inspections import Inspections
 from .processes import SIDES, Processes
 from .visit import NotTimed, Visit
 
+SAME_CODE = NotTimed("same code", "runs the same code")
 NO_BENCHMARK = NotTimed("no benchmark", "no benchmark: it never calls `benchmark`")
 
 _BLOCK_SECONDS = 0.01
 _MOST_ROUNDS = 50
 _FEWEST_TURNS = 3
-
-Counts = Mapping[str, int]
 
 
 class Size(NamedTuple):
@@ -38,7 +38,8 @@ class Turns:
         rng: draws the random seed of both sides.
         core_rng: draws the core of each turn.
         sizes: sizes of blocks by benchmark; the first visit of a run adds them.
-        counts: counters of one call of the base and of the head, by benchmark; likewise.
+        inspections: what a call does, by benchmark; likewise.
+        time_all: whether a benchmark is timed although both sides run the same code.
     """
 
     def __init__(
@@ -48,10 +49,13 @@ class Turns:
         rng: random.Random,
         core_rng: random.Random,
         sizes: MutableMapping[str, Size],
-        counts: MutableMapping[str, tuple[Counts, Counts]],
+        inspections: MutableMapping[str, Inspections],
+        *,
+        time_all: bool,
     ) -> None:
         self._processes, self._name = processes, name
-        self._rng, self._core_rng, self._sizes, self._counts = rng, core_rng, sizes, counts
+        self._rng, self._core_rng, self._sizes = rng, core_rng, sizes
+        self._inspections, self._time_all = inspections, time_all
         # In the first visit of a run one side after the other: they may fill the same caches on disk.
         self._together = name in sizes
         self._ended: dict[str, NotTimed | None] = {}
@@ -70,13 +74,18 @@ class Turns:
         seed = self._rng.randrange(2**32)
         answers = self._untimed(self._processes.order(), command="run", name=self._name, seed=seed)
         self.once = any(answer.get("once") for answer in answers)
+        same_code = False
         if not self._ended:
             with suppress(_EndedError):
-                found = self._timed(seconds)
+                same_code = self._inspected().same_code and not self._time_all
+                if not same_code:
+                    found = self._timed(seconds)
         while going := [side for side in self._processes.order() if side not in self._ended]:
             self._untimed(going, command="next")
         if failures := {side: failure for side, failure in self._ended.items() if failure}:
             return joined(failures)
+        if same_code:
+            return SAME_CODE
         if found is None:
             return NO_BENCHMARK
         return Visit(found.base_ns, found.head_ns, found.rounds, self._processes.now() - start)
@@ -106,10 +115,16 @@ class Turns:
             turns += 1
             if self.once:
                 break
-        if not self.once and self._name not in self._counts:
-            base, head = (self._ask(side, command="count")["counts"] for side in SIDES)
-            self._counts[self._name] = base or {}, head or {}
         return Visit(tuple(blocks["base"]), tuple(blocks["head"]), rounds, 0.0)
+
+    def _inspected(self) -> Inspections:
+        """Inspect a call on both sides at once; only in the first visit of a run."""
+        if self._name not in self._inspections:
+            for side in SIDES:
+                self._processes.send(side, command="inspect")
+            answers = [self._take(side, ends=False) for side in SIDES]
+            self._inspections[self._name] = Inspections.of(*answers)
+        return self._inspections[self._name]
 
     def _calibrated(self) -> tuple[Size, list[int]]:
         """Warm both sides up; return the size of a block, and the cores that both can use."""

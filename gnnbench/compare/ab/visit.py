@@ -23,10 +23,10 @@ class Visit:
 class NotTimed:
     """Why a benchmark was not timed in a pair."""
 
-    kind: Literal["skipped", "no benchmark", "failed"]
-    """Both sides skip it, neither side calls `benchmark`, or anything else ("failed")."""
+    kind: Literal["same code", "skipped", "no benchmark", "failed"]
+    """Both sides run the same code, both skip it, neither calls `benchmark`, or anything else ("failed")."""
     text: str
-    """One line that names the side."""
+    """One line; of a failure, it names the side."""
 
 
 @dataclass(frozen=True)
@@ -39,3 +39,5 @@ class Pair:
     """By benchmark."""
     failures: Mapping[str, NotTimed] = field(default_factory=dict)
     """By benchmark; those that this pair did not time."""
+    settled_seconds: float = 0.0
+    """Time for benchmarks that need no timing: both sides skip them, or run the same code."""

@@ -3,9 +3,9 @@
 Each command has one answer:
 
     run        run a test up to its call of `benchmark`                        ready or done
+    inspect    count the operations of one call, and take its fingerprint      inspected or done
     calibrate  warm up, choose the iterations of a round, and list the cores   calibrated or done
     block      copy the inputs and time some rounds, on one core               block or done
-    count      count the operations of one call                                counted
     next       run the test to its end; a plugin may then run it again         done or ready
     quit       end the session                                                 none
 

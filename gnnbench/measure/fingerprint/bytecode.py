@@ -1,0 +1,94 @@
+"""A hash of a function's bytecode that ignores what does not change what runs.
+
+Left out are line numbers, file names, docstrings, the names of functions and of local variables, instructions
+that do nothing, and inline caches. Kept are the names of parameters, which callers may use.
+"""
+
+import dis
+from bisect import bisect_left
+from collections.abc import Iterator
+from types import CodeType
+
+from . import digest
+
+_IDLE = {dis.opmap.get("CACHE", 0), dis.opmap["NOP"], dis.EXTENDED_ARG}
+_CACHE = dis.opmap.get("CACHE", 0)
+_CONSTANTS = frozenset(dis.hasconst)
+_JUMPS = frozenset(dis.hasjrel) | frozenset(dis.hasjabs)
+_ABSOLUTE = frozenset(dis.hasjabs) - frozenset(dis.hasjrel)
+_BACKWARD = frozenset(number for name, number in dis.opmap.items() if "BACKWARD" in name)
+_HAS_DOCSTRING = 0x4000000
+"""The flag with which Python 3.14 marks a function that has a docstring."""
+
+
+class Bytecodes:
+    """Hashes of code objects; each is computed once."""
+
+    def __init__(self) -> None:
+        # By id: hashing a code object takes as long as a call. The object is kept, so its id stays taken.
+        self._known: dict[int, tuple[CodeType, str]] = {}
+
+    def digest(self, code: CodeType) -> str:
+        """Return the hash of a code object and of those defined in it."""
+        found = self._known.get(id(code))
+        if found is None:
+            found = self._known[id(code)] = code, digest.short(*self._parts(code))
+        return found[1]
+
+    def _parts(self, code: CodeType) -> Iterator[str]:
+        parameters = code.co_argcount + code.co_kwonlyargcount
+        yield f"{code.co_argcount} {code.co_posonlyargcount} {code.co_flags & ~_HAS_DOCSTRING}"
+        yield " ".join(code.co_varnames[:parameters])
+        yield " ".join(code.co_names)
+        yield code.co_exceptiontable.hex()
+        units = list(_instructions(code.co_code))
+        kept = [unit for unit, _, _, _ in units]
+        for unit, operation, argument, caches in units:
+            if operation in _CONSTANTS:
+                text = self.constant(code.co_consts[argument])
+            elif operation in _JUMPS:
+                text = str(bisect_left(kept, _target(unit, operation, argument, caches)))
+            else:
+                text = str(argument)
+            yield f"{operation} {text}"
+
+    def constant(self, value: object) -> str:
+        """Return a constant of the bytecode as text."""
+        if isinstance(value, CodeType):
+            return self.digest(value)
+        if isinstance(value, tuple):
+            return f"({', '.join(map(self.constant, value))})"
+        if isinstance(value, frozenset):
+            return f"{{{', '.join(sorted(map(self.constant, value)))}}}"
+        return digest.plain(value) or repr(value)
+
+
+def _instructions(code: bytes) -> Iterator[tuple[int, int, int, int]]:
+    """Yield position, operation, argument and number of inline caches of each instruction.
+
+    Positions count units of two bytes. This does the same as `dis.get_instructions`, which takes 100 times as
+    long, and leaves out what does nothing.
+    """
+    extended, count = 0, len(code) // 2
+    for unit in range(count):
+        operation, argument = code[2 * unit], code[2 * unit + 1] | extended
+        extended = argument << 8 if operation == dis.EXTENDED_ARG else 0
+        if operation not in _IDLE:
+            caches = 0
+            while unit + 1 + caches < count and code[2 * (unit + 1 + caches)] == _CACHE:
+                caches += 1
+            yield unit, operation, argument, caches
+
+
+def _target(unit: int, operation: int, argument: int, caches: int) -> int:
+    if operation in _ABSOLUTE:
+        return argument
+    return unit + 1 + caches + (-argument if operation in _BACKWARD else argument)
+
+
+def nested(code: CodeType) -> Iterator[CodeType]:
+    """Yield a code object and those defined in it."""
+    yield code
+    for constant in code.co_consts:
+        if isinstance(constant, CodeType):
+            yield from nested(constant)

@@ -1,0 +1,91 @@
+"""Tensors and arrays as text: type, shape and strides; of integers also the content."""
+
+import hashlib
+import sys
+from collections.abc import Mapping
+from typing import Any
+
+from . import digest
+
+_TOO_DEEP = 6
+
+
+class Contents:
+    """Describes what a call works on, and remembers what it made itself.
+
+    The content of floating-point tensors is left out: it hardly ever decides which code runs or how long.
+    """
+
+    def __init__(self) -> None:
+        torch, numpy = sys.modules.get("torch"), sys.modules.get("numpy")
+        self.tensors: tuple[type[Any], ...] = (torch.Tensor,) if torch else ()
+        self._array: tuple[type[Any], ...] = (numpy.ndarray,) if numpy else ()
+        self._known: dict[tuple[int, int, int], str] = {}
+        """Hash of a content by address, size and version."""
+        self._made: set[int] = set()
+
+    def begin(self) -> None:
+        """Forget what the last call made."""
+        self._made.clear()
+
+    def is_leaf(self, value: Any) -> bool:
+        """Tell whether a value has no attributes to look at: a number, a text, a tensor, an array."""
+        return type(value) in digest.ATOMS or isinstance(value, (*self.tensors, *self._array))
+
+    def array(self, value: Any) -> str | None:
+        """Return a NumPy array as text; None for anything else."""
+        if not isinstance(value, self._array):
+            return None
+        content = (
+            hashlib.blake2b(value.tobytes(), digest_size=8).hexdigest() if value.dtype.kind in "biu" else ""
+        )
+        return f"array {value.dtype} {value.shape} {value.strides} {content}"
+
+    def text(self, value: Any, depth: int = 0) -> str:
+        """Return an operator's arguments as text."""
+        if isinstance(value, self.tensors):
+            return self._of_tensor(value)
+        if (found := digest.plain(value)) is not None:
+            return found
+        if depth < _TOO_DEEP:
+            if isinstance(value, list | tuple):
+                return f"({', '.join(self.text(item, depth + 1) for item in value)})"
+            if isinstance(value, Mapping):
+                items = (f"{key}: {self.text(item, depth + 1)}" for key, item in value.items())
+                return f"{{{', '.join(items)}}}"
+        return self.array(value) or type(value).__qualname__
+
+    def _of_tensor(self, value: Any) -> str:
+        torch = sys.modules["torch"]
+        kind = f"{value.dtype} {tuple(value.shape)} {value.device}"
+        if value.layout != torch.strided or value.is_nested:
+            from ..copies import sparse_parts
+
+            return f"{kind} {value.layout} {', '.join(map(self._of_tensor, sparse_parts(value)))}"
+        integers = not (value.dtype.is_floating_point or value.dtype.is_complex)
+        return f"{kind} {value.stride()} {self._content(value) if integers else ''}"
+
+    def _content(self, value: Any) -> str:
+        """Return a hash of a tensor's content; empty if the call made the tensor from others."""
+        try:
+            address = value.untyped_storage().data_ptr()
+            key = value.data_ptr(), value.numel(), value._version  # noqa: SLF001 - as autograd checks tensors
+        except RuntimeError:  # no storage, as in compilation; or an inference tensor
+            return ""
+        if address in self._made:
+            return ""
+        if key not in self._known:
+            raw = value.detach().cpu().contiguous().numpy()
+            self._known[key] = hashlib.blake2b(raw.data if raw.size else b"", digest_size=8).hexdigest()
+        return self._known[key]
+
+    def made(self, result: Any) -> None:
+        """Note the result of an operator."""
+        if isinstance(result, self.tensors):
+            try:
+                self._made.add(result.untyped_storage().data_ptr())
+            except (RuntimeError, NotImplementedError):  # a sparse tensor, or one without storage
+                return
+        elif isinstance(result, list | tuple):
+            for item in result:
+                self.made(item)

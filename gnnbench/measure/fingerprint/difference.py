@@ -1,0 +1,80 @@
+"""What differs between the fingerprints of two sides, by name."""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass
+from typing import Any, Self
+
+from .fingerprint import Fingerprint
+
+_SHOWN = 4
+"""Names in a line."""
+
+
+@dataclass(frozen=True)
+class Difference:
+    """Names of the parts that differ between two fingerprints; those on one side only come first."""
+
+    functions: tuple[str, ...] = ()
+    """Python functions, as `module:qualified.name`."""
+    values: tuple[str, ...] = ()
+    """Globals and attributes that the functions may read."""
+    libraries: tuple[str, ...] = ()
+    """Native libraries."""
+    work: tuple[str, ...] = ()
+    """What the functions work on, as in `Fingerprint.work`."""
+    settings: tuple[str, ...] = ()
+    """Settings; environment variables begin with `$`."""
+
+    @classmethod
+    def between(cls, base: Fingerprint, head: Fingerprint) -> Self:
+        """Compare two fingerprints."""
+        return cls(
+            _differing(base.functions, head.functions),
+            _differing(base.values, head.values),
+            _differing(base.libraries, head.libraries),
+            _differing(base.work, head.work),
+            _differing(base.set_to, head.set_to),
+        )
+
+    def __bool__(self) -> bool:
+        """Tell whether anything differs."""
+        return any(asdict(self).values())
+
+    def sentence(self) -> str:
+        """Return what differs in a line: the functions, or else the first kind of parts that differs."""
+        kinds = (
+            ("", short_names(self.functions)),
+            ("values read: ", self.values),
+            ("libraries: ", self.libraries),
+            ("settings: ", self.settings),
+            ("works on other data: ", self.work),
+        )
+        label, names = next(((label, names) for label, names in kinds if names), ("", ()))
+        more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
+        return f"{label}{', '.join(names[:_SHOWN])}{more}"
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the JSON form, see docs/formats.md."""
+        return {kind: list(names) for kind, names in asdict(self).items()}
+
+    @classmethod
+    def from_json(cls, saved: Mapping[str, Any]) -> Self:
+        """Read what `as_json` returned.
+
+        Raises:
+            TypeError: a field has another type or name.
+        """
+        return cls(**{kind: tuple(map(str, names)) for kind, names in saved.items()})
+
+
+def short_names(functions: Iterable[str]) -> tuple[str, ...]:
+    """Return qualified names without their modules, where these are not needed to tell them apart."""
+    names = tuple(functions)
+    alike = Counter(name.partition(":")[2] for name in names)
+    return tuple(short if alike[short := name.partition(":")[2]] == 1 else name for name in names)
+
+
+def _differing(base: Mapping[str, str], head: Mapping[str, str]) -> tuple[str, ...]:
+    one_sided = [name for name in (*base, *head) if (name in base) != (name in head)]
+    return (*one_sided, *(name for name in head if name in base and base[name] != head[name]))

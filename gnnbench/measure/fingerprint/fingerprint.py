@@ -1,0 +1,195 @@
+"""Take the fingerprint of a call, and compare two of them.
+
+Two calls with equal fingerprints run the same code on the same kind of input with the same settings, so
+neither is slower. docs/same-code.md lists what is assumed.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import asdict, dataclass
+from functools import cache
+from pathlib import Path
+from types import CodeType
+from typing import Any, Self
+
+from ..clock import Call
+from ..copies import tensors
+from . import digest
+from .bytecode import Bytecodes
+from .contents import Contents
+from .defaults import Defaults
+from .libraries import libraries
+from .recording import Recording, watched_threads
+from .settings import settings
+from .values import Values, module_of
+
+_bytecodes, _defaults = Bytecodes(), Defaults()
+_GENERATED_NAME = re.compile(r"\bc[a-z2-7]{50,}\b")
+"""Names of torch.compile's files and kernels: hashes of their content and of the machine."""
+
+
+@dataclass(frozen=True)
+class Fingerprint:
+    """What one call runs. Hashes have 16 hexadecimal digits."""
+
+    code: str
+    """Hash of all but the settings."""
+    settings: str
+    """Hash of the settings."""
+    functions: Mapping[str, str]
+    """Hash of each Python function that runs, by module and qualified name."""
+    values: Mapping[str, str]
+    """Hash of each global and attribute that these may read, by place."""
+    libraries: Mapping[str, str]
+    """Hash of each native library, by file name; `python` is the interpreter."""
+    work: Mapping[str, str]
+    """Hashes of what the functions do: `operators` with their arguments in order, `inputs`, the numbers of
+    `calls` of Python functions, and the names of `C functions`."""
+    set_to: Mapping[str, str]
+    """The settings by name; environment variables begin with `$`."""
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the JSON form, see docs/formats.md."""
+        return asdict(self)
+
+    @classmethod
+    def from_json(cls, saved: Mapping[str, Any]) -> Self:
+        """Read what `as_json` returned.
+
+        Raises:
+            KeyError: a field is missing.
+            TypeError: a field has another type.
+        """
+        parts = (dict(saved[name]) for name in ("functions", "values", "libraries", "work", "set_to"))
+        return cls(str(saved["code"]), str(saved["settings"]), *parts)
+
+    def same_code(self, other: "Fingerprint") -> bool:
+        """Tell whether both run the same code on the same kind of input with the same settings."""
+        return (self.code, self.settings) == (other.code, other.settings)
+
+
+class Watch:
+    """Two recordings of one call. What differs between them, the call changes itself: it does not count."""
+
+    def __init__(self, call: Call) -> None:
+        """Take the call; the caller runs it, inside of `recording`."""
+        self._call = call
+        self._contents = Contents()
+        self._recordings: list[Recording] = []
+        self._values: list[Values] = []
+
+    @contextmanager
+    def recording(self) -> Iterator[Recording]:
+        """Return a recording of what the caller runs meanwhile."""
+        self._contents.begin()
+        found = Recording(self._contents)
+        with watched_threads(found):
+            yield found
+        self._recordings.append(found)
+        self._values.append(self._read(found))
+
+    def _read(self, recording: Recording) -> Values:
+        """Return the values that the recorded functions may read."""
+        codes = [code for code, _ in recording.codes]
+        values = Values(codes, self._contents)
+        for code in codes:
+            values.globals_of(code, recording.scopes[id(code)])
+        for found in list(recording.objects.values()):
+            values.look("", found)
+        for name, item in (*enumerate(self._call.args), *self._call.kwargs.items()):
+            values.look(f"argument {name}", item)
+        for function in list(values.cached.values()):
+            values.globals_of(function.__code__, function.__globals__)
+        recording.objects.clear()
+        return values
+
+    @property
+    def unseen(self) -> str | None:
+        """Why there is no fingerprint; None if there is one."""
+        return next((one.unseen for one in self._recordings if one.unseen), None)
+
+    def fingerprint(self) -> Fingerprint | None:
+        """Return the fingerprint; None if a part of what runs cannot be seen."""
+        if self.unseen:
+            return None
+        first, last = self._values[0], self._values[-1]
+        values = {
+            place: digest.combined(texts)
+            for place, texts in last.found.items()
+            if first.found.get(place) == texts
+        }
+        functions = self._functions()
+        names = {name for one in self._recordings for name in one.c_functions}
+        work = {
+            "operators": digest.short(*self._recordings[-1].operators),
+            "inputs": digest.short(*(self._contents.text(part) for part in tensors(tuple(self._call)))),
+            "calls": digest.combined(self._calls()),
+            "C functions": digest.combined(f"{module}.{name}" for module, name in names),
+        }
+        found = libraries(self._packages(functions))
+        parts = (functions, values, found, work)
+        variables = {name for one in self._recordings for name in one.variables}
+        set_to = settings(variables)
+        return Fingerprint(
+            digest.short(*(f"{name} {part[name]}" for part in parts for name in sorted(part))),
+            digest.short(*(f"{name} {value}" for name, value in set_to.items())),
+            *parts,
+            set_to,
+        )
+
+    def _functions(self) -> dict[str, str]:
+        found: dict[str, set[str]] = {}
+        for recording in self._recordings:
+            for code, _ in recording.codes:
+                scope = recording.scopes[id(code)]
+                name, text = _function(code, scope)
+                captured = {
+                    " ".join(filter(None, map(digest.plain, values)))
+                    for values in recording.captured.get(id(code), {}).values()
+                }
+                found.setdefault(name, set()).add(f"{text} {sorted(captured)}")
+        for values in self._values:
+            for function in values.cached.values():
+                name, text = _function(function.__code__, function.__globals__)
+                found.setdefault(name, set()).add(text)
+        return {name: digest.combined(texts) for name, texts in found.items()}
+
+    def _calls(self) -> list[str]:
+        """Return names and numbers of calls, of functions for which both recordings agree."""
+        counts = [
+            Counter({id(code): number for code, number in recording.codes}) for recording in self._recordings
+        ]
+        return [
+            f"{code.co_qualname} {number}"
+            for code, number in self._recordings[-1].codes
+            if all(one[id(code)] == number for one in counts)
+        ]
+
+    def _packages(self, functions: Mapping[str, str]) -> set[str]:
+        """Return the top-level packages and modules whose functions, C functions or types are used."""
+        modules = {module for one in self._recordings for module, _ in one.c_functions}
+        modules |= {str(kind.__module__) for values in self._values for kind in values.types}
+        for recording in self._recordings:
+            modules |= {"torch", *recording.namespaces} if recording.operators else set()
+        modules |= {name.partition(":")[0] for name in functions}
+        return {name.partition(".")[0] for name in modules}
+
+
+def _function(code: CodeType, scope: Mapping[str, Any]) -> tuple[str, str]:
+    """Return a function's name, and its code, default values and generated source as text."""
+    text = f"{_bytecodes.digest(code)} {_defaults.text(code, scope)}"
+    if _GENERATED_NAME.search(code.co_filename):
+        source = _source(code.co_filename)
+        return f"torch.compile:{code.co_name}", f"{text} {source}"
+    return f"{module_of(code, scope)}:{code.co_qualname}", text
+
+
+@cache
+def _source(file: str) -> str:
+    """Return a hash of a file that torch.compile wrote: the kernels are texts in it."""
+    with suppress(OSError):
+        text = Path(file).read_text(encoding="utf-8")
+        return digest.short(_GENERATED_NAME.sub("", digest.without_folders(text)))
+    return ""

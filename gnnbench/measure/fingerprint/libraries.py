@@ -1,0 +1,115 @@
+"""Hashes of the native libraries of Python packages, and of the libraries that these link to."""
+
+import hashlib
+import os
+import re
+import sys
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
+from functools import cache
+from pathlib import Path
+
+from elftools.common.exceptions import ELFError
+from elftools.elf.dynamic import DynamicSection
+from elftools.elf.elffile import ELFFile
+
+from ...files import cache_folder, write_whole
+from . import digest
+
+_NATIVE = re.compile(r"\.(so(\.\d+)*|dylib|pyd|dll)$")
+_MAPPED = Path("/proc/self/maps")
+
+
+def libraries(packages: Iterable[str]) -> Mapping[str, str]:
+    """Return the hashes of libraries by file name, for some top-level packages and modules.
+
+    All native files in a package's folder count, and what they link to, as far as it is loaded. The Python
+    interpreter with its own modules counts as `python`.
+
+    Args:
+        packages: names of imported packages and modules.
+    """
+    found: dict[str, str] = {"python": _python()}
+    loaded = {path.name: path for path in _loaded()}
+    waiting = sorted({file for package in packages for file in _files(package)})
+    seen = set(waiting)
+    while waiting:
+        file = waiting.pop()
+        content, needed = _examined(file)
+        found[file.name] = digest.combined((found.get(file.name, ""), content))
+        for name in needed:
+            path = loaded.get(name)
+            if path is not None and path not in seen:
+                seen.add(path)
+                waiting.append(path)
+    return dict(sorted(found.items()))
+
+
+@cache
+def _python() -> str:
+    executable = Path(sys.executable).resolve()
+    content, _ = _examined(executable)
+    return digest.short(sys.version, content)
+
+
+def _loaded() -> Iterator[Path]:
+    """Yield the native libraries that this process has loaded (on Linux only)."""
+    with suppress(OSError):
+        fields = (line.split(maxsplit=5) for line in _MAPPED.read_text(encoding="utf-8").splitlines())
+        yield from (Path(path) for path in {one[5] for one in fields if len(one) > 5} if _NATIVE.search(path))  # noqa: PLR2004
+
+
+@cache
+def _files(package: str) -> tuple[Path, ...]:
+    """Return the native files of a package, or of a module that is one file."""
+    module = sys.modules.get(package)
+    if module is None or package in sys.stdlib_module_names:
+        return ()
+    folders = getattr(module, "__path__", None)
+    if folders is None:
+        file = getattr(module, "__file__", None) or ""
+        return (Path(file),) if _NATIVE.search(file) else ()
+    return tuple(
+        Path(parent, name)
+        for folder in folders
+        for parent, _, names in os.walk(folder)
+        for name in names
+        if _NATIVE.search(name)
+    )
+
+
+def _examined(file: Path) -> tuple[str, list[str]]:
+    """Return a hash of a file's content, and the names of the libraries that it links to.
+
+    Both are kept in the cache folder, by the file's place, size and times.
+    """
+    try:
+        state = file.stat()
+    except OSError:
+        return "missing", []
+    key = digest.short(
+        repr((str(file), state.st_dev, state.st_ino, state.st_size, state.st_mtime_ns, state.st_ctime_ns))
+    )
+    return _kept(cache_folder() / "libraries" / key, file)
+
+
+@cache
+def _kept(kept: Path, file: Path) -> tuple[str, list[str]]:
+    try:
+        content, *needed = kept.read_text(encoding="utf-8").splitlines()
+    except (OSError, ValueError):
+        with file.open("rb") as opened:
+            content = hashlib.file_digest(opened, "sha256").hexdigest()[: digest.LENGTH]
+        needed = _needed(file)
+        with suppress(OSError):  # without a cache the next process hashes the file again
+            write_whole(kept, "\n".join((content, *needed)))
+    return content, needed
+
+
+def _needed(file: Path) -> list[str]:
+    """Return the names in the dynamic section of an ELF file; none for other formats."""
+    with suppress(OSError, ELFError), file.open("rb") as opened:
+        section = ELFFile(opened).get_section_by_name(".dynamic")
+        if isinstance(section, DynamicSection):
+            return sorted(str(vars(tag)["needed"]) for tag in section.iter_tags("DT_NEEDED"))
+    return []

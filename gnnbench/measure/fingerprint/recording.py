@@ -1,0 +1,137 @@
+"""What one call runs: Python functions, C functions, operators with their arguments."""
+
+import os
+import threading
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from types import CodeType, FrameType, ModuleType
+from typing import Any
+
+from ..clock import Call
+from ..python_calls import PASSED_OVER
+from .contents import Contents
+
+_STARTS = {
+    ("_posixsubprocess", "fork_exec"): "it starts a process",
+    ("posix", "fork"): "it starts a process",
+    ("posix", "posix_spawn"): "it starts a process",
+    ("posix", "system"): "it starts a process",
+    ("_thread", "start_new_thread"): "it starts a thread",
+    ("_thread", "start_joinable_thread"): "it starts a thread",
+}
+"""C functions after which code runs that is not recorded."""
+
+_DEEPEST = 2
+"""Containers among the arguments are searched for objects up to this level."""
+_READS_VARIABLE = type(os.environ).__getitem__.__code__
+_OWN = Call.__call__.__code__
+
+
+class Recording:
+    """What one call ran; the methods are called while it runs.
+
+    Objects that the functions got as arguments are kept until the recording is dropped, but no tensors.
+    """
+
+    def __init__(self, contents: Contents) -> None:
+        self._contents = contents
+        self._codes: dict[int, CodeType] = {}
+        self._calls: Counter[int] = Counter()
+        self._passed_over: set[int] = {id(_OWN)}
+        self.scopes: dict[int, Mapping[str, Any]] = {}
+        """Global names of each function, by the id of its code."""
+        self.objects: dict[int, Any] = {}
+        """Arguments and closures of the functions, by id, without plain values and tensors."""
+        self.captured: dict[int, dict[tuple[int, ...], tuple[Any, ...]]] = {}
+        """Values of the closures of each function, by the id of its code and by their ids."""
+        self.c_functions: dict[tuple[str, str], Any] = {}
+        """By module and name: the module or the type that the C function belongs to."""
+        self.variables: set[str] = set()
+        """Environment variables that were read."""
+        self.operators: list[str] = []
+        """Operators with their arguments, in order."""
+        self.namespaces: set[str] = set()
+        """Those of the operators: `aten`, `torch_sparse`."""
+        self.unseen: str | None = None
+        """Why a part of the call is not recorded."""
+
+    @property
+    def codes(self) -> Iterator[tuple[CodeType, int]]:
+        """Each function's code, with the number of its calls."""
+        return ((code, self._calls[key]) for key, code in self._codes.items())
+
+    def profile(self, frame: FrameType, event: str, argument: Any) -> None:
+        """Note a call; a profile function as `sys.setprofile` takes it."""
+        if event == "call":
+            self._called(frame)
+        elif event == "c_call":
+            owner = argument.__self__
+            module = argument.__module__ or type(owner).__module__
+            key = module, argument.__qualname__
+            if key not in self.c_functions:
+                self.c_functions[key] = owner if isinstance(owner, ModuleType | type) else type(owner)
+                self.unseen = self.unseen or _STARTS.get(key)
+
+    def _called(self, frame: FrameType) -> None:
+        code = frame.f_code
+        key = id(code)
+        if key in self._passed_over:
+            return
+        if key not in self._codes:
+            if str(frame.f_globals.get("__name__")).startswith(PASSED_OVER):
+                self._passed_over.add(key)
+                return
+            self._codes[key], self.scopes[key] = code, frame.f_globals
+        self._calls[key] += 1
+        local = frame.f_locals
+        if code is _READS_VARIABLE:
+            self.variables.add(str(local["key"]))
+        if code.co_freevars:
+            values = tuple(local.get(name) for name in code.co_freevars)
+            if not any(isinstance(value, self._contents.tensors) for value in values):
+                self.captured.setdefault(key, {})[tuple(map(id, values))] = values
+        for value in local.values():
+            self._keep(value)
+
+    def _keep(self, value: Any, depth: int = 0) -> None:
+        if isinstance(value, list | tuple | dict):
+            if depth < _DEEPEST:
+                for item in list(value.values() if isinstance(value, dict) else value):
+                    self._keep(item, depth + 1)
+        elif not self._contents.is_leaf(value):
+            self.objects[id(value)] = value
+
+    def operator(self, name: str, args: tuple[Any, ...], kwargs: Mapping[str, Any], result: Any) -> None:
+        """Note an operator that was dispatched."""
+        self.namespaces.add(name.partition("::")[0])
+        given = self._contents.text((args, dict(kwargs)))
+        self.operators.append(f"{name}{given}")
+        self._contents.made(result)
+
+
+@contextmanager
+def watched_threads(recording: Recording) -> Iterator[None]:
+    """Note in the recording if another Python thread runs meanwhile: its code is not recorded.
+
+    Linux counts how often a thread has run (proc_pid_schedstat). Where it is not counted, any other Python
+    thread is taken to run.
+    """
+    before = _runs()
+    yield
+    ran = [thread for thread, runs in _runs().items() if runs is None or before.get(thread) != runs]
+    if ran:
+        recording.unseen = recording.unseen or f"thread {ran[0]} runs meanwhile"
+
+
+def _runs() -> dict[str, str | None]:
+    found: dict[str, str | None] = {}
+    for thread in threading.enumerate():
+        if thread.native_id == threading.get_native_id():
+            continue
+        found[thread.name] = None
+        with suppress(OSError):
+            text = Path(f"/proc/self/task/{thread.native_id}/schedstat").read_text(encoding="ascii")
+            found[thread.name] = text.split()[-1]
+    return found

@@ -1,0 +1,55 @@
+"""One inspection of a call before or after it is timed: its counters and its fingerprint."""
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from .clock import Call
+from .fingerprint.fingerprint import Fingerprint, Watch
+from .python_calls import python_calls
+
+if TYPE_CHECKING:
+    from .counters import Counters
+
+
+@dataclass(frozen=True)
+class Inspection:
+    """What a call does."""
+
+    counters: "Counters | None" = None
+    """None: it has no tensors among its inputs, or cannot be counted."""
+    fingerprint: Fingerprint | None = None
+    unseen: str | None = None
+    """Why there is no fingerprint; None: there is one."""
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the counters that are compared, by name, and the fingerprint; see docs/formats.md."""
+        counts = self.counters.counts.values() if self.counters else ()
+        return {
+            "counts": {name: number for kind in counts for name, number in kind.items()},
+            "fingerprint": self.fingerprint and self.fingerprint.as_json(),
+            "unseen": self.unseen,
+        }
+
+
+def inspect(call: Call, devices: Collection[str]) -> Inspection:
+    """Call a function several times, count what it does, and take its fingerprint.
+
+    Args:
+        call: the function with its inputs.
+        devices: types of the devices of the tensors among the inputs.
+    """
+    watch = Watch(call)
+    counters = None
+    try:
+        if devices:
+            from .counters import count
+
+            counters = count(call.__call__, "cuda" if "cuda" in devices else "cpu", watch)
+        else:
+            for _ in range(2):
+                with watch.recording() as recording:
+                    python_calls(call.__call__, recording.profile)
+        return Inspection(counters, watch.fingerprint(), watch.unseen)
+    except Exception as error:  # noqa: BLE001 - some calls cannot run under a dispatch mode
+        return Inspection(unseen=f"it cannot be inspected ({type(error).__name__})")
