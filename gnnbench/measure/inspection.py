@@ -11,6 +11,8 @@ from .python_calls import python_calls
 if TYPE_CHECKING:
     from .counters import Counters
 
+_TRIES = 3
+
 
 @dataclass(frozen=True)
 class Inspection:
@@ -35,21 +37,27 @@ class Inspection:
 def inspect(call: Call, devices: Collection[str]) -> Inspection:
     """Call a function several times, count what it does, and take its fingerprint.
 
+    If another Python thread runs meanwhile, it may be one that looks around now and then, such as the monitor of
+    a progress bar. So this is tried again.
+
     Args:
         call: the function with its inputs.
         devices: types of the devices of the tensors among the inputs.
     """
-    watch = Watch(call)
     counters = None
     try:
-        if devices:
-            from .counters import count
+        for _ in range(_TRIES):
+            watch = Watch(call)
+            if devices:
+                from .counters import count
 
-            counters = count(call.__call__, "cuda" if "cuda" in devices else "cpu", watch)
-        else:
-            for _ in range(2):
-                with watch.recording() as recording:
-                    python_calls(call.__call__, recording.profile)
+                counters = count(call.__call__, "cuda" if "cuda" in devices else "cpu", watch)
+            else:
+                for _ in range(2):
+                    with watch.recording() as recording:
+                        python_calls(call.__call__, recording.profile)
+            if not watch.disturbed:
+                break
         return Inspection(counters, watch.fingerprint(), watch.unseen)
     except Exception as error:  # noqa: BLE001 - some calls cannot run under a dispatch mode
-        return Inspection(unseen=f"it cannot be inspected ({type(error).__name__})")
+        return Inspection(counters, unseen=f"it cannot be inspected ({type(error).__name__})")

@@ -2,7 +2,8 @@
 
 import hashlib
 import sys
-from collections.abc import Mapping
+import weakref
+from collections.abc import Iterable
 from typing import Any
 
 from . import digest
@@ -14,15 +15,19 @@ class Contents:
     """Describes what a call works on, and remembers what it made itself.
 
     The content of floating-point tensors is left out: it hardly ever decides which code runs or how long.
+
+    Args:
+        inputs: tensors that live as long as this object; each is hashed once.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, inputs: Iterable[Any] = ()) -> None:
         torch, numpy = sys.modules.get("torch"), sys.modules.get("numpy")
         self.tensors: tuple[type[Any], ...] = (torch.Tensor,) if torch else ()
         self._array: tuple[type[Any], ...] = (numpy.ndarray,) if numpy else ()
         self._known: dict[tuple[int, int, int], str] = {}
         """Hash of a content by address, size and version."""
-        self._made: set[int] = set()
+        self._made: dict[int, weakref.ref[Any]] = {}
+        self._inputs = {tensor.untyped_storage().data_ptr() for tensor in inputs}
 
     def begin(self) -> None:
         """Forget what the last call made."""
@@ -45,15 +50,13 @@ class Contents:
         """Return an operator's arguments as text."""
         if isinstance(value, self.tensors):
             return self._of_tensor(value)
-        if (found := digest.plain(value)) is not None:
-            return found
         if depth < _TOO_DEEP:
-            if isinstance(value, list | tuple):
-                return f"({', '.join(self.text(item, depth + 1) for item in value)})"
-            if isinstance(value, Mapping):
-                items = (f"{key}: {self.text(item, depth + 1)}" for key, item in value.items())
+            if type(value) in (list, tuple):
+                return f"({', '.join([self.text(item, depth + 1) for item in value])})"
+            if isinstance(value, dict):
+                items = [f"{key}: {self.text(item, depth + 1)}" for key, item in value.items()]
                 return f"{{{', '.join(items)}}}"
-        return self.array(value) or type(value).__qualname__
+        return digest.plain(value) or self.array(value) or type(value).__qualname__
 
     def _of_tensor(self, value: Any) -> str:
         torch = sys.modules["torch"]
@@ -72,20 +75,21 @@ class Contents:
             key = value.data_ptr(), value.numel(), value._version  # noqa: SLF001 - as autograd checks tensors
         except RuntimeError:  # no storage, as in compilation; or an inference tensor
             return ""
-        if address in self._made:
+        made = self._made.get(id(value))
+        if made is not None and made() is value:
             return ""
-        if key not in self._known:
-            raw = value.detach().cpu().contiguous().numpy()
-            self._known[key] = hashlib.blake2b(raw.data if raw.size else b"", digest_size=8).hexdigest()
-        return self._known[key]
+        if key in self._known:
+            return self._known[key]
+        raw = value.detach().cpu().contiguous().numpy()
+        content = hashlib.blake2b(raw.data if raw.size else b"", digest_size=8).hexdigest()
+        if address in self._inputs:  # another address may be reused
+            self._known[key] = content
+        return content
 
     def made(self, result: Any) -> None:
         """Note the result of an operator."""
         if isinstance(result, self.tensors):
-            try:
-                self._made.add(result.untyped_storage().data_ptr())
-            except (RuntimeError, NotImplementedError):  # a sparse tensor, or one without storage
-                return
+            self._made[id(result)] = weakref.ref(result)
         elif isinstance(result, list | tuple):
             for item in result:
                 self.made(item)

@@ -24,6 +24,7 @@ _NAMED = (
 )
 """Further types whose `repr` is the same in each process."""
 _PATHS = (PurePosixPath, PureWindowsPath, PosixPath, WindowsPath)
+_CONTAINERS = (tuple, list, set, frozenset, dict)
 _SPELLED_OUT = 1000
 """Containers of more elements are hashed by `marshal`, which is 50 times faster; paths are kept in them."""
 
@@ -70,15 +71,17 @@ def plain(value: Any) -> str | None:
     The text is the same in each process, whatever its folder and its hash seed.
     """
     kind = type(value)
-    if kind in (str, *_PATHS):
+    if kind is str or kind in _PATHS:
         return without_folders(repr(str(value)))
+    if kind in ATOMS:
+        return repr(value)
+    if kind in _CONTAINERS:
+        return _container(value)
     if isinstance(value, Enum):
         return f"{kind.__qualname__}.{value.name}"
-    if kind in (tuple, list, set, frozenset, dict):
-        return _container(value)
-    named = kind in ATOMS or f"{kind.__module__}.{kind.__qualname__}" in _NAMED
+    named = f"{kind.__module__}.{kind.__qualname__}" in _NAMED or kind.__module__ == "numpy.dtypes"
     is_number = kind.__module__ == "numpy" and not hasattr(value, "__len__") and hasattr(value, "item")
-    return repr(value) if named or is_number or kind.__module__ == "numpy.dtypes" else None
+    return repr(value) if named or is_number else None
 
 
 def _container(value: Any) -> str | None:

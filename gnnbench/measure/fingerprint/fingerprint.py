@@ -4,6 +4,7 @@ Two calls with equal fingerprints run the same code on the same kind of input wi
 neither is slower. docs/same-code.md lists what is assumed.
 """
 
+import ast
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
@@ -76,7 +77,8 @@ class Watch:
     def __init__(self, call: Call) -> None:
         """Take the call; the caller runs it, inside of `recording`."""
         self._call = call
-        self._contents = Contents()
+        self._inputs = list(tensors(tuple(call)))
+        self._contents = Contents(self._inputs)
         self._recordings: list[Recording] = []
         self._values: list[Values] = []
 
@@ -108,7 +110,13 @@ class Watch:
     @property
     def unseen(self) -> str | None:
         """Why there is no fingerprint; None if there is one."""
-        return next((one.unseen for one in self._recordings if one.unseen), None)
+        unseen = next((one.unseen for one in self._recordings if one.unseen), None)
+        return f"thread {self.disturbed} runs meanwhile" if self.disturbed and not unseen else unseen
+
+    @property
+    def disturbed(self) -> str | None:
+        """The name of another Python thread that ran meanwhile, if one did."""
+        return next((one.disturbed for one in self._recordings if one.disturbed), None)
 
     def fingerprint(self) -> Fingerprint | None:
         """Return the fingerprint; None if a part of what runs cannot be seen."""
@@ -124,7 +132,7 @@ class Watch:
         names = {name for one in self._recordings for name in one.c_functions}
         work = {
             "operators": digest.short(*self._recordings[-1].operators),
-            "inputs": digest.short(*(self._contents.text(part) for part in tensors(tuple(self._call)))),
+            "inputs": digest.combined(map(self._contents.text, self._inputs)),
             "calls": digest.combined(self._calls()),
             "C functions": digest.combined(f"{module}.{name}" for module, name in names),
         }
@@ -190,6 +198,7 @@ def _function(code: CodeType, scope: Mapping[str, Any]) -> tuple[str, str]:
 def _source(file: str) -> str:
     """Return a hash of a file that torch.compile wrote: the kernels are texts in it."""
     with suppress(OSError):
-        text = Path(file).read_text(encoding="utf-8")
+        # Without its comments, which number the compiled functions of the process.
+        text = ast.unparse(ast.parse(Path(file).read_text(encoding="utf-8")))
         return digest.short(_GENERATED_NAME.sub("", digest.without_folders(text)))
     return ""

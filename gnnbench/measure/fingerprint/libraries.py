@@ -4,7 +4,7 @@ import hashlib
 import os
 import re
 import sys
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from functools import cache
 from pathlib import Path
@@ -30,7 +30,7 @@ def libraries(packages: Iterable[str]) -> Mapping[str, str]:
         packages: names of imported packages and modules.
     """
     found: dict[str, str] = {"python": _python()}
-    loaded = {path.name: path for path in _loaded()}
+    loaded = {path.name: path for path in _loaded(len(sys.modules))}
     waiting = sorted({file for package in packages for file in _files(package)})
     seen = set(waiting)
     while waiting:
@@ -52,11 +52,19 @@ def _python() -> str:
     return digest.short(sys.version, content)
 
 
-def _loaded() -> Iterator[Path]:
-    """Yield the native libraries that this process has loaded (on Linux only)."""
-    with suppress(OSError):
-        fields = (line.split(maxsplit=5) for line in _MAPPED.read_text(encoding="utf-8").splitlines())
-        yield from (Path(path) for path in {one[5] for one in fields if len(one) > 5} if _NATIVE.search(path))  # noqa: PLR2004
+@cache
+def _loaded(_modules: int) -> tuple[Path, ...]:
+    """Return the native libraries that this process has loaded (on Linux only).
+
+    Args:
+        _modules: number of imported modules: importing one may load libraries.
+    """
+    try:
+        lines = _MAPPED.read_text(encoding="utf-8").splitlines()
+    except OSError:
+        return ()
+    paths = {line.split(maxsplit=5)[-1] for line in lines}
+    return tuple(Path(path) for path in sorted(paths) if _NATIVE.search(path))
 
 
 @cache

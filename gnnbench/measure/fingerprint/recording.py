@@ -56,6 +56,8 @@ class Recording:
         """Those of the operators: `aten`, `torch_sparse`."""
         self.unseen: str | None = None
         """Why a part of the call is not recorded."""
+        self.disturbed: str | None = None
+        """Another Python thread that ran meanwhile; whether for the call is not known."""
 
     @property
     def codes(self) -> Iterator[tuple[CodeType, int]]:
@@ -106,32 +108,32 @@ class Recording:
     def operator(self, name: str, args: tuple[Any, ...], kwargs: Mapping[str, Any], result: Any) -> None:
         """Note an operator that was dispatched."""
         self.namespaces.add(name.partition("::")[0])
-        given = self._contents.text((args, dict(kwargs)))
-        self.operators.append(f"{name}{given}")
+        self.operators.append(
+            f"{name} {self._contents.text(args)} {self._contents.text(kwargs) if kwargs else ''}"
+        )
         self._contents.made(result)
 
 
 @contextmanager
 def watched_threads(recording: Recording) -> Iterator[None]:
-    """Note in the recording if another Python thread runs meanwhile: its code is not recorded.
+    """Note in the recording whether another Python thread runs meanwhile: its code is not recorded.
 
     Linux counts how often a thread has run (proc_pid_schedstat). Where it is not counted, any other Python
     thread is taken to run.
     """
     before = _runs()
     yield
-    ran = [thread for thread, runs in _runs().items() if runs is None or before.get(thread) != runs]
-    if ran:
-        recording.unseen = recording.unseen or f"thread {ran[0]} runs meanwhile"
+    ran = (thread for thread, runs in _runs().items() if runs is None or before.get(thread) != runs)
+    recording.disturbed = next((thread.name for thread in ran), None)
 
 
-def _runs() -> dict[str, str | None]:
-    found: dict[str, str | None] = {}
+def _runs() -> dict[threading.Thread, str | None]:
+    """Return how often each other Python thread has run; None: unknown."""
+    found: dict[threading.Thread, str | None] = {}
     for thread in threading.enumerate():
-        if thread.native_id == threading.get_native_id():
-            continue
-        found[thread.name] = None
-        with suppress(OSError):
-            text = Path(f"/proc/self/task/{thread.native_id}/schedstat").read_text(encoding="ascii")
-            found[thread.name] = text.split()[-1]
+        if thread is not threading.current_thread():
+            found[thread] = None
+            with suppress(OSError):
+                text = Path(f"/proc/self/task/{thread.native_id}/schedstat").read_text(encoding="ascii")
+                found[thread] = text.split()[-1]
     return found

@@ -17,11 +17,15 @@ from .bytecode import nested
 from .contents import Contents
 
 _DEEPEST = 8
+_DEEPEST_MODULE = 3
+"""Modules inside of modules, as in `torch.nn.functional.relu`."""
 _MOST = 50_000
 """Objects that are looked at; more would take seconds."""
 _CACHED = type(functools.lru_cache(lambda: None))
 _LEFT = (ModuleType, CodeType, property)
 """Types of objects without values of their own."""
+_COMPILER = ("torch._inductor", "torch._functorch", "torch._dynamo", "torch._guards", "torch.fx")
+"""Modules of torch.compile. Their objects hold numbers and keys of this process; what they compiled counts."""
 _FUNCTIONS = (FunctionType, property, staticmethod, classmethod)
 
 
@@ -48,6 +52,7 @@ class Values:
     def __init__(self, codes: Iterable[CodeType], contents: Contents) -> None:
         self._contents = contents
         self._names = {name for code in codes for one in nested(code) for name in _names(one)}
+        self._globals: set[tuple[int, str]] = set()
         self._seen: dict[int, Any] = {}
         self._attributes: dict[type, dict[str, Any]] = {}
         self.found: dict[str, set[str]] = {}
@@ -58,23 +63,21 @@ class Values:
         """Types of all objects."""
 
     def globals_of(self, code: CodeType, scope: Mapping[str, Any]) -> None:
-        """Look at the globals that a function names."""
-        names = {name for one in nested(code) for name in one.co_names}
-        module = module_of(code, scope)
-        for name in sorted(names & scope.keys()):
-            self._global(f"{module}.{name}", scope[name], names, 0)
+        """Look at the globals that a function names, and at what it names inside of modules."""
+        names = {name for one in nested(code) for name in one.co_names if not name.startswith("__")}
+        self._module(module_of(code, scope), scope, names, 0)
 
-    def _global(self, place: str, value: Any, names: set[str], depth: int) -> None:
-        if place.rpartition(".")[2].startswith("__"):
-            return  # __name__, __file__ and the like depend on the location
-        if isinstance(value, ModuleType):
-            if depth < _DEEPEST:
-                inside = vars(value)
-                for name in sorted(names & inside.keys()):
-                    if inside[name] is not value:
-                        self._global(f"{value.__name__}.{name}", inside[name], names, depth + 1)
-        else:
-            self.look(place, value)
+    def _module(self, module: str, scope: Mapping[str, Any], names: set[str], depth: int) -> None:
+        for name in names:
+            if name not in scope:
+                continue
+            item = scope[name]
+            if type(item) is ModuleType:
+                if depth < _DEEPEST_MODULE and vars(item) is not scope:
+                    self._module(item.__name__, vars(item), names, depth + 1)
+            elif (id(scope), name) not in self._globals:
+                self._globals.add((id(scope), name))
+                self.look(f"{module}.{name}", item)
 
     def look(self, place: str, value: Any, depth: int = 0) -> None:
         """Look at a value and its parts.
@@ -95,6 +98,8 @@ class Values:
         kind = type(value)
         self.types.add(kind)
         if isinstance(value, _LEFT) or self._contents.is_leaf(value):
+            return
+        if str(getattr(value, "__module__", None) or kind.__module__).startswith(_COMPILER):
             return
         if kind is _CACHED:
             self._memoised(value)
@@ -129,8 +134,8 @@ class Values:
         self._attributes_in(_name(kind), inherited, depth)
 
     def _attributes_in(self, owner: str, attributes: Mapping[str, Any], depth: int) -> None:
-        for name in attributes.keys() & self._names:
-            if not name.startswith("__"):
+        for name in list(attributes):
+            if name in self._names and not name.startswith("__"):
                 self.look(f"{owner}.{name}", attributes[name], depth)
 
     def _attributes_of(self, kind: type) -> Mapping[str, Any]:
