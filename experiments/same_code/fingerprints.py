@@ -8,10 +8,11 @@ import os
 from pathlib import Path
 from typing import Any
 
+from pytest_benchmark.fixture import BenchmarkFixture
+
 from gnnbench.measure.clock import Call
 from gnnbench.measure.inspection import inspect
 from gnnbench.measure.layouts import Layouts
-from pytest_benchmark.fixture import BenchmarkFixture
 
 _found: dict[str, Any] = {}
 

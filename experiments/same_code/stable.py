@@ -1,11 +1,10 @@
 """Are fingerprints the same in each process?
 
-python experiments/same_code/stable.py FOLDER [--processes N] [-- PYTEST ARGS]
+    python experiments/same_code/stable.py FOLDER [--processes 20] [-- PYTEST ARGS]    # continues an interrupted run
 
-Takes the fingerprints of the default suite (or of PYTEST ARGS) in N processes that differ in what must not
-matter: the working folder, the temporary folder, the hash seed, the order of the tests, whether a test runs
-alone (--benchmark by file) or after others, and the number of threads, which may change the settings only.
-FOLDER keeps the fingerprints; what is there is not taken again.
+Takes the fingerprints of the suite in processes that differ in what must not matter: the working folder, the
+temporary folder, the hash seed, the order of the tests, whether they run in a process of their own, and the
+number of threads, which may change the settings only. FOLDER keeps the fingerprints.
 """
 
 import argparse
@@ -20,6 +19,7 @@ from typing import Any, NamedTuple
 
 _HERE = Path(__file__).parent
 _ROOT = _HERE.parents[1]
+_PARTS = ("functions", "values", "libraries", "work")
 
 
 class Process(NamedTuple):
@@ -27,83 +27,82 @@ class Process(NamedTuple):
 
     name: str
     threads: int
-    files: tuple[str, ...]
-    """Only these files of the suite, in this order; empty: all."""
+    files: Sequence[str]
+    """Files of the suite, in the order in which they run."""
     elsewhere: bool
     """Whether the working folder is not the checkout."""
 
 
 def processes(number: int) -> Iterator[Process]:
-    """Yield the processes: a third runs a single file, a third the files in the opposite order."""
+    """Yield the processes: the whole suite, the whole suite in the opposite order, or one file of it, in turns."""
     files = sorted(path.name for path in (_ROOT / "benchmarks").glob("test_*.py"))
     for one in range(number):
-        chosen = ((), tuple(reversed(files)), (files[one % len(files)],))[one % 3]
-        yield Process(f"{one:02}", 1 + one // 2 % 2, chosen, elsewhere=one % 4 == 3)
+        chosen = (files, files[::-1], [files[one % len(files)]])
+        yield Process(f"{one:02}", 1 + one // 2 % 2, chosen[one % len(chosen)], elsewhere=one % 4 > 1)
 
 
 def take(process: Process, folder: Path, arguments: Sequence[str]) -> dict[str, Any]:
-    """Return the fingerprints of a process by test id, from its file if there is one."""
+    """Return the inspections of a process by test id, from its file if there is one."""
     file = folder / f"{process.name}.json"
     if not file.exists():
-        suite = [str(_ROOT / "benchmarks" / name) for name in process.files] or [str(_ROOT / "benchmarks")]
-        with tempfile.TemporaryDirectory() as temporary, tempfile.TemporaryDirectory() as elsewhere:
-            environment = {
-                **os.environ,
-                "FINGERPRINTS": str(file),
+        options = ["-q", "-p", "fingerprints", "-p", "no:cacheprovider", "-c", str(_ROOT / "pyproject.toml")]
+        suite = [str(_ROOT / "benchmarks" / name) for name in process.files]
+        with tempfile.TemporaryDirectory() as temporary:
+            own = {
+                "FINGERPRINTS": str(file.resolve()),
                 "PYTHONPATH": str(_HERE),
                 "PYTHONHASHSEED": str(int(process.name) + 1),
                 "TMPDIR": temporary,
                 "OMP_NUM_THREADS": str(process.threads),
             }
             subprocess.run(
-                [sys.executable, "-m", "pytest", "-q", "-p", "fingerprints", f"--rootdir={_ROOT}", "-p", "no:cacheprovider",
-                 "-c", str(_ROOT / "pyproject.toml"), *suite, *arguments],
-                cwd=elsewhere if process.elsewhere else _ROOT,
-                env=environment,
+                [sys.executable, "-m", "pytest", *options, f"--rootdir={_ROOT}", *suite, *arguments],
+                cwd=temporary if process.elsewhere else _ROOT,
+                env={**os.environ, **own},
                 check=True,
                 stdout=subprocess.DEVNULL,
-            )  # fmt: skip
+            )
     return dict(json.loads(file.read_text(encoding="utf-8")))
 
 
+def differing(prints: Sequence[tuple[str, Any]]) -> Iterator[str]:
+    """Yield the parts of a benchmark's fingerprints that differ, with the processes."""
+    for part in _PARTS:
+        for place in sorted({place for _, one in prints for place in one[part]}):
+            hashes = [one[part].get(place) for _, one in prints]
+            others = [name for (name, _), value in zip(prints, hashes, strict=True) if value != hashes[0]]
+            if others:
+                yield f"{part} {place}: {', '.join(others)}"
+
+
 def main() -> None:
-    """Print, for each benchmark, the number of different code hashes, and what differs."""
+    """Print how many benchmarks have one code hash in all processes, and what differs in the others."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("folder", type=Path)
     parser.add_argument("--processes", type=int, default=20)
-    own, arguments = parser.parse_known_args()
+    words = sys.argv[1:]
+    end = words.index("--") if "--" in words else len(words)
+    own, arguments = parser.parse_args(words[:end]), words[end + 1 :]
     own.folder.mkdir(parents=True, exist_ok=True)
     found: dict[str, list[tuple[str, Any]]] = {}
     for process in processes(own.processes):
-        taken = take(process, own.folder, [word for word in arguments if word != "--"])
-        print(f"process {process}: {len(taken)} benchmarks", flush=True)
+        taken = take(process, own.folder, arguments)
+        print(f"process {process.name}: {len(taken)} benchmarks", flush=True)
         for name, one in taken.items():
             found.setdefault(name.partition("::")[2], []).append((process.name, one))
-    unstable = without = 0
-    for name, all_of_it in sorted(found.items()):
-        prints = [(process, one["fingerprint"]) for process, one in all_of_it if one["fingerprint"]]
-        without += len(prints) < len(all_of_it)
-        if len(prints) < len(all_of_it):
-            print(f"no fingerprint: {name}: { ({one['unseen'] for _, one in all_of_it}) }")
-        codes = {one["code"] for _, one in prints}
-        if len(codes) > 1:
-            unstable += 1
-            print(f"{len(codes)} code hashes: {name}")
-            for part in ("functions", "values", "libraries", "work"):
-                names = {place for _, one in prints for place in one[part]}
-                for place in sorted(names):
-                    hashes = [one[part].get(place, "absent") for _, one in prints]
-                    if len(set(hashes)) > 1:
-                        processes_of = [
-                            process
-                            for (process, _), value in zip(prints, hashes, strict=True)
-                            if value != hashes[0]
-                        ]
-                        print(f"    {part} {place}: differs in {' '.join(processes_of)}")
+    stable = prints_taken = 0
+    for name, inspections in sorted(found.items()):
+        without = {f"{process}: {one['unseen']}" for process, one in inspections if not one["fingerprint"]}
+        prints = [(process, one["fingerprint"]) for process, one in inspections if one["fingerprint"]]
+        hashes = {one["code"] for _, one in prints}
+        stable += len(hashes) == 1 and not without
+        prints_taken += len(prints)
+        for line in sorted(without) if len(hashes) < 2 else differing(prints):  # noqa: PLR2004
+            print(f"{name}: {line}")
     print(
-        f"{len(found)} benchmarks: {unstable} with several code hashes, {without} without a fingerprint somewhere"
+        f"{prints_taken} fingerprints; {stable} of {len(found)} benchmarks have one code hash in all processes"
     )
 
 

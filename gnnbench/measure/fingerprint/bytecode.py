@@ -5,6 +5,7 @@ that do nothing, and inline caches. Kept are the names of parameters, which call
 """
 
 import dis
+import re
 from bisect import bisect_left
 from collections.abc import Iterator
 from types import CodeType
@@ -17,6 +18,8 @@ _CONSTANTS = frozenset(dis.hasconst)
 _JUMPS = frozenset(dis.hasjrel) | frozenset(dis.hasjabs)
 _ABSOLUTE = frozenset(dis.hasjabs) - frozenset(dis.hasjrel)
 _BACKWARD = frozenset(number for name, number in dis.opmap.items() if "BACKWARD" in name)
+_COMPILED = re.compile(r"\b__(compiled_fn|resume_at)_\w+")
+"""Names that torch.compile gives to compiled code; they have numbers that depend on the process."""
 _HAS_DOCSTRING = 0x4000000
 """The flag with which Python 3.14 marks a function that has a docstring."""
 
@@ -39,7 +42,7 @@ class Bytecodes:
         parameters = code.co_argcount + code.co_kwonlyargcount
         yield f"{code.co_argcount} {code.co_posonlyargcount} {code.co_flags & ~_HAS_DOCSTRING}"
         yield " ".join(code.co_varnames[:parameters])
-        yield " ".join(code.co_names)
+        yield _COMPILED.sub(r"__\1", " ".join(code.co_names))
         yield code.co_exceptiontable.hex()
         units = list(_instructions(code.co_code))
         kept = [unit for unit, _, _, _ in units]

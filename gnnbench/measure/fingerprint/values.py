@@ -25,7 +25,7 @@ _CACHED = type(functools.lru_cache(lambda: None))
 _LEFT = (ModuleType, CodeType, property)
 """Types of objects without values of their own."""
 _COMPILER = ("torch._inductor", "torch._functorch", "torch._dynamo", "torch._guards", "torch.fx")
-"""Modules of torch.compile. Their objects hold numbers and keys of this process; what they compiled counts."""
+"""Modules of torch.compile. Their objects hold numbers and keys of this process; compiled code counts."""
 _FUNCTIONS = (FunctionType, property, staticmethod, classmethod)
 
 
