@@ -37,8 +37,8 @@ class Inspection:
 def inspect(call: Call, devices: Collection[str]) -> Inspection:
     """Call a function several times, count what it does, and take its fingerprint.
 
-    If another Python thread runs meanwhile, this is tried again: it may be one that wakes up now and then, such
-    as the monitor of a progress bar.
+    If another Python thread runs meanwhile, this is tried again: it may be one that wakes up now and then, as
+    the monitor of a progress bar does.
 
     Args:
         call: the function with its inputs.

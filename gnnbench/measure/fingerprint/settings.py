@@ -8,9 +8,9 @@ from . import digest
 
 PREFIXES = (
     *("OMP_", "MKL_", "KMP_", "GOMP_", "OPENBLAS_", "ATEN_", "TORCH", "PYTORCH_", "CUDA_", "TRITON_", "DGL"),
-    *("LD_", "MALLOC_", "GLIBC_", "GNNBENCH_SLOWDOWN"),
+    *("LD_", "MALLOC_", "GLIBC_", "GNNBENCH_SLOWDOWN", "GNNBENCH_FAKE_CLOCK"),
 )
-"""Beginnings of environment variables that native libraries read; GNNBENCH_SLOWDOWN injects a slowdown."""
+"""Beginnings of environment variables that native libraries read. The last two change times only."""
 
 
 def settings(read: Iterable[str]) -> Mapping[str, str]:

@@ -277,7 +277,8 @@ def test_what_a_call_does_more_stands_beside_the_verdict(tmp_path, watcher, monk
     budget = Budget(6.0, None, 60.0)
     found = coordinator.run(here, there, ["test_suite.py"], tmp_path, Thresholds(0.03), budget, watcher, 1)
     (row,) = found.comparison().rows
-    (note,) = row.notes
+    code, note = row.notes
+    assert code == "code: work", code
     assert "+1 aten::_local_scalar_dense" in note
     assert "+1 aten::sum" in note
     (one,) = found.as_json()["benchmarks"]

@@ -203,8 +203,8 @@ def test_both_sides_draw_the_same(folder):
 @pytest.mark.parametrize(
     ("test", "text"),
     [
-        ("test_exits_in_head", "head: ended with exit status 7 while calibrating"),
-        ("test_hangs_in_base", "base: did not answer for 4 s while calibrating"),
+        ("test_exits_in_head", "head: ended with exit status 7 while inspecting"),
+        ("test_hangs_in_base", "base: did not answer for 4 s while inspecting"),
     ],
 )
 def test_a_side_that_dies_ends_the_pair(folder, test, text):

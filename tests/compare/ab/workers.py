@@ -26,10 +26,11 @@ def write(folder, text, name="test_suite.py"):
 def workers(folder, base=None, head=None, *, arguments=("test_suite.py",), seed=0, **options):
     logs = folder / "logs"
     logs.mkdir(exist_ok=True)
-    sizes, counts = options.pop("sizes", {}), options.pop("counts", {})
+    sizes, inspections = options.pop("sizes", {}), options.pop("inspections", {})
+    time_all = options.pop("time_all", True)
     options = {"rng": random.Random(seed), "timeout_seconds": 60, **options}
     processes = Processes(base or side(), head or side(), arguments, folder=folder, logs=logs, **options)
-    return Workers(processes, options["rng"], sizes, counts)
+    return Workers(processes, options["rng"], sizes, inspections, time_all=time_all)
 
 
 def process(folder, *arguments, trees=(), **variables):
