@@ -1,13 +1,13 @@
 """What differs between the fingerprints of two sides, by name."""
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Self
 
 from .fingerprint import Fingerprint
 
-_SHOWN = 4
+_SHOWN = 3
 """Names in a line."""
 
 
@@ -42,17 +42,22 @@ class Difference:
         return any(asdict(self).values())
 
     def sentence(self) -> str:
-        """Return what differs in a line: the functions, or else the first kind of parts that differs."""
-        kinds = (
-            ("", short_names(self.functions)),
-            ("values read: ", self.values),
-            ("libraries: ", self.libraries),
-            ("settings: ", self.settings),
-            ("works on other data: ", self.work),
+        """Return in a line which functions differ, or else the first kind of parts that differs.
+
+        `GCNConv.forward, gcn_norm, propagate and 3 more`, or `same functions, other settings (threads)`;
+        something must differ.
+        """
+        if self.functions:
+            return _listed(short_names(self.functions))
+        kinds = {
+            "values": self.values,
+            "libraries": self.libraries,
+            "settings": self.settings,
+            "data": self.work,
+        }
+        return next(
+            f"same functions, other {kind} ({_listed(names)})" for kind, names in kinds.items() if names
         )
-        label, names = next(((label, names) for label, names in kinds if names), ("", ()))
-        more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
-        return f"{label}{', '.join(names[:_SHOWN])}{more}"
 
     def as_json(self) -> dict[str, Any]:
         """Return the JSON form, see docs/formats.md."""
@@ -73,6 +78,11 @@ def short_names(functions: Iterable[str]) -> tuple[str, ...]:
     names = tuple(functions)
     alike = Counter(name.partition(":")[2] for name in names)
     return tuple(short if alike[short := name.partition(":")[2]] == 1 else name for name in names)
+
+
+def _listed(names: Sequence[str]) -> str:
+    more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
+    return f"{', '.join(names[:_SHOWN])}{more}"
 
 
 def _differing(base: Mapping[str, str], head: Mapping[str, str]) -> tuple[str, ...]:
