@@ -147,11 +147,15 @@ class AbProgress(Progress):
         self._where = decisions, spent_seconds, left_seconds
         if self.in_terminal:
             return
-        for name, decision in decisions.items():
-            if decision.decided and name not in self._told:
-                self._told.add(name)
-                line = " ".join(filter(None, (*_cells(decision)[::-1], name)))
-                self.print(f"{spent_seconds:.0f} s: {line}")
+        new = {name: one for name, one in decisions.items() if one.decided and name not in self._told}
+        self._told.update(new)
+        timed = [
+            " ".join(filter(None, (*_cells(one)[::-1], name)))
+            for name, one in new.items()
+            if not one.judgement.same_code
+        ]
+        for line in filter(None, (_same_code(new), *timed)):
+            self.print(f"{spent_seconds:.0f} s: {line}")
 
     def _tick(self) -> None:
         while not self._ended.wait(1.0):
@@ -187,7 +191,19 @@ def _standing(
     line = (
         f"{done} of {len(decisions)} decided, {spent_seconds:.0f} s spent, at most {left_seconds:.0f} s left"
     )
-    return [line, table, *([f"and {more} more"] if more > 0 else [])]
+    same_code = _same_code(decisions)
+    return [
+        line,
+        *([same_code] if same_code else []),
+        table,
+        *([f"and {more} more"] if more > 0 else []),
+    ]
+
+
+def _same_code(decisions: "Mapping[str, Decision]") -> str:
+    from ..report.verdicts import divided  # which imports scipy
+
+    return divided(decisions.values())[1]
 
 
 def _cells(decision: "Decision") -> Sequence[str]:

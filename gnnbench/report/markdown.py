@@ -96,10 +96,7 @@ def write(
     Raises:
         UsageError: even the shortest form is too long.
     """
-    parts = [
-        _Excerpt(section, sorted(section.comparison.rows, key=_rank), _remarks(section))
-        for section in sections
-    ]
+    parts = [_excerpt(section) for section in sections]
 
     def render(rows: int) -> str:
         return _render(parts, title, details_url, rows)
@@ -121,7 +118,15 @@ class _Excerpt:
     section: Section
     rows: list[Compared]
     """Changed benchmarks first."""
+    same_code: str
+    """Line on the benchmarks that run the same code and have no row; empty: there are none."""
     remarks: list[str]
+
+
+def _excerpt(section: Section) -> _Excerpt:
+    found, same_code = verdicts.divided(section.comparison.rows)
+    rows = sorted(found, key=_rank)
+    return _Excerpt(section, rows, same_code, _remarks(section, rows))
 
 
 def _size(text: str) -> int:
@@ -131,7 +136,7 @@ def _size(text: str) -> int:
 
 def _render(parts: Sequence[_Excerpt], title: str, details_url: str, most: int) -> str:
     """Write at most `most` rows and `most` notes of each section."""
-    together = [row for part in parts for row in part.rows]
+    together = [row for part in parts for row in part.section.comparison.rows]
     shared = [part.section.comparison.shared for part in parts if part.section.comparison.shared]
     slower = any(judgement.verdict == "slower" for judgement in shared)
     lines = [_verdict(together, shared_slower=slower) + (f" · {prose(title)}" if title else "")]
@@ -144,7 +149,7 @@ def _render(parts: Sequence[_Excerpt], title: str, details_url: str, most: int) 
             alike = sum(other.section.machine == section.machine for other in parts) > 1
             names = (section.machine, section.source if alike else "")
             lines += ["", f"#### {' · '.join(map(code, filter(None, names)))}"]
-            lines += ["", _verdict(part.rows, shared_slower=is_slower)]
+            lines += ["", _verdict(section.comparison.rows, shared_slower=is_slower)]
         lines += ["", *_section(part, details_url, most, name_machine=not several)]
     if details_url:
         lines += ["", f"[Full report]({details_url})"]
@@ -184,6 +189,8 @@ def _section(part: _Excerpt, details_url: str, most: int, *, name_machine: bool)
         lines += ["", *_table(shown)]
     if why:
         lines += ["", *why]
+    if part.same_code:
+        lines += ["", f"{part.same_code}."]
     left_out = [
         units.count(number, noun)
         for number, noun in (
@@ -239,16 +246,15 @@ def _number(text: str) -> str:
     return text.translate(_UNBREAKABLE) if len(text) <= _WIDEST else "?"
 
 
-def _remarks(section: Section) -> list[str]:
+def _remarks(section: Section, rows: Sequence[Compared]) -> list[str]:
     """Return the folded notes: on unchanged benchmarks, and on the whole result."""
-    found = section.comparison
     by_row = []
-    for row in sorted(found.rows, key=_rank):
+    for row in rows:
         verdict, reason = row.judgement.verdict, row.judgement.reason
         if verdict not in _CHANGED:
             reasons = [reason] if verdict in ("undecided", "incomparable") else []
             by_row.append((code(row.fullname), [prose(note) for note in (*reasons, *row.notes) if note]))
-    whole = map(prose, (*verdicts.remarks_on_all(found), *section.notes))
+    whole = map(prose, (*verdicts.remarks_on_all(section.comparison), *section.notes))
     return [f"- {line}" for line in chain(grouped(by_row), filter(None, whole))]
 
 

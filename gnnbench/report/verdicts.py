@@ -1,9 +1,10 @@
 """Verdicts as tables and text."""
 
 import io
+import textwrap
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, Protocol, TypeVar
 
 from rich.console import Console
 from rich.markup import escape
@@ -11,6 +12,7 @@ from rich.table import Table
 
 from .. import units
 from ..compare.comparison import Compared, Comparison
+from ..compare.verdict import Judgement
 from ..workloads.spec import Spec
 from .table import SHORT_DIRECTION, grouped, heading, shared_place
 
@@ -20,9 +22,29 @@ _MOST_SEEN = 10.0
 ORDER = tuple(_COLOURS)
 
 
+class _Judged(Protocol):
+    @property
+    def judgement(self) -> Judgement | None: ...
+
+
+_AnyJudged = TypeVar("_AnyJudged", bound=_Judged)
+
+
+def divided(benchmarks: Iterable[_AnyJudged]) -> tuple[list[_AnyJudged], str]:
+    """Return the benchmarks that have rows, and one line on those that run the same code on both sides.
+
+    The line is `31 same: they run the same code`; empty: there are none.
+    """
+    found = list(benchmarks)
+    shown = [one for one in found if not (one.judgement and one.judgement.same_code)]
+    count = len(found) - len(shown)
+    runs = "it runs" if count == 1 else "they run"
+    return shown, f"{count} same: {runs} the same code" if count else ""
+
+
 def write(found: Comparison, out: Callable[[str], Any], width: int, *, colour: bool) -> None:
-    """Write a table for each heading, and the notes."""
-    rows = found.rows
+    """Write a table for each heading, the line on benchmarks that run the same code, and the notes."""
+    rows, same_code = divided(found.rows)
     text = io.StringIO()
     console = Console(file=text, width=width, force_terminal=colour, highlight=False)
     groups: dict[str, list[Compared]] = {}
@@ -32,8 +54,8 @@ def write(found: Comparison, out: Callable[[str], Any], width: int, *, colour: b
         place = "" if title else shared_place([row.fullname for row in group])
         console.print(f"\n[bold]{escape(title or place)}[/bold]")
         console.print(_table(group, place, ours=bool(title)))
-    for note in notes(found):
-        console.print(note, markup=False)
+    for line in filter(None, (same_code, *notes(found))):
+        console.print(textwrap.fill(line, width, subsequent_indent="  "), markup=False)
     out(text.getvalue())
 
 
@@ -84,12 +106,13 @@ def _spec(spec: Mapping[str, Any]) -> Spec:
 
 def notes(found: Comparison) -> list[str]:
     """Return the notes on rows (why there is no verdict, what else changed), and on all together."""
-    rows = found.rows
+    rows, _ = divided(found.rows)
+    place = shared_place([row.fullname for row in rows if not row.spec])
     remarks = []
     for row in rows:
         judgement = row.judgement
         reasons = [] if judgement.judged else [judgement.reason]
-        remarks.append((_name(row), [*reasons, *row.notes]))
+        remarks.append((_name(row).removeprefix(place), [*reasons, *row.notes]))
     return [*grouped(remarks), *remarks_on_all(found)]
 
 

@@ -6,7 +6,7 @@ import pytest
 from rich.console import Console
 
 from gnnbench.cli.progress import QUIET_SECONDS, AbProgress, ErrorConsole
-from gnnbench.compare.ab.schedule import Decision
+from gnnbench.compare.ab.schedule import SAME_CODE, Decision
 from gnnbench.compare.verdict import Judgement
 
 
@@ -65,17 +65,31 @@ def test_in_a_pipe_a_decision_is_a_line_and_so_counts_as_one(clock):
     assert file.getvalue().endswith("starting pair 3 of processes (10 s; the run: at most 47 s more)\n")
 
 
+def test_in_a_pipe_those_that_run_the_same_code_are_one_line(clock):
+    progress, file = piped(clock)
+    same = {f"same{number}": SAME_CODE for number in range(10)}
+    for late in ({}, {"late": SAME_CODE}):
+        progress.update({"a": decision(), "b": decision("undecided"), **same, **late}, 20.0, 40.0)
+    assert file.getvalue().splitlines() == [
+        "20 s: 10 same: they run the same code",
+        "20 s: same 1.000x 0.980-1.020 4 pairs a",
+        "20 s: 1 same: it runs the same code",
+    ]
+
+
 def test_in_a_terminal_the_step_and_its_seconds_stand_above_the_benchmarks():
     file = io.StringIO()
     seconds = count(0.0, 3.0)
     console = Console(file=file, force_terminal=True, width=80, highlight=False)
     with AbProgress(console, lambda: next(seconds)) as progress:
         progress.step("installing [thing]==1", 60.0)
-        progress.update({"a": decision(), "b[x]": decision("undecided")}, 12.0, 48.0)
+        decisions = {"a": decision(), "b[x]": decision("undecided"), "c": SAME_CODE}
+        progress.update(decisions, 12.0, 48.0)
     shown = file.getvalue()
     assert "installing [thing]==1 (" in shown
     assert " s of at most 60 s)" in shown
-    assert "1 of 2 decided, 12 s spent, at most 48 s left" in shown
+    assert "2 of 3 decided, 12 s spent, at most 48 s left" in shown
+    assert "1 same: it runs the same code" in shown
     assert "b[x]" in shown
 
 

@@ -5,7 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gnnbench.compare.comparison import Compared, Comparison
-from gnnbench.compare.verdict import Judgement, Thresholds
+from gnnbench.compare.verdict import SAME_CODE, Judgement, Thresholds
 from gnnbench.errors import UsageError
 from gnnbench.report.markdown import MOST_CHARACTERS, Section, write
 from tests.gfm import hostile, render
@@ -90,6 +90,23 @@ def test_a_small_result_is_one_table():
 )
 def test_every_result_has_a_verdict_line(rows, shared, line):
     assert write([section(*rows, shared=shared)]).splitlines()[0] == line
+
+
+def test_what_runs_the_same_code_is_counted_on_a_line_and_has_no_row():
+    same = [Compared(f"same{number}", SAME_CODE, None) for number in range(31)]
+    code = "code: GCNConv.forward, gcn_norm and 3 more"
+    text = write([section(*same, Compared("a", UNDECIDED, 1e-3, notes=(code,)))])
+    assert text.startswith(
+        "**No slowdown found in 32 benchmarks, but some are undecided**: 1 undecided, 31 same\n"
+    )
+    top, folded = text.split("<details>")
+    assert "31 same: they run the same code." in top.splitlines()
+    assert "same0" not in text
+    assert [cells[0] for cells in render(text).rows] == ["benchmark", "a"]
+    assert "- code: `GCNConv.forward, gcn_norm` and 3 more: `a`" in folded
+    alone = render(write([section(same[0])]))
+    assert alone.rows == []
+    assert "1 same: it runs the same code." in alone.plain
 
 
 def test_several_results_are_one_comment_with_a_section_each():

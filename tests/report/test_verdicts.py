@@ -1,7 +1,7 @@
 from dataclasses import replace
 
 from gnnbench.compare.comparison import Compared, Comparison
-from gnnbench.compare.verdict import Judgement
+from gnnbench.compare.verdict import SAME_CODE, Judgement
 from gnnbench.report.verdicts import count, notes, sentence, write
 from gnnbench.workloads.spec import Spec
 
@@ -80,11 +80,30 @@ def test_why_there_was_too_little_to_judge_by_stands_below_and_of_an_interval_it
     few = Judgement("undecided", "2 pairs, a verdict needs 4", ratio=1.1)
     wide = replace(SLOWER, verdict="undecided", reason="the interval is too wide", shrunk=False)
     found = notes(Comparison([row(few), row(wide)], None))
-    assert found == ["2 pairs, a verdict needs 4: test_a.py::b"]
+    assert found == ["2 pairs, a verdict needs 4: b"], "the table's heading has the file"
 
 
 def test_reasons_stand_below_and_drift_is_said():
     found = notes(Comparison([row(MISSING)], SLOWER))
-    assert found[0] == "new: not in the baseline: test_a.py::b"
+    assert found[0] == "new: not in the baseline: b"
     assert found[1].startswith("a drift of the machine was removed: each ratio is relative")
     assert count([row(MISSING), row(SLOWER)]) == "1 slower, 0 faster, 0 same, 0 undecided, 1 incomparable"
+
+
+def test_what_runs_the_same_code_is_counted_on_a_line_and_has_no_row():
+    same = [row(SAME_CODE, f"test_a.py::same{number}") for number in range(31)]
+    text = shown(row(SLOWER), *same)
+    assert text.splitlines()[-2] == "31 same: they run the same code"
+    assert "test_a.py::same" not in text
+    assert len(text.splitlines()) == 6
+    assert shown(same[0]) == "1 same: it runs the same code\n"
+    assert count([row(SLOWER), *same]).startswith("1 slower, 0 faster, 31 same")
+
+
+def test_long_notes_are_indented_and_fit_80_columns():
+    note = f"code: {', '.join(f'{name}_{40 * name}.forward' for name in 'abc')} and 9 more"
+    lines = shown(*(row(SLOWER, f"test_a.py::{name}", notes=(note,)) for name in "xyz")).splitlines()
+    first = next(number for number, line in enumerate(lines) if line.startswith("code: "))
+    assert max(map(len, lines)) <= 80
+    assert " ".join(line.strip() for line in lines[first:-1]) == f"{note}: x, y, z"
+    assert {line[:2] for line in lines[first + 1 : -1]} == {"  "}
