@@ -9,6 +9,7 @@ from .. import units
 from . import layouts, wording
 from .charts import calibrated, distribution, forest, phases, platforms, times
 from .style import Style
+from .verdicts import divided
 from .view import BenchmarkView, Breakdown, Calibrated, JudgedBy, View
 
 Place = Literal["verdicts", "benchmark", "platforms", "phases", "calibration", "times"]
@@ -43,14 +44,15 @@ class Picture:
 def pictures(view: View) -> Iterator[Picture]:
     """Yield the charts of a view, the most important first."""
     if view.judged:
-        with_ratio = [one for one in view.benchmarks if one.judgement and one.judgement.ratio]
+        shown, same_code = divided(view.benchmarks)
+        with_ratio = [one for one in shown if one.judgement and one.judgement.ratio]
         if with_ratio:
-            yield _forest(view, view.judged, with_ratio)
+            yield _forest(view, view.judged, with_ratio, same_code)
         for benchmark in [one for one in wording.moved(with_ratio) if one.processes][:_MOST_CHANGED]:
             yield _distribution(benchmark)
-    for title, group in side_by_side(view.benchmarks).items():
+    for title, group in side_by_side(view.rows).items():
         yield _platforms(title, group)
-    if timed := [one for one in view.benchmarks if one.seconds and not view.judged]:
+    if timed := [one for one in view.rows if one.seconds and not view.judged]:
         yield _times(timed)
     for breakdown in view.breakdowns:
         yield _phases(breakdown)
@@ -75,7 +77,7 @@ def side_by_side(benchmarks: Sequence[BenchmarkView]) -> dict[str, dict[str, lis
     return {title: rows for title, rows in several.items() if rows}
 
 
-def _forest(view: View, judged: JudgedBy, benchmarks: Sequence[BenchmarkView]) -> Picture:
+def _forest(view: View, judged: JudgedBy, benchmarks: Sequence[BenchmarkView], same_code: str) -> Picture:
     changed = wording.moved(benchmarks)
     there = {one.fullname for one in changed}
     others = sorted(
@@ -95,7 +97,7 @@ def _forest(view: View, judged: JudgedBy, benchmarks: Sequence[BenchmarkView]) -
     note = (
         f"Ratios with {thin}simultaneous intervals (thin) and {thick}per-benchmark intervals (thick){band}. "
         "Slower: triangle to the right; faster: triangle to the left; same: circle; undecided: diamond; "
-        "incomparable: cross."
+        f"incomparable: cross.{f' {same_code}.' if same_code else ''}"
     )
     text = f"Forest plot of {units.count(len(benchmarks), 'ratio')}. {wording.headline(view)}."
     return Picture("verdicts", wording.headline(view), note, text, draw, len(benchmarks))

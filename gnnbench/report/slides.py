@@ -10,6 +10,7 @@ from ..files import write_whole
 from . import drawing
 from .pictures import Picture, pictures
 from .style import SLIDE
+from .verdicts import divided
 from .view import View
 
 _LETTERS = 62
@@ -24,11 +25,13 @@ _MARK = "<!-- a slide of gnnbench report -->\n"
 def write(view: View, folder: Path) -> list[Path]:
     """Write an SVG and a PNG for each chart; return the files. Older slides in the folder are removed.
 
+    There is no chart if all benchmarks run the same code.
+
     Raises:
-        UsageError: the view has no charts, or the folder cannot be written.
+        UsageError: the view has nothing to draw, or the folder cannot be written.
     """
     shown = list(pictures(view))
-    if not shown:
+    if not shown and not divided(view.benchmarks)[1]:
         raise UsageError(
             f"{view.source} has nothing to draw: give a file with timed benchmarks, or a profile"
         )

@@ -178,3 +178,10 @@ class View:
     facts: tuple[tuple[str, str], ...] = ()
     """Place and time of the measurement: name and value."""
     notes: tuple[str, ...] = ()
+
+    @property
+    def rows(self) -> tuple[BenchmarkView, ...]:
+        """The benchmarks with a row: those that this file has measured, or whose verdict needed times."""
+        return tuple(
+            one for one in self.benchmarks if one.measured or not (one.judgement and one.judgement.same_code)
+        )

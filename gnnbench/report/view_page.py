@@ -13,7 +13,7 @@ from .numbers import Numbers, notes
 from .pictures import Picture, pictures, side_by_side
 from .style import PAGE
 from .table import grouped
-from .verdicts import ORDER
+from .verdicts import ORDER, divided
 from .view import BenchmarkView, Breakdown, BreakdownPart, View
 
 _MOST_CHANGED = 100
@@ -32,10 +32,11 @@ class Figure:
 
 def html(view: View) -> str:
     """Return the page: one file that loads nothing else."""
-    drawn = any(one.processes for one in view.benchmarks)
+    rows = view.rows
+    drawn = any(one.processes for one in rows)
     if drawn:
         drawing.prepare()
-    numbers = Numbers(view.benchmarks)
+    numbers = Numbers(rows)
     moved = wording.moved(view.benchmarks)
     return page.render(
         "report.html",
@@ -46,15 +47,17 @@ def html(view: View) -> str:
         thresholds=view.judged and view.judged.thresholds,
         headline=wording.headline(view),
         counts=_counts(view.benchmarks),
+        same_code=divided(view.benchmarks)[1],
+        rows=rows,
         moved=moved[:_MOST_CHANGED],
         more_moved=max(len(moved) - _MOST_CHANGED, 0),
         figures=_figures(view),
-        remarks=grouped(_remarks(view.benchmarks)),
+        remarks=grouped(_remarks(rows)),
         incomplete=[one for one in view.benchmarks if one.error],
         columns=_columns(view),
-        platforms=_platforms(view.benchmarks),
+        platforms=_platforms(rows),
         breakdowns=[(found, _lines(found)) for found in view.breakdowns],
-        choices=_choices(view.benchmarks),
+        choices=_choices(rows),
         numbers=numbers,
         packed=_packed(
             {
@@ -96,11 +99,12 @@ def _counts(benchmarks: Sequence[BenchmarkView]) -> list[tuple[str, int]]:
 
 
 def _remarks(benchmarks: Sequence[BenchmarkView]) -> list[tuple[str, list[str]]]:
-    """Return the notes on each benchmark by label, without those shown with its verdict."""
+    """Return the notes on each benchmark by label, without those that the table of changed ones shows."""
     found = []
     for one in benchmarks:
         reasons = [one.judgement.reason] if one.judgement and not one.judgement.judged else []
-        said = [*one.notes, *([f"interrupted: {one.error}"] if one.error else [])]
+        in_table = one.notes if wording.verdict(one) in ("slower", "faster") else ()
+        said = [f"interrupted: {one.error}", *in_table]
         found.append((one.label, [*reasons, *(note for note in notes(one) if note not in said)]))
     return found
 
@@ -108,14 +112,14 @@ def _remarks(benchmarks: Sequence[BenchmarkView]) -> list[tuple[str, list[str]]]
 def _columns(view: View) -> list[str]:
     """Return the columns that are not empty."""
     there = {
-        "time": any(one.seconds for one in view.benchmarks),
-        "spread": any(one.measured and one.measured.high_seconds for one in view.benchmarks),
-        "ratio": any(one.judgement and one.judgement.ratio for one in view.benchmarks),
-        "interval": any(one.judgement and one.judgement.low for one in view.benchmarks),
+        "time": any(one.seconds for one in view.rows),
+        "spread": any(one.measured and one.measured.high_seconds for one in view.rows),
+        "ratio": any(one.judgement and one.judgement.ratio for one in view.rows),
+        "interval": any(one.judgement and one.judgement.low for one in view.rows),
         "verdict": view.judged is not None,
-        "limit": any(one.limit for one in view.benchmarks),
-        "peak": any(one.work and one.work.peak_bytes is not None for one in view.benchmarks),
-        "operators": any(one.work for one in view.benchmarks),
+        "limit": any(one.limit for one in view.rows),
+        "peak": any(one.work and one.work.peak_bytes is not None for one in view.rows),
+        "operators": any(one.work for one in view.rows),
     }
     return [name for name, present in there.items() if present]
 

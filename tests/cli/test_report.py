@@ -42,6 +42,71 @@ def test_results_of_ab_and_compare(tmp_path, capsys):
     )
 
 
+def of_same_code(content, names):
+    """Return a result of `gnnbench compare` in which these benchmarks run the same code."""
+    numbers = dict.fromkeys(("ratio", "low", "high", "own_low", "own_high", "visible", "process_sd"))
+    same = {"verdict": "same", "reason": "runs the same code", "same_code": True, **numbers}
+    judged = {name: one | same if name in names else one for name, one in content["benchmarks"].items()}
+    return content | {"benchmarks": judged}
+
+
+def test_what_runs_the_same_code_is_counted_on_a_line_and_has_no_row(tmp_path, capsys):
+    head, *base = save(tmp_path, suite(9, factor=1.5), *(suite(seed) for seed in range(5)))
+    file, page, slides = (tmp_path / name for name in ("compare.json", "page.html", "slides"))
+    main.main(["compare", *map(str, base), "--json", str(file), "--", str(head)])
+    compared = json.loads(file.read_text())
+    names = [f"test_a.py::b{number}" for number in range(1, 6)]
+    file.write_text(json.dumps(of_same_code(compared, names)))
+    capsys.readouterr()
+    status, out, _ = report(capsys, file, "-o", page, "--slides", slides)
+    assert (status, out.splitlines()[0]) == (0, "1 of 6 benchmarks is slower: b0 is 1.48x slower")
+    text = page.read_text()
+    assert text.count("<tr id=") == 1
+    assert "<p>5 same: they run the same code.</p>" in text
+    assert "Forest plot of 1 ratio." in text
+    (slide,) = slides.glob("*.svg")
+    assert "5 same: they run the same code." in " ".join(ET.parse(slide).getroot().itertext())
+
+
+def test_where_all_run_the_same_code_there_is_only_the_line(tmp_path, capsys):
+    head, *base = save(tmp_path, suite(9), *(suite(seed) for seed in range(5)))
+    file, page = tmp_path / "compare.json", tmp_path / "page.html"
+    main.main(["compare", *map(str, base), "--json", str(file), "--", str(head)])
+    compared = json.loads(file.read_text())
+    file.write_text(json.dumps(of_same_code(compared, compared["benchmarks"])))
+    capsys.readouterr()
+    status, out, _ = report(capsys, file, "-o", page, "--slides", tmp_path / "slides")
+    lines = out.splitlines()
+    assert (status, len(lines)) == (0, 2), "no slide"
+    assert lines[0] == "No slowdown found: 6 of 6 benchmarks are the same within 3.0%"
+    text = page.read_text()
+    assert "<p>6 same: they run the same code.</p>" in text
+    assert "<table" not in text
+    assert "<svg" not in text
+
+
+def test_a_run_keeps_the_rows_of_what_it_measured(tmp_path, capsys):
+    found = judged()
+    for one in found["benchmarks"][:3]:
+        one["extra_info"]["gnnbench"]["comparison"]["same_code"] = True
+    (run,) = save(tmp_path, found)
+    assert report(capsys, run, "-o", tmp_path / "page.html")[0] == 0
+    text = (tmp_path / "page.html").read_text()
+    assert text.count("<tr id=") == 4
+    assert "<p>3 same: they run the same code.</p>" in text
+    assert "Forest plot of 1 ratio." in text
+
+
+def test_what_changed_is_noted_beside_what_is_not_slower_too(tmp_path, capsys):
+    found = judged("undecided")
+    for one in found["benchmarks"]:
+        one["extra_info"]["gnnbench"]["comparison"]["notes"] = ["code: GCNConv.forward, gcn_norm"]
+    (run,) = save(tmp_path, found)
+    assert report(capsys, run, "-o", tmp_path / "page.html")[0] == 0
+    notes = (tmp_path / "page.html").read_text().partition("<h3>Notes</h3>")[2]
+    assert "<li>code: GCNConv.forward, gcn_norm: op0 fwd pyg, op0 fwd sparse, op0 fwd torch" in notes
+
+
 def test_the_level_of_a_shard_is_not_rounded_up_to_certainty(tmp_path, capsys):
     head, *base = save(tmp_path, suite(9, factor=1.5), *(suite(seed) for seed in range(5)))
     file = tmp_path / "compare.json"
