@@ -1,5 +1,6 @@
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -72,22 +73,43 @@ def git(folder, *words):
 def test_what_is_slower_is_told_to_people_and_programs(suite):
     sides = truths(suite, "base.json"), truths(suite, "head.json", test_more=1.2e-3)
     files = ("--json", "ab.json", "--markdown", "ab.md")
-    result = ab(suite, *sides, "--budget", "20", *files, "--", "test_suite.py")
+    result = ab(suite, *sides, "--budget", "20", "--time-all", *files, "--", "test_suite.py")
     assert result.returncode == 1, result.stderr
     assert "1 slower, 0 faster, 1 same, 0 undecided, 0 incomparable" in result.stdout
     lines = [line for line in result.stderr.splitlines() if not line.startswith("gnnbench: ")]
     assert len(lines) == 2, "in a pipe a line for each decision"
     assert result.stderr.startswith("gnnbench: starting the processes of pair 1, and collecting (0 s of ")
     found = json.loads((suite / "ab.json").read_text())
-    folder = resources.files("gnnbench") / "schemas"
-    schema = json.loads((folder / "ab.schema.json").read_text())
-    registry = Registry().with_resource(schema["$id"], Resource.from_contents(schema))
-    jsonschema.Draft202012Validator(schema, registry=registry).validate(found)
+    validate(found)
     assert found["summary"] == {"same": 1, "slower": 1}
     slower = next(one for one in found["benchmarks"] if one["verdict"] == "slower")
     assert slower["id"] == "test_suite.py::test_more"
     assert 1 < slower["low"] < slower["own_low"] < 1.2 < slower["own_high"] < slower["high"]
     assert "| `test_suite.py::test_more` |" in (suite / "ab.md").read_text()
+
+
+def validate(result):
+    folder = resources.files("gnnbench") / "schemas"
+    schema = json.loads((folder / "ab.schema.json").read_text())
+    registry = Registry().with_resource(schema["$id"], Resource.from_contents(schema))
+    jsonschema.Draft202012Validator(schema, registry=registry).validate(result)
+
+
+def test_what_runs_the_same_code_is_one_line_for_people_and_all_of_it_for_programs(suite):
+    files = ("--json", "ab.json", "--markdown", "ab.md")
+    result = ab(suite, ".", ".", *files, "--", "test_suite.py")
+    assert result.returncode == 0, result.stderr
+    line, counts = result.stdout.splitlines()
+    assert line == "2 same: they run the same code"
+    assert counts.startswith("0 slower, 0 faster, 2 same, 0 undecided, 0 incomparable; ")
+    assert re.search(r"^\d+ s: 2 same: they run the same code$", result.stderr, re.MULTILINE)
+    assert "test_sum" not in (suite / "ab.md").read_text()
+    found = json.loads((suite / "ab.json").read_text())
+    validate(found)
+    assert found["summary"] == {"same": 2}
+    assert {(one["same_code"], one["reason"]) for one in found["benchmarks"]} == {
+        (True, "runs the same code")
+    }
 
 
 def test_what_was_not_judged_has_exit_codes_of_its_own(suite):
@@ -221,7 +243,8 @@ def test_this_repository_across_a_change_of_the_protocol(tmp_path):
         "--gnn-dataset=rmat:5",
     )
     more = ("--gnn-hidden=8", "--gnn-platform=torch", "--gnn-device=cpu")
-    words = ("git:HEAD~1", "git:HEAD", "--total-budget", "8", "--json", "ab.json", "--", *select, *more)
+    options = ("--total-budget", "8", "--time-all", "--json", "ab.json")
+    words = ("git:HEAD~1", "git:HEAD", *options, "--", *select, *more)
     result = ab(tmp_path, *words, PYTEST_DISABLE_PLUGIN_AUTOLOAD=None)
     assert result.returncode in (0, 1, 3), result.stderr
     found = json.loads((tmp_path / "ab.json").read_text())

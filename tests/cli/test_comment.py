@@ -5,7 +5,8 @@ import sys
 import pytest
 
 from gnnbench.cli import main
-from gnnbench.compare.ab.result import AbResult, CounterChange
+from gnnbench.compare.ab.inspections import CounterChange, Inspections
+from gnnbench.compare.ab.result import AbResult
 from gnnbench.compare.ab.schedule import Decision
 from gnnbench.compare.verdict import Judgement, Thresholds
 from gnnbench.report.github import marker
@@ -24,9 +25,9 @@ def ab(folder, name="ab.json", *, gpu=None, benchmarks=None, **changes):
     head = Prepared(".", (), {}, None, dirty=False, versions={})
     found = benchmarks or {"test_a.py::b[<b>|@x]": SLOWER, "test_a.py::c": SAME}
     decisions = {name: Decision(one, 5, 0, 9, 9, 1.0, decided=True) for name, one in found.items()}
-    counters = {next(iter(found)): (CounterChange("aten::mm", 1, 2),)}
+    inspections = {next(iter(found)): Inspections((CounterChange("aten::mm", 1, 2),))}
     here = {**ENVIRONMENT, "gpu": gpu and {"name": gpu}}
-    result = AbResult(base, head, Thresholds(0.03), here, decisions, counters, {}, 20.0, **changes)
+    result = AbResult(base, head, Thresholds(0.03), here, decisions, inspections, {}, 20.0, **changes)
     path = folder / name
     path.write_text(json.dumps(result.as_json()))
     return str(path)
