@@ -52,7 +52,7 @@ def pictures(view: View) -> Iterator[Picture]:
             yield _distribution(benchmark)
     for title, group in side_by_side(view.rows).items():
         yield _platforms(title, group)
-    if timed := [one for one in view.rows if one.seconds and not view.judged]:
+    if timed := [one for one in view.benchmarks if one.seconds and not view.judged]:
         yield _times(timed)
     for breakdown in view.breakdowns:
         yield _phases(breakdown)
