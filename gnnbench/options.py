@@ -62,6 +62,8 @@ PRECISION = 0.02
 EFFECT = 0.03
 CONFIRM = 3
 EPOCHS = 10
+TIMEOUT_SECONDS = 120.0
+"""How long a child process may be silent."""
 PROFILES = Path(".benchmarks", "profiles")
 
 _CPU_DATASETS = ("cora", "ogbn-arxiv:synthetic@0.1")

@@ -13,7 +13,7 @@ from ..errors import UsageError
 from ..files import check_writable, save
 from ..options import fraction, suite
 from ..shard import Shard
-from .common import INTERRUPTED, NOTHING_SLOWER, TIMEOUT_SECONDS, add_effect, exit_code, positive_seconds
+from .common import INTERRUPTED, NOTHING_SLOWER, add_effect, add_variants, exit_code, positive_seconds
 from .progress import AbProgress
 
 BUDGET_SECONDS = 60.0
@@ -21,13 +21,7 @@ BUDGET_SECONDS = 60.0
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
-    kinds = "git:REF, path:DIR, pip:REQUIREMENT, env:NAME=VALUE, or . for the working tree"
-    parser.add_argument(
-        "base",
-        metavar="BASE",
-        help=f"the older variant: {kinds}; to combine several, quote them as one argument",
-    )
-    parser.add_argument("head", metavar="HEAD", help="the newer variant")
+    add_variants(parser)
     parser.add_argument(
         "--budget",
         type=positive_seconds,
@@ -39,13 +33,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--total-budget", type=positive_seconds, metavar="S", help="seconds for all benchmarks together"
     )
-    parser.add_argument(
-        "--timeout",
-        type=positive_seconds,
-        default=TIMEOUT_SECONDS,
-        metavar="S",
-        help=f"stop a process that has not answered for S seconds. Default: {TIMEOUT_SECONDS:.0f}.",
-    )
     add_effect(parser)
     parser.add_argument(
         "--time-all",
@@ -56,12 +43,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--strict", action="store_true", help="exit with 3 if a benchmark is undecided or incomparable"
     )
     parser.add_argument(
-        "--dependencies", action="store_true", help="also install the dependencies of pip: requirements"
-    )
-    parser.add_argument(
         "--shard", metavar="I/N", help="time only part I of N, with 1/N of the family-wise error rate"
     )
-    parser.add_argument("--json", type=Path, metavar="FILE", help="also write the result to FILE")
     parser.add_argument("--markdown", type=Path, metavar="FILE", help="also write a Markdown table to FILE")
     parser.set_defaults(run=run)
 

@@ -17,12 +17,11 @@ from rich.table import Table
 
 from .. import units
 from ..errors import UsageError
-from ..options import fraction, suite
+from ..options import TIMEOUT_SECONDS, fraction, suite
 from .common import (
     INTERRUPTED,
     NOT_JUDGED,
     NOTHING_SLOWER,
-    TIMEOUT_SECONDS,
     add_effect,
     positive_seconds,
 )

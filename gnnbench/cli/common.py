@@ -1,22 +1,43 @@
 """What several subcommands share: exit codes and arguments."""
 
 import argparse
+from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ..options import EFFECT
+from ..options import EFFECT, TIMEOUT_SECONDS
 
 if TYPE_CHECKING:
     from ..compare.comparison import Comparison
 
 NOTHING_SLOWER, SLOWER, NOT_JUDGED = 0, 1, 3
 INTERRUPTED = 130
-TIMEOUT_SECONDS = 120.0
-"""The default of `--timeout`: how long a process may be silent."""
 
 
 def add_effect(parser: argparse.ArgumentParser, text: str = "minimum effect of interest") -> None:
     """Declare `--effect`."""
     parser.add_argument("--effect", default=f"{EFFECT:.0%}", metavar="E", help=f"{text}. Default: 3%%.")
+
+
+def add_variants(parser: argparse.ArgumentParser) -> None:
+    """Declare BASE and HEAD, and the options of the processes that run them."""
+    kinds = "git:REF, path:DIR, pip:REQUIREMENT, env:NAME=VALUE, or . for the working tree"
+    parser.add_argument(
+        "base",
+        metavar="BASE",
+        help=f"the older variant: {kinds}; to combine several, quote them as one argument",
+    )
+    parser.add_argument("head", metavar="HEAD", help="the newer variant")
+    parser.add_argument(
+        "--timeout",
+        type=positive_seconds,
+        default=TIMEOUT_SECONDS,
+        metavar="S",
+        help=f"stop a process that has not answered for S seconds. Default: {TIMEOUT_SECONDS:.0f}.",
+    )
+    parser.add_argument(
+        "--dependencies", action="store_true", help="also install the dependencies of pip: requirements"
+    )
+    parser.add_argument("--json", type=Path, metavar="FILE", help="also write the result to FILE")
 
 
 def positive_seconds(text: str) -> float:

@@ -9,7 +9,7 @@ from contextlib import suppress
 from .. import __version__, signals
 from ..errors import UsageError, one_line
 from ..options import HELP
-from . import ab, baseline, calibrate, comment, compare, merge, profile, report, streams, trend
+from . import ab, affected, baseline, calibrate, comment, compare, merge, profile, report, streams, trend
 from .common import NOTHING_SLOWER
 
 WRONG_USAGE = 2
@@ -81,6 +81,10 @@ def _parser() -> argparse.ArgumentParser:
     baseline.add_commands(commands.add_parser("baseline", help=text, description=text))
     text = "compare two variants of the code, timed alternately: ab BASE HEAD [-- PYTEST ARGS]"
     ab.add_arguments(commands.add_parser("ab", help=text, description=text))
+    text = (
+        "list the benchmarks whose code a change affects, without timing: affected BASE HEAD [-- PYTEST ARGS]"
+    )
+    affected.add_arguments(commands.add_parser("affected", help=text, description=text))
     text = "measure false positives and power of ab on this machine: calibrate [-- PYTEST ARGS]"
     calibrate.add_arguments(commands.add_parser("calibrate", help=text, description=text))
     text = "show where a benchmark spends its time: profile SELECT [--with KIND] [-- PYTEST ARGS]"

@@ -59,7 +59,9 @@ def kind(content: Any) -> Kind | None:
     if isinstance(benchmarks, dict):
         return "compare"
     if isinstance(benchmarks, list):
-        return "ab" if "summary" in content else "run"
+        if "summary" not in content:
+            return "run"
+        return "ab" if "effect" in content else None  # of `gnnbench affected`
     if "calibrations" in content:
         return "calibration"
     return "profile" if "sections" in content else None

@@ -17,7 +17,7 @@ from ...shard import Shard
 from ...variants.prepare import Prepared
 from ..verdict import Thresholds
 from .pair import Workers
-from .processes import SIDES, Processes
+from .processes import Processes
 from .result import AbResult
 from .sample import sample
 from .schedule import SAME_CODE, Decision, Schedule
@@ -215,7 +215,7 @@ class _Session:
                     self._watcher.say(f"{name}: {workers.broken}; restarting both sides")
                     break
             self._watcher.step(f"ending the processes of pair {self._number}")
-        self._check_trees(workers)
+        workers.check_trees(self._base, self._head)
         self._fake_seconds = processes.fake_seconds or 0.0
         # The cost of a pair is all time outside its visits, including the end of its processes.
         timed = 0.0 if processes.fake_seconds is not None else sum(one.seconds for one in visits.values())
@@ -247,12 +247,7 @@ class _Session:
         return False
 
     def _schedule(self, workers: Workers) -> Schedule:
-        refused = [
-            f"{side}: {file} cannot be collected: {reason}"
-            for side, files in workers.refused.items()
-            for file, reason in files.items()
-        ]
-        names = [name for name in workers.names if name in workers.declared]
+        refused, names = workers.refusals(), workers.benchmarks
         if not names:
             why = f": {refused[0]}" if refused else " here"
             raise UsageError(f"pytest finds no benchmarks{why}; name them: gnnbench ab BASE HEAD -- PATH")
@@ -269,15 +264,3 @@ class _Session:
             budget.total_seconds,
             np.random.default_rng(self._seed),
         )
-
-    def _check_trees(self, workers: Workers) -> None:
-        """Check that the code of the variants ran.
-
-        Raises:
-            UsageError: the benchmarks imported nothing from a variant.
-        """
-        for side, given in zip(SIDES, (self._base, self._head), strict=True):
-            if given.trees and not workers.processes.loaded[side] and not workers.broken:
-                raise UsageError(
-                    f"{side}: the benchmarks import no package of {given.text}: nothing to compare"
-                )

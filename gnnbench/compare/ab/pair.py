@@ -2,17 +2,21 @@
 
 import random
 import time
-from collections.abc import MutableMapping
+from collections.abc import Callable, MutableMapping
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, Self, TypeVar
 
+from ...errors import UsageError
 from ...variants.child import DiedError
+from ...variants.prepare import Prepared
 from .inspections import Inspections
 from .processes import SIDES, Processes
 from .turns import Size, Turns, joined
 from .visit import NotTimed, Visit
 
 _QUIT_SECONDS = 20.0
+
+_Found = TypeVar("_Found")
 
 
 class Workers:
@@ -86,6 +90,16 @@ class Workers:
             seconds: for the turns, of which there are at least three, without set-up and calibration. If a
                 process can time it only once, it gets one turn, in the first visit of a pair.
         """
+        return self._with_turns(name, lambda turns: turns.visit(seconds))
+
+    def inspect(self, name: str) -> Inspections | NotTimed:
+        """Inspect a call of a benchmark on both sides, or return why it cannot be inspected.
+
+        After a failure, `broken` says whether more can be inspected.
+        """
+        return self._with_turns(name, Turns.inspect)
+
+    def _with_turns(self, name: str, do: Callable[[Turns], _Found | NotTimed]) -> _Found | NotTimed:
         if self.broken is not None:
             raise ValueError(self.broken)
         if missing := self._missing(name):
@@ -104,13 +118,38 @@ class Workers:
             time_all=self._time_all,
         )
         try:
-            found = turns.visit(seconds)
+            found = do(turns)
         except DiedError as error:
             self._break(error)
             return NotTimed("failed", str(error))
         if turns.once:
             self._visited_once.add(name)
         return found
+
+    @property
+    def benchmarks(self) -> list[str]:
+        """The tests that request `benchmark`, in the order of collection."""
+        return [name for name in self.names if name in self.declared]
+
+    def refusals(self) -> list[str]:
+        """Return a line for each file that a side cannot collect."""
+        return [
+            f"{side}: {file} cannot be collected: {reason}"
+            for side, files in self.refused.items()
+            for file, reason in files.items()
+        ]
+
+    def check_trees(self, base: Prepared, head: Prepared) -> None:
+        """Check that the code of the variants ran.
+
+        Raises:
+            UsageError: the benchmarks imported nothing from a variant.
+        """
+        for side, given in zip(SIDES, (base, head), strict=True):
+            if given.trees and not self.processes.loaded[side] and not self.broken:
+                raise UsageError(
+                    f"{side}: the benchmarks import no package of {given.text}: nothing to compare"
+                )
 
     def _missing(self, name: str) -> NotTimed | None:
         """Return which sides have no test of that name, with the reason if it is known."""

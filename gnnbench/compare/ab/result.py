@@ -51,8 +51,8 @@ class AbResult:
         levels = {"simultaneous": self.thresholds.family_level, "own": self.thresholds.own_level}
         return {
             "version": FORMAT_VERSION,
-            "base": _side(self.base),
-            "head": _side(self.head),
+            "base": side_json(self.base),
+            "head": side_json(self.head),
             "environment": dict(self.environment),
             "level": levels,
             "effect": self.thresholds.effect,
@@ -89,7 +89,8 @@ class AbResult:
         }
 
 
-def _side(prepared: Prepared) -> dict[str, Any]:
+def side_json(prepared: Prepared) -> dict[str, Any]:
+    """Return the JSON form of one side of a result."""
     return {
         "variant": prepared.text,
         "commit": prepared.commit,

@@ -1,10 +1,11 @@
 """Times one benchmark in a pair of processes: the sides take turns, a block of rounds each."""
 
 import random
-from collections.abc import Mapping, MutableMapping, Sequence
+from collections.abc import Callable, Mapping, MutableMapping, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from statistics import geometric_mean
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 from .inspections import Inspections
 from .processes import SIDES, Processes
@@ -16,6 +17,8 @@ NO_BENCHMARK = NotTimed("no benchmark", "no benchmark: it never calls `benchmark
 _BLOCK_SECONDS = 0.01
 _MOST_ROUNDS = 50
 _FEWEST_TURNS = 3
+
+_Found = TypeVar("_Found")
 
 
 class Size(NamedTuple):
@@ -70,25 +73,39 @@ class Turns:
             DiedError: a side cannot be used any more.
         """
         start = self._processes.now()
-        found: Visit | None = None
+        found = self._holding(lambda: self._visited(seconds))
+        if isinstance(found, NotTimed):
+            return found
+        return replace(found, seconds=self._processes.now() - start)
+
+    def inspect(self) -> Inspections | NotTimed:
+        """Set up, inspect a call on both sides without timing it, and tear down.
+
+        Raises:
+            DiedError: a side cannot be used any more.
+        """
+        self._together = True
+        return self._holding(self._inspected)
+
+    def _holding(self, do: Callable[[], _Found]) -> _Found | NotTimed:
+        """Run the test, and `do` something while both sides are inside `benchmark`."""
+        found: _Found | None = None
         seed = self._rng.randrange(2**32)
         answers = self._untimed(self._processes.order(), command="run", name=self._name, seed=seed)
         self.once = any(answer.get("once") for answer in answers)
-        same_code = False
         if not self._ended:
             with suppress(_EndedError):
-                same_code = self._inspected().same_code and not self._time_all
-                if not same_code:
-                    found = self._timed(seconds)
+                found = do()
         while going := [side for side in self._processes.order() if side not in self._ended]:
             self._untimed(going, command="next")
         if failures := {side: failure for side, failure in self._ended.items() if failure}:
             return joined(failures)
-        if same_code:
+        return NO_BENCHMARK if found is None else found
+
+    def _visited(self, seconds: float) -> Visit | NotTimed:
+        if self._inspected().same_code and not self._time_all:
             return SAME_CODE
-        if found is None:
-            return NO_BENCHMARK
-        return Visit(found.base_ns, found.head_ns, found.rounds, self._processes.now() - start)
+        return self._timed(seconds)
 
     def _untimed(self, sides: Sequence[str], **command: Any) -> list[dict[str, Any]]:
         """Return the answers to a command that is not timed: both sides may run at once."""
@@ -122,7 +139,12 @@ class Turns:
         if self._name not in self._inspections:
             for side in SIDES:
                 self._processes.send(side, command="inspect")
-            answers = [self._take(side, ends=False) for side in SIDES]
+            answers = []
+            for side in SIDES:  # both answer, even if the first has ended the test
+                with suppress(_EndedError):
+                    answers.append(self._take(side, ends=False))
+            if self._ended:
+                raise _EndedError
             self._inspections[self._name] = Inspections.of(*answers)
         return self._inspections[self._name]
 

@@ -25,39 +25,46 @@ class Difference:
     """What the functions work on, as in `Fingerprint.work`."""
     settings: tuple[str, ...] = ()
     """Settings; environment variables begin with `$`."""
+    base_only: tuple[str, ...] = ()
+    """Those of all these names that only the base has."""
+    head_only: tuple[str, ...] = ()
 
     @classmethod
     def between(cls, base: Fingerprint, head: Fingerprint) -> Self:
         """Compare two fingerprints."""
-        return cls(
-            _differing(base.functions, head.functions),
-            _differing(base.values, head.values),
-            _differing(base.libraries, head.libraries),
-            _differing(base.work, head.work),
-            _differing(base.set_to, head.set_to),
+        pairs = (
+            (base.functions, head.functions),
+            (base.values, head.values),
+            (base.libraries, head.libraries),
+            (base.work, head.work),
+            (base.set_to, head.set_to),
         )
+        base_only = tuple(name for ours, theirs in pairs for name in ours if name not in theirs)
+        head_only = tuple(name for ours, theirs in pairs for name in theirs if name not in ours)
+        names = [*(_differing(*pair) for pair in pairs), base_only, head_only]
+        return cls(*names)
 
     def __bool__(self) -> bool:
         """Tell whether anything differs."""
         return any(asdict(self).values())
 
-    def sentence(self) -> str:
-        """Return in a line which functions differ, or else the first kind of parts that differs.
+    def main(self) -> tuple[str, tuple[str, ...]]:
+        """Return a label and the names of the functions that differ, or else of the first kind that does.
 
-        `GCNConv.forward, gcn_norm, propagate and 3 more`, or `same functions, other settings (threads)`;
-        something must differ.
+        The label is empty for functions; something must differ.
         """
+        kinds = {"values": self.values, "libraries": self.libraries, "settings": self.settings, "data": self.work}
         if self.functions:
-            return _listed(short_names(self.functions))
-        kinds = {
-            "values": self.values,
-            "libraries": self.libraries,
-            "settings": self.settings,
-            "data": self.work,
-        }
-        return next(
-            f"same functions, other {kind} ({_listed(names)})" for kind, names in kinds.items() if names
-        )
+            return "", short_names(self.functions)
+        return next((f"same functions, other {kind}", names) for kind, names in kinds.items() if names)
+
+    def sentence(self) -> str:
+        """Return what differs in a line.
+
+        `GCNConv.forward, gcn_norm, propagate and 3 more`, or `same functions, other settings (threads)`.
+        """
+        label, names = self.main()
+        return f"{label} ({_listed(names)})" if label else _listed(names)
 
     def as_json(self) -> dict[str, Any]:
         """Return the JSON form, see docs/formats.md."""

@@ -1,0 +1,68 @@
+"""`gnnbench affected BASE HEAD [-- PYTEST ARGS]`: lists the benchmarks whose code a change affects."""
+
+import argparse
+import json
+import shutil
+import sys
+from pathlib import Path
+
+from .. import units
+from ..files import check_writable, save
+from ..options import suite
+from .common import NOT_JUDGED, add_variants
+from .progress import AbProgress
+
+INSPECTED = 0
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments."""
+    add_variants(parser)
+    parser.add_argument(
+        "--explain",
+        metavar="ID",
+        help="show everything that differs for one benchmark: its test id, or a part that no other id has",
+    )
+    parser.set_defaults(run=run)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Inspect, print what is affected, and return the exit code."""
+    from .. import environment
+    from ..compare.ab import affected
+    from ..files import cache_folder
+    from ..report import affected as shown
+    from ..variants import variant
+    from ..variants.prepare import prepared
+
+    arguments = suite(options.rest, "gnnbench affected BASE HEAD")
+    variants = [variant.parse(text) for text in (options.base, options.head)]
+    if options.json:
+        check_writable(options.json)
+    environment.let_idle_threads_sleep()
+    root = Path.cwd()
+    with AbProgress() as progress:
+        say, step = progress.say, progress.step
+        common = {"cache": cache_folder(), "dependencies": options.dependencies, "say": say, "step": step}
+        with prepared(variants[0], root, **common) as base, prepared(variants[1], root, **common) as head:
+            found = affected.run(
+                base, head, arguments, root, options.timeout, say=say, step=step, only=options.explain
+            )
+    try:
+        if options.explain:
+            for name, one in found.benchmarks.items():
+                print("\n".join(shown.explanation(name, one)))
+        else:
+            width = shutil.get_terminal_size((80, 24)).columns
+            shown.write(found, sys.stdout.write, width, colour=sys.stdout.isatty())
+        for note in found.notes:
+            print(note)
+        if not found.benchmarks:
+            print("there are no benchmarks to inspect; name them: gnnbench affected BASE HEAD -- PATH")
+        elif not options.explain:
+            print(f"{shown.summary(found)}; {units.seconds(found.seconds)}")
+        sys.stdout.flush()
+    finally:  # also if the output was closed
+        if options.json:
+            save(options.json, json.dumps(found.as_json(), indent=1) + "\n")
+    return INSPECTED if any(not one.failed for one in found.benchmarks.values()) else NOT_JUDGED

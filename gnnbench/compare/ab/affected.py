@@ -1,0 +1,163 @@
+"""The benchmarks that a change affects: those for which two variants run different code. Nothing is timed."""
+
+import random
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal
+
+from ... import units
+from ...errors import UsageError
+from ...variants.prepare import Prepared
+from .inspections import Inspections
+from .pair import Workers
+from .processes import Processes
+from .result import side_json
+
+FORMAT_VERSION = 1
+
+Status = Literal["changed", "same", "unknown"]
+
+
+@dataclass(frozen=True)
+class Inspected:
+    """What came out for one benchmark."""
+
+    inspections: Inspections = field(default_factory=Inspections)
+    failed: str | None = None
+    """Why it could not be inspected, in one line; None: it was."""
+
+    @property
+    def unknown(self) -> str | None:
+        """Why it is unknown whether both sides run the same code; None: it is known."""
+        return self.failed or self.inspections.unseen
+
+    @property
+    def status(self) -> Status:
+        """Whether the code that it runs changed. It counts as affected unless it is `same`."""
+        if self.unknown:
+            return "unknown"
+        return "same" if self.inspections.same_code else "changed"
+
+
+@dataclass(frozen=True)
+class AffectedResult:
+    """All benchmarks, in the order of collection, without those that both sides skip."""
+
+    base: Prepared
+    head: Prepared
+    benchmarks: Mapping[str, Inspected]
+    seconds: float
+    notes: tuple[str, ...] = ()
+    """Notes on the whole result."""
+
+    def named(self, status: Status) -> dict[str, Inspected]:
+        """Return the benchmarks with a status."""
+        return {name: one for name, one in self.benchmarks.items() if one.status == status}
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the JSON form, see docs/formats.md."""
+        return {
+            "version": FORMAT_VERSION,
+            "base": side_json(self.base),
+            "head": side_json(self.head),
+            "benchmarks": [
+                {"id": name, "status": one.status, "failed": one.failed, **one.inspections.as_json()}
+                for name, one in self.benchmarks.items()
+            ],
+            "summary": dict(sorted(Counter(one.status for one in self.benchmarks.values()).items())),
+            "seconds": round(self.seconds, 3),
+            "notes": list(self.notes),
+        }
+
+
+def run(
+    base: Prepared,
+    head: Prepared,
+    arguments: Sequence[str],
+    folder: Path,
+    timeout_seconds: float,
+    *,
+    say: Callable[[str], None],
+    step: Callable[[str], None],
+    only: str | None = None,
+) -> AffectedResult:
+    """Inspect one call of each benchmark on both sides, in one pair of processes.
+
+    If a side dies, the remaining benchmarks are inspected in a new pair.
+
+    Args:
+        base: the older side.
+        head: the newer side.
+        arguments: pytest's arguments.
+        folder: pytest's working directory: the caller's tree, whose benchmarks both sides run.
+        timeout_seconds: a side that does not answer for so long is given up.
+        say: called with a problem from which the run recovered.
+        step: called with the step that begins.
+        only: the id of a benchmark, or a part of it that no other id has; None: inspect all.
+
+    Raises:
+        UsageError: a side does not start, the benchmarks import nothing from a variant, or `only` does not
+            name exactly one benchmark.
+    """
+    start = time.monotonic()
+    found: dict[str, Inspected] = {}
+    notes: list[str] = []
+    left: list[str] | None = None
+    left_out = number = 0
+    with tempfile.TemporaryDirectory(prefix="gnnbench-affected-") as logs:
+        while left is None or left:
+            number += 1
+            rng = random.Random(number)  # noqa: S311 - random inputs, not secrets
+            processes = Processes(
+                base,
+                head,
+                arguments,
+                folder=folder,
+                logs=Path(logs),
+                rng=rng,
+                timeout_seconds=timeout_seconds,
+                number=number,
+            )
+            step("starting both sides, and collecting")
+            with Workers(processes, rng, {}, {}, time_all=False) as workers:
+                if workers.broken:
+                    raise UsageError(workers.broken)
+                if left is None:
+                    notes += workers.refusals()
+                    left = workers.benchmarks if only is None else [_chosen(workers.benchmarks, only)]
+                    count = len(left)
+                while left and not workers.broken:
+                    step(f"inspecting benchmark {count - len(left) + 1} of {count}: {left[0]}")
+                    name = left.pop(0)
+                    one = workers.inspect(name)
+                    if isinstance(one, Inspections):
+                        found[name] = Inspected(one)
+                    elif one.kind == "failed":
+                        found[name] = Inspected(failed=one.text)
+                    else:
+                        left_out += 1
+                    if workers.broken:
+                        say(f"{name}: {workers.broken}; restarting both sides")
+            if count:
+                workers.check_trees(base, head)
+    if left_out:
+        notes.append(f"skipped on both sides, and left out: {units.count(left_out, 'benchmark')}")
+    return AffectedResult(base, head, found, time.monotonic() - start, tuple(notes))
+
+
+def _chosen(names: Sequence[str], text: str) -> str:
+    """Return the name that is or contains a text.
+
+    Raises:
+        UsageError: not exactly one does.
+    """
+    found = [text] if text in names else [name for name in names if text in name]
+    if not found:
+        raise UsageError(f"{text!r} is in no benchmark's id: give a test id or a part of it")
+    if len(found) > 1:
+        raise UsageError(f"{text!r} is in {len(found)} ids: give more of one, as in {found[0]}")
+    return found[0]

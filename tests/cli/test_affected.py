@@ -1,0 +1,130 @@
+"""`gnnbench affected` between a commit of a real repository and its working tree."""
+
+import json
+
+import pytest
+
+from gnnbench import schema
+from tests.suite import gnnbench
+from tests.variants.repositories import git, without_settings
+
+SUITE = """
+import pytest
+import thing
+
+@pytest.mark.parametrize("name", ["first", "second", "untouched"])
+def test_thing(benchmark, name):
+    benchmark(getattr(thing, name), 1)
+"""
+THING = """
+def helper(x):
+    return x
+
+def first(x):
+    return helper(x)
+
+def second(x):
+    return helper(x) + 1
+
+def untouched(x):
+    return x
+"""
+SAME_ID = "test_suite.py::test_thing[untouched]"
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    """A repository whose working tree changes two of three functions."""
+    without_settings(monkeypatch)
+    (tmp_path / "pytest.ini").write_text("[pytest]\naddopts = -p pytest_benchmark.plugin\n")
+    (tmp_path / "test_suite.py").write_text(SUITE)
+    (tmp_path / "thing.py").write_text(THING)
+    git(tmp_path, "init", "-q", "-b", "main")
+    git(tmp_path, "add", ".")
+    git(tmp_path, "commit", "-q", "-m", "first")
+    changed = THING.replace("def helper(x)", "def renamed_helper(x)").replace("helper(x) + 1", "x + 1")
+    (tmp_path / "thing.py").write_text(changed.replace("return helper", "return renamed_helper"))
+    return tmp_path
+
+
+def affected(folder, *words, base="git:main", head="."):
+    words = (*words, "--", "test_suite.py") if "--" not in words else words
+    return gnnbench("affected", base, head, *words, cwd=folder, PYTEST_DISABLE_PLUGIN_AUTOLOAD="1")
+
+
+def test_affected_benchmarks_and_the_functions_that_changed(folder):
+    result = affected(folder, "--json", "affected.json")
+    assert result.returncode == 0, result.stderr
+    heading, names, first, second, empty, count = result.stdout.strip().splitlines()
+    assert heading == "test_suite.py::"
+    assert names.split() == ["benchmark", "changed"]
+    assert first.split()[0] == "test_thing[first]"
+    assert first.split(maxsplit=1)[1].strip() == "helper, renamed_helper, first"
+    assert second.split(maxsplit=1)[1].strip() == "helper, second"
+    assert count.startswith("2 of 3 benchmarks run changed code, 1 run the same code; ")
+    assert not empty
+    assert result.stderr.startswith("gnnbench: checking out main (")
+    saved = json.loads((folder / "affected.json").read_text())
+    assert schema.departure(saved, "affected") is None
+    assert saved["summary"] == {"changed": 2, "same": 1}
+    assert saved["base"]["commit"] == saved["head"]["commit"]
+    assert saved["head"]["dirty"]
+    assert [one["status"] for one in saved["benchmarks"]] == ["changed", "changed", "same"]
+
+
+def test_one_benchmark_is_explained(folder):
+    result = affected(folder, "--explain", "first")
+    assert result.returncode == 0, result.stderr
+    assert result.stdout.splitlines()[:6] == [
+        "test_suite.py::test_thing[first]",
+        "",
+        "functions of thing",
+        "  helper  (only base)",
+        "  renamed_helper  (only head)",
+        "  first",
+    ]
+    same = affected(folder, "--explain", SAME_ID)
+    assert same.stdout.splitlines() == [SAME_ID, "runs the same code on both sides"]
+
+
+def test_settings_are_a_difference_too(folder):
+    result = affected(folder, "--explain", "untouched", base="env:OMP_PROC_BIND=true", head=".")
+    assert result.stdout.splitlines() == [SAME_ID, "", "settings", "  $OMP_PROC_BIND  (only base)"]
+
+
+def test_what_cannot_be_compared_counts_as_affected(folder):
+    (folder / "test_suite.py").write_text(
+        "import thing\ndef test_it(benchmark): benchmark.pedantic(thing.first, (1,))\n"
+    )
+    result = affected(folder)
+    assert result.returncode == 0, result.stderr
+    assert "not compared: benchmark.pedantic fixes the calls" in result.stdout
+    assert "0 run the same code, 1 could not be compared and counts as affected; " in result.stdout
+
+
+def test_where_no_benchmark_can_be_inspected(folder):
+    (folder / "test_suite.py").write_text("import thing\ndef test_it(benchmark): assert 0\n")
+    result = affected(folder)
+    assert result.returncode == 3
+    assert "not compared: base and head: raised: assert 0" in result.stdout
+    result = affected(folder, "--", "test_suite.py", "-k", "nothing")
+    assert result.returncode == 3
+    assert "there are no benchmarks to inspect; name them: " in result.stdout
+
+
+@pytest.mark.parametrize(
+    ("words", "sides", "text"),
+    [
+        (("--explain", "thing["), {}, "'thing[' is in 3 ids: give more of one, as in test_suite.py"),
+        (("--explain", "nowhere"), {}, "'nowhere' is in no benchmark's id"),
+        ((), {"base": "git:nowhere"}, "nowhere"),
+        (("--json", "nowhere/a.json"), {}, "nowhere/a.json cannot be written"),
+        (("--", "nowhere.py"), {}, "give the path of the suite: gnnbench affected BASE HEAD -- PATH"),
+    ],
+)
+def test_wrong_usage_is_a_line(folder, words, sides, text):
+    result = affected(folder, *words, **sides)
+    assert result.returncode == 2
+    last = result.stderr.splitlines()[-1]
+    assert last.startswith("gnnbench: ")
+    assert text in last
