@@ -11,6 +11,8 @@ from .errors import UsageError, unknown_name
 from .files import user_path
 from .profile import kinds
 from .shard import Shard
+from .variants import variant
+from .variants.variant import Variant
 from .workloads.graphs.catalog import FORMS, DatasetName
 from .workloads.graphs.locate import data_folder
 from .workloads.platforms import PLATFORMS
@@ -43,6 +45,8 @@ HELP = {
     "epochs": "number of profiled calls, after a first call that is shown separately. Default: 10.",
     "profile-folder": "folder in which profiles are saved. Default: .benchmarks/profiles.",
     "shard": "run only part I of N, as in 1/4. Each test belongs to exactly one part, by a hash of its id.",
+    "affected-by": "run only the benchmarks whose executed code differs between VARIANT and the working "
+    "tree, as in git:main; the others are deselected.",
     "strict": "fail benchmarks that are undecided, incomparable or missing; fail the run if nothing could be "
     "compared or if there are no timings or counters for the installed versions.",
     "real": "fail if a real data set is unavailable, instead of using a synthetic stand-in.",
@@ -105,6 +109,8 @@ class Options:
     profile_folder: Path
     shard: Shard | None
     """Part of the tests to run; None: all."""
+    affected_by: Variant | None
+    """Only benchmarks that run other code than this variant does are run; None: all."""
 
     @classmethod
     def parse(
@@ -129,6 +135,7 @@ class Options:
         epochs: str | None = None,
         profile_folder: str | None = None,
         shard: str | None = None,
+        affected_by: str | None = None,
     ) -> "Options":
         """Read the options as they were typed.
 
@@ -168,6 +175,7 @@ class Options:
             epochs=_whole("epochs", epochs, EPOCHS) if epochs else EPOCHS,
             profile_folder=user_path(profile_folder) if profile_folder else PROFILES,
             shard=None if shard is None else Shard.parse(shard),
+            affected_by=None if affected_by is None else variant.parse(affected_by),
         )
 
 

@@ -46,8 +46,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
                 flag, dest=destination, nargs="?", const="check", metavar="check|update", help=text
             )
         else:
-            metavar = {"profile-folder": "DIR", "shard": "I/N"}.get(name, name.upper())
-            group.addoption(flag, dest=destination, metavar=metavar, help=text)
+            known = {"affected-by": "VARIANT", "profile-folder": "DIR", "shard": "I/N"}
+            group.addoption(flag, dest=destination, metavar=known.get(name, name.upper()), help=text)
     group.addoption("--gnn-again", dest=_AGAIN, type=Path, help=argparse.SUPPRESS)
 
 
@@ -73,6 +73,10 @@ def pytest_configure(config: pytest.Config) -> None:
                 config.pluginmanager.register(_OnGpu(chosen.gpu), "gnnbench-gpu")
             if chosen.shard:
                 config.pluginmanager.register(Sharding(chosen.shard), SHARDING)
+            if chosen.affected_by and not config.getoption(_AGAIN):
+                from .affected import AffectedOnly
+
+                config.pluginmanager.register(AffectedOnly(config, chosen.affected_by), "gnnbench-affected")
         except UsageError as error:
             raise pytest.UsageError(f"gnnbench: {error}") from None
     again = config.getoption(_AGAIN)

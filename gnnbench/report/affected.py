@@ -90,7 +90,7 @@ def explanation(name: str, one: Inspected) -> Iterator[str]:
         for title, names in (
             ("values that they may read", difference.values),
             ("native libraries", difference.libraries),
-            ("what they work on", difference.work),
+            ("what they do", difference.work),
             ("settings", difference.settings),
         ):
             yield from _names(title, {name: name for name in names}, difference)

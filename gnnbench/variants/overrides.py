@@ -11,8 +11,9 @@ ALONE: Mapping[str, Any] = {
     "usepdb": False,
     "benchmark_skip": False,
     "benchmark_compare": None,
+    "gnn_affected_by": None,
 }
-"""The process runs the benchmarks itself, and no debugger waits for a user."""
+"""The process runs the benchmarks itself and selects none of them, and no debugger waits for a user."""
 
 SILENT: Mapping[str, Any] = {
     "no_cov": True,

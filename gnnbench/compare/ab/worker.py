@@ -46,6 +46,8 @@ _OPTIONS: Mapping[str, Any] = {
     **ALONE,
     **SILENT,
     "maxfail": 0,
+    "gnn_counters": None,
+    "gnn_profile": [],
     "benchmark_enable": True,
     "benchmark_disable": False,
     "benchmark_json": None,

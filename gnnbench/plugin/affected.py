@@ -1,0 +1,87 @@
+"""`--gnn-affected-by`: deselects the benchmarks that run the same code as another variant."""
+
+import argparse
+from functools import cached_property
+from typing import Any
+
+import pytest
+
+from .. import signals, units
+from ..compare.ab import affected
+from ..errors import UsageError
+from ..files import cache_folder
+from ..options import TIMEOUT_SECONDS
+from ..variants import variant
+from ..variants.prepare import prepared
+from ..variants.variant import Variant
+
+_FLAG = "--gnn-affected-by"
+_SAME_CODE = "gnn_same_code"
+
+
+class AffectedOnly:
+    """Compares the variant with the working tree, in child processes. Workers of xdist get the result."""
+
+    def __init__(self, config: pytest.Config, base: Variant) -> None:
+        self._config, self._base = config, base
+
+    @cached_property
+    def _same_code(self) -> frozenset[str]:
+        """The ids of the benchmarks that run the same code.
+
+        Raises:
+            pytest.UsageError: the variant cannot be compared.
+        """
+        if hasattr(self._config, "workerinput"):
+            return frozenset(self._config.workerinput[_SAME_CODE])
+        self._say(f"inspecting the benchmarks of {self._base.text} and of the working tree")
+        try:
+            same = self._compared().named("same")
+        except UsageError as error:
+            raise pytest.UsageError(f"gnnbench: {_FLAG}: {error}") from None
+        run, are = ("runs", "is") if len(same) == 1 else ("run", "are")
+        count = units.count(len(same), "benchmark")
+        self._say(f"{count} {run} the same code as {self._base.text} and {are} deselected")
+        return frozenset(same)
+
+    def _compared(self) -> affected.AffectedResult:
+        # The variant may have an older gnnbench, which does not know the option.
+        own = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
+        own.add_argument(_FLAG)
+        parameters = self._config.invocation_params
+        _, arguments = own.parse_known_args(list(map(str, parameters.args)))
+        folder, cache = parameters.dir, cache_folder()
+        with (
+            signals.as_ctrl_c(),
+            prepared(self._base, folder, cache=cache, say=self._say, step=_ignore) as base,
+            prepared(variant.parse(variant.WORKING_TREE), folder, cache=cache, say=self._say) as head,
+        ):
+            return affected.run(base, head, arguments, folder, TIMEOUT_SECONDS, say=self._say, step=_ignore)
+
+    def _say(self, text: str) -> None:
+        if reporter := self._config.pluginmanager.get_plugin("terminalreporter"):
+            reporter.ensure_newline()
+            reporter.write_line(f"gnnbench: {text}")
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_collection_modifyitems(self, config: pytest.Config, items: list[pytest.Item]) -> None:
+        """Deselect the benchmarks that run the same code, after all other selections."""
+        same = [item for item in items if item.nodeid in self._same_code]
+        items[:] = [item for item in items if item.nodeid not in self._same_code]
+        if same:
+            config.hook.pytest_deselected(items=same)
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_configure_node(self, node: Any) -> None:
+        """Pass the ids to a worker of xdist."""
+        node.workerinput[_SAME_CODE] = sorted(self._same_code)
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_sessionfinish(self, session: pytest.Session) -> None:
+        """Let the session pass if no benchmark is affected."""
+        if session.exitstatus == pytest.ExitCode.NO_TESTS_COLLECTED and self._same_code:
+            session.exitstatus = pytest.ExitCode.OK
+
+
+def _ignore(_step: str) -> None:
+    """Show no steps: pytest's output has no line that is replaced."""
