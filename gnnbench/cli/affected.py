@@ -58,7 +58,7 @@ def run(options: argparse.Namespace) -> int:
         for note in found.notes:
             print(note)
         if not found.benchmarks:
-            print("there are no benchmarks to inspect; name them: gnnbench affected BASE HEAD -- PATH")
+            print("no benchmark was inspected; name the suite: gnnbench affected BASE HEAD -- PATH")
         elif not options.explain:
             print(f"{shown.summary(found)}; {units.seconds(found.seconds)}")
         sys.stdout.flush()

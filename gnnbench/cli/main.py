@@ -81,9 +81,7 @@ def _parser() -> argparse.ArgumentParser:
     baseline.add_commands(commands.add_parser("baseline", help=text, description=text))
     text = "compare two variants of the code, timed alternately: ab BASE HEAD [-- PYTEST ARGS]"
     ab.add_arguments(commands.add_parser("ab", help=text, description=text))
-    text = (
-        "list the benchmarks whose code a change affects, without timing: affected BASE HEAD [-- PYTEST ARGS]"
-    )
+    text = "list the benchmarks whose code changed, without timing: affected BASE HEAD [-- PYTEST ARGS]"
     affected.add_arguments(commands.add_parser("affected", help=text, description=text))
     text = "measure false positives and power of ab on this machine: calibrate [-- PYTEST ARGS]"
     calibrate.add_arguments(commands.add_parser("calibrate", help=text, description=text))

@@ -109,7 +109,7 @@ def test_where_no_benchmark_can_be_inspected(folder):
     assert "not compared: base and head: raised: assert 0" in result.stdout
     result = affected(folder, "--", "test_suite.py", "-k", "nothing")
     assert result.returncode == 3
-    assert "there are no benchmarks to inspect; name them: " in result.stdout
+    assert "no benchmark was inspected; name the suite: " in result.stdout
 
 
 @pytest.mark.parametrize(

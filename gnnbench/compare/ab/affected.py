@@ -16,6 +16,7 @@ from .inspections import Inspections
 from .pair import Workers
 from .processes import Processes
 from .result import side_json
+from .visit import NotTimed
 
 FORMAT_VERSION = 1
 
@@ -104,14 +105,11 @@ def run(
             name exactly one benchmark.
     """
     start = time.monotonic()
-    found: dict[str, Inspected] = {}
-    notes: list[str] = []
-    left: list[str] | None = None
-    left_out = number = 0
+    found: dict[str, Inspections | NotTimed] = {}
+    workers: Workers | None = None
     with tempfile.TemporaryDirectory(prefix="gnnbench-affected-") as logs:
-        while left is None or left:
-            number += 1
-            rng = random.Random(number)  # noqa: S311 - random inputs, not secrets
+        while workers is None or workers.broken:
+            rng = random.Random(0)  # noqa: S311 - random inputs, not secrets
             processes = Processes(
                 base,
                 head,
@@ -120,33 +118,31 @@ def run(
                 logs=Path(logs),
                 rng=rng,
                 timeout_seconds=timeout_seconds,
-                number=number,
             )
             step("starting both sides, and collecting")
             with Workers(processes, rng, {}, {}, time_all=False) as workers:
                 if workers.broken:
                     raise UsageError(workers.broken)
-                if left is None:
-                    notes += workers.refusals()
-                    left = workers.benchmarks if only is None else [_chosen(workers.benchmarks, only)]
-                    count = len(left)
-                while left and not workers.broken:
-                    step(f"inspecting benchmark {count - len(left) + 1} of {count}: {left[0]}")
-                    name = left.pop(0)
-                    one = workers.inspect(name)
-                    if isinstance(one, Inspections):
-                        found[name] = Inspected(one)
-                    elif one.kind == "failed":
-                        found[name] = Inspected(failed=one.text)
-                    else:
-                        left_out += 1
+                names = workers.benchmarks if only is None else [_chosen(workers.benchmarks, only)]
+                for number, name in enumerate(names, 1):
+                    if name in found:
+                        continue
+                    step(f"inspecting benchmark {number} of {len(names)}: {name}")
+                    found[name] = workers.inspect(name)
                     if workers.broken:
                         say(f"{name}: {workers.broken}; restarting both sides")
-            if count:
+                        break
+            if names:
                 workers.check_trees(base, head)
-    if left_out:
+    benchmarks = {
+        name: Inspected(failed=one.text) if isinstance(one, NotTimed) else Inspected(one)
+        for name, one in found.items()
+        if not isinstance(one, NotTimed) or one.kind == "failed"
+    }
+    notes = workers.refusals()
+    if left_out := len(found) - len(benchmarks):
         notes.append(f"skipped on both sides, and left out: {units.count(left_out, 'benchmark')}")
-    return AffectedResult(base, head, found, time.monotonic() - start, tuple(notes))
+    return AffectedResult(base, head, benchmarks, time.monotonic() - start, tuple(notes))
 
 
 def _chosen(names: Sequence[str], text: str) -> str:
