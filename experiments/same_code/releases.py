@@ -1,10 +1,10 @@
-"""Are benchmarks that run the same code equally fast? Neighbouring releases of two projects, timed all the same.
+"""Are benchmarks that run the same code equally fast? Neighbouring releases of two projects are timed.
 
     python experiments/same_code/releases.py run FOLDER [--budget 60]    # continues an interrupted run
     python experiments/same_code/releases.py table FOLDER
 
-For each pair of releases, `gnnbench affected` names the benchmarks whose code is the same; these are timed
-with `gnnbench ab --time-all`. torch_geometric runs this repository's benchmarks; cattrs runs its own, from the
+For each pair of releases, `gnnbench affected` names the benchmarks whose code is the same; these are
+timed with `gnnbench ab --time-all`. torch_geometric runs this repository's benchmarks; cattrs runs its own, from the
 source distribution of its last release. FOLDER keeps all results.
 """
 
@@ -108,7 +108,9 @@ def table(folder: Path) -> str:
     for pair in pairs(folder):
         name = f"{pair.project}-{pair.base}-{pair.head}"
         files = [folder / f"{name}.{command}.json" for command in ("affected", "ab")]
-        affected, timed = (json.loads(file.read_text()) if file.exists() else {"benchmarks": []} for file in files)
+        affected, timed = (
+            json.loads(file.read_text()) if file.exists() else {"benchmarks": []} for file in files
+        )
         row = Counter(one["verdict"] for one in timed["benchmarks"])
         row["benchmarks"] = len(affected["benchmarks"])
         row["same code"] += affected.get("summary", {}).get("same", 0)
@@ -123,7 +125,9 @@ def _line(name: str, row: Counter[str]) -> str:
 
 def main() -> None:
     """Run the experiment, or print its table."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("command", choices=("run", "table"))
     parser.add_argument("folder", type=Path)
     parser.add_argument("--budget", default="60")

@@ -53,7 +53,12 @@ class Difference:
 
         The label is empty for functions; something must differ.
         """
-        kinds = {"values": self.values, "libraries": self.libraries, "settings": self.settings, "data": self.work}
+        kinds = {
+            "values": self.values,
+            "libraries": self.libraries,
+            "settings": self.settings,
+            "data": self.work,
+        }
         if self.functions:
             return "", short_names(self.functions)
         return next((f"same functions, other {kind}", names) for kind, names in kinds.items() if names)
