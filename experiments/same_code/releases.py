@@ -3,9 +3,9 @@
     python experiments/same_code/releases.py run FOLDER [--budget 60]    # continues an interrupted run
     python experiments/same_code/releases.py table FOLDER
 
-For each pair of releases, `gnnbench affected` names the benchmarks whose code is the same; these are
-timed with `gnnbench ab --time-all`. torch_geometric runs this repository's benchmarks; cattrs runs its own, from the
-source distribution of its last release. FOLDER keeps all results.
+For each pair of releases, `gnnbench affected` names the benchmarks whose code is the same; these are timed
+with `gnnbench ab --time-all`. torch_geometric runs this repository's benchmarks; cattrs runs its own, from
+the source distribution of its last release. FOLDER keeps all results.
 """
 
 import argparse

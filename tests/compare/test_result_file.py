@@ -4,7 +4,8 @@ import pytest
 
 from gnnbench.cli import main
 from gnnbench.compare import result_file
-from gnnbench.compare.ab.result import AbResult, CounterChange
+from gnnbench.compare.ab.inspections import CounterChange, Inspections
+from gnnbench.compare.ab.result import AbResult
 from gnnbench.compare.ab.schedule import Decision
 from gnnbench.compare.verdict import Judgement, Thresholds
 from gnnbench.errors import UsageError
@@ -25,7 +26,7 @@ def of_ab():
         "test_a.py::a": Decision(SLOWER, 5, 1, 300, 100, 20.0, decided=True),
         "test_a.py::b": Decision(NOT_THERE, 0, 0, 0, 0, 0.0, decided=True),
     }
-    changes = {"test_a.py::a": (CounterChange("aten::sort", 1, 3),)}
+    changes = {"test_a.py::a": Inspections((CounterChange("aten::sort", 1, 3),))}
     times = {"test_a.py::a": 1.2e6}
     return AbResult(base, head, Thresholds(0.05), ENVIRONMENT, decisions, changes, times, 20.0)
 

@@ -1,0 +1,95 @@
+"""How many benchmarks does a commit of torch_geometric leave untouched?
+
+    python experiments/same_code/history.py run FOLDER REPOSITORY [--commits 100]
+    python experiments/same_code/history.py table FOLDER REPOSITORY
+
+Takes the fingerprints of the core benchmarks on the platform pyg at each of the last commits of REPOSITORY (a
+clone of torch_geometric) that touch `torch_geometric/`, and compares each commit with the one before it. A
+table counts the commits by the number of benchmarks that run the same code. FOLDER keeps the fingerprints.
+"""
+
+import argparse
+import io
+import json
+import os
+import subprocess
+import sys
+import tarfile
+import tempfile
+from collections import Counter
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+_HERE = Path(__file__).parent
+_ROOT = _HERE.parents[1]
+_SUITE = ("benchmarks", "-m", "core", "--gnn-platform", "pyg", "--gnn-dataset", "cora")
+
+
+def commits(repository: Path, number: int) -> list[str]:
+    """Return the last commits that touch the package, and the one before them; the oldest first."""
+    log = ["git", "-C", str(repository), "log", f"-{number + 1}", "--format=%H", "--", "torch_geometric"]
+    return subprocess.run(log, check=True, capture_output=True, text=True).stdout.split()[::-1]
+
+
+def take(repository: Path, commit: str, file: Path) -> None:
+    """Save the inspections of the suite with a commit's package."""
+    with tempfile.TemporaryDirectory() as folder:
+        archive = ["git", "-C", str(repository), "archive", commit, "torch_geometric"]
+        packed = subprocess.run(archive, check=True, stdout=subprocess.PIPE).stdout
+        with tarfile.open(fileobj=io.BytesIO(packed)) as files:
+            files.extractall(folder, filter="data")
+        path = os.pathsep.join((folder, str(_HERE)))
+        subprocess.run(
+            [sys.executable, "-m", "pytest", "-q", "-p", "fingerprints", "-p", "no:cacheprovider", *_SUITE],
+            cwd=_ROOT,
+            env={**os.environ, "FINGERPRINTS": str(file.resolve()), "PYTHONPATH": path},
+            check=False,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
+
+
+def untouched(base: dict[str, Any], head: dict[str, Any]) -> int:
+    """Count the benchmarks that run the same code at both commits."""
+    return sum(
+        name in base and bool(one["fingerprint"]) and one["fingerprint"] == base[name]["fingerprint"]
+        for name, one in head.items()
+    )
+
+
+def table(folder: Path, chosen: list[str]) -> str:
+    """Return the number of commits by the number of benchmarks that they leave untouched."""
+    found = [json.loads((folder / f"{commit}.json").read_text(encoding="utf-8")) for commit in chosen]
+    counts = Counter((untouched(base, head), len(head)) for base, head in pairwise(found))
+    lines = ["| benchmarks that run the same code | commits |", "|---|---|"]
+    lines += [f"| {same} of {of} | {number} |" for (same, of), number in sorted(counts.items(), reverse=True)]
+    whole = sum(same * number for (same, _), number in counts.items())
+    all_of_them = sum(of * number for (_, of), number in counts.items())
+    return "\n".join([*lines, f"\n{whole:,} of {all_of_them:,} benchmarks in all."]) + "\n"
+
+
+def main() -> None:
+    """Run the experiment, or print its table."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("command", choices=("run", "table"))
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("repository", type=Path)
+    parser.add_argument("--commits", type=int, default=100)
+    options = parser.parse_args()
+    options.folder.mkdir(parents=True, exist_ok=True)
+    chosen = commits(options.repository, options.commits)
+    if options.command == "table":
+        print(table(options.folder, chosen), end="")
+        return
+    for number, commit in enumerate(chosen):
+        file = options.folder / f"{commit}.json"
+        if not file.exists():
+            take(options.repository, commit, file)
+            print(f"{number} of {options.commits}: {commit[:10]}", flush=True)
+
+
+if __name__ == "__main__":
+    main()
