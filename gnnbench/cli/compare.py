@@ -39,15 +39,14 @@ def run(options: argparse.Namespace) -> int:
     from ..report import markdown
     from ..report import verdicts as verdict_table
     from ..report.calibration import notes as calibrated_notes
-    from ..results import run_file
+    from ..results import baseline
 
     if not options.rest:
         raise UsageError("name run files on both sides: gnnbench compare A.json... -- B.json...")
     paths = [path.resolve() for path in (*options.base, *map(Path, options.rest))]
     if twice := next((path for path in paths if paths.count(path) > 1), None):
         raise UsageError(f"{twice} is named twice; name each run file once")
-    head = [run_file.read(Path(name)) for name in options.rest]
-    base = [run_file.read(path) for path in options.base]
+    head, base = baseline.read(map(Path, options.rest)), baseline.read(options.base)
     thresholds = Thresholds(fraction("effect", options.effect))
     found = runs.compare(base, head, thresholds)
     rows = found.rows

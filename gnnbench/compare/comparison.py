@@ -1,9 +1,10 @@
 """The verdicts of two sides, benchmark by benchmark."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from ..measure.fingerprint.difference import Difference
 from .verdict import Judgement
 
 
@@ -18,7 +19,7 @@ class Compared:
     contended: bool = False
     """Whether no process of the head is known to be free of CPU contention."""
     notes: tuple[str, ...] = ()
-    """Changed counters, changed share of slow layouts."""
+    """Changed code, changed counters, changed share of slow layouts."""
     spec: Mapping[str, Any] | None = None
 
 
@@ -28,3 +29,14 @@ class Comparison:
 
     rows: list[Compared]
     shared: Judgement | None
+
+
+def notes_on_work(difference: Difference | None, counters: Sequence[str]) -> tuple[str, ...]:
+    """Return the notes on code and counters that changed, if any did.
+
+    Args:
+        difference: between the fingerprints of both sides; None: a side has none.
+        counters: the changed counters, as in `+4 aten::item`.
+    """
+    code = (f"code: {difference.sentence()}",) if difference else ()
+    return (*code, *((f"counters: {', '.join(counters)}",) if counters else ()))

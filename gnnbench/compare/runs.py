@@ -9,11 +9,13 @@ from typing import Any
 import numpy as np
 
 from .. import cpu, environment, units
+from ..measure.fingerprint.difference import Difference
+from ..measure.fingerprint.fingerprint import Fingerprint
 from ..results import counter_baseline
 from ..results.run_file import Benchmark, RunFile
-from .comparison import Compared, Comparison
+from .comparison import Compared, Comparison, notes_on_work
 from .two_sample import SideTimings, judge
-from .verdict import Judgement, Thresholds
+from .verdict import SAME_CODE, Judgement, Thresholds
 
 _MODE_CHANGE = 0.1
 _MODE_ERRORS = 4.0
@@ -30,17 +32,18 @@ def compare(
     head: Sequence[RunFile],
     thresholds: Thresholds,
     *,
-    family: int | None = None,
     vanished: Collection[str] | None = None,
     confirming: int = 0,
 ) -> Comparison:
     """Judge the benchmarks of two sides; the rows begin with those of the head.
 
+    If both sides of a benchmark run the same code, it is *same*, whatever its times and the environment. The
+    simultaneous interval covers the other benchmarks.
+
     Args:
         base: processes of the older side; at least one.
         head: processes of the newer side; at least one.
         thresholds: effect and levels.
-        family: number of benchmarks that the simultaneous interval covers; None: all of either side.
         vanished: benchmarks of the base that the head should have too; None: all of its shard.
         confirming: as in `two_sample.judge`.
     """
@@ -55,15 +58,20 @@ def compare(
     renamed = _renamed(set(vanished) - set(here), set(here) - set(there))
     mismatch = _mismatch(base, head)
     sides = _side(base, names), _side(head, names)
-    counted = len(shown) if family is None else family
-    judged = judge(*sides, thresholds, family=counted, confirming=confirming)
+    same_code = {name for name in shown if _same_code(_found(base, name), _found(head, name))}
+    # These help to estimate drift and variance too, but need no interval.
+    judged = judge(*sides, thresholds, family=len(shown - same_code), confirming=confirming)
     found = dict(zip(names, judged.benchmarks, strict=True))
+    for name in same_code:
+        counts = found[name].base_processes, found[name].head_processes
+        found[name] = replace(SAME_CODE, base_processes=counts[0], head_processes=counts[1])
     rows = [
         _row(name, _found(base, name), _found(head, name), found[name], mismatch, renamed.get(name))
         for name in [*here, *(name for name in there if name not in set(here))]
         if name in shown
     ]
-    return Comparison(rows, None if mismatch else judged.shared)
+    by_time = not mismatch and any(row.judgement.ratio for row in rows)
+    return Comparison(rows, judged.shared if by_time else None)
 
 
 def _merged(first: list[str], second: list[str]) -> list[str]:
@@ -111,6 +119,23 @@ def _found(runs: Sequence[RunFile], name: str) -> list[Benchmark]:
     return [run.benchmarks[name] for run in runs if name in run.benchmarks]
 
 
+def _difference(base: list[Benchmark], head: list[Benchmark]) -> Difference | None:
+    """Return what differs between the fingerprints of two sides; None: a side has none."""
+    there, here = _fingerprint(base), _fingerprint(head)
+    return Difference.between(there, here) if there and here else None
+
+
+def _same_code(base: list[Benchmark], head: list[Benchmark]) -> bool:
+    difference = _difference(base, head)
+    return difference is not None and not difference
+
+
+def _fingerprint(side: list[Benchmark]) -> Fingerprint | None:
+    """Return the fingerprint that all files of a side have; None: there is no such fingerprint."""
+    found = [one.fingerprint for one in side]
+    return found[0] if found and all(one == found[0] for one in found) else None
+
+
 def _side(runs: Sequence[RunFile], names: Sequence[str]) -> SideTimings:
     rows: list[list[tuple[float, float]]] = []
     missing = (math.nan, math.nan)
@@ -140,6 +165,8 @@ def _row(
     if not base or not head:
         reason = _one_sided(renamed, new=bool(head))
         return Compared(name, replace(judgement, reason=reason), _seconds(head), spec=_spec(base + head))
+    if judgement.same_code:
+        return Compared(name, judgement, _seconds(head), spec=_spec(head))
     contended = _contended(head, "head")
     hindrance = mismatch or _different_work(base, head) or contended or _contended(base, "base")
     if hindrance:
@@ -150,7 +177,7 @@ def _row(
             head_processes=judgement.head_processes,
             base_processes=judgement.base_processes,
         )
-    notes = (*_counters(base, head), *_modes(base, head))
+    notes = (*notes_on_work(_difference(base, head), _counters(base, head)), *_modes(base, head))
     return Compared(name, judgement, _seconds(head), contended is not None, notes, _spec(head))
 
 
@@ -201,10 +228,8 @@ def _counters(base: list[Benchmark], head: list[Benchmark]) -> list[str]:
     there, here = base[0].counters, head[0].counters
     if not there or not here:
         return []
-    changed = counter_baseline.differences(
-        there["counts"], here["counts"], [*there["unsteady"], *here["unsteady"]]
-    )
-    return [f"counters: {', '.join(changed)}"] if changed else []
+    unsteady = [*there["unsteady"], *here["unsteady"]]
+    return counter_baseline.differences(there["counts"], here["counts"], unsteady)
 
 
 def _modes(base: list[Benchmark], head: list[Benchmark]) -> list[str]:

@@ -5,19 +5,18 @@ that look slower are timed again in new processes.
 """
 
 import shlex
-import tempfile
 from collections import Counter
 from collections.abc import Generator, Sequence
 from dataclasses import asdict, replace
+from functools import partial
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-import numpy as np
 import pytest
 from pytest_benchmark.utils import get_machine_id
 
-from .. import environment, signals, units
-from ..compare import drift, runs
+from .. import environment, units
+from ..compare import runs
 from ..compare.comparison import Comparison
 from ..compare.verdict import Thresholds, confirmed
 from ..errors import UsageError
@@ -27,9 +26,8 @@ from ..results.base import Base, choose
 from ..results.baseline import Record, RecordStore
 from ..results.entry import FORMAT_VERSION
 from ..results.run_file import RunFile
-from ..variants import fresh
 from ..workloads.spec import Spec
-from . import terminal
+from . import confirmation, terminal
 from .session import asks_for, places, run_of
 from .timing import timing_of
 from .withheld import Withheld
@@ -37,8 +35,6 @@ from .withheld import Withheld
 _OWN = ("--benchmark-compare", "--benchmark-json", "--junit", "--gnn-strict", "--gnn-confirm", "--gnn-effect")
 """Options that are left out of the suggested command that records a baseline."""
 _OWN_WITH_VALUE = ("--benchmark-json", "--junitxml", "--junit-xml", "--gnn-confirm", "--gnn-effect")
-_FIRST_CONFIRMING = 101
-"""Number of the first confirming process; the processes of a record have smaller ones."""
 
 
 class Gate:
@@ -167,17 +163,14 @@ class Gate:
         self._base = choose(records, head[0].benchmarks, places(self._config))
         base = self._base.runs
         vanished = self._vanished(base, session)
-        found = runs.compare(base, head, thresholds, vanished=vanished, confirming=chosen.confirm)
-        suspects = np.array([row.contended or row.judgement.looks_slower(thresholds) for row in found.rows])
-        if suspects.any() and chosen.confirm:
-            # The drift is estimated from benchmarks timed just before and after, so these run again too.
-            wanted = drift.neighbours(suspects) if found.shared else suspects
+        judge = partial(
+            runs.compare, base, thresholds=thresholds, vanished=vanished, confirming=chosen.confirm
+        )
+        found = judge(head)
+        if chosen.confirm:
             passed = {item.nodeid for item in self._withheld.tests}
-            again = (row.fullname for row, is_one in zip(found.rows, wanted, strict=True) if is_one)
-            names = [name for name in again if name in passed]
-            if names:
-                head.extend(self._again(names, int(suspects.sum()), chosen.confirm))
-            found = runs.compare(base, head, thresholds, vanished=vanished, confirming=chosen.confirm)
+            if again := confirmation.run(self._config, found, thresholds, passed, chosen.confirm):
+                found = judge([*head, *again])
             rows = [replace(row, judgement=confirmed(row.judgement, chosen.confirm)) for row in found.rows]
             found = replace(found, rows=rows)
         self._found = found
@@ -231,8 +224,8 @@ class Gate:
 
     def _counters(self, ours: dict[str, Any], *, strict: bool) -> str | None:
         """Return a message if the counters differ from their baseline, or with `strict` have none."""
-        if "counters" not in ours:
-            return None
+        if "counters" not in ours or "spec" not in ours:
+            return None  # not counted, or another project's benchmark, which has no baseline of counters
         spec, found = Spec(**ours["spec"]), ours["counters"]
         root = self._config.rootpath
         changed = counter_baseline.changes(root, spec.platform, spec.id, found["counts"], found["unsteady"])
@@ -293,27 +286,6 @@ class Gate:
             looked_at = any(file.is_relative_to(place) for place in asked)
             if looked_at and asks_for(chosen, specs[name]):
                 found.add(name)
-        return found
-
-    def _again(self, names: Sequence[str], suspects: int, processes: int) -> list[RunFile]:
-        parameters = self._config.invocation_params
-        reporter = self._config.pluginmanager.get_plugin("terminalreporter")
-        found = []
-        with signals.as_ctrl_c(), tempfile.TemporaryDirectory() as folder:
-            listing = Path(folder, "names")
-            listing.write_text("\n".join(names), encoding="utf-8")
-            for number in range(processes):
-                if reporter:
-                    reporter.ensure_newline()
-                    reporter.write_line(
-                        f"gnnbench: {units.count(suspects, 'benchmark')} may be slower or had CPU contention:"
-                        f" timing again, new process {number + 1} of {processes}"
-                    )
-                output = Path(folder, f"{number}.json")
-                # With "=": pytest would use a path that is a separate argument to determine its rootdir.
-                arguments = [*parameters.args, f"--gnn-again={listing}"]
-                fresh.run(arguments, output, parameters.dir, _FIRST_CONFIRMING + number, lambda _: None)
-                found.append(run_file.read(output))
         return found
 
 

@@ -4,7 +4,7 @@ from gnnbench.compare.runs import compare, describe_fields, differing_fields
 from gnnbench.compare.verdict import Thresholds
 from gnnbench.results import run_file
 from gnnbench.shard import Shard
-from tests.run_files import MODES, content, entry, of_operation, plain, save, suite
+from tests.run_files import MODES, content, entry, fingerprint, of_operation, plain, save, suite
 
 THRESHOLDS = Thresholds(effect=0.03)
 
@@ -114,6 +114,88 @@ def test_counters_that_differ_stand_beside_the_verdict(tmp_path):
     head = runs(tmp_path, content(entry("b", counters=counted(mm=2, item=4))))
     (row,) = compare(base, head, THRESHOLDS).rows
     assert row.notes == ("counters: +4 aten::item, +1 aten::mm, -1 aten::sort",)
+
+
+def coded(seed, *, call=1, factor=1.0, benchmarks=6, **changes):
+    """Return a process whose benchmarks have fingerprints; the code of `b0` is `call`."""
+    made = suite(seed, benchmarks=benchmarks, factor=factor, **changes)
+    for one in made["benchmarks"]:
+        ours = one["extra_info"]["gnnbench"]
+        ours["fingerprint"] = fingerprint(call=call if one["name"] == "b0" else 1)
+    return made
+
+
+def test_the_same_code_is_same_whatever_its_times_and_the_environment(tmp_path):
+    base = runs(tmp_path, *(coded(seed) for seed in range(3)))
+    head = coded(9, factor=1.5, threads=4)
+    head["benchmarks"][1]["extra_info"]["gnnbench"]["measurement"] |= {
+        "layouts": "sampled",
+        "clock": "perf_counter",
+        "others_share": 0.5,
+    }
+    found = compare(base, runs(tmp_path, head), THRESHOLDS)
+    for row in found.rows:
+        assert (row.judgement.verdict, row.judgement.reason) == ("same", "runs the same code")
+        assert row.judgement.same_code
+        assert row.judgement.judged
+        assert row.judgement.base_processes == 3
+        assert not row.contended, "it need not be timed again"
+        assert row.notes == ()
+        assert row.seconds
+    assert found.shared is None
+
+
+def test_one_process_on_each_side_is_enough_for_the_same_code(tmp_path):
+    rows = by_name(compare(runs(tmp_path, coded(1)), runs(tmp_path, coded(2, call=2)), THRESHOLDS))
+    assert rows.pop("b0").judgement.verdict == "incomparable"
+    assert {row.judgement.verdict for row in rows.values()} == {"same"}
+
+
+def test_changed_code_is_judged_by_its_times_and_named(tmp_path):
+    base = runs(tmp_path, *(coded(seed) for seed in range(5)))
+    head = runs(tmp_path, *(coded(seed, call=2, factor=1.3) for seed in range(10, 13)))
+    rows = by_name(compare(base, head, THRESHOLDS))
+    assert rows["b0"].judgement.verdict == "slower"
+    assert rows["b0"].notes == ("code: call",)
+    assert rows["b1"].judgement.same_code
+
+
+def test_the_same_code_does_not_count_in_the_correction_for_many_benchmarks(tmp_path):
+    def high(make):
+        base = runs(tmp_path, *(make(seed) for seed in range(3)))
+        (row,) = compare(base, runs(tmp_path, make(9, call=2)), THRESHOLDS).rows[:1]
+        return row.judgement.high
+
+    def unknown(seed, **changes):
+        made = coded(seed, **changes)
+        for one in made["benchmarks"]:
+            del one["extra_info"]["gnnbench"]["fingerprint"]
+        return made
+
+    assert high(coded) < high(unknown)
+
+
+def test_other_settings_are_no_same_code(tmp_path):
+    base = runs(
+        tmp_path, *(content(entry("b", seed=seed, fingerprint=fingerprint(call=1))) for seed in range(3))
+    )
+    head = content(entry("b", fingerprint=fingerprint(call=1, threads="4")))
+    (row,) = compare(base, runs(tmp_path, head), THRESHOLDS).rows
+    assert not row.judgement.same_code
+    assert row.notes == ("code: settings: threads",)
+
+
+@pytest.mark.parametrize("other", [None, fingerprint(call=2)])
+def test_a_side_whose_files_disagree_has_no_fingerprint(tmp_path, other):
+    changes = {"fingerprint": other} if other else {}
+    base = runs(
+        tmp_path, content(entry("b", fingerprint=fingerprint(call=1))), content(entry("b", seed=1, **changes))
+    )
+    (row,) = compare(
+        base, runs(tmp_path, content(entry("b", fingerprint=fingerprint(call=1)))), THRESHOLDS
+    ).rows
+    assert not row.judgement.same_code
+    assert row.notes == ()
 
 
 def test_changed_weights_of_layout_modes_stand_beside_the_verdict(tmp_path):

@@ -1,3 +1,4 @@
+import json
 import subprocess
 import sys
 from collections.abc import Collection, Hashable
@@ -285,3 +286,12 @@ def test_on_a_gpu_kernels_waits_and_copies_are_the_same_each_time_and_what_is_ad
     optimizer = torch.optim.Adam([weight])
     weight.grad = torch.ones_like(weight)
     assert not any("Optimizer" in name for name in counters.count(optimizer.step, "cuda").details["kernels"])
+
+
+def test_counters_survive_json():
+    x = torch.ones(256)
+    found = counters.count(lambda: x + x)
+    read = json.loads(json.dumps(found.as_json()))
+    assert read["counts"]["operators"] == {"aten::add": 1}
+    assert read["details"]["memory"]["peak_bytes"] == 1024
+    assert read["host_reads"] == 0

@@ -15,7 +15,7 @@ from gnnbench import environment
 from gnnbench.errors import UsageError
 from gnnbench.results import baseline, run_file
 from gnnbench.results.baseline import RecordStore
-from tests.run_files import ENVIRONMENT, suite
+from tests.run_files import ENVIRONMENT, content, entry, fingerprint, suite
 from tests.suite import ROOT
 
 HERE = environment.name(ENVIRONMENT)
@@ -62,6 +62,46 @@ def test_a_record_is_its_processes_under_one_number(store):
     assert store.find("elsewhere", MACHINE, None) == []
     with pytest.raises(UsageError, match=r"no record 0007 in .*known numbers: 0001, 0002"):
         store.find(HERE, MACHINE, "0007")
+
+
+def versions(*numbers):
+    """Return a process for each number, whose benchmark runs that version of its code."""
+    return [
+        content(entry("b", seed=seed, fingerprint=fingerprint(call=version)))
+        for seed, version in enumerate(numbers)
+    ]
+
+
+def saved_fingerprints(record):
+    return [
+        json.loads(file.read_text())["benchmarks"][0]["extra_info"]["gnnbench"].get("fingerprint")
+        for file in record.files
+    ]
+
+
+def test_a_fingerprint_is_kept_once_and_read_for_all_processes(store):
+    record = store.save(versions(1, 1, 1), MACHINE, "abc", "")
+    assert saved_fingerprints(record) == [fingerprint(call=1), None, None]
+    for runs in (record.read(), baseline.read(record.files)):
+        found = [run.benchmarks["test_a.py::b"].fingerprint.as_json() for run in runs]
+        assert found == [fingerprint(call=1)] * 3
+
+
+def test_fingerprints_that_disagree_are_not_kept(store):
+    without = versions(1, 1)
+    del without[1]["benchmarks"][0]["extra_info"]["gnnbench"]["fingerprint"]
+    for contents in (versions(1, 1, 2), without):
+        record = store.save(contents, MACHINE, "abc", "")
+        assert set(saved_fingerprints(record)) == {None}
+        assert {run.benchmarks["test_a.py::b"].fingerprint for run in record.read()} == {None}
+
+
+def test_a_run_beside_a_record_keeps_its_own_fingerprint(store):
+    record = store.save(versions(1, 1), MACHINE, "abc", "")
+    other = record.files[0].with_name("0001_abc_p9.json")
+    other.write_text(json.dumps(versions(2)[0]))
+    *_, last = baseline.read([*record.files, other])
+    assert last.benchmarks["test_a.py::b"].fingerprint.as_json() == fingerprint(call=2)
 
 
 @pytest.mark.parametrize(

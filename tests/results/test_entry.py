@@ -2,9 +2,7 @@ import json
 from pathlib import Path
 
 import pytest
-import torch
 
-from gnnbench.measure.counters import count
 from gnnbench.results import entry
 from gnnbench.results.entry import FORMAT_VERSION
 from gnnbench.workloads import roofline
@@ -37,15 +35,6 @@ def test_identity_and_graph_survive_json(make_case, small_graph):
     assert len(read["code_hash"]) == 16
     other = entry.identity(case, [helper], [Path(__file__).parent])
     assert other["code_hash"] != read["code_hash"]
-
-
-def test_counters_survive_json():
-    x = torch.ones(256)
-    found = count(lambda: x + x)
-    read = json.loads(json.dumps(entry.counters(found)))
-    assert read["counts"]["operators"] == {"aten::add": 1}
-    assert read["details"]["memory"]["peak_bytes"] == 1024
-    assert read["host_reads"] == 0
 
 
 def test_a_limit_is_a_fraction_of_the_least_time(make_case):

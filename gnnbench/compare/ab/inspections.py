@@ -6,6 +6,7 @@ from typing import Any
 
 from ...measure.fingerprint.difference import Difference
 from ...measure.fingerprint.fingerprint import Fingerprint
+from ..comparison import notes_on_work
 
 
 @dataclass(frozen=True)
@@ -68,5 +69,4 @@ class Inspections:
     def notes(self) -> tuple[str, ...]:
         """Return the notes of verdict tables on code and counts that differ, if any does."""
         changed = [f"{change.head - change.base:+} {change.name}" for change in self.counters]
-        code = (f"code: {self.difference.sentence()}",) if self.difference else ()
-        return (*code, *((f"counters: {', '.join(changed)}",) if changed else ()))
+        return notes_on_work(self.difference, changed)
