@@ -224,8 +224,10 @@ class Gate:
 
     def _counters(self, ours: dict[str, Any], *, strict: bool) -> str | None:
         """Return a message if the counters differ from their baseline, or with `strict` have none."""
-        if "counters" not in ours or "spec" not in ours:
-            return None  # not counted, or another project's benchmark, which has no baseline of counters
+        if "spec" not in ours:
+            return None  # another project's benchmark has no baseline of counters
+        if "counters" not in ours:
+            return "its operators could not be counted" if strict else None
         spec, found = Spec(**ours["spec"]), ours["counters"]
         root = self._config.rootpath
         changed = counter_baseline.changes(root, spec.platform, spec.id, found["counts"], found["unsteady"])

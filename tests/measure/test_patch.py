@@ -8,12 +8,13 @@ import subprocess
 import sys
 import time
 
+import jsonschema
 import pytest
 from pytest_benchmark.fixture import BenchmarkFixture
 
 from gnnbench.errors import UsageError
 from gnnbench.measure.patch import check_pytest_benchmark
-from tests.suite import environment, run
+from tests.suite import ROOT, environment, run
 
 SUITE = """
 import itertools
@@ -60,6 +61,32 @@ def timed(benchmark):
 
 def test_in_a_fixture(timed):
     assert timed.sum() == -100
+"""
+
+INSPECTED = """
+import sys
+
+inspected = set()
+
+def work(numbers, name=None, fails=False):
+    if sys.getprofile():
+        inspected.add(name)
+        if fails:
+            raise ValueError("not while it is inspected")
+    return sum(numbers)
+
+def test_plain(benchmark):
+    assert benchmark(work, [1, 2], "plain") == 3
+
+def test_pedantic(benchmark):
+    assert benchmark.pedantic(work, ([1, 2], "pedantic"), rounds=7) == 3
+
+def test_fails(benchmark):
+    assert benchmark(work, [1, 2], "fails", fails=True) == 3
+
+def test_in_the_end():
+    assert "torch" not in sys.modules
+    print("inspected:", *sorted(inspected))
 """
 
 FAILING = """
@@ -175,6 +202,31 @@ def test_layouts_off_leaves_our_own_benchmarks_to_pytest_benchmark(tmp_path):
     )
     assert result.returncode == 0, result.stdout
     assert set(measurements(json.loads(file.read_text())).values()) == {None}
+
+
+def test_what_is_timed_is_inspected_afterwards_without_torch(tmp_path, truth):
+    fake = truth({f"test_{name}": 1e-3 for name in ("plain", "pedantic", "fails")})
+    result, content = measure(tmp_path, INSPECTED, "-s", "--gnn-layouts=sample", GNNBENCH_FAKE_CLOCK=fake)
+    assert result.returncode == 0, result.stdout + result.stderr
+    assert "inspected: fails plain" in result.stdout
+    found = {entry["name"]: entry["extra_info"]["gnnbench"] for entry in content["benchmarks"]}
+    assert {name: sorted(ours) for name, ours in found.items()} == {
+        "test_plain": ["fingerprint", "measurement", "version"],
+        "test_pedantic": ["measurement", "version"],
+        "test_fails": ["measurement", "version"],
+    }
+    assert list(found["test_plain"]["fingerprint"]["functions"]) == ["test_suite:work"]
+    schema = json.loads((ROOT / "gnnbench/schemas/run.schema.json").read_text())
+    for ours in found.values():
+        jsonschema.validate(ours, schema)
+
+
+@pytest.mark.parametrize("option", ["--gnn-layouts=off", "--benchmark-disable"])
+def test_what_is_not_timed_is_not_inspected(tmp_path, option):
+    result, content = measure(tmp_path, INSPECTED, "-s", "--benchmark-max-time=0.01", option)
+    assert result.returncode == 0, result.stdout + result.stderr
+    assert "inspected:\n" in result.stdout
+    assert all("gnnbench" not in entry["extra_info"] for entry in content.get("benchmarks", ()))
 
 
 def test_what_was_measured_before_an_error_or_an_interruption_is_saved(tmp_path, truth):

@@ -24,6 +24,22 @@ def test_they_work_in_any_repository(tmp_path):
         assert ours["counters"]["details"]["memory"]["peak_bytes"] > 0
 
 
+def test_a_call_that_fails_while_it_is_inspected_is_timed_without_counters(tmp_path):
+    call = "def call(x):\n    assert not sys.getprofile()\n    return 2 * x\n"
+    own = OWN.replace("import pytest\n", f"import pytest\nimport sys\n\n{call}")
+    (tmp_path / "test_own.py").write_text(own.replace("measure(lambda x: 2 * x,", "measure(call,"))
+    result = run_kernels(*SMALL, *SHORT, "--benchmark-json=run.json", cwd=tmp_path)
+    assert result.returncode == 0, result.stdout
+    assert "2 benchmarks checked against the reference, 2 timed" in result.stdout
+    for found in json.loads((tmp_path / "run.json").read_text())["benchmarks"]:
+        assert sorted(found["extra_info"]["gnnbench"]) == [
+            *("code_hash", "graph", "limit", "measurement", "spec", "version")
+        ]
+    strict = run_kernels(*SMALL, *SHORT, "--benchmark-compare", "--gnn-strict", cwd=tmp_path)
+    assert strict.returncode == 1
+    assert "its operators could not be counted" in strict.stdout
+
+
 def test_an_operation_without_a_reference_of_its_own_fails_in_a_line(tmp_path):
     (tmp_path / "test_own.py").write_text(OWN.replace(", reference=lambda graph, x: 2 * x", ""))
     result = run_kernels(*SMALL, *SHORT, cwd=tmp_path)

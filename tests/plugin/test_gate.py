@@ -1,6 +1,7 @@
 """Real pytest runs with `--benchmark-compare`, on the simulated machine."""
 
 import json
+import re
 import shutil
 import subprocess
 import xml.etree.ElementTree as ET
@@ -17,12 +18,17 @@ from tests.suite import ROOT, gnnbench, run, run_kernels
 SUITE = """
 import pytest
 
+VERSION = 1
+
+def work(numbers):
+    return VERSION, sum(numbers)
+
 @pytest.mark.parametrize("n", range(10))
 def test_sum(benchmark, n):
-    benchmark(sum, [n])
+    benchmark(work, [n])
 
 def test_sorted(benchmark):
-    benchmark(sorted, [2, 1])
+    benchmark(work, [2, 1])
 """
 NAMES = [*(f"test_sum[{n}]" for n in range(10)), "test_sorted"]
 QUIET = {"sigma": 0.02, "drift": 0, "spike_probability": 0, "process_sigma": 0.005}
@@ -42,6 +48,17 @@ class Project:
         file = self.folder / f"truth-{seed}-{len(list(self.folder.glob('truth-*')))}.json"
         file.write_text(json.dumps({"benchmarks": times, "noise": noise}))
         return f"{seed}:{file}"
+
+    @property
+    def suite(self) -> Path:
+        return self.folder / "test_suite.py"
+
+    def change(self):
+        """Change the code that all benchmarks run."""
+        text = self.suite.read_text()
+        version = int(re.search(r"VERSION = (\d)", text)[1])
+        self.suite.write_text(text.replace(f"VERSION = {version}", f"VERSION = {version + 1}"))
+        git(self.folder, "commit", "-qam", "changed")
 
     def run(self, *arguments, fake=None, **changes):
         """Run pytest, and return its result and the verdicts by test."""
@@ -98,16 +115,51 @@ def recorded(tmp_path_factory):
 
 
 @pytest.fixture
-def project(recorded, tmp_path):
+def unchanged(recorded, tmp_path):
     shutil.copytree(recorded, tmp_path / "project")
     return Project(tmp_path / "project")
+
+
+@pytest.fixture
+def project(unchanged):
+    """A project whose code was changed after it was recorded, so that times decide."""
+    unchanged.change()
+    return unchanged
 
 
 def files(project):
     return sorted(path.read_bytes() for path in (project.folder / FOLDER).rglob("*.json"))
 
 
-def test_the_same_code_passes(project):
+def test_the_same_code_is_same_whatever_its_time(unchanged):
+    slow = unchanged.truth(7, test_sum=1.5, test_sorted=1.5)
+    result, verdicts = unchanged.run(COMPARE, "--gnn-strict", fake=slow)
+    assert result.returncode == 0, result.stdout
+    assert verdicts == dict.fromkeys(NAMES, "same")
+    assert "0 slower, 0 faster, 11 same, 0 undecided" in result.stdout
+    assert "timing again" not in result.stdout
+    content = json.loads((unchanged.folder / "run.json").read_text())
+    for entry in content["benchmarks"]:
+        comparison = entry["extra_info"]["gnnbench"]["comparison"]
+        assert comparison["same_code"]
+        assert comparison["reason"] == "runs the same code"
+        assert (comparison["base_processes"], comparison["against"]) == (5, "0001")
+
+
+def test_only_the_benchmark_whose_code_changed_is_judged_by_time(unchanged):
+    text = unchanged.suite.read_text().replace("benchmark(work, [2, 1])", "benchmark(ordered, [2, 1])")
+    unchanged.suite.write_text(f"{text}\n\ndef ordered(numbers):\n    return work(sorted(numbers))\n")
+    slow = unchanged.truth(8, test_sum=1.5, test_sorted=1.5)
+    result, verdicts = unchanged.run(COMPARE, fake=slow)
+    assert result.returncode == 1, result.stdout
+    assert verdicts == dict.fromkeys(NAMES[:-1], "same") | {"test_sorted": "slower"}
+    assert "1 benchmark may be slower or had CPU contention: timing again" in result.stdout
+    ((name, message),) = unchanged.failures().items()
+    assert name == "test_sorted"
+    assert "code: ordered" in message
+
+
+def test_a_change_that_takes_no_time_passes(project):
     before = files(project)
     result, verdicts = project.run(COMPARE, fake=project.truth(7))
     assert result.returncode == 0, result.stdout
@@ -232,7 +284,7 @@ def test_strict_fails_what_is_undecided_and_a_run_that_judged_nothing(project):
 
 def test_what_is_skipped_or_out_of_memory_is_named(project):
     suite = (project.folder / "test_suite.py").read_text()
-    suite = suite.replace("    benchmark(sorted, [2, 1])", "    import pytest\n    pytest.skip('not today')")
+    suite = suite.replace("    benchmark(work, [2, 1])", "    import pytest\n    pytest.skip('not today')")
     (project.folder / "test_suite.py").write_text(suite)
     result, _ = project.run(COMPARE, "--gnn-effect=30%", "--gnn-strict")
     assert result.returncode == 1
@@ -290,8 +342,8 @@ def test_an_interruption_says_that_nothing_was_judged_and_strict_needs_a_baselin
 def test_an_expected_failure_that_is_slower_still_fails_the_run(project):
     suite = (project.folder / "test_suite.py").read_text()
     marked = suite.replace(
-        "def test_sorted(benchmark):\n    benchmark(sorted, [2, 1])",
-        "@pytest.mark.xfail\ndef test_sorted(benchmark):\n    benchmark(sorted, [2, 1])\n    assert 0",
+        "def test_sorted(benchmark):\n    benchmark(work, [2, 1])",
+        "@pytest.mark.xfail\ndef test_sorted(benchmark):\n    benchmark(work, [2, 1])\n    assert 0",
     )
     (project.folder / "test_suite.py").write_text(marked)
     result, _ = project.run(COMPARE, "--gnn-confirm=0", fake=project.truth(8, test_sorted=1.5))
@@ -317,6 +369,7 @@ def test_a_drift_is_taken_out(project):
     whole = "--gnn-precision=0.01%"  # which is never reached: a second each, and so a part of the minute
     command = ("baseline", "record", "--processes=3", "--", "test_suite.py", whole)
     assert project.command(*command, GNNBENCH_FAKE_CLOCK=project.truth(300, drifting)).returncode == 0
+    project.change()
     fake = project.truth(400, drifting, test_sorted=1.5)
     result, verdicts = project.run(COMPARE, "--gnn-confirm=1", whole, fake=fake)
     assert "a drift of the machine was removed: each ratio is relative" in " ".join(result.stdout.split())
@@ -349,6 +402,23 @@ def test_the_suite_s_own_counters_are_judged_too(tmp_path):
     result = run_kernels(*arguments, *select, COMPARE, cwd=tmp_path)
     assert result.returncode == 1
     assert "counters differ from the baseline: -2 aten::mm" in result.stdout
+
+
+def test_another_project_s_tensors_are_counted_but_have_no_baseline_of_counters(tmp_path):
+    suite = "import torch\n\ndef test_one(benchmark):\n    benchmark(torch.neg, torch.ones(3))\n"
+    (tmp_path / "test_suite.py").write_text(suite)
+    (tmp_path / "pytest.ini").write_text("[pytest]\n")
+    short = ("--benchmark-max-time=0.02", "--benchmark-json=run.json")
+    result = run_kernels("--gnn-layouts=sample", *short, cwd=tmp_path)
+    assert result.returncode == 0, result.stdout
+    content = json.loads((tmp_path / "run.json").read_text())
+    ours = content["benchmarks"][0]["extra_info"]["gnnbench"]
+    assert ours["counters"]["counts"]["operators"] == {"aten::neg": 1}
+    copies = [json.loads(json.dumps(content)) for _ in range(2)]
+    RecordStore(tmp_path / FOLDER).save(copies, get_machine_id(), "first", "")
+    result = run_kernels(COMPARE, "--gnn-strict", *short, cwd=tmp_path)
+    assert result.returncode == 0, result.stdout
+    assert "1 same" in result.stdout
 
 
 def test_a_shard_is_judged_alone_and_other_shards_benchmarks_have_not_vanished(project):
@@ -435,6 +505,7 @@ def test_records_lie_in_rootdir_and_a_fresh_process_has_the_same_one(once, tmp_p
     for content in contents:
         (entry,) = content["benchmarks"]
         entry["fullname"] = name
+        del entry["extra_info"]["gnnbench"]["fingerprint"]  # so that times decide
     RecordStore(tmp_path / rootdir / FOLDER).save(contents, get_machine_id(), "first", "")
     slow = {"benchmarks": {"test_one": 3e-3}, "noise": QUIET}
     (tmp_path / "slow.json").write_text(json.dumps(slow))
