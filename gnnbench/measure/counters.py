@@ -11,7 +11,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 import torch
-from torch.utils._python_dispatch import TorchDispatchMode
+from torch.utils._python_dispatch import TorchDispatchMode, _disable_current_modes
 
 from .fingerprint.fingerprint import Watch
 from .garbage import collector_paused
@@ -131,7 +131,8 @@ def _pass(run: Callable[[], object], device: str, watch: Watch | None) -> Counts
         def entered(name: str, args: tuple[Any, ...]) -> None:
             counts["library_calls"][name] += 1
             if recording:
-                recording.operator(name, args, {}, None)
+                with _disable_current_modes():  # to hash a tensor takes operators too
+                    recording.operator(name, args, {}, None)
 
         with OperatorMode(seen), library_calls(entered):
             run()

@@ -9,6 +9,8 @@ import torch
 from torch_geometric.nn import GCNConv
 
 from gnnbench.measure import counters
+from gnnbench.measure.clock import Call
+from gnnbench.measure.fingerprint.fingerprint import Watch
 from gnnbench.results import counter_baseline
 from gnnbench.workloads import platforms
 from gnnbench.workloads.operations import OPERATIONS
@@ -295,3 +297,16 @@ def test_counters_survive_json():
     assert read["counts"]["operators"] == {"aten::add": 1}
     assert read["details"]["memory"]["peak_bytes"] == 1024
     assert read["host_reads"] == 0
+
+
+@torch.library.custom_op("gnnbench_tests::doubled", mutates_args=())
+def doubled(index: torch.Tensor) -> torch.Tensor:
+    return index * 2
+
+
+def test_recording_the_arguments_of_library_calls_changes_no_count():
+    call = Call(torch.ops.gnnbench_tests.doubled, (torch.arange(5),), {})
+    counted = counters.count(call.__call__, "cpu")
+    watched = counters.count(call.__call__, "cpu", Watch(call))
+    assert watched.unsteady == counted.unsteady == ()
+    assert watched.counts == counted.counts
