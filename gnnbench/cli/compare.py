@@ -39,14 +39,14 @@ def run(options: argparse.Namespace) -> int:
     from ..report import markdown
     from ..report import verdicts as verdict_table
     from ..report.calibration import notes as calibrated_notes
-    from ..results import baseline
+    from ..results import record_fingerprints
 
     if not options.rest:
         raise UsageError("name run files on both sides: gnnbench compare A.json... -- B.json...")
     paths = [path.resolve() for path in (*options.base, *map(Path, options.rest))]
     if twice := next((path for path in paths if paths.count(path) > 1), None):
         raise UsageError(f"{twice} is named twice; name each run file once")
-    head, base = baseline.read(map(Path, options.rest)), baseline.read(options.base)
+    head, base = map(record_fingerprints.read, (map(Path, options.rest), options.base))
     thresholds = Thresholds(fraction("effect", options.effect))
     found = runs.compare(base, head, thresholds)
     rows = found.rows

@@ -6,8 +6,8 @@ The files of a record are `<environment>/<machine>/NNNN_NAME_pK.json`, with proc
 import os
 import re
 import tempfile
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -16,8 +16,8 @@ from filelock import FileLock
 
 from .. import environment
 from ..errors import UsageError
-from . import run_file
-from .run_file import Benchmark, RunFile
+from . import record_fingerprints, run_file
+from .run_file import RunFile
 
 FOLDER = Path("baselines") / "timings"
 
@@ -59,7 +59,7 @@ class Record:
         Raises:
             UsageError: a file cannot be used or is missing.
         """
-        runs = read(self.files)
+        runs = record_fingerprints.read(self.files)
         for run in runs:
             if run.record is None:
                 raise UsageError(f"{run.path}: not part of a baseline record; remove it")
@@ -70,36 +70,6 @@ class Record:
                     "restore the others, or remove the record with gnnbench baseline prune"
                 )
         return runs
-
-
-def read(files: Iterable[Path]) -> list[RunFile]:
-    """Read run files; the processes of a record get the fingerprints of its first file.
-
-    Raises:
-        UsageError: a file cannot be used.
-    """
-    runs = [run_file.read(file) for file in files]
-    firsts: dict[str | None, Mapping[str, Benchmark]] = {
-        place: run.benchmarks
-        for run in runs
-        if (place := _place(run)) and (run.record or {}).get("process") == 1
-    }
-    return [_with_fingerprints(run, firsts.get(_place(run), run.benchmarks)) for run in runs]
-
-
-def _place(run: RunFile) -> str | None:
-    """Return the path without `_pK.json`, which the files of a record share; None: part of no record."""
-    place, found, _ = str(run.path).rpartition("_p")
-    return place if run.record and found else None
-
-
-def _with_fingerprints(run: RunFile, of: Mapping[str, Benchmark]) -> RunFile:
-    fingerprints = {name: benchmark.fingerprint for name, benchmark in of.items()}
-    benchmarks = {
-        name: replace(benchmark, fingerprint=fingerprints.get(name))
-        for name, benchmark in run.benchmarks.items()
-    }
-    return replace(run, benchmarks=benchmarks)
 
 
 @dataclass(frozen=True)
@@ -210,7 +180,7 @@ class RecordStore:
                 number = max((record.number for record in self.records(folder.parent.name)), default=0) + 1
                 if number > _LAST_NUMBER:
                     raise UsageError(f"{folder}: all numbers are used; run gnnbench baseline prune")
-                _keep_fingerprints_once(contents)
+                record_fingerprints.keep_once(contents)
                 staged = []
                 for process, content in enumerate(contents, 1):
                     content["gnnbench"]["record"] = {
@@ -244,18 +214,6 @@ class RecordStore:
                 file.unlink()
         except OSError as error:
             raise UsageError(f"{error.filename} cannot be removed ({error.strerror})") from None
-
-
-def _keep_fingerprints_once(contents: Sequence[dict[str, Any]]) -> None:
-    """Keep a benchmark's fingerprint in the first file if all files have the same, and in no other file."""
-    parts = [
-        {entry["fullname"]: entry["extra_info"]["gnnbench"] for entry in content["benchmarks"]}
-        for content in contents
-    ]
-    for name, first in parts[0].items():
-        found = [part[name].pop("fingerprint", None) for part in parts]
-        if found[0] and all(one == found[0] for one in found):
-            first["fingerprint"] = found[0]
 
 
 def _link(staged: Sequence[Path], files: Sequence[Path]) -> None:

@@ -13,7 +13,7 @@ import pytest
 
 from gnnbench import environment
 from gnnbench.errors import UsageError
-from gnnbench.results import baseline, run_file
+from gnnbench.results import baseline, record_fingerprints, run_file
 from gnnbench.results.baseline import RecordStore
 from tests.run_files import ENVIRONMENT, content, entry, fingerprint, suite
 from tests.suite import ROOT
@@ -82,7 +82,7 @@ def saved_fingerprints(record):
 def test_a_fingerprint_is_kept_once_and_read_for_all_processes(store):
     record = store.save(versions(1, 1, 1), MACHINE, "abc", "")
     assert saved_fingerprints(record) == [fingerprint(call=1), None, None]
-    for runs in (record.read(), baseline.read(record.files)):
+    for runs in (record.read(), record_fingerprints.read(record.files)):
         found = [run.benchmarks["test_a.py::b"].fingerprint.as_json() for run in runs]
         assert found == [fingerprint(call=1)] * 3
 
@@ -100,7 +100,7 @@ def test_a_run_beside_a_record_keeps_its_own_fingerprint(store):
     record = store.save(versions(1, 1), MACHINE, "abc", "")
     other = record.files[0].with_name("0001_abc_p9.json")
     other.write_text(json.dumps(versions(2)[0]))
-    *_, last = baseline.read([*record.files, other])
+    *_, last = record_fingerprints.read([*record.files, other])
     assert last.benchmarks["test_a.py::b"].fingerprint.as_json() == fingerprint(call=2)
 
 

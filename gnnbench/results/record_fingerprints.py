@@ -1,0 +1,51 @@
+"""The fingerprints of a record: all its processes have the same, and its first file keeps them."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from . import run_file
+from .run_file import Benchmark, RunFile
+
+
+def keep_once(contents: Sequence[dict[str, Any]]) -> None:
+    """Keep a benchmark's fingerprint in the first file if all files have the same, and in no other file."""
+    parts = [
+        {entry["fullname"]: entry["extra_info"]["gnnbench"] for entry in content["benchmarks"]}
+        for content in contents
+    ]
+    for name, first in parts[0].items():
+        found = [part[name].pop("fingerprint", None) for part in parts]
+        if found[0] and all(one == found[0] for one in found):
+            first["fingerprint"] = found[0]
+
+
+def read(files: Iterable[Path]) -> list[RunFile]:
+    """Read run files; the processes of a record get the fingerprints of its first file.
+
+    Raises:
+        UsageError: a file cannot be used.
+    """
+    runs = [run_file.read(file) for file in files]
+    firsts: dict[str | None, Mapping[str, Benchmark]] = {
+        place: run.benchmarks
+        for run in runs
+        if (place := _place(run)) and (run.record or {}).get("process") == 1
+    }
+    return [_with_fingerprints(run, firsts.get(_place(run), run.benchmarks)) for run in runs]
+
+
+def _place(run: RunFile) -> str | None:
+    """Return the path without `_pK.json`, which the files of a record share; None: part of no record."""
+    place, found, _ = str(run.path).rpartition("_p")
+    return place if run.record and found else None
+
+
+def _with_fingerprints(run: RunFile, of: Mapping[str, Benchmark]) -> RunFile:
+    fingerprints = {name: benchmark.fingerprint for name, benchmark in of.items()}
+    benchmarks = {
+        name: replace(benchmark, fingerprint=fingerprints.get(name))
+        for name, benchmark in run.benchmarks.items()
+    }
+    return replace(run, benchmarks=benchmarks)
