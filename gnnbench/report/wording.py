@@ -110,6 +110,12 @@ def _verdicts(benchmarks: Sequence[BenchmarkView], thresholds: Thresholds | None
     if not set(words) - {"incomparable"}:
         return f"{_all(len(words))} incomparable"
     words_of = ("faster", "undecided", "incomparable")
+    if all(one.judgement.same_code for one in benchmarks if one.judgement):
+        return (
+            f"All {len(words):,} benchmarks run the same code"
+            if len(words) > 1
+            else "The one benchmark runs the same code"
+        )
     counted = [(words.count(word), word) for word in words_of if word in words]
     if not {"faster", "undecided"} & set(words):
         within = f" within {units.fraction(thresholds.effect)}" if thresholds else ""

@@ -68,7 +68,8 @@ def test_a_result_of_compare_is_read_as_it_was_shown(tmp_path, capsys):
     ("content", "kind"),
     [
         ({"benchmarks": [], "machine_info": {}}, "run"),
-        ({"benchmarks": [], "summary": {}}, "ab"),
+        ({"benchmarks": [], "summary": {}, "effect": 0.03}, "ab"),
+        ({"benchmarks": [], "summary": {}}, None),
         ({"benchmarks": {}}, "compare"),
         ({"calibrations": []}, "calibration"),
         ({"sections": {}}, "profile"),

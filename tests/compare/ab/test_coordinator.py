@@ -283,3 +283,89 @@ def test_what_a_call_does_more_stands_beside_the_verdict(tmp_path, watcher, monk
     assert "+1 aten::sum" in note
     (one,) = found.as_json()["benchmarks"]
     assert {"name": "aten::sum", "base": 0, "head": 1} in one["counters"]
+
+
+TWO = """
+from package import changed, kept
+
+
+def test_changed(benchmark):
+    benchmark(changed)
+
+
+def test_kept(benchmark):
+    benchmark(kept)
+
+
+def test_kept_too(benchmark):
+    benchmark(kept, 2)
+"""
+KEPT = "def kept(n=1):\n    return n\n"
+
+
+@pytest.fixture
+def sides(tmp_path, monkeypatch):
+    """Two versions of a package of which one function differs."""
+    monkeypatch.chdir(tmp_path)
+    write(tmp_path, TWO)
+    for folder, number in ((tmp_path, 100), (tmp_path / "tree", 1000)):
+        folder.mkdir(exist_ok=True)
+        (folder / "package.py").write_text(f"{KEPT}def changed():\n    return sum(range({number}))\n")
+    there = Prepared("path:tree", (Path("tree").resolve(),), {}, None, False, {})
+    return Prepared(".", (), {}, None, False, {}), there
+
+
+def judge(sides, watcher, total=4.0, *, time_all=False):
+    budget = Budget(20.0, total, 60.0)
+    folder, thresholds = Path.cwd(), Thresholds(0.03)
+    return coordinator.run(
+        *sides, ["test_suite.py"], folder, thresholds, budget, watcher, 1, time_all=time_all
+    )
+
+
+def test_benchmarks_that_run_the_same_code_are_same_and_are_not_timed(sides, watcher):
+    found = judge(sides, watcher)
+    reasons = {name.partition("::")[2]: one.judgement.reason for name, one in found.decisions.items()}
+    assert reasons["test_kept"] == reasons["test_kept_too"] == "runs the same code"
+    assert list(reasons) == ["test_changed", "test_kept", "test_kept_too"], "in the order of collection"
+    pairs = {name.partition("::")[2]: one.pairs for name, one in found.decisions.items()}
+    assert pairs.pop("test_changed") > 0
+    assert set(pairs.values()) == {0}
+    kept, changed = (
+        next(one for one in found.as_json()["benchmarks"] if one["id"].endswith(name))
+        for name in ("test_kept", "test_changed")
+    )
+    assert (kept["verdict"], kept["same_code"], kept["ratio"], kept["seconds"]) == ("same", True, None, 0.0)
+    assert (changed["same_code"], changed["changed"]["functions"]) == (False, ["package:changed"])
+    row = next(row for row in found.comparison().rows if row.fullname.endswith("test_changed"))
+    assert row.notes[0] == "code: changed"
+
+
+def test_the_budget_goes_to_the_others_and_the_correction_counts_only_them(sides, watcher):
+    found = judge(sides, watcher, 60.0)
+    assert verdicts(found)["test_changed"] == "slower"
+    timed = [
+        text for text, _ in watcher.steps if text.startswith("timing benchmark") and "pair 1," not in text
+    ]
+    assert timed
+    assert all("timing benchmark 1 of 1" in text for text in timed), timed
+
+
+def test_all_are_timed_where_that_is_asked_for(sides, watcher):
+    found = judge(sides, watcher, time_all=True)
+    assert all(one.pairs for one in found.decisions.values())
+    assert not any(one.judgement.same_code for one in found.decisions.values())
+
+
+def test_where_all_run_the_same_code_one_pair_is_enough(sides, watcher):
+    found = judge((sides[0], sides[0]), watcher)
+    assert {one.judgement.reason for one in found.decisions.values()} == {"runs the same code"}
+    assert sum(text.startswith("starting") for text, _ in watcher.steps) == 1
+
+
+def test_another_setting_is_not_the_same_code(sides, watcher):
+    base, head = sides[0], Prepared("env", (), {"OMP_DYNAMIC": "true"}, None, False, {})
+    found = judge((base, head), watcher)
+    assert not any(one.judgement.same_code for one in found.decisions.values())
+    row = found.comparison().rows[0]
+    assert row.notes[0] == "code: same functions, other settings ($OMP_DYNAMIC)"
