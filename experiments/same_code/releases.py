@@ -48,11 +48,11 @@ class Pair(NamedTuple):
 
 
 def pairs(folder: Path) -> Iterator[Pair]:
-    """Yield all pairs, the newest releases of torch_geometric first."""
-    for base, head in list(pairwise(_PYG))[::-1]:
-        yield Pair("torch_geometric", base, head, _PYG_SUITE, _ROOT)
+    """Yield all pairs: those of cattrs, then those of torch_geometric, the newest first."""
     for base, head in _CATTRS:
         yield Pair("cattrs", base, head, _CATTRS_SUITE, folder / f"cattrs-{_CATTRS[-1][1]}")
+    for base, head in list(pairwise(_PYG))[::-1]:
+        yield Pair("torch_geometric", base, head, _PYG_SUITE, _ROOT)
 
 
 def prepare(folder: Path) -> None:
