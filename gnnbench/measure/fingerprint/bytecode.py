@@ -7,8 +7,9 @@ that do nothing, and inline caches. Kept are the names of parameters, which call
 import dis
 import re
 from bisect import bisect_left
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from types import CodeType
+from typing import Any
 
 from . import digest
 
@@ -20,6 +21,7 @@ _ABSOLUTE = frozenset(dis.hasjabs) - frozenset(dis.hasjrel)
 _BACKWARD = frozenset(number for name, number in dis.opmap.items() if "BACKWARD" in name)
 _COMPILED = re.compile(r"\b__(compiled_fn|resume_at)_\w+")
 """Names that torch.compile gives to compiled code; they have numbers that depend on the process."""
+_IMPORT = dis.opmap["IMPORT_NAME"]
 _HAS_DOCSTRING = 0x4000000
 """The flag with which Python 3.14 marks a function that has a docstring."""
 
@@ -95,3 +97,22 @@ def nested(code: CodeType) -> Iterator[CodeType]:
     for constant in code.co_consts:
         if isinstance(constant, CodeType):
             yield from nested(constant)
+
+
+def imports(code: CodeType, scope: Mapping[str, Any]) -> Iterator[str]:
+    """Yield full names of the modules that a function may import, and of attributes imported from packages.
+
+    Args:
+        code: the function's code.
+        scope: its global names.
+    """
+    if _IMPORT not in code.co_code[::2]:
+        return
+    package = str(scope.get("__package__") or "")
+    names = {
+        code.co_names[argument] for _, found, argument, _ in _instructions(code.co_code) if found == _IMPORT
+    }
+    yield from names
+    while package:  # relative imports, and submodules
+        yield from (f"{package}.{name}" for name in {*names, *code.co_names})
+        package = package.rpartition(".")[0]

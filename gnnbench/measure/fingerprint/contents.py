@@ -24,8 +24,8 @@ class Contents:
         torch, numpy = sys.modules.get("torch"), sys.modules.get("numpy")
         self.tensors: tuple[type[Any], ...] = (torch.Tensor,) if torch else ()
         self._array: tuple[type[Any], ...] = (numpy.ndarray,) if numpy else ()
-        self._known: dict[tuple[int, int, int], str] = {}
-        """Hash of a content by address, size and version."""
+        self._known: dict[tuple[Any, ...], str] = {}
+        """Hash of a content by address, shape, strides and version."""
         self._made: dict[int, weakref.ref[Any]] = {}
         self._inputs = {tensor.untyped_storage().data_ptr() for tensor in inputs}
 
@@ -37,8 +37,11 @@ class Contents:
         """Tell whether a value has no attributes to look at: a number, a text, a tensor, an array."""
         return type(value) in digest.ATOMS or isinstance(value, (*self.tensors, *self._array))
 
-    def array(self, value: Any) -> str | None:
-        """Return a NumPy array as text; None for anything else."""
+    def of_value(self, value: Any) -> str | None:
+        """Return a tensor or a NumPy array as text; None for anything else."""
+        return self._of_tensor(value) if isinstance(value, self.tensors) else self._array_text(value)
+
+    def _array_text(self, value: Any) -> str | None:
         if not isinstance(value, self._array):
             return None
         content = (
@@ -56,24 +59,25 @@ class Contents:
             if isinstance(value, dict):
                 items = [f"{key}: {self.text(item, depth + 1)}" for key, item in value.items()]
                 return f"{{{', '.join(items)}}}"
-        return digest.plain(value) or self.array(value) or type(value).__qualname__
+        return digest.plain(value) or self._array_text(value) or type(value).__qualname__
 
     def _of_tensor(self, value: Any) -> str:
         torch = sys.modules["torch"]
-        kind = f"{value.dtype} {tuple(value.shape)} {value.device}"
+        kind = f"{value.dtype} {tuple(value.shape)} {value.device} {value.requires_grad}"
         if value.layout != torch.strided or value.is_nested:
             from ..copies import sparse_parts
 
             return f"{kind} {value.layout} {', '.join(map(self._of_tensor, sparse_parts(value)))}"
         integers = not (value.dtype.is_floating_point or value.dtype.is_complex)
-        return f"{kind} {value.stride()} {self._content(value) if integers else ''}"
+        return f"{kind} {value.stride()} {value.storage_offset()} {self._content(value) if integers else ''}"
 
     def _content(self, value: Any) -> str:
         """Return a hash of a tensor's content; empty if the call made the tensor from others."""
         try:
             address = value.untyped_storage().data_ptr()
-            key = value.data_ptr(), value.numel(), value._version  # noqa: SLF001 - as autograd checks tensors
-        except RuntimeError:  # no storage, as in compilation; or an inference tensor
+            version = 0 if value.is_inference() else value._version  # noqa: SLF001 - as autograd checks tensors
+            key = value.data_ptr(), value.shape, value.stride(), version
+        except RuntimeError:  # no storage, as in compilation
             return ""
         made = self._made.get(id(value))
         if made is not None and made() is value:

@@ -20,6 +20,13 @@ ATOMS = (bool, int, float, complex, str, bytes, NoneType, EllipsisType, range, s
 """Types of values without parts."""
 _NAMED = (
     *("torch.dtype", "torch.device", "torch.layout", "torch.memory_format", "torch.Size"),
+    *(
+        "operator.itemgetter",
+        "operator.attrgetter",
+        "operator.methodcaller",
+        "numpy.ufunc",
+        "builtins.bytearray",
+    ),
     *("numpy.dtype", "decimal.Decimal", "fractions.Fraction", "datetime.timedelta", "re.Pattern"),
 )
 """Further types whose `repr` is the same in each process."""
@@ -62,7 +69,7 @@ def _folders(roots: tuple[str, ...], _modules: int, here: str) -> re.Pattern[str
     known = {*roots, *parents, here, tempfile.gettempdir(), sys.prefix, sys.base_prefix, home}
     known |= {os.path.realpath(folder) for folder in known if folder}
     longest_first = sorted((one for one in known if one.startswith(os.sep) and len(one) > 1), key=len)[::-1]
-    return re.compile("|".join(map(re.escape, longest_first)) + r"(?![\w.-])" if longest_first else r"(?!)")
+    return re.compile(rf"({'|'.join(map(re.escape, longest_first))})(?![\w.-])" if longest_first else r"(?!)")
 
 
 def plain(value: Any) -> str | None:
@@ -78,14 +85,17 @@ def plain(value: Any) -> str | None:
     if kind in _CONTAINERS:
         return _container(value)
     if isinstance(value, Enum):
-        return f"{kind.__qualname__}.{value.name}"
+        return f"{kind.__qualname__}.{value.name} {plain(value.value)}"
+    for base in (int, float, str, bytes):
+        if isinstance(value, base) and kind.__module__ != "numpy":
+            return f"{kind.__qualname__} {base.__repr__(value)}"
     named = f"{kind.__module__}.{kind.__qualname__}" in _NAMED or kind.__module__ == "numpy.dtypes"
     is_number = kind.__module__ == "numpy" and not hasattr(value, "__len__") and hasattr(value, "item")
     return repr(value) if named or is_number else None
 
 
 def _container(value: Any) -> str | None:
-    if len(value) > _SPELLED_OUT:
+    if len(value) > _SPELLED_OUT and not isinstance(value, set | frozenset):
         try:
             return hashlib.blake2b(marshal.dumps(value, 2), digest_size=LENGTH // 2).hexdigest()
         except ValueError:  # it contains other objects

@@ -12,7 +12,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
 from functools import cache
 from pathlib import Path
-from types import CodeType
+from types import CodeType, FunctionType
 from typing import Any, Self
 
 from ..clock import Call
@@ -94,18 +94,22 @@ class Watch:
 
     def _read(self, recording: Recording) -> Values:
         """Return the values that the recorded functions may read."""
-        codes = [code for code, _ in recording.codes]
-        values = Values(codes, self._contents)
-        for code in codes:
-            values.globals_of(code, recording.scopes[id(code)])
-        for found in list(recording.objects.values()):
-            values.look("", found)
-        for name, item in (*enumerate(self._call.args), *self._call.kwargs.items()):
-            values.look(f"argument {name}", item)
-        for function in list(values.cached.values()):
-            values.globals_of(function.__code__, function.__globals__)
-        recording.objects.clear()
-        return values
+        cached: dict[int, FunctionType] = {}
+        while True:
+            scopes = [(code, recording.scopes[id(code)]) for code, _ in recording.codes]
+            scopes += [(function.__code__, function.__globals__) for function in cached.values()]
+            values = Values((code for code, _ in scopes), self._contents)
+            values.look("function", self._call.function)
+            for name, item in (*enumerate(self._call.args), *self._call.kwargs.items()):
+                values.look(f"argument {name}", item)
+            for code, scope in scopes:
+                values.globals_of(code, scope, cached=id(code) in cached)
+            for found in recording.objects.values():
+                values.look(type(found).__qualname__, found)
+            if values.cached.keys() <= cached.keys():
+                recording.objects.clear()
+                return values
+            cached = values.cached
 
     @property
     def unseen(self) -> str | None:

@@ -91,9 +91,9 @@ class Recording:
         if code is _READS_VARIABLE:
             self.variables.add(str(local["key"]))
         if code.co_freevars:
-            values = tuple(local.get(name) for name in code.co_freevars)
-            if not any(isinstance(value, self._contents.tensors) for value in values):
-                self.captured.setdefault(key, {})[tuple(map(id, values))] = values
+            found = (local.get(name) for name in code.co_freevars)
+            values = tuple(value for value in found if not isinstance(value, self._contents.tensors))
+            self.captured.setdefault(key, {})[tuple(map(id, values))] = values
         for value in local.values():
             self._keep(value)
 
@@ -123,7 +123,9 @@ def watched_threads(recording: Recording) -> Iterator[None]:
     """
     before = _runs()
     yield
-    ran = (thread for thread, runs in _runs().items() if runs is None or before.get(thread) != runs)
+    after = _runs()
+    # One that is in one of them only has begun or ended.
+    ran = (one for one in before | after if after.get(one) is None or before.get(one) != after[one])
     recording.disturbed = next((thread.name for thread in ran), None)
 
 

@@ -6,14 +6,28 @@ the name is computed (`getattr(self, f"{kind}_size")`).
 """
 
 import functools
+import inspect
 import os
+import sys
 import tempfile
-from collections.abc import Iterable, Iterator, Mapping
-from types import CodeType, FunctionType, MemberDescriptorType, MethodType, ModuleType
+from collections import deque
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from types import (
+    BuiltinFunctionType,
+    ClassMethodDescriptorType,
+    CodeType,
+    FunctionType,
+    GetSetDescriptorType,
+    MappingProxyType,
+    MemberDescriptorType,
+    MethodDescriptorType,
+    MethodType,
+    ModuleType,
+)
 from typing import Any
 
 from . import digest
-from .bytecode import nested
+from .bytecode import imports, nested
 from .contents import Contents
 
 _DEEPEST = 8
@@ -22,11 +36,16 @@ _DEEPEST_MODULE = 3
 _MOST = 50_000
 """Objects that are looked at; more would take seconds."""
 _CACHED = type(functools.lru_cache(lambda: None))
-_LEFT = (ModuleType, CodeType, property)
-"""Types of objects without values of their own."""
 _COMPILER = ("torch._inductor", "torch._functorch", "torch._dynamo", "torch._guards", "torch.fx")
 """Modules of torch.compile. Their objects hold numbers and keys of this process; compiled code counts."""
-_FUNCTIONS = (FunctionType, property, staticmethod, classmethod)
+_LEFT = (CodeType, property, type(os.environ))
+"""Types of objects without values of their own; the variables that are read are settings."""
+_NAMED = (FunctionType, BuiltinFunctionType, MethodType, type)
+_SEQUENCES = (list, tuple, set, frozenset, deque)
+_FUNCTIONS = (
+    *(FunctionType, property, staticmethod, classmethod),
+    *(MethodDescriptorType, GetSetDescriptorType, ClassMethodDescriptorType),
+)
 
 
 def module_of(code: CodeType, scope: Mapping[str, Any]) -> str:
@@ -62,12 +81,24 @@ class Values:
         self.types: set[type] = set()
         """Types of all objects."""
 
-    def globals_of(self, code: CodeType, scope: Mapping[str, Any]) -> None:
-        """Look at the globals that a function names, and at what it names inside of modules."""
-        names = {name for one in nested(code) for name in one.co_names if not name.startswith("__")}
-        self._module(module_of(code, scope), scope, names, 0)
+    def globals_of(self, code: CodeType, scope: Mapping[str, Any], *, cached: bool = False) -> None:
+        """Look at the globals that a function names, and at what it names inside of modules.
 
-    def _module(self, module: str, scope: Mapping[str, Any], names: set[str], depth: int) -> None:
+        Args:
+            code: the function's code.
+            scope: its global names.
+            cached: whether it ran before only. Then the functions of its package that it names count.
+        """
+        names = sorted({name for one in nested(code) for name in _names(one) if not name.startswith("__")})
+        module = module_of(code, scope)
+        for imported in {name for one in nested(code) for name in imports(one, scope)} & sys.modules.keys():
+            self._module(imported, vars(sys.modules[imported]), names, 0)
+        self._module(module, scope, names, 0)
+        if cached:
+            for name in names:
+                self._memoised(scope.get(name), module.partition(".")[0])
+
+    def _module(self, module: str, scope: Mapping[str, Any], names: Sequence[str], depth: int) -> None:
         for name in names:
             if name not in scope:
                 continue
@@ -79,22 +110,26 @@ class Values:
                 self._globals.add((id(scope), name))
                 self.look(f"{module}.{name}", item)
 
-    def look(self, place: str, value: Any, depth: int = 0) -> None:
+    def look(self, place: str, value: Any, depth: int = 0, path: str = "") -> None:
         """Look at a value and its parts.
 
         Args:
             place: where it was found.
             value: anything.
             depth: number of steps from a global or an argument.
+            path: these steps. They tell objects of one class apart, which share a place.
         """
-        text = self._contents.array(value) or digest.plain(value)
-        if text is not None:
-            self.found.setdefault(place, set()).add(text)
-        elif id(value) not in self._seen and depth < _DEEPEST and len(self._seen) < _MOST:
+        if value is sys.modules:
+            return
+        text = self._contents.of_value(value) or digest.plain(value)
+        kind = text or _kind(value)
+        if text is not None or not place.endswith(f".{kind}"):  # a function under its own name says nothing
+            self.found.setdefault(place, set()).add(f"{path} {kind}")
+        if text is None and id(value) not in self._seen and depth < _DEEPEST and len(self._seen) < _MOST:
             self._seen[id(value)] = value  # keeps it, so that its id stays taken
-            self._parts(place, value, depth + 1)
+            self._parts(place, value, depth + 1, path or place)
 
-    def _parts(self, place: str, value: Any, depth: int) -> None:
+    def _parts(self, place: str, value: Any, depth: int, path: str) -> None:
         kind = type(value)
         self.types.add(kind)
         if isinstance(value, _LEFT) or self._contents.is_leaf(value):
@@ -102,26 +137,38 @@ class Values:
         if str(getattr(value, "__module__", None) or kind.__module__).startswith(_COMPILER):
             return
         if kind is _CACHED:
-            self._memoised(value)
+            self._memoised(value, "")
+        elif isinstance(value, ModuleType):
+            if value.__name__ not in sys.stdlib_module_names:
+                own = {name: item for name, item in vars(value).items() if type(item) is not ModuleType}
+                self._attributes_in(value.__name__, own, depth, value.__name__)
         elif isinstance(value, type):
-            self._attributes_in(_name(value), self._attributes_of(value), depth)
+            self._attributes_in(_name(value), self._attributes_of(value), depth, _name(value))
         elif isinstance(value, FunctionType):
-            self._attributes_in(_name(value), vars(value), depth)
+            self._attributes_in(_name(value), vars(value), depth, path)
+            # Those of a lambda, and of a function with another name, are not found by its name.
+            self.look(f"{place} defaults", [value.__defaults__, value.__kwdefaults__], depth, path)
         else:
-            for name, item in _elements(value):
-                self.look(f"{place}{name}", item, depth)
-            self._instance(value, kind, depth)
+            for at, (name, item) in enumerate(_elements(value)):
+                ordered = "" if isinstance(value, set | frozenset) else at
+                self.look(f"{place}{name}", item, depth, f"{path}[{ordered}]")
+            self._instance(value, kind, depth, path)
 
-    def _memoised(self, function: Any) -> None:
-        while not isinstance(function, FunctionType) and hasattr(function, "__wrapped__"):
-            function = function.__wrapped__
-        if isinstance(function, FunctionType):
+    def _memoised(self, function: Any, package: str) -> None:
+        """Note a function whose result was kept, or that such a function calls."""
+        function = inspect.unwrap(function) if callable(function) else function
+        origin = str(getattr(function, "__module__", "")).partition(".")[0]
+        if (
+            isinstance(function, FunctionType)
+            and package in {"", origin}
+            and origin not in sys.stdlib_module_names
+        ):
             self.cached[id(function.__code__)] = function
 
-    def _instance(self, value: Any, kind: type, depth: int) -> None:
+    def _instance(self, value: Any, kind: type, depth: int, path: str) -> None:
         own = getattr(value, "__dict__", None)
         own = own if isinstance(own, dict) else {}
-        self._attributes_in(_name(kind), own, depth)
+        self._attributes_in(_name(kind), own, depth, path)
         inherited = {}
         for name, item in self._attributes_of(kind).items():
             if isinstance(item, MemberDescriptorType):
@@ -131,12 +178,12 @@ class Values:
                     continue
             elif name not in own:
                 inherited[name] = item
-        self._attributes_in(_name(kind), inherited, depth)
+        self._attributes_in(_name(kind), inherited, depth, path)
 
-    def _attributes_in(self, owner: str, attributes: Mapping[str, Any], depth: int) -> None:
-        for name in list(attributes):
-            if name in self._names and not name.startswith("__"):
-                self.look(f"{owner}.{name}", attributes[name], depth)
+    def _attributes_in(self, owner: str, attributes: Mapping[str, Any], depth: int, path: str) -> None:
+        for name in sorted(attributes.keys() & self._names):
+            if not name.startswith("__"):
+                self.look(f"{owner}.{name}", attributes[name], depth, f"{path}.{name}")
 
     def _attributes_of(self, kind: type) -> Mapping[str, Any]:
         """Return a class's attributes that are no functions, with those of its bases, by name."""
@@ -158,10 +205,10 @@ def _elements(value: Any) -> Iterator[tuple[str, Any]]:
         value = [value.func, value.args, value.keywords]
     elif isinstance(value, MethodType):
         value = [value.__self__]
-    if isinstance(value, dict):
+    if isinstance(value, dict | MappingProxyType):
         for key, item in list(value.items()):
             yield f"[{key}]" if type(key) is str else "[]", item
-    elif isinstance(value, list | tuple | set | frozenset):
+    elif isinstance(value, _SEQUENCES):
         yield from (("[]", item) for item in list(value))
 
 
@@ -172,6 +219,14 @@ def _names(code: CodeType) -> Iterable[str]:
         for text in constant if isinstance(constant, tuple) else (constant,):
             if isinstance(text, str) and text.isidentifier():
                 yield text
+
+
+def _kind(value: Any) -> str:
+    """Return the name of a function or a class, or the type of an object, with the keys of a dictionary."""
+    if isinstance(value, _NAMED):
+        return str(value.__qualname__).rpartition(".")[2]
+    keys = [digest.plain(key) for key in value] if isinstance(value, dict | MappingProxyType) else ""
+    return f"{type(value).__qualname__} {keys}"
 
 
 def _name(value: Any) -> str:

@@ -1,0 +1,102 @@
+import subprocess
+import sys
+
+import pytest
+
+from gnnbench.measure.fingerprint.bytecode import Bytecodes, imports, nested
+
+
+def code(body, parameters="a, b=0"):
+    space = {}
+    exec(f"def function({parameters}):\n" + "".join(f"    {line}\n" for line in body.splitlines()), space)
+    return space["function"].__code__
+
+
+def digest(body, parameters="a, b=0"):
+    return Bytecodes().digest(code(body, parameters))
+
+
+SAME = {
+    "docstring": ("x = a + 1\nreturn x * 'text'", "'Text.'\nx = a + 1\nreturn x * 'text'"),
+    "docstring that is a constant, too": ("return 'x', 1", "'x'\nreturn 'x', 1"),
+    "local name": ("x = a + 1\nreturn x", "other = a + 1\nreturn other"),
+    "lines": ("x = a\nreturn x", "\n\nx = a\n\n\nreturn x"),
+    "docstring of a nested function": (
+        "def f():\n    return 1\nreturn f",
+        "def f():\n    'Text.'\n    return 1\nreturn f",
+    ),
+}
+
+
+@pytest.mark.parametrize(("first", "second"), SAME.values(), ids=SAME)
+def test_what_does_not_matter(first, second):
+    assert digest(first) == digest(second)
+
+
+LONG = "\n".join(f"b += {number}" for number in range(300))
+OTHER = {
+    "constant": ("return a + 1", "return a + 2"),
+    "type of a constant": ("return a + 1", "return a + 1.0"),
+    "sign of zero": ("return a + 0.0", "return a + -0.0"),
+    "true and one": ("return (True,)", "return (1,)"),
+    "order of a tuple": ("return (1, 2)", "return (2, 1)"),
+    "frozenset": ("return a in {1, 2}", "return a in {1, 3}"),
+    "nested function": ("return lambda: 1", "return lambda: 2"),
+    "global": ("return first", "return second"),
+    "attribute": ("return a.first", "return a.second"),
+    "which local": ("x = a\ny = b\nreturn x", "x = a\ny = b\nreturn y"),
+    "where a jump goes": (
+        "if a:\n    b = 1\n    b = 2\nreturn b",
+        "if a:\n    b = 1\nb = 2\nreturn b",
+    ),
+    "a far jump": (
+        f"if a:\n{LONG.replace('b', '    b')}\n    b = 2\nreturn b",
+        f"if a:\n{LONG.replace('b', '    b')}\nb = 2\nreturn b",
+    ),
+    "the 300th constant": (LONG, LONG.replace("299", "999")),
+    "range of a try": (
+        "try:\n    a()\n    b()\nexcept E:\n    pass",
+        "try:\n    a()\nexcept E:\n    pass\nelse:\n    b()",
+    ),
+}
+
+
+@pytest.mark.parametrize(("first", "second"), OTHER.values(), ids=OTHER)
+def test_what_matters(first, second):
+    assert digest(first) != digest(second)
+
+
+@pytest.mark.parametrize("parameters", ["b, a=0", "a, c=0", "a, *, b=0", "a, /, b=0", "a, *b", "a, **b"])
+def test_parameters_matter(parameters):
+    assert digest("return a", parameters) != digest("return a")
+
+
+def test_frozensets_do_not_follow_the_hash_seed():
+    script = (
+        "from gnnbench.measure.fingerprint.bytecode import Bytecodes\n"
+        "def f(a): return a in {'one', 'two', 'three', 'four'}, a in {('x', 1), ('y', 2), None}\n"
+        "print(f.__code__.co_consts, Bytecodes().digest(f.__code__))"
+    )
+    printed = {
+        subprocess.run(
+            [sys.executable, "-c", script],
+            env={"PYTHONHASHSEED": seed},
+            text=True,
+            capture_output=True,
+            check=True,
+        ).stdout
+        for seed in "1234"
+    }
+    assert len(printed) > 1
+    assert len({text.split()[-1] for text in printed}) == 1
+
+
+def test_nested_finds_functions_in_functions():
+    found = nested(code("def f():\n    return [lambda: 1, lambda: 2]\nreturn f"))
+    assert [one.co_name for one in found] == ["function", "f", "<lambda>", "<lambda>"]
+
+
+def test_imports():
+    found = set(imports(code("import a.b\nfrom .c import d\nfrom . import e"), {"__package__": "p.q"}))
+    assert {"a.b", "p.q.c", "p.c", "p.q.e", "p.q.d"} <= found
+    assert not set(imports(code("return a"), {}))

@@ -1,0 +1,72 @@
+import enum
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from gnnbench.measure.fingerprint import digest
+
+
+class Mode(enum.Enum):
+    FAST = 1
+
+
+class Size(int):
+    pass
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        (1, 2),
+        (1, True),
+        (1, 1.0),
+        (0.0, -0.0),
+        ("a", b"a"),
+        ([1], (1,)),
+        ({1: 2}, {2: 1}),
+        ({1}, {2}),
+        (np.float32(1), np.float64(1)),
+        (np.dtype("i4"), np.dtype("i8")),
+        (range(3), range(4)),
+        (Mode.FAST, 1),
+        (Size(1), 1),
+        (Size(1), Size(2)),
+        (["a, b"], ["a", "b"]),
+        (np.add, np.multiply),
+    ],
+)
+def test_different_values_differ(one, other):
+    assert None not in {digest.plain(one), digest.plain(other)}
+    assert digest.plain(one) != digest.plain(other)
+
+
+def test_other_objects_have_no_text():
+    assert digest.plain(object()) is None
+    assert digest.plain([1, object()]) is None
+
+
+def test_folders_are_replaced(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert digest.plain(f"{tmp_path}/file") == "'<folder>/file'" == digest.plain(Path(tmp_path, "file"))
+    assert digest.plain(f"{tmp_path}s/file") != "'<folder>s/file'"
+
+
+def test_sets_do_not_follow_the_hash_seed():
+    script = (
+        "from gnnbench.measure.fingerprint.digest import plain\n"
+        "print(plain({'one', 'two', 'three'}), plain({str(n) for n in range(2000)}))"
+    )
+    printed = {
+        subprocess.run(
+            [sys.executable, "-c", script],
+            env={"PYTHONHASHSEED": seed},
+            text=True,
+            capture_output=True,
+            check=True,
+        ).stdout
+        for seed in "123"
+    }
+    assert len(printed) == 1

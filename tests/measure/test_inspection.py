@@ -1,0 +1,87 @@
+import functools
+import os
+import queue
+import subprocess
+import threading
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+import torch
+
+from gnnbench.measure.clock import Call
+from gnnbench.measure.inspection import inspect
+
+
+def inspected(function, *args, devices=()):
+    return inspect(Call(function, args, {}), devices)
+
+
+def test_counters_and_fingerprint_of_tensors():
+    found = inspected(torch.add, torch.ones(2), torch.ones(2), devices=["cpu"])
+    assert found.unseen is None
+    assert found.as_json()["counts"]["aten::add"] == 1
+    assert found.as_json()["fingerprint"] == found.fingerprint.as_json()
+
+
+def test_without_tensors_nothing_is_counted():
+    found = inspected(sorted, [2, 1])
+    assert found.counters is None
+    assert found.fingerprint is not None
+
+
+def test_a_call_that_cannot_be_inspected_says_why():
+    def fail():
+        raise KeyError(1)
+
+    assert inspected(fail).as_json() == {
+        "counts": {},
+        "fingerprint": None,
+        "unseen": "it cannot be inspected (KeyError)",
+    }
+
+
+def start_thread():
+    thread = threading.Thread(target=len, args=((),))
+    thread.start()
+    thread.join()
+
+
+@pytest.mark.parametrize(
+    ("function", "why"),
+    [
+        (start_thread, "it starts a thread"),
+        (functools.partial(subprocess.run, ["true"], check=True), "it starts a process"),
+        (lambda: os.system("true"), "it starts a process"),
+        (lambda: os.waitpid(os.posix_spawn("/bin/true", ["true"], {}), 0), "it starts a process"),
+    ],
+    ids=["thread", "subprocess", "system", "spawn"],
+)
+def test_what_starts_something_has_no_fingerprint(function, why):
+    found = inspected(function)
+    assert found.fingerprint is None
+    assert found.unseen == why
+
+
+def test_a_pool_that_waited_for_work():
+    with ThreadPoolExecutor(1, thread_name_prefix="pool") as pool:
+        pool.submit(len, ()).result()
+        found = inspected(lambda: pool.submit(len, ()).result())
+        assert found.unseen == "thread pool_0 runs meanwhile"
+
+
+def test_a_thread_that_waits_all_the_time_does_not_matter():
+    waiting = queue.SimpleQueue()
+    thread = threading.Thread(target=waiting.get)
+    thread.start()
+    try:
+        assert inspected(sorted, [2, 1]).unseen is None
+    finally:
+        waiting.put(None)
+        thread.join()
+
+
+def test_in_a_fork():
+    child = os.fork()
+    if not child:
+        os._exit(inspected(sorted, [2, 1]).unseen is not None)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
