@@ -49,7 +49,7 @@ class Fingerprint:
     """Hashes of what the functions do: `operators` with their arguments in order, `inputs`, the numbers of
     `calls` of Python functions, and the names of `C functions`."""
     set_to: Mapping[str, str]
-    """The settings by name; environment variables begin with `$`."""
+    """The settings by name; environment variables begin with `$`, and have hashes as values."""
 
     def as_json(self) -> dict[str, Any]:
         """Return the JSON form, see docs/formats.md."""
@@ -115,6 +115,8 @@ class Watch:
     def unseen(self) -> str | None:
         """Why there is no fingerprint; None if there is one."""
         unseen = next((one.unseen for one in self._recordings if one.unseen), None)
+        if any(values.too_many for values in self._values):
+            return "it may read too many objects"
         return f"thread {self.disturbed} runs meanwhile" if self.disturbed and not unseen else unseen
 
     @property

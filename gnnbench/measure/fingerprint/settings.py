@@ -16,7 +16,7 @@ PREFIXES = (
 
 
 def settings(read: Iterable[str]) -> Mapping[str, str]:
-    """Return this process's settings by name.
+    """Return this process's settings by name; of environment variables, which may hold secrets, hashes.
 
     Args:
         read: environment variables that the call reads.

@@ -3,7 +3,10 @@
 import pytest
 import torch
 
-from gnnbench.measure.fingerprint.fingerprint import Fingerprint
+from gnnbench.measure.clock import Call
+from gnnbench.measure.fingerprint import digest
+from gnnbench.measure.fingerprint.fingerprint import Fingerprint, Watch
+from gnnbench.measure.python_calls import python_calls
 
 PAIRS = {
     "a constant of a nested function": "def run():\n    def inner():\n        return {}\n    return inner()\n",
@@ -93,7 +96,7 @@ def test_a_variable_that_is_read(taken, monkeypatch):
     assert taken(source).same_code(before)
     monkeypatch.setenv("MADE_FLAG", "1")
     found = taken(source)
-    assert found.set_to["$MADE_FLAG"] == "1"
+    assert found.set_to["$MADE_FLAG"] == digest.short("1"), "a hash: a variable may hold a secret"
     assert not found.same_code(before)
 
 
@@ -163,3 +166,16 @@ def test_json(taken):
     assert Fingerprint.from_json(found.as_json()) == found
     with pytest.raises(KeyError):
         Fingerprint.from_json({})
+
+
+def test_more_objects_than_are_looked_at_leave_no_fingerprint():
+    class Node:
+        size = 1
+
+    nodes = [Node() for _ in range(60_000)]
+    watch = Watch(Call(lambda: [one.size for one in nodes], (), {}))
+    for _ in range(2):
+        with watch.recording() as recording:
+            python_calls(lambda: nodes[0].size, recording.profile)
+    assert watch.fingerprint() is None
+    assert watch.unseen == "it may read too many objects"
