@@ -182,7 +182,7 @@ def test_other_settings_are_no_same_code(tmp_path):
     head = content(entry("b", fingerprint=fingerprint(call=1, threads="4")))
     (row,) = compare(base, runs(tmp_path, head), THRESHOLDS).rows
     assert not row.judgement.same_code
-    assert row.notes == ("code: settings: threads",)
+    assert row.notes == ("code: same functions, other settings (threads)",)
 
 
 @pytest.mark.parametrize("other", [None, fingerprint(call=2)])

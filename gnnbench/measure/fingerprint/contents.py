@@ -17,7 +17,7 @@ class Contents:
     The content of floating-point tensors is left out: it hardly ever decides which code runs or how long.
 
     Args:
-        inputs: tensors that live as long as this object; each is hashed once.
+        inputs: tensors that are kept as long as this object; each is hashed once.
     """
 
     def __init__(self, inputs: Iterable[Any] = ()) -> None:
@@ -27,7 +27,8 @@ class Contents:
         self._known: dict[tuple[Any, ...], str] = {}
         """Hash of a content by address, shape, strides and version."""
         self._made: dict[int, weakref.ref[Any]] = {}
-        self._inputs = {tensor.untyped_storage().data_ptr() for tensor in inputs}
+        self._inputs = list(inputs)  # keeps them, so that their addresses stay taken
+        self._addresses = {tensor.untyped_storage().data_ptr() for tensor in self._inputs}
 
     def begin(self) -> None:
         """Forget what the last call made."""
@@ -86,7 +87,7 @@ class Contents:
             return self._known[key]
         raw = value.detach().cpu().contiguous().numpy()
         content = hashlib.blake2b(raw.data if raw.size else b"", digest_size=8).hexdigest()
-        if address in self._inputs:  # another address may be reused
+        if address in self._addresses:  # another address may be reused
             self._known[key] = content
         return content
 

@@ -1,72 +1,35 @@
-"""The default values of functions, found by their code.
+"""The default values of functions, found by the names of modules and classes.
 
-A frame has its function's code, but not the function. Functions of a module or a class are found by name.
-Those defined inside others, such as decorators' wrappers, are found by a search among all objects.
+A frame has its function's code, but not the function. The default values of functions that are defined inside
+others are found with the values that the call may read: see `Values`.
 """
 
-import gc
-import sys
-import weakref
 from collections.abc import Iterator, Mapping
 from types import CodeType, FunctionType
 from typing import Any
 
 from . import digest
 
-_OLDEST = 2
-"""The garbage collector's last generation."""
-
 
 class Defaults:
-    """Finds default values; each function is found once."""
+    """Finds default values; those of each function are looked up once."""
 
     def __init__(self) -> None:
         # By id of the code, which is kept so that its id stays taken.
         self._known: dict[int, tuple[CodeType, str]] = {}
-        self._inner: dict[int, list[weakref.ref[FunctionType]]] = {}
-        """Functions with defaults that were defined inside others, by id of their code."""
-        self._state: tuple[int, int] | None = None
 
     def text(self, code: CodeType, scope: Mapping[str, Any]) -> str:
-        """Return the default values of the functions with a code.
+        """Return the default values of the function of a module or a class that has a code.
 
         Args:
             code: the code.
-            scope: the functions' global names.
+            scope: the function's global names.
         """
         found = self._known.get(id(code))
         if found is None:
-            if code.co_argcount + code.co_kwonlyargcount == 0:
-                functions: Iterator[FunctionType] = iter(())
-            elif "<locals>" in code.co_qualname:
-                functions = self._search(code)
-            else:
-                functions = _named(code, scope)
-            texts = {_defaults(function) for function in functions}
+            texts = {_defaults(function) for function in _named(code, scope)}
             found = self._known[id(code)] = code, digest.combined(texts)
         return found[1]
-
-    def _search(self, code: CodeType) -> Iterator[FunctionType]:
-        # Until the next collection of the oldest generation, new objects are in the younger ones.
-        state = gc.get_stats()[_OLDEST]["collections"], len(sys.modules)
-        if state != self._state:
-            self._inner.clear()
-            self._add(gc.get_objects())
-            self._state = state
-        elif id(code) not in self._inner:
-            for generation in range(_OLDEST):
-                self._add(gc.get_objects(generation))
-        for reference in self._inner.get(id(code), ()):
-            function = reference()
-            if function is not None and function.__code__ is code:
-                yield function
-
-    def _add(self, objects: list[Any]) -> None:
-        for one in objects:
-            if type(one) is FunctionType and (one.__defaults__ or one.__kwdefaults__):
-                code = one.__code__
-                if "<locals>" in code.co_qualname:
-                    self._inner.setdefault(id(code), []).append(weakref.ref(one))
 
 
 def _named(code: CodeType, scope: Mapping[str, Any]) -> Iterator[FunctionType]:

@@ -77,8 +77,7 @@ class Watch:
     def __init__(self, call: Call) -> None:
         """Take the call; the caller runs it, inside of `recording`."""
         self._call = call
-        self._inputs = list(tensors(tuple(call)))
-        self._contents = Contents(self._inputs)
+        self._contents = Contents(list(tensors(tuple(call))))
         self._recordings: list[Recording] = []
         self._values: list[Values] = []
 
@@ -137,8 +136,9 @@ class Watch:
         functions = self._functions()
         names = {name for one in self._recordings for name in one.c_functions}
         work = {
-            "operators": digest.short(*self._recordings[-1].operators),
-            "inputs": digest.combined(map(self._contents.text, self._inputs)),
+            "operators": digest.short(*self._operators()),
+            # Now: a graph of DGL makes what a call needs in the first call.
+            "inputs": digest.combined(map(self._contents.text, tensors(tuple(self._call)))),
             "calls": digest.combined(self._calls()),
             "C functions": digest.combined(f"{module}.{name}" for module, name in names),
         }
@@ -169,6 +169,16 @@ class Watch:
                 name, text = _function(function.__code__, function.__globals__)
                 found.setdefault(name, set()).add(text)
         return {name: digest.combined(texts) for name, texts in found.items()}
+
+    def _operators(self) -> list[str]:
+        """Return the operators in order, without arguments that differ between the recordings."""
+        first, *others = (one.operators for one in self._recordings)
+        if any(len(other) != len(first) for other in others):
+            return [name for name, _ in first]
+        return [
+            f"{name} {given}" if all(other[at] == (name, given) for other in others) else name
+            for at, (name, given) in enumerate(first)
+        ]
 
     def _calls(self) -> list[str]:
         """Return names and numbers of calls, of functions for which both recordings agree."""

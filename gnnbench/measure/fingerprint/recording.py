@@ -50,8 +50,8 @@ class Recording:
         """By module and name: the module or the type that the C function belongs to."""
         self.variables: set[str] = set()
         """Environment variables that were read."""
-        self.operators: list[str] = []
-        """Operators with their arguments, in order."""
+        self.operators: list[tuple[str, str]] = []
+        """Names of operators, in order, and their arguments."""
         self.namespaces: set[str] = set()
         """Those of the operators: `aten`, `torch_sparse`."""
         self.unseen: str | None = None
@@ -108,9 +108,8 @@ class Recording:
     def operator(self, name: str, args: tuple[Any, ...], kwargs: Mapping[str, Any], result: Any) -> None:
         """Note an operator that was dispatched."""
         self.namespaces.add(name.partition("::")[0])
-        self.operators.append(
-            f"{name} {self._contents.text(args)} {self._contents.text(kwargs) if kwargs else ''}"
-        )
+        given = f"{self._contents.text(args)} {self._contents.text(kwargs) if kwargs else ''}"
+        self.operators.append((name, given))
         self._contents.made(result)
 
 
