@@ -113,10 +113,12 @@ class Schedule:
         self._starts: list[float] = []
         self._plan: Plan | None = None
         self._spent = 0.0
+        self._settled = 0.0
+        """Time for benchmarks that need no timing. It is a part of the total budget only."""
 
     @property
     def _budget(self) -> float:
-        budget = self._per_benchmark_seconds * len(self._benchmarks)
+        budget = self._per_benchmark_seconds * len(self._benchmarks) + self._settled
         return budget if self._total_seconds is None else min(budget, self._total_seconds)
 
     @property
@@ -238,6 +240,7 @@ class Schedule:
         """Add the measurements of a pair, and analyse its benchmarks."""
         self._starts.append(pair.start_seconds)
         visits_seconds = sum(visit.seconds for visit in pair.visits.values())
+        self._settled += pair.settled_seconds
         self._spent += pair.start_seconds + pair.settled_seconds + visits_seconds
         for name, visit in pair.visits.items():
             one = self._benchmarks[name]

@@ -16,7 +16,9 @@ from .contents import Contents
 _STARTS = {
     ("_posixsubprocess", "fork_exec"): "it starts a process",
     ("posix", "fork"): "it starts a process",
+    ("posix", "forkpty"): "it starts a process",
     ("posix", "posix_spawn"): "it starts a process",
+    ("posix", "posix_spawnp"): "it starts a process",
     ("posix", "system"): "it starts a process",
     ("_thread", "start_new_thread"): "it starts a thread",
     ("_thread", "start_joinable_thread"): "it starts a thread",

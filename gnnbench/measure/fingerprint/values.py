@@ -38,6 +38,10 @@ _MOST = 50_000
 _CACHED = type(functools.lru_cache(lambda: None))
 _COMPILER = ("torch._inductor", "torch._functorch", "torch._dynamo", "torch._guards", "torch.fx")
 """Modules of torch.compile. Their objects hold numbers and keys of this process; compiled code counts."""
+_OPERATORS = "torch._ops"
+"""Its objects are made when an operator is first used; the operators that run count."""
+_FIXED = sys.stdlib_module_names | {"numpy"}
+"""Packages whose globals are left out: their versions decide them, but imports of other modules add to some."""
 _LEFT = (CodeType, property, type(os.environ))
 """Types of objects without values of their own; the variables that are read are settings."""
 _NAMED = (FunctionType, BuiltinFunctionType, MethodType, type)
@@ -101,6 +105,8 @@ class Values:
                 self._memoised(scope.get(name), module.partition(".")[0])
 
     def _module(self, module: str, scope: Mapping[str, Any], names: Sequence[str], depth: int) -> None:
+        if module.partition(".")[0] in _FIXED:
+            return
         for name in names:
             if name not in scope:
                 continue
@@ -121,7 +127,7 @@ class Values:
             depth: number of steps from a global or an argument.
             path: these steps. They tell objects of one class apart, which share a place.
         """
-        if value is sys.modules:
+        if value is sys.modules or type(value).__module__ == _OPERATORS:
             return
         text = self._contents.of_value(value) or digest.plain(value)
         kind = text or _kind(value)
