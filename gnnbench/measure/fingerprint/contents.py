@@ -38,15 +38,17 @@ class Contents:
         """Tell whether a value has no attributes to look at: a number, a text, a tensor, an array."""
         return type(value) in digest.ATOMS or isinstance(value, (*self.tensors, *self._array))
 
-    def of_value(self, value: Any) -> str | None:
-        """Return a tensor or a NumPy array as text; None for anything else."""
-        return self._of_tensor(value) if isinstance(value, self.tensors) else self._array_text(value)
+    def plain(self, value: Any) -> str | None:
+        """Return a tensor, an array or a plain value as text; None for anything else."""
+        if isinstance(value, self.tensors):
+            return self._of_tensor(value)
+        return self._array_text(value) or digest.plain(value)
 
     def _array_text(self, value: Any) -> str | None:
         if not isinstance(value, self._array):
             return None
         content = (
-            hashlib.blake2b(value.tobytes(), digest_size=8).hexdigest() if value.dtype.kind in "biu" else ""
+            "" if value.dtype.kind in "fcO" else hashlib.blake2b(value.tobytes(), digest_size=8).hexdigest()
         )
         return f"array {value.dtype} {value.shape} {value.strides} {content}"
 
@@ -60,7 +62,7 @@ class Contents:
             if isinstance(value, dict):
                 items = [f"{key}: {self.text(item, depth + 1)}" for key, item in value.items()]
                 return f"{{{', '.join(items)}}}"
-        return digest.plain(value) or self._array_text(value) or type(value).__qualname__
+        return self.plain(value) or type(value).__qualname__
 
     def _of_tensor(self, value: Any) -> str:
         torch = sys.modules["torch"]

@@ -160,7 +160,7 @@ class Watch:
                 scope = recording.scopes[id(code)]
                 name, text = _function(code, scope)
                 captured = {
-                    " ".join(filter(None, map(digest.plain, values)))
+                    " ".join(filter(None, map(self._contents.plain, values)))
                     for values in recording.captured.get(id(code), {}).values()
                 }
                 found.setdefault(name, set()).add(f"{text} {sorted(captured)}")

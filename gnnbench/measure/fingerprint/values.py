@@ -41,7 +41,7 @@ _COMPILER = ("torch._inductor", "torch._functorch", "torch._dynamo", "torch._gua
 _OPERATORS = "torch._ops"
 """Its objects are made when an operator is first used; the operators that run count."""
 _FIXED = sys.stdlib_module_names | {"numpy"}
-"""Packages whose globals are left out: their versions decide them, but imports of other modules add to some."""
+"""Packages whose globals are left out: their versions decide them, but imports of others add to some."""
 _LEFT = (CodeType, property, type(os.environ))
 """Types of objects without values of their own; the variables that are read are settings."""
 _NAMED = (FunctionType, BuiltinFunctionType, MethodType, type)
@@ -129,7 +129,7 @@ class Values:
         """
         if value is sys.modules or type(value).__module__ == _OPERATORS:
             return
-        text = self._contents.of_value(value) or digest.plain(value)
+        text = self._contents.plain(value)
         kind = text or _kind(value)
         if text is not None or not place.endswith(f".{kind}"):  # a function under its own name says nothing
             self.found.setdefault(place, set()).add(f"{path} {kind}")

@@ -11,6 +11,10 @@ from gnnbench.measure.python_calls import python_calls
 PAIRS = {
     "a constant of a nested function": "def run():\n    def inner():\n        return {}\n    return inner()\n",
     "a closure": "def make(n):\n    def run():\n        return n\n    return run\nrun = make({})\n",
+    "an array in a closure": (
+        "import numpy as np\ndef make(n):\n    numbers = np.arange(n)\n    def run():\n        return numbers.sum()\n"
+        "    return run\nrun = make({})\n"
+    ),
     "a closure that also holds a tensor": (
         "import torch\ndef make(t, n):\n    def run():\n        return len(t) * n\n    return run\n"
         "run = make(torch.ones(2), {})\n"
