@@ -17,6 +17,7 @@ import sys
 import tarfile
 import tempfile
 from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -84,11 +85,12 @@ def main() -> None:
     if options.command == "table":
         print(table(options.folder, chosen), end="")
         return
-    for number, commit in enumerate(chosen):
-        file = options.folder / f"{commit}.json"
-        if not file.exists():
-            take(options.repository, commit, file)
-            print(f"{number} of {options.commits}: {commit[:10]}", flush=True)
+    files = {commit: options.folder / f"{commit}.json" for commit in chosen}
+    waiting = [commit for commit, file in files.items() if not file.exists()]
+    with ThreadPoolExecutor(os.cpu_count()) as pool:  # nothing is timed
+        taken = pool.map(lambda commit: take(options.repository, commit, files[commit]), waiting)
+        for number, _ in enumerate(taken, 1):
+            print(f"{number} of {len(waiting)}", flush=True)
 
 
 if __name__ == "__main__":

@@ -15,6 +15,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -92,11 +93,13 @@ def main() -> None:
     own, arguments = parser.parse_args(words[:end]), words[end + 1 :]
     own.folder.mkdir(parents=True, exist_ok=True)
     found: dict[str, list[tuple[str, Any]]] = {}
-    for process in processes(own.processes):
-        taken = take(process, own.folder, arguments)
-        print(f"process {process.name}: {len(taken)} benchmarks", flush=True)
-        for name, one in taken.items():
-            found.setdefault(name.partition("::")[2], []).append((process.name, one))
+    chosen = list(processes(own.processes))
+    with ThreadPoolExecutor(os.cpu_count()) as pool:  # nothing is timed
+        results = pool.map(lambda process: take(process, own.folder, arguments), chosen)
+        for process, taken in zip(chosen, results, strict=True):
+            print(f"process {process.name}: {len(taken)} benchmarks", flush=True)
+            for name, one in taken.items():
+                found.setdefault(name.partition("::")[2], []).append((process.name, one))
     stable = prints_taken = 0
     for name, inspections in sorted(found.items()):
         without = {f"{process}: {one['unseen']}" for process, one in inspections if not one["fingerprint"]}

@@ -1,4 +1,4 @@
-"""The fingerprints of a record: all its processes have the same, and its first file keeps them."""
+"""The fingerprints of a record: its first file keeps each that all its processes agree on."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace

@@ -1,7 +1,8 @@
 """A hash of a function's bytecode that ignores what does not change what runs.
 
 Left out are line numbers, file names, docstrings, the names of functions and of local variables, instructions
-that do nothing, and inline caches. Kept are the names of parameters, which callers may use.
+that do nothing, and inline caches. Kept are the names of parameters, which callers may use. (A fingerprint
+lists functions by name, so a renamed one differs all the same.)
 """
 
 import dis

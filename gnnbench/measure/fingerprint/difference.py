@@ -22,7 +22,7 @@ class Difference:
     libraries: tuple[str, ...] = ()
     """Native libraries."""
     work: tuple[str, ...] = ()
-    """What the functions work on, as in `Fingerprint.work`."""
+    """What the functions do, and on what: names in `Fingerprint.work`."""
     settings: tuple[str, ...] = ()
     """Settings; environment variables begin with `$`."""
     base_only: tuple[str, ...] = ()

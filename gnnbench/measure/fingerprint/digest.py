@@ -33,7 +33,8 @@ _NAMED = (
 _PATHS = (PurePosixPath, PureWindowsPath, PosixPath, WindowsPath)
 _CONTAINERS = (tuple, list, set, frozenset, dict)
 _SPELLED_OUT = 1000
-"""Containers of more elements are hashed by `marshal`, which is 50 times faster; paths are kept in them."""
+"""Containers of more elements are serialised with `marshal` and hashed, which is 50 times faster. Paths in
+them are not replaced."""
 
 
 def short(*texts: str) -> str:

@@ -1,7 +1,7 @@
 """Take the fingerprint of a call, and compare two of them.
 
-Two calls with equal fingerprints run the same code on the same kind of input with the same settings, so
-neither is slower. docs/same-code.md lists what is assumed.
+gnnbench takes two calls with equal fingerprints to run the same code on the same kind of input with the same
+settings, and does not time them. docs/same-code.md lists what this assumes.
 """
 
 import ast
@@ -72,7 +72,11 @@ class Fingerprint:
 
 
 class Watch:
-    """Two recordings of one call. What differs between them, the call changes itself: it does not count."""
+    """Two recordings of one call.
+
+    Values, arguments of operators and numbers of calls that differ between them do not count: the call
+    changes them itself.
+    """
 
     def __init__(self, call: Call) -> None:
         """Take the call; the caller runs it, inside of `recording`."""

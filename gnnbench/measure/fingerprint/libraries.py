@@ -23,8 +23,8 @@ _MAPPED = Path("/proc/self/maps")
 def libraries(packages: Iterable[str]) -> Mapping[str, str]:
     """Return the hashes of libraries by file name, for some top-level packages and modules.
 
-    All native files in a package's folder count, and what they link to, as far as it is loaded. The Python
-    interpreter with its own modules counts as `python`.
+    All native files in a package's folder count, and what they link to, as far as it is loaded. `python` is
+    the version text and the file of the interpreter.
 
     Args:
         packages: names of imported packages and modules.

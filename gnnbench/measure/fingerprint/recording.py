@@ -23,7 +23,7 @@ _STARTS = {
     ("_thread", "start_new_thread"): "it starts a thread",
     ("_thread", "start_joinable_thread"): "it starts a thread",
 }
-"""C functions after which code runs that is not recorded."""
+"""C functions that start a process or a thread, whose code is not recorded."""
 
 _DEEPEST = 2
 """Containers among the arguments are searched for objects up to this level."""

@@ -1,8 +1,8 @@
 """The values that executed functions read: globals, class attributes, attributes of their arguments.
 
-Which values a function reads is seen in the names of its bytecode. Each value that such a name may reach from
-the function's globals, arguments and closure counts. This finds more than is read, never less, except where
-the name is computed (`getattr(self, f"{kind}_size")`).
+Which values a function reads is seen in the names of its bytecode. A global counts if a function names it. An
+attribute counts if any of the functions names it and it can be reached from their globals, arguments and
+closures. This usually finds more than is read; docs/same-code.md lists what it misses.
 """
 
 import functools
