@@ -187,7 +187,8 @@ class Coordinator:
         self.calls = []
         self.stop_after = None
 
-    def run(self, base, head, arguments, folder, _thresholds, budget, watcher, seed):
+    def run(self, base, head, arguments, folder, _thresholds, budget, watcher, seed, *, time_all):
+        assert time_all, "identical code would not be timed"
         if len(self.calls) == self.stop_after:
             return SimpleNamespace(interrupted=True, decisions={}, notes=(), seconds=1.0)
         self.calls.append((base.environment, head.environment, list(arguments), folder, budget, seed))
@@ -332,8 +333,8 @@ def test_one_benchmark_that_is_found_and_one_that_is_not(calibrate, monkeypatch)
     run, machine = calibrate
     found = machine.run
 
-    def some(*arguments):
-        result = found(*arguments)
+    def some(*arguments, **options):
+        result = found(*arguments, **options)
         result.decisions["test_suite.py::test_c"] = Decision(
             judged("undecided"), 4, 0, 9, 9, 1.0, decided=False
         )
@@ -350,10 +351,10 @@ def test_what_a_run_raises_leaves_the_others_saved(calibrate, monkeypatch):
     run, machine = calibrate
     found = machine.run
 
-    def third(*arguments):
+    def third(*arguments, **options):
         if len(machine.calls) == 3:
             raise UsageError("a side is gone")
-        return found(*arguments)
+        return found(*arguments, **options)
 
     monkeypatch.setattr(coordinator, "run", third)
     status, _, err = run()
@@ -387,8 +388,8 @@ def too_short(calibrate, monkeypatch):
     found = machine.run
 
     def after(number):
-        def one(*arguments):
-            result = found(*arguments)
+        def one(*arguments, **options):
+            result = found(*arguments, **options)
             if len(machine.calls) > number:
                 few = Decision(Judgement("undecided", "2 of 4 pairs"), 2, 0, 9, 9, 1.0, decided=False)
                 result.decisions = dict.fromkeys(result.decisions, few)
@@ -424,8 +425,8 @@ def test_a_benchmark_that_was_not_judged_counts_neither_way(calibrate, monkeypat
     run, machine = calibrate
     found = machine.run
 
-    def some(*arguments):
-        result = found(*arguments)
+    def some(*arguments, **options):
+        result = found(*arguments, **options)
         few = Judgement("undecided", "2 of 4 pairs")
         result.decisions["test_suite.py::test_c"] = Decision(few, 2, 0, 9, 9, 1.0, decided=False)
         return result

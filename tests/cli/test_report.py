@@ -78,7 +78,7 @@ def test_where_all_run_the_same_code_there_is_only_the_line(tmp_path, capsys):
     status, out, _ = report(capsys, file, "-o", page, "--slides", tmp_path / "slides")
     lines = out.splitlines()
     assert (status, len(lines)) == (0, 2), "no slide"
-    assert lines[0] == "No slowdown found: 6 of 6 benchmarks are the same within 3.0%"
+    assert lines[0] == "All 6 benchmarks run the same code"
     text = page.read_text()
     assert "<p>6 same: they run the same code.</p>" in text
     assert "<table" not in text
