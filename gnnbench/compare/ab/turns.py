@@ -117,7 +117,7 @@ class Turns:
         return answers
 
     def _timed(self, seconds: float) -> Visit:
-        """Calibrate both sides, let them take turns, and count one call of each."""
+        """Calibrate both sides, and let them take turns."""
         size, cores = (Size(1, 1), []) if self.once else self._calibrated()
         blocks: dict[str, list[float]] = {side: [] for side in SIDES}
         rounds = turns = 0

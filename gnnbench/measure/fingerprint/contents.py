@@ -1,6 +1,5 @@
 """Tensors and arrays as text: type, shape and strides; of integers also the content."""
 
-import hashlib
 import sys
 import weakref
 from collections.abc import Iterable
@@ -47,9 +46,7 @@ class Contents:
     def _array_text(self, value: Any) -> str | None:
         if not isinstance(value, self._array):
             return None
-        content = (
-            "" if value.dtype.kind in "fcO" else hashlib.blake2b(value.tobytes(), digest_size=8).hexdigest()
-        )
+        content = "" if value.dtype.kind in "fcO" else digest.of_bytes(value.tobytes())
         return f"array {value.dtype} {value.shape} {value.strides} {content}"
 
     def text(self, value: Any, depth: int = 0) -> str:
@@ -88,7 +85,7 @@ class Contents:
         if key in self._known:
             return self._known[key]
         raw = value.detach().cpu().contiguous().numpy()
-        content = hashlib.blake2b(raw.data if raw.size else b"", digest_size=8).hexdigest()
+        content = digest.of_bytes(raw.data if raw.size else b"")
         if address in self._addresses:  # another address may be reused
             self._known[key] = content
         return content

@@ -45,6 +45,11 @@ def short(*texts: str) -> str:
     return found.hexdigest()
 
 
+def of_bytes(content: Any) -> str:
+    """Return the same kind of hash of bytes, or of an object with the buffer protocol."""
+    return hashlib.blake2b(content, digest_size=LENGTH // 2).hexdigest()
+
+
 def combined(parts: Iterable[str]) -> str:
     """Return a hash of texts in any order."""
     return short(*sorted(parts))
@@ -98,7 +103,7 @@ def plain(value: Any) -> str | None:
 def _container(value: Any) -> str | None:
     if len(value) > _SPELLED_OUT and not isinstance(value, set | frozenset):
         try:
-            return hashlib.blake2b(marshal.dumps(value, 2), digest_size=LENGTH // 2).hexdigest()
+            return of_bytes(marshal.dumps(value, 2))
         except ValueError:  # it contains other objects
             return None
     items = [item for pair in value.items() for item in pair] if isinstance(value, dict) else list(value)

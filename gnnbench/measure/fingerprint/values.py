@@ -82,10 +82,13 @@ class Values:
         """Values as text, by the place where they were found: `torch_geometric.typing.WITH_TORCH_SPARSE`."""
         self.cached: dict[int, FunctionType] = {}
         """Functions behind `functools.cache`, by id of their code: the call may have used a result."""
-        self.too_many = False
-        """Whether there are more objects than are looked at."""
         self.types: set[type] = set()
         """Types of all objects."""
+
+    @property
+    def too_many(self) -> bool:
+        """Whether there are more objects than are looked at."""
+        return len(self._seen) >= _MOST
 
     def globals_of(self, code: CodeType, scope: Mapping[str, Any], *, cached: bool = False) -> None:
         """Look at the globals that a function names, and at what it names inside of modules.
@@ -133,7 +136,6 @@ class Values:
         kind = text or _kind(value)
         if text is not None or not place.endswith(f".{kind}"):  # a function under its own name says nothing
             self.found.setdefault(place, set()).add(f"{path} {kind}")
-        self.too_many = len(self._seen) >= _MOST
         if text is None and id(value) not in self._seen and depth < _DEEPEST and not self.too_many:
             self._seen[id(value)] = value  # keeps it, so that its id stays taken
             self._parts(place, value, depth + 1, path or place)
