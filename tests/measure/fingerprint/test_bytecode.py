@@ -1,9 +1,7 @@
-import subprocess
-import sys
-
 import pytest
 
 from gnnbench.measure.fingerprint.bytecode import Bytecodes, imports, nested
+from tests.measure.fingerprint.hash_seeds import printed
 
 
 def code(body, parameters="a, b=0"):
@@ -77,18 +75,9 @@ def test_frozensets_do_not_follow_the_hash_seed():
         "def f(a): return a in {'one', 'two', 'three', 'four'}, a in {('x', 1), ('y', 2), None}\n"
         "print(f.__code__.co_consts, Bytecodes().digest(f.__code__))"
     )
-    printed = {
-        subprocess.run(
-            [sys.executable, "-c", script],
-            env={"PYTHONHASHSEED": seed},
-            text=True,
-            capture_output=True,
-            check=True,
-        ).stdout
-        for seed in "1234"
-    }
-    assert len(printed) > 1
-    assert len({text.split()[-1] for text in printed}) == 1
+    found = printed(script)
+    assert len(found) > 1
+    assert len({text.split()[-1] for text in found}) == 1
 
 
 def test_nested_finds_functions_in_functions():
