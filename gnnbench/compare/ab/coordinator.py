@@ -52,6 +52,8 @@ class Budget:
     total_seconds: float | None
     answer_seconds: float
     """A process that does not answer for so long is given up."""
+    total_option: str = "--total-budget"
+    """The option that sets `total_seconds`, for messages."""
 
 
 def run(
@@ -65,6 +67,7 @@ def run(
     seed: int,
     shard: Shard | None = None,
     *,
+    only: Sequence[str] | None = None,
     time_all: bool = False,
 ) -> AbResult:
     """Time two variants in turns, in as many pairs of fresh processes as needed.
@@ -81,6 +84,7 @@ def run(
         watcher: receives the progress.
         seed: seeds the order of sides and of benchmarks.
         shard: the part of the benchmarks to time, to which the thresholds apply; None: all.
+        only: ids of the benchmarks to time, the most important first; None: all.
         time_all: also time the benchmarks for which both sides run the same code.
 
     Raises:
@@ -100,6 +104,7 @@ def run(
             seed,
             Path(logs),
             shard,
+            only=only,
             time_all=time_all,
         )
         try:
@@ -138,6 +143,7 @@ class _Session:
         logs: Path,
         shard: Shard | None,
         *,
+        only: Sequence[str] | None,
         time_all: bool,
     ) -> None:
         self.schedule: Schedule | None = None
@@ -149,7 +155,7 @@ class _Session:
         self._thresholds, self._budget, self._watcher = thresholds, budget, watcher
         self._rng = random.Random(seed)  # noqa: S311 - turns, not secrets
         self._seed = seed
-        self._shard, self._time_all = shard, time_all
+        self._shard, self._only, self._time_all = shard, only, time_all
         self.inspections: dict[str, Inspections] = {}
         self._names: list[str] = []
         """All benchmarks that are not skipped, in the order of collection."""
@@ -194,6 +200,9 @@ class _Session:
             if plan is None:
                 return False  # the shard has no benchmarks
             for number, (name, seconds) in enumerate(plan.seconds.items(), 1):
+                simulated = max((processes.fake_seconds or 0.0) - self._fake_seconds, 0.0)
+                if number > 1 and time.monotonic() - begin + simulated > plan.at_most_seconds:
+                    break
                 self._watcher.step(
                     f"timing benchmark {number} of {len(plan.seconds)} in pair {self._number},"
                     f" for {seconds:.1f} s after its set-up: {name}"
@@ -252,6 +261,8 @@ class _Session:
             why = f": {refused[0]}" if refused else " here"
             raise UsageError(f"pytest finds no benchmarks{why}; name them: gnnbench ab BASE HEAD -- PATH")
         self.notes.extend(refused)
+        if self._only is not None:
+            names = [name for name in self._only if name in names]
         if self._shard:
             whole, names = len(names), [name for name in names if self._shard.has(name)]
             self.notes.append(f"shard {self._shard}: {len(names)} of {whole} benchmarks")
@@ -263,4 +274,5 @@ class _Session:
             budget.per_benchmark_seconds,
             budget.total_seconds,
             np.random.default_rng(self._seed),
+            budget.total_option,
         )

@@ -27,6 +27,7 @@ PAIRS_TO_AFFORD = 6
 visits of a few turns, and the first five turns vary most."""
 FAILURES = 2
 """A benchmark that fails in this many pairs is given up."""
+NOT_REACHED = "not reached within the budget"
 _QUIETEST = 0.002**2
 WIDE_SPENDING = Spending(5.0, 3.0)
 """Alpha spending of the simultaneous interval, chosen by simulation. The unit of information is that of a
@@ -41,6 +42,8 @@ class Plan:
 
     seconds: Mapping[str, float]
     """By benchmark, in the order of the visits: seconds for the turns of both sides."""
+    at_most_seconds: float = math.inf
+    """After this time, the benchmarks that were not visited yet are left to the next pairs."""
 
 
 @dataclass(frozen=True)
@@ -72,7 +75,7 @@ class _Benchmark:
 
     boundaries: tuple[Boundary, Boundary] | None = None
     """Of the simultaneous and the per-benchmark interval, from the first analysis on."""
-    judgement: Judgement = field(default_factory=lambda: Judgement("incomparable", "not measured"))
+    judgement: Judgement = field(default_factory=lambda: Judgement("undecided", NOT_REACHED))
     decided: bool = False
     pairs: int = 0
     excluded: int = 0
@@ -87,13 +90,17 @@ class _Benchmark:
 class Schedule:
     """Divides a time budget among benchmarks, according to their variance and cost.
 
+    If the budget is too small for all benchmarks, it is spent on the first ones. The others are measured as
+    soon as the budget allows it.
+
     Args:
-        names: the benchmarks. All of them count in the simultaneous interval, except those that `leave_out`
-            removes.
+        names: the benchmarks, the most important first. All of them count in the simultaneous interval,
+            except those that `leave_out` removes.
         thresholds: levels, and the minimum effect of interest.
         per_benchmark_seconds: budget, divided by the number of benchmarks.
         total_seconds: limit of the whole budget; None: no limit.
         random: draws the order of the visits.
+        total_option: the option that sets `total_seconds`, for messages.
     """
 
     def __init__(
@@ -103,8 +110,9 @@ class Schedule:
         per_benchmark_seconds: float = 60.0,
         total_seconds: float | None = None,
         random: np.random.Generator | None = None,
+        total_option: str = "--total-budget",
     ) -> None:
-        self._thresholds = thresholds
+        self._thresholds, self._total_option = thresholds, total_option
         self._random = np.random.default_rng() if random is None else random
         self._evidence = Evidence(names)
         self._unit = math.log1p(thresholds.effect) ** 2
@@ -166,7 +174,7 @@ class Schedule:
         if needed > self._per_benchmark_seconds * count:
             options.append(f"--budget {math.ceil(needed / count)}")
         if total is not None and needed > total:
-            options.append(f"--total-budget {needed}")
+            options.append(f"{self._total_option} {needed}")
         reason = (
             f"{judgement.reason}; {' '.join(options)} gives time for enough pairs, about {needed} s in all"
         )
@@ -190,15 +198,17 @@ class Schedule:
 
     def next(self) -> Plan | None:
         """Plan a pair; None if all benchmarks are decided or the budget is too small for another pair."""
-        names = [str(name) for name in self._random.permutation(self.undecided)]
-        if not names or self.left_seconds <= 0:
+        if not self.undecided or self.left_seconds <= 0:
             return None
         if not self._starts:
-            # The cost of a start is unknown: plan at most half of the budget for the visits.
-            self._plan = Plan(dict.fromkeys(names, min(PILOT_SECONDS, self._budget / 2 / len(names))))
+            # All costs are unknown: the pair ends when its part of the budget is spent.
+            names, share = self.undecided, self._budget / PAIRS_TO_AFFORD
+            seconds = min(PILOT_SECONDS, self._budget / 2 / len(names))
+            self._plan = Plan(dict.fromkeys(names, seconds), share)
             return self._plan
         start = float(np.mean(self._starts))
         left, afford = self.left_seconds - start, {}
+        names = [str(name) for name in self._random.permutation(self._admitted(start))]
         for name, seconds in self._visit_seconds(names, start).items():
             cost = self._extra(name) + seconds
             if cost <= left:
@@ -207,10 +217,31 @@ class Schedule:
         self._plan = Plan(afford) if afford else None
         return self._plan
 
+    def _admitted(self, start: float) -> list[str]:
+        """Return the benchmarks that the rest of the budget can decide: first those that were measured.
+
+        Args:
+            start: seconds that a start of a pair takes.
+        """
+        measured = [name for name in self.undecided if self._benchmarks[name].pairs]
+        others = [name for name in self.undecided if not self._benchmarks[name].pairs]
+        left = self.left_seconds - PAIRS_TO_AFFORD * start if others else 0.0
+        left -= sum(self._pairs_to_afford(name) * (self._extra(name) + SHORTEST_VISIT) for name in measured)
+        new = PAIRS_TO_AFFORD * (self._usual_extra() + SHORTEST_VISIT)
+        return [*measured, *others[: max(int(left / new), 0 if measured else 1)]]
+
+    def _pairs_to_afford(self, name: str) -> int:
+        return max(PAIRS_TO_AFFORD - self._benchmarks[name].pairs, 1)
+
     def _extra(self, name: str) -> float:
         """Return the mean cost of a visit beyond its planned time: set-up, calibration, long blocks."""
         one = self._benchmarks[name]
-        return max(one.seconds - one.asked, 0.0) / max(one.pairs, 1)
+        return max(one.seconds - one.asked, 0.0) / one.pairs if one.pairs else self._usual_extra()
+
+    def _usual_extra(self) -> float:
+        """Return this cost for the median benchmark."""
+        measured = [name for name, one in self._benchmarks.items() if one.pairs]
+        return float(np.median([self._extra(name) for name in measured])) if measured else 0.0
 
     def _visit_seconds(self, names: Sequence[str], start: float) -> dict[str, float]:
         """Return the length of each benchmark's visit in the next pair.
@@ -227,12 +258,11 @@ class Schedule:
         }
         usual = float(np.median(list(rates.values()))) if rates else 0.0
         variance = max(self._evidence.pair_variance, _QUIETEST)
-        pairs = max(PAIRS_TO_AFFORD - len(self._starts), 1)
         seconds = {}
         for name in names:
             cost = start / len(names) + self._extra(name)
             best = math.sqrt(cost * rates.get(name, usual) / variance)
-            affordable = self.left_seconds / pairs / len(names) - cost
+            affordable = self.left_seconds / self._pairs_to_afford(name) / len(names) - cost
             seconds[name] = max(min(best, affordable, LONGEST_VISIT), SHORTEST_VISIT)
         return seconds
 

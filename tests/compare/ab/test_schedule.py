@@ -4,7 +4,14 @@ import re
 import numpy as np
 import pytest
 
-from gnnbench.compare.ab.schedule import LONGEST_VISIT, PILOT_SECONDS, SHORTEST_VISIT, Schedule
+from gnnbench.compare.ab.schedule import (
+    LONGEST_VISIT,
+    NOT_REACHED,
+    PILOT_SECONDS,
+    SHORTEST_VISIT,
+    Plan,
+    Schedule,
+)
 from gnnbench.compare.ab.visit import NotTimed, Pair, Visit
 from gnnbench.compare.verdict import Thresholds
 
@@ -75,11 +82,48 @@ def test_it_stops_when_all_is_decided_and_what_is_decided_is_not_visited_again()
         assert found.seconds > 0
 
 
-def test_the_first_pair_is_a_short_pilot_of_everything_in_random_order():
-    plans = [schedule(seed=seed).next() for seed in range(5)]
-    assert {time for plan in plans for time in plan.seconds.values()} == {PILOT_SECONDS}
-    assert {frozenset(plan.seconds) for plan in plans} == {frozenset(NAMES)}
-    assert len({tuple(plan.seconds) for plan in plans}) > 1
+def test_the_first_pair_is_a_short_pilot_of_everything_and_the_others_are_in_random_order():
+    orders = set()
+    for seed in range(5):
+        one = schedule(seed=seed)
+        pilot = one.next()
+        assert pilot.seconds == dict.fromkeys(NAMES, PILOT_SECONDS)
+        assert list(pilot.seconds) == NAMES
+        one.add(Bench().pair(pilot))
+        orders.add(tuple(one.next().seconds))
+    assert {frozenset(order) for order in orders} == {frozenset(NAMES)}
+    assert len(orders) > 1
+
+
+class Limited(Bench):
+    """Leaves out what a pair has no time for, as the coordinator does."""
+
+    def pair(self, plan):
+        left, seconds = plan.at_most_seconds - self.start, {}
+        for name, one in plan.seconds.items():
+            seconds[name] = one
+            left -= one + self.extra
+            if left < 0:
+                break
+        return super().pair(Plan(seconds))
+
+
+def test_a_budget_that_is_too_small_for_all_decides_the_first():
+    one = schedule(total_seconds=120.0)
+    run(one, Limited(ratios={"b0": 1.2}, extra=5.0, sd=0.003, noise=0.02))
+    found = {name: one.decisions()[name] for name in NAMES}
+    verdicts = [found[name].judgement.verdict for name in NAMES]
+    assert verdicts[:2] == ["slower", "same"]
+    assert verdicts[-1] == "undecided"
+    assert found["b7"].judgement.reason.startswith(NOT_REACHED)
+    assert found["b7"].pairs == 0
+    assert one.spent_seconds <= 135
+
+
+def test_when_the_first_are_decided_the_others_follow():
+    one = schedule(total_seconds=600.0)
+    run(one, Limited(extra=12.0, sd=0.003, noise=0.02))
+    assert {found.judgement.verdict for found in one.decisions().values()} == {"same"}
 
 
 def test_no_more_is_spent_than_the_purse():
@@ -202,7 +246,7 @@ def test_what_failed_once_goes_on():
 
 def test_it_can_be_shown_after_every_pair():
     one, bench = schedule(), Bench(noise=0.1)
-    assert {found.judgement.reason for found in one.decisions().values()} == {"not measured"}
+    assert {found.judgement.reason for found in one.decisions().values()} == {NOT_REACHED}
     for pairs in range(1, 7):
         one.add(bench.pair(one.next()))
         found = one.decisions()["b1"]
