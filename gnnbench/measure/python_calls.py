@@ -27,7 +27,8 @@ def python_calls(run: Callable[[], object], also: Profile | None = None) -> int:
 
     def profile(frame: FrameType, event: str, argument: Any) -> None:
         nonlocal calls
-        calls += event == "call" and not str(frame.f_globals.get("__name__")).startswith(PASSED_OVER)
+        if event == "call":
+            calls += not str(frame.f_globals.get("__name__")).startswith(PASSED_OVER)
         if also:
             also(frame, event, argument)
 

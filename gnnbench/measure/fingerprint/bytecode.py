@@ -8,9 +8,8 @@ lists functions by name, so a renamed one differs all the same.)
 import dis
 import re
 from bisect import bisect_left
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from types import CodeType
-from typing import Any
 
 from . import digest
 
@@ -100,16 +99,15 @@ def nested(code: CodeType) -> Iterator[CodeType]:
             yield from nested(constant)
 
 
-def imports(code: CodeType, scope: Mapping[str, Any]) -> Iterator[str]:
+def imports(code: CodeType, package: str) -> Iterator[str]:
     """Yield full names of the modules that a function may import, and of attributes imported from packages.
 
     Args:
         code: the function's code.
-        scope: its global names.
+        package: the package that its module is in.
     """
     if _IMPORT not in code.co_code[::2]:
         return
-    package = str(scope.get("__package__") or "")
     names = {
         code.co_names[argument] for _, found, argument, _ in _instructions(code.co_code) if found == _IMPORT
     }

@@ -39,6 +39,8 @@ class Contents:
 
     def plain(self, value: Any) -> str | None:
         """Return a tensor, an array or a plain value as text; None for anything else."""
+        if type(value) in digest.ATOMS:
+            return digest.plain(value)
         if isinstance(value, self.tensors):
             return self._of_tensor(value)
         return self._array_text(value) or digest.plain(value)

@@ -16,7 +16,7 @@ from typing import Any
 LENGTH = 16
 """Hexadecimal digits of a hash: 64 bits."""
 
-ATOMS = (bool, int, float, complex, str, bytes, NoneType, EllipsisType, range, slice)
+ATOMS = frozenset({bool, int, float, complex, str, bytes, NoneType, EllipsisType, range, slice})
 """Types of values without parts."""
 _NAMED = (
     *("torch.dtype", "torch.device", "torch.layout", "torch.memory_format", "torch.Size"),

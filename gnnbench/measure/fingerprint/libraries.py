@@ -95,14 +95,13 @@ def _examined(file: Path) -> tuple[str, list[str]]:
         state = file.stat()
     except OSError:
         return "missing", []
-    key = digest.short(
-        repr((str(file), state.st_dev, state.st_ino, state.st_size, state.st_mtime_ns, state.st_ctime_ns))
-    )
-    return _kept(cache_folder() / "libraries" / key, file)
+    times = state.st_mtime_ns, state.st_ctime_ns
+    return _kept(file, (str(file), state.st_dev, state.st_ino, state.st_size, *times))
 
 
 @cache
-def _kept(kept: Path, file: Path) -> tuple[str, list[str]]:
+def _kept(file: Path, state: tuple[str | int, ...]) -> tuple[str, list[str]]:
+    kept = cache_folder() / "libraries" / digest.short(repr(state))
     try:
         content, *needed = kept.read_text(encoding="utf-8").splitlines()
     except (OSError, ValueError):

@@ -12,6 +12,7 @@ from typing import Any
 from ..clock import Call
 from ..python_calls import PASSED_OVER
 from .contents import Contents
+from .digest import ATOMS
 
 _STARTS = {
     ("_posixsubprocess", "fork_exec"): "it starts a process",
@@ -69,11 +70,11 @@ class Recording:
     def profile(self, frame: FrameType, event: str, argument: Any) -> None:
         """Note a call; a profile function as `sys.setprofile` takes it."""
         if event == "call":
-            self._called(frame)
+            if id(frame.f_code) not in self._passed_over:
+                self._called(frame)
         elif event == "c_call":
             owner = argument.__self__
-            module = argument.__module__ or type(owner).__module__
-            key = module, argument.__qualname__
+            key = argument.__module__ or type(owner).__module__, argument.__qualname__
             if key not in self.c_functions:
                 self.c_functions[key] = owner if isinstance(owner, ModuleType | type) else type(owner)
                 self.unseen = self.unseen or _STARTS.get(key)
@@ -81,8 +82,6 @@ class Recording:
     def _called(self, frame: FrameType) -> None:
         code = frame.f_code
         key = id(code)
-        if key in self._passed_over:
-            return
         if key not in self._codes:
             if str(frame.f_globals.get("__name__")).startswith(PASSED_OVER):
                 self._passed_over.add(key)
@@ -97,7 +96,8 @@ class Recording:
             values = tuple(value for value in found if not isinstance(value, self._contents.tensors))
             self.captured.setdefault(key, {})[tuple(map(id, values))] = values
         for value in local.values():
-            self._keep(value)
+            if type(value) not in ATOMS and id(value) not in self.objects:
+                self._keep(value)
 
     def _keep(self, value: Any, depth: int = 0) -> None:
         if isinstance(value, list | tuple | dict):

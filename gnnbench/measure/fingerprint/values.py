@@ -74,7 +74,7 @@ class Values:
 
     def __init__(self, codes: Iterable[CodeType], contents: Contents) -> None:
         self._contents = contents
-        self._names = {name for code in codes for one in nested(code) for name in _names(one)}
+        self._names = {name for code in codes for name in _names(code)}
         self._globals: set[tuple[int, str]] = set()
         self._seen: dict[int, Any] = {}
         self._attributes: dict[type, dict[str, Any]] = {}
@@ -98,9 +98,9 @@ class Values:
             scope: its global names.
             cached: whether it ran before only. Then the functions of its package that it names count.
         """
-        names = sorted({name for one in nested(code) for name in _names(one) if not name.startswith("__")})
+        names = [name for name in _names(code) if not name.startswith("__")]
         module = module_of(code, scope)
-        for imported in {name for one in nested(code) for name in imports(one, scope)} & sys.modules.keys():
+        for imported in _imports(code, str(scope.get("__package__") or "")) & sys.modules.keys():
             self._module(imported, vars(sys.modules[imported]), names, 0)
         self._module(module, scope, names, 0)
         if cached:
@@ -192,20 +192,18 @@ class Values:
         self._attributes_in(_name(kind), inherited, depth, path)
 
     def _attributes_in(self, owner: str, attributes: Mapping[str, Any], depth: int, path: str) -> None:
-        for name in sorted(attributes.keys() & self._names):
-            if not name.startswith("__"):
-                self.look(f"{owner}.{name}", attributes[name], depth, f"{path}.{name}")
+        found = [name for name in attributes.keys() & self._names if not name.startswith("__")]
+        for name in sorted(found):
+            self.look(f"{owner}.{name}", attributes[name], depth, f"{path}.{name}")
 
     def _attributes_of(self, kind: type) -> Mapping[str, Any]:
         """Return a class's attributes that are no functions, with those of its bases, by name."""
         if kind not in self._attributes:
             found: dict[str, Any] = {}
             for base in reversed(kind.__mro__):
-                found |= {
-                    name: item
-                    for name, item in vars(base).items()
-                    if name in self._names and not isinstance(item, _FUNCTIONS)
-                }
+                own = vars(base)
+                named = ((name, own[name]) for name in own.keys() & self._names)
+                found |= {name: item for name, item in named if not isinstance(item, _FUNCTIONS)}
             self._attributes[kind] = found
         return self._attributes[kind]
 
@@ -223,9 +221,30 @@ def _elements(value: Any) -> Iterator[tuple[str, Any]]:
         yield from (("[]", item) for item in list(value))
 
 
-def _names(code: CodeType) -> Iterable[str]:
-    """Yield the names in bytecode: of attributes, and texts that may be one, as in `getattr(self, "dim")`."""
-    yield from code.co_names
+def _names(code: CodeType) -> Sequence[str]:
+    """Return the names in bytecode: of attributes, and texts that may be one: `getattr(self, "dim")`."""
+    found = _known_names.get(id(code))
+    if found is None:
+        names = {name for one in nested(code) for name in (*one.co_names, *_texts(one))}
+        found = _known_names[id(code)] = code, sorted(names)
+    return found[1]
+
+
+def _imports(code: CodeType, package: str) -> frozenset[str]:
+    """Return what a function of a package, and those defined in it, may import."""
+    found = _known_imports.get((id(code), package))
+    if found is None:
+        names = frozenset(name for one in nested(code) for name in imports(one, package))
+        found = _known_imports[id(code), package] = code, names
+    return found[1]
+
+
+# By the id of the code, which is kept so that its id stays taken.
+_known_names: dict[int, tuple[CodeType, Sequence[str]]] = {}
+_known_imports: dict[tuple[int, str], tuple[CodeType, frozenset[str]]] = {}
+
+
+def _texts(code: CodeType) -> Iterator[str]:
     for constant in code.co_consts:
         for text in constant if isinstance(constant, tuple) else (constant,):
             if isinstance(text, str) and text.isidentifier():

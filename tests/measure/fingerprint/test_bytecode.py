@@ -86,6 +86,6 @@ def test_nested_finds_functions_in_functions():
 
 
 def test_imports():
-    found = set(imports(code("import a.b\nfrom .c import d\nfrom . import e"), {"__package__": "p.q"}))
+    found = set(imports(code("import a.b\nfrom .c import d\nfrom . import e"), "p.q"))
     assert {"a.b", "p.q.c", "p.c", "p.q.e", "p.q.d"} <= found
-    assert not set(imports(code("return a"), {}))
+    assert not set(imports(code("return a"), ""))
