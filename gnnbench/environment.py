@@ -7,7 +7,7 @@ import platform
 import re
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Any
@@ -26,18 +26,21 @@ SYSTEM = Path("/")
 LIBRARIES = ("torch", "torch_geometric", "torch_scatter", "torch_sparse", "dgl", "ogb")
 THREAD_SETTINGS = ("OMP_PROC_BIND", "OMP_PLACES", "KMP_AFFINITY", "MKL_NUM_THREADS", "GOMP_SPINCOUNT")
 
-COMPARABLE = (
+WHERE = (
     *("cpu", "architecture", "cores", "quota_cores", "threads", "wait_policy"),
     *(f"thread_settings.{name}" for name in THREAD_SETTINGS),
     *("governor", "boost", "huge_pages", "allocator", "openmp"),
-    *("gpu.name", "gpu.driver", "gpu.cuda", "gpu.power_cap_watts", "gpu.mig"),
-    "python",
-    *(f"libraries.{name}" for name in LIBRARIES if name != "ogb"),
+    *("gpu.name", "gpu.driver", "gpu.power_cap_watts", "gpu.mig"),
 )
 """Fields that must be equal for two timings to be comparable: hardware, and settings that affect speed.
 
-Not listed: the commit, which is what a comparison is about; fields with hardly any effect (memory size,
-kernel release, Python's patch release, ogb, which only loads data); and a GPU's clocks, which vary."""
+Not listed: what a comparison is about (the commit and the fields of WHAT); fields with hardly any effect
+(memory size, kernel release); and a GPU's clocks, which vary."""
+
+WHAT = ("python", "gpu.cuda", *(f"libraries.{name}" for name in LIBRARIES if name != "ogb"))
+"""Fields that are part of the code under test: versions. Processes of one run or record have equal ones.
+
+Not listed: Python's patch release, and ogb, which only loads data."""
 
 
 @dataclass(frozen=True)
@@ -129,23 +132,43 @@ def collect(root: Path | None = None, *, device: str = "cuda", gpu: int | None =
     )
 
 
-def differences(one: Mapping[str, Any], other: Mapping[str, Any]) -> list[tuple[str, Any, Any]]:
-    """Return the fields of COMPARABLE that differ, each with both values.
+def differences(
+    one: Mapping[str, Any], other: Mapping[str, Any], fields: Sequence[str] = WHERE
+) -> list[tuple[str, Any, Any]]:
+    """Return the fields that differ, each with both values.
 
     Both environments are dictionaries from `dataclasses.asdict` or from a file.
     """
-    left, right = _comparable(one), _comparable(other)
-    return [(field, left[field], right[field]) for field in COMPARABLE if left[field] != right[field]]
+    left, right = _flat(one), _flat(other)
+    return [
+        (field, left.get(field), right.get(field)) for field in fields if left.get(field) != right.get(field)
+    ]
 
 
 def name(environment: Mapping[str, Any]) -> str:
-    """Return a folder name that comparable environments share: `amd-epyc_torch-2.13.0_1f0c9a3e`."""
-    fields = _comparable(environment)
-    model = re.sub(r"\((R|TM)\)|\bCPU\b|@.*", "", fields["gpu.name"] or fields["cpu"])
-    slug = re.sub(r"[^a-z0-9]+", "-", model.lower())[:40].strip("-")
-    torch = (fields["libraries.torch"] or "none").partition("+")[0]
-    digest = hashlib.sha256(json.dumps(fields).encode()).hexdigest()
-    return f"{slug}_torch-{torch}_{digest[:8]}"
+    """Return a folder name that comparable environments share: `amd-epyc_1f0c9a3e`."""
+    flat = _flat(environment)
+    return f"{_model(flat)}_{_digest(flat, WHERE)}"
+
+
+def name_with_versions(environment: Mapping[str, Any]) -> str:
+    """Return a name that comparable environments of equal versions share: `amd-epyc_torch-2.13.0_1f0c9a3e`."""
+    flat = _flat(environment)
+    torch = (flat.get("libraries.torch") or "none").partition("+")[0]
+    # In this order, because files that were saved earlier have names with this digest.
+    gpu = WHERE.index("gpu.driver") + 1
+    libraries = [field for field in WHAT if field.startswith("libraries.")]
+    fields = (*WHERE[:gpu], "gpu.cuda", *WHERE[gpu:], "python", *libraries)
+    return f"{_model(flat)}_torch-{torch}_{_digest(flat, fields)}"
+
+
+def _model(flat: Mapping[str, Any]) -> str:
+    model = re.sub(r"\((R|TM)\)|\bCPU\b|@.*", "", flat.get("gpu.name") or flat["cpu"])
+    return re.sub(r"[^a-z0-9]+", "-", model.lower())[:40].strip("-")
+
+
+def _digest(flat: Mapping[str, Any], fields: Iterable[str]) -> str:
+    return hashlib.sha256(json.dumps({field: flat.get(field) for field in fields}).encode()).hexdigest()[:8]
 
 
 def let_idle_threads_sleep() -> None:
@@ -166,12 +189,12 @@ def read(path: str) -> str | None:
         return None
 
 
-def _comparable(environment: Mapping[str, Any]) -> dict[str, Any]:
+def _flat(environment: Mapping[str, Any]) -> dict[str, Any]:
     flat = dict(environment)
     for field in ("thread_settings", "gpu", "libraries"):
         flat |= {f"{field}.{name}": value for name, value in dict(environment[field] or ()).items()}
     flat["python"] = ".".join(environment["python"].split(".")[:2])
-    return {field: flat.get(field) for field in COMPARABLE}
+    return flat
 
 
 def _threads() -> int | None:

@@ -161,7 +161,7 @@ class CalibrationStore:
     @property
     def path(self) -> Path:
         """The file; it may not exist yet."""
-        return self.cache / "calibration" / f"{environment.name(self.environment)}.json"
+        return self.cache / "calibration" / f"{environment.name_with_versions(self.environment)}.json"
 
     def read(self) -> list[Calibration]:
         """Return all saved calibrations.

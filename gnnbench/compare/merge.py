@@ -134,7 +134,9 @@ def _alike(first: _Shard, other: _Shard) -> None:
     both = f"{first.path} and {other.path}"
     if first.kind != other.kind:
         raise UsageError(f"{both} are a run file and a result of gnnbench ab; merge files of one format")
-    fields = environment.differences(first.environment, other.environment)
+    fields = environment.differences(
+        first.environment, other.environment, (*environment.WHERE, *environment.WHAT)
+    )
     if fields:
         described = one_line(describe_fields(fields))
         raise UsageError(

@@ -110,7 +110,7 @@ def rates(request: pytest.FixtureRequest, device: str) -> "Callable[[str], Rates
     from ..workloads import roofline
 
     gpu = run_of(request.config).options.gpu
-    here = environment.name(asdict(environment.collect(device=device, gpu=gpu)))
+    here = environment.name_with_versions(asdict(environment.collect(device=device, gpu=gpu)))
     return lambda dtype: roofline.rates(device, dtype, here, cache_folder())
 
 

@@ -25,8 +25,9 @@ def verify(record: Record) -> None:
         for part, definition in ((content["gnnbench"], "file"), *parts):
             if wrong := schema.departure(part, "run", definition):
                 raise UsageError(f"{run.path}: {wrong}; restore it, or record again")
-        if (own := environment.name(run.environment or {})) != record.environment:
-            raise UsageError(f"{run.path}: wrong folder; its environment is {own}")
+        here = run.environment or {}
+        if record.environment not in (environment.name(here), environment.name_with_versions(here)):
+            raise UsageError(f"{run.path}: wrong folder; its environment is {environment.name(here)}")
 
 
 def unfit(runs: Sequence[RunFile]) -> str | None:
@@ -69,7 +70,8 @@ def _unfit(run: RunFile) -> str | None:
 
 def _unlike(run: RunFile, first: RunFile) -> str | None:
     """Return how a process differs from the first one of its record; None: it does not."""
-    fields = environment.differences(first.environment or {}, run.environment or {})
+    both = first.environment or {}, run.environment or {}
+    fields = environment.differences(*both, (*environment.WHERE, *environment.WHAT))
     if fields:
         names = ", ".join(name for name, _, _ in fields)
         return f"the environment changed during the recording: {names}"

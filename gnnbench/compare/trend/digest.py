@@ -66,7 +66,7 @@ class Digest:
         try:
             commit = content.get("commit_info") or {}
             return cls(
-                environment.name(run.environment) if run.environment else _machine(run.machine),
+                environment.name_with_versions(run.environment) if run.environment else _machine(run.machine),
                 date,
                 _date(commit.get("time")),
                 None if run.commit is None else str(run.commit),

@@ -106,7 +106,15 @@ def _filled(
 
 def _format() -> str:
     """Return a text that changes when digests of unchanged files would change."""
-    rules = (run_file.READABLE, environment.COMPARABLE, cpu.CONTENDED, estimate.NAME, PLAIN, FORMER_NAMES)
+    rules = (
+        run_file.READABLE,
+        environment.WHERE,
+        environment.WHAT,
+        cpu.CONTENDED,
+        estimate.NAME,
+        PLAIN,
+        FORMER_NAMES,
+    )
     return f"3 {__version__} {rules}"
 
 
