@@ -20,7 +20,7 @@ def add_effect(parser: argparse.ArgumentParser, text: str = "minimum effect of i
 
 def add_variants(parser: argparse.ArgumentParser) -> None:
     """Declare BASE and HEAD, and the options of the processes that run them."""
-    kinds = "git:REF, path:DIR, pip:REQUIREMENT, env:NAME=VALUE, or . for the working tree"
+    kinds = "git:REF, git:DIR@REF, path:DIR, pip:REQUIREMENT, env:NAME=VALUE, or . for the working tree"
     parser.add_argument(
         "base",
         metavar="BASE",

@@ -186,5 +186,6 @@ def _note(judgements: Mapping[Range, Judgement]) -> str:
 def _described(made: Prepared) -> str:
     facts = [made.commit[:10]] if made.commit else []
     facts += ["uncommitted changes"] if made.dirty else []
+    facts += [f"{folder} {commit[:10]}" for folder, commit in made.checkouts.items()]
     facts += [f"{name} {version}" for name, version in made.versions.items()]
     return f"{made.text} ({', '.join(facts)})" if facts else made.text

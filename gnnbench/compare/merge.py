@@ -156,10 +156,10 @@ def _alike(first: _Shard, other: _Shard) -> None:
 def _differences(one: Mapping[str, Any], other: Mapping[str, Any]) -> Iterable[tuple[str, Any, Any]]:
     """Yield name and values of each setting that differs between two results of `gnnbench ab`."""
     yield from (
-        (f"{side}'s {field}", value, other[side][field])
+        (f"{side}'s {field}", value, other[side].get(field, {}))
         for side in ("base", "head")
         for field, value in one[side].items()
-        if other[side][field] != value
+        if other[side].get(field, {}) != value  # older files lack `checkouts`
     )
     if one["effect"] != other["effect"]:
         yield "effect", one["effect"], other["effect"]

@@ -106,7 +106,10 @@ def _ab(path: Path, content: Mapping[str, Any]) -> ResultFile:
         rows.append(Compared(one["id"], judgement, _seconds(one["head_ns"]), notes=notes))
     level = content["level"]
     thresholds = _thresholds(content["effect"], level["simultaneous"], level["own"])
-    base, head = (_variant(one["variant"], one["commit"], dirty=one["dirty"]) for one in _sides(content))
+    base, head = (
+        _variant(one["variant"], one["commit"], one["dirty"], one.get("checkouts", {}))
+        for one in _sides(content)
+    )
     return ResultFile(
         path,
         "ab",
@@ -129,7 +132,9 @@ def of_ab(found: result.AbResult, path: Path) -> ResultFile:
         found: the result.
         path: where it is saved; an empty path: nowhere.
     """
-    base, head = (_variant(one.text, one.commit, dirty=one.dirty) for one in (found.base, found.head))
+    base, head = (
+        _variant(one.text, one.commit, one.dirty, one.checkouts) for one in (found.base, found.head)
+    )
     return ResultFile(
         path,
         "ab",
@@ -190,7 +195,7 @@ def _seconds(nanoseconds: float | None) -> float | None:
     return None if nanoseconds is None else json_io.positive(nanoseconds) / 1e9
 
 
-def _variant(text: str, commit: str | None, *, dirty: bool) -> str:
-    if not commit:
-        return text
-    return f"{text} ({commit[:_SHORT_COMMIT]}{', with uncommitted changes' if dirty else ''})"
+def _variant(text: str, commit: str | None, dirty: bool, checkouts: Mapping[str, str]) -> str:
+    facts = [f"{commit[:_SHORT_COMMIT]}{', with uncommitted changes' if dirty else ''}"] if commit else []
+    facts += [f"{folder} {other[:_SHORT_COMMIT]}" for folder, other in checkouts.items()]
+    return f"{text} ({', '.join(facts)})" if facts else text

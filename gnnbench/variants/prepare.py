@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from ..errors import UsageError, one_line
@@ -28,6 +28,8 @@ class Prepared:
     """Whether tracked files differ from the commit."""
     versions: Mapping[str, str]
     """Names and versions of the packages that pip installed for it."""
+    checkouts: Mapping[str, str] = field(default_factory=dict)
+    """Folders of other repositories, as the user typed them, and their commits."""
 
 
 @contextmanager
@@ -46,9 +48,11 @@ def prepared(
       run removes its worktree, in any repository. No hook runs; index, branches and stash do not change.
       Submodules are not initialised and nothing is built: for a package with compiled parts, use `pip:`, or
       `path:` to a folder where it is built.
+    - `git:DIR@REF` is the same for the repository that contains DIR, which is relative to `root`.
     - `path:DIR` is used in place, relative to `root`.
-    - For both, the import roots are the folder's `src`, if it exists, and the folder itself. In a commit, the
-      folder is the one that `root` is in the repository.
+    - For all three, the import roots are the folder's `src`, if it exists, and the folder itself. In a
+      commit, it is the folder that `root`, or DIR, is in the repository. Those of `git:DIR@REF` come after
+      those of the other two, and before what pip installs.
     - `pip:REQUIREMENT` is installed into an overlay by this environment's pip. The overlay is kept forever if
       the requirement is pinned to a release or is an unchanged local file; otherwise until the end of the day
       (UTC), and the versions found are reported. A local folder is built from a copy.
@@ -66,34 +70,43 @@ def prepared(
     """
     root, cache, step = root.resolve(), cache.resolve(), step or say
     with ExitStack() as stack:
-        commit, dirty = None, False
-        if variant.git is not None:
-            repository = Repository.at(root, one_line(f"git:{variant.git}"))
-            commit = repository.commit(variant.git)
-            step(f"checking out {one_line(variant.git)} ({commit[:10]})")
+
+        def check_out(folder: Path, ref: str, part: str) -> tuple[str, tuple[Path, ...]]:
+            repository = Repository.at(folder, part)
+            commit = repository.commit(ref)
+            step(f"checking out {part.removeprefix('git:')} ({commit[:10]})")
             with _writes(cache):
                 tree = stack.enter_context(worktree(repository, commit, cache, say))
             folder = tree / repository.prefix
             if not folder.is_dir():
                 raise UsageError(
-                    f"{repository.part} has no folder {repository.prefix}: start in a folder that it has"
+                    f"{part} has no folder {repository.prefix}: start in, or give, a folder that it has"
                 )
-            trees = _import_roots(folder)
+            return commit, _import_roots(folder)
+
+        commit, dirty = None, False
+        if variant.git is not None:
+            commit, trees = check_out(root, variant.git, one_line(f"git:{variant.git}"))
         elif variant.path is not None:
-            folder = _folder(variant.path, root)
+            folder = _folder(variant.path, root, one_line(f"path:{variant.path}"))
             trees = _import_roots(folder)
             if is_followed(folder):
                 commit, dirty = state(folder)
         else:
             trees = ()
             commit, dirty = state(root)
+        checkouts = {}
+        for text, ref in variant.checkouts:
+            part = one_line(f"git:{text}@{ref}")
+            checkouts[text], roots = check_out(_folder(text, root, f"the folder of {part}"), ref, part)
+            trees += roots
         installed: dict[str, str] = {}
         if variant.pip:
             with _writes(cache):
                 beside = overlay(variant.pip, root, cache, dependencies=dependencies, say=say, step=step)
             trees += (beside,)
             installed = versions(beside)
-        yield Prepared(variant.text, trees, dict(variant.env), commit, dirty, installed)
+        yield Prepared(variant.text, trees, dict(variant.env), commit, dirty, installed, checkouts)
 
 
 @contextmanager
@@ -112,11 +125,9 @@ def _import_roots(folder: Path) -> tuple[Path, ...]:
     return (source, folder) if source.is_dir() else (folder,)
 
 
-def _folder(text: str, root: Path) -> Path:
+def _folder(text: str, root: Path, name: str) -> Path:
     folder = local_path(text, root)
     if not folder.is_dir():
         kind = "is not a folder" if folder.exists() else "does not exist"
-        raise UsageError(
-            f"{one_line('path:' + text)} {kind} (from {root}): give the folder that holds the package"
-        )
+        raise UsageError(f"{name} {kind} (from {root}): give the folder that holds the package")
     return folder

@@ -3,15 +3,19 @@
 import re
 import shlex
 from dataclasses import dataclass
+from pathlib import PurePath
 
 from packaging.requirements import Requirement
 
 from ..errors import UsageError, unknown_name
 
-KINDS = {"git": "REF", "path": "DIR", "pip": "REQUIREMENT", "env": "NAME=VALUE"}
+KINDS = {"git": "REF or git:DIR@REF", "path": "DIR", "pip": "REQUIREMENT", "env": "NAME=VALUE"}
 WORKING_TREE = "."
 
-_FORM = "give git:REF, path:DIR, pip:REQUIREMENT, env:NAME=VALUE or ."
+_FORM = "give git:REF, git:DIR@REF, path:DIR, pip:REQUIREMENT, env:NAME=VALUE or ."
+_PATHS = (".", "/", "~")
+"""How a path begins; no name of a commit and no requirement begins like that."""
+_CHECKOUT = "git:DIR"
 _ARCHIVES = (".whl", ".zip", ".tar.gz", ".tar.bz2", ".tgz")
 
 
@@ -25,6 +29,8 @@ class Variant:
     """Any name of a commit in the caller's repository."""
     path: str | None = None
     """A folder, absolute or relative to the caller's."""
+    checkouts: tuple[tuple[str, str], ...] = ()
+    """Folders of other repositories, relative like `path`, each with any name of a commit there."""
     pip: tuple[str, ...] = ()
     """Requirements, archives and folders for pip to install."""
     env: tuple[tuple[str, str], ...] = ()
@@ -45,19 +51,25 @@ def parse(text: str) -> Variant:
         raise UsageError(f"variant {text!r} is incomplete: {str(error).lower()}") from None
     if not parts:
         raise UsageError(f"variant {text!r} is empty: {_FORM}")
-    given: dict[str, list[str]] = {kind: [] for kind in (*KINDS, WORKING_TREE)}
+    given: dict[str, list[str]] = {kind: [] for kind in (*KINDS, _CHECKOUT, WORKING_TREE)}
+    trees = []
     for part in parts:
         kind, value = _split(part)
         given[kind].append(value)
-    trees = [part for part in parts if part == WORKING_TREE or part.startswith(("git:", "path:"))]
+        if kind in {"git", "path", WORKING_TREE}:
+            trees.append(part)
     if len(trees) > 1:
         raise UsageError(
             f"variant {text!r} has {len(trees)} sources of code, {' and '.join(map(repr, trees))}: give one"
         )
+    checkouts = tuple(map(_checkout, given[_CHECKOUT]))
+    if len({PurePath(folder) for folder, _ in checkouts}) < len(checkouts):
+        raise UsageError(f"variant {text!r} has two commits of one folder: give one")
     return Variant(
         text,
         git=next(map(_ref, given["git"]), None),
         path=next(iter(given["path"]), None),
+        checkouts=checkouts,
         pip=tuple(map(_requirement, given["pip"])),
         env=tuple(map(_assignment, given["env"])),
     )
@@ -66,7 +78,7 @@ def parse(text: str) -> Variant:
 def is_local(requirement: str) -> bool:
     """Whether a requirement for pip looks like a local file or folder."""
     return "://" not in requirement and (
-        requirement.startswith((".", "/", "~")) or requirement.lower().endswith(_ARCHIVES)
+        requirement.startswith(_PATHS) or requirement.lower().endswith(_ARCHIVES)
     )
 
 
@@ -90,13 +102,21 @@ def _split(part: str) -> tuple[str, str]:
     value = value.strip() if kind != "env" else value
     if not value:
         raise UsageError(f"{part!r} has no value: give {kind}:{KINDS[kind]}")
-    return kind, value
+    return _CHECKOUT if kind == "git" and value.startswith(_PATHS) else kind, value
 
 
 def _ref(text: str) -> str:
     if text.startswith("-"):
         raise UsageError(f"{'git:' + text!r} looks like an option of git: give a branch, a tag or a commit")
     return text
+
+
+def _checkout(text: str) -> tuple[str, str]:
+    # The last `@` separates them; `@{` does not: it is part of a name such as main@{1}.
+    found = re.fullmatch(r"(.+)@(?!\{)(.+)", text, re.DOTALL)
+    if not found:
+        raise UsageError(f"{'git:' + text!r} names a folder but no commit: add @REF, or give path:DIR")
+    return found[1], found[2]
 
 
 def _requirement(text: str) -> str:

@@ -32,9 +32,9 @@ class Repository:
     """The git repository that contains a folder."""
 
     root: Path
-    """The caller's folder."""
+    """A folder in it."""
     prefix: Path
-    """The caller's folder, relative to the repository's top."""
+    """The same folder, relative to the repository's top."""
     shared: Path
     """The `.git` folder that all worktrees share."""
     part: str
@@ -51,7 +51,7 @@ class Repository:
         if answer.returncode:
             raise UsageError(
                 f"{part} needs a git repository at {root}: {last_line(answer.stderr)}; "
-                "start in a repository, or give path:DIR"
+                "for a folder without git, give path:DIR"
             )
         prefix, shared = answer.stdout.split("\n")[:2]
         return cls(root, Path(prefix), (root / shared).resolve(), part)

@@ -1,6 +1,8 @@
 """`gnnbench affected` between a commit of a real repository and its working tree."""
 
 import json
+import os
+import shlex
 
 import pytest
 
@@ -70,6 +72,34 @@ def test_affected_benchmarks_and_the_functions_that_changed(folder):
     assert saved["base"]["commit"] == saved["head"]["commit"]
     assert saved["head"]["dirty"]
     assert [one["status"] for one in saved["benchmarks"]] == ["changed", "changed", "same"]
+
+
+def test_commits_of_another_repository_are_compared(folder, tmp_path_factory):
+    other = tmp_path_factory.mktemp("a library")
+    git(other, "init", "-q")
+    (other / "src").mkdir()
+    for content in (THING, THING.replace("return x\n", "return x * 1\n", 1)):
+        (other / "src" / "thing.py").write_text(content)
+        git(other, "add", ".")
+        git(other, "commit", "-q", "-m", "content")
+    sides = {
+        side: shlex.join([f"git:{os.path.relpath(other, folder)}@{ref}"])
+        for side, ref in (("base", "HEAD~1"), ("head", "HEAD"))
+    }
+    result = affected(folder, "--json", "affected.json", **sides)
+    assert result.returncode == 0, result.stderr
+    saved = json.loads((folder / "affected.json").read_text())
+    assert schema.departure(saved, "affected") is None
+    assert {one["id"]: one["changed"]["functions"] for one in saved["benchmarks"] if one["changed"]} == {
+        "test_suite.py::test_thing[first]": ["thing:helper"],
+        "test_suite.py::test_thing[second]": ["thing:helper"],
+        SAME_ID: [],
+    }
+    assert [saved[side]["checkouts"] for side in sides] == [
+        {os.path.relpath(other, folder): git(other, "rev-parse", ref)} for ref in ("HEAD~1", "HEAD")
+    ]
+    assert saved["base"]["commit"] == saved["head"]["commit"] == git(folder, "rev-parse", "HEAD")
+    assert len(git(other, "worktree", "list").splitlines()) == 1
 
 
 def test_one_benchmark_is_explained(folder):

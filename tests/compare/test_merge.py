@@ -137,6 +137,10 @@ GPU = {
             (ab(1, 2), ab(2, 2, base=replace(SIDE, text="pip:torch==2"))),
             "differ in base's variant: 'git:main'",
         ),
+        (
+            (ab(1, 2), ab(2, 2, base=replace(SIDE, checkouts={"../lib": "c" * 40}))),
+            "differ in base's checkouts: {} and {'../lib': ",
+        ),
         ((ab(1, 2), ab(2, 2, effect=0.05)), "differ in effect: 0.03 and 0.05"),
         ((plain(1), plain(2)), "does not describe its environment"),
         ((content(entry("a\n\x1b[31m")), content(entry("a\n\x1b[31m"))), "both contain test_a.py::a??[31m"),
@@ -150,6 +154,12 @@ GPU = {
 )
 def test_what_does_not_belong_together_is_refused_in_a_line(tmp_path, contents, text):
     assert text in refused(tmp_path, *contents)
+
+
+def test_a_result_of_before_checkouts_were_kept_is_merged_too(tmp_path):
+    old = ab(2, 2)
+    del old["base"]["checkouts"]
+    assert len(merge(save(tmp_path, ab(1, 2), old))["benchmarks"]) == len(NAMES)
 
 
 def test_a_shard_that_is_none_or_a_part_that_is_damaged_is_refused(tmp_path):

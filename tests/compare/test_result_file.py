@@ -1,4 +1,5 @@
 import json
+from dataclasses import replace
 
 import pytest
 
@@ -44,6 +45,20 @@ def test_a_result_of_ab_is_read_as_it_was_shown(tmp_path):
     assert found.comparison == result.comparison()
     assert found.thresholds == Thresholds(0.05)
     assert (found.base, found.head) == ("git:main (01234567)", "env:NAME=1")
+
+
+def test_commits_of_other_repositories_are_named_and_may_be_missing(tmp_path):
+    result = of_ab()
+    base, head = (
+        replace(side, checkouts={"../lib": "89abcdef01", "~/pyg": "fedcba9876"})
+        for side in (result.base, result.head)
+    )
+    content = replace(result, base=base, head=head).as_json()
+    found = result_file.read(saved(tmp_path, content))
+    assert found.base == "git:main (01234567, ../lib 89abcdef, ~/pyg fedcba98)"
+    assert found.head == "env:NAME=1 (../lib 89abcdef, ~/pyg fedcba98)"
+    del content["base"]["checkouts"]
+    assert result_file.read(saved(tmp_path, content)).base == "git:main (01234567)"
 
 
 def test_a_result_of_compare_is_read_as_it_was_shown(tmp_path, capsys):

@@ -1,9 +1,10 @@
 import errno
+import functools
 import tempfile
 
 import pytest
 
-from tests.variants.repositories import ODD, commit, git, version, wheel
+from tests.variants.repositories import ODD, commit, create, git, version, wheel
 
 
 def test_the_working_tree_is_the_environment_as_it_is(repository, prepare, tmp_path):
@@ -71,3 +72,72 @@ def test_a_cache_that_cannot_be_written_is_named(repository, prepare, tmp_path, 
     prepare.cache = tmp_path / "file"
     prepare.cache.write_text("")
     prepare.fails(text, repository, "the cache folder .* cannot be written")
+
+
+def test_commits_of_other_repositories_come_between_the_main_tree_and_pip(
+    repository, prepare, tmp_path, monkeypatch
+):
+    monkeypatch.setenv("PIP_FIND_LINKS", str(wheel(tmp_path, "thing", 1).parent))
+    other, third = create(tmp_path / "my other"), create(tmp_path / "third")
+    (other / "src").mkdir()
+    (other / "src" / "one.py").write_text("")
+    commit(other, 4)
+    first, second = (git(folder, "rev-parse", ref) for folder, ref in ((other, "HEAD"), (third, "v1")))
+    text = f"pip:thing==1 'git:../my other@main' git:{third}@v1"
+    with prepare(f"{text} git:main", repository) as made:
+        main, source, folder, last, overlay = made.trees
+        assert version(made) == 3
+        assert source == folder / "src"
+        assert (source / "one.py").exists()
+        assert git(folder, "rev-parse", "HEAD") == first
+        assert git(last, "rev-parse", "HEAD") == second
+        assert git(main, "rev-parse", "HEAD") == made.commit == git(repository, "rev-parse", "main")
+        assert overlay.is_relative_to(prepare.cache / "overlays")
+        assert made.checkouts == {"../my other": first, str(third): second}
+    assert prepare.said[:2] == [
+        f"checking out main ({made.commit[:10]})",
+        f"checking out ../my other@main ({first[:10]})",
+    ]
+    # Without another main tree, the commit is the working tree's.
+    (repository / "thing" / "__init__.py").write_text("changed\n")
+    with prepare(text, repository) as made:
+        assert len(made.trees) == 4
+        assert (made.commit, made.dirty) == (git(repository, "rev-parse", "HEAD"), True)
+    assert prepare.left() == []
+    for folder in (repository, other, third):
+        assert len(git(folder, "worktree", "list").splitlines()) == 1
+
+
+def test_another_repository_s_folder_bare_clone_and_submodule(repository, prepare, tmp_path):
+    git(tmp_path, "clone", "-q", "--bare", str(repository), "bare.git")
+    git(tmp_path, "init", "-q", "whole")
+    whole = tmp_path / "whole"
+    git(whole, "-c", "protocol.file.allow=always", "submodule", "add", "-q", str(repository), "sub")
+    for text in ("../repository@v1", "../bare.git@v1", "./sub@HEAD~2"):
+        with prepare(f"git:{text}", whole) as made:
+            assert version(made) == 1
+    with prepare("git:../repository/thing@v1", whole) as made:
+        (tree,) = made.trees
+        assert (tree / "__init__.py").read_text() == "VERSION = 1\n"
+    assert prepare.left() == []
+    assert not (whole / ".git" / "modules" / "sub" / "worktrees").exists()
+
+
+def test_a_part_of_another_repository_that_cannot_be_checked_out_is_named(repository, prepare, tmp_path):
+    (repository / "new").mkdir()
+    (repository / "new" / "a.py").write_text("")
+    commit(repository, 4)
+    plain = tmp_path / "plain"
+    plain.mkdir()
+    (plain / "file").write_text("")
+    fails = functools.partial(prepare.fails, root=plain)
+    fails("git:../none@main", message="folder of git:../none@main does not exist .from .*plain.: give the")
+    fails("git:./file@main", message="folder of git:./file@main is not a folder")
+    fails("'git:./no\nne@main'", message=r"git:./no\?ne@main does not exist")
+    fails("git:.@main", message="git:.@main needs a git repository at .*plain: not a git repository")
+    fails("git:../repository@mian", message="git:../repository@mian names no commit .*: did you mean main")
+    fails("git:../repository@-f", message="names no commit")
+    fails("git:../repository/new@v1", message="git:../repository/new@v1 has no folder new: .*give")
+    # What was checked out before is removed.
+    fails("git:../repository@v1 git:../none@main", message="does not exist")
+    assert prepare.left() == []

@@ -1,3 +1,5 @@
+import shlex
+
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
@@ -14,6 +16,25 @@ from gnnbench.variants.variant import Variant, is_local, is_pinned, parse
         ("git:main", {"git": "main"}),
         ("git:feature/ü;rm", {"git": "feature/ü;rm"}),
         ("git:HEAD~20", {"git": "HEAD~20"}),
+        ("git:pyg@2.7.0", {"git": "pyg@2.7.0"}),
+        ("git:@{1}", {"git": "@{1}"}),
+        ("git:../pyg@2.7.0", {"checkouts": (("../pyg", "2.7.0"),)}),
+        ("git:/a@b@feature/ü", {"checkouts": (("/a@b", "feature/ü"),)}),
+        ("git:~/pyg@main@{1}", {"checkouts": (("~/pyg", "main@{1}"),)}),
+        ("git:.@@{upstream}", {"checkouts": ((".", "@{upstream}"),)}),
+        ("git:./pyg@@", {"checkouts": (("./pyg", "@"),)}),
+        ("git:'../my pyg@v1'", {"checkouts": (("../my pyg", "v1"),)}),
+        (". git:../a@1", {"checkouts": (("../a", "1"),)}),
+        ("path:x git:../a@1", {"path": "x", "checkouts": (("../a", "1"),)}),
+        (
+            "git:../b@2 git:main git:../a@1 pip:a==1 env:A=1",
+            {
+                "git": "main",
+                "checkouts": (("../b", "2"), ("../a", "1")),
+                "pip": ("a==1",),
+                "env": (("A", "1"),),
+            },
+        ),
         ("path:../other", {"path": "../other"}),
         ("path:'a b'", {"path": "a b"}),
         (r"path:a\ b", {"path": "a b"}),
@@ -64,6 +85,11 @@ def test_a_variant_is_its_parts(text, fields):
         ("git:a path:b", "has 2 sources of code"),
         (". git:a", "has 2 sources of code, '.' and 'git:a'"),
         (". .", "has 2 sources of code"),
+        ("git:a git:../c@1 git:b", "has 2 sources of code, 'git:a' and 'git:b'"),
+        ("git:../pyg", "'git:../pyg' names a folder but no commit: add @REF"),
+        ("git:../pyg@", "add @REF"),
+        ("git:'~/py\ng@{1}'", "add @REF"),
+        ("git:../a@1 git:../a/@2", "two commits of one folder"),
         ("git:--upload-pack=x", "looks like an option of git"),
         ("git:' -f'", "looks like an option of git"),
         ("pip:-r pip:x", "looks like an option of pip"),
@@ -89,8 +115,17 @@ def test_what_cannot_be_used_is_one_line(text, message):
 
 
 PART = st.tuples(
-    st.sampled_from(["git:", "path:", "pip:", "env:", ".", "x:", "pip:a==", "pip:a;", ""]), st.text()
+    st.sampled_from(["git:", "git:/", "path:", "pip:", "env:", ".", "x:", "pip:a==", "pip:a;", ""]), st.text()
 )
+
+
+@given(st.text().map("/".__add__))
+@example("/a b'\"$(rm)\n\\@{1}")
+def test_any_folder_can_be_quoted(folder):
+    text = shlex.join(["git:1f3c", f"git:{folder}@abc", "pip:a==1"])
+    if "\0" not in text:
+        variant = parse(text)
+        assert (variant.git, variant.checkouts, variant.pip) == ("1f3c", ((folder, "abc"),), ("a==1",))
 
 
 @given(st.text() | st.lists(PART.map("".join)).map(" ".join))

@@ -13,6 +13,7 @@ import pytest
 from tests.variants.repositories import (
     ODD,
     commit,
+    create,
     git,
     held_tree,
     interrupt,
@@ -171,6 +172,21 @@ def test_what_a_killed_run_left_goes_with_the_next(repository, prepare, tmp_path
     living.wait(10)
     assert prepare.left() == []
     assert state(repository) == before
+
+
+def test_worktrees_of_other_repositories_are_removed_too(repository, prepare, tmp_path, hold):
+    other = create(tmp_path / "other")
+    before = state(repository), state(other)
+    for sent, left in ((signal.SIGINT, 0), (signal.SIGKILL, 2)):
+        process, _ = hold("git:v1 git:../other@v1", repository)
+        assert len(prepare.left()) == 2
+        process.send_signal(sent)
+        process.wait(10)
+        assert len(prepare.left()) == left
+    with prepare("git:v1", repository):
+        assert len(prepare.left()) == 1
+        assert state(other) == before[1]
+    assert (state(repository), state(other)) == before
 
 
 @pytest.mark.parametrize("sent", [signal.SIGINT, signal.SIGKILL])

@@ -95,6 +95,7 @@ def side_json(prepared: Prepared) -> dict[str, Any]:
         "variant": prepared.text,
         "commit": prepared.commit,
         "dirty": prepared.dirty,
+        "checkouts": dict(prepared.checkouts),
         "versions": dict(prepared.versions),
         "variables": dict(prepared.environment),
     }
