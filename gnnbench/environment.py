@@ -5,7 +5,6 @@ import json
 import os
 import platform
 import re
-import subprocess
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -14,7 +13,7 @@ from typing import Any
 
 import psutil
 
-from . import devices
+from . import devices, git
 from .cpu import cores
 from .packages import version
 
@@ -108,7 +107,7 @@ def collect(root: Path | None = None, *, device: str = "cuda", gpu: int | None =
     """
     count = len(cores()) or os.cpu_count() or 1
     torch = sys.modules.get("torch")
-    commit, dirty = _commit(root) if root else (None, None)
+    commit, dirty = git.state(root) if root else (None, False)
     return Environment(
         cpu=_cpu_model(),
         architecture=platform.machine(),
@@ -128,7 +127,7 @@ def collect(root: Path | None = None, *, device: str = "cuda", gpu: int | None =
         python=platform.python_version(),
         libraries=tuple((name, found) for name in LIBRARIES if (found := version(name))),
         commit=commit,
-        dirty=dirty,
+        dirty=dirty if commit else None,
     )
 
 
@@ -258,16 +257,3 @@ def _gpu(index: int) -> Gpu | None:
             # A MIG slice reports no mode.
             mig=" MIG " in model or (mode and bool(mode[0])),
         )
-
-
-def _commit(root: Path) -> tuple[str | None, bool | None]:
-    # Inside a git hook these point to the hook's repository.
-    foreign = ("GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE")
-    own = {name: value for name, value in os.environ.items() if name not in foreign}
-    command = ["git", "-C", str(root), "describe", "--always", "--abbrev=40", "--exclude=*", "--dirty"]
-    try:
-        answer = subprocess.run(command, capture_output=True, text=True, check=True, env=own).stdout  # noqa: S603
-    except (OSError, subprocess.CalledProcessError):
-        return None, None
-    commit, _, dirty = answer.strip().partition("-")
-    return commit, bool(dirty)

@@ -7,9 +7,10 @@ from pathlib import Path
 
 from ..errors import UsageError, one_line
 from ..files import CACHE_VARIABLE
+from ..git import state, tracked
 from .overlay import local_path, overlay, versions
 from .variant import Variant
-from .worktree import Repository, is_followed, state, worktree
+from .worktree import Repository, worktree
 
 
 @dataclass(frozen=True)
@@ -90,7 +91,7 @@ def prepared(
         elif variant.path is not None:
             folder = _folder(variant.path, root, one_line(f"path:{variant.path}"))
             trees = _import_roots(folder)
-            if is_followed(folder):
+            if tracked(folder):
                 commit, dirty = state(folder)
         else:
             trees = ()

@@ -1,4 +1,4 @@
-"""Git: a commit checked out beside the user's working tree, and the state of a folder."""
+"""Git: a commit checked out beside the user's working tree."""
 
 import difflib
 import os
@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from filelock import FileLock, Timeout
 
+from .. import git
 from ..errors import UsageError
 from ..files import hold
 from .command import call, last_line
@@ -21,10 +22,6 @@ if TYPE_CHECKING:
     import subprocess
 
 _PREFIX = "gnnbench-"
-# Git sets them for a hook; they would point to the hook's repository.
-_FOREIGN = ("GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_COMMON_DIR", "GIT_PREFIX")
-_SETTINGS = {"GIT_OPTIONAL_LOCKS": "0", "GIT_TERMINAL_PROMPT": "0", "LC_ALL": "C"}
-_NO_HOOKS = ("-c", "core.hooksPath=/dev/null", "-c", "core.fsmonitor=false", "-c", "submodule.recurse=false")
 
 
 @dataclass(frozen=True)
@@ -113,29 +110,10 @@ def worktree(repository: Repository, commit: str, cache: Path, say: Callable[[st
             (folder / "repository").write_bytes(os.fsencode(repository.shared))
             # Git names its entry after the last part of the path, which must be unique as well.
             tree = folder / folder.name
-            answer = _git(
-                repository.root, *_NO_HOOKS, "worktree", "add", "--quiet", "--detach", str(tree), commit
-            )
+            answer = _git(repository.root, "worktree", "add", "--quiet", "--detach", str(tree), commit)
             if answer.returncode:
                 raise UsageError(f"{repository.part} cannot be checked out: {last_line(answer.stderr)}")
         yield tree
-
-
-def is_followed(folder: Path) -> bool:
-    """Whether git tracks any file of a folder; it does not for a package installed inside a repository."""
-    with suppress(UsageError):
-        return bool(_git(folder, "ls-tree", "--name-only", "HEAD").stdout)
-    return False
-
-
-def state(folder: Path) -> tuple[str | None, bool]:
-    """Return the commit of a working tree, or None, and whether tracked files differ from it."""
-    with suppress(UsageError):
-        commit = _git(folder, "rev-parse", "--verify", "HEAD^{commit}").stdout.strip()
-        if commit:
-            changes = _git(folder, *_NO_HOOKS, "status", "--porcelain", "--untracked-files=no").stdout
-            return commit, bool(changes)
-    return None, False
 
 
 def _remove(folder: Path, say: Callable[[str], None]) -> None:
@@ -150,7 +128,7 @@ def _remove(folder: Path, say: Callable[[str], None]) -> None:
             shared = Path(os.fsdecode((folder / "repository").read_bytes()))
             if shared.is_dir():
                 remove = ("worktree", "remove", "--force", "--force", tree)
-                _git(folder, f"--git-dir={shared}", *_NO_HOOKS, *remove)
+                _git(folder, f"--git-dir={shared}", *remove)
                 # The entry may be left if the checkout was interrupted early.
                 shutil.rmtree(shared / "worktrees" / folder.name, ignore_errors=True)
                 # Git removes the empty folder itself, except after a failed checkout.
@@ -162,8 +140,7 @@ def _remove(folder: Path, say: Callable[[str], None]) -> None:
 
 
 def _git(folder: Path, *arguments: str) -> "subprocess.CompletedProcess[str]":
-    own = {name: value for name, value in os.environ.items() if name not in _FOREIGN}
     try:
-        return call(["git", *arguments], folder, {**own, **_SETTINGS})
+        return call(["git", *git.QUIET, *arguments], folder, git.variables())
     except FileNotFoundError:
         raise UsageError("git is not installed: install it, or give path:DIR instead of git:REF") from None

@@ -1,0 +1,52 @@
+import pytest
+
+from gnnbench import git
+from tests.variants import repositories
+from tests.variants.repositories import create
+
+
+@pytest.fixture
+def repository(monkeypatch, tmp_path):
+    repositories.without_settings(monkeypatch)
+    return create(tmp_path / "repository")
+
+
+def test_a_repository_is_described(repository):
+    commit = repositories.git(repository, "rev-parse", "HEAD")
+    assert git.state(repository) == (commit, False)
+    assert git.tracked(repository) == {"thing"}
+    assert git.tracked(repository / "thing") == {"__init__.py"}
+    assert git.top(repository / "thing") == repository
+
+
+def test_changed_files_are_tracked_ones(repository):
+    (repository / "new.py").write_text("")
+    assert git.changed_files(repository) == 0
+    (repository / "thing" / "__init__.py").write_text("changed")
+    assert git.changed_files(repository / "thing") == 1
+    repositories.git(repository, "add", "new.py")
+    assert git.changed_files(repository) == 2
+    assert git.state(repository)[1]
+
+
+def test_a_folder_that_git_does_not_track_has_no_names(repository, tmp_path):
+    ignored = repository / "lib" / "thing"
+    ignored.mkdir(parents=True)
+    (ignored / "__init__.py").write_text("")
+    assert git.tracked(ignored.parent) == frozenset()
+    assert git.tracked(tmp_path) == git.tracked(tmp_path / "missing") == frozenset()
+
+
+def test_without_a_repository_or_git_nothing_is_known(repository, tmp_path, monkeypatch):
+    assert git.state(tmp_path) == git.state(tmp_path / "missing") == (None, False)
+    assert git.top(tmp_path) == tmp_path
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert git.state(repository) == (None, False)
+    assert git.tracked(repository) == frozenset()
+
+
+def test_a_hook_s_variables_are_another_repository_s(repository, tmp_path, monkeypatch):
+    monkeypatch.setenv("GIT_DIR", str(tmp_path / "other"))
+    monkeypatch.setenv("GIT_INDEX_FILE", str(tmp_path / "index"))
+    assert git.tracked(repository) == {"thing"}
+    assert not git.state(repository)[1]
