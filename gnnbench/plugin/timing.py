@@ -3,15 +3,19 @@
 import sys
 from collections.abc import Generator, Sequence
 from dataclasses import asdict
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from .. import environment
 from ..errors import UsageError
+from ..measure import sources
 from ..measure.clock import ClockError
 from ..measure.patch import Patch, TimingSettings
+from ..measure.sources import Sources
 from ..results.entry import FORMAT_VERSION
+from ..variants.import_roots import LEFT, left
 from .saving import Saving
 from .session import OUT_OF_MEMORY, is_ours, places, run_of, stop
 
@@ -29,6 +33,8 @@ class Timing:
         """Whether gnnbench also times other suites' benchmarks by default."""
         self._deselected: list[str] = []
         """Benchmarks that were deselected, by -k for example, or as part of another shard."""
+        self._suite = set(LEFT)
+        """Top-level names that contain the benchmarks."""
 
     def settings(self, item: pytest.Item) -> TimingSettings | None:
         """Return how gnnbench times a test's benchmark; None: pytest-benchmark times it."""
@@ -49,6 +55,19 @@ class Timing:
             flush=chosen.flush_l2,
             in_place=_reason(marker) if marker else None,
         )
+
+    @property
+    def inspected(self) -> dict[str, dict[str, Any]]:
+        """The `extra_info` of the benchmarks that were only inspected, by id."""
+        return self._patch.inspected
+    def sources(self) -> Sources:
+        """Return where the code that was imported so far came from."""
+        return sources.collect(self._config.rootpath, self._suite)
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_pycollect_makemodule(self, module_path: Path) -> None:
+        """Remember which names contain the benchmarks: they are not part of the measured code."""
+        self._suite |= left(module_path, self._config.rootpath)
 
     def pytest_deselected(self, items: Sequence[pytest.Item]) -> None:
         """Remember the deselected benchmarks."""
@@ -142,6 +161,7 @@ class Timing:
         output_json["gnnbench"] = {
             "version": FORMAT_VERSION,
             "environment": asdict(here),
+            "sources": self.sources().as_json(),
             "incomplete": self._patch.incomplete,
             "covers": [] if left_out or getattr(config.option, "lf", False) else places(config),
         }

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 FORMAT_VERSION = 2
 # 1: spec and graph.
-# 2: code_hash, measurement, counters, limit; since November 2026 also fingerprint.
+# 2: code_hash, measurement, counters, limit; since November 2026 also fingerprint and sources.
 
 
 def identity(

@@ -59,13 +59,18 @@ def _contended(runs: Sequence[RunFile]) -> str | None:
 
 
 def _unfit(run: RunFile) -> str | None:
-    if run.environment is None or not all(one.processes for one in run.benchmarks.values()):
+    if run.sources is None or not all(one.processes for one in run.benchmarks.values()):
         return "gnnbench did not time the benchmarks; run without --gnn-layouts off"
     if run.incomplete:
         return f"{run.incomplete[0]} was interrupted"
     if not run.benchmarks:
         return "no benchmark was timed"
-    return "tracked files have uncommitted changes" if run.environment["dirty"] else None
+    dirty = [tree.name for tree in run.sources.trees if tree.dirty]
+    return f"tracked files of {' and '.join(dirty)} have uncommitted changes" if dirty else None
+
+
+def _commits(run: RunFile) -> dict[str, str | None]:
+    return {tree.path: tree.commit for tree in run.sources.trees} if run.sources else {}
 
 
 def _unlike(run: RunFile, first: RunFile) -> str | None:
@@ -75,7 +80,7 @@ def _unlike(run: RunFile, first: RunFile) -> str | None:
     if fields:
         names = ", ".join(name for name, _, _ in fields)
         return f"the environment changed during the recording: {names}"
-    if run.commit != first.commit:
+    if _commits(run) != _commits(first):
         return "another commit was checked out during the recording"
     if run.benchmarks.keys() != first.benchmarks.keys():
         return f"{min(run.benchmarks.keys() ^ first.benchmarks.keys())} is missing in some processes"

@@ -16,6 +16,7 @@ from .. import cpu, environment, json_io
 from ..errors import UsageError
 from ..measure import estimate
 from ..measure.fingerprint.fingerprint import Fingerprint
+from ..measure.sources import Sources
 from ..shard import Shard
 from ..workloads.spec import Spec
 from . import former_names
@@ -98,6 +99,8 @@ class RunFile:
     """None: the run was not split."""
     covers: tuple[str, ...] = ()
     """Folders and files, relative to rootdir, whose benchmarks were all run, apart from other shards."""
+    sources: Sources | None = None
+    """Where the code came from; older files say less. None: the file has no part of gnnbench."""
 
 
 def read(path: Path) -> RunFile:
@@ -195,7 +198,14 @@ def _run(path: Path, content: Mapping[str, Any]) -> RunFile:
         ours.get("record"),
         shard_of(path, ours.get("shard")),
         tuple(map(str, ours.get("covers", ()))),
+        _sources(ours),
     )
+
+
+def _sources(ours: Mapping[str, Any]) -> Sources | None:
+    if saved := ours.get("sources"):
+        return Sources.from_json(saved)
+    return Sources.of_environment(ours["environment"]) if ours.get("environment") else None
 
 
 def shard_of(path: Path, text: str | None) -> Shard | None:

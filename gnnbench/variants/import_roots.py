@@ -8,8 +8,17 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-_LEFT = ("conftest", "setup", "tests", "test", "benchmarks")
+LEFT = frozenset({"conftest", "setup", "tests", "test", "benchmarks"})
 """Top-level names that both sides import from the caller's tree: the benchmarks, not the measured code."""
+
+
+def left(path: Path, root: Path) -> set[str]:
+    """Return the top-level names that contain a test file or folder, whose rootdir is `root`."""
+    top = path.with_suffix("")
+    while (top.parent / "__init__.py").exists():
+        top = top.parent
+    inside = path != root and path.is_relative_to(root)
+    return {top.name, Path(path.relative_to(root).parts[0]).stem} if inside else {top.name}
 
 
 class Trees:
@@ -22,7 +31,7 @@ class Trees:
     def __init__(self, roots: Sequence[str]) -> None:
         """Take the folders; the first that has a name wins."""
         self._roots = list(roots)
-        self._left = set(_LEFT)
+        self._left = set(LEFT)
         self.loaded: dict[str, None] = {}
         """Top-level names that were imported from the trees; the values are not used."""
 
@@ -38,12 +47,7 @@ class Trees:
     def leave(self, paths: Iterable[Path], root: Path) -> None:
         """Import the packages that contain these test files or folders from the caller's tree, `root`."""
         for path in paths:
-            top = path.with_suffix("")
-            while (top.parent / "__init__.py").exists():
-                top = top.parent
-            self._left.add(top.name)
-            if path != root and path.is_relative_to(root):
-                self._left.add(Path(path.relative_to(root).parts[0]).stem)
+            self._left |= left(path, root)
 
     def find_spec(
         self, name: str, path: Sequence[str] | None = None, _target: ModuleType | None = None

@@ -17,6 +17,15 @@ def contents(count=3, **changes):
     return [suite(seed, **changes) for seed in range(count)]
 
 
+def with_checkout(**changes):
+    """Return a run file with a checkout beside the project."""
+    tree = {"commit": "b" * 40, "changed_files": 0, "packages": ["torch_geometric"], "compiled": False}
+    trees = [{**tree, "path": "."}, {**tree, "path": "../pyg", **changes}]
+    content = suite(1)
+    content["gnnbench"]["sources"] = {"python": "3.11", "trees": trees, "packages": {}}
+    return content
+
+
 def test_verify_sees_what_reading_does_not(store):
     record = store.save(contents(), MACHINE, "abc", "")
     fitness.verify(record)
@@ -44,7 +53,9 @@ def test_what_is_unfit_says_why(tmp_path):
     assert reason(cut) == "test_a.py::b9 was interrupted"
     assert reason(content()) == "no benchmark was timed"
     assert "gnnbench did not time the benchmarks" in reason(plain(1))
-    assert reason(suite(1, dirty=True)) == "tracked files have uncommitted changes"
+    assert reason(suite(1, dirty=True)) == "tracked files of this project have uncommitted changes"
+    assert reason(with_checkout(changed_files=2)) == "tracked files of ../pyg have uncommitted changes"
+    assert "another commit" in reason(with_checkout(), with_checkout(commit="c" * 40))
     assert reason(good, suite(2, threads=1)) == "the environment changed during the recording: threads"
     assert "another commit" in reason(good, suite(2, commit="b" * 40))
     assert reason(good, suite(2, benchmarks=5)) == "test_a.py::b5 is missing in some processes"

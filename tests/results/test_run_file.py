@@ -4,6 +4,7 @@ import math
 import pytest
 
 from gnnbench.errors import UsageError
+from gnnbench.measure.sources import Package, Sources, Tree
 from gnnbench.results import run_file
 from tests.run_files import content, entry, of_operation, plain, save, suite
 
@@ -28,6 +29,20 @@ def test_what_was_measured_is_read(tmp_path):
     assert 0.001 < process.error < 0.02
     assert process.blocks == 60
     assert run.commit == "a" * 40
+
+
+def test_sources_are_read_and_older_files_say_less(tmp_path):
+    content = suite(1)
+    older, without = save(tmp_path, content, plain(1))
+    assert run_file.read(older).sources == Sources.of_environment(content["gnnbench"]["environment"])
+    assert run_file.read(without).sources is None
+    tree = Tree("../pyg", "b" * 40, 0, ("torch_geometric",), compiled=False)
+    sources = Sources("3.11", (tree,), {"numpy": Package("2.4.6")})
+    content["gnnbench"]["sources"] = sources.as_json()
+    (newer,) = save(tmp_path, content)
+    assert run_file.read(newer).sources == sources
+    del content["gnnbench"]["sources"]["python"]
+    assert "no 'python'" in refused(tmp_path, json.dumps(content))
 
 
 def test_several_processes_in_a_file_are_several(tmp_path):

@@ -30,7 +30,7 @@ def libraries(packages: Iterable[str]) -> Mapping[str, str]:
         packages: names of imported packages and modules.
     """
     found: dict[str, str] = {"python": _python()}
-    loaded = {path.name: path for path in _loaded(len(sys.modules))}
+    linked = {path.name: path for path in loaded(len(sys.modules))}
     waiting = sorted({file for package in packages for file in _files(package)})
     seen = set(waiting)
     while waiting:
@@ -38,7 +38,7 @@ def libraries(packages: Iterable[str]) -> Mapping[str, str]:
         content, needed = _examined(file)
         found[file.name] = digest.combined((found.get(file.name, ""), content))
         for name in needed:
-            path = loaded.get(name)
+            path = linked.get(name)
             if path is not None and path not in seen:
                 seen.add(path)
                 waiting.append(path)
@@ -53,17 +53,17 @@ def _python() -> str:
 
 
 @cache
-def _loaded(_modules: int) -> tuple[Path, ...]:
-    """Return the native libraries that this process has loaded (on Linux only).
+def loaded(_modules: int) -> tuple[Path, ...]:
+    """Return the native libraries that this process has loaded; without Linux, only extension modules.
 
     Args:
         _modules: number of imported modules: importing one may load libraries.
     """
     try:
         lines = _MAPPED.read_text(encoding="utf-8").splitlines()
+        paths = {line.split(maxsplit=5)[-1] for line in lines}
     except OSError:
-        return ()
-    paths = {line.split(maxsplit=5)[-1] for line in lines}
+        paths = {str(getattr(module, "__file__", "")) for module in list(sys.modules.values())}
     return tuple(Path(path) for path in sorted(paths) if _NATIVE.search(path))
 
 

@@ -5,6 +5,7 @@ import sys
 import tempfile
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from gnnbench.measure.fingerprint import libraries as module
@@ -57,3 +58,8 @@ def test_a_byte_more_is_seen(tmp_path, monkeypatch):
 
 def test_what_is_not_imported_has_no_libraries():
     assert libraries(["not_imported", "json"]).keys() == {"python"}
+
+
+def test_without_a_list_of_the_process_s_files_extension_modules_are_known(monkeypatch, tmp_path):
+    monkeypatch.setattr(module, "_MAPPED", tmp_path / "maps")
+    assert Path(np.linalg._umath_linalg.__file__) in module.loaded.__wrapped__(0)
