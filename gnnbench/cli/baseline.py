@@ -3,14 +3,10 @@
 import argparse
 import json
 import math
-import shlex
 import shutil
-import tempfile
-import time
 from collections.abc import Callable
 from dataclasses import asdict
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from rich.console import Console
 from rich.markup import escape
@@ -18,13 +14,12 @@ from rich.table import Table
 
 from .. import units
 from ..errors import UsageError
-from ..options import suite
-from .progress import Progress
+from . import baseline_record
 
 if TYPE_CHECKING:
     from ..results.baseline import Record, RecordStore
 
-PROCESSES = 5
+PROCESSES = 2
 KEEP = 3
 
 
@@ -39,7 +34,7 @@ def add_commands(parser: argparse.ArgumentParser) -> None:
 
     record = add(
         "record",
-        _record,
+        baseline_record.run,
         "run a suite in new processes and save the timings: record [-- PYTEST ARGS]",
     )
     record.add_argument(
@@ -47,7 +42,7 @@ def add_commands(parser: argparse.ArgumentParser) -> None:
         type=int,
         default=PROCESSES,
         metavar="N",
-        help=f"number of new processes. Default: {PROCESSES}.",
+        help=f"number of new processes. Default: {PROCESSES}; take 5 to compare times across sessions.",
     )
     record.add_argument("--reason", default="", metavar="TEXT", help="reason for the new record, saved in it")
     record.add_argument(
@@ -81,53 +76,6 @@ def _store(options: argparse.Namespace) -> "RecordStore":
     from ..results.baseline import RecordStore
 
     return RecordStore(rootdir(options.rest) / baseline.FOLDER)
-
-
-def _record(options: argparse.Namespace) -> int:
-    from pytest_benchmark.utils import get_machine_id
-
-    from .. import environment
-    from ..plugin.rootdir import rootdir
-    from ..results import baseline, fitness, run_file
-    from ..results.baseline import RecordStore
-    from ..variants import fresh
-
-    if options.processes < 2:  # noqa: PLR2004
-        raise UsageError(
-            "--processes must be at least 2: one process cannot show the variation between processes"
-        )
-    arguments = suite(options.rest, "gnnbench baseline record")
-    root = rootdir(arguments)
-    if environment.collect(root, device="cpu").dirty:
-        raise UsageError("tracked files have uncommitted changes; commit or stash them, then record")
-    store = RecordStore(root / baseline.FOLDER)
-    store.check()
-    chosen = any(argument.startswith("--gnn-layouts") for argument in arguments)
-    layouts = () if chosen else ("--gnn-layouts", "sample")  # the default of --benchmark-compare
-    with tempfile.TemporaryDirectory() as folder, Progress() as progress:
-        files = [Path(folder, f"{number}.json") for number in range(1, options.processes + 1)]
-        for number, file in enumerate(files, 1):
-            title = f"process {number} of {options.processes}: pytest {shlex.join(arguments)}"
-            start = time.monotonic()
-            fresh.run([*arguments, *layouts], file, Path.cwd(), number, progress.below(title))
-            progress.print(f"{title}: {units.seconds(time.monotonic() - start)}")
-        runs = [run_file.read(file) for file in files]
-        if reason := fitness.unfit(runs):
-            raise UsageError(f"nothing was recorded: {reason}")
-        name = options.name or (runs[0].commit or "unversioned")[:10]
-        contents = [_without_data(run_file.load(file)) for file in files]
-        saved = store.save(contents, get_machine_id(), name, options.reason)
-    count, processes = units.count(len(runs[0].benchmarks), "benchmark"), len(saved.files)
-    print(f"recorded {count} in {processes} processes: record {saved.id} of {saved.environment}")
-    print(f"compare with it: pytest {shlex.join(arguments)} --benchmark-compare={saved.id}")
-    return 0
-
-
-def _without_data(content: dict[str, Any]) -> dict[str, Any]:
-    """Remove pytest-benchmark's copy of the rounds; gnnbench's part of the file has them by block."""
-    for entry in content["benchmarks"]:
-        entry["stats"].pop("data", None)
-    return content
 
 
 def _list(options: argparse.Namespace) -> int:

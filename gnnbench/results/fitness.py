@@ -32,30 +32,60 @@ def verify(record: Record) -> None:
 
 def unfit(runs: Sequence[RunFile]) -> str | None:
     """Return why runs cannot be a baseline; None: they can."""
-    first = runs[0]
-    reasons = (_unfit(run) or _unlike(run, first) for run in runs)
-    return next((reason for reason in reasons if reason), None) or _contended(runs)
+    if reason := unlike(runs):
+        return reason
+    contention = contended(runs, len(runs))
+    return f"{contention}; record again while no other program is busy" if contention else None
 
 
-def _contended(runs: Sequence[RunFile]) -> str | None:
-    """Return the reason if a benchmark has too few processes without contention to estimate a variance."""
+def unlike(runs: Sequence[RunFile]) -> str | None:
+    """Return why runs cannot be processes of one record, apart from CPU contention; None: they can."""
+    reasons = (_unfit(run) or _unlike(run, runs[0]) for run in runs)
+    return next((reason for reason in reasons if reason), None)
+
+
+def contended(runs: Sequence[RunFile], processes: int) -> str | None:
+    """Return the reason if other programs disturbed a benchmark in too many runs; None: they did not.
+
+    Each benchmark needs two runs without contention, to estimate a variance; if there is only one process,
+    it needs one.
+
+    Args:
+        runs: runs of the processes; some processes may have been repeated.
+        processes: number of processes.
+    """
     for name in runs[0].benchmarks:
-        processes = [process for run in runs for process in run.benchmarks[name].processes]
-        quiet = sum(process.is_evidence for process in processes)
-        if quiet < min(2, len(processes)):
-            contended, least = sum(process.contended for process in processes), units.fraction(CONTENDED)
-            if not contended:
+        timings = [timing for run in runs for timing in run.benchmarks[name].processes]
+        quiet = sum(timing.is_evidence for timing in timings)
+        if quiet < min(2, processes):
+            count = sum(timing.contended for timing in timings)
+            if not count:
                 return (
                     f"CPU time of other programs was not recorded for {name} in "
-                    f"{len(processes) - quiet} of {len(processes)} processes; record again"
+                    f"{len(timings) - quiet} of {len(timings)} processes"
                 )
-            most = units.fraction(max(process.contention_share or 0.0 for process in processes))
+            most = units.fraction(max(timing.contention_share or 0.0 for timing in timings))
             return (
                 f"other programs used up to {most} of the CPU time while {name} was timed, "
-                f"more than {least} in {contended} of {len(processes)} processes; "
-                "stop them, or wait, then record again"
+                f"more than {units.fraction(CONTENDED)} in {count} of {len(timings)} processes"
             )
     return None
+
+
+def least_contended(runs: Sequence[RunFile], processes: int) -> list[RunFile]:
+    """Return the runs for a record: as few as possible, and those with the least contention.
+
+    Args:
+        runs: runs that are not `contended`.
+        processes: number of processes; more runs are returned only if benchmarks need them.
+    """
+    ranked = sorted(runs, key=_contended_benchmarks)
+    counts = range(processes, len(ranked) + 1)
+    return ranked[: next(count for count in counts if not contended(ranked[:count], processes))]
+
+
+def _contended_benchmarks(run: RunFile) -> int:
+    return sum(not timing.is_evidence for one in run.benchmarks.values() for timing in one.processes)
 
 
 def _unfit(run: RunFile) -> str | None:

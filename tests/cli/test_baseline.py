@@ -184,4 +184,4 @@ def test_what_is_broken_is_named_and_pruned(tmp_path, monkeypatch, capsys):
 
 
 def test_processes_and_keep_have_defaults():
-    assert (baseline.PROCESSES, baseline.KEEP) == (5, 3)
+    assert (baseline.PROCESSES, baseline.KEEP) == (2, 3)

@@ -108,7 +108,9 @@ def recorded(tmp_path_factory):
     git(folder, "commit", "-qm", "suite")
     (folder / "baselines").mkdir()
     project = Project(folder)
-    result = project.command("baseline", "record", "--reason", "first", "--", "test_suite.py")
+    result = project.command(
+        "baseline", "record", "--processes=5", "--reason", "first", "--", "test_suite.py"
+    )
     assert result.returncode == 0, result.stderr
     assert "recorded 11 benchmarks in 5 processes: record 0001" in result.stdout
     return folder

@@ -69,18 +69,48 @@ def test_a_benchmark_beside_which_nobody_looked_at_others_is_no_baseline(tmp_pat
         one["benchmarks"][2]["extra_info"]["gnnbench"]["measurement"]["clock"] = "perf_counter"
     runs = [run_file.read(path) for path in save(tmp_path, *unwatched)]
     assert fitness.unfit(runs) == (
-        "CPU time of other programs was not recorded for test_a.py::b2 in 3 of 3 processes; record again"
+        "CPU time of other programs was not recorded for test_a.py::b2 in 3 of 3 processes; "
+        "record again while no other program is busy"
     )
 
 
-def test_a_benchmark_that_others_disturbed_in_all_processes_but_one_is_no_baseline(tmp_path):
-    contended = [suite(seed) for seed in range(3)]
-    for one in contended[1:]:
-        one["benchmarks"][2]["extra_info"]["gnnbench"]["measurement"]["others_share"] = 0.4
-    runs = [run_file.read(path) for path in save(tmp_path, *contended)]
+@pytest.fixture
+def runs_with_contention(tmp_path):
+    """Return a function that makes a run for each argument: the numbers of its benchmarks with contention."""
+
+    def make(*disturbed):
+        files = [suite(seed) for seed in range(len(disturbed))]
+        for file, numbers in zip(files, disturbed, strict=True):
+            for number in numbers:
+                measurement = file["benchmarks"][number]["extra_info"]["gnnbench"]["measurement"]
+                measurement["others_share"] = 0.4
+        return [run_file.read(path) for path in save(tmp_path, *files)]
+
+    return make
+
+
+def test_each_benchmark_needs_two_processes_without_contention(runs_with_contention):
+    runs = runs_with_contention([], [2], [2])
     assert fitness.unfit(runs) == (
         "other programs used up to 40% of the CPU time while test_a.py::b2 was timed, "
-        "more than 10% in 2 of 3 processes; stop them, or wait, then record again"
+        "more than 10% in 2 of 3 processes; record again while no other program is busy"
     )
+    assert fitness.unlike(runs) is None
     assert fitness.unfit(runs[:2]) is not None
     assert fitness.unfit(runs[:1]) is None
+
+
+def test_the_first_process_needs_one_run_of_each_benchmark_and_all_need_two(runs_with_contention):
+    first, repeated, second = runs = runs_with_contention([2], [3], [])
+    assert fitness.contended([first], 1)
+    assert fitness.contended([first, repeated], 1) is None
+    assert "while test_a.py::b2" in (fitness.contended([first, repeated], 2) or "")
+    assert fitness.contended([first, second], 2)
+    assert fitness.contended(runs, 2) is None
+
+
+def test_a_record_gets_the_fewest_runs_that_suffice(runs_with_contention):
+    all_bad, one_bad, other_bad, good, also_good = runs_with_contention(range(6), [1], [2], [], [])
+    assert fitness.least_contended([all_bad, good, also_good], 2) == [good, also_good]
+    assert fitness.least_contended([one_bad, other_bad, good], 2) == [good, one_bad, other_bad]
+    assert fitness.least_contended([one_bad, good, also_good], 3) == [good, also_good, one_bad]

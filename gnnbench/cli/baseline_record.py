@@ -1,0 +1,132 @@
+"""`gnnbench baseline record`: runs a suite in new processes and saves their timings as a record."""
+
+import argparse
+import shlex
+import sys
+import tempfile
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from .. import units
+from ..errors import UsageError
+from ..options import suite
+from .common import INTERRUPTED, NOTHING_SLOWER
+from .progress import Progress
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from ..results.run_file import RunFile
+    from ..results.unfinished_record import UnfinishedRecord
+
+_REPEATS = 2
+"""How often a process is run again because other programs used too much CPU time."""
+
+
+def run(options: argparse.Namespace) -> int:
+    """Run the processes that are missing, save the record, and return the exit code."""
+    from pytest_benchmark.utils import get_machine_id
+
+    from .. import environment
+    from ..files import cache_folder
+    from ..plugin.rootdir import rootdir
+    from ..results import baseline, run_file, unfinished_record
+    from ..results.baseline import RecordStore
+
+    if options.processes < 2:  # noqa: PLR2004
+        raise UsageError(
+            "--processes must be at least 2: one process cannot show the variation between processes"
+        )
+    arguments = suite(options.rest, "gnnbench baseline record")
+    root = rootdir(arguments)
+    here = environment.collect(root)
+    if here.dirty:
+        raise UsageError("tracked files have uncommitted changes; commit or stash them, then record")
+    store = RecordStore(root / baseline.FOLDER)
+    store.check()
+    inputs = [str(root), str(Path.cwd()), *arguments]
+    with unfinished_record.opened(cache_folder(), here, inputs) as kept:
+        try:
+            with Progress() as progress:
+                runs = _Work(kept, options.processes, arguments, progress).go()
+            contents = [_without_data(run_file.load(one.path)) for one in runs]
+            name = options.name or (runs[0].commit or "unversioned")[:10]
+            saved = store.save(contents, get_machine_id(), name, options.reason)
+        except KeyboardInterrupt:
+            finished = kept.finished(options.processes)
+            if not finished or here.commit is None:
+                raise
+            text = f"interrupted; {_finished(finished, options.processes)}; the same command continues"
+            print(f"gnnbench: {text}", file=sys.stderr)
+            return INTERRUPTED
+        kept.remove()
+    count, processes = units.count(len(runs[0].benchmarks), "benchmark"), len(saved.files)
+    print(f"recorded {count} in {processes} processes: record {saved.id} of {saved.environment}")
+    print(f"compare with it: pytest {shlex.join(arguments)} --benchmark-compare={saved.id}")
+    return NOTHING_SLOWER
+
+
+@dataclass(frozen=True)
+class _Work:
+    kept: "UnfinishedRecord"
+    processes: int
+    arguments: "Sequence[str]"
+    progress: Progress
+
+    def go(self) -> "list[RunFile]":
+        """Run the processes that are missing, and return the runs for the record.
+
+        Raises:
+            UsageError: pytest failed, the code or the machine changed, or other programs disturbed a process
+                each time.
+        """
+        from ..results import fitness
+
+        if finished := self.kept.finished(self.processes):
+            self.progress.say(f"continues: {_finished(finished, self.processes)}")
+        runs: list[RunFile] = []
+        for number in range(1, self.processes + 1):
+            attempt = 0
+            while contention := self._contention(runs, number, attempt):
+                if attempt == _REPEATS:
+                    self.kept.drop(number)
+                    raise UsageError(f"nothing was recorded: {fitness.unfit(runs)}")
+                attempt += 1
+                self.progress.say(f"process {number} of {self.processes} is repeated: {contention}")
+        return fitness.least_contended(runs, self.processes)
+
+    def _contention(self, runs: "list[RunFile]", number: int, attempt: int) -> str | None:
+        """Add an attempt at a process to `runs`; return why other programs make one more necessary."""
+        from ..results import fitness
+
+        runs.append(self.kept.get(number, attempt) or self._run(number, attempt))
+        if reason := fitness.unlike(runs):
+            self.kept.remove()
+            raise UsageError(f"nothing was recorded: {reason}")
+        return fitness.contended(runs, number)
+
+    def _run(self, number: int, attempt: int) -> "RunFile":
+        from ..variants import fresh
+
+        title = f"process {number} of {self.processes}: pytest {shlex.join(self.arguments)}"
+        chosen = any(argument.startswith("--gnn-layouts") for argument in self.arguments)
+        layouts = () if chosen else ("--gnn-layouts", "sample")  # the default of --benchmark-compare
+        start = time.monotonic()
+        with tempfile.TemporaryDirectory(dir=self.kept.folder) as folder:
+            output = Path(folder, "run.json")
+            fresh.run([*self.arguments, *layouts], output, Path.cwd(), number, self.progress.below(title))
+            self.progress.print(f"{title}: {units.seconds(time.monotonic() - start)}")
+            return self.kept.keep(output, number, attempt)
+
+
+def _finished(count: int, of: int) -> str:
+    return f"{count} of {of} processes {'was' if count == 1 else 'were'} finished"
+
+
+def _without_data(content: dict[str, Any]) -> dict[str, Any]:
+    """Remove pytest-benchmark's copy of the rounds; gnnbench's part of the file has them by block."""
+    for entry in content["benchmarks"]:
+        entry["stats"].pop("data", None)
+    return content

@@ -1,0 +1,96 @@
+"""A record that is being made: its finished processes, kept so that an interrupted command can continue."""
+
+import hashlib
+import os
+import secrets
+import shutil
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import asdict, dataclass
+from importlib import metadata
+from pathlib import Path
+
+from .. import environment
+from ..environment import Environment
+from ..errors import UsageError
+from ..files import hold
+from . import run_file
+from .run_file import RunFile
+
+_KEPT_SECONDS = 7 * 24 * 3600
+_VARIABLES = ("GNNBENCH_", "PYTEST_", "PYTHON")
+"""Prefixes of the environment variables that change what pytest runs."""
+
+
+@dataclass(frozen=True)
+class UnfinishedRecord:
+    """A folder with the run file of each attempt at each process, `PROCESS-ATTEMPT.json`.
+
+    A process is attempted again if other programs disturbed it. A file gets its name when it is complete.
+    """
+
+    folder: Path
+
+    def get(self, process: int, attempt: int) -> RunFile | None:
+        """Return an earlier attempt; None if there is none, or if its file is damaged."""
+        with suppress(UsageError):
+            return run_file.read(self._file(process, attempt))
+        return None
+
+    def keep(self, output: Path, process: int, attempt: int) -> RunFile:
+        """Move the run file of a process that has ended into the folder, and return it.
+
+        Raises:
+            UsageError: it cannot be used.
+        """
+        return run_file.read(output.replace(self._file(process, attempt)))
+
+    def finished(self, processes: int) -> int:
+        """Return how many of the first `processes` have ended."""
+        return sum(self.get(process, 0) is not None for process in range(1, processes + 1))
+
+    def drop(self, process: int) -> None:
+        """Remove all attempts at a process."""
+        for file in self.folder.glob(f"{process}-*.json"):
+            file.unlink()
+
+    def remove(self) -> None:
+        """Remove the folder."""
+        shutil.rmtree(self.folder)
+
+    def _file(self, process: int, attempt: int) -> Path:
+        return self.folder / f"{process}-{attempt}.json"
+
+
+@contextmanager
+def opened(cache: Path, here: Environment, inputs: Sequence[str]) -> Iterator[UnfinishedRecord]:
+    """Hold a lock on the unfinished record of this commit, environment and inputs.
+
+    It has the processes that an interrupted command left. Those that were left for a week are removed.
+
+    Args:
+        cache: the cache folder; unfinished records are in its `unfinished-records`.
+        here: the environment, with the commit.
+        inputs: what else must be equal for processes to belong to one record: folders, pytest's arguments.
+
+    Raises:
+        UsageError: the cache folder is not writable.
+    """
+    unfinished = cache / "unfinished-records"
+    for folder in unfinished.glob("*"):
+        with suppress(OSError):  # another command has just removed it
+            if time.time() - folder.stat().st_mtime > _KEPT_SECONDS:
+                shutil.rmtree(folder)
+    folder = unfinished / _digest(here, inputs)
+    with hold(folder / ".lock", cache):
+        yield UnfinishedRecord(folder)
+
+
+def _digest(here: Environment, inputs: Sequence[str]) -> str:
+    installed = sorted(f"{package.name} {package.version}" for package in metadata.distributions())
+    variables = sorted(item for item in os.environ.items() if item[0].startswith(_VARIABLES))
+    # Without a commit nobody knows whether the code is still the same.
+    commit = here.commit or secrets.token_hex()
+    content = commit, environment.name(asdict(here)), here.python, installed, variables, inputs
+    return hashlib.sha256(repr(content).encode()).hexdigest()[:24]
