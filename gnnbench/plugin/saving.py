@@ -16,8 +16,8 @@ class Saving:
     """Replaces the methods during a session."""
 
     def __init__(self) -> None:
-        self.failed = False
-        """Whether a file could not be written."""
+        self.failures: list[str] = []
+        """For each file that could not be written, a text that says why."""
         self._theirs: list[tuple[type, str, Callable[..., None]]] = []
 
     def install(self) -> None:
@@ -35,9 +35,10 @@ class Saving:
             try:
                 save(theirs, *arguments)
             except OSError as error:
-                text = f"{error.filename or 'a file'} cannot be written ({error.strerror or error})"
-                theirs.logger.error(f"gnnbench: {text}; it was not saved")  # noqa: G004, TRY400
-                self.failed = True
+                why = error.strerror or error
+                self.failures.append(
+                    f"{error.filename or 'a file'} cannot be written ({why}); it was not saved"
+                )
 
         self._theirs.append((owner, name, getattr(owner, name)))
         setattr(owner, name, saved)

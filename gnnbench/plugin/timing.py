@@ -132,7 +132,7 @@ class Timing:
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
         """Save a run file without benchmarks if all were interrupted or belong to other shards."""
         config = self._config
-        if self._saving.failed and session.exitstatus == pytest.ExitCode.OK:
+        if self._saving.failures and session.exitstatus == pytest.ExitCode.OK:
             session.exitstatus = pytest.ExitCode.TESTS_FAILED
         theirs = getattr(config, "_benchmarksession", None)
         fine = session.exitstatus in (pytest.ExitCode.OK, pytest.ExitCode.NO_TESTS_COLLECTED)
@@ -150,6 +150,12 @@ class Timing:
         )
         hooks.pytest_benchmark_update_json(config=config, benchmarks=[], output_json=content)
         theirs.save_json(content)
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
+        """Write which files could not be saved, below all tables."""
+        for failure in self._saving.failures:
+            terminalreporter.write_line(f"gnnbench: failed: {failure}", red=True)
 
     def pytest_benchmark_update_json(self, config: pytest.Config, output_json: dict[str, Any]) -> None:
         """Add the environment, and the interrupted benchmarks, which pytest-benchmark leaves out."""

@@ -363,7 +363,9 @@ def test_what_cannot_be_saved_is_said_and_the_report_stays(tmp_path):
     options = ("--gnn-layouts", "sample", "--benchmark-max-time", "0.01", "-p", "no:cacheprovider")
     result = run(*options, f"--benchmark-json={tmp_path / 'file' / 'run.json'}", cwd=tmp_path)
     assert result.returncode == 1
-    assert "file cannot be written (File exists); it was not saved" in result.stdout + result.stderr
+    *_, last, _passed = result.stdout.splitlines()
+    assert last.startswith("gnnbench: failed: ")
+    assert last.endswith("file cannot be written (File exists); it was not saved")
     assert "test_suite.py::test_one" in result.stdout
     assert "INTERNALERROR" not in result.stdout + result.stderr
 
