@@ -22,7 +22,7 @@ Finished runs are kept in FILE.jsonl, one per line, and not repeated.
 import argparse
 import functools
 import json
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -38,6 +38,8 @@ from gnnbench.compare.ab.visit import Pair, Visit
 from gnnbench.compare.verdict import Thresholds
 
 Array = NDArray[np.float64]
+Key = tuple[str, float, int]
+"""Of a run: kind, effect, seed."""
 
 BENCHMARKS, TWO_MODES = 20, 5
 ROUNDS, ROUND_NS = 10, 1e6
@@ -211,8 +213,8 @@ def fixed(seed: int, effect: float) -> dict[str, Any]:
     return found
 
 
-def one_run(key: tuple[str, float, int]) -> dict[str, Any]:
-    """Simulate a run: kind, effect, seed."""
+def one_run(key: Key) -> dict[str, Any]:
+    """Simulate a run."""
     kind, effect, seed = key
     if kind in FEW:
         found = few(kind, seed, effect)
@@ -238,7 +240,14 @@ def simulate(runs: int, power: int, seed: int, keep: Path | None = None) -> dict
     for kind, case in FEW.items():
         wanted += [(kind, 0.0, first + run) for run in range(runs)]
         wanted += [(kind, case.effect, first + run) for run in range(power)]
-    found: dict[tuple[str, float, int], dict[str, Any]] = {}
+    return summarize(kept(one_run, wanted, keep))
+
+
+def kept(
+    one: Callable[[Key], dict[str, Any]], wanted: Sequence[Key], keep: Path | None
+) -> list[dict[str, Any]]:
+    """Return the run of each key; those that are not in the file are run on all cores, and added to it."""
+    found: dict[Key, dict[str, Any]] = {}
     if keep and keep.exists():
         text = keep.read_text(encoding="utf-8")
         if text and not text.endswith("\n"):  # stopped while it wrote
@@ -249,12 +258,12 @@ def simulate(runs: int, power: int, seed: int, keep: Path | None = None) -> dict
     left = [key for key in wanted if key not in found]
     medians()  # the workers are forked, and have it too
     with ProcessPoolExecutor() as pool:
-        for run in pool.map(one_run, left, chunksize=5):
+        for run in pool.map(one, left, chunksize=5):
             found[run["kind"], run["effect"], run["seed"]] = run
             if keep:
                 with keep.open("a", encoding="utf-8") as file:
                     file.write(json.dumps(run) + "\n")
-    return summarize([found[key] for key in wanted])
+    return [found[key] for key in wanted]
 
 
 def _read(line: str) -> dict[str, Any]:
