@@ -72,10 +72,10 @@ def _packages(saved: Sources, here: Sources) -> Iterator[str]:
     """Yield the variant's parts for installed distributions."""
     for name, package in saved.packages.items():
         now = _today(name, here)
-        if package == now:
+        version = now.version if now else "not installed"
+        if package == now or (name == "torch" and package.version == version):
             continue
         if name == "torch":
-            version = now.version if now else "not installed"
             raise NotRebuiltError(f"it ran with torch {package.version}, and here torch is {version}")
         if package.origin is None:
             yield f"pip:{name}=={package.version}"

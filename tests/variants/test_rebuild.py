@@ -142,6 +142,10 @@ def test_torch_that_is_not_there():
     assert fails(saved, with_trees(OWN, PYG)) == "it ran with torch 0.1, and here torch is 2.13.0"
 
 
+def test_torch_of_the_same_version_is_the_same_torch():
+    assert variant(SAVED, with_packages(torch=Package("2.13.0", "https://example.org/torch.whl"))) == "."
+
+
 def test_at_most_six_differences_and_the_libraries_first():
     names = {f"p{number}": "1" for number in range(9)}
     saved = with_packages(**names, dgl="2.0", torch_geometric="2.7.0")
