@@ -89,7 +89,7 @@ def table(folder: Path) -> str:
     for kind, share in SLOWDOWNS.items():
         files = sorted(folder.glob(f"{kind}-[0-9]*.json"))
         if runs := [json.loads(file.read_text(encoding="utf-8")) for file in files]:
-            name = f"one kernel {share:.0%} slower" if share else "identical work"
+            name = f"one kernel {100 * share:.0f} % slower" if share else "identical work"
             lines.append(f"| {name} | {' | '.join(_cells(runs))} |")
     return "\n".join(lines)
 

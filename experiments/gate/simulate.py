@@ -84,7 +84,7 @@ def simulate(runs: int, power: int, seed: int, keep: Path | None = None) -> dict
 
     return {
         "identical": of("identical", 0.0),
-        **{f"{kind}-mode benchmark {effect:.0%} slower": of(kind, effect) for kind, effect in slowed},
+        **{f"{kind}-mode benchmark {100 * effect:.0f} % slower": of(kind, effect) for kind, effect in slowed},
     }
 
 

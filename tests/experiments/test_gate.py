@@ -65,7 +65,7 @@ def test_the_table_counts_what_the_run_files_say(gate, tmp_path):
     )
     assert rows == [
         "| identical work | 2 |  | 1 | 1 | 6 of 8 | 0 of 8 | 1 | 101 s |",
-        "| one kernel 10% slower | 2 | 1 of 2 | 1 | 1 | 5 of 6 | 5 of 6 | 1 | 101 s |",
+        "| one kernel 10 % slower | 2 | 1 of 2 | 1 | 1 | 5 of 6 | 5 of 6 | 1 | 101 s |",
     ]
 
 
