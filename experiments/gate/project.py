@@ -11,6 +11,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from gnnbench.results.baseline import FOLDER, RecordStore
+
 SUITES = Path(__file__).with_name("suites")
 NOT_JUDGED = {"verdict": "incomparable", "reason": "not judged", "ratio": None, "same_code": False}
 _IDENTITY = ("-c", "user.name=gnnbench", "-c", "user.email=gnnbench@example.org")
@@ -52,7 +54,7 @@ def record(folder: Path, python: str) -> None:
         folder: of the project.
         python: the interpreter of the environment to record in.
     """
-    if not any((folder / "baselines").rglob("*.json")):
+    if not RecordStore(folder / FOLDER).records():
         log = folder.with_name(f"{folder.name}.record.txt")
         if _call([python, "-P", "-c", _GNNBENCH, "baseline", "record", "--", "benchmarks"], folder, log):
             raise SystemExit(f"nothing was recorded: see {log}")
