@@ -74,7 +74,7 @@ class Fingerprint:
 class Watch:
     """Two recordings of one call.
 
-    Values, arguments of operators and numbers of calls that differ between them do not count: the call
+    Values, arguments of operators, numbers of calls and C functions that differ between them do not count: the call
     changes them itself.
     """
 
@@ -138,7 +138,7 @@ class Watch:
             if first.found.get(place) == texts
         }
         functions = self._functions()
-        names = {name for one in self._recordings for name in one.c_functions}
+        names = set.intersection(*(set(one.c_functions) for one in self._recordings))
         work = {
             "operators": digest.short(*self._operators()),
             # Now: a graph of DGL makes what a call needs in the first call.
