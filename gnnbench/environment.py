@@ -151,7 +151,7 @@ def name(environment: Mapping[str, Any]) -> str:
 
 
 def name_with_versions(environment: Mapping[str, Any]) -> str:
-    """Return a name that comparable environments of equal versions share: `amd-epyc_torch-2.13.0_1f0c9a3e`."""
+    """Return a name that comparable environments of equal versions share."""
     flat = _flat(environment)
     torch = (flat.get("libraries.torch") or "none").partition("+")[0]
     # In this order, because files that were saved earlier have names with this digest.

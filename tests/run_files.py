@@ -75,6 +75,7 @@ def fingerprint(*, threads="2", **functions):
     """Return a saved fingerprint: names of functions with one digit that stands for their code."""
     code = {f"suite:{name}": str(version) * 16 for name, version in functions.items()}
     return {
+        "method": 1,
         "code": f"{zlib.crc32(json.dumps(code).encode()):016x}",
         "settings": threads.zfill(16),
         "functions": code,

@@ -10,7 +10,7 @@ import pytest
 import torch
 
 from gnnbench import environment
-from gnnbench.environment import COMPARABLE, Environment, Gpu
+from gnnbench.environment import WHAT, WHERE, Environment, Gpu
 from gnnbench.packages import version
 from tests import nvml
 
@@ -241,7 +241,7 @@ def test_every_compared_field_is_one():
         "libraries": set(environment.LIBRARIES),
     }
     single = {field.name for field in fields(Environment)}
-    for name in COMPARABLE:
+    for name in (*WHERE, *WHAT):
         group, _, rest = name.partition(".")
         assert rest in groups[group] if rest else name in single - set(groups)
 
@@ -258,8 +258,9 @@ def test_an_environment_and_its_file_compare(here):
         {"commit": "abc", "dirty": True},
         {"memory_bytes": 1},
         {"system": "Linux 9"},
-        {"python": "3.11.99"},
-        {"libraries": [["torch", "2.13.0+cpu"], ["ogb", "1.0.0"]]},
+        {"python": "3.12.2"},
+        {"libraries": [["torch", "2.14"]]},
+        {"gpu": {"cuda": "13.0"}},
         {"gpu": {"graphics_clock_mhz": 200, "memory_clock_mhz": 100}},
     ],
     ids=lambda changes: next(iter(changes)),
@@ -276,9 +277,6 @@ def test_what_timings_hardly_feel_does_not_part_them(here, changes):
     [
         ({"cpu": "Other"}, ("cpu", "Fast", "Other")),
         ({"threads": 3}, ("threads", 2, 3)),
-        ({"python": "3.12.2"}, ("python", "3.11", "3.12")),
-        ({"libraries": [["torch", "2.14"]]}, ("libraries.torch", "2.13.0+cpu", "2.14")),
-        ({"libraries": [["torch", "2.13.0+cpu"], ["dgl", "2.1"]]}, ("libraries.dgl", None, "2.1")),
         ({"thread_settings": [["OMP_PLACES", "cores"]]}, ("thread_settings.OMP_PLACES", None, "cores")),
         ({"gpu": {"driver": "999"}}, ("gpu.driver", "570.1", "999")),
         ({"gpu": {"power_cap_watts": 700.0}}, ("gpu.power_cap_watts", 600.0, 700.0)),
@@ -296,24 +294,46 @@ def test_names_the_field_that_differs(here, changes, expected):
     assert environment.name(one) != environment.name(other)
 
 
+@pytest.mark.parametrize(
+    ("changes", "expected"),
+    [
+        ({"python": "3.12.2"}, ("python", "3.11", "3.12")),
+        ({"libraries": [["torch", "2.14"]]}, ("libraries.torch", "2.13.0+cpu", "2.14")),
+        ({"libraries": [["torch", "2.13.0+cpu"], ["dgl", "2.1"]]}, ("libraries.dgl", None, "2.1")),
+    ],
+    ids=lambda value: value[0] if isinstance(value, tuple) else "",
+)
+def test_versions_are_compared_where_they_must_be_equal(here, changes, expected):
+    one = {**asdict(replace(here, libraries=(("torch", "2.13.0+cpu"),))), "python": "3.11.2"}
+    other = {**one, **changes}
+    assert environment.differences(one, other, WHAT) == [expected]
+    assert environment.name_with_versions(one) != environment.name_with_versions(other)
+    unfelt = {**one, "python": "3.11.99", "libraries": [["torch", "2.13.0+cpu"], ["ogb", "1.0.0"]]}
+    assert environment.differences(one, unfelt, WHAT) == []
+
+
 def test_a_machine_without_a_gpu_differs_in_all_that_is_known_of_it(here):
     found = [field for field, _, _ in environment.differences(asdict(here), {**asdict(here), "gpu": None})]
-    assert found == [name for name in COMPARABLE if name.startswith("gpu.")]
+    assert found == [name for name in WHERE if name.startswith("gpu.")]
 
 
 @pytest.mark.parametrize(
     ("cpu", "gpu", "expected"),
     [
-        ("Intel(R) Xeon(R) Platinum 8480+ CPU @ 2.00GHz", None, "intel-xeon-platinum-8480_torch-2.13.0_"),
-        ("AMD EPYC", "NVIDIA H100 80GB HBM3", "nvidia-h100-80gb-hbm3_torch-2.13.0_"),
-        ("../" + "long " * 30, None, "long-long-long-long-long-long-long-long_torch-2.13.0_"),
+        ("Intel(R) Xeon(R) Platinum 8480+ CPU @ 2.00GHz", None, "intel-xeon-platinum-8480_"),
+        ("AMD EPYC", "NVIDIA H100 80GB HBM3", "nvidia-h100-80gb-hbm3_"),
+        ("../" + "long " * 30, None, "long-long-long-long-long-long-long-long_"),
     ],
 )
 def test_name_is_a_folder_s(here, cpu, gpu, expected):
     gpu = replace(here.gpu, name=gpu) if gpu else None
-    name = environment.name(asdict(replace(here, cpu=cpu, gpu=gpu, libraries=(("torch", "2.13.0+cpu"),))))
-    assert name[:-8] == expected
-    assert int(name[-8:], 16) >= 0
+    one = asdict(replace(here, cpu=cpu, gpu=gpu, libraries=(("torch", "2.13.0+cpu"),)))
+    for name, versions in (
+        (environment.name(one), ""),
+        (environment.name_with_versions(one), "torch-2.13.0_"),
+    ):
+        assert name[:-8] == f"{expected}{versions}"
+        assert int(name[-8:], 16) >= 0
 
 
 @pytest.mark.parametrize(

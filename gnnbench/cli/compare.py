@@ -4,13 +4,20 @@ import argparse
 import json
 import shutil
 import sys
+from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from .. import units
 from ..errors import UsageError
 from ..files import save
 from ..options import fraction
 from .common import add_effect, exit_code
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from ..results.run_file import RunFile
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -47,6 +54,8 @@ def run(options: argparse.Namespace) -> int:
     if twice := next((path for path in paths if paths.count(path) > 1), None):
         raise UsageError(f"{twice} is named twice; name each run file once")
     head, base = map(record_fingerprints.read, (map(Path, options.rest), options.base))
+    for side in (base, head):
+        _check_versions(side)
     thresholds = Thresholds(fraction("effect", options.effect))
     found = runs.compare(base, head, thresholds)
     rows = found.rows
@@ -57,7 +66,7 @@ def run(options: argparse.Namespace) -> int:
             found, thresholds, [one.path for one in base], [one.path for one in head]
         )
         save(options.json, json.dumps(content, indent=1) + "\n", paths)
-    here = head[0].environment
+    here, changes = head[0].environment, _changes(base[0], head[0])
     names = [row.fullname for row in rows]
     known = (
         calibrated_notes(
@@ -68,12 +77,44 @@ def run(options: argparse.Namespace) -> int:
     )
     if options.markdown:
         older, newer = (units.count(len(side), "run") for side in (base, head))
-        result = result_file.ResultFile(options.json or Path(), "compare", found, thresholds, older, newer)
+        result = result_file.ResultFile(
+            options.json or Path(), "compare", found, thresholds, older, newer, notes=tuple(changes)
+        )
         sys.stdout.write(markdown.write([markdown.section(result, known)]))
     else:
         width = shutil.get_terminal_size((80, 24)).columns
+        for line in changes:
+            print(line)
         verdict_table.write(found, sys.stdout.write, width, colour=sys.stdout.isatty())
         for note in known:
             print(note)
         print(verdict_table.count(rows))
     return exit_code(found, strict=options.strict)
+
+
+def _check_versions(side: "Sequence[RunFile]") -> None:
+    """Refuse runs of one side that have different versions."""
+    from .. import environment
+    from ..compare.runs import describe_fields
+
+    first = side[0]
+    for run in side[1:]:
+        if run.environment and first.environment:
+            fields = environment.differences(first.environment, run.environment, environment.WHAT)
+            if fields:
+                raise UsageError(
+                    f"{first.path} and {run.path} are on one side, but differ in {describe_fields(fields)}; "
+                    "give runs of one version on each side"
+                )
+
+
+def _changes(base: "RunFile", head: "RunFile") -> list[str]:
+    """Return a line on what differs between the code of two runs, if anything is known to."""
+    from ..variants import rebuild
+
+    if not base.sources or not head.sources:
+        return []
+    # Of other packages, one of the files does not say anything.
+    both = {name: one for name, one in base.sources.packages.items() if name in head.sources.packages}
+    found = rebuild.differences(replace(base.sources, packages=both), head.sources)
+    return [f"since the base: {', '.join(found)}"] if found else []

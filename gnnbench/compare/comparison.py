@@ -21,6 +21,10 @@ class Compared:
     notes: tuple[str, ...] = ()
     """Changed code, changed counters, changed share of slow layouts."""
     spec: Mapping[str, Any] | None = None
+    changed: bool = False
+    """Whether the fingerprints of both sides are known, and differ."""
+    redefined: str | None = None
+    """How the definitions of the benchmark differ, in graph or code; None: they do not."""
 
 
 @dataclass(frozen=True)

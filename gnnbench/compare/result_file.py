@@ -27,7 +27,7 @@ _SHORT_COMMIT = 8
 class ResultFile:
     """The result of a command, from a file or in memory.
 
-    The fields from `environment` on have values for `gnnbench ab` only.
+    The fields from `environment` on have values for `gnnbench ab` only, apart from the notes.
     """
 
     path: Path

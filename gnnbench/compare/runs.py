@@ -168,7 +168,9 @@ def _row(
     if judgement.same_code:
         return Compared(name, judgement, _seconds(head), spec=_spec(head))
     contended = _contended(head, "head")
-    hindrance = mismatch or _different_work(base, head) or contended or _contended(base, "base")
+    redefined = _redefined(base, head)
+    measured = _measured_differently(base, head)
+    hindrance = mismatch or redefined or measured or contended or _contended(base, "base")
     if hindrance:
         judgement = Judgement(
             "incomparable",
@@ -177,8 +179,18 @@ def _row(
             head_processes=judgement.head_processes,
             base_processes=judgement.base_processes,
         )
-    notes = (*notes_on_work(_difference(base, head), _counters(base, head)), *_modes(base, head))
-    return Compared(name, judgement, _seconds(head), contended is not None, notes, _spec(head))
+    difference = _difference(base, head)
+    notes = (*notes_on_work(difference, _counters(base, head)), *_modes(base, head))
+    return Compared(
+        name,
+        judgement,
+        _seconds(head),
+        contended is not None,
+        notes,
+        _spec(head),
+        changed=bool(difference),
+        redefined=redefined,
+    )
 
 
 def _one_sided(renamed: str | None, *, new: bool) -> str:
@@ -197,20 +209,30 @@ def _renamed(vanished: Collection[str], new: Collection[str]) -> dict[str, str]:
     return found
 
 
-def _different_work(base: list[Benchmark], head: list[Benchmark]) -> str | None:
+def _redefined(base: list[Benchmark], head: list[Benchmark]) -> str | None:
+    """Return how the definitions differ. The implementation behind a definition may differ."""
+    if change := _change(base, head, "graph_hash"):
+        return f"different graph: content hash {change}"
+    if not all(benchmark.definition_hash for benchmark in base + head):  # a file that was saved earlier
+        change = _change(base, head, "code_hash")
+        return f"different code of the benchmark: hash {change}" if change else None
+    change = _change(base, head, "definition_hash")
+    return f"different definition of the benchmark: hash {change}" if change else None
+
+
+def _measured_differently(base: list[Benchmark], head: list[Benchmark]) -> str | None:
     if not all(benchmark.processes for benchmark in base + head):
         return "no rounds in the file: save it with --benchmark-json, or add --benchmark-save-data"
-    kinds = (
-        ("graph_hash", "different graph: content hash"),
-        ("code_hash", "different code of the benchmark: hash"),
-        ("estimand", "measured differently:"),
-    )
-    for field, words in kinds:
-        there, here = (list(dict.fromkeys(getattr(one, field) for one in side)) for side in (base, head))
-        if there != here:
-            texts = (" and ".join(value or "not saved" for value in side) for side in (there, here))
-            return f"{words} {next(texts)} vs {next(texts)}"
-    return None
+    change = _change(base, head, "estimand")
+    return f"measured differently: {change}" if change else None
+
+
+def _change(base: list[Benchmark], head: list[Benchmark], field: str) -> str:
+    """Return both sides' values of a field, `a vs b`; an empty text if they are equal."""
+    there, here = (list(dict.fromkeys(getattr(one, field) for one in side)) for side in (base, head))
+    if there == here:
+        return ""
+    return " vs ".join(" and ".join(value or "not saved" for value in side) for side in (there, here))
 
 
 def _contended(benchmarks: list[Benchmark], side: str) -> str | None:

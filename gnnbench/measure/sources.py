@@ -13,6 +13,7 @@ from importlib import metadata
 from pathlib import Path
 from types import ModuleType
 from typing import Any, Self
+from urllib.parse import unquote, urlsplit
 
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
@@ -63,8 +64,8 @@ class Package:
 
     version: str
     origin: str | None = None
-    """URL for pip, with the commit; None: a package index. For a local file, it ends with a hash of what was
-    installed."""
+    """URL for pip, with the commit; None: a package index, or unknown. For a local file, it ends with a hash
+    of what was installed."""
 
 
 @dataclass(frozen=True)
@@ -152,6 +153,8 @@ def installed(name: str) -> Package | None:
     origin = saved.get("url")
     if vcs := saved.get("vcs_info"):
         origin = f"{vcs['vcs']}+{origin}@{vcs['commit_id']}"
+    elif origin and origin.startswith(LOCAL) and not Path(unquote(urlsplit(origin).path)).exists():
+        origin = None  # built elsewhere, as packages of conda are
     elif origin and origin.startswith(LOCAL):
         # The file or folder may change while the version stays the same.
         content = distribution.read_text("RECORD") or ""

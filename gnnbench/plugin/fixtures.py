@@ -162,7 +162,10 @@ def measure(
             why = f"operation '{spec.operation}' has no reference: call measure(..., reference=function)"
             pytest.fail(why, pytrace=False)
         folders = (request.path.parent, Path(operations.__file__).parent, Path(platforms.__file__).parent)
-        ours = benchmark.extra_info["gnnbench"] = entry.identity(case, (request.function, run), folders)
+        definition = (request.function, expected)
+        ours = benchmark.extra_info["gnnbench"] = entry.identity(
+            case, (request.function, run), folders, definition
+        )
         benchmark.group = f"{spec.operation} {spec.direction} {spec.dataset}"
         if spec.direction == FORWARD_BACKWARD:
             run, inputs = with_backward(library, run, inputs)

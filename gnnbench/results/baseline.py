@@ -7,8 +7,8 @@ import os
 import re
 import tempfile
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
-from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -96,31 +96,51 @@ class RecordStore:
             for key, files in sorted(groups.items(), key=lambda item: (item[0][0], item[0][2]))
         ]
 
-    def find(self, environment_name: str, machine: str, number: str | None) -> list[Record]:
-        """Return an environment's records, the newest first, or only the one with a number.
+    def find(self, here: Mapping[str, Any], number: str | None = None) -> list[Record]:
+        """Return the records of this machine and these settings, of any versions, the newest first.
 
         Args:
-            environment_name: the environment.
-            machine: pytest-benchmark's name of this machine.
-            number: NNNN; None: all.
+            here: the environment.
+            number: number of one record, NNNN, or a text that its path contains; None: all.
 
         Raises:
-            UsageError: no record has this number, or two records do, as after merging branches.
+            UsageError: not exactly one record has this number; two may have it after merging branches.
         """
-        records = [record for record in self.records(environment_name) if record.machine == machine]
-        found = [record for record in records if number is None or record.id == number.zfill(4)]
-        for one, next_one in pairwise(found):
-            if one.id == next_one.id:
-                names = f"{one.name} and {next_one.name}"
-                raise UsageError(
-                    f"{self.root / environment_name}: two records have number {one.id}: {names}; remove one"
-                )
-        if number is not None and not found:
+        records = self._of_machine(here)
+        if number is None:
+            return records
+        found = [one for one in records if one.id == number.zfill(4)]
+        if not number.isdecimal():
+            found = [one for one in records if number in str(one.files[0].relative_to(self.root))]
+        if len(found) > 1:
+            paths = " and ".join(str(one.files[0].relative_to(self.root)) for one in found[:2])
             raise UsageError(
-                f"no record {number} in {self.root / environment_name}; "
-                f"known numbers: {', '.join(record.id for record in records) or 'none'}"
+                f"{self.root}: {number!r} names {len(found)} records: {paths}; give more of one path, or "
+                "remove a record"
             )
-        return found[::-1]
+        if not found:
+            known = ", ".join(record.id for record in records[::-1]) or "none"
+            raise UsageError(f"no record {number} of this machine in {self.root}; known numbers: {known}")
+        return found
+
+    def _of_machine(self, here: Mapping[str, Any]) -> list[Record]:
+        """Return the records of an environment, the newest first.
+
+        Earlier versions of gnnbench made a folder for each set of versions: its first readable file tells
+        the machine. If records have equal numbers, the files' dates tell which is newer.
+        """
+        folders: dict[str, list[Record]] = {}
+        for record in self.records():
+            folders.setdefault(record.environment, []).append(record)
+        found = [
+            records
+            for name, records in folders.items()
+            if name == environment.name(here) or _is_of(records, here)
+        ]
+        all_records = [record for records in found for record in records]
+        if len({record.number for record in all_records}) == len(all_records):
+            return sorted(all_records, key=lambda record: record.number, reverse=True)
+        return sorted(all_records, key=_date, reverse=True)
 
     def nearest(self, here: Mapping[str, Any]) -> tuple[Record, list[tuple[str, Any, Any]]] | None:
         """Return the newest record with the most similar environment, and the fields that differ."""
@@ -177,7 +197,8 @@ class RecordStore:
                 FileLock(folder / ".lock"),
                 tempfile.TemporaryDirectory(dir=folder, prefix=_UNFINISHED) as temporary,
             ):
-                number = max((record.number for record in self.records(folder.parent.name)), default=0) + 1
+                here = contents[0]["gnnbench"]["environment"]
+                number = max((record.number for record in self._of_machine(here)), default=0) + 1
                 if number > _LAST_NUMBER:
                     raise UsageError(f"{folder}: all numbers are used; run gnnbench baseline prune")
                 record_fingerprints.keep_once(contents)
@@ -214,6 +235,21 @@ class RecordStore:
                 file.unlink()
         except OSError as error:
             raise UsageError(f"{error.filename} cannot be removed ({error.strerror})") from None
+
+
+def _is_of(records: Sequence[Record], here: Mapping[str, Any]) -> bool:
+    for record in records:
+        with suppress(UsageError):
+            other = run_file.read(record.files[0]).environment
+            return other is not None and not environment.differences(other, here)
+    return environment.name_with_versions(here) == records[0].environment
+
+
+def _date(record: Record) -> tuple[str, int]:
+    try:
+        return str(run_file.load(record.files[0]).get("datetime")), record.number
+    except UsageError:
+        return "", record.number
 
 
 def _link(staged: Sequence[Path], files: Sequence[Path]) -> None:

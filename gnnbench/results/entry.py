@@ -10,11 +10,15 @@ if TYPE_CHECKING:
 
 FORMAT_VERSION = 2
 # 1: spec and graph.
-# 2: code_hash, measurement, counters, limit; since November 2026 also fingerprint and sources.
+# 2: code_hash, measurement, counters, limit; since November 2026 also fingerprint, sources
+#    and definition_hash.
 
 
 def identity(
-    case: "Case", functions: Iterable[Callable[..., Any]], folders: Iterable[Path]
+    case: "Case",
+    functions: Iterable[Callable[..., Any]],
+    folders: Iterable[Path],
+    definition: Iterable[Callable[..., Any]],
 ) -> dict[str, Any]:
     """Return the part of `extra_info["gnnbench"]` that identifies the measured work.
 
@@ -22,6 +26,7 @@ def identity(
         case: the spec and its graph.
         functions: the benchmark's own code: the test and the timed function.
         folders: folders of that code and its helpers.
+        definition: the test and its reference.
     """
     from ..measure.code_hash import code_hash
 
@@ -39,4 +44,5 @@ def identity(
             "content_hash": graph.content_hash,
         },
         "code_hash": code_hash(functions, folders),
+        "definition_hash": code_hash(definition, folders),
     }

@@ -17,7 +17,7 @@ def verify(record: Record) -> None:
         UsageError: it is incomplete, departs from the schema, or is in another environment's folder.
     """
     runs = record.read()
-    if reason := unfit(runs):
+    if reason := unlike(runs):
         raise UsageError(f"{record.files[0]}: not a valid baseline: {reason}")
     for run in runs:
         content = run_file.load(run.path)
@@ -28,14 +28,6 @@ def verify(record: Record) -> None:
         here = run.environment or {}
         if record.environment not in (environment.name(here), environment.name_with_versions(here)):
             raise UsageError(f"{run.path}: wrong folder; its environment is {environment.name(here)}")
-
-
-def unfit(runs: Sequence[RunFile]) -> str | None:
-    """Return why runs cannot be a baseline; None: they can."""
-    if reason := unlike(runs):
-        return reason
-    contention = contended(runs, len(runs))
-    return f"{contention}; record again while no other program is busy" if contention else None
 
 
 def unlike(runs: Sequence[RunFile]) -> str | None:
@@ -76,12 +68,13 @@ def least_contended(runs: Sequence[RunFile], processes: int) -> list[RunFile]:
     """Return the runs for a record: as few as possible, and those with the least contention.
 
     Args:
-        runs: runs that are not `contended`.
+        runs: at least one of each process.
         processes: number of processes; more runs are returned only if benchmarks need them.
     """
     ranked = sorted(runs, key=_contended_benchmarks)
     counts = range(processes, len(ranked) + 1)
-    return ranked[: next(count for count in counts if not contended(ranked[:count], processes))]
+    enough = (count for count in counts if not contended(ranked[:count], processes))
+    return ranked[: next(enough, processes)]
 
 
 def _contended_benchmarks(run: RunFile) -> int:

@@ -74,6 +74,9 @@ class Benchmark:
     """None: the benchmark has no spec."""
     graph_hash: str | None = None
     code_hash: str | None = None
+    """Of the benchmark's code and what it calls in the project."""
+    definition_hash: str | None = None
+    """Of the test and its reference, or its fixtures; older files lack it."""
     counters: Mapping[str, Any] | None = None
     fingerprint: Fingerprint | None = None
     """What one call runs; None: the file does not say."""
@@ -233,11 +236,13 @@ def _benchmark(path: Path, entry: Mapping[str, Any]) -> Benchmark:
         _refuse(
             path, f"{fullname}: version {ours['version']!r} of the format, which this gnnbench cannot read"
         )
+    fingerprint = Fingerprint.of_method(ours.get("fingerprint"))
     measured = ours.get("measurement")
     if measured is None:
         blocks = [[_time(path, fullname, seconds) * 1e9] for seconds in entry["stats"].get("data", ())]
         processes = tuple(_process(part) for part in [blocks] if part)
-        return Benchmark(fullname, processes, "first decile of pytest-benchmark's rounds")
+        estimand = "first decile of pytest-benchmark's rounds"
+        return Benchmark(fullname, processes, estimand, fingerprint=fingerprint)
     if len(measured["processes"]) == 1 and measured.get("location_ns"):
         processes = (_summarized(path, fullname, measured),)
     else:
@@ -255,8 +260,9 @@ def _benchmark(path: Path, entry: Mapping[str, Any]) -> Benchmark:
         ours.get("spec"),
         _text((ours.get("graph") or {}).get("content_hash")),
         _text(ours.get("code_hash")),
+        _text(ours.get("definition_hash")),
         ours.get("counters"),
-        Fingerprint.from_json(saved) if (saved := ours.get("fingerprint")) else None,
+        fingerprint,
     )
 
 

@@ -50,11 +50,6 @@ class UnfinishedRecord:
         """Return how many of the first `processes` have ended."""
         return sum(self.get(process, 0) is not None for process in range(1, processes + 1))
 
-    def drop(self, process: int) -> None:
-        """Remove all attempts at a process."""
-        for file in self.folder.glob(f"{process}-*.json"):
-            file.unlink()
-
     def remove(self) -> None:
         """Remove the folder."""
         shutil.rmtree(self.folder)

@@ -33,6 +33,16 @@ def test_slower_is_exit_1_and_the_same_code_0(tmp_path, base, capsys):
     assert max(map(len, out.splitlines())) <= 80
 
 
+def test_versions_and_commits_that_differ_are_named_and_compared(tmp_path, base, capsys):
+    libraries = [["torch", "2.14.0"]]
+    newer = [suite(seed, libraries=libraries, commit="b" * 40) for seed in range(10, 13)]
+    status, out, _ = compare(capsys, base, save(tmp_path, *newer))
+    assert status == 0
+    assert out.startswith("since the base: torch 2.13.0 → 2.14.0, this project aaaaaaa → bbbbbbb\n")
+    status, out, _ = compare(capsys, base, save(tmp_path, *newer), "--markdown")
+    assert "since the base: torch `2.13.0 → 2.14.0`" in out
+
+
 def test_what_cannot_be_judged_is_exit_3(tmp_path, base, capsys):
     status, out, _ = compare(capsys, base, save(tmp_path, suite(9, threads=8)))
     assert status == 3

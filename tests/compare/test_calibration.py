@@ -120,7 +120,7 @@ def test_other_settings_do_not_mix(store):
 
 def test_another_environment_has_a_file_of_its_own(store, tmp_path):
     store.add(SETTINGS, ran(0.0, a="same"))
-    assert store.path == tmp_path / "calibration" / f"{environment.name(HERE)}.json"
+    assert store.path == tmp_path / "calibration" / f"{environment.name_with_versions(HERE)}.json"
     assert not CalibrationStore(tmp_path, {**HERE, "cpu": "another"}).get(SETTINGS).runs
     assert CalibrationStore(tmp_path, {**HERE, "commit": "another"}).get(SETTINGS).runs
 

@@ -20,7 +20,7 @@ def benchmark(x):
 
 def test_identity_and_graph_survive_json(make_case, small_graph):
     case = make_case(hidden=16)
-    read = json.loads(json.dumps(entry.identity(case, [benchmark], [Path(__file__).parent])))
+    read = json.loads(json.dumps(entry.identity(case, [benchmark], [Path(__file__).parent], [helper])))
     assert Spec(**read["spec"]) == case.spec
     assert read["version"] == FORMAT_VERSION
     assert read["graph"] == {
@@ -33,8 +33,9 @@ def test_identity_and_graph_survive_json(make_case, small_graph):
         "content_hash": small_graph.content_hash,
     }
     assert len(read["code_hash"]) == 16
-    other = entry.identity(case, [helper], [Path(__file__).parent])
+    other = entry.identity(case, [helper], [Path(__file__).parent], [helper])
     assert other["code_hash"] != read["code_hash"]
+    assert other["code_hash"] == other["definition_hash"] == read["definition_hash"]
 
 
 def test_a_limit_is_a_fraction_of_the_least_time(make_case):

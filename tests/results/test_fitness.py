@@ -44,7 +44,7 @@ def test_verify_sees_what_reading_does_not(store):
 
 def test_what_is_unfit_says_why(tmp_path):
     def reason(*contents):
-        return fitness.unfit([run_file.read(path) for path in save(tmp_path, *contents)])
+        return fitness.unlike([run_file.read(path) for path in save(tmp_path, *contents)])
 
     good = suite(1)
     cut = suite(1)
@@ -68,9 +68,9 @@ def test_a_benchmark_beside_which_nobody_looked_at_others_is_no_baseline(tmp_pat
     for one in unwatched:
         one["benchmarks"][2]["extra_info"]["gnnbench"]["measurement"]["clock"] = "perf_counter"
     runs = [run_file.read(path) for path in save(tmp_path, *unwatched)]
-    assert fitness.unfit(runs) == (
-        "CPU time of other programs was not recorded for test_a.py::b2 in 3 of 3 processes; "
-        "record again while no other program is busy"
+    assert (
+        fitness.contended(runs, 3)
+        == "CPU time of other programs was not recorded for test_a.py::b2 in 3 of 3 processes"
     )
 
 
@@ -91,13 +91,13 @@ def runs_with_contention(tmp_path):
 
 def test_each_benchmark_needs_two_processes_without_contention(runs_with_contention):
     runs = runs_with_contention([], [2], [2])
-    assert fitness.unfit(runs) == (
+    assert fitness.contended(runs, 3) == (
         "other programs used up to 40% of the CPU time while test_a.py::b2 was timed, "
-        "more than 10% in 2 of 3 processes; record again while no other program is busy"
+        "more than 10% in 2 of 3 processes"
     )
     assert fitness.unlike(runs) is None
-    assert fitness.unfit(runs[:2]) is not None
-    assert fitness.unfit(runs[:1]) is None
+    assert fitness.contended(runs[:2], 2) is not None
+    assert fitness.contended(runs[:1], 1) is None
 
 
 def test_the_first_process_needs_one_run_of_each_benchmark_and_all_need_two(runs_with_contention):
@@ -114,3 +114,4 @@ def test_a_record_gets_the_fewest_runs_that_suffice(runs_with_contention):
     assert fitness.least_contended([all_bad, good, also_good], 2) == [good, also_good]
     assert fitness.least_contended([one_bad, other_bad, good], 2) == [good, one_bad, other_bad]
     assert fitness.least_contended([one_bad, good, also_good], 3) == [good, also_good, one_bad]
+    assert fitness.least_contended([all_bad, one_bad], 2) == [one_bad, all_bad], "none suffices"

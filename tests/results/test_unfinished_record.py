@@ -34,8 +34,6 @@ def test_a_complete_file_is_kept_and_a_damaged_one_is_not(kept, tmp_path):
     (kept.folder / "2-0.json").write_text('{"benchmarks": [')
     assert kept.get(2, 0) is None
     assert kept.finished(2) == 1
-    kept.drop(2)
-    assert [file.name for file in kept.folder.glob("*.json")] == ["1-0.json"]
 
 
 def test_processes_belong_together_only_if_all_is_equal(tmp_path, monkeypatch):

@@ -7,7 +7,7 @@ settings, and does not time them. docs/same-code.md lists what this assumes.
 import ast
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
 from functools import cache
@@ -29,6 +29,10 @@ from .values import Values, module_of
 _bytecodes, _defaults = Bytecodes(), Defaults()
 _GENERATED_NAME = re.compile(r"\bc[a-z2-7]{50,}\b")
 """Names of torch.compile's files and kernels: hashes of their content and of the machine."""
+
+
+METHOD = 1
+"""How hashes are computed: increase it whenever unchanged code would get other hashes."""
 
 
 @dataclass(frozen=True)
@@ -53,7 +57,12 @@ class Fingerprint:
 
     def as_json(self) -> dict[str, Any]:
         """Return the JSON form, see docs/formats.md."""
-        return asdict(self)
+        return {"method": METHOD, **asdict(self)}
+
+    @classmethod
+    def of_method(cls, saved: Mapping[str, Any] | None) -> Self | None:
+        """Read what `as_json` returned; None: nothing was saved, or hashes were computed in another way."""
+        return cls.from_json(saved) if saved and saved.get("method", METHOD) == METHOD else None
 
     @classmethod
     def from_json(cls, saved: Mapping[str, Any]) -> Self:
@@ -66,6 +75,14 @@ class Fingerprint:
         parts = (dict(saved[name]) for name in ("functions", "values", "libraries", "work", "set_to"))
         return cls(str(saved["code"]), str(saved["settings"]), *parts)
 
+    def of_packages(self, packages: Collection[str]) -> dict[str, str]:
+        """Return the hashes of functions, and of the values that they read, in some top-level packages."""
+        return {
+            name: value
+            for name, value in (*self.functions.items(), *self.values.items())
+            if name.partition(":")[0].partition(".")[0] in packages
+        }
+
     def same_code(self, other: "Fingerprint") -> bool:
         """Tell whether both run the same code on the same kind of input with the same settings."""
         return (self.code, self.settings) == (other.code, other.settings)
@@ -74,8 +91,8 @@ class Fingerprint:
 class Watch:
     """Two recordings of one call.
 
-    Values, arguments of operators, numbers of calls and C functions that differ between them do not count: the call
-    changes them itself.
+    Values, arguments of operators, numbers of calls and C functions that differ between them do not count:
+    the call changes them itself.
     """
 
     def __init__(self, call: Call) -> None:

@@ -16,7 +16,7 @@ from tests.run_files import ENVIRONMENT, content, entry
 def test_a_run_of_ours(tmp_path):
     (path,) = save(tmp_path, [run(3, [1.0, 2.0], dirty=True)])
     found = Digest.of(path)
-    assert found.environment == environment.name(ENVIRONMENT)
+    assert found.environment == environment.name_with_versions(ENVIRONMENT)
     assert found.date == found.commit_date == "2026-01-04T00:00:00.000000+00:00"
     assert found.commit == "03" + "c" * 38
     assert found.dirty

@@ -92,7 +92,8 @@ def test_a_file_that_could_not_be_read_once_is_not_lost(folder, monkeypatch):
 @pytest.mark.parametrize(
     ("module", "name", "value"),
     [
-        (environment, "COMPARABLE", environment.COMPARABLE[:-1]),
+        (environment, "WHERE", environment.WHERE[:-1]),
+        (environment, "WHAT", environment.WHAT[:-1]),
         (cpu, "CONTENDED", 0.001),
         (index, "__version__", "9.9"),
     ],
