@@ -37,6 +37,10 @@ HELP = {
     "use pytest-benchmark's own timing. Default: sample for gnnbench's own benchmarks, off for others.",
     "l2": "flush the GPU's L2 cache before each round, or keep it. Default: flush.",
     "effect": "minimum effect of interest for --benchmark-compare: 3% or 0.03. Default: 3%.",
+    "turns": "auto: --benchmark-compare builds the code of the baseline again, and times benchmarks whose "
+    "code changed in turns with it; never: it compares with the baseline's times. Default: auto.",
+    "budget": "seconds for all benchmarks together that --benchmark-compare times in turns. Default: 300.",
+    "dry-run": "time nothing; say what --benchmark-compare would time in turns, and for how long at most.",
     "confirm": "number of new processes in which --benchmark-compare times a benchmark again if it looks "
     "slower, before its test fails. Default: 3.",
     "counters": "count operators, copies, library calls and Python calls instead of timing, and fail "
@@ -48,7 +52,7 @@ HELP = {
     "affected-by": "run only the benchmarks whose executed code differs between VARIANT and the working "
     "tree, as in git:main; the others are deselected.",
     "strict": "fail benchmarks that are undecided, incomparable or missing; fail the run if nothing could be "
-    "compared or if there are no timings or counters for the installed versions.",
+    "compared or if there are no timings of this machine or no counters for the installed versions.",
     "real": "fail if a real data set is unavailable, instead of using a synthetic stand-in.",
 }
 """Help text by option. The plugin's options begin with --gnn-, those of the command with --."""
@@ -56,15 +60,17 @@ HELP = {
 LISTS = ("dataset", "platform", "hidden", "dtype", "index-dtype", "profile")
 """Options that may be repeated."""
 
-FLAGS = ("real", "strict")
+FLAGS = ("dry-run", "real", "strict")
 """Options without a value."""
 
 COUNTERS = ("check", "update")
 LAYOUTS = ("sample", "one", "off")
 L2 = ("flush", "keep")
+TURNS = ("auto", "never")
 PRECISION = 0.02
 EFFECT = 0.03
 CONFIRM = 3
+TURNS_SECONDS = 300.0
 EPOCHS = 10
 TIMEOUT_SECONDS = 120.0
 """How long a child process may be silent."""
@@ -100,6 +106,11 @@ class Options:
     flush_l2: bool
     effect: float
     """Minimum effect of interest, a fraction."""
+    turns: bool
+    """Whether --benchmark-compare times benchmarks in turns with the code of the baseline."""
+    budget_seconds: float
+    """For the benchmarks that are timed in turns, all together."""
+    dry_run: bool
     confirm: int
     """Number of new processes that time a benchmark again if it looks slower."""
     profile: tuple[str, ...]
@@ -130,6 +141,9 @@ class Options:
         layouts: str | None = None,
         l2: str | None = None,
         effect: str | None = None,
+        turns: str | None = None,
+        budget: str | None = None,
+        dry_run: bool = False,
         confirm: str | None = None,
         profile: Sequence[str] = (),
         epochs: str | None = None,
@@ -152,6 +166,8 @@ class Options:
             raise unknown_name("value of --gnn-layouts", layouts, LAYOUTS)
         if l2 not in (None, *L2):
             raise unknown_name("value of --gnn-l2", l2, L2)
+        if turns not in (None, *TURNS):
+            raise unknown_name("value of --gnn-turns", turns, TURNS)
         resolved, gpu = devices.resolve(device or "auto")
         defaults = _CUDA_DATASETS if resolved == "cuda" else _CPU_DATASETS
         return cls(
@@ -170,6 +186,9 @@ class Options:
             layouts=layouts,
             flush_l2=l2 != "keep",
             effect=fraction("effect", effect) if effect else EFFECT,
+            turns=turns != "never",
+            budget_seconds=_seconds("budget", budget) if budget else TURNS_SECONDS,
+            dry_run=dry_run,
             confirm=_count(confirm) if confirm else CONFIRM,
             profile=kinds_of_profile,
             epochs=_whole("epochs", epochs, EPOCHS) if epochs else EPOCHS,
@@ -206,6 +225,16 @@ def fraction(name: str, text: str) -> float:
     if rest or not 0 < fraction < 1:
         raise UsageError(f"{name} '{text}' must lie between 0 and 1, as in 2% or 0.02")
     return fraction
+
+
+def _seconds(name: str, text: str) -> float:
+    try:
+        seconds = float(text)
+    except ValueError:
+        seconds = math.nan
+    if not 0 < seconds < math.inf:
+        raise UsageError(f"{name} '{text}' must be a positive number of seconds, as in 300")
+    return seconds
 
 
 def _count(text: str) -> int:

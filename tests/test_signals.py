@@ -31,7 +31,9 @@ if any(word.startswith("--gnn-again") for word in sys.argv):
     block()
 
 def test_b(benchmark):
-    benchmark(sum, [1])
+    import library
+
+    benchmark(library.work)
 """
 
 
@@ -164,11 +166,13 @@ def test_a_command_leaves_nothing(tmp_path, number, command, told):
 
 def test_a_gate_that_times_again_leaves_nothing(tmp_path):
     project = Project(tmp_path, BENCHMARK)
+    (tmp_path / "library.py").write_text("def work():\n    return sum([1])\n")
     record = project.start("gnnbench", *["baseline", "record", "--processes", "2", "--", "test_a.py"])
     output, _ = record.communicate()
     assert record.returncode == 0, output
     project.takes(2e-3)
-    (tmp_path / "test_a.py").write_text(BENCHMARK.replace("[1]", "[1, 2]"))  # the same code needs no timing
-    status, output = project.end(signal.SIGTERM, "pytest", "test_a.py", "--benchmark-compare")
+    (tmp_path / "library.py").write_text("def work():\n    return sum([1, 2])\n")
+    command = ("pytest", "test_a.py", "--benchmark-compare", "--gnn-turns=never")
+    status, output = project.end(signal.SIGTERM, *command)
     assert status == pytest.ExitCode.INTERRUPTED, output
     assert "interrupted: the timed benchmarks were not compared" in output

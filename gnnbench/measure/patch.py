@@ -66,6 +66,8 @@ class TimingSettings:
     """Whether the GPU's L2 cache is flushed before each round."""
     in_place: str | None = None
     """Reason of the `in_place` marker; the inputs are not copied then."""
+    inspect_only: bool = False
+    """Whether a call is only inspected, not timed."""
 
 
 @dataclass
@@ -82,6 +84,8 @@ class Patch:
     """The exception that interrupted the last measurement, if any."""
     incomplete: list[dict[str, Any]] = field(default_factory=list)
     """Interrupted benchmarks, with the rounds until then."""
+    inspected: dict[str, dict[str, Any]] = field(default_factory=dict)
+    """The `extra_info` of the benchmarks that were only inspected, by id."""
     _machine: "FakeMachine | None" = None
     _watch: "Watch | None" = None
     _theirs: list[tuple[type, str, Callable[..., Any]]] = field(default_factory=list)
@@ -145,6 +149,8 @@ class Patch:
         args: tuple[Any, ...],
         kwargs: dict[str, Any],
     ) -> Any:
+        if settings.inspect_only:
+            return self._only_inspect(fixture, function, args, kwargs)
         from .sampler import Effort, sample
 
         with self._measuring(fixture, settings, function, args, kwargs) as (layouts, clock, measurement, add):
@@ -162,6 +168,17 @@ class Patch:
             return function(*args, **kwargs)
         return _profile(fixture, measurement.iterations, layouts.original)
 
+    def _only_inspect(
+        self, fixture: Any, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> Any:
+        from .clock import Call
+        from .layouts import Layouts
+
+        fixture.extra_info.setdefault("gnnbench", {"version": self.version})
+        self.inspected[fixture.fullname] = fixture.extra_info
+        self._inspect(fixture, Layouts(Call(function, args, kwargs)))
+        return function(*args, **kwargs)
+
     def _inspect(self, fixture: Any, layouts: "Layouts") -> None:
         """Add counters and fingerprint of a call."""
         from .inspection import inspect
@@ -175,6 +192,13 @@ class Patch:
             ours["fingerprint"] = found.fingerprint.as_json()
 
     def _measure_pedantic(self, fixture: Any, settings: TimingSettings, asked: "Pedantic") -> Any:
+        if settings.inspect_only:
+            inputs = asked.inputs()
+            fixture.extra_info.setdefault("gnnbench", {"version": self.version})
+            self.inspected[fixture.fullname] = fixture.extra_info
+            result = inputs()
+            asked.tear_down(inputs)
+            return result
         settings = replace(settings, in_place="benchmark.pedantic fixes the calls")
         call = asked.target, asked.args, asked.kwargs
         with self._measuring(fixture, settings, *call) as (_, clock, measurement, add):

@@ -4,8 +4,10 @@
 per round, but their times come from FILE:
 
     {"benchmarks": {"test_a": 1e-3, "test_b[x]": {"seconds": 2e-3, "modes": [[1, 0.5], [2, 0.5]]}},
-     "noise": {"drift": 0.2}}
+     "noise": {"drift": 0.2},
+     "base": {"test_a": 2e-3}}
 
+`base` has other true times for the older side of a comparison in turns.
 Keys are names of tests, with or without their file (pytest-benchmark's `fullname` or `name`).
 """
 
@@ -71,6 +73,8 @@ class FakeMachine:
     truths: Mapping[str, Truth]
     noise: Noise = field(default_factory=Noise)
     now_seconds: float = 0.0
+    of_base: Mapping[str, Truth] = field(default_factory=dict)
+    """True times that differ in the older side of a comparison in turns."""
 
     def __post_init__(self) -> None:
         """Draw the phase of the drift."""
@@ -88,14 +92,17 @@ class FakeMachine:
             raise UsageError(f"{VARIABLE}='{text}' must be SEED:FILE, with a whole number as seed")
         try:
             content = json.loads(Path(name).read_text(encoding="utf-8"))
-            truths = {key: _truth(value) for key, value in content["benchmarks"].items()}
+            truths, of_base = (
+                {key: _truth(value) for key, value in times.items()}
+                for times in (content["benchmarks"], content.get("base", {}))
+            )
             noise = Noise(**content.get("noise", {}))
         except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
             raise UsageError(
                 f"{VARIABLE}: {name} cannot be read as true times ({type(error).__name__}: {error}); "
                 f"noise has {', '.join(item.name for item in fields(Noise))}"
             ) from None
-        return cls(int(seed), truths, noise)
+        return cls(int(seed), truths, noise, of_base=of_base)
 
     def clock(self, fullname: str) -> "FakeClock":
         """Return the clock of one benchmark.

@@ -3,6 +3,7 @@
 import argparse
 from collections.abc import Generator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -13,6 +14,7 @@ from ..packages import missing
 from ..profile.hooks import PLUGIN as PROFILING
 from ..profile.hooks import Profiling
 from ..profile.store import ProfileStore
+from ..variants import variant
 from ..variants.outcome import FIXTURES
 from ..variants.overrides import SILENT, override
 from ..workloads import cells as selection
@@ -46,7 +48,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
                 flag, dest=destination, nargs="?", const="check", metavar="check|update", help=text
             )
         else:
-            known = {"affected-by": "VARIANT", "profile-folder": "DIR", "shard": "I/N"}
+            known = {"affected-by": "VARIANT", "budget": "S", "profile-folder": "DIR", "shard": "I/N"}
             group.addoption(flag, dest=destination, metavar=known.get(name, name.upper()), help=text)
     group.addoption("--gnn-again", dest=_AGAIN, type=Path, help=argparse.SUPPRESS)
 
@@ -86,16 +88,33 @@ def pytest_configure(config: pytest.Config) -> None:
     judging = not again and _is_judged_here(config)
     config.pluginmanager.register(Timing(config, all_benchmarks=judging or bool(again)), TIMING)
     if judging:
-        if config.option.benchmark_compare_fail:
-            raise pytest.UsageError(
-                "gnnbench: --benchmark-compare-fail works with pytest-benchmark's comparison only, not with "
-                "gnnbench's: use --gnn-effect 5%, or choose pytest-benchmark's with --benchmark-storage"
-            )
-        wanted = config.option.benchmark_compare
-        config.option.benchmark_compare = None  # pytest-benchmark does not compare
-        from .gate import Gate
+        _compare(config)
+    elif config.getoption("gnn_dry_run") and not again:
+        raise pytest.UsageError("gnnbench: --gnn-dry-run says what --benchmark-compare does: add that option")
 
-        config.pluginmanager.register(Gate(config, None if wanted is True else wanted), GATE)
+
+def _compare(config: pytest.Config) -> None:
+    """Register the hooks that compare with a record or a variant.
+
+    Raises:
+        pytest.UsageError: another option excludes it, or the variant is invalid.
+    """
+    if config.option.benchmark_compare_fail:
+        raise pytest.UsageError(
+            "gnnbench: --benchmark-compare-fail works with pytest-benchmark's comparison only, not with "
+            "gnnbench's: use --gnn-effect 5%, or choose pytest-benchmark's with --benchmark-storage"
+        )
+    wanted = config.option.benchmark_compare
+    config.option.benchmark_compare = None  # pytest-benchmark does not compare
+    from .gate import Gate
+
+    base = None if wanted is True else wanted
+    try:
+        if _is_variant(wanted):
+            base = variant.parse(wanted)
+    except UsageError as error:
+        raise pytest.UsageError(f"gnnbench: --benchmark-compare: {error}") from None
+    config.pluginmanager.register(Gate(config, base), GATE)
 
 
 def _profile(config: pytest.Config) -> None:
@@ -120,10 +139,15 @@ def _is_judged_here(config: pytest.Config) -> bool:
         return False
     if hasattr(config, "workerinput"):
         return False
-    if config.getoption("gnn_strict"):
+    if config.getoption("gnn_strict") or _is_variant(config.getoption("benchmark_compare")):
         return True
     ours = (config.rootpath / "baselines").is_dir()
     return ours and config.getoption("benchmark_storage") == _DEFAULT_STORAGE
+
+
+def _is_variant(wanted: Any) -> bool:
+    """Return whether `--benchmark-compare` names a variant, and not a record."""
+    return isinstance(wanted, str) and (wanted == variant.WORKING_TREE or ":" in wanted)
 
 
 class _OnGpu:

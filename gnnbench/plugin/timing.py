@@ -33,6 +33,8 @@ class Timing:
         """Whether gnnbench also times other suites' benchmarks by default."""
         self._deselected: list[str] = []
         """Benchmarks that were deselected, by -k for example, or as part of another shard."""
+        self._definitions: dict[str, str] = {}
+        """Hash of the definition of each benchmark that is not gnnbench's own, by id."""
         self._suite = set(LEFT)
         """Top-level names that contain the benchmarks."""
 
@@ -54,12 +56,14 @@ class Timing:
             precision=chosen.precision,
             flush=chosen.flush_l2,
             in_place=_reason(marker) if marker else None,
+            inspect_only=chosen.dry_run,
         )
 
     @property
     def inspected(self) -> dict[str, dict[str, Any]]:
         """The `extra_info` of the benchmarks that were only inspected, by id."""
         return self._patch.inspected
+
     def sources(self) -> Sources:
         """Return where the code that was imported so far came from."""
         return sources.collect(self._config.rootpath, self._suite)
@@ -78,8 +82,15 @@ class Timing:
     @pytest.hookimpl(tryfirst=True)
     def pytest_collection_finish(self, session: pytest.Session) -> None:
         """Replace pytest-benchmark's timing if gnnbench times any benchmark."""
-        if not any(map(self.settings, session.items)):
+        timed = [item for item in session.items if self.settings(item)]
+        if not timed:
             return
+        # Before anything runs, because the contents of global variables count.
+        self._definitions = {
+            item.nodeid: _definition(item)
+            for item in timed
+            if isinstance(item, pytest.Function) and not is_ours(item)
+        }
         mistake = None
         try:
             self._patch.install()
@@ -108,8 +119,9 @@ class Timing:
         """Report a benchmark that cannot be timed in one line; running out of memory is a result."""
         patch = self._patch
         mistake = None
+        definition = self._definitions.get(pyfuncitem.nodeid)
         try:
-            return (yield)
+            result = yield
         except Exception as error:
             if patch.settings is None:
                 raise
@@ -123,6 +135,11 @@ class Timing:
                 pyfuncitem.stash[OUT_OF_MEMORY] = text
             else:
                 raise
+        else:
+            benchmark: Any = pyfuncitem.funcargs.get("benchmark")
+            if definition and (ours := benchmark.extra_info.get("gnnbench")):
+                ours["definition_hash"] = definition
+            return result
         if mistake:
             # Called outside the except clause, so that pytest shows one line without the chained exception.
             pytest.fail(f"gnnbench: {pyfuncitem.name}: {mistake}", pytrace=False)
@@ -180,6 +197,16 @@ def timing_of(config: pytest.Config) -> Timing:
     found = config.pluginmanager.get_plugin(PLUGIN)
     assert isinstance(found, Timing)
     return found
+
+
+def _definition(item: pytest.Function) -> str:
+    """Return a hash of a test of another suite, and of its fixtures, as far as the suite defines them."""
+    from ..measure.code_hash import code_hash
+
+    fixtures = [found[-1].func for found in item._fixtureinfo.name2fixturedefs.values()]  # noqa: SLF001
+    files = {Path(one.__code__.co_filename) for one in fixtures if hasattr(one, "__code__")}
+    own = {item.path, *(file for file in files if file.name == "conftest.py")}
+    return code_hash([item.function, *fixtures], own)
 
 
 def _reason(marker: pytest.Mark) -> str:

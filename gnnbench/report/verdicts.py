@@ -143,12 +143,13 @@ def count(rows: Sequence[Compared]) -> str:
     return ", ".join(f"{found[verdict]} {verdict}" for verdict in ORDER)
 
 
-def sentence(row: Compared, *, drifted: bool = False) -> str:
+def sentence(row: Compared, *, drifted: bool = False, in_turns: bool = False) -> str:
     """Write a benchmark's verdict and its reason on one line.
 
     Args:
         row: the benchmark.
         drifted: whether a drift was removed: the ratio then does not give the baseline's time.
+        in_turns: whether both sides were timed in pairs of processes.
     """
     found = row.judgement
     text: str = found.verdict
@@ -157,7 +158,9 @@ def sentence(row: Compared, *, drifted: bool = False) -> str:
     if row.seconds is not None and found.ratio:
         text += f", {units.seconds(row.seconds)} now"
         text += "" if drifted else f", {units.seconds(row.seconds / found.ratio)} in the baseline"
-    text += f"; {found.reason}; processes: {found.base_processes} in the baseline, {found.head_processes} now"
+    pairs = units.count(found.head_processes, "pair")
+    processes = f"{found.base_processes} in the baseline, {found.head_processes} now"
+    text += f"; {found.reason}; {f'{pairs} of processes' if in_turns else f'processes: {processes}'}"
     if found.verdict == "undecided" and found.minimum_detectable_effect is not None:
         text += f"; minimum detectable effect: {sees(found.minimum_detectable_effect)}"
     return "; ".join((text, *row.notes))

@@ -75,7 +75,8 @@ def prepared(
         def check_out(folder: Path, ref: str, part: str) -> tuple[str, tuple[Path, ...]]:
             repository = Repository.at(folder, part)
             commit = repository.commit(ref)
-            step(f"checking out {part.removeprefix('git:')} ({commit[:10]})")
+            name = part.removeprefix("git:")
+            step(f"checking out {commit[:10]}" if ref == commit else f"checking out {name} ({commit[:10]})")
             with _writes(cache):
                 tree = stack.enter_context(worktree(repository, commit, cache, say))
             folder = tree / repository.prefix

@@ -2,11 +2,15 @@
 
 import shlex
 from collections.abc import Iterator
+from dataclasses import replace
+
+from packaging.utils import canonicalize_name
 
 from .. import units
 from ..environment import LIBRARIES
 from ..errors import UsageError
 from ..measure.sources import CALLERS_TREE, LOCAL, Package, Sources, Tree, installed
+from .prepare import Prepared
 
 _MOST_DIFFERENCES = 6
 _SHORT_COMMIT = 7
@@ -22,7 +26,8 @@ class NotRebuiltError(UsageError):
 def variant(saved: Sources, here: Sources) -> str:
     """Return the variant that builds the saved code beside today's, as text for `variant.parse`.
 
-    Its paths are relative to the rootdir. It is `.` if today's code is the saved code.
+    Its paths are relative to the rootdir. It is `.` if today's code is the saved code. A tree without git is
+    taken to be unchanged: see `without_git`.
 
     Args:
         saved: the sources of the saved run.
@@ -34,6 +39,25 @@ def variant(saved: Sources, here: Sources) -> str:
     if saved.python != here.python:
         raise NotRebuiltError(f"it ran on Python {saved.python}, and this is Python {here.python}")
     return shlex.join([*_trees(saved, here), *_packages(saved, here)]) or CALLERS_TREE
+
+
+def sources_of(base: Prepared, here: Sources) -> Sources:
+    """Return today's sources with the commit and the versions of a variant."""
+    trees = [
+        replace(tree, commit=base.commit, changed_files=0)
+        if tree.path == CALLERS_TREE and base.commit and base.trees
+        else tree
+        for tree in here.trees
+    ]
+    versions = {
+        canonicalize_name(name).replace("-", "_"): Package(version) for name, version in base.versions.items()
+    }
+    return replace(here, trees=tuple(trees), packages={**here.packages, **versions})
+
+
+def without_git(saved: Sources) -> set[str]:
+    """Return the top-level packages of trees without git: only fingerprints tell whether they changed."""
+    return {name for tree in saved.trees if tree.commit is None for name in tree.packages or ()}
 
 
 def differences(saved: Sources, here: Sources) -> list[str]:
@@ -59,13 +83,16 @@ def _trees(saved: Sources, here: Sources) -> Iterator[str]:
     """Yield the variant's parts for trees."""
     today = {tree.path: tree for tree in here.trees}
     for tree in saved.trees:
-        if tree.packages == () or _is_unchanged(tree, today.get(tree.path)):
+        now = today.get(tree.path)
+        unused = () in (tree.packages, now.packages if tree.packages is None and now else None)
+        if unused or _is_unchanged(tree, now):
             continue
         if tree.commit is None:
             raise NotRebuiltError(f"{tree.name} was not in git, so its commit is unknown")
         if tree.compiled:
             raise NotRebuiltError(f"{tree.name} changed since {_short(tree)}, and has compiled parts")
-        yield f"git:{tree.commit}" if tree.path == CALLERS_TREE else f"git:{tree.path}@{tree.commit}"
+        folder = tree.path if tree.path.startswith((".", "/")) else f"./{tree.path}"
+        yield f"git:{tree.commit}" if tree.path == CALLERS_TREE else f"git:{folder}@{tree.commit}"
 
 
 def _packages(saved: Sources, here: Sources) -> Iterator[str]:
@@ -86,7 +113,10 @@ def _packages(saved: Sources, here: Sources) -> Iterator[str]:
 
 
 def _is_unchanged(tree: Tree, now: Tree | None) -> bool:
-    return now is not None and now.commit == tree.commit and not now.dirty
+    """Tell whether a tree is as it was; without git, the caller has seen that its functions are."""
+    if now is None or tree.commit is None:
+        return now is not None and tree.packages is not None
+    return now.commit == tree.commit and not now.dirty
 
 
 def _today(name: str, here: Sources) -> Package | None:

@@ -211,9 +211,9 @@ def test_what_is_timed_is_inspected_afterwards_without_torch(tmp_path, truth):
     assert "inspected: fails plain" in result.stdout
     found = {entry["name"]: entry["extra_info"]["gnnbench"] for entry in content["benchmarks"]}
     assert {name: sorted(ours) for name, ours in found.items()} == {
-        "test_plain": ["fingerprint", "measurement", "version"],
-        "test_pedantic": ["measurement", "version"],
-        "test_fails": ["measurement", "version"],
+        "test_plain": ["definition_hash", "fingerprint", "measurement", "version"],
+        "test_pedantic": ["definition_hash", "measurement", "version"],
+        "test_fails": ["definition_hash", "measurement", "version"],
     }
     assert list(found["test_plain"]["fingerprint"]["functions"]) == ["test_suite:work"]
     schema = json.loads((ROOT / "gnnbench/schemas/run.schema.json").read_text())

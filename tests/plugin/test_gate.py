@@ -15,22 +15,39 @@ from gnnbench.results.baseline import FOLDER, RecordStore
 from gnnbench.shard import Shard
 from tests.suite import ROOT, gnnbench, run, run_kernels
 
-SUITE = """
-import pytest
-
+LIBRARY = """
 VERSION = 1
 
 def work(numbers):
     return VERSION, sum(numbers)
+
+def ordered(numbers):
+    return work(numbers)
+"""
+SUITE = """
+import pytest
+from library import ordered, work
 
 @pytest.mark.parametrize("n", range(10))
 def test_sum(benchmark, n):
     benchmark(work, [n])
 
 def test_sorted(benchmark):
-    benchmark(work, [2, 1])
+    benchmark(ordered, [2, 1])
 """
 NAMES = [*(f"test_sum[{n}]" for n in range(10)), "test_sorted"]
+EXPECTED_FAILURE = """
+import pytest
+
+def pytest_collection_modifyitems(items):
+    items[-1].add_marker(pytest.mark.xfail)
+
+@pytest.hookimpl(wrapper=True)
+def pytest_pyfunc_call(pyfuncitem):
+    yield
+    assert pyfuncitem.name != "test_sorted"
+    return True
+"""
 QUIET = {"sigma": 0.02, "drift": 0, "spike_probability": 0, "process_sigma": 0.005}
 COMPARE = "--benchmark-compare"
 
@@ -50,14 +67,14 @@ class Project:
         return f"{seed}:{file}"
 
     @property
-    def suite(self) -> Path:
-        return self.folder / "test_suite.py"
+    def library(self) -> Path:
+        return self.folder / "library.py"
 
     def change(self):
         """Change the code that all benchmarks run."""
-        text = self.suite.read_text()
+        text = self.library.read_text()
         version = int(re.search(r"VERSION = (\d)", text)[1])
-        self.suite.write_text(text.replace(f"VERSION = {version}", f"VERSION = {version + 1}"))
+        self.library.write_text(text.replace(f"VERSION = {version}", f"VERSION = {version + 1}"))
         git(self.folder, "commit", "-qam", "changed")
 
     def run(self, *arguments, fake=None, **changes):
@@ -66,6 +83,7 @@ class Project:
         saved.unlink(missing_ok=True)
         result = run(
             "test_suite.py",
+            "--gnn-turns=never",
             *arguments,
             f"--benchmark-json={saved}",
             f"--junitxml={self.folder / 'junit.xml'}",
@@ -102,6 +120,7 @@ def git(folder, *arguments):
 def recorded(tmp_path_factory):
     folder = tmp_path_factory.mktemp("recorded")
     (folder / "test_suite.py").write_text(SUITE)
+    (folder / "library.py").write_text(LIBRARY)
     (folder / "pytest.ini").write_text("[pytest]\n")
     git(folder, "init", "-q")
     git(folder, "add", ".")
@@ -149,8 +168,8 @@ def test_the_same_code_is_same_whatever_its_time(unchanged):
 
 
 def test_only_the_benchmark_whose_code_changed_is_judged_by_time(unchanged):
-    text = unchanged.suite.read_text().replace("benchmark(work, [2, 1])", "benchmark(ordered, [2, 1])")
-    unchanged.suite.write_text(f"{text}\n\ndef ordered(numbers):\n    return work(sorted(numbers))\n")
+    text = unchanged.library.read_text().replace("return work(numbers)", "return work(sorted(numbers))")
+    unchanged.library.write_text(text)
     slow = unchanged.truth(8, test_sum=1.5, test_sorted=1.5)
     result, verdicts = unchanged.run(COMPARE, fake=slow)
     assert result.returncode == 1, result.stdout
@@ -211,11 +230,11 @@ def test_another_environment_is_refused_by_its_fields(project):
     assert verdicts == {}
     text = " ".join(result.stdout.split())
     early, _, late = text.partition("test_suite.py")
-    assert "no timings of this environment" in early, "before minutes are spent on timing"
-    assert "no timings of this environment" in late
+    assert "no timings of this machine" in early, "before minutes are spent on timing"
+    assert "no timings of this machine" in late
     assert "the most similar, " in text
     assert "differs in threads 2 vs 1" in text
-    assert "gnnbench baseline record -- -p no:cacheprovider --gnn-device cpu test_suite.py gnnbench:" in text
+    assert "gnnbench baseline record -- -p no:cacheprovider --gnn-device cpu test_suite.py; or" in text
     assert "no benchmark was compared" in text
     strict, _ = project.run(COMPARE, "--gnn-strict", OMP_NUM_THREADS="1")
     assert strict.returncode == 1
@@ -286,7 +305,7 @@ def test_strict_fails_what_is_undecided_and_a_run_that_judged_nothing(project):
 
 def test_what_is_skipped_or_out_of_memory_is_named(project):
     suite = (project.folder / "test_suite.py").read_text()
-    suite = suite.replace("    benchmark(work, [2, 1])", "    import pytest\n    pytest.skip('not today')")
+    suite = suite.replace("    benchmark(ordered, [2, 1])", "    import pytest\n    pytest.skip('not today')")
     (project.folder / "test_suite.py").write_text(suite)
     result, _ = project.run(COMPARE, "--gnn-effect=30%", "--gnn-strict")
     assert result.returncode == 1
@@ -338,16 +357,11 @@ def test_an_interruption_says_that_nothing_was_judged_and_strict_needs_a_baselin
     shutil.rmtree(project.folder / "baselines")
     result, _ = project.run(COMPARE, "--gnn-strict")
     assert result.returncode == 1
-    assert "no timings of this environment" in " ".join(result.stdout.split())
+    assert "no timings of this machine" in " ".join(result.stdout.split())
 
 
 def test_an_expected_failure_that_is_slower_still_fails_the_run(project):
-    suite = (project.folder / "test_suite.py").read_text()
-    marked = suite.replace(
-        "def test_sorted(benchmark):\n    benchmark(work, [2, 1])",
-        "@pytest.mark.xfail\ndef test_sorted(benchmark):\n    benchmark(work, [2, 1])\n    assert 0",
-    )
-    (project.folder / "test_suite.py").write_text(marked)
+    (project.folder / "conftest.py").write_text(EXPECTED_FAILURE)
     result, _ = project.run(COMPARE, "--gnn-confirm=0", fake=project.truth(8, test_sorted=1.5))
     assert result.returncode == 1, result.stdout
     assert "failed: test_suite.py::test_sorted: slower: 1." in result.stdout
@@ -362,7 +376,7 @@ def test_verdicts_are_saved_by_their_schema(project):
     assert entry["extra_info"]["gnnbench"]["comparison"]["against"] == "0001"
     jsonschema.validate(content["gnnbench"], {"$ref": "#/$defs/file", "$defs": schema["$defs"]})
     levels = {"effect": 0.1, "family_level": 0.99, "own_level": 0.95}
-    assert content["gnnbench"]["compared"] == {**levels, "shared": None}
+    assert content["gnnbench"]["compared"] == {**levels, "shared": None, "turns": []}
 
 
 def test_a_drift_is_taken_out(project):
@@ -395,7 +409,7 @@ def test_the_suite_s_own_counters_are_judged_too(tmp_path):
     assert counted.returncode == 0, counted.stdout
     result = run_kernels(*arguments, *select, COMPARE, cwd=tmp_path)
     assert result.returncode == 0, result.stdout
-    assert "no timings of this environment" in " ".join(result.stdout.split())
+    assert "no timings of this machine" in " ".join(result.stdout.split())
     (file,) = (path for path in (tmp_path / "baselines/counters").glob("*.json") if name in path.read_text())
     content = json.loads(file.read_text())
     operators = content["counters"][name]["operators"]
@@ -513,7 +527,7 @@ def test_records_lie_in_rootdir_and_a_fresh_process_has_the_same_one(once, tmp_p
     (tmp_path / "slow.json").write_text(json.dumps(slow))
     result = run(
         *arguments,
-        *(COMPARE, "--gnn-confirm=1"),
+        *(COMPARE, "--gnn-turns=never", "--gnn-confirm=1"),
         cwd=bench if layout == "a subfolder" else tmp_path,
         GNNBENCH_FAKE_CLOCK=f"2:{tmp_path / 'slow.json'}",
     )

@@ -54,4 +54,4 @@ def test_the_run_file_says_where_the_code_came_from(project, tmp_path):
     assert found.sources.trees == (Tree(".", commit, 0, ("kernels",), compiled=False),)
     assert schema.departure(json.loads(saved.read_text())["gnnbench"], "run", "file") is None
     (project / "kernels.py").write_text("total = max\n")
-    assert fitness.unfit([measured()]) == "tracked files of this project have uncommitted changes"
+    assert fitness.unlike([measured()]) == "tracked files of this project have uncommitted changes"

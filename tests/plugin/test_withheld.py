@@ -72,7 +72,8 @@ def truth(folder, **seconds):
 
 def judge(folder, *arguments, **seconds):
     return run(
-        *("--benchmark-compare", "--gnn-effect=30%", "--gnn-confirm=0", "--junitxml=junit.xml", *arguments),
+        *("--benchmark-compare", "--gnn-turns=never", "--gnn-effect=30%", "--gnn-confirm=0"),
+        *("--junitxml=junit.xml", *arguments),
         cwd=folder,
         **truth(folder, **seconds),
     )

@@ -9,7 +9,7 @@ import pytest
 
 from gnnbench.measure.sources import Package, Sources, Tree, collect
 from gnnbench.variants.import_roots import LEFT
-from gnnbench.variants.rebuild import NotRebuiltError, differences, variant
+from gnnbench.variants.rebuild import NotRebuiltError, differences, variant, without_git
 from tests.variants import repositories
 from tests.variants.repositories import commit, git
 
@@ -122,7 +122,7 @@ def test_a_package_that_became_a_checkout_and_back():
         ),
         (
             with_trees(OWN, replace(PYG, commit=None)),
-            SAVED,
+            with_trees(OWN),
             "../pyg was not in git, so its commit is unknown",
         ),
         (
@@ -167,6 +167,25 @@ def test_at_most_six_differences_and_the_libraries_first():
 def test_a_library_that_today_s_run_imports_too():
     assert differences(SAVED, with_packages(torch_sparse="0.6.18")) == ["torch_sparse none → 0.6.18"]
     assert variant(SAVED, with_packages(torch_sparse="0.6.18")) == "."
+
+
+def test_a_tree_without_git_is_taken_as_unchanged_if_its_functions_can_be_compared():
+    loose = replace(OWN, commit=None)
+    saved = with_trees(loose, PYG)
+    assert variant(saved, saved) == "."
+    assert without_git(saved) == {"kernels"}
+    assert without_git(SAVED) == set()
+    assert variant(saved, SAVED) == "."
+    assert fails(saved, with_trees(PYG)) == "this project was not in git, so its commit is unknown"
+    unknown = with_trees(replace(loose, packages=None))
+    assert fails(unknown, unknown) == "this project was not in git, so its commit is unknown"
+
+
+def test_an_older_file_of_a_suite_that_imports_nothing_of_its_project_needs_no_commit():
+    assert (
+        variant(with_trees(replace(OWN, packages=None)), with_trees(replace(OWN, packages=(), commit="c")))
+        == "."
+    )
 
 
 def test_an_older_file_names_its_commit_and_versions():

@@ -5,13 +5,13 @@ import random
 import tempfile
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
-from ... import environment
+from ... import environment, units
 from ...errors import UsageError
 from ...shard import Shard
 from ...variants.prepare import Prepared
@@ -20,7 +20,7 @@ from .pair import Workers
 from .processes import Processes
 from .result import AbResult
 from .sample import sample
-from .schedule import SAME_CODE, Decision, Schedule
+from .schedule import SAME_CODE, Decision, Plan, Schedule
 from .visit import NotTimed, Pair, Visit
 
 if TYPE_CHECKING:
@@ -183,9 +183,6 @@ class _Session:
             fake_seconds=self._fake_seconds,
         )
         workers = Workers(processes, self._rng, self._sizes, self.inspections, time_all=self._time_all)
-        visits: dict[str, Visit] = {}
-        failures: dict[str, NotTimed] = {}
-        settled_seconds = 0.0
         # Each side in turn may take this long to collect the suite.
         at_most = 2 * self._budget.answer_seconds
         self._watcher.step(f"starting the processes of pair {self._number}, and collecting", at_most)
@@ -199,39 +196,52 @@ class _Session:
                 self._update(self.schedule)
             if plan is None:
                 return False  # the shard has no benchmarks
-            for number, (name, seconds) in enumerate(plan.seconds.items(), 1):
-                simulated = max((processes.fake_seconds or 0.0) - self._fake_seconds, 0.0)
-                if number > 1 and time.monotonic() - begin + simulated > plan.at_most_seconds:
-                    break
-                self._watcher.step(
-                    f"timing benchmark {number} of {len(plan.seconds)} in pair {self._number},"
-                    f" for {seconds:.1f} s after its set-up: {name}"
-                )
-                visited = time.monotonic()
-                found = workers.visit(name, seconds)
-                if isinstance(found, Visit):
-                    visits[name] = found
-                    self.head_logs.setdefault(name, []).append(sample(found).head)
-                elif found.kind == "same code" or (found.kind == "skipped" and name not in self.head_logs):
-                    settled_seconds += time.monotonic() - visited
-                    self.schedule.leave_out(name)
-                    if found.kind == "skipped":
-                        self._skipped += 1
-                        self._names.remove(name)
-                else:
-                    failures[name] = found
-                if workers.broken:
-                    self._watcher.say(f"{name}: {workers.broken}; restarting both sides")
-                    break
+            found = self._visit_all(workers, self.schedule, plan)
             self._watcher.step(f"ending the processes of pair {self._number}")
         workers.check_trees(self._base, self._head)
         self._fake_seconds = processes.fake_seconds or 0.0
         # The cost of a pair is all time outside its visits, including the end of its processes.
-        timed = 0.0 if processes.fake_seconds is not None else sum(one.seconds for one in visits.values())
-        price = time.monotonic() - begin - timed - settled_seconds
-        self.schedule.add(Pair(price, visits, failures, settled_seconds))
+        simulated = processes.fake_seconds is not None
+        timed = 0.0 if simulated else sum(one.seconds for one in found.visits.values())
+        price = time.monotonic() - begin - timed - found.settled_seconds
+        self.schedule.add(replace(found, start_seconds=price))
         self._update(self.schedule)
         return True
+
+    def _visit_all(self, workers: Workers, schedule: Schedule, plan: Plan) -> Pair:
+        """Visit the planned benchmarks, as far as the time of the pair allows."""
+        visits: dict[str, Visit] = {}
+        failures: dict[str, NotTimed] = {}
+        settled_seconds, begin = 0.0, time.monotonic()
+        for number, (name, seconds) in enumerate(plan.seconds.items(), 1):
+            if number > 1 and self._elapsed(workers.processes, begin) > plan.at_most_seconds:
+                break
+            self._watcher.step(
+                f"timing benchmark {number} of {len(plan.seconds)} in pair {self._number},"
+                f" for {seconds:.1f} s after its set-up: {name}"
+            )
+            visited = time.monotonic()
+            found = workers.visit(name, seconds)
+            if isinstance(found, Visit):
+                visits[name] = found
+                self.head_logs.setdefault(name, []).append(sample(found).head)
+            elif found.kind == "same code" or (found.kind == "skipped" and name not in self.head_logs):
+                settled_seconds += time.monotonic() - visited
+                schedule.leave_out(name)
+                if found.kind == "skipped":
+                    self._skipped += 1
+                    self._names.remove(name)
+            else:
+                failures[name] = found
+            if workers.broken:
+                self._watcher.say(f"{name}: {workers.broken}; restarting both sides")
+                break
+        return Pair(0.0, visits, failures, settled_seconds)
+
+    def _elapsed(self, processes: Processes, begin: float) -> float:
+        """Return the seconds of a pair's visits so far, those of a simulated machine included."""
+        simulated = max((processes.fake_seconds or 0.0) - self._fake_seconds, 0.0)
+        return time.monotonic() - begin + simulated
 
     def _update(self, schedule: Schedule) -> None:
         self._watcher.update(self.decisions(), schedule.spent_seconds, schedule.left_seconds)
@@ -243,7 +253,8 @@ class _Session:
 
     def skipped(self) -> list[str]:
         """Return a note on benchmarks that both sides skip, if there are any."""
-        return [f"skipped on both sides, and left out: {self._skipped} benchmarks"] if self._skipped else []
+        skipped = units.count(self._skipped, "benchmark")
+        return [f"skipped on both sides, and left out: {skipped}"] if self._skipped else []
 
     def _not_started(self, why: str) -> bool:
         self._failed_starts += 1

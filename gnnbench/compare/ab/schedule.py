@@ -43,7 +43,7 @@ class Plan:
     seconds: Mapping[str, float]
     """By benchmark, in the order of the visits: seconds for the turns of both sides."""
     at_most_seconds: float = math.inf
-    """After this time, the benchmarks that were not visited yet are left to the next pairs."""
+    """When the visits took this long, those that are left are left to the next pairs."""
 
 
 @dataclass(frozen=True)
@@ -202,9 +202,10 @@ class Schedule:
             return None
         if not self._starts:
             # All costs are unknown: the pair ends when its part of the budget is spent.
-            names, share = self.undecided, self._budget / PAIRS_TO_AFFORD
+            names = self.undecided
             seconds = min(PILOT_SECONDS, self._budget / 2 / len(names))
-            self._plan = Plan(dict.fromkeys(names, seconds), share)
+            at_most = max(self._budget / PAIRS_TO_AFFORD, seconds * len(names))
+            self._plan = Plan(dict.fromkeys(names, seconds), at_most)
             return self._plan
         start = float(np.mean(self._starts))
         left, afford = self.left_seconds - start, {}

@@ -245,8 +245,9 @@ def _fake_machine(pair: int, side: int, slower: float) -> "FakeMachine | None":
     except UsageError as error:
         raise pytest.UsageError(str(error)) from None
     machine.seed = 2 * machine.seed + side
+    truths = {**machine.truths, **machine.of_base} if side == 0 else machine.truths
     machine.truths = {
-        name: replace(truth, seconds=truth.seconds * (1 + slower)) for name, truth in machine.truths.items()
+        name: replace(truth, seconds=truth.seconds * (1 + slower)) for name, truth in truths.items()
     }
     return machine
 

@@ -194,7 +194,7 @@ def test_what_both_sides_skip_is_no_benchmark_of_theirs(ab):
     suite = f"{SUITE}\ndef test_fault(benchmark):\n    pytest.skip('not here')\n    benchmark(work)\n"
     found = ab(suite)
     assert set(verdicts(found)) == {"test_sum", "test_more", "test_odd[a::b]", "test_odd[\\u03c0]"}
-    assert found.notes == ("skipped on both sides, and left out: 1 benchmarks",)
+    assert found.notes == ("skipped on both sides, and left out: 1 benchmark",)
 
 
 def test_what_both_sides_skip_only_later_has_been_measured(ab):

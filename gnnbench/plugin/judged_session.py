@@ -1,0 +1,280 @@
+"""The verdicts on a session's benchmarks, in turns with their base or across sessions."""
+
+import math
+import shlex
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from .. import units
+from ..compare import machine
+from ..compare.ab.result import AbResult, side_json
+from ..compare.ab.schedule import NOT_REACHED
+from ..compare.comparison import Compared, Comparison
+from ..compare.verdict import Judgement, Thresholds, confirmed
+from ..errors import UsageError
+from ..options import EFFECT
+from ..report import verdicts
+from ..results.baseline import Record
+from ..results.run_file import RunFile
+from ..variants import rebuild
+from ..variants.variant import Variant
+from . import confirmation, records, turns
+from .recorded_base import RecordedBase, across, differences, is_open
+from .session import run_of
+from .turns import Group, Turns
+
+_SHOWN = 5
+"""Most ids in a suggested command; if there are more, it has none."""
+
+
+class JudgedSession:
+    """The verdicts on a session.
+
+    Args:
+        config: of the session.
+        thresholds: minimum effect of interest, and levels.
+        timed: the `extra_info` of each timed benchmark, by id.
+        passed: ids of the tests that may run again.
+    """
+
+    def __init__(
+        self,
+        config: pytest.Config,
+        thresholds: Thresholds,
+        timed: Mapping[str, Mapping[str, Any]],
+        passed: Collection[str],
+    ) -> None:
+        self._config, self._thresholds, self._passed = config, thresholds, passed
+        self._options = run_of(config).options
+        self._head = records.live(config, timed)
+        self._recorded: RecordedBase | None = None
+        """None: the base is a variant."""
+        self._groups: list[Group] = []
+        self._turns: list[Turns] = []
+        self._in_turns: dict[str, Compared] = {}
+        """What came out in turns, by id."""
+        self.comparison = Comparison([], None)
+        self.differences: list[str] = []
+        """What differs between each base and this session, a line each."""
+        self.lines: list[str] = []
+        """What the verdicts are based on."""
+
+    @property
+    def interrupted(self) -> bool:
+        """Whether the turns were interrupted."""
+        return any(one.interrupted for one in self._turns)
+
+    def add_variant(self, base: Variant) -> None:
+        """Take a variant as the base of all benchmarks.
+
+        Raises:
+            UsageError: turns are switched off.
+        """
+        if not self._options.turns:
+            raise UsageError(f"{base.text} can be compared in turns only: leave out --gnn-turns never")
+        rows = [
+            Compared(name, Judgement("undecided", NOT_REACHED), _seconds(self._head, name), spec=one.spec)
+            for name, one in self._head.benchmarks.items()
+        ]
+        self.comparison = Comparison(rows, None)
+        if rows:
+            self._groups = [Group(base, base.text, base.text, tuple(self._head.benchmarks))]
+
+    def add_records(
+        self, found: Sequence[Record], vanished: Callable[[Sequence[RunFile]], Collection[str]]
+    ) -> None:
+        """Take records as the base: see `RecordedBase`.
+
+        Raises:
+            UsageError: a record cannot be used.
+        """
+        base = RecordedBase(self._config, self._head, self._thresholds, found, vanished)
+        self._recorded, self._groups, self.comparison = base, base.groups, base.first
+        self.differences, self.lines = base.differences, base.lines
+
+    def plan(self) -> list[str]:
+        """Return what `judge` would time in turns, a line each."""
+        lines = [*self.lines]
+        for group in self._groups:
+            count = units.count(len(group.names), "benchmark")
+            lines.append(f"dry run: would time {count} in turns with {group.title}:")
+            lines.extend(f"  {name}" for name in group.names)
+        same = units.count(sum(row.judgement.same_code for row in self.comparison.rows), "benchmark")
+        limit = units.seconds(self._options.budget_seconds)
+        lines.append(f"dry run: {same} with the same code")
+        return [*lines, f"dry run: the turns would take at most {limit}"] if self._groups else lines
+
+    def judge(self) -> None:
+        """Time in turns, and in new processes what cannot be timed in turns; set `comparison`.
+
+        Raises:
+            UsageError: a new process failed, or the variant cannot be built.
+        """
+        first = {row.fullname: row for row in self.comparison.rows}
+        judged = [row for row in self.comparison.rows if is_open(row, self._head)]
+        self._turns = turns.run(
+            self._config, self._groups, self._thresholds, len(judged), self._options.budget_seconds
+        )
+        for one in self._turns:
+            if one.result is not None:
+                self._take(one, one.result, first)
+            elif self._recorded:
+                count = units.count(len(one.group.names), "benchmark")
+                self.lines.append(across(count, one.group.title, one.failure))
+            else:
+                raise UsageError(one.failure)
+        found = self.comparison
+        rest = [row for row in found.rows if row.fullname not in self._in_turns]
+        if self._recorded and self._options.confirm and rest:
+            found = self._confirmed(self._recorded, replace(found, rows=rest))
+        shared = found.shared if any(is_open(row, self._head) for row in rest) else None
+        by_times = {row.fullname: row for row in found.rows}
+        rows = [self._in_turns.get(name) or by_times.get(name) or row for name, row in first.items()]
+        self.comparison = Comparison(rows, shared)
+        if self._recorded:
+            self._judge_machine(self._recorded)
+
+    def _take(self, one: Turns, result: AbResult, first: Mapping[str, Compared]) -> None:
+        """Take the verdicts of turns, except those on other code than the record's."""
+        if not self._recorded:
+            assert self._head.sources
+            then = rebuild.sources_of(result.base, self._head.sources)
+            self.differences.extend(differences(one.group.title, then, self._head))
+        refused: dict[str, list[str]] = {}
+        for row in result.comparison().rows:
+            before = first[row.fullname]
+            reason = row.judgement.reason if row.judgement.verdict == "incomparable" else ""
+            if row.judgement.same_code and before.changed and not before.redefined:
+                # The rebuilt base runs today's code, but the record did not.
+                reason = "the code that differs could not be built again"
+            if reason and self._recorded:
+                refused.setdefault(reason, []).append(row.fullname)
+                continue
+            redefined = f"{before.redefined}; both sides ran today's" if before.redefined else None
+            self._in_turns[row.fullname] = replace(
+                row,
+                spec=before.spec,
+                seconds=row.seconds or before.seconds,
+                notes=(*filter(None, [redefined]), *row.notes),
+            )
+        for reason, names in refused.items():
+            what = names[0] if len(names) == 1 else units.count(len(names), "benchmark")
+            self.lines.append(across(what, one.group.title, reason))
+        self.lines.extend(self._described(one, result))
+
+    def _confirmed(self, base: RecordedBase, found: Comparison) -> Comparison:
+        """Time again what looks slower across sessions; without that, nothing is slower."""
+        processes = 0 if self.interrupted else self._options.confirm
+        again = confirmation.run(self._config, found, self._thresholds, self._passed, processes)
+        names = {row.fullname for row in found.rows}
+        judged = base.compare([self._head, *again]) if again else found
+        rows = [
+            replace(row, judgement=confirmed(row.judgement, self._options.confirm))
+            for row in judged.rows
+            if row.fullname in names
+        ]
+        return replace(judged, rows=rows)
+
+    def _described(self, one: Turns, result: AbResult) -> list[str]:
+        """Return what came out in turns, and how to go on."""
+        decisions = result.decisions
+        left = [name for name, decision in decisions.items() if not decision.decided]
+        count = units.count(len(decisions), "benchmark")
+        text = f"{count} timed in turns with {one.group.title}"
+        lines = [f"{text}: {len(decisions) - len(left)} decided, in {units.seconds(result.seconds)}"]
+        if one.interrupted:
+            lines.append(f"interrupted: {units.count(len(left), 'benchmark')} not decided in turns")
+        elif left:
+            count = units.count(len(left), "benchmark")
+            lines.append(f"to go on with {count}: {self._goes_on(one.group, left)}")
+        return [*lines, *result.notes]
+
+    def _goes_on(self, group: Group, names: Sequence[str]) -> str:
+        """Return the command that goes on with benchmarks for which the budget did not suffice."""
+        words = records.words(self._config)
+        if len(names) <= _SHOWN:
+            words = [*records.words(self._config, self._config.args), *names]
+        compare = f"--benchmark-compare={group.asked}"
+        return shlex.join(["pytest", *words, compare, f"--gnn-budget={2 * self._options.budget_seconds:g}"])
+
+    def _judge_machine(self, base: RecordedBase) -> None:
+        """Say if the machine itself became slower or faster since a record."""
+        for record in dict.fromkeys(base.records.values()):
+            times = [
+                (now, then)
+                for row in self.comparison.rows
+                if base.records.get(row.fullname) == record
+                and (now := self._now(row))
+                and (then := _log(base.runs, row.fullname))
+            ]
+            if factor := machine.factor(times):
+                self.lines.append(
+                    f"this machine takes {factor:.2f}x the time of record {record.id} for the same code; "
+                    "verdicts in turns do not depend on that"
+                )
+
+    def _now(self, row: Compared) -> float | None:
+        """Return the logarithm of the time [ns] that the base's code takes today; None: unknown."""
+        if row.judgement.same_code:
+            return _log([self._head], row.fullname)
+        ratio = row.judgement.ratio if row.fullname in self._in_turns else None
+        return math.log(1e9 * row.seconds / ratio) if row.seconds and ratio else None
+
+    def row_as_json(self, row: Compared) -> dict[str, Any]:
+        """Return the `comparison` of a benchmark in the run file, see docs/formats.md."""
+        in_turns = row.fullname in self._in_turns
+        return {**row.judgement.as_json(row.notes, self._against(row)), "in_turns": in_turns}
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the `compared` of the run file, see docs/formats.md."""
+        shared = self.comparison.shared
+        return {
+            "effect": self._thresholds.effect,
+            "family_level": self._thresholds.family_level,
+            "own_level": self._thresholds.own_level,
+            "shared": shared and shared.as_json(record=self._recorded.newest if self._recorded else None),
+            "turns": [
+                {
+                    "against": one.group.asked,
+                    "base": side_json(one.result.base),
+                    "seconds": one.result.seconds,
+                }
+                for one in self._turns
+                if one.result
+            ],
+        }
+
+    def sentence(self, row: Compared) -> str:
+        """Return the verdict on a benchmark and its reason, on one line."""
+        in_turns = row.fullname in self._in_turns
+        drifted = self.comparison.shared is not None and not in_turns
+        text = verdicts.sentence(row, drifted=drifted, in_turns=in_turns)
+        if group := next((one for one in self._groups if in_turns and row.fullname in one.names), None):
+            words = [*records.words(self._config, self._config.args), row.fullname]
+            own = self._options.effect
+            effect = () if own == EFFECT else ("--effect", f"{own:g}")
+            text += f"; repeat: {shlex.join(['gnnbench', 'ab', group.base.text, '.', *effect, '--', *words])}"
+        against = self._against(row)
+        return f"{text} [{'record ' if self._recorded else ''}{against}]" if against else text
+
+    def _against(self, row: Compared) -> str | None:
+        """Return the number of a benchmark's record, or the variant; None: no record has it."""
+        if self._recorded is None:
+            return self._groups[0].asked
+        record = self._recorded.records.get(row.fullname)
+        return record.id if record else None
+
+
+def _seconds(run: RunFile, name: str) -> float | None:
+    log = _log([run], name)
+    return None if log is None else math.exp(log) / 1e9
+
+
+def _log(sides: Iterable[RunFile], name: str) -> float | None:
+    """Return the mean logarithm of a benchmark's time [ns] over processes without contention, if any."""
+    found = [run.benchmarks[name] for run in sides if name in run.benchmarks]
+    logs = [process.log for one in found for process in one.processes if process.is_evidence]
+    return sum(logs) / len(logs) if logs else None

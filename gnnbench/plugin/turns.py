@@ -1,0 +1,189 @@
+"""Times benchmarks of this session in turns with their base, which is built again for it."""
+
+import argparse
+import secrets
+import time
+from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, replace
+from typing import Any, Self
+
+import pytest
+
+from .. import signals, units
+from ..compare.ab import coordinator
+from ..compare.ab.coordinator import Budget
+from ..compare.ab.result import AbResult
+from ..compare.ab.schedule import Decision
+from ..compare.verdict import Thresholds
+from ..errors import UsageError
+from ..files import cache_folder
+from ..options import TIMEOUT_SECONDS
+from ..variants import variant
+from ..variants.prepare import Prepared, prepared
+from ..variants.variant import Variant
+
+_UNLIMITED = 1e9
+"""Seconds for each benchmark, of which all together have fewer."""
+_LINE_SECONDS = 10.0
+"""Outside a terminal, there is at most one line of progress in this time."""
+
+
+@dataclass(frozen=True)
+class Group:
+    """Benchmarks that have the same base."""
+
+    base: Variant
+    title: str
+    """`record 0001`, or the variant as the user typed it."""
+    asked: str
+    """The value of --benchmark-compare that selects it."""
+    names: tuple[str, ...]
+    """Their ids, the most important first."""
+
+
+@dataclass(frozen=True)
+class Turns:
+    """What came out for a group."""
+
+    group: Group
+    result: AbResult | None
+    """None: the base cannot be built or run."""
+    failure: str = ""
+    """Why not, in one line."""
+    interrupted: bool = False
+
+
+def run(
+    config: pytest.Config,
+    groups: Sequence[Group],
+    thresholds: Thresholds,
+    judged: int,
+    budget_seconds: float,
+) -> list[Turns]:
+    """Time the groups one after the other; an interruption ends the run.
+
+    Args:
+        config: of the session whose options the processes get.
+        groups: the benchmarks, without one in common.
+        thresholds: minimum effect of interest, and the levels for all judged benchmarks together.
+        judged: number of benchmarks that need a verdict; those of the groups are among them.
+        budget_seconds: time for all groups, without preparing their bases.
+    """
+    found: list[Turns] = []
+    left_count, left_seconds = sum(len(group.names) for group in groups), budget_seconds
+    for group in groups:
+        # Each benchmark has an equal part of the family-wise error rate.
+        share = len(group.names) / judged
+        own = replace(thresholds, family_level=1 - (1 - thresholds.family_level) * share)
+        one = _of(config, group, own, left_seconds * len(group.names) / left_count)
+        found.append(one)
+        left_count -= len(group.names)
+        left_seconds -= one.result.seconds if one.result else 0.0
+        if one.interrupted:
+            break
+    return found
+
+
+def _of(config: pytest.Config, group: Group, thresholds: Thresholds, seconds: float) -> Turns:
+    try:
+        result = _timed(config, group, thresholds, seconds)
+    except KeyboardInterrupt:
+        return Turns(group, None, "interrupted", interrupted=True)
+    except UsageError as error:
+        return Turns(group, None, str(error))
+    except OSError as error:
+        return Turns(group, None, f"{error.filename or 'a file'}: {error.strerror or error}")
+    return Turns(group, result, interrupted=result.interrupted)
+
+
+def _timed(config: pytest.Config, group: Group, thresholds: Thresholds, seconds: float) -> AbResult:
+    folder = config.invocation_params.dir
+    with (
+        _Progress(config, group) as progress,
+        signals.as_ctrl_c(),
+        _prepared(group.base, config, progress) as base,
+        _prepared(variant.parse(variant.WORKING_TREE), config, progress) as head,
+    ):
+        progress.begin(seconds)
+        return coordinator.run(
+            base,
+            head,
+            arguments(config),
+            folder,
+            thresholds,
+            Budget(_UNLIMITED, seconds, TIMEOUT_SECONDS, "--gnn-budget"),
+            progress,
+            secrets.randbits(32),
+            only=group.names,
+        )
+
+
+def _prepared(one: Variant, config: pytest.Config, progress: "_Progress") -> AbstractContextManager[Prepared]:
+    return prepared(one, config.rootpath, cache=cache_folder(), say=progress.say, step=progress.step)
+
+
+def arguments(config: pytest.Config) -> list[str]:
+    """Return pytest's arguments, without options that the base's gnnbench may not know."""
+    own = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
+    for flag in ("--gnn-budget", "--gnn-turns", "--gnn-confirm", "--gnn-effect"):
+        own.add_argument(flag)
+    for flag in ("--gnn-dry-run", "--gnn-strict"):
+        own.add_argument(flag, action="store_true")
+    own.add_argument("--benchmark-compare", nargs="?")
+    return own.parse_known_args(list(map(str, config.invocation_params.args)))[1]
+
+
+class _Progress:
+    """Shows what is timed: in a terminal in one line that is replaced, otherwise in a line now and then."""
+
+    def __init__(self, config: pytest.Config, group: Group) -> None:
+        self._reporter: Any = config.pluginmanager.get_plugin("terminalreporter")
+        self._group = group
+        self._line_seconds = -_LINE_SECONDS
+        self._standing = ""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_error: object) -> None:
+        if self._reporter:
+            self._clear()
+
+    def _clear(self) -> None:
+        """Remove the current step from a terminal."""
+        if self._reporter.isatty:
+            self._reporter.rewrite("", erase=True)
+            self._reporter.write("\r")
+
+    def begin(self, at_most_seconds: float) -> None:
+        """Say what is timed, and for how long at most."""
+        count = units.count(len(self._group.names), "benchmark")
+        limit = units.seconds(at_most_seconds)
+        self.say(f"timing {count} in turns with {self._group.title}, for at most {limit}")
+
+    def say(self, text: str) -> None:
+        """Write a line."""
+        if self._reporter:
+            self._clear()
+            self._reporter.ensure_newline()
+            self._reporter.write_line(f"gnnbench: {text}")
+            self._line_seconds = time.monotonic()
+
+    def step(self, text: str, at_most_seconds: float | None = None) -> None:
+        """Show the step that begins."""
+        limit = f" (at most {at_most_seconds:.0f} s)" if at_most_seconds else ""
+        line = f"{self._standing}{text}{limit}"
+        if self._reporter and self._reporter.isatty:
+            width = self._reporter._tw.fullwidth  # noqa: SLF001
+            self._reporter.rewrite(line[: width - 1], erase=True)
+        elif time.monotonic() - self._line_seconds > _LINE_SECONDS:
+            self.say(line)
+
+    def update(self, decisions: Mapping[str, Decision], spent_seconds: float, left_seconds: float) -> None:
+        """Note the state of the benchmarks."""
+        decided = sum(one.decided for one in decisions.values())
+        self._standing = (
+            f"{decided} of {len(decisions)} decided in {spent_seconds:.0f} s, "
+            f"at most {left_seconds:.0f} s more: "
+        )
