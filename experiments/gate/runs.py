@@ -87,7 +87,8 @@ def table(folder: Path) -> str:
     """Return what was found, by kind of run."""
     lines = [f"| {' | '.join(_COLUMNS)} |", "|---" * len(_COLUMNS) + "|"]
     for kind, share in SLOWDOWNS.items():
-        files = sorted(folder.glob(f"{kind}-[0-9]*.json"))
+        # An interrupted run leaves a run file, KIND-NN.run.json.
+        files = [one for one in sorted(folder.glob(f"{kind}-[0-9]*.json")) if one.suffixes == [".json"]]
         if runs := [json.loads(file.read_text(encoding="utf-8")) for file in files]:
             name = f"one kernel {100 * share:.0f} % slower" if share else "identical work"
             lines.append(f"| {name} | {' | '.join(_cells(runs))} |")
