@@ -4,20 +4,21 @@ import sys
 from collections.abc import Generator, Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from .. import environment
 from ..errors import UsageError
-from ..measure import sources
 from ..measure.clock import ClockError
 from ..measure.patch import Patch, TimingSettings
-from ..measure.sources import Sources
 from ..results.entry import FORMAT_VERSION
 from ..variants.import_roots import LEFT, left
 from .saving import Saving
 from .session import OUT_OF_MEMORY, is_ours, places, run_of, stop
+
+if TYPE_CHECKING:
+    from ..measure.sources import Sources
 
 PLUGIN = "gnnbench-timing"
 
@@ -64,8 +65,10 @@ class Timing:
         """The `extra_info` of the benchmarks that were only inspected, by id."""
         return self._patch.inspected
 
-    def sources(self) -> Sources:
+    def sources(self) -> "Sources":
         """Return where the code that was imported so far came from."""
+        from ..measure import sources  # which imports elftools
+
         return sources.collect(self._config.rootpath, self._suite)
 
     @pytest.hookimpl(tryfirst=True)

@@ -162,7 +162,6 @@ class _Session:
         self._sizes: dict[str, Size] = {}
         self._number = self._failed_starts = self._skipped = 0
         self._fake_seconds = 0.0
-        self._overhead_seconds = 0.0
 
     def pair(self) -> bool:
         """Run a pair of processes; return whether there is more to do."""
