@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from .clock import Call
 from .fingerprint.fingerprint import Fingerprint, Watch
+from .garbage import collector_paused
 from .python_calls import python_calls
 
 if TYPE_CHECKING:
@@ -53,9 +54,10 @@ def inspect(call: Call, devices: Collection[str]) -> Inspection:
 
                 counters = count(call.__call__, "cuda" if "cuda" in devices else "cpu", watch)
             else:
-                for _ in range(2):
-                    with watch.recording() as recording:
-                        python_calls(call.__call__, recording.profile)
+                with collector_paused():  # finalisers would be recorded
+                    for _ in range(2):
+                        with watch.recording() as recording:
+                            python_calls(call.__call__, recording.profile)
             if not watch.disturbed:
                 break
         return Inspection(counters, watch.fingerprint(), watch.unseen)

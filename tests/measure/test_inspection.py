@@ -1,4 +1,5 @@
 import functools
+import gc
 import os
 import queue
 import subprocess
@@ -85,3 +86,13 @@ def test_in_a_fork():
     if not child:
         os._exit(inspected(sorted, [2, 1]).unseen is not None)
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+
+
+@pytest.mark.parametrize("devices", [(), ("cpu",)])
+def test_the_garbage_collector_does_not_run_meanwhile(devices):
+    """Its finalisers would be recorded."""
+    collecting = []
+    inspected(lambda: collecting.append(gc.isenabled()), devices=devices)
+    assert collecting
+    assert not any(collecting)
+    assert gc.isenabled()

@@ -46,7 +46,7 @@ class Difference:
 
     def __bool__(self) -> bool:
         """Tell whether anything differs."""
-        return any(asdict(self).values())
+        return any((self.functions, self.values, self.libraries, self.work, self.settings))
 
     def main(self) -> tuple[str, tuple[str, ...]]:
         """Return a label and the names of the functions that differ, or else of the first kind that does.

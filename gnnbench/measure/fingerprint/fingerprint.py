@@ -31,7 +31,7 @@ _GENERATED_NAME = re.compile(r"\bc[a-z2-7]{50,}\b")
 """Names of torch.compile's files and kernels: hashes of their content and of the machine."""
 
 
-METHOD = 1
+METHOD = 2
 """How hashes are computed: increase it whenever unchanged code would get other hashes."""
 
 
@@ -62,7 +62,7 @@ class Fingerprint:
     @classmethod
     def of_method(cls, saved: Mapping[str, Any] | None) -> Self | None:
         """Read what `as_json` returned; None: nothing was saved, or hashes were computed in another way."""
-        return cls.from_json(saved) if saved and saved.get("method", METHOD) == METHOD else None
+        return cls.from_json(saved) if saved and saved.get("method", 1) == METHOD else None
 
     @classmethod
     def from_json(cls, saved: Mapping[str, Any]) -> Self:

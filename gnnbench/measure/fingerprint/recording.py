@@ -42,7 +42,8 @@ class Recording:
         self._contents = contents
         self._codes: dict[int, CodeType] = {}
         self._calls: Counter[int] = Counter()
-        self._passed_over: set[int] = {id(_OWN)}
+        self._passed_over: set[int] = set()
+        """Ids of the codes of functions that do not count, nor the C functions that these call."""
         self.scopes: dict[int, Mapping[str, Any]] = {}
         """Global names of each function, by the id of its code."""
         self.objects: dict[int, Any] = {}
@@ -70,9 +71,9 @@ class Recording:
     def profile(self, frame: FrameType, event: str, argument: Any) -> None:
         """Note a call; a profile function as `sys.setprofile` takes it."""
         if event == "call":
-            if id(frame.f_code) not in self._passed_over:
+            if frame.f_code is not _OWN and id(frame.f_code) not in self._passed_over:
                 self._called(frame)
-        elif event == "c_call":
+        elif event == "c_call" and id(frame.f_code) not in self._passed_over:
             owner = argument.__self__
             key = argument.__module__ or type(owner).__module__, argument.__qualname__
             if key not in self.c_functions:

@@ -183,3 +183,19 @@ def test_more_objects_than_are_looked_at_leave_no_fingerprint():
             python_calls(lambda: nodes[0].size, recording.profile)
     assert watch.fingerprint() is None
     assert watch.unseen == "it may read too many objects"
+
+
+def test_what_the_compiler_s_wrappers_call_does_not_count():
+    """An import of torch._dynamo makes them call more, whatever the benchmark does."""
+    scope = {"__name__": "torch._dynamo.eval_frame", "divmod": divmod}
+    exec("def wrapped(function, extra):\n    extra and divmod(3, 2)\n    return function(2.0)\n", scope)
+
+    def names(extra):
+        watch = Watch(Call(scope["wrapped"], (abs, extra), {}))
+        for _ in range(2):
+            with watch.recording() as recording:
+                python_calls(lambda: scope["wrapped"](abs, extra), recording.profile)
+        return set(recording.c_functions)
+
+    assert ("builtins", "divmod") not in names(extra=True)
+    assert names(extra=True) == names(extra=False)
