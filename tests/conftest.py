@@ -52,9 +52,11 @@ def _gpus_are_for_tests_that_need_one(
 
 @pytest.fixture(scope="session", autouse=True)
 def _started_processes_load_little() -> Iterator[None]:
-    """Leave hypothesis's plugin out of every pytest that a test starts."""
+    """Leave hypothesis's plugin out of every pytest that a test starts, and let it write as for a person."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("PYTEST_ADDOPTS", BARE)
+        for name in ("CI", "BUILD_NUMBER"):  # pytest does not shorten lines where they are set
+            patch.delenv(name, raising=False)
         yield
 
 
