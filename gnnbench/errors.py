@@ -1,7 +1,10 @@
 """The exception for mistakes that a user can correct, and hints for a mistyped name."""
 
 import difflib
+import unicodedata
 from collections.abc import Iterable
+
+_INSTEAD = ord("?")
 
 
 class UsageError(Exception):
@@ -9,12 +12,38 @@ class UsageError(Exception):
 
     The message is one line that says what is wrong, where, and what to do. The plugin and the command show
     it without a traceback.
+
+    Args:
+        message: the line; unprintable characters, of names in files for example, are replaced.
+        details: further lines, such as the output of a process.
     """
+
+    def __init__(self, message: str, *details: str) -> None:
+        super().__init__("\n".join(map(one_line, (message, *details))))
+
+
+class _Printable(dict[int, int]):
+    """Maps a character to itself, or to `?` if it could control a terminal; decides once for each."""
+
+    def __missing__(self, code: int) -> int:
+        character = chr(code)
+        # Python calls the no-break space unprintable.
+        shown = character.isprintable() or unicodedata.category(character) == "Zs"
+        return self.setdefault(code, code if shown else _INSTEAD)
+
+
+_IN_LINE = _Printable()
+_IN_TEXT = _Printable({ord(character): ord(character) for character in "\n\t"})
 
 
 def one_line(text: str) -> str:
     """Return a text with each unprintable character, line breaks included, replaced by `?`."""
-    return "".join(character if character.isprintable() else "?" for character in text)
+    return text.translate(_IN_LINE)
+
+
+def printable(text: str) -> str:
+    """Return a text with each unprintable character replaced by `?`, except line breaks and tabs."""
+    return text.translate(_IN_TEXT)
 
 
 def unknown_name(kind: str, name: str, known: Iterable[str]) -> UsageError:

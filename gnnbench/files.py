@@ -1,6 +1,9 @@
-"""Files that other processes may use at the same time, the cache folder, and paths that users type."""
+"""Read and write files that other processes may change; the cache folder, and paths that users type."""
 
+import errno
 import os
+import shutil
+import stat
 import tempfile
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -22,6 +25,35 @@ def cache_folder() -> Path:
     """
     chosen = os.environ.get(CACHE_VARIABLE)
     return user_path(chosen) if chosen else platformdirs.user_cache_path("gnnbench")
+
+
+_OTHERS = {
+    stat.S_IFDIR: "it is a folder",
+    stat.S_IFIFO: "it is a pipe: save its content to a file, and give that",
+}
+
+
+def read_whole(path: Path, max_bytes: int) -> bytes:
+    """Return the content of a regular file, or of one that a symbolic link leads to.
+
+    The kind is checked after opening, so the file cannot be replaced in between. This never waits for a pipe
+    or a terminal, and takes at most `max_bytes` even if the file grows.
+
+    Raises:
+        OSError: the file cannot be read, is not regular or is larger; `strerror` says which.
+    """
+    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY)
+    try:
+        kind = stat.S_IFMT(os.fstat(descriptor).st_mode)
+        if kind != stat.S_IFREG:
+            raise OSError(errno.EINVAL, _OTHERS.get(kind, "it is a device"), str(path))
+        with os.fdopen(descriptor, "rb", closefd=False) as file:
+            content = file.read(max_bytes + 1) or b""  # None: a file of the kernel that would have to wait
+    finally:
+        os.close(descriptor)
+    if len(content) > max_bytes:
+        raise OSError(errno.EFBIG, f"it has more than {max_bytes:,} bytes", str(path))
+    return content
 
 
 def write_whole(path: Path, content: str | bytes) -> None:
@@ -49,7 +81,7 @@ def save(path: Path, content: str | bytes, read: Iterable[Path] = ()) -> None:
     Raises:
         UsageError: the file cannot be written, or is one of the input files in `read`.
     """
-    if path.resolve() in {one.resolve() for one in read}:
+    if real_path(path) in map(real_path, read):
         raise UsageError(f"{path} is also an input file; choose another output file")
     try:
         if path.exists() and not path.is_file():
@@ -60,20 +92,20 @@ def save(path: Path, content: str | bytes, read: Iterable[Path] = ()) -> None:
         raise UsageError(f"{path} cannot be written ({error.strerror})") from None
 
 
-def check_writable(path: Path) -> None:
+def check_writable(path: Path, remedy: str = "choose another file") -> None:
     """Check that a file can be written, before measuring what will go into it.
 
     Raises:
-        UsageError: it is a folder, or its folder is not writable.
+        UsageError: it is a folder, or its folder is not writable; the message ends with the remedy.
     """
     try:
         is_folder = path.is_dir()
         with tempfile.NamedTemporaryFile(dir=path.parent, prefix=f".{path.stem}-"):
             pass
     except OSError as error:
-        raise UsageError(f"{path} cannot be written ({error.strerror}): choose another file") from None
+        raise UsageError(f"{path} cannot be written ({error.strerror}): {remedy}") from None
     if is_folder:
-        raise UsageError(f"{path} cannot be written (it is a folder): choose a file")
+        raise UsageError(f"{path} cannot be written (it is a folder): {remedy}")
 
 
 @contextmanager
@@ -93,6 +125,23 @@ def hold(lock: Path, cache: Path) -> Iterator[None]:
         ) from error
     with held:
         yield
+
+
+def remove(path: Path) -> None:
+    """Remove a folder with all that is in it; of a symbolic link, only the link.
+
+    Raises:
+        OSError: a part of it cannot be removed.
+    """
+    if path.is_dir() and not path.is_symlink():
+        shutil.rmtree(path)
+    else:
+        path.unlink()
+
+
+def real_path(path: Path) -> Path:
+    """Return a path without symbolic links; a loop of links, where `Path.resolve` fails, is left in it."""
+    return Path(os.path.realpath(path))
 
 
 def user_path(text: str) -> Path:

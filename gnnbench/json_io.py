@@ -6,7 +6,19 @@ import sys
 from pathlib import Path
 from typing import Any, NoReturn
 
-from .errors import UsageError, one_line
+from . import units
+from .errors import UsageError
+from .files import read_whole
+
+_MEMORY_BYTES = 2**29
+"""What reading a file may take: ten times as much as the run of a large suite needs."""
+_COSTS = {b"[": 88, b"{": 184, b",": 40, b'"': 32}
+"""Bytes of memory for each of these signs, of which a string has two."""
+_LONGEST_REASON = 300
+"""Characters."""
+_NESTED = (dict, list)
+_DEEPEST = 64
+"""Levels of lists and objects; a run file of pytest-benchmark has ten. Much more exhausts Python's stack."""
 
 
 def read(path: Path, kind: str, max_bytes: int, remedy: str) -> tuple[Any, bytes]:
@@ -15,23 +27,28 @@ def read(path: Path, kind: str, max_bytes: int, remedy: str) -> tuple[Any, bytes
     Args:
         path: the file.
         kind: what the file should be, for messages: `run file`.
-        max_bytes: a larger file is refused.
+        max_bytes: a larger file is refused; far more than a real one has.
         remedy: what to do when the file is not JSON, for messages.
 
     Raises:
-        UsageError: the file is missing, too large or not complete JSON.
+        UsageError: the file is missing, no regular file, too large or not complete JSON.
     """
     try:
-        size = path.stat().st_size
-        if size > max_bytes:
-            refuse(path, f"too large: {size:,} bytes; a {kind} has at most {max_bytes:,}", remedy)
-        raw = path.read_bytes()
+        raw = read_whole(path, max_bytes)
     except OSError as error:
         raise UsageError(f"{path}: cannot be read ({error.strerror})") from None
+    memory_bytes = _memory_bytes(raw)
+    if memory_bytes > _MEMORY_BYTES:
+        needed, most = units.size(memory_bytes), units.size(_MEMORY_BYTES)
+        reason = f"too large: reading it would take {needed} of memory, and at most {most} are used"
+        refuse(path, reason, "save fewer benchmarks in one file")
     try:
-        return json.loads(raw, parse_constant=_no_constant), raw
+        content = json.loads(raw, parse_constant=_no_constant)
     except (ValueError, RecursionError) as error:
         refuse(path, f"not JSON, or cut off: {error}", remedy)
+    if _is_deeper(content, _DEEPEST):
+        refuse(path, f"nested deeper than {_DEEPEST} levels, as no {kind} is", remedy)
+    return content, raw
 
 
 def refuse(path: Path, reason: str, remedy: str) -> NoReturn:
@@ -40,7 +57,32 @@ def refuse(path: Path, reason: str, remedy: str) -> NoReturn:
     Raises:
         UsageError: always; one line with the file, the reason and the remedy.
     """
-    raise UsageError(one_line(f"{path}: {reason}; {remedy}"))
+    if len(reason) > _LONGEST_REASON:  # it may quote the file
+        reason = f"{reason[: _LONGEST_REASON - 3]}..."
+    raise UsageError(f"{path}: {reason}; {remedy}")
+
+
+def _memory_bytes(raw: bytes) -> int:
+    """Return about how much memory JSON takes while it is parsed: at most, and without parsing it.
+
+    If there is a character outside of ASCII, Python may store up to four bytes for each one. A list takes 88
+    bytes, an object 184, a number and its place 40, and a string 64 beside its characters.
+    """
+    texts = len(raw) * (2 if raw.isascii() else 8)
+    return texts + sum(cost * raw.count(sign) for sign, cost in _COSTS.items())
+
+
+def _is_deeper(content: Any, levels: int) -> bool:
+    """Tell whether lists and objects are nested deeper than `levels`."""
+    nested = [content]
+    for _ in range(levels):
+        inside = (
+            one.values() if isinstance(one, dict) else one for one in nested if isinstance(one, _NESTED)
+        )
+        nested = [one for values in inside for one in values if isinstance(one, _NESTED)]
+        if not nested:
+            return False
+    return True
 
 
 def _no_constant(name: str) -> NoReturn:

@@ -13,6 +13,7 @@ INSTALL = {
     "torch_sparse": f"{_FROM_SOURCE} torch_scatter torch_sparse",
     **dict.fromkeys(("torch", "torch_geometric", "ogb"), "pip install 'gnnbench[pyg]'"),
     "dgl": "pip install 'gnnbench[dgl]'",
+    "aiohttp": "pip install 'gnnbench[github]'",
     **dict.fromkeys(("jinja2", "altair", "vl_convert"), "pip install 'gnnbench[report]'"),
 }
 """Package: its install command, if that is not `pip install PACKAGE`."""

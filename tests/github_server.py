@@ -2,6 +2,7 @@
 
 import json
 import threading
+import time
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from urllib.parse import parse_qs, urlsplit
@@ -10,6 +11,15 @@ TOKEN = "ghs_a-secret"
 ME = "github-actions[bot]"
 MOST_CHARACTERS = 65536
 _NOT_FOUND = 404, {"message": "Not Found"}, {}
+NEVER_ENDING = {
+    "silent": (b"", b""),
+    "dripping head": (b"HTTP/1.1 200 OK\r\nX-Filler: ", b"x"),
+    "dripping body": (b"HTTP/1.1 200 OK\r\n\r\n", b" "),
+    "dripping refusal": (b"HTTP/1.1 502 Bad Gateway\r\nContent-Length: 1000000\r\n\r\n", b" "),
+    "endless body": (b"HTTP/1.1 200 OK\r\n\r\n", b" " * 2**16),
+}
+"""Answers: how they begin, and what is sent again and again until the client has left."""
+_DRIP_SECONDS = 0.01
 
 
 class GitHub:
@@ -22,10 +32,13 @@ class GitHub:
         self.failures = []
         """Of the next answers, instead of what they should be; None: as it should be.
 
-        With `status`, `message` or `raw`, `headers`; `done`: it is done all the same."""
+        With `status`, `message` or `raw`, `headers`; `done`: it is done all the same. Or with `never`, one
+        of NEVER_ENDING."""
         self.login = ME
         self.page = 3
         """Comments of a page at most."""
+        self.always_more = False
+        """Whether each page, an empty one too, is said to have a next one."""
         self.root = ""
 
     def add(self, login, body):
@@ -58,7 +71,7 @@ class GitHub:
         query = {name: int(values[0]) for name, values in parse_qs(text).items()}
         size, page = min(query["per_page"], self.page), query["page"]
         part = self.comments[(page - 1) * size : page * size]
-        more = page * size < len(self.comments)
+        more = self.always_more or page * size < len(self.comments)
         # Another host's address, which must not be followed with the token.
         return 200, part, {"Link": '<https://elsewhere.example/?page=2>; rel="next"'} if more else {}
 
@@ -73,6 +86,9 @@ class _Handler(BaseHTTPRequestHandler):
         body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
         self.state.requests.append((self.command, self.path))
         failure = self.state.failures.pop(0) if self.state.failures else None
+        if failure and "never" in failure:
+            self._send_for_ever(*NEVER_ENDING[failure["never"]])
+            return
         if not failure or failure.get("done"):
             given = json.loads(body) if body else None
             answer = self.state.reply(self.command, self.path, self.headers.get("Authorization"), given)
@@ -82,6 +98,17 @@ class _Handler(BaseHTTPRequestHandler):
         self._answer(*answer)
 
     do_GET = do_PATCH = do_POST  # noqa: N815
+
+    def _send_for_ever(self, begin, again):
+        try:
+            self.wfile.write(begin)
+            while again:
+                self.wfile.write(again)
+                if len(again) == 1:
+                    time.sleep(_DRIP_SECONDS)
+            self.connection.recv(1)  # until the client has left
+        except OSError:
+            self.close_connection = True
 
     def _answer(self, status, content, headers):
         raw = content if isinstance(content, bytes) else json.dumps(content).encode()
@@ -94,14 +121,16 @@ class _Handler(BaseHTTPRequestHandler):
 
 
 @contextmanager
-def github():
-    """Serve; the state's `root` is the API's address."""
+def github(certificate=None):
+    """Serve, with TLS if there is a context with a certificate; the state's `root` is the API's address."""
     state = GitHub()
     handler = type("Handler", (_Handler,), {"state": state})
     server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
+    if certificate:
+        server.socket = certificate.wrap_socket(server.socket, server_side=True)
     thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True)
     thread.start()
-    state.root = f"http://127.0.0.1:{server.server_port}"
+    state.root = f"{'https' if certificate else 'http'}://127.0.0.1:{server.server_port}"
     try:
         yield state
     finally:

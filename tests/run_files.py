@@ -7,6 +7,7 @@ import zlib
 import numpy as np
 
 from gnnbench.measure.estimate import block_values, estimate
+from gnnbench.measure.fingerprint.fingerprint import METHOD
 
 ENVIRONMENT = {
     "cpu": "A CPU",
@@ -75,7 +76,7 @@ def fingerprint(*, threads="2", **functions):
     """Return a saved fingerprint: names of functions with one digit that stands for their code."""
     code = {f"suite:{name}": str(version) * 16 for name, version in functions.items()}
     return {
-        "method": 1,
+        "method": METHOD,
         "code": f"{zlib.crc32(json.dumps(code).encode()):016x}",
         "settings": threads.zfill(16),
         "functions": code,

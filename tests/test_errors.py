@@ -1,6 +1,6 @@
 import pytest
 
-from gnnbench.errors import UsageError, one_line, unknown_name
+from gnnbench.errors import UsageError, one_line, printable, unknown_name
 
 KNOWN = ("pyg", "sparse", "torch", "dgl")
 
@@ -28,3 +28,13 @@ def test_several_near_names_are_all_offered():
 
 def test_nothing_leaves_a_line_of_a_terminal():
     assert one_line("a b\x1b]0;x\x07\n::error::c\u202e") == "a b?]0;x??::error::c?"
+
+
+def test_a_message_is_one_line_and_details_are_lines_of_their_own():
+    error = UsageError("a\x1b[31m\nfile: broken", "first\r", "sec\x9bond")
+    assert str(error) == "a?[31m?file: broken\nfirst?\nsec?ond"
+
+
+def test_a_text_keeps_its_lines_and_its_spaces():
+    assert printable("a\tb\n\x1b[2Jc\x7f\ud800") == "a\tb\n?[2Jc??"
+    assert printable("1.4\N{NO-BREAK SPACE}ms é 日 ±") == "1.4\N{NO-BREAK SPACE}ms é 日 ±"

@@ -15,7 +15,7 @@ def test_example_is_short_and_learns(example, tmp_path):
     data = os.environ.get("GNNBENCH_DATA")
     if not data or not (Path(data) / "Planetoid/Cora/raw").is_dir():
         pytest.skip("needs real Cora: set GNNBENCH_DATA to a folder with Planetoid/Cora/raw")
-    assert len(example.read_text().splitlines()) <= 40
+    assert len(example.read_text().splitlines()) <= 45
     result = forks.run(
         [str(example)],
         tmp_path,
@@ -25,4 +25,4 @@ def test_example_is_short_and_learns(example, tmp_path):
     assert result.returncode == 0, result.stderr
     accuracy = re.search(r"^cora: test accuracy (0\.\d+)$", result.stdout, re.MULTILINE)
     assert accuracy is not None
-    assert float(accuracy[1]) >= 0.75
+    assert float(accuracy[1]) >= 0.8

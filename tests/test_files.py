@@ -5,7 +5,7 @@ import pytest
 from filelock import FileLock, Timeout
 
 from gnnbench.errors import UsageError
-from gnnbench.files import check_writable, hold, save, user_path, write_whole
+from gnnbench.files import check_writable, hold, read_whole, remove, save, user_path, write_whole
 
 
 def test_a_file_is_replaced_whole(tmp_path):
@@ -117,3 +117,50 @@ def test_a_home_of_nobody_is_a_line():
         UsageError, match=r"^~no-such-user/x: there is no such home folder; give an absolute path$"
     ):
         user_path("~no-such-user/x")
+
+
+def test_a_regular_file_is_read_also_through_a_link(tmp_path):
+    (tmp_path / "run.json").write_bytes(b"a run")
+    (tmp_path / "link.json").symlink_to("run.json")
+    assert read_whole(tmp_path / "run.json", 5) == b"a run"
+    assert read_whole(tmp_path / "link.json", 5) == b"a run"
+    with pytest.raises(OSError, match="it has more than 4 bytes"):
+        read_whole(tmp_path / "run.json", 4)
+
+
+@pytest.mark.parametrize(
+    ("target", "why"),
+    [
+        ("/dev/zero", "it is a device"),
+        ("pipe", "it is a pipe: save its content to a file"),
+        (".", "it is a folder"),
+        ("link", "Too many levels of symbolic links"),
+        ("nothing", "No such file or directory"),
+    ],
+)
+def test_what_is_no_regular_file_is_not_read_and_nothing_waits(tmp_path, target, why):
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "link").symlink_to(target)
+    before = len(list(Path("/proc/self/fd").iterdir()))
+    with pytest.raises(OSError, match=why):
+        read_whole(tmp_path / "link", 100)
+    assert len(list(Path("/proc/self/fd").iterdir())) == before
+
+
+def test_of_a_link_only_the_link_is_removed(tmp_path):
+    (tmp_path / "folder" / "inner").mkdir(parents=True)
+    for name, target in (("link", "folder"), ("dangling", "nowhere"), ("loop", "loop")):
+        (tmp_path / name).symlink_to(target)
+        remove(tmp_path / name)
+    assert [path.name for path in tmp_path.iterdir()] == ["folder"]
+    remove(tmp_path / "folder")
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_loop_of_links_is_replaced(tmp_path):
+    (tmp_path / "loop").symlink_to("loop")
+    save(tmp_path / "loop", "a page", [tmp_path / "loop" / "run.json"])
+    assert (tmp_path / "loop").read_text() == "a page"
+    (tmp_path / "other").symlink_to("other")
+    with pytest.raises(UsageError, match=r"page.html cannot be written"):
+        save(tmp_path / "other" / "page.html", "a page")

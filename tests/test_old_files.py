@@ -30,7 +30,6 @@ def suite(tmp_path, monkeypatch):
     (folder / "pytest.ini").write_text("[pytest]\n")
     monkeypatch.chdir(folder)
     monkeypatch.setenv("GNNBENCH_CACHE", str(folder))
-    monkeypatch.setenv("COLUMNS", "200")
     return folder
 
 
@@ -65,7 +64,9 @@ def test_a_record(capsys):
     assert times == pytest.approx([2.052, 2.021], abs=1e-3)
     assert ran(capsys, "baseline", "verify") == (0, f"{ENVIRONMENT} 0001: 2 processes, complete and valid\n")
     assert "first record" in ran(capsys, "baseline", "list")[1]
-    assert PRODUCT in ran(capsys, "baseline", "show", "--environment", ENVIRONMENT)[1]
+    shown = ran(capsys, "baseline", "show", "--environment", ENVIRONMENT)[1]
+    assert "\ntest_suite.py::\n" in shown
+    assert "\ntest_product " in shown
 
 
 def test_a_record_and_a_run_are_compared(suite, capsys):

@@ -1,7 +1,11 @@
 """What a self-hosted runner asks before each job, run as it does, with events of the form of GitHub's."""
 
 import json
+import os
+import signal
 import subprocess
+import sys
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
@@ -11,25 +15,114 @@ from tests.suite import ROOT
 HOOK = ROOT / ".ci" / "job-started.sh"
 MINE = "owner/name"
 THEIRS = "stranger/name"
+WORKER = """
+import pathlib, subprocess, sys
+code = subprocess.run(sys.argv[2:], check=False).returncode
+pathlib.Path(sys.argv[1]).write_text(str(code))
+"""
+"""The runner's worker: it runs the hook, and then steps: if the hook failed, those with `if: always()`."""
+
+RUNNER = ["/bin/bash", "-e", str(HOOK)]
+"""As the runner calls it."""
+ITSELF = [str(HOOK)]
 
 pytestmark = pytest.mark.skipif(
     not Path("/usr/bin/python3").exists(), reason="the hook is for a runner with /usr/bin/python3"
 )
 
 
-def _pull_request(head, action="synchronize", label=None):
-    event = {"action": action, "pull_request": {"head": {"repo": head and {"full_name": head}}}}
+@dataclass(frozen=True)
+class Repository:
+    """One whose pull request has two commits, with the merge that GitHub makes of each."""
+
+    server: str
+    head: str
+    merge: str
+    later_head: str
+    later_merge: str
+
+
+@pytest.fixture(scope="module")
+def repository(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("server")
+    place = folder / MINE
+    place.mkdir(parents=True)
+
+    def git(*words):
+        who = ["-c", "user.name=a", "-c", "user.email=a@example.org"]
+        command = ["git", "-C", str(place), *who, *words]
+        return subprocess.run(command, check=True, capture_output=True, text=True).stdout.strip()
+
+    git("init", "--quiet", "--initial-branch=main")
+    git("config", "uploadpack.allowAnySHA1InWant", "true")  # as GitHub does
+    git("config", "uploadpack.allowFilter", "true")
+    (place / "file").write_text("content\n")
+    git("add", "file")
+    base = git("commit-tree", git("write-tree"), "-m", "base")
+    tree = git("write-tree")
+    head = git("commit-tree", tree, "-p", base, "-m", "head")
+    later = git("commit-tree", tree, "-p", head, "-m", "later")
+    merges = [git("commit-tree", tree, "-p", base, "-p", one, "-m", "merge") for one in (head, later)]
+    git("update-ref", "refs/pull/7/merge", merges[1])
+    git("update-ref", "refs/pull/7/was", merges[0])
+    return Repository(f"file://{folder}", head, merges[0], later, merges[1])
+
+
+@dataclass(frozen=True)
+class Answer:
+    admitted: bool
+    stderr: str
+
+
+@pytest.fixture
+def ask(tmp_path, repository):
+    """Return a function that runs the hook in a worker."""
+
+    def ask(name, event, *, commit=repository.merge, command=RUNNER, **variables):
+        path, steps = tmp_path / "event.json", tmp_path / "steps"
+        path.write_text(json.dumps(event))
+        steps.unlink(missing_ok=True)
+        github = {
+            "GITHUB_EVENT_NAME": name,
+            "GITHUB_EVENT_PATH": str(path),
+            "GITHUB_REPOSITORY": MINE,
+            "GITHUB_SERVER_URL": repository.server,
+            "GITHUB_SHA": commit,
+            "PATH": os.defpath,
+            **variables,
+        }
+        worker = subprocess.run(
+            [sys.executable, "-I", "-c", WORKER, steps, *command, "0"],
+            env=github,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        if steps.exists():  # a step ran
+            assert (worker.returncode, steps.read_text()) == (0, "0")
+            return Answer(True, worker.stderr)
+        assert worker.returncode == -signal.SIGKILL
+        assert worker.stderr.splitlines()[-1].startswith("::error::"), worker.stderr
+        return Answer(False, worker.stderr)
+
+    return ask
+
+
+def _pull_request(head, action="synchronize", label=None, commit="a" * 40):
+    event = {
+        "action": action,
+        "pull_request": {"head": {"sha": commit, "repo": head and {"full_name": head}}},
+    }
     return {**event, "label": {"name": label}} if label else event
 
 
-def _admits(folder, name, event):
-    path = folder / "event.json"
-    path.write_text(json.dumps(event))
-    github = {"GITHUB_EVENT_NAME": name, "GITHUB_EVENT_PATH": str(path), "GITHUB_REPOSITORY": MINE}
-    answer = subprocess.run(["bash", "-e", HOOK], env=github, capture_output=True, text=True, check=False)
-    if answer.returncode:
-        assert answer.stderr.startswith("::error::"), answer.stderr
-    return answer.returncode == 0
+@pytest.fixture
+def labelled(repository):
+    """Return the event that somebody set the label on a fork's commit."""
+    return _pull_request(THEIRS, "labeled", "gpu", repository.head)
+
+
+FORK_PUSHED = _pull_request(THEIRS)
 
 
 @pytest.mark.parametrize(
@@ -39,36 +132,91 @@ def _admits(folder, name, event):
         ("workflow_dispatch", {}),
         ("pull_request", _pull_request(MINE)),
         ("pull_request", _pull_request(MINE, "opened")),
-        ("pull_request", _pull_request(THEIRS, "labeled", "gpu")),
     ],
 )
-def test_admits(tmp_path, name, event):
-    assert _admits(tmp_path, name, event)
+def test_admits_what_is_of_this_repository(ask, name, event):
+    assert ask(name, event).admitted
+
+
+def test_admits_the_commit_of_a_fork_that_was_labelled(ask, labelled):
+    assert ask("pull_request", labelled).admitted
 
 
 @pytest.mark.parametrize(
     ("name", "event"),
     [
-        ("pull_request", _pull_request(THEIRS)),
+        ("pull_request", FORK_PUSHED),
         ("pull_request", _pull_request(THEIRS, "opened")),
         ("pull_request", _pull_request(THEIRS, "labeled", "documentation")),
         # The label is there, but this is the event of a commit that came after it.
-        ("pull_request", {**_pull_request(THEIRS), "labels": [{"name": "gpu"}]}),
+        ("pull_request", {**FORK_PUSHED, "labels": [{"name": "gpu"}]}),
         ("pull_request", _pull_request(None)),  # the fork was removed
-        ("pull_request_target", _pull_request(THEIRS)),
+        ("pull_request_target", FORK_PUSHED),
         ("pull_request_review", _pull_request(THEIRS, "submitted")),
         ("issue_comment", {"action": "created"}),
         ("workflow_run", {}),
+        ("pull_request", {}),
+        ("pull_request", []),
     ],
 )
-def test_refuses(tmp_path, name, event):
-    assert not _admits(tmp_path, name, event)
+def test_refuses_and_no_step_runs(ask, name, event):
+    assert not ask(name, event).admitted
 
 
-def test_an_event_that_cannot_be_read_is_refused(tmp_path):
-    github = {
-        "GITHUB_EVENT_NAME": "push",
-        "GITHUB_EVENT_PATH": str(tmp_path / "none"),
-        "GITHUB_REPOSITORY": MINE,
+def test_refuses_a_commit_that_was_pushed_after_the_label(ask, repository, labelled):
+    answer = ask("pull_request", labelled, commit=repository.later_merge)
+    assert not answer.admitted
+    assert f"set on {repository.head}, and this run is of another commit" in answer.stderr
+
+
+def test_refuses_a_commit_that_is_no_merge(ask, repository, labelled):
+    assert not ask("pull_request", labelled, commit=repository.head).admitted
+
+
+def test_refuses_what_it_cannot_check(ask, labelled):
+    assert not ask("pull_request", labelled, commit="a" * 40).admitted
+    assert not ask("pull_request", labelled, GITHUB_SERVER_URL="file:///nowhere").admitted
+    assert not ask("pull_request", labelled, GITHUB_EVENT_PATH="/nowhere").admitted
+
+
+def _functions(*names):
+    return {f"BASH_FUNC_{name}%%": "() { echo hostile; exit 0; }" for name in names}
+
+
+@pytest.fixture
+def hostile(tmp_path):
+    """Return environments, each of which would let a script pass that trusts it."""
+    programs = tmp_path / "programs"
+    programs.mkdir()
+    for name in ("env", "python3", "git", "sleep", "kill"):
+        (programs / name).write_text("#!/bin/sh\nexit 0\n")
+        (programs / name).chmod(0o755)
+    start = tmp_path / "start.sh"
+    start.write_text(
+        "shopt -s expand_aliases\nalias exec=exit\nexec() { exit 0; }\nkill() { :; }\ntrap 'exit 0' EXIT\n"
+    )
+    leave = tmp_path / "leave.sh"
+    leave.write_text("exit 0\n")
+    (tmp_path / "json.py").write_text("raise SystemExit(0)\n")
+    return {
+        "functions": _functions("exec", "exit", "kill", "sleep", "env", "python3", "echo", "test", "builtin"),
+        "programs": {"PATH": f"{programs}:{os.defpath}"},
+        "modules": {"PYTHONPATH": str(tmp_path), "PYTHONSTARTUP": str(tmp_path / "json.py")},
+        "git": {"GIT_DIR": "/nowhere", "GIT_CONFIG_COUNT": "1", "GIT_EXEC_PATH": str(programs)},
+        "definitions": {"BASH_ENV": str(start)},
+        # Before its first line; so the runner itself must not have them.
+        "leaves": {"BASH_ENV": str(leave)},
+        "options": {"SHELLOPTS": "noexec"},
     }
-    assert subprocess.run(["bash", "-e", HOOK], env=github, capture_output=True, check=False).returncode != 0
+
+
+BEFORE_THE_FIRST_LINE = {"leaves", "options"}
+ENVIRONMENTS = ["functions", "programs", "modules", "git", "definitions", *sorted(BEFORE_THE_FIRST_LINE)]
+
+
+@pytest.mark.parametrize("kind", ENVIRONMENTS)
+def test_no_environment_lets_a_job_pass(ask, hostile, labelled, kind):
+    commands = [ITSELF] if kind in BEFORE_THE_FIRST_LINE else [ITSELF, RUNNER]
+    for command in commands:
+        assert not ask("pull_request", FORK_PUSHED, command=command, **hostile[kind]).admitted
+        assert ask("pull_request", labelled, command=command, **hostile[kind]).admitted

@@ -43,6 +43,13 @@ FILES = {path.name: _load(path) for path in sorted(WORKFLOWS.iterdir())}
 JOBS = {f"{file} {name}": job for file, content in FILES.items() for name, job in content["jobs"].items()}
 
 
+BASE = "${{ github.event.pull_request.base.sha }}"
+
+
+def _steps(job, action):
+    return [step for step in job["steps"] if step.get("uses", "").startswith(f"actions/{action}@")]
+
+
 def _commands():
     """Return each line with the variables that it has."""
     for name, job in JOBS.items():
@@ -144,8 +151,8 @@ def test_only_actions_of_github_by_one_commit_each(name):
         if "uses" in step:
             assert re.fullmatch(r"actions/[a-z-]+(/restore)?@[0-9a-f]{40}", step["uses"])
             assert re.search(re.escape(step["uses"]) + r" # v\d+\.\d+\.\d+\n", text)
-        if step.get("uses", "").startswith("actions/checkout@"):
-            assert step["with"]["persist-credentials"] is False
+    for checkout in _steps(JOBS[name], "checkout"):
+        assert checkout["with"]["persist-credentials"] is False
 
 
 def test_each_action_has_one_version():
@@ -169,8 +176,8 @@ def test_what_may_write_never_runs_what_a_pull_request_brought(name):
     assert "cache-mode" not in job  # so none
     assert not any(step.get("uses", "").startswith("actions/cache") for step in job["steps"])
     if "pull_request" in FILES[name.split()[0]]["on"]:
-        [checkout] = [step for step in job["steps"] if step.get("uses", "").startswith("actions/checkout@")]
-        assert checkout["with"]["ref"] == "${{ github.event.pull_request.base.sha }}"
+        [checkout] = _steps(job, "checkout")
+        assert checkout["with"]["ref"] == BASE
         assert "github.event.pull_request.head.repo.full_name == github.repository" in job["if"]
         assert writes == ["pull-requests"]
 
@@ -187,6 +194,49 @@ def test_all_shards_of_all_kinds_are_measured_and_joined():
     assert matrix["shard"] == list(range(1, count + 1))
     assert jobs["result"]["strategy"]["matrix"]["kind"] == matrix["kind"]
     assert FILES["baseline.yml"]["jobs"]["record"]["strategy"]["matrix"]["kind"] == matrix["kind"]
+
+
+def test_of_each_part_one_file_is_taken_into_a_folder_of_its_own():
+    jobs = FILES["gpu-bench.yml"]["jobs"]
+    [upload] = _steps(jobs["measure"], "upload-artifact")
+    shards = jobs["measure"]["strategy"]["matrix"]["shard"]
+    downloads = _steps(jobs["result"], "download-artifact")
+    assert [step["with"] for step in downloads] == [
+        {"name": upload["with"]["name"].replace("${{ matrix.shard }}", str(shard)), "path": f"parts/{shard}"}
+        for shard in shards
+    ]
+    file = upload["with"]["path"].replace("${{ matrix.kind }}", "$KIND")
+    files = [f"parts/{shard}/{file}".replace("${{ matrix.shard }}", str(shard)) for shard in shards]
+    [line] = [step["run"] for step in jobs["result"]["steps"] if " merge " in step.get("run", "")]
+    assert shlex.split(line)[2:] == [*files, "-o", "$KIND.json"]
+
+
+def test_what_may_write_takes_results_by_an_identity_that_no_part_can_have():
+    jobs = FILES["gpu-bench.yml"]["jobs"]
+    [download] = _steps(jobs["comment"], "download-artifact")
+    assert not {"name", "pattern"} & set(download["with"])
+    # '0' is the identity of none. Without one the action would take all artefacts of the run.
+    assert download["with"]["artifact-ids"] == "${{ join(needs.result.outputs.*, ',') || '0' }}"
+    [upload] = _steps(jobs["result"], "upload-artifact")
+    kinds = jobs["result"]["strategy"]["matrix"]["kind"]
+    identity = f"steps.{upload['id']}.outputs.artifact-id"
+    assert jobs["result"]["outputs"] == {
+        kind: f"${{{{ matrix.kind == '{kind}' && {identity} || '' }}}}" for kind in kinds
+    }
+    for name in ("result", "comment"):
+        [checkout] = _steps(jobs[name], "checkout")
+        assert checkout["with"]["ref"] == BASE
+    assert not _steps(jobs["result"], "cache")
+
+
+def test_a_fork_is_measured_only_by_the_event_of_its_label_and_at_that_commit():
+    measure = FILES["gpu-bench.yml"]["jobs"]["measure"]
+    labelled, own = measure["if"].split("||")
+    assert labelled.strip() == "(github.event.action == 'labeled' && github.event.label.name == 'gpu')"
+    assert "github.event.action != 'labeled'" in own
+    assert "github.event.pull_request.head.repo.full_name == github.repository" in own
+    [checkout] = _steps(measure, "checkout")
+    assert checkout["with"]["ref"] == "${{ github.sha }}"
 
 
 def test_the_workflows_pass_their_schemas_and_zizmor():

@@ -3,7 +3,7 @@
     gnnbench comment experiments/comment/real.json --title "GCN kernels" -o comment.md
     python experiments/comment/picture.py comment.md docs/comment.png
 
-The result comes from `gnnbench ab git:HEAD~1 git:HEAD --budget 10 -- benchmarks --gnn-dataset cora
+The result comes from `gnnbench ab git:HEAD~1 git:HEAD -- benchmarks --gnn-dataset cora
 -k "(spmm_sum or gather_scatter_sum or gcn_norm) and (torch or pyg)"` on two cores shared with other programs.
 The commit changed gnnbench/workloads/platforms/torch.py to use `adjacency @ x` on the CPU too.
 

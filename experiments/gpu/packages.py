@@ -11,7 +11,7 @@ SITE = Path(tempfile.gettempdir(), "gnnbench-gpu-site")
 
 LACKING = (
     *("jsonschema", "jsonschema-specifications", "referencing", "rpds-py", "attrs"),
-    *("ogb", "outdated", "littleutils", "platformdirs", "pygal", "importlib-metadata"),
+    *("ogb", "outdated", "littleutils", "platformdirs", "importlib-metadata"),
 )
 """Of gnnbench's requirements, those that an image with PyTorch and PyG seldom has."""
 SOURCES = ("torch_scatter", "torch_sparse")

@@ -3,7 +3,6 @@
 import argparse
 import json
 import secrets
-import shutil
 import sys
 from dataclasses import replace
 from pathlib import Path
@@ -13,6 +12,7 @@ from ..errors import UsageError
 from ..files import check_writable, save
 from ..options import fraction, suite
 from ..shard import Shard
+from . import streams
 from .common import INTERRUPTED, NOTHING_SLOWER, add_effect, add_variants, exit_code, positive_seconds
 from .progress import AbProgress
 
@@ -103,11 +103,14 @@ def run(options: argparse.Namespace) -> int:
     calibrated = calibrated_notes(known, found.decisions, thresholds.effect, root)
     result = result_file.of_ab(found, options.json or Path())
     try:
-        width = shutil.get_terminal_size((80, 24)).columns
-        verdicts.write(comparison, sys.stdout.write, width, colour=sys.stdout.isatty())
+        verdicts.write(comparison, streams.write_rendered, streams.width(), colour=sys.stdout.isatty())
         for note in (*found.notes, *calibrated):
-            print(note)
-        print(f"{verdicts.count(comparison.rows)}; {units.seconds(found.seconds)}", flush=True)
+            streams.say(note)
+        if found.interrupted:
+            left = sum(not one.decided for one in found.decisions.values())
+            streams.say(f"interrupted: {units.count(left, 'benchmark')} not decided")
+        streams.say(f"{verdicts.count(comparison.rows)}; {units.seconds(found.seconds)}")
+        sys.stdout.flush()
     finally:  # also if the output was closed
         _save(options.json, json.dumps(found.as_json(), indent=1) + "\n")
         _save(options.markdown, markdown.write([markdown.section(result, calibrated)]))

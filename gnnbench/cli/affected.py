@@ -2,13 +2,13 @@
 
 import argparse
 import json
-import shutil
 import sys
 from pathlib import Path
 
 from .. import units
 from ..files import check_writable, save
 from ..options import suite
+from . import streams
 from .common import NOT_JUDGED, add_variants
 from .progress import AbProgress
 
@@ -53,14 +53,13 @@ def run(options: argparse.Namespace) -> int:
             for name, one in found.benchmarks.items():
                 print("\n".join(shown.explanation(name, one)))
         else:
-            width = shutil.get_terminal_size((80, 24)).columns
-            shown.write(found, sys.stdout.write, width, colour=sys.stdout.isatty())
+            shown.write(found, streams.write_rendered, streams.width(), colour=sys.stdout.isatty())
         for note in found.notes:
-            print(note)
+            streams.say(note)
         if not found.benchmarks:
-            print("no benchmark was inspected; name the suite: gnnbench affected BASE HEAD -- PATH")
+            streams.say("no benchmark was inspected; name the suite: gnnbench affected BASE HEAD -- PATH")
         elif not options.explain:
-            print(f"{shown.summary(found)}; {units.seconds(found.seconds)}")
+            streams.say(f"{shown.summary(found)}; {units.seconds(found.seconds)}")
         sys.stdout.flush()
     finally:  # also if the output was closed
         if options.json:

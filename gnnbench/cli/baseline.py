@@ -3,21 +3,21 @@
 import argparse
 import json
 import math
-import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
-from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
 from .. import units
 from ..errors import UsageError
-from . import baseline_record
+from ..files import remove
+from . import baseline_record, streams
 
 if TYPE_CHECKING:
     from ..results.baseline import Record, RecordStore
+    from ..results.run_file import RunFile
 
 PROCESSES = 2
 KEEP = 3
@@ -79,11 +79,11 @@ def _store(options: argparse.Namespace) -> "RecordStore":
 
 
 def _list(options: argparse.Namespace) -> int:
-    console = Console(highlight=False)
+    console = streams.console()
     store = _store(options)
     records = store.records()
     if not records:
-        print(f"there are no records in {store.root}; make one: gnnbench baseline record")
+        streams.say(f"there are no records in {store.root}; make one: gnnbench baseline record")
     for name in store.environments():
         console.print(f"[bold]{escape(name)}[/bold]")
         table = Table(box=None, pad_edge=False)
@@ -127,7 +127,8 @@ def _chosen(options: argparse.Namespace, store: "RecordStore") -> str | None:
 
 
 def _show(options: argparse.Namespace) -> int:
-    console = Console(highlight=False)
+    from ..report import labels
+
     store = _store(options)
     records = store.records(_chosen(options, store))
     if options.number:
@@ -138,25 +139,35 @@ def _show(options: argparse.Namespace) -> int:
     record = records[-1]
     runs = record.read()
     first = runs[0].record or {}
-    console.print(f"record {record.id} {record.name} of {record.environment}", markup=False)
-    console.print(
+    streams.say(f"record {record.id} {record.name} of {record.environment}")
+    streams.say(
         f"commit {runs[0].commit}, {f'shard {runs[0].shard}, ' if runs[0].shard else ''}"
-        f"{len(runs)} processes; {first.get('reason') or 'no reason given'}",
-        markup=False,
+        f"{len(runs)} processes; {first.get('reason') or 'no reason given'}"
     )
     for key, value in (runs[0].environment or {}).items():
-        console.print(f"  {key}: {json.dumps(value)}", markup=False, soft_wrap=True)
-    table = Table(box=None, pad_edge=False)
-    table.add_column("benchmark", overflow="fold")
-    table.add_column("time", justify="right", no_wrap=True)
-    table.add_column("spread", justify="right", no_wrap=True)
-    for name in runs[0].benchmarks:
-        logs = [process.log for run in runs for process in run.benchmarks[name].processes]
-        middle = sum(logs) / len(logs)
-        deviation = math.sqrt(sum((log - middle) ** 2 for log in logs) / max(len(logs) - 1, 1))
-        table.add_row(escape(name), units.seconds(math.exp(middle) / 1e9), units.fraction(deviation))
-    console.print(table)
+        streams.say(f"  {key}: {json.dumps(value)}", indent="    ")
+    console = streams.console()
+    for group in labels.groups(labels.specs_of(runs[0].benchmarks.values())):
+        console.print()
+        console.print(group.heading())
+        table = group.table()
+        table.add_column("time", justify="right", no_wrap=True)
+        table.add_column("spread", justify="right", no_wrap=True)
+        for name in group.cells:
+            table.add_row(*group.row(name), *_times(runs, name))
+        console.print(table)
     return 0
+
+
+def _times(runs: "Sequence[RunFile]", name: str) -> tuple[str, str]:
+    """Return the mean time of a benchmark's processes, and their standard deviation as a fraction."""
+    found = [run.benchmarks[name] for run in runs if name in run.benchmarks]
+    logs = [process.log for benchmark in found for process in benchmark.processes]
+    if not logs:
+        return "not timed", ""
+    middle = sum(logs) / len(logs)
+    deviation = math.sqrt(sum((log - middle) ** 2 for log in logs) / max(len(logs) - 1, 1))
+    return units.seconds(math.exp(middle) / 1e9), units.fraction(deviation)
 
 
 def _verify(options: argparse.Namespace) -> int:
@@ -173,9 +184,10 @@ def _verify(options: argparse.Namespace) -> int:
             fitness.verify(record)
         except UsageError as error:
             wrong += 1
-            print(error)
+            streams.say(str(error))
         else:
-            print(f"{record.environment} {record.id}: {len(record.files)} processes, complete and valid")
+            count = f"{len(record.files)} processes"
+            streams.say(f"{record.environment} {record.id}: {count}, complete and valid")
     return 2 if wrong else 0
 
 
@@ -185,17 +197,19 @@ def _prune(options: argparse.Namespace) -> int:
     store = _store(options)
     if options.keep < 1:
         raise UsageError("--keep must be at least 1; to remove all records, delete the folder yourself")
-    records = base.superseded(store, options.keep, left_alone=lambda text: print(f"kept: {text}"))
+    records = base.superseded(store, options.keep, left_alone=lambda text: streams.say(f"kept: {text}"))
     folders = store.left_over()
     what = "removed" if options.yes else "would remove"
     for record in records:
         if options.yes:
             store.remove(record)
-        print(f"{what} {record.environment} {record.id} {record.name}")
+        streams.say(f"{what} {record.environment} {record.id} {record.name}")
     for folder in folders:
         if options.yes:
-            shutil.rmtree(folder)
-        print(f"{what} {folder}")
+            remove(folder)
+        streams.say(f"{what} {folder}")
     if not records and not folders:
-        print(f"nothing to remove: each record is among the newest {options.keep} for at least one benchmark")
+        streams.say(
+            f"nothing to remove: each record is among the newest {options.keep} for at least one benchmark"
+        )
     return 0

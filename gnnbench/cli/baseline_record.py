@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from .. import units
 from ..errors import UsageError
 from ..options import suite
+from . import streams
 from .common import INTERRUPTED, NOTHING_SLOWER
 from .progress import Progress
 
@@ -59,12 +60,12 @@ def run(options: argparse.Namespace) -> int:
             if not finished or here.commit is None:
                 raise
             text = f"interrupted; {_finished(finished, options.processes)}; the same command continues"
-            print(f"gnnbench: {text}", file=sys.stderr)
+            streams.say(f"gnnbench: {text}", sys.stderr)
             return INTERRUPTED
         kept.remove()
     count, processes = units.count(len(runs[0].benchmarks), "benchmark"), len(saved.files)
-    print(f"recorded {count} in {processes} processes: record {saved.id} of {saved.environment}")
-    print(f"compare with it: pytest {shlex.join(arguments)} --benchmark-compare={saved.id}")
+    streams.say(f"recorded {count} in {processes} processes: record {saved.id} of {saved.environment}")
+    streams.say(f"compare with it: pytest {shlex.join(arguments)} --benchmark-compare={saved.id}")
     return NOTHING_SLOWER
 
 

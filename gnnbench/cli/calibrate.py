@@ -2,7 +2,6 @@
 
 import argparse
 import secrets
-import shutil
 import sys
 import tempfile
 import time
@@ -11,13 +10,10 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from rich.console import Console
-from rich.markup import escape
-from rich.table import Table
-
 from .. import units
 from ..errors import UsageError
 from ..options import TIMEOUT_SECONDS, fraction, suite
+from . import streams
 from .common import (
     INTERRUPTED,
     NOT_JUDGED,
@@ -108,7 +104,7 @@ def run(options: argparse.Namespace) -> int:
         return NOTHING_SLOWER if judged else NOT_JUDGED
     how = "the same command without --fresh" if options.fresh else "the same command"
     saved = f"{units.count(len(known.runs), 'run')} saved in {store.path}"
-    print(f"gnnbench: interrupted; {saved}; {how} continues", file=sys.stderr)
+    streams.say(f"gnnbench: interrupted; {saved}; {how} continues", sys.stderr)
     return INTERRUPTED
 
 
@@ -134,6 +130,7 @@ class _Work:
         if not left:
             progress.say("all runs are done; --fresh starts again")
             return True
+        self._store.check()
         count = len(known.runs[-1].verdicts) if known.runs else self._count()
         at_most = count * self._settings.budget_seconds
         at_most = len(left) * min(at_most, self._settings.total_budget_seconds or at_most)
@@ -260,21 +257,28 @@ class _CalibrationProgress(Progress):
 
 
 def _show(known: "Calibration") -> None:
-    from ..compare.calibration import SIZES
 
-    table = Table(box=None, pad_edge=False, padding=(0, 1, 0, 0))
-    table.add_column("planted:", overflow="fold")
-    for size in SIZES:
-        table.add_column(f"{size:.0%}", justify="right", no_wrap=True)
-    table.add_column("finds", justify="right", no_wrap=True)
-    for name in known.names:
-        rates = known.found(name)
-        cells = [f"{rates[size].count}/{rates[size].of}" if size in rates else "" for size in SIZES]
-        table.add_row(escape(name), *cells, _finds(known, name))
-    Console(highlight=False, width=shutil.get_terminal_size((80, 24)).columns).print(table)
+    from ..compare.calibration import SIZES
+    from ..report import labels
+    from ..report.names import spec_of
+
+    console = streams.console()
+    streams.say("slowdowns injected, and in how many runs each was found:")
+    for group in labels.groups({name: spec_of(name) for name in known.names}):
+        console.print()
+        console.print(group.heading())
+        table = group.table()
+        for size in SIZES:
+            table.add_column(f"{size:.0%}", justify="right", no_wrap=True)
+        table.add_column("finds", justify="right", no_wrap=True)
+        for name in group.cells:
+            rates = known.found(name)
+            cells = [f"{rates[size].count}/{rates[size].of}" if size in rates else "" for size in SIZES]
+            table.add_row(*group.row(name), *cells, _finds(known, name))
+        console.print(table)
     wrong, runs = known.false_positives(), known.false_positive_runs()
     if wrong.of:
-        print(
+        streams.say(
             f"identical code: {wrong} verdicts were false positives ({_interval(wrong)}), "
             f"in {runs} runs ({_interval(runs)})"
         )
@@ -285,7 +289,7 @@ def _finds(known: "Calibration", name: str) -> str:
     if smallest is not None:
         return f"{smallest:.0%}"
     if rates:
-        return f"more than {max(rates):.0%}"
+        return f"over {max(rates):.0%}"
     return "not compared" if any(run.planted for run in known.runs) else ""
 
 

@@ -44,6 +44,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Write the comment and return 0, whatever the verdicts are."""
+    from .. import packages
     from ..compare import result_file
     from ..report import github, markdown
 
@@ -56,6 +57,8 @@ def run(options: argparse.Namespace) -> int:
         root = os.environ.get("GITHUB_API_URL") or github.PUBLIC
         token = os.environ.get("GITHUB_TOKEN", "")
         target = github.PullRequest.parse(root, options.repository, options.pull_request, token)
+        if reason := packages.missing(github.PACKAGES):
+            raise UsageError(f"--pull-request: {reason}")
     sections = [markdown.section(result_file.read(path)) for path in options.results]
     marker = github.marker(options.title)
     most = markdown.MOST_CHARACTERS - len(marker) - 2

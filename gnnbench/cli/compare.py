@@ -2,7 +2,6 @@
 
 import argparse
 import json
-import shutil
 import sys
 from dataclasses import replace
 from pathlib import Path
@@ -10,8 +9,9 @@ from typing import TYPE_CHECKING
 
 from .. import units
 from ..errors import UsageError
-from ..files import save
+from ..files import real_path, save
 from ..options import fraction
+from . import streams
 from .common import add_effect, exit_code
 
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ def run(options: argparse.Namespace) -> int:
 
     if not options.rest:
         raise UsageError("name run files on both sides: gnnbench compare A.json... -- B.json...")
-    paths = [path.resolve() for path in (*options.base, *map(Path, options.rest))]
+    paths = [real_path(path) for path in (*options.base, *map(Path, options.rest))]
     if twice := next((path for path in paths if paths.count(path) > 1), None):
         raise UsageError(f"{twice} is named twice; name each run file once")
     head, base = map(record_fingerprints.read, (map(Path, options.rest), options.base))
@@ -82,12 +82,11 @@ def run(options: argparse.Namespace) -> int:
         )
         sys.stdout.write(markdown.write([markdown.section(result, known)]))
     else:
-        width = shutil.get_terminal_size((80, 24)).columns
         for line in changes:
-            print(line)
-        verdict_table.write(found, sys.stdout.write, width, colour=sys.stdout.isatty())
+            streams.say(line)
+        verdict_table.write(found, streams.write_rendered, streams.width(), colour=sys.stdout.isatty())
         for note in known:
-            print(note)
+            streams.say(note)
         print(verdict_table.count(rows))
     return exit_code(found, strict=options.strict)
 

@@ -19,8 +19,7 @@ INTERRUPTED = 130
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command and return its exit code, see docs/cli.md."""
     words = list(sys.argv[1:] if arguments is None else arguments)
-    streams.prepare()
-    with signals.as_ctrl_c() as received:
+    with streams.prepared(), signals.as_ctrl_c() as received:
         try:
             status = _run(words)
         except UsageError as error:
@@ -57,8 +56,11 @@ def _run(words: list[str]) -> int:
 
 
 def _failed(text: str) -> int:
+    line, _, rest = text.partition("\n")
     with suppress(OSError):
-        print(f"gnnbench: {text}", file=sys.stderr)
+        streams.say(f"gnnbench: {line}", sys.stderr)
+        if rest:
+            print(rest, file=sys.stderr)
     return WRONG_USAGE
 
 
@@ -101,13 +103,12 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _list(options: argparse.Namespace) -> int:
-    from rich.console import Console
-
     from ..files import cache_folder
     from ..report import listing
+    from ..report.console import Console
     from ..workloads.graphs.locate import data_folder
 
-    console = Console(highlight=False, markup=False)  # x[source] in a cell is code, not markup
+    console = Console(markup=False)  # x[source] in a cell is code, not markup
     for table in listing.tables(data_folder(options.data), cache_folder()):
         console.print(table)
         console.print()
@@ -115,15 +116,15 @@ def _list(options: argparse.Namespace) -> int:
 
 
 def _doctor(options: argparse.Namespace) -> int:
-    from rich.console import Console
     from rich.markup import escape
     from rich.table import Table
 
     from ..files import cache_folder
+    from ..report.console import Console
     from ..workloads.graphs.locate import data_folder
     from . import doctor
 
-    console = Console(highlight=False)
+    console = Console()
     marks = {"ok": "[green]ok[/green]", "note": "[yellow]note[/yellow]", "missing": "[red]missing[/red]"}
     table = Table(box=None, pad_edge=False, show_header=False)
     table.add_column(no_wrap=True)

@@ -7,6 +7,7 @@ from pathlib import Path
 from ..errors import UsageError
 from ..options import FLAGS, HELP, LISTS
 from ..profile.kinds import KINDS
+from . import streams
 from .profile_session import COMMAND, DEFAULT, DONE, EPOCH, INTERRUPTED, PASSED_ON, SORT, Session
 
 
@@ -73,7 +74,7 @@ def run(options: argparse.Namespace) -> int:
             return profile_diff.run(session, options.diff)
         return session.show()
     except KeyboardInterrupt:
-        print(f"gnnbench: interrupted; finished profiles are in {session.wanted.folder}", file=sys.stderr)
+        streams.say(f"gnnbench: interrupted; finished profiles are in {session.wanted.folder}", sys.stderr)
         return INTERRUPTED
 
 
@@ -88,5 +89,5 @@ def _compare_saved(before: Path, after: Path) -> int:
     records = [record.read(path) for path in (before, after)]
     print(f"before: {records[0]['id']}\nafter:  {records[1]['id']}")
     print(diff.table(diff.diff(*records)))
-    print(f"Saved times are not compared; to compare times: {COMMAND} --diff A B")
+    streams.say(f"Saved times are not compared; to compare times: {COMMAND} --diff A B")
     return DONE

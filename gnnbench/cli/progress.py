@@ -6,14 +6,14 @@ from collections.abc import Callable, Mapping, Sequence
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
-from rich.console import Console, Group, RenderableType
+from rich.console import Group, RenderableType
 from rich.live import Live
-from rich.markup import escape
 from rich.spinner import Spinner
 from rich.table import Table
 from rich.text import Text
 
 from .. import units
+from ..report.console import Console
 
 if TYPE_CHECKING:
     from ..compare.ab.schedule import Decision
@@ -28,7 +28,7 @@ class ErrorConsole(Console):
     """Standard error. If its reader has closed it, nothing more is printed, and the command goes on."""
 
     def __init__(self) -> None:
-        super().__init__(highlight=False, stderr=True)
+        super().__init__(stderr=True)
 
     def on_broken_pipe(self) -> None:
         """Print nothing from now on."""
@@ -69,8 +69,11 @@ class Progress:
 
     def print(self, line: str) -> None:
         """Print a line, in a terminal above the current step."""
+        from ..report.lines import wrapped
+
         self._line_seconds = self._clock()
-        self._console.print(line, markup=False, soft_wrap=True)
+        width = self._console.width if self.in_terminal else None
+        self._console.print(wrapped(line, width), markup=False, soft_wrap=True)
 
     def say(self, text: str) -> None:
         """Print a message."""
@@ -179,13 +182,17 @@ class AbProgress(Progress):
 def _standing(
     decisions: "Mapping[str, Decision]", spent_seconds: float, left_seconds: float
 ) -> list[str | Table]:
+    from ..report import labels
+    from ..report.names import spec_of
+
     waiting = {name: one for name, one in decisions.items() if not one.decided}
+    names = labels.short({name: spec_of(name) for name in decisions})
     table = Table(box=None, pad_edge=False, show_header=False)
-    table.add_column(no_wrap=True, overflow="ellipsis")
+    table.add_column()
     for _ in range(3):
         table.add_column(no_wrap=True, justify="right")
     for name in list(waiting)[:_MOST_SHOWN]:
-        table.add_row(escape(name), *_cells(waiting[name])[:3])
+        table.add_row(labels.Folded(names[name]), *_cells(waiting[name])[:3])
     more = len(waiting) - _MOST_SHOWN
     done = len(decisions) - len(waiting)
     line = (

@@ -1,9 +1,22 @@
-"""Lets a command print any character, and end without an error message if its output is closed."""
+"""What a command prints, whatever the encoding; names from files cannot control the terminal.
+
+Long lines are broken at words in a terminal. A command whose output was closed ends without the
+interpreter's error message.
+"""
 
 import codecs
 import io
 import os
+import shutil
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, TextIO
+
+from ..errors import printable
+
+if TYPE_CHECKING:
+    from ..report.console import Console
 
 _SUBSTITUTE = "gnnbench.substitute"
 _PLAIN = {
@@ -19,14 +32,43 @@ _PLAIN = {
 }
 
 
-def prepare() -> None:
-    """Substitute characters that an encoding lacks, and replace a closed stream by the null device."""
-    for name in ("stdout", "stderr"):
-        stream = getattr(sys, name)
-        if stream is None:
-            setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115, PTH123 - until the end
-        elif isinstance(stream, io.TextIOWrapper):
+class _PrintableStream:
+    """Stands before a stream, and replaces unprintable characters in what is printed.
+
+    A console of rich does that itself, before it adds colours, and writes to the stream behind.
+    """
+
+    def __init__(self, stream: TextIO) -> None:
+        self.rich_proxied_file = stream
+        """Where rich writes; the name is rich's."""
+
+    def write(self, text: str) -> int:
+        """Write a text."""
+        return self.rich_proxied_file.write(printable(text))
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.rich_proxied_file, name)
+
+
+@contextmanager
+def prepared() -> Iterator[None]:
+    """Replace characters that are unprintable or that an encoding lacks; a closed stream discards all."""
+    streams = sys.stdout, sys.stderr
+    for name, stream in zip(("stdout", "stderr"), streams, strict=True):
+        if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors=_SUBSTITUTE)
+        # Open to the end of the process.
+        nowhere = open(os.devnull, "w", encoding="utf-8") if stream is None else stream  # noqa: SIM115, PTH123
+        setattr(sys, name, _PrintableStream(nowhere))
+    try:
+        yield
+    finally:
+        sys.stdout, sys.stderr = streams
+
+
+def write_rendered(text: str) -> None:
+    """Write what a console of rich has rendered, with its colours, to standard output."""
+    getattr(sys.stdout, "rich_proxied_file", sys.stdout).write(text)
 
 
 def discard() -> None:
@@ -38,6 +80,36 @@ def discard() -> None:
             nowhere = os.open(os.devnull, os.O_WRONLY)
             os.dup2(nowhere, stream.fileno())
             os.close(nowhere)
+
+
+def width(stream: TextIO | None = None) -> int | None:
+    """Return the characters per line of a terminal; None: the stream is no terminal.
+
+    Args:
+        stream: the stream; None: standard output.
+    """
+    return shutil.get_terminal_size((80, 24)).columns if (stream or sys.stdout).isatty() else None
+
+
+def say(line: str, stream: TextIO | None = None, *, indent: str = "  ") -> None:
+    """Print a line, in a terminal broken at words.
+
+    Args:
+        line: the line.
+        stream: where to print it; None: standard output.
+        indent: start of all lines but the first.
+    """
+    from ..report.lines import wrapped
+
+    print(wrapped(line, width(stream), indent), file=stream)
+
+
+def console() -> "Console":
+    """Return what prints tables on standard output, in a pipe without breaking lines."""
+    from ..report.console import Console
+    from ..report.labels import UNLIMITED
+
+    return Console(width=width() or UNLIMITED)
 
 
 def _substitute(error: UnicodeError) -> tuple[str, int]:

@@ -2,7 +2,6 @@
 
 import argparse
 import json
-import shutil
 import sys
 from datetime import UTC, datetime
 from pathlib import Path
@@ -11,6 +10,7 @@ from typing import TYPE_CHECKING
 from ..errors import UsageError
 from ..files import save, user_path
 from ..options import fraction
+from . import streams
 from .common import NOT_JUDGED, NOTHING_SLOWER, SLOWER, add_effect
 from .progress import Progress
 
@@ -80,13 +80,13 @@ def run(options: argparse.Namespace) -> int:
     if options.json:
         save(options.json, json.dumps(result.as_json(found, skipped), indent=1) + "\n", paths)
     if options.output:
-        from ..report.trend import page
+        from ..report.trend import commits, page
 
-        save(options.output, page.html(found, skipped), paths)
+        addresses = commits.addresses(found, Path.cwd())
+        save(options.output, page.html(found, skipped, addresses), paths)
     encoding = sys.stdout.encoding or "utf-8"
-    width = shutil.get_terminal_size((80, 24)).columns
-    sys.stdout.write(table.text(found, width, encoding, colour=sys.stdout.isatty()))
-    print(table.count(found))
+    streams.write_rendered(table.text(found, streams.width(), encoding, colour=sys.stdout.isatty()))
+    streams.say(table.headline(found))
     if options.output:
         print(f"{options.output}: {units.size(options.output.stat().st_size)}")
     return exit_code(found)
@@ -111,9 +111,9 @@ def _warn(refused: "Sequence[Refused]", of: int) -> None:
         more = f" (and {of - 1} more, none can be used)" if of > 1 else ""
         raise UsageError(f"{clean(refused[0].reason, _LONGEST)}{more}")
     for one in refused[:_NAMED]:
-        print(f"gnnbench: skipped: {clean(one.reason, _LONGEST)}", file=sys.stderr)
+        streams.say(f"gnnbench: skipped: {clean(one.reason, _LONGEST)}", sys.stderr)
     if len(refused) > _NAMED:
-        print(f"gnnbench: skipped: {len(refused)} of {of} files; --json lists all", file=sys.stderr)
+        streams.say(f"gnnbench: skipped: {len(refused)} of {of} files; --json lists all", sys.stderr)
 
 
 def _positive(text: str) -> int:

@@ -11,12 +11,12 @@ from scipy import stats
 
 from .. import environment, json_io, schema
 from ..errors import UsageError
-from ..files import hold, write_whole
+from ..files import CACHE_VARIABLE, check_writable, hold, write_whole
 from ..results import former_names
 from .verdict import Verdict
 
 FORMAT_VERSION = 1
-MAX_BYTES = 2**26
+MAX_BYTES = 2**25
 _REMEDY = "remove it, and run gnnbench calibrate again"
 SIZES = (0.02, 0.03, 0.05, 0.08, 0.12)
 """Injected slowdowns, as fractions."""
@@ -180,6 +180,15 @@ class CalibrationStore:
             UsageError: the file is damaged, or of another version.
         """
         return next((one for one in self.read() if one.settings == settings), Calibration(settings))
+
+    def check(self) -> None:
+        """Check that runs can be saved, before any is made.
+
+        Raises:
+            UsageError: the file cannot be written.
+        """
+        with hold(self.path.with_suffix(".lock"), self.cache):
+            check_writable(self.path, f"set {CACHE_VARIABLE} to another folder")
 
     def add(self, settings: CalibrationSettings, run: CalibrationRun) -> Calibration:
         """Save a run, and return the calibration with it; a lock protects the file.

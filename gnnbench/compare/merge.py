@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from .. import environment, json_io, schema
-from ..errors import UsageError, one_line
+from ..errors import UsageError
 from ..results import former_names, run_file
 from ..shard import Shard
 from . import result_file
@@ -50,7 +50,7 @@ def merge(paths: Sequence[Path]) -> dict[str, Any]:
         for name in part.names:
             if name in places:
                 both = f"{places[name]} and {part.path}"
-                raise UsageError(f"{both} both contain {one_line(name)}; merge different shards of one run")
+                raise UsageError(f"{both} both contain {name}; merge different shards of one run")
             places[name] = part.path
     contents = [part.content for part in parts]
     if first.kind == "run":
@@ -138,9 +138,9 @@ def _alike(first: _Shard, other: _Shard) -> None:
         first.environment, other.environment, (*environment.WHERE, *environment.WHAT)
     )
     if fields:
-        described = one_line(describe_fields(fields))
         raise UsageError(
-            f"{both} have different environments: {described}; merge files of one kind of machine"
+            f"{both} have different environments: {describe_fields(fields)}; merge files of one kind of "
+            "machine"
         )
     if first.commit != other.commit:
         commits = f"{first.commit!r} and {other.commit!r}"

@@ -12,7 +12,7 @@ from .ab.inspections import Inspections
 from .comparison import Compared, Comparison
 from .verdict import Judgement, Thresholds
 
-MAX_BYTES = 2**26
+MAX_BYTES = 2**25
 FORMAT_VERSION = 1
 # 1: of `gnnbench compare --json`.
 READABLE = {"ab": result.FORMAT_VERSION, "compare": FORMAT_VERSION}

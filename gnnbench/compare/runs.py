@@ -12,7 +12,8 @@ from .. import cpu, environment, units
 from ..measure.fingerprint.difference import Difference
 from ..measure.fingerprint.fingerprint import Fingerprint
 from ..results import counter_baseline
-from ..results.run_file import Benchmark, RunFile
+from ..results.benchmark import Benchmark
+from ..results.run_file import RunFile
 from .comparison import Compared, Comparison, notes_on_work
 from .two_sample import SideTimings, judge
 from .verdict import SAME_CODE, Judgement, Thresholds

@@ -120,6 +120,11 @@ class Judgement:
         }
         if numbers["ratio"] is not None:
             json_io.positive(numbers["ratio"])
+        bounds = [numbers[name] for name in ("low", "high", "own_low", "own_high")]
+        if any(bound is not None and bound <= 0 for bound in bounds):
+            raise ValueError("a bound of a ratio is not positive")
+        if saved["verdict"] in ("slower", "faster") and None in (numbers["ratio"], *bounds[:2]):
+            raise ValueError(f"{saved['verdict']}, but without a ratio and its interval")
         return cls(
             saved["verdict"],
             str(saved["reason"]),

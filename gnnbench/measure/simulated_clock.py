@@ -23,9 +23,11 @@ from typing import Any
 import numpy as np
 
 from ..errors import UsageError
+from ..files import read_whole
 from .clock import Block, Call
 
 VARIABLE = "GNNBENCH_FAKE_CLOCK"
+_MAX_BYTES = 2**24
 
 
 def reseeded(number: int) -> dict[str, str]:
@@ -91,7 +93,7 @@ class FakeMachine:
         if not seed.isdecimal() or not name:
             raise UsageError(f"{VARIABLE}='{text}' must be SEED:FILE, with a whole number as seed")
         try:
-            content = json.loads(Path(name).read_text(encoding="utf-8"))
+            content = json.loads(read_whole(Path(name), _MAX_BYTES))
             truths, of_base = (
                 {key: _truth(value) for key, value in times.items()}
                 for times in (content["benchmarks"], content.get("base", {}))

@@ -18,12 +18,13 @@ from ..variants import variant
 from ..variants.outcome import FIXTURES
 from ..variants.overrides import SILENT, override
 from ..workloads import cells as selection
-from . import fixtures
+from . import fixtures, histogram
 from .session import MARKER, given, is_ours, run_of, stop
 from .sharding import PLUGIN as SHARDING
 from .sharding import Sharding
 from .timing import PLUGIN as TIMING
 from .timing import Timing, timing_of
+from .writing import usage_error
 
 _DEFAULT_STORAGE = "file://./.benchmarks"
 """The default of pytest-benchmark's option."""
@@ -80,17 +81,18 @@ def pytest_configure(config: pytest.Config) -> None:
 
                 config.pluginmanager.register(AffectedOnly(config, chosen.affected_by), "gnnbench-affected")
         except UsageError as error:
-            raise pytest.UsageError(f"gnnbench: {error}") from None
+            raise usage_error(str(error)) from None
     again = config.getoption(_AGAIN)
     if again:
         override(config.option, SILENT)
         config.pluginmanager.register(_Again(again), "gnnbench-again")
+    histogram.take_over(config)
     judging = not again and _is_judged_here(config)
     config.pluginmanager.register(Timing(config, all_benchmarks=judging or bool(again)), TIMING)
     if judging:
         _compare(config)
     elif config.getoption("gnn_dry_run") and not again:
-        raise pytest.UsageError("gnnbench: --gnn-dry-run says what --benchmark-compare does: add that option")
+        raise usage_error("--gnn-dry-run says what --benchmark-compare does: add that option")
 
 
 def _compare(config: pytest.Config) -> None:
@@ -100,20 +102,22 @@ def _compare(config: pytest.Config) -> None:
         pytest.UsageError: another option excludes it, or the variant is invalid.
     """
     if config.option.benchmark_compare_fail:
-        raise pytest.UsageError(
-            "gnnbench: --benchmark-compare-fail works with pytest-benchmark's comparison only, not with "
+        raise usage_error(
+            "--benchmark-compare-fail works with pytest-benchmark's comparison only, not with "
             "gnnbench's: use --gnn-effect 5%, or choose pytest-benchmark's with --benchmark-storage"
         )
     wanted = config.option.benchmark_compare
     config.option.benchmark_compare = None  # pytest-benchmark does not compare
+    from ..variants import prepare
     from .gate import Gate
 
     base = None if wanted is True else wanted
     try:
         if _is_variant(wanted):
             base = variant.parse(wanted)
+            prepare.check(base, config.rootpath)
     except UsageError as error:
-        raise pytest.UsageError(f"gnnbench: --benchmark-compare: {error}") from None
+        raise usage_error(f"--benchmark-compare: {error}") from None
     config.pluginmanager.register(Gate(config, base), GATE)
 
 
@@ -265,7 +269,7 @@ def pytest_report_collectionfinish(config: pytest.Config, items: list[pytest.Ite
         return []
     from . import terminal
 
-    return terminal.header(run_of(config))
+    return terminal.header(config)
 
 
 @pytest.hookimpl(wrapper=True)
@@ -301,6 +305,6 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
         if terminalreporter.config.getoption("numprocesses", None):
             # Only xdist's workers collected the tests, and their headers are not shown.
             terminalreporter.ensure_newline()
-            for line in terminal.header(run_of(terminalreporter.config)):
+            for line in terminal.header(terminalreporter.config):
                 terminalreporter.write_line(line)
         terminal.summarize(terminalreporter)

@@ -14,6 +14,7 @@ from ..options import TIMEOUT_SECONDS
 from ..variants import variant
 from ..variants.prepare import prepared
 from ..variants.variant import Variant
+from . import writing
 
 _FLAG = "--gnn-affected-by"
 _SAME_CODE = "gnn_same_code"
@@ -38,7 +39,7 @@ class AffectedOnly:
         try:
             same = self._compared().named("same")
         except UsageError as error:
-            raise pytest.UsageError(f"gnnbench: {_FLAG}: {error}") from None
+            raise writing.usage_error(f"{_FLAG}: {error}") from None
         run, are = ("runs", "is") if len(same) == 1 else ("run", "are")
         count = units.count(len(same), "benchmark")
         self._say(f"{count} {run} the same code as {self._base.text} and {are} deselected")
@@ -61,7 +62,7 @@ class AffectedOnly:
     def _say(self, text: str) -> None:
         if reporter := self._config.pluginmanager.get_plugin("terminalreporter"):
             reporter.ensure_newline()
-            reporter.write_line(f"gnnbench: {text}")
+            writing.say(reporter, text)
 
     @pytest.hookimpl(trylast=True)
     def pytest_collection_modifyitems(self, config: pytest.Config, items: list[pytest.Item]) -> None:

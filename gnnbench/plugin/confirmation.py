@@ -14,6 +14,7 @@ from ..compare.verdict import Thresholds
 from ..results import run_file
 from ..results.run_file import RunFile
 from ..variants import fresh
+from . import writing
 
 _FIRST = 101
 """Number of the first confirming process; the processes of a record have smaller ones."""
@@ -55,9 +56,10 @@ def _timed(config: pytest.Config, names: list[str], suspects: int, processes: in
         for number in range(processes):
             if reporter:
                 reporter.ensure_newline()
-                reporter.write_line(
-                    f"gnnbench: {units.count(suspects, 'benchmark')} may be slower or had CPU contention:"
-                    f" timing again, new process {number + 1} of {processes}"
+                writing.say(
+                    reporter,
+                    f"{units.count(suspects, 'benchmark')} may be slower or had CPU contention: "
+                    f"timing again, new process {number + 1} of {processes}",
                 )
             output = Path(folder, f"{number}.json")
             # With "=": pytest would use a path that is a separate argument to determine its rootdir.

@@ -12,16 +12,18 @@ from typing import Any
 import pytest
 
 from ..compare.verdict import Thresholds
-from ..errors import UsageError
+from ..errors import UsageError, one_line
 from ..report import verdicts
+from ..report.lines import wrapped
 from ..results import counter_baseline
 from ..variants.variant import Variant
 from ..workloads.spec import Spec
-from . import records, terminal
+from . import records, terminal, writing
 from .judged_session import JudgedSession
-from .session import run_of
+from .session import run_of, stop
 from .timing import timing_of
 from .withheld import Withheld
+from .writing import Failure
 
 
 class Gate:
@@ -60,9 +62,16 @@ class Gate:
             return None
         try:
             _, missing = records.find(self._config, self._base)
-        except (UsageError, OSError):
+        except UsageError as error:
+            mistake = str(error)
+        except OSError:
             return None  # reported at the end
-        return f"gnnbench: {missing}" if missing else None
+        else:
+            mistake = ""
+        if mistake:  # outside the handler, so that pytest shows one line
+            stop(mistake, self._config)
+        reporter = self._config.pluginmanager.get_plugin("terminalreporter")
+        return wrapped(f"gnnbench: {missing}", writing.width(reporter)) if missing else None
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtestloop(self, session: pytest.Session) -> Generator[None, object, object]:
@@ -99,18 +108,18 @@ class Gate:
         if self._judged:
             terminalreporter.ensure_newline()
             for line in self._judged.differences:
-                terminalreporter.write_line(f"gnnbench: {line}")
+                writing.say(terminalreporter, line)
         if self._judged and self._judged.comparison.rows and not run_of(self._config).options.dry_run:
             verdicts.write(
                 self._judged.comparison,
                 terminalreporter.write,
-                terminalreporter._tw.fullwidth,  # noqa: SLF001
+                writing.width(terminalreporter),
                 colour=terminalreporter.hasmarkup,
             )
         for line in self._lines:
-            terminalreporter.write_line(f"gnnbench: {line}")
+            writing.say(terminalreporter, line)
         for line in self._failures:
-            terminalreporter.write_line(f"gnnbench: failed: {line}", red=True)
+            writing.say(terminalreporter, f"failed: {line}", red=True)
 
     def _show(self, reports: Sequence[pytest.TestReport]) -> None:
         """Show the result of a test of gnnbench's own at once, although its report is withheld."""
@@ -167,17 +176,19 @@ class Gate:
             self._report(judged, strict=chosen.strict)
         except (UsageError, OSError) as error:
             self._failures.append(str(error))
+            if isinstance(self._base, Variant):
+                self._judged = None
         finally:
             self._warn(strict=chosen.strict, dry_run=chosen.dry_run)
 
     def _warn(self, *, strict: bool, dry_run: bool) -> None:
-        """Say if no benchmark was compared."""
+        """Say if no benchmark was judged."""
         rows = self._judged.comparison.rows if self._judged else []
         if dry_run or any(row.judgement.verdict != "incomparable" for row in rows):
             return
         why = " (-n switches timing off)" if self._config.getoption("numprocesses", None) else ""
         hint = "" if strict else "; --gnn-strict makes this a failure"
-        (self._failures if strict else self._lines).append(f"no benchmark was compared{why}{hint}")
+        (self._failures if strict else self._lines).append(f"no benchmark was judged{why}{hint}")
 
     def _compare_counters(self, *, strict: bool) -> None:
         for item, reports in self._withheld.tests.items():
@@ -214,12 +225,13 @@ def _counters(config: pytest.Config, ours: Mapping[str, Any], *, strict: bool) -
     changed = counter_baseline.changes(root, spec.platform, spec.id, found["counts"], found["unsteady"])
     if changed is None:
         return f"counters {counter_baseline.missing(root, spec.platform)}" if strict else None
-    return f"counters differ from the baseline: {', '.join(changed)}" if changed else None
+    return counter_baseline.differ(root, spec.platform, changed) if changed else None
 
 
-def _fail(reports: Sequence[pytest.TestReport], message: str) -> None:
-    """Mark a test as failed; if it has failed already, add the message."""
+def _fail(reports: Sequence[pytest.TestReport], reason: str) -> None:
+    """Mark a test as failed; if it has failed already, add the reason."""
     call = next(report for report in reports if report.when == "call")
-    call.longrepr = f"{call.longrepr}\n{message}" if call.failed else message
+    line = one_line(reason)
+    call.longrepr = Failure(f"{call.longrepr}\n{line}" if call.failed else line)
     call.outcome = "failed"
     vars(call).pop("wasxfail", None)  # pytest would not count it as failed

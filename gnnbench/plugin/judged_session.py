@@ -181,24 +181,27 @@ class JudgedSession:
     def _described(self, one: Turns, result: AbResult) -> list[str]:
         """Return what came out in turns, and how to go on."""
         decisions = result.decisions
-        left = [name for name, decision in decisions.items() if not decision.decided]
-        count = units.count(len(decisions), "benchmark")
+        timed = {name: decision for name, decision in decisions.items() if not decision.judgement.same_code}
+        left = [name for name, decision in timed.items() if not decision.decided]
+        count = units.count(len(timed), "benchmark")
         text = f"{count} timed in turns with {one.group.title}"
-        lines = [f"{text}: {len(decisions) - len(left)} decided, in {units.seconds(result.seconds)}"]
+        lines = [f"{text}: {len(timed) - len(left)} decided, in {units.seconds(result.seconds)}"]
         if one.interrupted:
             lines.append(f"interrupted: {units.count(len(left), 'benchmark')} not decided in turns")
         elif left:
             count = units.count(len(left), "benchmark")
-            lines.append(f"to go on with {count}: {self._goes_on(one.group, left)}")
+            again = self._goes_on(one.group, left, result.needed_seconds)
+            lines.append(f"to time {count} for longer: {again}")
         return [*lines, *result.notes]
 
-    def _goes_on(self, group: Group, names: Sequence[str]) -> str:
-        """Return the command that goes on with benchmarks for which the budget did not suffice."""
+    def _goes_on(self, group: Group, names: Sequence[str], needed_seconds: float) -> str:
+        """Return the command that times benchmarks again for which the budget did not suffice."""
         words = records.words(self._config)
         if len(names) <= _SHOWN:
-            words = [*records.words(self._config, self._config.args), *names]
+            words = [*records.words(self._config, self._config.args), *records.typed(self._config, names)]
+        seconds = max(2 * self._options.budget_seconds, math.ceil(needed_seconds))
         compare = f"--benchmark-compare={group.asked}"
-        return shlex.join(["pytest", *words, compare, f"--gnn-budget={2 * self._options.budget_seconds:g}"])
+        return shlex.join(["pytest", *words, compare, f"--gnn-budget={seconds:g}"])
 
     def _judge_machine(self, base: RecordedBase) -> None:
         """Say if the machine itself became slower or faster since a record."""
@@ -248,17 +251,19 @@ class JudgedSession:
         }
 
     def sentence(self, row: Compared) -> str:
-        """Return the verdict on a benchmark and its reason, on one line."""
+        """Return the verdict on a benchmark, its reason, and how to repeat it, on one line."""
         in_turns = row.fullname in self._in_turns
         drifted = self.comparison.shared is not None and not in_turns
         text = verdicts.sentence(row, drifted=drifted, in_turns=in_turns)
+        if against := self._against(row):
+            text += f" [{'record ' if self._recorded else ''}{against}]"
         if group := next((one for one in self._groups if in_turns and row.fullname in one.names), None):
-            words = [*records.words(self._config, self._config.args), row.fullname]
+            ids = records.typed(self._config, [row.fullname])
+            words = [*records.words(self._config, self._config.args), *ids]
             own = self._options.effect
             effect = () if own == EFFECT else ("--effect", f"{own:g}")
             text += f"; repeat: {shlex.join(['gnnbench', 'ab', group.base.text, '.', *effect, '--', *words])}"
-        against = self._against(row)
-        return f"{text} [{'record ' if self._recorded else ''}{against}]" if against else text
+        return text
 
     def _against(self, row: Compared) -> str | None:
         """Return the number of a benchmark's record, or the variant; None: no record has it."""

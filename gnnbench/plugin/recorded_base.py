@@ -72,6 +72,9 @@ class RecordedBase:
             ours = [row for row in rows if self.records[row.fullname] == record and is_open(row, head)]
             if ours and options.turns:
                 self._add_group(record, ours, saved)
+            elif ours:
+                what = units.count(len(ours), "benchmark")
+                self.lines.append(across(what, f"record {record.id}", "--gnn-turns never"))
 
     def _sources(self, record: Record) -> Sources:
         saved = next(run.sources for run in self.runs if run.path in record.files)

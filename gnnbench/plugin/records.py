@@ -1,5 +1,6 @@
 """The baseline records that a session is compared with."""
 
+import os
 import shlex
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict
@@ -67,6 +68,18 @@ def words(config: pytest.Config, leave_out: Collection[str] = ()) -> list[str]:
         and not (before in _OWN_WITH_VALUE and not word.startswith("-"))
         and word not in leave_out
     ]
+
+
+def typed(config: pytest.Config, names: Iterable[str]) -> list[str]:
+    """Return tests' ids as the user would type them: with paths from the folder that pytest was called in."""
+    start = os.path.relpath(config.rootpath, config.invocation_params.dir)
+    return [os.path.normpath(f"{start}/{file}") + rest for file, rest in map(_divided, names)]
+
+
+def _divided(name: str) -> tuple[str, str]:
+    """Return the path in a test's id, and the rest."""
+    file, colons, rest = name.partition("::")
+    return file, colons + rest
 
 
 def live(config: pytest.Config, benchmarks: Mapping[str, Mapping[str, Any]]) -> RunFile:

@@ -9,7 +9,7 @@ from pytest_benchmark.session import BenchmarkSession
 from pytest_benchmark.storage.file import FileStorage
 from pytest_benchmark.utils import safe_dumps
 
-from ..files import write_whole
+from ..files import real_path, write_whole
 
 
 class Saving:
@@ -45,7 +45,9 @@ class Saving:
 
 
 def _save_json(self: Any, output_json: dict[str, Any]) -> None:
-    path = Path(getattr(self.json, "name", self.json) if hasattr(self.json, "close") else self.json).resolve()
+    path = real_path(
+        Path(getattr(self.json, "name", self.json) if hasattr(self.json, "close") else self.json)
+    )
     text = safe_dumps(output_json, ensure_ascii=True, indent=4)
     if path.exists() and not path.is_file():
         path.write_text(text, encoding="utf-8")  # for example /dev/stdout

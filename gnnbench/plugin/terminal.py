@@ -1,28 +1,29 @@
 """What a session prints: header, progress lines, tables and summary."""
 
 import io
-import textwrap
 from collections.abc import Sequence
 from dataclasses import asdict, fields
 from typing import Any
 
 import pytest
-from rich.console import Console
 from rich.markup import escape
 
 from .. import environment, units
+from ..errors import one_line
 from ..profile.hooks import profiling_of
+from ..report.console import Console
+from ..report.lines import wrapped
 from ..report.table import SHORT_DIRECTION, TableRow, grouped, heading, interval, notes, remarks, tables
 from ..results import counter_baseline
 from ..workloads.spec import Spec
-from .session import COUNTED, OUT_OF_MEMORY, Run
+from . import writing
+from .session import COUNTED, OUT_OF_MEMORY, run_of
 
 PROGRESS = "gnnbench-progress"
 """Name under which `SessionProgress` is registered."""
 
 _THEIR_TABLE: dict[str, object] = {
     "compare": [],
-    "histogram": [],
     "cprofile": None,
     "verbose": False,
     "sort": "min",
@@ -39,8 +40,10 @@ def spec_of(item: pytest.Item) -> Spec:
     return Spec(**{field.name: params[field.name] for field in fields(Spec)})
 
 
-def header(run: Run) -> list[str]:
+def header(config: pytest.Config) -> list[str]:
     """Return the lines about the machine, the libraries and the data."""
+    run = run_of(config)
+    width = writing.width(config.pluginmanager.get_plugin("terminalreporter"))
     device = run.options.device
     here = environment.collect(gpu=run.options.gpu)
     processor = here.cpu
@@ -49,12 +52,13 @@ def header(run: Run) -> list[str]:
         processor = f"{here.gpu.name}, L2 cache {cache}"
     policy = f"OMP_WAIT_POLICY={here.wait_policy or 'unset, so idle threads spin'}"
     libraries = ", ".join(f"{name} {version}" for name, version in here.libraries)
-    libraries = textwrap.fill(f"python {here.python}, {libraries}", 80, break_on_hyphens=False)
-    return [
-        f"gnnbench: {device}, {processor}, {here.threads} threads on {here.cores} cores, {policy}",
-        *libraries.splitlines(),
+    threads = f"{here.threads} threads on {here.cores} cores"
+    lines = [
+        f"gnnbench: {device}, {processor}, {threads}, {policy}",
+        f"python {here.python}, {libraries}",
         *run.notices,
     ]
+    return [wrapped(line, width) for line in lines]
 
 
 def record(item: pytest.Item) -> dict[str, Any] | None:
@@ -68,7 +72,7 @@ def record(item: pytest.Item) -> dict[str, Any] | None:
     if not ours and not out_of_memory:
         return None
     spec, row = spec_of(item), None
-    if "counters" in ours:
+    if {"counters", "measurement"} <= ours.keys():  # not with --gnn-dry-run
         row = TableRow.of(spec, ours)
     return {
         "spec": asdict(spec),
@@ -107,18 +111,20 @@ def summarize_others(reporter: Any, records: Sequence[dict[str, Any]]) -> None:
     from ..measure import estimate
 
     reporter.ensure_newline()
-    reporter.write_line(f"gnnbench: time ({estimate.NAME}) with its {estimate.LEVEL:.0%} interval")
+    writing.say(reporter, f"time ({estimate.NAME}) with its {estimate.LEVEL:.0%} interval")
     policy = environment.collect(device="cpu").wait_policy
     if policy.upper() != "PASSIVE":
-        reporter.write_line(
-            f"gnnbench: OMP_WAIT_POLICY is {policy or 'unset'}: idle OpenMP threads use CPU time and disturb "
-            "timings; export OMP_WAIT_POLICY=PASSIVE"
+        writing.say(
+            reporter,
+            f"OMP_WAIT_POLICY is {policy or 'unset'}: idle OpenMP threads use CPU time and disturb "
+            "timings; export OMP_WAIT_POLICY=PASSIVE",
         )
     for entry in records:
-        time = f"{units.seconds(entry['seconds']):>9} {entry['interval']:>6} {entry['stopped_by']:9}"
-        reporter.write_line(f"{time} {entry['name']}")
+        time = f"{units.seconds(entry['seconds']):>9} {entry['interval']:>6} {entry['stopped_by']:9} "
+        line = f"{time}{entry['name']}"
+        reporter.write_line(wrapped(line, writing.width(reporter), " " * len(time)))
     for line in grouped(((entry["name"], entry["remarks"]) for entry in records), len(records)):
-        reporter.write_line(f"gnnbench: {line}")
+        writing.say(reporter, line)
 
 
 class SessionProgress:
@@ -159,7 +165,7 @@ class SessionProgress:
         if heading(spec) != self._heading:
             self._heading = heading(spec)
             self._reporter.ensure_newline()
-            self._reporter.write_line(self._heading, bold=True)
+            self._reporter.write_line(one_line(self._heading), bold=True)
         if self._reporter.isatty:
             self._reporter.rewrite(self._line(spec, "…"), erase=True)
 
@@ -206,12 +212,12 @@ def summarize(reporter: Any) -> None:
     rows = [entry["row"] for entry in records if entry["row"]]
     text = io.StringIO()
     width = reporter._tw.fullwidth  # noqa: SLF001
-    console = Console(file=text, width=width, force_terminal=reporter.hasmarkup, highlight=False)
+    console = Console(file=text, width=width, force_terminal=reporter.hasmarkup)
     for title, table in tables(rows).items():
         console.print(f"\n[bold]{escape(title)}[/bold]")
         console.print(table)
     for note in notes(rows):
-        console.print(textwrap.fill(note, width, break_on_hyphens=False), markup=False)
+        text.write(f"{wrapped(note, writing.width(reporter))}\n")
     reporter.ensure_newline()
     reporter.write(text.getvalue())
     memory = [entry for entry in records if entry["out_of_memory"]]
@@ -230,7 +236,7 @@ def summarize(reporter: Any) -> None:
         lines.append(f"synthetic data: {', '.join(synthetic)}")
     reporter.write_line("")
     for line in lines:
-        reporter.write_line(f"gnnbench: {line}")
+        writing.say(reporter, line)
 
 
 def _counted(records: Sequence[dict[str, Any]], config: pytest.Config) -> list[str]:

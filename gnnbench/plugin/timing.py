@@ -14,6 +14,7 @@ from ..measure.clock import ClockError
 from ..measure.patch import Patch, TimingSettings
 from ..results.entry import FORMAT_VERSION
 from ..variants.import_roots import LEFT, left
+from . import writing
 from .saving import Saving
 from .session import OUT_OF_MEMORY, is_ours, places, run_of, stop
 
@@ -175,7 +176,7 @@ class Timing:
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
         """Write which files could not be saved, below all tables."""
         for failure in self._saving.failures:
-            terminalreporter.write_line(f"gnnbench: failed: {failure}", red=True)
+            writing.say(terminalreporter, f"failed: {failure}", red=True)
 
     def pytest_benchmark_update_json(self, config: pytest.Config, output_json: dict[str, Any]) -> None:
         """Add the environment, and the interrupted benchmarks, which pytest-benchmark leaves out."""

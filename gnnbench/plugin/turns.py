@@ -16,12 +16,13 @@ from ..compare.ab.coordinator import Budget
 from ..compare.ab.result import AbResult
 from ..compare.ab.schedule import Decision
 from ..compare.verdict import Thresholds
-from ..errors import UsageError
+from ..errors import UsageError, one_line
 from ..files import cache_folder
 from ..options import TIMEOUT_SECONDS
 from ..variants import variant
 from ..variants.prepare import Prepared, prepared
 from ..variants.variant import Variant
+from . import writing
 
 _UNLIMITED = 1e9
 """Seconds for each benchmark, of which all together have fewer."""
@@ -167,7 +168,7 @@ class _Progress:
         if self._reporter:
             self._clear()
             self._reporter.ensure_newline()
-            self._reporter.write_line(f"gnnbench: {text}")
+            writing.say(self._reporter, text)
             self._line_seconds = time.monotonic()
 
     def step(self, text: str, at_most_seconds: float | None = None) -> None:
@@ -176,7 +177,7 @@ class _Progress:
         line = f"{self._standing}{text}{limit}"
         if self._reporter and self._reporter.isatty:
             width = self._reporter._tw.fullwidth  # noqa: SLF001
-            self._reporter.rewrite(line[: width - 1], erase=True)
+            self._reporter.rewrite(one_line(line)[: width - 1], erase=True)
         elif time.monotonic() - self._line_seconds > _LINE_SECONDS:
             self.say(line)
 

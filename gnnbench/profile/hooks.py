@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from ..errors import one_line
 from ..measure.clock import Call
 from ..measure.pedantic import Pedantic
 from . import kinds, record
@@ -68,7 +69,7 @@ class Profiling:
             lines.append(f"{len(found)} profiles in {_relative(self._store.root)}:")
         terminalreporter.ensure_newline()
         for line in lines:
-            terminalreporter.write_line(f"gnnbench: {line}")
+            terminalreporter.write_line(one_line(f"gnnbench: {line}"))
         for one in found:
             terminalreporter.write_line(f"  {one.folder.relative_to(self._store.root)}")
 

@@ -178,7 +178,8 @@ class _Process:
         if self._status not in _AS_IT_SHOULD:
             why = _why(status, self._log)
             if not self._ended and (self._status is not None or not self._running):
-                raise UsageError(f"{self._side.name}: {why}" if self._side.name else why)
+                first, *more = why.split("\n")
+                raise UsageError(f"{self._side.name}: {first}" if self._side.name else first, *more)
             self._add(Ended(self._running or "pytest", None, {}, why, None))
         return self._ended
 

@@ -13,7 +13,7 @@ VERSION = 1
 # 1: first.
 
 FILE = "profile.json"
-MAX_BYTES = 2**29
+MAX_BYTES = 2**25
 _REMEDY = "profile again"
 
 

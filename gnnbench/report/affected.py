@@ -4,58 +4,55 @@ import io
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
-from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
 from ..compare.ab.affected import AffectedResult, Inspected
 from ..measure.fingerprint.difference import Difference
+from . import labels
+from .console import Console
+from .labels import Labels
 from .names import spec_of
-from .table import SHORT_DIRECTION, heading, shared_place
 
 _FEWEST_CHARACTERS = 24
 """Width of the column of functions, at least."""
+_WIDTH_IN_A_PIPE = 80
+"""Functions are listed up to this width where the output is not a terminal."""
 
 
-def write(found: AffectedResult, out: Callable[[str], Any], width: int, *, colour: bool) -> None:
-    """Write a line for each affected benchmark, in a table for each heading."""
+def write(found: AffectedResult, out: Callable[[str], Any], width: int | None, *, colour: bool) -> None:
+    """Write a line for each affected benchmark, in a table for each heading.
+
+    Args:
+        found: the result.
+        out: writes a text.
+        width: characters per line; None: the output is not a terminal.
+        colour: whether the output shows colours.
+    """
     text = io.StringIO()
-    console = Console(file=text, width=width, force_terminal=colour, highlight=False)
-    groups: dict[str, dict[str, Inspected]] = {}
-    for name, one in found.benchmarks.items():
-        if one.status != "same":
-            spec = spec_of(name)
-            groups.setdefault(heading(spec) if spec else "", {})[name] = one
-    for title, group in groups.items():
-        place = "" if title else shared_place(list(group))
-        console.print(f"\n[bold]{escape(title or place)}[/bold]")
-        console.print(_table(group, place, width))
-    if groups:
+    console = Console(file=text, width=width or labels.UNLIMITED, force_terminal=colour)
+    shown = {name: one for name, one in found.benchmarks.items() if one.status != "same"}
+    for group in labels.groups({name: spec_of(name) for name in shown}):
+        console.print()
+        console.print(group.heading())
+        console.print(_table(group, shown, width or _WIDTH_IN_A_PIPE))
+    if shown:
         console.print()
     out(text.getvalue())
 
 
-def _table(group: Mapping[str, Inspected], place: str, width: int) -> Table:
-    rows = [(_labels(name, place), one) for name, one in group.items()]
-    columns = ("benchmark",) if len(rows[0][0]) == 1 else ("operation", "dir", "on")
-    widths = [max(map(len, cells)) for cells in zip(columns, *(labels for labels, _ in rows), strict=True)]
+def _table(group: Labels, found: Mapping[str, Inspected], width: int) -> Table:
+    rows = (group.columns, *group.cells.values())
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     left = max(width - sum(widths) - len(widths), _FEWEST_CHARACTERS)
-    table = Table(box=None, pad_edge=False, padding=(0, 1, 0, 0))
-    for column in columns:
-        table.add_column(column, overflow="fold", no_wrap=len(columns) > 1)
+    table = group.table()
     table.add_column("changed", overflow="fold", min_width=_FEWEST_CHARACTERS)
-    for labels, one in rows:
+    for name in group.cells:
+        one = found[name]
         difference = one.inspections.difference
         changed = _fitted(*difference.main(), left) if difference else f"not compared: {one.unknown}"
-        table.add_row(*map(escape, (*labels, changed)))
+        table.add_row(*group.row(name), escape(changed))
     return table
-
-
-def _labels(name: str, place: str) -> tuple[str, ...]:
-    spec = spec_of(name)
-    if spec:
-        return spec.operation, SHORT_DIRECTION[spec.direction], spec.platform
-    return (name.removeprefix(place),)
 
 
 def _fitted(label: str, names: Sequence[str], width: int) -> str:

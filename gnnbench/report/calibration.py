@@ -1,11 +1,13 @@
 """Notes of a calibration, shown with verdicts of `gnnbench ab` and `gnnbench compare`."""
 
 import math
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Sequence
 from pathlib import Path
 
 from ..compare.calibration import Calibration, CalibrationStore
 from ..errors import UsageError
+from . import labels
+from .names import spec_of
 from .table import grouped
 
 
@@ -28,10 +30,10 @@ def notes(store: CalibrationStore, names: Collection[str], effect: float, folder
         if (one.settings.effect, one.settings.folder) == (effect, str(folder))
         and (known := set(one.names) & set(names))
     ]
-    return _told(kept[max(fitting)[2]], names) if fitting else []
+    return _told(kept[max(fitting)[2]], list(names)) if fitting else []
 
 
-def _told(found: Calibration, names: Iterable[str]) -> list[str]:
+def _told(found: Calibration, names: Sequence[str]) -> list[str]:
     wrong = found.false_positives()
     lines = []
     head = f"calibrated here (gnnbench ab, {found.settings.budget_seconds:g} s per benchmark)"
@@ -39,9 +41,9 @@ def _told(found: Calibration, names: Iterable[str]) -> list[str]:
         most = wrong.interval()[1]
         lines.append(f"{head}: {wrong} verdicts of A/A tests were false positives (rate at most {most:.1%})")
     remarks: dict[float, list[tuple[str, list[str]]]] = {}
+    shown = labels.short({name: spec_of(name) for name in names})
     for name in names:
         rates, smallest = found.found(name), found.smallest(name)
-        short = name.partition("::")[2] or name
         if smallest is not None:
             size, text = smallest, f"finds {smallest:.0%}"
         elif rates:
@@ -50,5 +52,5 @@ def _told(found: Calibration, names: Iterable[str]) -> list[str]:
         else:
             size, text = math.inf, "not calibrated"
         count = f" ({rates[size]})" if size in rates else ""
-        remarks.setdefault(size, []).append((f"{short}{count}", [text]))
+        remarks.setdefault(size, []).append((f"{shown[name]}{count}", [text]))
     return [*lines, "; ".join(grouped(one for size in sorted(remarks) for one in remarks[size]))]

@@ -81,29 +81,33 @@ def _result(found: ResultFile) -> View:
 
 
 def _calibration(source: Source, kept: "Sequence[Calibration]") -> View:
-    found = tuple(
-        Calibrated(
-            (
-                ("folder", clean(one.settings.folder)),
-                ("pytest's arguments", clean(" ".join(one.settings.arguments))),
-                ("seconds per benchmark", f"{one.settings.budget_seconds:g}"),
-                ("effect", units.fraction(one.settings.effect)),
-            ),
-            _rate(one.false_positives()),
-            _rate(one.false_positive_runs()),
-            tuple(
-                (
-                    clean(name),
-                    tuple(Found(size, rate.count, rate.of) for size, rate in one.found(name).items()),
-                    one.smallest(name),
-                )
-                for name in one.names
-            ),
-        )
-        for one in kept
-    )
     facts = environment_facts(source.content["environment"])
-    return View("calibration", clean(source.path.name), calibrations=found, facts=facts)
+    return View(
+        "calibration", clean(source.path.name), calibrations=tuple(map(_calibrated, kept)), facts=facts
+    )
+
+
+def _calibrated(one: "Calibration") -> Calibrated:
+    labels, common = titles(one.names, list(map(spec_of, one.names)))
+    return Calibrated(
+        (
+            ("folder", clean(one.settings.folder)),
+            ("pytest's arguments", clean(" ".join(one.settings.arguments))),
+            *([("all benchmarks", common)] if common else []),
+            ("seconds per benchmark", f"{one.settings.budget_seconds:g}"),
+            ("effect", units.fraction(one.settings.effect)),
+        ),
+        _rate(one.false_positives()),
+        _rate(one.false_positive_runs()),
+        tuple(
+            (
+                f"{title} {context}".strip(),
+                tuple(Found(size, rate.count, rate.of) for size, rate in one.found(name).items()),
+                one.smallest(name),
+            )
+            for name, (title, context) in zip(one.names, labels, strict=True)
+        ),
+    )
 
 
 def _rate(rate: "Rate") -> str:

@@ -5,7 +5,7 @@ import hashlib
 import re
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from importlib.metadata import version
 from pathlib import Path
@@ -13,6 +13,7 @@ from typing import Any
 from xml.etree import ElementTree as ET
 
 from ..files import cache_folder, write_whole
+from .style import PAGE, PHONE, Style
 
 _SVG = "http://www.w3.org/2000/svg"
 _TAGS = {
@@ -22,6 +23,15 @@ _ATTRIBUTES = re.compile(r"[a-z][a-zA-Z0-9-]*", re.ASCII)
 _HANDLER = re.compile(r"on|href|style|id$")
 _NOISE = {"role", "class", "aria-roledescription", "aria-label", "aria-hidden", "pointer-events"}
 """Attributes for screen readers that are removed: each figure has one description instead."""
+_INHERITED = (
+    *("fill", "stroke", "stroke-width", "stroke-opacity"),
+    *("font-family", "font-size", "font-weight", "text-anchor"),
+)
+_PLACES = {"d", "transform"}
+_DIGITS = re.compile(r"(\.\d\d)\d+")
+"""Digits beyond a hundredth of a pixel are cut."""
+HOVER = "hover"
+"""Name of a layer whose marks show their description when the mouse is over them."""
 _SNIPPET = """
 window.drawChart = (element, spec) => vegaEmbed(element, spec, {
   mode: "vega-lite", ast: true, renderer: "svg", actions: false, tooltip: false, defaultStyle: false,
@@ -68,6 +78,19 @@ def png(text: str) -> bytes:
     return vl_convert.svg_to_png(text, scale=1.5)
 
 
+def for_page(draw: Callable[[Style], Mapping[str, Any]], description: str) -> str:
+    """Return a chart in two widths; the style sheet shows the one that fits the window.
+
+    Args:
+        draw: returns the chart in a style.
+        description: text for readers who cannot see it.
+    """
+    return "".join(
+        f'<div class="{name}">{inline_svg(draw(style), description)}</div>'
+        for name, style in (("wide", PAGE), ("narrow", PHONE))
+    )
+
+
 def inline_svg(spec: Mapping[str, Any], description: str) -> str:
     """Return a chart as SVG for a page, checked to contain shapes and text only.
 
@@ -81,6 +104,10 @@ def inline_svg(spec: Mapping[str, Any], description: str) -> str:
         ValueError: it contains another element or attribute.
     """
     root = ET.fromstring(svg(spec))  # noqa: S314 - drawn by us, without entities
+    for group in root.iter(f"{{{_SVG}}}g"):
+        if f"{HOVER}_marks" in group.get("class", "").split():
+            for mark in group:
+                ET.SubElement(mark, f"{{{_SVG}}}title").text = mark.get("aria-label")
     for element in root.iter():
         if element.tag not in _TAGS:
             raise ValueError(f"a chart contains the element {element.tag}")
@@ -89,7 +116,10 @@ def inline_svg(spec: Mapping[str, Any], description: str) -> str:
                 del element.attrib[name]
             elif not _ATTRIBUTES.fullmatch(name) or _HANDLER.match(name):
                 raise ValueError(f"a chart contains the attribute {name}")
+            elif name in _PLACES:
+                element.set(name, _DIGITS.sub(r"\1", element.attrib[name]))
     _drop_empty(root)
+    _inherit(root)
     root.attrib |= {"role": "img", "aria-label": description}
     ET.register_namespace("", _SVG)
     return ET.tostring(root, encoding="unicode")
@@ -139,6 +169,17 @@ def _kept() -> Path:
     """Return the cache file of the script; one for each version of vl-convert."""
     digest = hashlib.sha256(_SNIPPET.encode()).hexdigest()[:8]
     return cache_folder() / "report" / f"vega-{version('vl-convert-python')}-{digest}.js"
+
+
+def _inherit(root: ET.Element) -> None:
+    """Move attributes that all marks of a group share to the group; that makes pages smaller."""
+    for group in root.iter(f"{{{_SVG}}}g"):
+        for name in _INHERITED if len(group) > 1 else ():
+            values = {mark.get(name) for mark in group}
+            if len(values) == 1 and (value := values.pop()) is not None:
+                group.set(name, value)
+                for mark in group:
+                    del mark.attrib[name]
 
 
 def _drop_empty(element: ET.Element) -> None:

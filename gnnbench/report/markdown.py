@@ -12,8 +12,9 @@ from ..compare.comparison import Compared, Comparison
 from ..compare.result_file import ResultFile
 from ..compare.verdict import Thresholds
 from ..errors import UsageError
-from . import verdicts
-from .markdown_text import code, prose
+from . import labels, verdicts
+from .labels import Labels
+from .markdown_text import cell, code, prose
 from .table import grouped
 
 MOST_CHARACTERS = 65_536
@@ -29,10 +30,9 @@ _NAMED = 3
 """Notes shown per benchmark."""
 _CHANGED = ("slower", "faster")
 _ORDER = (*_CHANGED, "undecided", "incomparable", "same")
-_HEADER = (
-    "| benchmark | verdict | ratio | interval | time | sees |",
-    "|---|---|---:|---:|---:|---:|",
-)
+_COLUMNS = ("verdict", "ratio", "interval", "time", "sees")
+_NUMBERS = 4
+"""The last columns, which are aligned right."""
 
 
 @dataclass(frozen=True)
@@ -118,6 +118,7 @@ class _Excerpt:
     section: Section
     rows: list[Compared]
     """Changed benchmarks first."""
+    names: Labels
     same_code: str
     """Line on the benchmarks that run the same code and have no row; empty: there are none."""
     remarks: list[str]
@@ -126,7 +127,8 @@ class _Excerpt:
 def _excerpt(section: Section) -> _Excerpt:
     found, same_code = verdicts.divided(section.comparison.rows)
     rows = sorted(found, key=_rank)
-    return _Excerpt(section, rows, same_code, _remarks(section, rows))
+    names = Labels.of(labels.specs_of(rows))
+    return _Excerpt(section, rows, names, same_code, _remarks(section, rows, names))
 
 
 def _size(text: str) -> int:
@@ -182,11 +184,12 @@ def _section(part: _Excerpt, details_url: str, most: int, *, name_machine: bool)
     changed = [row for row in kept if row.judgement.verdict in _CHANGED]
     shown = kept if len(rows) <= _FEW else changed
     folded = kept[len(shown) :]
-    why = [f"- {code(row.fullname)}: {_joined(row.notes)}" for row in changed if row.notes]
+    why = [f"- {_name(part.names, row)}: {_joined(row.notes)}" for row in changed if row.notes]
     place = f", on {code(section.machine)}" if section.machine and name_machine else ""
-    lines = [f"{prose(section.base)} → {prose(section.head)}{place}"]
+    shared = f": {code(part.names.shared)}" if part.names.shared else ""
+    lines = [f"{prose(section.base)} → {prose(section.head)}{place}{shared}"]
     if shown:
-        lines += ["", *_table(shown)]
+        lines += ["", *_table(shown, part.names)]
     if why:
         lines += ["", *why]
     if part.same_code:
@@ -214,7 +217,7 @@ def _section(part: _Excerpt, details_url: str, most: int, *, name_machine: bool)
     what = f"{units.count(len(folded), 'more benchmark')}, notes" if folded else "Notes"
     lines += ["", "<details>", f"<summary>{what} and how to read this</summary>", ""]
     if folded:
-        lines += [*_table(folded), ""]
+        lines += [*_table(folded, part.names), ""]
     return [*lines, *remarks[:most], *_key(section.thresholds), "", "</details>"]
 
 
@@ -230,15 +233,22 @@ def _rank(row: Compared) -> tuple[int, float]:
     return _ORDER.index(found.verdict), -change
 
 
-def _table(rows: Sequence[Compared]) -> list[str]:
-    lines = list(_HEADER)
+def _table(rows: Sequence[Compared], names: Labels) -> list[str]:
+    columns = (*names.columns, *_COLUMNS)
+    alignments = ["---"] * (len(columns) - _NUMBERS) + ["---:"] * _NUMBERS
+    lines = [f"| {' | '.join(columns)} |", f"|{'|'.join(alignments)}|"]
     for row in rows:
         time, ratio, interval, verdict, sees = verdicts.cells(row)
         verdict = f"**{verdict}**" if verdict in _CHANGED else verdict
         numbers = (_number(text) for text in (ratio, interval, time, sees))
-        cells = code(row.fullname, in_table=True), verdict, *numbers
+        cells = *map(cell, names.cells[row.fullname]), verdict, *numbers
         lines.append(f"| {' | '.join(cells)} |")
     return lines
+
+
+def _name(names: Labels, row: Compared) -> str:
+    """Write the name of a benchmark in a sentence."""
+    return code(" ".join(names.cells[row.fullname]))
 
 
 def _number(text: str) -> str:
@@ -246,14 +256,14 @@ def _number(text: str) -> str:
     return text.translate(_UNBREAKABLE) if len(text) <= _WIDEST else "?"
 
 
-def _remarks(section: Section, rows: Sequence[Compared]) -> list[str]:
+def _remarks(section: Section, rows: Sequence[Compared], names: Labels) -> list[str]:
     """Return the folded notes: on unchanged benchmarks, and on the whole result."""
     by_row = []
     for row in rows:
         verdict, reason = row.judgement.verdict, row.judgement.reason
         if verdict not in _CHANGED:
             reasons = [reason] if verdict in ("undecided", "incomparable") else []
-            by_row.append((code(row.fullname), [prose(note) for note in (*reasons, *row.notes) if note]))
+            by_row.append((_name(names, row), [prose(note) for note in (*reasons, *row.notes) if note]))
     whole = map(prose, (*verdicts.remarks_on_all(section.comparison), *section.notes))
     return [f"- {line}" for line in chain(grouped(by_row), filter(None, whole))]
 

@@ -8,8 +8,12 @@ import re
 import unicodedata
 from itertools import groupby
 
+from .lines import folded
+
 NAME_CHARACTERS = 200
 NOTE_CHARACTERS = 400
+CELL_CHARACTERS = 60
+"""A longer name in a table has several lines, so that the numbers beside it are in view."""
 _MUCH = 4000
 """A longer text is cut in the middle before anything else, to save time."""
 
@@ -38,6 +42,12 @@ def code(text: str, *, in_table: bool = False, most: int = NAME_CHARACTERS) -> s
     fence = "`" * next(length for length in range(1, len(runs) + 2) if length not in runs)
     space = " " if not shown.strip() or shown[0] in "` " or shown[-1] in "` " else ""
     return f"{fence}{space}{shown}{space}{fence}"
+
+
+def cell(name: str) -> str:
+    """Write a name in a cell of a table as code, a long one in lines."""
+    shown = _shortened(_visible(_shortened(name, _MUCH)), NAME_CHARACTERS)
+    return "<br>".join(code(part, in_table=True) for part in folded(shown, CELL_CHARACTERS))
 
 
 def prose(text: str, most: int = NOTE_CHARACTERS) -> str:

@@ -3,14 +3,18 @@
 import re
 import unicodedata
 from collections.abc import Sequence
-from dataclasses import astuple, replace
+from dataclasses import replace
 
 from ..compare.verdict import Judgement
 from ..workloads.spec import DIRECTIONS, Spec
-from .table import SHORT_DIRECTION, shared_place
+from .table import SHORT_DIRECTION, inputs, shared_place
 
 _LONGEST = 300
 """Most characters of a text."""
+_MOST_LINES = 3
+"""Most lines of a wrapped name."""
+_PART = re.compile(r"[^/:_,.\-\[]*[/:_,.\-\[]*")
+"""A part of a long word, which may end a line."""
 _HIDDEN = {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"}
 """Unicode categories that control a terminal or the direction of text, or are no characters."""
 _ID = re.compile(
@@ -29,6 +33,30 @@ def clean(value: object, longest: int = _LONGEST) -> str:
     return "".join(
         " " if one in "\n\t" else "\ufffd" if unicodedata.category(one) in _HIDDEN else one for one in text
     )
+
+
+def in_lines(text: str, letters: int) -> list[str]:
+    """Return a name in lines: broken at spaces, within a long word at punctuation.
+
+    A name that is too long keeps its beginning and its end.
+
+    Args:
+        text: the name.
+        letters: most letters of a line.
+    """
+    lines = [""]
+    for word in text.split():
+        parts = [word] if len(word) <= letters else _PART.findall(word)
+        parts = [part[start : start + letters] for part in parts for start in range(0, len(part), letters)]
+        for number, part in enumerate(parts):
+            space = " " if lines[-1] and not number else ""
+            if lines[-1] and len(lines[-1] + space + part) > letters:
+                lines.append(part)
+            else:
+                lines[-1] += space + part
+    if len(lines) > _MOST_LINES:
+        lines = [*lines[: _MOST_LINES - 1], f"…{text[1 - letters :]}"]
+    return [line.removesuffix(" ·") for line in lines]
 
 
 def cleaned(judgement: Judgement) -> Judgement:
@@ -73,5 +101,4 @@ def titles(names: Sequence[str], specs: Sequence[Spec | None]) -> tuple[list[tup
 
 
 def _context(spec: Spec) -> tuple[str, ...]:
-    _, _, platform, dtype, index_dtype, dataset, hidden, device = map(str, astuple(spec))
-    return platform, dataset, f"hidden {hidden}", dtype, index_dtype, device
+    return spec.platform, *inputs(spec)

@@ -69,6 +69,7 @@ def fragment(*names: str) -> str:
 @functools.cache
 def _environment() -> "Environment":
     from jinja2 import Environment, PackageLoader, StrictUndefined
+    from markupsafe import Markup, escape
 
     environment = Environment(
         loader=PackageLoader("gnnbench.report"),
@@ -83,6 +84,7 @@ def _environment() -> "Environment":
         "level": units.level,
         "size": units.size,
         "count": "{:,}".format,
+        "breakable": lambda name: escape(name).replace("_", Markup("_<wbr>")),
         "number": lambda noun, number: units.count(number, noun),
     }
     return environment

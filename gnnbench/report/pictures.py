@@ -1,14 +1,16 @@
 """The charts of a view, with message, caption and description."""
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from operator import itemgetter
 from typing import Any, Literal
 
 from .. import units
 from . import layouts, wording
 from .charts import calibrated, distribution, forest, phases, platforms, times
 from .style import Style
+from .table import heading, inputs
 from .verdicts import divided
 from .view import BenchmarkView, Breakdown, Calibrated, JudgedBy, View
 
@@ -50,8 +52,9 @@ def pictures(view: View) -> Iterator[Picture]:
             yield _forest(view, view.judged, with_ratio, same_code)
         for benchmark in [one for one in wording.moved(with_ratio) if one.processes][:_MOST_CHANGED]:
             yield _distribution(benchmark)
-    for title, group in side_by_side(view.rows).items():
-        yield _platforms(title, group)
+    groups = side_by_side(view.rows)
+    for title, where in zip(groups, graphs(groups), strict=True):
+        yield _platforms(title, where, groups[title])
     if timed := [one for one in view.benchmarks if one.seconds and not view.judged]:
         yield _times(timed)
     for breakdown in view.breakdowns:
@@ -65,16 +68,23 @@ def side_by_side(benchmarks: Sequence[BenchmarkView]) -> dict[str, dict[str, lis
     found: dict[str, dict[str, list[BenchmarkView]]] = {}
     for one in benchmarks:
         if one.spec and one.seconds:
-            spec = one.spec
-            title = (
-                f"{spec.dataset} · hidden {spec.hidden} · {spec.dtype} · {spec.index_dtype} · {spec.device}"
-            )
-            found.setdefault(title, {}).setdefault(wording.subject(one), []).append(one)
+            found.setdefault(heading(one.spec), {}).setdefault(wording.subject(one), []).append(one)
     several = {
         title: {what: ones for what, ones in rows.items() if len(ones) >= _FEWEST_PLATFORMS}
         for title, rows in found.items()
     }
     return {title: rows for title, rows in several.items() if rows}
+
+
+def graphs(groups: Mapping[str, Mapping[str, Sequence[BenchmarkView]]]) -> list[str]:
+    """Return a short name of each group of `side_by_side`: its graph, and in what else groups differ."""
+    specs = [next(one.spec for ones in rows.values() for one in ones if one.spec) for rows in groups.values()]
+    every = [inputs(spec) for spec in specs]
+    differs = [len(set(values)) > 1 for values in zip(*every, strict=True)]
+    return [
+        ", ".join(value for value, shown in zip(values, (True, *differs[1:]), strict=True) if shown)
+        for values in every
+    ]
 
 
 def _forest(view: View, judged: JudgedBy, benchmarks: Sequence[BenchmarkView], same_code: str) -> Picture:
@@ -121,7 +131,7 @@ def _distribution(benchmark: BenchmarkView) -> Picture:
     return Picture("benchmark", wording.change(benchmark), note, text, draw)
 
 
-def _platforms(title: str, rows: dict[str, list[BenchmarkView]]) -> Picture:
+def _platforms(title: str, where: str, rows: dict[str, list[BenchmarkView]]) -> Picture:
     best = {what: min(ones, key=_seconds) for what, ones in rows.items()}
     wins = Counter(one.spec.platform for one in best.values() if one.spec).most_common()
     winner, most = wins[0]
@@ -143,12 +153,14 @@ def _platforms(title: str, rows: dict[str, list[BenchmarkView]]) -> Picture:
 
     if len(rows) == 1:
         (what,) = rows
-        message = f"{winner} took the least time for {what}, {units.seconds(_seconds(best[what]))}"
+        message = (
+            f"On {where}, {winner} took the least time for {what}, {units.seconds(_seconds(best[what]))}"
+        )
     else:
         others = "".join(f", {name} for {count}" for name, count in wins[1:])
-        message = f"{winner} took the least time in {most} of {len(rows)} operations{others}"
+        message = f"On {where}, {winner} took the least time in {most} of {len(rows)} operations{others}"
     note = (
-        f"{title}. The fastest time is beside each row; see its interval for its precision. "
+        f"{title}. The fastest time is at the right of each row; see its interval for its precision. "
         "Rows with the largest differences come first."
     )
     text = f"Platforms side by side, {len(rows)} operations. {message}."
@@ -187,16 +199,20 @@ def _time(one: BenchmarkView) -> dict[str, Any]:
 
 
 def _phases(found: Breakdown) -> Picture:
-    shares = {}
-    for bar in found.bars:
-        found_times = phases.stacked(bar.parts, bar.rest_seconds, 0.0)
-        name, seconds = max(found_times, key=lambda one: one[1])
-        shares[bar.label] = (seconds / bar.seconds if bar.seconds else 0.0, name)
-    label, (share, name) = max(shares.items(), key=lambda one: one[1])
-    message = f"{label} spends {units.fraction(share)} of its time in {name}"
+    stacks = zip(found.bars, phases.stacks(found.bars), strict=True)
+    shares = [
+        (seconds / (bar.seconds or 1.0), name, bar.label)
+        for bar, stack in stacks
+        for name, seconds in stack.items()
+        if name != phases.REST
+    ]
+    message = f"No range of {found.title} takes long"
+    if shares:
+        share, name, label = max(shares, key=itemgetter(0))
+        message = f"{label} spends {units.fraction(share)} of its time in {name}"
     note = (
-        f"{found.title}. Median time of each range without nested ranges; ranges too short to label are in "
-        "the rest."
+        f"{found.title}. Means of the middle half of the calls, by time. The rest: shorter ranges, and time "
+        "outside of ranges."
     )
     text = f"Stacked bars of {found.kind}. {message}."
     return Picture("phases", message, note, text, lambda style: phases.chart(found, style))

@@ -2,6 +2,7 @@
 
 import re
 import textwrap
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,11 @@ from .view import View
 _LETTERS = 62
 """Letters per line of a title."""
 _NOTE_LETTERS = 105
+"""Letters per line of a caption or footer."""
+_SMALL = 20
+"""Their font size."""
+_SPEAKING = ("processor", "GPU", "system", "libraries")
+"""Facts that need no name."""
 _LONGEST_NAME = 60
 _WIDTH, _HEIGHT = 1280, 720
 _MARK = "<!-- a slide of gnnbench report -->\n"
@@ -36,20 +42,39 @@ def write(view: View, folder: Path) -> list[Path]:
             f"{view.source} has nothing to draw: give a file with timed benchmarks, or a profile"
         )
     written: list[Path] = []
-    for number, picture in enumerate(shown, 1):
-        text = drawing.framed(drawing.svg(slide(picture)), _WIDTH, _HEIGHT, SLIDE.paper)
-        path = folder / f"{number:02}-{_name(picture)}"
-        try:
-            written += [path.with_suffix(".svg"), path.with_suffix(".png")]
-            write_whole(written[-2], f"{text}\n{_MARK}")
-            write_whole(written[-1], drawing.png(text))
-        except OSError as error:
-            raise _unwritable(folder, error) from None
     try:
+        for number, picture in enumerate(shown, 1):
+            path = folder / f"{number:02}-{_name(picture)}"
+            written += save(picture, footer(view.facts), path, _MARK)
         _remove_older(folder, written)
     except OSError as error:
         raise _unwritable(folder, error) from None
     return written
+
+
+def save(picture: Picture, last: str, path: Path, mark: str = "") -> tuple[Path, Path]:
+    """Write a chart as SVG and PNG; return the files.
+
+    Args:
+        picture: the chart.
+        last: text below it, see `footer`.
+        path: the files' path without the suffix.
+        mark: end of the SVG file.
+
+    Raises:
+        OSError: a file cannot be written.
+    """
+    text = drawing.framed(drawing.svg(slide(picture, last)), _WIDTH, _HEIGHT, SLIDE.paper)
+    svg, png = (path.with_name(f"{path.name}.{kind}") for kind in ("svg", "png"))
+    write_whole(svg, f"{text}\n{mark}")
+    write_whole(png, drawing.png(text))
+    return svg, png
+
+
+def footer(facts: Iterable[tuple[str, str]]) -> str:
+    """Return machine and versions as one text, which can be wrapped between facts only."""
+    text = " · ".join(value if name in _SPEAKING else f"{name} {value}" for name, value in facts)
+    return re.sub("(?<!·) (?!·)", "\N{NO-BREAK SPACE}", text)
 
 
 def _remove_older(folder: Path, written: list[Path]) -> None:
@@ -64,23 +89,29 @@ def _unwritable(folder: Path, error: OSError) -> UsageError:
     return UsageError(f"the folder {folder} cannot be written ({error.strerror})")
 
 
-def slide(picture: Picture) -> dict[str, Any]:
-    """Return the Vega-Lite spec of a chart with its message as title and its caption below."""
-    spec = picture.draw(SLIDE)
+def slide(picture: Picture, last: str) -> dict[str, Any]:
+    """Return the Vega-Lite spec of a chart with message and caption above, and a text below."""
+    chart = picture.draw(SLIDE)
     size = SLIDE.font_size
-    spec["title"] = {
+    small = {"fontSize": _SMALL, "fontWeight": "normal", "color": SLIDE.muted}
+    spec: dict[str, Any] = {
+        name: chart.pop(name) for name in ("$schema", "config", "datasets") if name in chart
+    }
+    if last:
+        text = textwrap.wrap(last, _NOTE_LETTERS)
+        chart["title"] = {"text": text, "orient": "bottom", "offset": size, **small}
+    title = {
         "text": textwrap.wrap(picture.message, _LETTERS),
         "subtitle": textwrap.wrap(picture.caption(SLIDE), _NOTE_LETTERS),
         "fontSize": round(1.4 * size),
-        "subtitleFontSize": round(0.75 * size),
+        "subtitleFontSize": _SMALL,
         "subtitleColor": SLIDE.muted,
         "subtitlePadding": size / 2,
         "offset": size,
         "anchor": "start",
         "frame": "bounds",
     }
-    spec["padding"] = 2 * size
-    return spec
+    return {**spec, "title": title, "padding": 1.25 * size, "vconcat": [chart]}
 
 
 def _name(picture: Picture) -> str:

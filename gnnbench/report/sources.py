@@ -10,6 +10,7 @@ from ..compare import result_file
 from ..compare import runs as comparison
 from ..compare.result_file import Kind, ResultFile
 from ..errors import UsageError
+from ..files import real_path
 from ..profile import record
 from ..results import former_names, run_file
 from ..results.run_file import RunFile
@@ -96,7 +97,7 @@ def _check_base(first: Source, base: Sequence[Source]) -> None:
     Raises:
         UsageError: the base is refused.
     """
-    paths = [one.path.resolve() for one in (first, *base)]
+    paths = [real_path(one.path) for one in (first, *base)]
     if twice := next((path for path in paths if paths.count(path) > 1), None):
         raise UsageError(f"{twice} is given twice; give each run once")
     for one in (first, *base):

@@ -1,6 +1,6 @@
-"""Styles of charts: on a page, with its light or dark colours, and on a slide."""
+"""Styles of charts: on a wide or narrow page, with its light or dark colours, and on a slide."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 VERDICT_SHAPES = {
@@ -15,8 +15,12 @@ PLATFORMS = ("pyg", "sparse", "torch", "dgl")
 """Order of legends."""
 PLATFORM_SHAPES = ("circle", "square", "triangle-up", "diamond", "cross", "triangle-down")
 """Shapes of the platforms of a chart, in this order."""
-FILLS = 4
-"""Number of fills; they differ in lightness."""
+FILLS = 2
+"""Number of fills below text; they differ in lightness."""
+PARTS = ("#0072b2", "#e69f00", "#009e73", "#f0e442", "#d55e00", "#56b4e9", "#cc79a7")
+"""Colours of a whole's parts, in this order; colour-blind people tell them apart (Okabe and Ito, 2008)."""
+REST_FILL = "#c8ccd0"
+"""Colour of what is left of a whole."""
 
 
 @dataclass(frozen=True)
@@ -36,29 +40,46 @@ class Style:
     fills: tuple[str, ...]
     font_size: int
     width: int
-    """Width between the axes."""
+    """Width between the axes of a chart without named rows."""
+    whole: int
+    """Width of a chart with named rows, names and values included."""
     row: int
-    """Height of a row."""
+    """Least height of a row."""
     least_height: int
     """Least height of a chart with rows."""
     most_rows: int
     """Most rows that are drawn."""
     label_width: int
-    """Width of the rows' names."""
+    """Most width of the names at the left."""
+    ticks: int
+    """About how many ticks an axis has."""
+    margins: tuple[float, float]
+    """Left and right margin of a chart."""
     page: bool
+    narrow: bool = False
+    """Whether the rows' names are above the marks, because there is no room beside them."""
 
     @property
     def symbol(self) -> int:
         """Area of a symbol."""
         return round(0.55 * self.font_size**2)
 
+    @property
+    def letter(self) -> float:
+        """Average width of a letter; some fonts of browsers are as wide."""
+        return 0.6 * self.font_size
+
+    @property
+    def line_height(self) -> float:
+        """Height of a line of text."""
+        return 1.2 * self.font_size
+
     def config(self) -> dict[str, Any]:
         """Return Vega-Lite's configuration."""
         text = {"labelColor": self.ink, "titleColor": self.ink, "labelFontSize": self.font_size}
         return {
             "background": None if self.page else self.paper,
-            # Letters may be wider in a browser than in the layout.
-            "padding": {"left": 5, "top": 5, "bottom": 5, "right": 2.5 * self.font_size},
+            "padding": {"left": self.margins[0], "top": 5, "bottom": 5, "right": self.margins[1]},
             "font": "sans-serif",
             "view": {"stroke": None},
             "axis": {
@@ -77,7 +98,7 @@ class Style:
                 "orient": "top",
                 "symbolSize": self.symbol * 1.4,
             },
-            "text": {"fontSize": self.font_size, "color": self.ink},
+            "text": {"fontSize": self.font_size, "lineHeight": self.line_height, "color": self.ink},
             "title": {"color": self.ink, "anchor": "start", "frame": "bounds"},
         }
 
@@ -92,14 +113,18 @@ PAGE = Style(
     verdicts=tuple(f"var(--{name})" for name in VERDICT_SHAPES),
     platforms=("var(--mark)", "var(--faster)", "var(--slower)", "var(--undecided)"),
     fills=tuple(f"var(--fill{number})" for number in range(1, FILLS + 1)),
-    font_size=13,
-    width=600,
-    row=21,
+    font_size=14,
+    width=1170,
+    whole=1250,
+    row=24,
     least_height=60,
     most_rows=60,
-    label_width=260,
+    label_width=400,
+    ticks=8,
+    margins=(5, 10),
     page=True,
 )
+PHONE = replace(PAGE, font_size=12, width=290, whole=350, row=20, ticks=5, margins=(6, 6), narrow=True)
 SLIDE = Style(
     ink="#111111",
     muted="#555555",
@@ -109,12 +134,15 @@ SLIDE = Style(
     mark="#111111",
     verdicts=("#9a3000", "#0d5296", "#3c5145", "#6b5000", "#555555"),
     platforms=("#111111", "#0d5296", "#9a3000", "#6b5000"),
-    fills=("#8fb3cf", "#dbe8f1", "#b9b2a0", "#efece4"),
+    fills=("#8fb3cf", "#dbe8f1"),
     font_size=24,
     width=620,
+    whole=1180,
     row=42,
     least_height=300,
     most_rows=11,
-    label_width=380,
+    label_width=540,
+    ticks=6,
+    margins=(5, 60),
     page=False,
 )

@@ -82,9 +82,14 @@ def _over(limit: dict[str, Any] | None) -> list[str]:
     return [f"above the roofline bound: {limit['note']}"] if limit and limit["note"] else []
 
 
+def inputs(spec: Spec) -> tuple[str, ...]:
+    """Return a spec's graph, width, types and device."""
+    return spec.dataset, f"hidden {spec.hidden}", spec.dtype, spec.index_dtype, spec.device
+
+
 def heading(spec: Spec) -> str:
-    """Return the heading of a spec's table: graph, width, types, device."""
-    return f"{spec.dataset} · hidden {spec.hidden} · {spec.dtype} · {spec.index_dtype} · {spec.device}"
+    """Return the heading of a spec's table."""
+    return " · ".join(inputs(spec))
 
 
 def tables(rows: Iterable[TableRow]) -> dict[str, Table]:
@@ -151,7 +156,7 @@ def _subjects(names: Sequence[str], benchmarks: int | None) -> str:
 
 
 def shared_place(names: Sequence[str]) -> str:
-    """Return the folder, file or class that all names begin with."""
-    common = os.path.commonprefix(list(names))  # noqa: RUF071 - "::" separates too
+    """Return the folder, file or class that all names begin with; something of each name is left."""
+    common = os.path.commonprefix([name[:-1] for name in names])  # noqa: RUF071 - "::" separates too
     common = common.partition("[")[0]  # parameters may hold anything
     return common[: max(common.rfind("/") + 1, common.rfind("::") + 2 if "::" in common else 0)]

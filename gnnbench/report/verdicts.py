@@ -1,20 +1,20 @@
 """Verdicts as tables and text."""
 
 import io
-import textwrap
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Protocol, TypeVar
 
-from rich.console import Console
-from rich.markup import escape
 from rich.table import Table
 
 from .. import units
 from ..compare.comparison import Compared, Comparison
 from ..compare.verdict import Judgement
-from ..workloads.spec import Spec
-from .table import SHORT_DIRECTION, grouped, heading, shared_place
+from . import labels
+from .console import Console
+from .labels import UNLIMITED, Labels
+from .lines import wrapped
+from .table import grouped
 
 _COLOURS = {"slower": "red", "faster": "green", "same": "", "undecided": "yellow", "incomparable": "yellow"}
 _MOST_SEEN = 10.0
@@ -42,37 +42,39 @@ def divided(benchmarks: Iterable[_AnyJudged]) -> tuple[list[_AnyJudged], str]:
     return shown, f"{count} same: {runs} the same code" if count else ""
 
 
-def write(found: Comparison, out: Callable[[str], Any], width: int, *, colour: bool) -> None:
-    """Write a table for each heading, the line on benchmarks that run the same code, and the notes."""
-    rows, same_code = divided(found.rows)
+def write(found: Comparison, out: Callable[[str], Any], width: int | None, *, colour: bool) -> None:
+    """Write a table for each heading, the line on benchmarks that run the same code, and the notes.
+
+    Args:
+        found: the verdicts.
+        out: writes a text.
+        width: characters per line; None: the output is not a terminal.
+        colour: whether the output shows colours.
+    """
+    shown, same_code = divided(found.rows)
+    rows = {row.fullname: row for row in shown}
     text = io.StringIO()
-    console = Console(file=text, width=width, force_terminal=colour, highlight=False)
-    groups: dict[str, list[Compared]] = {}
-    for row in rows:
-        groups.setdefault(heading(_spec(row.spec)) if row.spec else "", []).append(row)
-    for title, group in groups.items():
-        place = "" if title else shared_place([row.fullname for row in group])
-        console.print(f"\n[bold]{escape(title or place)}[/bold]")
-        console.print(_table(group, place, ours=bool(title)))
+    console = Console(file=text, width=width or UNLIMITED, force_terminal=colour)
+    for group in labels.groups(labels.specs_of(shown)):
+        console.print()
+        console.print(group.heading())
+        console.print(_table(group, rows))
     for line in filter(None, (same_code, *notes(found))):
-        console.print(textwrap.fill(line, width, subsequent_indent="  "), markup=False)
+        text.write(f"{wrapped(line, width)}\n")
     out(text.getvalue())
 
 
-def _table(rows: Sequence[Compared], place: str, *, ours: bool) -> Table:
-    table = Table(box=None, pad_edge=False, padding=(0, 1, 0, 0))
-    for name in ("operation", "dir", "on") if ours else ("benchmark",):
-        table.add_column(name, no_wrap=ours, overflow="fold")
+def _table(group: Labels, rows: Mapping[str, Compared]) -> Table:
+    table = group.table()
     for name in ("time", "ratio", "interval"):
         table.add_column(name, justify="right", no_wrap=True)
     table.add_column("verdict", no_wrap=True)
     table.add_column("sees", justify="right", no_wrap=True)
-    for row in rows:
-        time, ratio, interval, verdict, sees = cells(row)
+    for name in group.cells:
+        time, ratio, interval, verdict, sees = cells(rows[name])
         style = _COLOURS[verdict]
         styled = f"[{style}]{verdict}[/{style}]" if style else verdict
-        labels = (label.removeprefix(place) for label in _labels(row))
-        table.add_row(*map(escape, labels), time, ratio, interval, styled, sees)
+        table.add_row(*group.row(name), time, ratio, interval, styled, sees)
     return table
 
 
@@ -93,26 +95,15 @@ def sees(effect: float) -> str:
     return units.fraction(effect) if effect <= _MOST_SEEN else f"over {units.fraction(_MOST_SEEN)}"
 
 
-def _labels(row: Compared) -> tuple[str, ...]:
-    if not row.spec:
-        return (row.fullname,)
-    spec = _spec(row.spec)
-    return spec.operation, SHORT_DIRECTION[spec.direction], spec.platform
-
-
-def _spec(spec: Mapping[str, Any]) -> Spec:
-    return Spec(**spec)
-
-
 def notes(found: Comparison) -> list[str]:
     """Return the notes on rows (why there is no verdict, what else changed), and on all together."""
     rows, _ = divided(found.rows)
-    place = shared_place([row.fullname for row in rows if not row.spec])
+    names = labels.short(labels.specs_of(rows))
     remarks = []
     for row in rows:
         judgement = row.judgement
         reasons = [] if judgement.judged else [judgement.reason]
-        remarks.append((_name(row).removeprefix(place), [*reasons, *row.notes]))
+        remarks.append((names[row.fullname], [*reasons, *row.notes]))
     return [*grouped(remarks), *remarks_on_all(found)]
 
 
@@ -131,10 +122,6 @@ def remarks_on_all(found: Comparison) -> list[str]:
             f"All benchmarks together: {sentence(Compared('', shared, None))}"
         )
     return lines
-
-
-def _name(row: Compared) -> str:
-    return " ".join(_labels(row)) if row.judgement.base_processes and row.spec else row.fullname
 
 
 def count(rows: Sequence[Compared]) -> str:

@@ -110,7 +110,7 @@ class BreakdownPart:
 
     name: str
     seconds: float
-    """Median over the repeats."""
+    """Mean over the middle half of the repeats, by the time of the whole call."""
     self_seconds: float
     """Without nested ranges."""
     depth: int
@@ -124,6 +124,7 @@ class Bar:
     label: str
     """Platform, or "call"."""
     seconds: float
+    """Sum of the ranges' times without nested ranges, and of the rest."""
     parts: tuple[BreakdownPart, ...]
     """Its ranges, depth first."""
     rest_seconds: float
@@ -138,6 +139,11 @@ class Breakdown:
     kind: str
     """`phases` or `layers`."""
     bars: tuple[Bar, ...]
+
+    @property
+    def work(self) -> str:
+        """Return what was profiled, without widths and types: `epoch train on cora`."""
+        return self.title.partition(" · ")[0]
 
 
 @dataclass(frozen=True)

@@ -88,7 +88,7 @@ def _figures(view: View) -> dict[str, list[Figure]]:
     found: dict[str, list[Figure]] = {}
     for picture in pictures(view):
         if picture.place != "benchmark":  # drawn by the browser when their row is opened
-            svg = Markup(drawing.inline_svg(picture.draw(PAGE), picture.text))  # noqa: S704 - shapes and text
+            svg = Markup(drawing.for_page(picture.draw, picture.text))  # noqa: S704 - shapes and text
             found.setdefault(picture.place, []).append(Figure(picture, svg, picture.caption(PAGE)))
     return found
 

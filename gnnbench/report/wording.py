@@ -11,7 +11,8 @@ from .view import BenchmarkView, JudgedBy, View
 def headline(view: View) -> str:
     """Return the main result of a view, on one line."""
     if view.kind == "profile":
-        return f"Where the time of {view.source} goes"
+        works = dict.fromkeys(found.work for found in view.breakdowns)
+        return f"Where the time of {', '.join(works) or view.source} goes"
     if view.kind == "calibration":
         return "Calibration of gnnbench ab on this machine"
     if not view.benchmarks:

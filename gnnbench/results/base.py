@@ -6,7 +6,8 @@ from pathlib import PurePosixPath
 
 from ..errors import UsageError
 from .baseline import Record, RecordStore
-from .run_file import Benchmark, RunFile
+from .benchmark import Benchmark
+from .run_file import RunFile
 
 _CHOSEN = ("platform", "dtype", "index_dtype", "dataset", "hidden", "device")
 """Fields of a spec that are selected by options."""

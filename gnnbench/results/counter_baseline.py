@@ -2,12 +2,13 @@
 
 import json
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 from .. import json_io, schema
+from ..errors import UsageError
 from ..files import write_whole
 from ..packages import version
 from ..workloads.platforms import PLATFORMS
@@ -15,7 +16,7 @@ from . import former_names
 
 FORMAT_VERSION = 1
 # 1: counts by benchmark, kind and name.
-MAX_BYTES = 2**26
+MAX_BYTES = 2**24
 _REMEDY = "restore it, or remove it and record with --gnn-counters=update"
 
 Counts = Mapping[str, Mapping[str, int]]
@@ -44,11 +45,14 @@ def read(path: Path) -> dict[str, Any]:
     """Return the counters of a baseline file by benchmark; empty if there is no file.
 
     Raises:
-        UsageError: the file has another form or a later version.
+        UsageError: the file cannot be read, or has another form or version.
     """
-    if not path.exists():
+    try:
+        state = path.stat()
+    except FileNotFoundError:
         return {}
-    state = path.stat()
+    except OSError as error:
+        raise UsageError(f"{path}: cannot be read ({error.strerror})") from None
     return _read(path, state.st_mtime_ns, state.st_size)
 
 
@@ -96,6 +100,15 @@ def changes(
 def missing(root: Path, platform: str) -> str:
     """Return the message for a benchmark without recorded counters."""
     return f"not in {path_of(root, platform).relative_to(root)}; record with --gnn-counters=update"
+
+
+def differ(root: Path, platform: str, changes: Iterable[str]) -> str:
+    """Return the message for a benchmark whose counters are not those of the baseline."""
+    file = path_of(root, platform).relative_to(root)
+    return (
+        f"counters differ from {file}: {', '.join(changes)}; "
+        "if this is meant, record them: run it with --gnn-counters=update"
+    )
 
 
 def write(path: Path, platform: str, counters: Mapping[str, Any]) -> None:

@@ -6,7 +6,8 @@ from pathlib import Path
 from typing import Any
 
 from . import run_file
-from .run_file import Benchmark, RunFile
+from .benchmark import Benchmark
+from .run_file import RunFile
 
 
 def keep_once(contents: Sequence[dict[str, Any]]) -> None:

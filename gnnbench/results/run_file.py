@@ -2,84 +2,49 @@
 
 import hashlib
 import json
-import math
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NoReturn
 
-import numpy as np
-from scipy import special
-
-from .. import cpu, environment, json_io
+from .. import environment, json_io
 from ..errors import UsageError
-from ..measure import estimate
-from ..measure.fingerprint.fingerprint import Fingerprint
 from ..measure.sources import Sources
+from ..shape import Maybe, fits
 from ..shard import Shard
-from ..workloads.spec import Spec
-from . import former_names
-from .entry import FORMAT_VERSION
+from . import benchmark, former_names
+from .benchmark import READABLE, Benchmark
 
-MAX_BYTES = 2**29
-"""Largest file that is read; far more than any suite needs."""
+MAX_BYTES = 2**27
+"""Largest file that is read: sixteen times that of 2,000 benchmarks."""
 
-READABLE = (FORMAT_VERSION,)
-_REMEDY = "save it again"
+_TREE = {"path": str, "commit": Maybe(str), "changed_files": int, "packages": Maybe([str]), "compiled": bool}
+_SHAPES = {
+    "environment": Maybe(
+        {
+            "cpu": str,
+            "python": str,
+            "libraries": [[str]],
+            "commit": Maybe(str),
+            "gpu": Maybe({"name": Maybe(str)}),
+        }
+    ),
+    "incomplete": Maybe([{"fullname": str}]),
+    "record": Maybe({"process": int, "processes": int, "reason": str}),
+    "shard": Maybe(str),
+    "covers": Maybe([str]),
+    "sources": Maybe(
+        {"python": str, "trees": [_TREE], "packages": {str: {"version": str, "origin": Maybe(str)}}}
+    ),
+}
+"""Of the fields of `gnnbench` that are used."""
 
 _DIGEST = re.compile(rb'"digest": ?"([0-9a-f]{64})"')
 _BLANK = b"0" * 64
 
 _MACHINE = ("system", "machine", "python_implementation", "cpu.brand_raw", "cpu.arch", "cpu.count")
 """Fields of pytest-benchmark's `machine_info` that must be equal if a file has no environment of gnnbench."""
-
-
-@dataclass(frozen=True)
-class ProcessTiming:
-    """One benchmark in one process."""
-
-    log: float
-    """Natural logarithm of the estimate in nanoseconds."""
-    error: float
-    """Standard error of `log` within the process; NaN: too few blocks."""
-    blocks: int
-    contention_share: float | None = 0.0
-    """Share of the CPU time that other programs used meanwhile. 0 if it does not matter (GPU) or if the file
-    has no part of gnnbench. None: it should have been recorded, but was not."""
-
-    @property
-    def contended(self) -> bool:
-        """Whether other programs used too much CPU time."""
-        return (self.contention_share or 0.0) > cpu.CONTENDED
-
-    @property
-    def is_evidence(self) -> bool:
-        """Whether contention is known to be low enough."""
-        return self.contention_share is not None and not self.contended
-
-
-@dataclass(frozen=True)
-class Benchmark:
-    """One benchmark of a run."""
-
-    fullname: str
-    processes: tuple[ProcessTiming, ...]
-    """Empty: the file has no rounds of this benchmark."""
-    estimand: str
-    """The kind of estimate, with clock and layouts; times are comparable only if it is equal."""
-    modes: tuple[tuple[float, float], ...] = ()
-    """Nanoseconds and share of each layout mode, the fastest first."""
-    spec: Mapping[str, Any] | None = None
-    """None: the benchmark has no spec."""
-    graph_hash: str | None = None
-    code_hash: str | None = None
-    """Of the benchmark's code and what it calls in the project."""
-    definition_hash: str | None = None
-    """Of the test and its reference, or its fixtures; older files lack it."""
-    counters: Mapping[str, Any] | None = None
-    fingerprint: Fingerprint | None = None
-    """What one call runs; None: the file does not say."""
 
 
 @dataclass(frozen=True)
@@ -121,7 +86,7 @@ def load(path: Path) -> dict[str, Any]:
     Raises:
         UsageError: as `read`.
     """
-    return check(path, *former_names.read(path, "run file", MAX_BYTES, _REMEDY))
+    return check(path, *former_names.read(path, "run file", MAX_BYTES, benchmark.REMEDY))
 
 
 def check(path: Path, content: Any, raw: bytes) -> dict[str, Any]:
@@ -185,18 +150,22 @@ def _unchanged(raw: bytes) -> bool:
 
 def _run(path: Path, content: Mapping[str, Any]) -> RunFile:
     ours = content.get("gnnbench") or {}
+    wrong = [name for name, shape in _SHAPES.items() if not fits(ours.get(name), shape)]
+    if wrong:
+        _refuse(path, f"damaged: gnnbench.{wrong[0]} has another form")
     if ours.get("environment"):
         environment.name(ours["environment"])  # raises if a field is missing
     machine = content.get("machine_info") or {}
     flat = {**machine, **{f"cpu.{key}": value for key, value in (machine.get("cpu") or {}).items()}}
-    found = [_benchmark(path, entry) for entry in content["benchmarks"]]
+    found = [benchmark.read(path, entry) for entry in content["benchmarks"]]
+    commit = (ours.get("environment") or {}).get("commit") or (content.get("commit_info") or {}).get("id")
     python = ".".join(str(machine.get("python_version", "")).split(".")[:2])
     return RunFile(
         path,
-        {benchmark.fullname: benchmark for benchmark in found},
+        {one.fullname: one for one in found},
         ours.get("environment"),
         {**{name: flat.get(name) for name in _MACHINE}, "python": python},
-        (ours.get("environment") or {}).get("commit") or (content.get("commit_info") or {}).get("id"),
+        None if commit is None else str(commit),
         tuple(entry["fullname"] for entry in ours.get("incomplete", ())),
         ours.get("record"),
         shard_of(path, ours.get("shard")),
@@ -223,92 +192,5 @@ def shard_of(path: Path, text: str | None) -> Shard | None:
         _refuse(path, str(error))
 
 
-def _benchmark(path: Path, entry: Mapping[str, Any]) -> Benchmark:
-    fullname = entry["fullname"]
-    if not isinstance(fullname, str):
-        _refuse(path, f"a benchmark's fullname is {fullname!r}")
-    ours = (entry.get("extra_info") or {}).get("gnnbench") or {}
-    if spec := ours.get("spec"):
-        Spec(**spec)  # raises on missing or unknown fields
-    if counters := ours.get("counters"):
-        counters["counts"].items(), list(counters["unsteady"])
-    if "version" in ours and ours["version"] not in READABLE:
-        _refuse(
-            path, f"{fullname}: version {ours['version']!r} of the format, which this gnnbench cannot read"
-        )
-    fingerprint = Fingerprint.of_method(ours.get("fingerprint"))
-    measured = ours.get("measurement")
-    if measured is None:
-        blocks = [[_time(path, fullname, seconds) * 1e9] for seconds in entry["stats"].get("data", ())]
-        processes = tuple(_process(part) for part in [blocks] if part)
-        estimand = "first decile of pytest-benchmark's rounds"
-        return Benchmark(fullname, processes, estimand, fingerprint=fingerprint)
-    if len(measured["processes"]) == 1 and measured.get("location_ns"):
-        processes = (_summarized(path, fullname, measured),)
-    else:
-        processes = tuple(
-            _process([[_time(path, fullname, number) for number in block] for block in process["blocks_ns"]])
-            for process in measured["processes"]
-            if process["blocks_ns"]
-        )
-    return Benchmark(
-        fullname,
-        processes,
-        f"{measured.get('location', estimate.NAME)}, clock {measured['clock']}, "
-        f"layouts {measured['layouts']}",
-        tuple(_mode(path, fullname, mode) for mode in measured.get("modes", ())),
-        ours.get("spec"),
-        _text((ours.get("graph") or {}).get("content_hash")),
-        _text(ours.get("code_hash")),
-        _text(ours.get("definition_hash")),
-        ours.get("counters"),
-        fingerprint,
-    )
-
-
-def _summarized(path: Path, fullname: str, measured: Mapping[str, Any]) -> ProcessTiming:
-    """Return the estimate and interval that were saved with the measurement."""
-    numbers = [measured["location_ns"], measured["low_ns"], measured["high_ns"]]
-    middle, low, high = (
-        None if number is None else math.log(_time(path, fullname, number)) for number in numbers
-    )
-    assert middle is not None
-    blocks = len(measured["processes"][0]["blocks_ns"])
-    share = measured.get("others_share")
-    if share is None and measured["clock"] in cpu.UNWATCHED_CLOCKS:
-        share = 0.0
-    return ProcessTiming(
-        middle, _error(middle, low, high), blocks, None if share is None else json_io.finite(share)
-    )
-
-
-def _mode(path: Path, fullname: str, mode: Mapping[str, Any]) -> tuple[float, float]:
-    return _time(path, fullname, mode["median_ns"]), json_io.finite(mode["share"])
-
-
-def _text(value: Any) -> str | None:
-    return None if value is None else str(value)
-
-
-def _process(blocks: list[list[float]]) -> ProcessTiming:
-    found = estimate.estimate(estimate.block_values(blocks))
-    low, high = (None if bound is None else float(np.log(bound)) for bound in (found.low, found.high))
-    middle = math.log(found.location)
-    return ProcessTiming(middle, _error(middle, low, high), len(blocks))
-
-
-def _error(middle: float, low: float | None, high: float | None) -> float:
-    """Return the standard error that corresponds to an interval of level `estimate.LEVEL`."""
-    widths = [abs(bound - middle) for bound in (low, high) if bound is not None]
-    return max(widths) / -float(special.ndtri((1 - estimate.LEVEL) / 2)) if widths else math.nan
-
-
-def _time(path: Path, fullname: str, number: Any) -> float:
-    try:
-        return json_io.positive(number)
-    except ValueError as error:
-        _refuse(path, f"{fullname}: {error}")
-
-
-def _refuse(path: Path, reason: str, remedy: str = _REMEDY) -> NoReturn:
+def _refuse(path: Path, reason: str, remedy: str = benchmark.REMEDY) -> NoReturn:
     json_io.refuse(path, reason, remedy)

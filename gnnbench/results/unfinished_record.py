@@ -3,7 +3,6 @@
 import hashlib
 import os
 import secrets
-import shutil
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -14,7 +13,7 @@ from pathlib import Path
 from .. import environment
 from ..environment import Environment
 from ..errors import UsageError
-from ..files import hold
+from ..files import hold, remove
 from . import run_file
 from .run_file import RunFile
 
@@ -52,7 +51,7 @@ class UnfinishedRecord:
 
     def remove(self) -> None:
         """Remove the folder."""
-        shutil.rmtree(self.folder)
+        remove(self.folder)
 
     def _file(self, process: int, attempt: int) -> Path:
         return self.folder / f"{process}-{attempt}.json"
@@ -76,7 +75,7 @@ def opened(cache: Path, here: Environment, inputs: Sequence[str]) -> Iterator[Un
     for folder in unfinished.glob("*"):
         with suppress(OSError):  # another command has just removed it
             if time.time() - folder.stat().st_mtime > _KEPT_SECONDS:
-                shutil.rmtree(folder)
+                remove(folder)
     folder = unfinished / _digest(here, inputs)
     with hold(folder / ".lock", cache):
         yield UnfinishedRecord(folder)

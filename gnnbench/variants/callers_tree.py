@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from ..files import real_path
 from .import_roots import Trees
 
 
@@ -18,7 +19,7 @@ class CallersTree:
         """Import the given paths, or else the configured `testpaths`, from the caller's tree."""
         given = early_config.known_args_namespace.file_or_dir or early_config.getini("testpaths")
         folder = early_config.invocation_params.dir
-        paths = [(folder / text.split("::")[0]).resolve() for text in given]
+        paths = [real_path(folder / text.split("::")[0]) for text in given]
         self._trees.leave(filter(Path.exists, paths), early_config.rootpath)
 
     @pytest.hookimpl(tryfirst=True)

@@ -11,6 +11,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
+from ..errors import one_line
 from .pipe import ClosedError, GarbledError
 from .startup import start
 
@@ -182,7 +183,7 @@ class Child:
         lines = [line for line in lines if not _PROGRESS.fullmatch(line)]
         fatal = [line for line in lines if line.startswith("Fatal Python error")]  # before a long trace
         line = (fatal or lines or [""])[-1]
-        return "".join(character if character.isprintable() else "?" for character in line)[:_LONGEST_LINE]
+        return one_line(line)[:_LONGEST_LINE]
 
 
 def end(process: subprocess.Popen[Any], wait_seconds: float = 0.0) -> None:

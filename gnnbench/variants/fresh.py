@@ -43,8 +43,6 @@ def run(
             progress(last[-1])
         process.wait()
     if process.returncode:
-        raise UsageError(
-            f"process {number} failed: pytest ended with {process.returncode}\n" + "\n".join(last)
-        )
+        raise UsageError(f"process {number} failed: pytest ended with {process.returncode}", *last)
     if not output.exists():
-        raise UsageError(f"process {number} timed nothing\n" + "\n".join(last))
+        raise UsageError(f"process {number} timed nothing", *last)

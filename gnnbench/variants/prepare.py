@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from ..errors import UsageError, one_line
-from ..files import CACHE_VARIABLE
+from ..files import CACHE_VARIABLE, real_path
 from ..git import state, tracked
 from .overlay import local_path, overlay, versions
 from .variant import Variant
@@ -31,6 +31,25 @@ class Prepared:
     """Names and versions of the packages that pip installed for it."""
     checkouts: Mapping[str, str] = field(default_factory=dict)
     """Folders of other repositories, as the user typed them, and their commits."""
+
+
+def check(variant: Variant, root: Path) -> None:
+    """Check that the commits and folders of a variant exist; nothing is checked out or installed.
+
+    Args:
+        variant: what the user named.
+        root: the caller's folder.
+
+    Raises:
+        UsageError: one does not exist.
+    """
+    if variant.git is not None:
+        Repository.at(root, f"git:{variant.git}").commit(variant.git)
+    if variant.path is not None:
+        _folder(variant.path, root, f"path:{variant.path}")
+    for text, ref in variant.checkouts:
+        part = f"git:{text}@{ref}"
+        Repository.at(_folder(text, root, f"the folder of {part}"), part).commit(ref)
 
 
 @contextmanager
@@ -69,7 +88,7 @@ def prepared(
     Raises:
         UsageError: the variant cannot be prepared; the message is one line.
     """
-    root, cache, step = root.resolve(), cache.resolve(), step or say
+    root, cache, step = root.resolve(), real_path(cache), step or say
     with ExitStack() as stack:
 
         def check_out(folder: Path, ref: str, part: str) -> tuple[str, tuple[Path, ...]]:

@@ -13,8 +13,9 @@ from typing import Any
 
 import torch
 
-from .. import units
+from .. import json_io, units
 from ..devices import cuda_free_bytes
+from ..errors import UsageError
 from ..files import hold, write_whole
 from . import gcn
 from .case import Case
@@ -25,6 +26,7 @@ from .spec import FORWARD_BACKWARD
 
 FORMAT_VERSION = 1
 # 1: rates by dtype.
+_MAX_BYTES = 2**20
 
 _SECONDS = 0.5
 """Spent on each rate, so that a short burst of other programs does not last through all rounds."""
@@ -191,14 +193,14 @@ def _fastest(run: Callable[[], object], device: str, at_least_seconds: float = 0
 def _read(path: Path) -> dict[str, Rates]:
     """Return the rates by dtype; none if the file is missing or damaged."""
     try:
-        saved = json.loads(path.read_text(encoding="utf-8"))
+        saved, _ = json_io.read(path, "cache", _MAX_BYTES, "remove it")
         if saved["version"] != FORMAT_VERSION:
             return {}
         return {
-            dtype: Rates(float(found["copy_bytes_per_second"]), float(found["flops_per_second"]))
+            dtype: Rates(**{name: json_io.positive(rate) for name, rate in found.items()})
             for dtype, found in saved["rates"].items()
         }
-    except (FileNotFoundError, ValueError, KeyError, TypeError, AttributeError):
+    except (UsageError, ValueError, KeyError, TypeError, AttributeError):
         return {}
 
 

@@ -1,14 +1,18 @@
 import json
 import re
 import subprocess
+import sys
+from pathlib import Path
 
 import pytest
 
 from gnnbench.cli import baseline, main
 from gnnbench.plugin.rootdir import rootdir
+from gnnbench.results import run_file
 from gnnbench.results.baseline import FOLDER, RecordStore
-from tests.run_files import suite
-from tests.suite import environment
+from tests import terminal
+from tests.run_files import of_operation, suite
+from tests.suite import environment, gnnbench
 
 SUITE = (
     "def test_one(benchmark):\n    benchmark(sum, [1])\n\ndef test_two(benchmark):\n    benchmark(sum, [2])\n"
@@ -66,7 +70,7 @@ def test_record_list_show_verify_prune(project, capsys):
     status, out, _ = call(capsys, "show")
     assert "record 0002 again" in out
     assert "no reason given" in out
-    assert "benchmarks/test_suite.py::test_one" in out
+    assert "benchmarks/test_suite.py:: benchmark time spread test_one " in out
     assert "test_two" in call(capsys, "show", "1")[1]
     assert call(capsys, "verify")[0] == 0
     # Of the other test 0001 is the newest.
@@ -135,6 +139,20 @@ def test_records_lie_in_pytest_s_rootdir(tmp_path, monkeypatch, capsys, folder, 
     assert "0001 some" in call(capsys, "list", "--", *arguments)[1]
 
 
+def test_a_record_of_ours_has_columns_and_fits_80(tmp_path):
+    contents = [of_operation("add_remaining_self_loops", seed=seed) for seed in range(2)]
+    reason = "before the rewrite of the gather kernels, which it is there to be compared with, by name"
+    RecordStore(tmp_path / FOLDER).save(contents, MACHINE, "some", reason)
+    (tmp_path / "pytest.ini").touch()
+    command = [str(Path(sys.executable).with_name("gnnbench")), "baseline"]
+    lines = terminal.run([*command, "show"], tmp_path, environment()).stdout.splitlines()
+    assert max(map(len, lines)) <= 80
+    assert "cora · hidden 256 · float32 · int64 · cpu" in lines
+    assert "add_remaining_self_loops fwd pyg" in " ".join(lines[-1].split())
+    piped = gnnbench("baseline", "show", cwd=tmp_path).stdout
+    assert any(line.endswith(reason) for line in piped.splitlines())
+
+
 def test_what_newer_records_have_is_pruned(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     store = RecordStore(tmp_path / FOLDER)
@@ -163,6 +181,10 @@ def test_what_is_broken_is_named_and_pruned(tmp_path, monkeypatch, capsys):
     broken.files[0].write_text("{")
     left = store.root / whole.environment / MACHINE / ".unfinished-abc"
     left.mkdir()
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    link = store.root / ".unfinished-link"
+    link.symlink_to(elsewhere)
     status, out, _ = call(capsys, "verify")
     assert status == 2
     assert "not JSON, or cut off" in out
@@ -181,7 +203,33 @@ def test_what_is_broken_is_named_and_pruned(tmp_path, monkeypatch, capsys):
     assert "kept: " in out  # who knows what is in it
     assert [record.name for record in store.records()] == [whole.name, broken.name]
     assert not left.exists()
+    assert not link.is_symlink()
+    assert elsewhere.is_dir(), "only the link is removed"
 
 
 def test_processes_and_keep_have_defaults():
     assert (baseline.PROCESSES, baseline.KEEP) == (2, 3)
+
+
+def test_a_record_whose_processes_differ_is_shown(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(baseline, "_chosen", lambda *_: None)
+    runs = [suite(seed, benchmarks=2) for seed in range(2)]
+    record = RecordStore(tmp_path / FOLDER).save(runs, MACHINE, "unlike", "")
+    runs[1]["benchmarks"][1]["fullname"] = "test_a.py::other"
+    record.files[1].write_text(run_file.seal(runs[1]))
+    status, out, err = call(capsys, "show")
+    assert (status, err) == (0, "")
+    assert out.split()[-4] == "b1"
+    assert "test_a.py::" in out
+    assert call(capsys, "verify")[0] == 2
+
+
+def test_a_benchmark_without_times_is_shown(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(baseline, "_chosen", lambda *_: None)
+    runs = [suite(seed, benchmarks=1) for seed in range(2)]
+    for run in runs:
+        run["benchmarks"][0]["extra_info"]["gnnbench"].pop("measurement")
+    RecordStore(tmp_path / FOLDER).save(runs, MACHINE, "untimed", "")
+    assert call(capsys, "show")[1].endswith("b0 not timed")

@@ -98,7 +98,8 @@ def test_it_goes_on_where_it_was_stopped(suite):
     assert "1 benchmark, 6 runs (and 1 saved): up to about 96 s" in err
     assert "interrupted; 2 runs saved in " in err
     assert err.endswith("; the same command continues\n")
-    assert "test_suite.py::test_sum" in out, "what is known"
+    assert "\ntest_suite.py::\n" in out, "what is known"
+    assert "\ntest_sum " in out
 
     process = start(suite, *words)
     out, err = process.communicate(timeout=100)
@@ -214,7 +215,6 @@ def calibrate(tmp_path, monkeypatch, capsys):
     (tmp_path / "benchmarks").mkdir()
     (tmp_path / "test_suite.py").touch()
     monkeypatch.setenv("GNNBENCH_CACHE", str(tmp_path / "cache"))
-    monkeypatch.setenv("COLUMNS", "100")
     for name in ("GNNBENCH_FAKE_CLOCK", "GNNBENCH_SLOWDOWN"):
         monkeypatch.delenv(name, raising=False)
     machine = Coordinator()
@@ -243,13 +243,41 @@ def test_what_it_runs_and_shows(calibrate, tmp_path):
     assert "2 benchmarks, 13 runs: up to about 104 s" in err
     assert re.search(r"^run 1 of 13, identical code: 2 same; about \d+ s left$", err, re.MULTILINE)
     assert "gnnbench: a note" in err
-    rows = [line.split() for line in out.splitlines() if "::" in line]
+    rows = [line.split() for line in out.splitlines() if line.startswith("test_")]
     counts = ["0/2", "0/2", "2/2", "2/2", "2/2", "5%"]
-    assert rows == [["test_suite.py::test_a", *counts], ["test_suite.py::test_[b]", *counts]]
+    assert rows == [["test_suite.py::"], ["test_a", *counts], ["test_[b]", *counts]]
     assert (
         "identical code: 0 of 6 verdicts were false positives (95% interval 0.0% to 45.9%), in 0 of 3 runs"
         in out
     )
+
+
+def test_our_own_have_columns_and_fit_80(calibrate, monkeypatch):
+    run, machine = calibrate
+    names = [
+        f"benchmarks/test_loops.py::test_loops[add_remaining_self_loops-{direction}-sparse-float32-int64-{rest}]"
+        for direction, rest in (("forward", "cora-256-cpu"), ("forward_backward", "pubmed-256-cpu"))
+    ]
+    found = machine.run
+
+    def some(*arguments, **options):
+        result = found(*arguments, **options)
+        result.decisions.clear()
+        for name in names:
+            result.decisions[name] = Decision(judged("undecided"), 4, 0, 9, 9, 1.0, decided=False)
+        return result
+
+    monkeypatch.setattr(coordinator, "run", some)
+    out = run("--runs", "1", "--planted", "20")[1]
+    assert "slowdowns injected, and in how many runs each was found:" in out
+    assert [line for line in out.splitlines() if "cora" in line or "pubmed" in line] == [
+        "cora · hidden 256 · float32 · int64 · cpu",
+        "pubmed · hidden 256 · float32 · int64 · cpu",
+    ]
+    rows = [line for line in out.splitlines() if line.startswith("add_")]
+    cells = ["sparse", *["0/20"] * 5, "over", "12%"]
+    assert [row.split()[1:] for row in rows] == [["fwd", *cells], ["f+b", *cells]]
+    assert max(map(len, out.splitlines()[:-1])) <= 80, "in a pipe the last line is whole"
 
 
 def test_simulated_runs_differ(calibrate, monkeypatch):
@@ -344,7 +372,7 @@ def test_one_benchmark_that_is_found_and_one_that_is_not(calibrate, monkeypatch)
     _, out, err = run()
     assert "1 undecided, 2 same" in err or "2 same, 1 undecided" in err
     (row,) = [line for line in out.splitlines() if "test_c" in line]
-    assert row.split()[1:] == ["0/2"] * 5 + ["more", "than", "12%"]
+    assert row.split()[1:] == ["0/2"] * 5 + ["over", "12%"]
 
 
 def test_what_a_run_raises_leaves_the_others_saved(calibrate, monkeypatch):
@@ -418,7 +446,7 @@ def test_what_was_judged_before_a_run_that_was_not_is_kept(calibrate, too_short,
     assert (status, len(machine.calls)) == (3, 5)
     assert "no benchmark could be compared; this run is not saved" in err
     assert len(saved(tmp_path)) == 4
-    assert "test_suite.py::test_a" in out
+    assert "\ntest_a " in out
 
 
 def test_a_benchmark_that_was_not_judged_counts_neither_way(calibrate, monkeypatch, tmp_path):
@@ -438,3 +466,15 @@ def test_a_benchmark_that_was_not_judged_counts_neither_way(calibrate, monkeypat
     assert row.split()[1:] == ["not", "compared"]
     assert "0 of 6 verdicts" in out
     assert {one["verdicts"]["test_suite.py::test_c"] for one in saved(tmp_path)} == {"incomparable"}
+
+
+def test_a_cache_that_cannot_be_written_is_said_before_anything_is_measured(suite, monkeypatch, capsys):
+    monkeypatch.chdir(suite)
+    monkeypatch.setenv("GNNBENCH_CACHE", "/proc/cache")
+    monkeypatch.setattr(cli_calibrate._Work, "_run", None)
+    assert main.main(["calibrate", "--", "test_suite.py"]) == 2
+    out, err = capsys.readouterr()
+    assert out == ""
+    (line,) = err.splitlines()
+    assert line.startswith("gnnbench: the cache folder /proc/cache cannot be written")
+    assert line.endswith("set GNNBENCH_CACHE to another folder")

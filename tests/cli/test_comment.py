@@ -50,7 +50,7 @@ def test_a_result_of_ab_is_written_whatever_its_verdict(tmp_path, capsys):
     assert status == 0
     page = render(out)
     assert out.startswith("**1 of 2 benchmarks got slower**: 1 same · GCN kernels\n")
-    assert page.rows[1][0] == "test_a.py::b[<b>|@x]"
+    assert page.rows[1][0] == "b[<b>|@x]"
     assert "counters: +1 `aten::mm`" in out
     assert "git:main (aaaaaaaa)" in page.codes
     assert out.rstrip().endswith(marker("GCN kernels"))
@@ -153,6 +153,18 @@ def test_what_cannot_be_used_is_a_line(tmp_path, capsys, monkeypatch, words, var
     assert text in err
     assert err.count("\n") == 1
     assert TOKEN not in err
+
+
+def test_without_the_library_nothing_is_asked_and_the_extra_is_named(tmp_path, capsys, monkeypatch):
+    monkeypatch.setitem(sys.modules, "aiohttp", None)  # as where it is not installed
+    monkeypatch.setenv("GITHUB_TOKEN", TOKEN)
+    words = [ab(tmp_path), "--repository", "o/r", "--pull-request", "7"]
+    assert comment(capsys, *words) == (
+        2,
+        "",
+        "gnnbench: --pull-request: aiohttp is not installed: pip install 'gnnbench[github]'\n",
+    )
+    assert comment(capsys, ab(tmp_path))[0] == 0
 
 
 def test_a_refusal_of_github_is_exit_2(tmp_path, capsys, monkeypatch):

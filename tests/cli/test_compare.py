@@ -1,4 +1,5 @@
 import json
+import os
 from importlib import resources
 
 import jsonschema
@@ -10,6 +11,8 @@ from gnnbench.cli.common import exit_code
 from gnnbench.compare.comparison import Compared, Comparison
 from gnnbench.compare.verdict import Judgement
 from tests.run_files import plain, save, suite
+
+ESCAPE = "\x1b]0;x\x07\x1b[2J"
 
 
 def compare(capsys, base, head, *options):
@@ -64,7 +67,7 @@ def test_json_follows_its_schema_and_markdown_is_a_table(tmp_path, base, capsys)
     file = tmp_path / "result.json"
     status, out, _ = compare(capsys, base, head, "--json", str(file), "--markdown")
     assert status == 1
-    assert "| `test_a.py::b0` | **slower** | 1.4" in out
+    assert "| `b0` | **slower** | 1.4" in out
     folder = resources.files("gnnbench") / "schemas"
     schemas = {
         name: json.loads((folder / name).read_text()) for name in ("run.schema.json", "compare.schema.json")
@@ -108,3 +111,48 @@ def test_where_too_few_pairs_leave_all_undecided_nothing_was_judged():
     )
     assert exit_code(Comparison([few], None), strict=False) == 3
     assert exit_code(Comparison([few, wide], None), strict=False) == 0
+
+
+def is_refused(capsys, base, head, message):
+    status, out, err = compare(capsys, base, head)
+    assert (status, out) == (2, "")
+    (line,) = err.splitlines()
+    assert line.isprintable()
+    assert message in line
+
+
+@pytest.mark.parametrize("counts", [{"copies": 1.5}, {"copies": {"a": 1.5}}, {"copies": None}, [], 3])
+def test_counters_of_another_form_are_refused(tmp_path, base, capsys, counts):
+    whole = suite(10)
+    for entry in whole["benchmarks"]:
+        entry["extra_info"]["gnnbench"]["counters"] = {"counts": counts, "unsteady": []}
+    is_refused(capsys, base, save(tmp_path, whole), "its counters has another form")
+
+
+def test_links_pipes_and_devices_end_in_a_line(tmp_path, base, capsys):
+    os.mkfifo(tmp_path / "pipe.json")
+    (tmp_path / "zero.json").symlink_to("/dev/zero")
+    (tmp_path / "loop.json").symlink_to("loop.json")
+    (tmp_path / "folder").symlink_to("folder")
+    for name, message in (
+        ("pipe.json", "it is a pipe: save its content to a file, and give that"),
+        ("zero.json", "it is a device"),
+        ("loop.json", "Too many levels of symbolic links"),
+        ("folder/run.json", "Too many levels of symbolic links"),
+        (".", "it is a folder"),
+    ):
+        is_refused(capsys, base, [tmp_path / name], message)
+        is_refused(capsys, [tmp_path / name], base, message)
+
+
+def test_what_a_file_says_does_not_control_the_terminal(tmp_path, base, capsys):
+    whole = suite(10, cpu=f"{ESCAPE}CPU", libraries=[["torch", f"2{ESCAPE}"]])
+    whole["benchmarks"][0]["fullname"] += ESCAPE
+    folder = tmp_path / f"a{ESCAPE}"
+    folder.mkdir()
+    for options in ((), ("--markdown",)):
+        status, out, err = compare(capsys, base, save(folder, whole), *options)
+        assert status == 3
+        assert "CPU" in out
+        assert not {"\x1b", "\x07"} & {*out, *err}
+    is_refused(capsys, base, [folder], "it is a folder")

@@ -1,5 +1,6 @@
 import json
 import os
+import re
 import subprocess
 import sys
 
@@ -9,6 +10,7 @@ from gnnbench import schema
 from gnnbench.cli import main
 from gnnbench.compare.trend import penalty
 from tests.compare.trend.runs import factors, plain, run, save
+from tests.variants import repositories
 
 RUNS = 24
 
@@ -40,7 +42,7 @@ def test_a_slowdown_is_exit_1_and_what_was_undone_0(tmp_path, capsys):
     assert "run 13" in out
     assert "0bccccc..0cccccc" in out
     assert "ordered by the commits' dates" in out
-    assert out.endswith("1 benchmark changed, 1 of them slower since the last change; 2 without a change\n")
+    assert re.search(r"\n1 of 3 benchmarks changed: b0 slower 1\.3\dx; 1 is slower now\n$", out)
     assert max(map(len, out.splitlines())) <= 80
     assert err == ""
     history(tmp_path / "other", size=-0.25)
@@ -74,7 +76,7 @@ def test_json_and_the_page_are_written(tmp_path, capsys):
     assert (change["kind"], change["run"]) == ("step", 12)
     assert environment["runs"][12]["commit"] == change["by_commit"]
     text = (tmp_path / "out" / "trend.html").read_text()
-    assert "1 of 3 benchmarks slower since the last change" in text
+    assert "1 of 3 benchmarks changed: b0 slower 1.3" in text
 
 
 def test_environments_are_apart_and_plain_files_count(tmp_path, capsys):
@@ -188,7 +190,7 @@ def test_a_run_from_the_future_hides_no_slowdown(tmp_path, capsys):
     save(tmp_path / "runs", [future], first=RUNS)
     status, out, _ = trend(capsys, "runs")
     assert status == 1
-    assert "1 of them slower since the last change" in out
+    assert "; 1 is slower now" in out
 
 
 def test_old_commits_that_are_measured_again_hide_no_slowdown(tmp_path, capsys):
@@ -211,3 +213,24 @@ def test_medians_out_of_reason_are_skipped_and_named(tmp_path, capsys):
     assert (status, out) == (1, expected)
     assert f"{paths[1]}: test_p.py::p0: its median 1e+305 is no time or ratio; save it again" in err
     assert f"skipped: 32 of {RUNS + 32} files" in err
+
+
+def test_in_a_checkout_of_the_history_commits_are_links(tmp_path, capsys, monkeypatch):
+    paths = history(tmp_path / "runs")
+    repositories.without_settings(monkeypatch)
+    checkout = repositories.create(tmp_path / "checkout")
+    repositories.git(checkout, "remote", "add", "origin", "https://user:secret@example.org/group/thing.git")
+    head = repositories.git(checkout, "rev-parse", "HEAD")
+    content = json.loads(paths[-1].read_text())
+    content["gnnbench"]["environment"]["commit"] = head
+    paths[-1].write_text(json.dumps(content))
+    page = tmp_path / "trend.html"
+    trend(capsys, "runs", "-o", page)
+    assert "/commit/" not in page.read_text()
+    monkeypatch.chdir(checkout)
+    trend(capsys, tmp_path / "runs", "-o", page)
+    text = page.read_text()
+    assert (
+        f'<a href="https://example.org/group/thing/commit/0c{"c" * 38}" rel="noreferrer">0cccccc</a>' in text
+    )
+    assert "secret" not in text

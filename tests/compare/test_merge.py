@@ -31,7 +31,7 @@ def ab(number, of=3, *, base=SIDE, here=None, effect=0.03, **changes):
     shard = Shard(number, of)
     thresholds = replace(WHOLE, effect=effect, family_level=shard.family_level(WHOLE.family_level))
     decisions = {
-        name: Decision(Judgement(VERDICTS[index % 3], "why", 1.0), 5, 0, 9, 9, 1.0, decided=True)
+        name: Decision(Judgement(VERDICTS[index % 3], "why", 1.0, 0.9, 1.1), 5, 0, 9, 9, 1.0, decided=True)
         for index, name in enumerate(NAMES)
         if shard.has(name)
     }

@@ -160,3 +160,17 @@ def test_results_with_an_operations_former_name_are_read_with_todays(tmp_path, c
     path.write_text(path.read_text().replace("add_remaining_self_loops", "add_self_loops"))
     (row,) = result_file.read(path).comparison.rows
     assert "[add_remaining_self_loops-forward-" in row.fullname
+
+
+@pytest.mark.parametrize("field", ["ratio", "low", "high"])
+@pytest.mark.parametrize("wrong", [None, 0, -1])
+def test_a_slower_row_without_its_numbers_is_refused_in_one_line(tmp_path, capsys, field, wrong):
+    content = of_ab().as_json()
+    content["benchmarks"][0][field] = wrong
+    path = saved(tmp_path, content)
+    assert "damaged" in refused(path)
+    for command in ("comment", "report", "merge"):
+        output = () if command == "comment" else ("-o", str(tmp_path / "output"))
+        assert main.main([command, str(path), *output]) == 2
+        (line,) = capsys.readouterr().err.splitlines()
+        assert "damaged" in line

@@ -84,7 +84,8 @@ def test_whole_run_shows_header_progress_and_table(whole_run):
     assert f"{count} benchmarks checked against the reference, {count} timed" in result.stdout
     assert re.search(r"^spmm_sum +fwd +pyg +[\d.]+ [mµn]?s +", result.stdout, re.MULTILINE)
     table = result.stdout.partition("operation ")[2].partition("gnnbench:")[0]
-    assert max(map(len, table.splitlines())) <= 80
+    rows = [line for line in table.splitlines() if ": " not in line]  # in a pipe, notes are whole
+    assert max(map(len, rows)) <= 80
 
 
 def test_collecting_is_light():
@@ -245,7 +246,7 @@ def test_pytest_benchmark_s_own_tools_work(tmp_path):
     assert compared.returncode == 0
     assert "(NOW)" in compared.stdout
     assert "(0001_" in compared.stdout
-    assert len(list(tmp_path.glob("picture*.svg"))) == 2
+    assert len(list(tmp_path.glob("picture*.svg"))) == 1
     listed = subprocess.run(
         [Path(sys.executable).with_name("pytest-benchmark"), "--storage", f"file://{tmp_path}", "compare",
          "--group-by=param:platform"],

@@ -5,6 +5,7 @@ import shutil
 import signal
 import subprocess
 import time
+import xml.etree.ElementTree as ET
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,7 @@ import pytest
 from gnnbench.results import run_file
 from gnnbench.results.baseline import FOLDER, RecordStore
 from gnnbench.schema import departure
+from tests import terminal
 from tests.suite import environment, gnnbench, pytest_on_cpu, run
 
 LIBRARY = """
@@ -133,14 +135,36 @@ def test_a_slowdown_is_found_in_turns_and_says_how_to_repeat_it(project):
     assert "timing 1 benchmark in turns with record 0001, for at most 300 s" in result.stdout
     assert "timing again" not in result.stdout
     assert "in the baseline; the simultaneous 99% interval excludes 1; " in result.stdout
-    assert (
-        "pairs of processes; code: same functions, other values (library.VERSION); repeat:" in result.stdout
-    )
-    repeat = (
-        f"repeat: gnnbench ab git:{commit} . -- -p no:cacheprovider --gnn-device cpu {TEST} [record 0001]"
-    )
+    code = "pairs of processes; code: same functions, other values (library.VERSION) [record 0001]; repeat:"
+    assert code in result.stdout
+    repeat = f"repeat: gnnbench ab git:{commit} . -- -p no:cacheprovider --gnn-device cpu {TEST}\n"
     assert repeat in result.stdout
     assert project.worktrees() == ([], [])
+
+
+def test_in_a_terminal_lines_are_broken_at_words_and_commands_are_whole(project):
+    commit = project.git("rev-parse", "HEAD").strip()
+    project.edit()
+    machine = project.machine(base={"test_first": 0.9e-3})
+    command = pytest_on_cpu("benchmarks", COMPARE, f"--junitxml={project.folder.parent / 'junit.xml'}")
+    result = terminal.run(command, project.folder, environment(**machine))
+    assert result.returncode == 1, result.stdout
+    lines = result.stdout.splitlines()
+    (repeat,) = [line for line in lines if "gnnbench ab" in line]
+    assert repeat == f"  gnnbench ab git:{commit} . -- -p no:cacheprovider --gnn-device cpu {TEST}"
+    start = next(number for number, line in enumerate(lines) if line.startswith("slower: 1.1"))
+    reason = lines[start : lines.index(repeat) + 1]
+    assert max(map(len, reason[:-1])) <= 80
+    assert all(line.startswith("  ") for line in reason[1:])
+    assert "code: same functions, other values (library.VERSION) [record 0001]; repeat:" in " ".join(
+        line.strip() for line in reason
+    )
+    ours = [line for line in lines if line.startswith(("gnnbench: ", "  ")) and line != repeat]
+    assert max(map(len, ours)) <= 80
+    (summary,) = [line for line in lines if line.startswith(f"FAILED {TEST}")]
+    assert " - slower: 1.1" in summary
+    (saved,) = ET.parse(project.folder.parent / "junit.xml").getroot().iter("failure")
+    assert saved.get("message") == " ".join(line.strip() for line in reason), "a file has the line whole"
 
 
 def test_identical_work_is_same_in_turns_and_a_slower_machine_fails_nothing(project):
@@ -189,8 +213,8 @@ def test_without_a_record_a_commit_is_the_base(project):
     assert "or compare with a commit: --benchmark-compare=git:main" in result.stdout
     assert not found
     result, _ = project.run(f"{COMPARE}=git:nowhere")
-    assert result.returncode == 1
-    assert "failed: git:nowhere names no commit" in result.stdout
+    assert result.returncode == 4
+    assert "--benchmark-compare: git:nowhere names no commit" in result.stderr
 
 
 def test_what_the_budget_does_not_reach_is_undecided_and_goes_on_by_a_command(project):
@@ -199,9 +223,13 @@ def test_what_the_budget_does_not_reach_is_undecided_and_goes_on_by_a_command(pr
     result, found = project.run(COMPARE, "--gnn-budget=1")
     assert result.returncode == 0, result.stdout
     assert set(verdicts(found).values()) == {"undecided"}
-    (line,) = [line for line in result.stdout.splitlines() if "to go on with 2 benchmarks: pytest" in line]
+    (line,) = [
+        line for line in result.stdout.splitlines() if "to time 2 benchmarks for longer: pytest" in line
+    ]
     assert line.count(" benchmarks/test_library.py::test_") == 2
-    assert line.endswith(" --benchmark-compare=0001 --gnn-budget=2")
+    command, _, seconds = line.rpartition("=")
+    assert command.endswith(" --benchmark-compare=0001 --gnn-budget")
+    assert float(seconds) >= 2
     assert " benchmarks " not in line.partition("pytest")[2]
     assert project.run(COMPARE, "--gnn-budget=1", "--gnn-strict")[0].returncode == 1
 
@@ -240,9 +268,8 @@ def test_two_records_with_one_number_are_named(project):
     for file in store.records()[0].files:
         shutil.copy(file, file.with_name(file.name.replace("0001_", "0001_other-")))
     result, found = project.run(f"{COMPARE}=0001")
-    assert result.returncode == 1
-    (line,) = [line for line in result.stdout.splitlines() if "failed:" in line]
-    assert "'0001' names 2 records" in line
+    assert result.returncode == 4
+    assert "'0001' names 2 records" in result.stdout + result.stderr
     assert found == {}
     assert project.run(f"{COMPARE}=0001_other")[0].returncode == 0
 
@@ -306,7 +333,7 @@ def test_a_variant_needs_turns(project):
     assert found == {}
     result, _ = project.run(f"{COMPARE}=git:main", "-n1")
     assert result.returncode == 0
-    assert "no benchmark was compared (-n switches timing off)" in result.stdout
+    assert "no benchmark was judged (-n switches timing off)" in result.stdout
 
 
 def test_a_changed_definition_is_a_note_in_turns_and_incomparable_across_sessions(project):

@@ -4,7 +4,7 @@ from gnnbench.compare.verdict import Judgement
 from gnnbench.report import drawing
 from gnnbench.report.charts import forest, platforms
 from gnnbench.report.charts.common import distinct, log_axis
-from gnnbench.report.style import PAGE, SLIDE
+from gnnbench.report.style import PAGE, PHONE, SLIDE
 
 NAME = "<script>alert(1)</script> \"' onload=x & datum.x ${y}"
 SVG = '<svg xmlns="http://www.w3.org/2000/svg" width="20" height="10">{}</svg>'
@@ -14,7 +14,7 @@ def judged(ratio, verdict="slower"):
     return Judgement(verdict, "", ratio, ratio * 0.9, ratio * 1.1, ratio * 0.95, ratio * 1.05)
 
 
-@pytest.mark.parametrize("style", [PAGE, SLIDE])
+@pytest.mark.parametrize("style", [PAGE, PHONE, SLIDE])
 def test_a_hostile_name_is_text_in_a_chart(style):
     rows = [(NAME, judged(1.2)), (NAME, judged(0.8, "faster")), ("other", judged(1.0, "same"))]
     text = drawing.inline_svg(forest.chart(rows, 0.03, style), NAME)
@@ -53,6 +53,34 @@ def test_what_draws_nothing_is_left_out(monkeypatch):
     assert "class" not in text
 
 
+HOVERED = """
+<g class="mark-symbol role-mark hover_marks">
+<path aria-label="run 1 &lt;b&gt;&#xA;1 ms" fill="red" d="M1.23456,0"/>
+<path aria-label="run 2" fill="red" d="M2,0"/>
+</g>
+<g class="mark-symbol role-mark layer_1_marks"><path aria-label="x: 1" fill="red" stroke="blue" d="M3,0"/></g>
+"""
+
+
+def test_marks_of_the_layer_for_it_say_more_to_the_mouse(monkeypatch):
+    monkeypatch.setattr(drawing, "svg", lambda _: SVG.format(HOVERED))
+    text = drawing.inline_svg({}, "")
+    assert text.count("<title>") == 2
+    assert '<path d="M1.23,0"><title>run 1 &lt;b&gt;\n1 ms</title></path>' in text
+    assert '<g fill="red">' in text, "what all marks share"
+    assert '<path fill="red" stroke="blue" d="M3,0" />' in text
+
+
+def test_a_page_has_a_chart_in_two_widths():
+    text = drawing.for_page(lambda style: forest.chart([(NAME, judged(1.2))], 0.03, style), "what it says")
+    wide, narrow = text.split('</div><div class="narrow">')
+    assert wide.startswith('<div class="wide"><svg')
+    widths = [float(one.partition('width="')[2].partition('"')[0]) for one in (wide, narrow)]
+    assert 1200 < widths[0] <= 1280
+    assert 340 < widths[1] <= 366
+    assert text.count('aria-label="what it says"') == 2
+
+
 def test_a_frame_has_its_size_and_the_chart_its_middle():
     text = drawing.framed(SVG.format(""), 100, 100, "#ffffff")
     assert 'width="100" height="100" viewBox="0.0 -5.0 20.0 20.0"' in text
@@ -72,5 +100,10 @@ def test_the_browsers_library_is_made_once_and_needs_no_evaluation(tmp_path, mon
 
 def test_labels_are_told_apart_and_log_axes_have_ticks():
     assert distinct(["a", "b", "a", "a"]) == ["a", "b", "a (2)", "a (3)"]
-    assert log_axis([1, 30]).to_dict()["values"] == [1, 2, 5, 10, 20]
-    assert "values" not in log_axis([1, 1.3]).to_dict()
+    for values, ticks in (
+        ([1, 30], [1, 2, 5, 10, 20]),
+        ([1.02, 1.3], [1.05, 1.1, 1.15, 1.2, 1.25, 1.3]),
+        ([0.97, 1.031], [0.97, 0.98, 0.99, 1.0, 1.01, 1.02, 1.03]),
+        ([3], [3]),
+    ):
+        assert log_axis(values, PAGE).to_dict()["values"] == ticks

@@ -1,10 +1,14 @@
+import gzip
+import shutil
 import socket
+import ssl
+import subprocess
 
 import pytest
 
 from gnnbench.errors import UsageError
-from gnnbench.report.github import PullRequest, marker
-from tests.github_server import ME, TOKEN, github
+from gnnbench.report.github import LIMITS, Limits, PullRequest, marker
+from tests.github_server import ME, NEVER_ENDING, TOKEN, github
 
 MARKER = marker("GCN on H100")
 
@@ -24,9 +28,9 @@ def pull_request(server, number="7", repository="o/r", token=TOKEN):
     return PullRequest.parse(server.root, repository, number, token)
 
 
-def publish(server, body="new", *, waits=None, **changes):
+def publish(server, body="new", *, waits=None, limits=LIMITS, **changes):
     return pull_request(server, **changes).publish(
-        body, MARKER, sleep=[].append if waits is None else waits.append
+        body, MARKER, sleep=[].append if waits is None else waits.append, limits=limits
     )
 
 
@@ -172,6 +176,87 @@ def test_no_network_is_a_line(server):
 def test_an_answer_that_breaks_off_is_a_line(server):
     server.failures = [{"status": 200, "raw": b"{}", "headers": {"Transfer_Encoding": "chunked"}}]
     assert "cannot be reached" in refused(server)
+
+
+@pytest.mark.parametrize("before", [0, 1, 2])
+@pytest.mark.parametrize("answer", sorted(NEVER_ENDING.keys() - {"endless body"}))
+def test_an_answer_that_never_ends_is_cut_at_the_deadline(server, answer, before):
+    server.failures = [*[None] * before, {"never": answer}]
+    waits = []
+    message = refused(server, waits=waits, limits=Limits(seconds=0.5))
+    assert message == "127.0.0.1 did not finish its answers in 0.5 s; try again later"
+    assert waits == []
+    assert not server.comments
+
+
+def test_the_deadline_is_for_all_answers_together(server):
+    server.always_more = True
+    limits = Limits(seconds=0.5, pages=10**9)
+    assert "did not finish its answers in 0.5 s" in refused(server, limits=limits)
+
+
+def test_pages_that_never_end_are_not_all_read(server):
+    server.always_more = True
+    message = refused(server)
+    assert (
+        message == "127.0.0.1 has more than 50 pages of comments for one pull request; check GITHUB_API_URL"
+    )
+    assert [method for method, _ in server.requests] == ["POST", *["GET"] * 50]
+    assert not server.comments
+
+
+def test_an_answer_without_end_is_not_read_to_its_end(server):
+    server.failures = [None, {"never": "endless body"}]
+    assert refused(server) == "the answers of 127.0.0.1 are too large; check GITHUB_API_URL"
+
+
+def test_answers_may_not_be_too_large_together(server):
+    for _ in range(12):
+        server.add("someone", "x" * 1000)
+    assert "are too large" in refused(server, limits=Limits(size_bytes=12000))
+    assert len([method for method, _ in server.requests if method == "GET"]) > 1
+    assert publish(server, limits=Limits(size_bytes=20000))[1] is False
+
+
+def test_no_compressed_answer_is_expanded(server):
+    bomb = gzip.compress(b'{"data": {"viewer": {"login": "me"}}}' + b" " * 2**20)
+    server.failures = [{"status": 200, "raw": bomb, "headers": {"Content_Encoding": "gzip"}}]
+    assert "did not answer with JSON" in refused(server)
+
+
+@pytest.mark.parametrize(
+    ("before", "raw", "text"),
+    [
+        (1, b'{"message": "a page"}', "did not return a list of comments"),
+        (2, b"[]", "did not return the comment"),
+    ],
+)
+def test_json_of_another_form_is_a_line(server, before, raw, text):
+    server.failures = [*[None] * before, {"status": 200, "raw": raw}]
+    assert text in refused(server)
+
+
+def test_comments_of_another_form_are_no_comments_of_this_account(server):
+    other = [None, [], {}, {"body": MARKER, "user": ME}, {"body": MARKER, "user": {"login": ME}}]
+    other.append({**other[-1], "id": float("inf")})
+    server.comments = list(other)
+    assert publish(server)[1] is False
+    assert server.comments[:-1] == other
+
+
+@pytest.mark.skipif(not shutil.which("openssl"), reason="makes a certificate with openssl")
+def test_a_certificate_that_nobody_trusts_is_a_line(tmp_path):
+    key, certificate = tmp_path / "key.pem", tmp_path / "certificate.pem"
+    new = ["openssl", "req", "-x509", "-nodes", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1"]
+    files = ["-keyout", key, "-out", certificate, "-subj", "/CN=127.0.0.1"]
+    subprocess.run([*new, *files], check=True, capture_output=True)
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(certificate, key)
+    with github(context) as secure:
+        message = refused(secure)
+    assert message.startswith("127.0.0.1 cannot be reached (its certificate is not trusted: ")
+    assert "self-signed" in message
+    assert not secure.requests
 
 
 @pytest.mark.parametrize(

@@ -45,15 +45,52 @@ def test_the_verdict_comes_first_then_what_moved_then_the_rest_folded():
     assert page.tags["details"] == 1
     top, folded = text.split("<details>")
     assert [row[:2] for row in render(top).rows[1:]] == [
-        ["test_a.py::b[1]", "slower"],
-        ["test_a.py::b[0]", "faster"],
+        ["b[1]", "slower"],
+        ["b[0]", "faster"],
     ]
-    assert "- `test_a.py::b[1]`: counters: +1 `aten::mm`" in top
+    assert "- `b[1]`: counters: +1 `aten::mm`" in top
+    assert ", on `AMD EPYC`: `test_a.py::`\n" in top
     assert len(render(folded.partition("</summary>")[2]).rows) == 43
     assert "the interval is too wide: 21 benchmarks" in folded
     assert len(page.rows) == 46
     assert {len(row) for row in page.rows} == {6}
     assert "git:main (1a2b3c4d)" in page.codes
+
+
+def test_our_own_have_columns_for_operation_direction_and_platform():
+    name = "benchmarks/test_spmm.py::test_spmm[spmm_sum-{}-torch-float32-int64-{}-256-cpu]"
+    names = [name.format("forward", "cora"), name.format("forward_backward", "cora")]
+    fast, slow = (
+        Compared(names[0], SAME, 1e-3),
+        Compared(names[1], SLOWER, 1e-3, notes=("counters: +1 aten::mm",)),
+    )
+    text = write([section(fast, slow)])
+    page = render(text.partition("<details>")[0])
+    assert [row[:4] for row in page.rows] == [
+        ["operation", "dir", "on", "verdict"],
+        ["spmm_sum", "f+b", "torch", "slower"],
+        ["spmm_sum", "fwd", "torch", "same"],
+    ]
+    assert "cora · hidden 256 · float32 · int64 · cpu" in page.codes
+    assert "- `spmm_sum f+b torch`: counters: +1 `aten::mm`" in text
+    other = Compared(name.format("forward", "pubmed"), GONE, None)
+    text = write([section(fast, slow, other)])
+    page = render(text.partition("<details>")[0])
+    assert [row[3] for row in page.rows] == ["input", "cora", "pubmed", "cora"]
+    assert "hidden 256 · float32 · int64 · cpu" in page.codes
+    assert "`spmm_sum fwd torch pubmed`" in text
+
+
+def test_a_long_id_in_a_table_is_broken_at_its_separators():
+    name = f"test_a.py::test_of_a_stranger[{'some_parameter-' * 8}x]"
+    text = write([section(Compared(name, SLOWER, 1e-3), Compared("test_a.py::b", SAME, 1e-3))])
+    (line,) = [line for line in text.splitlines() if line.startswith("| `test_of")]
+    cell = line.split(" | ")[0].removeprefix("| ")
+    parts = [part.strip("`") for part in cell.split("<br>")]
+    assert "".join(parts) == name.removeprefix("test_a.py::")
+    assert max(map(len, parts)) <= 60
+    assert all(part.endswith("-") for part in parts[1:-1])
+    assert render(text).rows[1][0] == "".join(parts)
 
 
 def test_a_small_result_is_one_table():
@@ -180,6 +217,7 @@ def test_nothing_that_others_wrote_is_more_than_text(rows, base, head, machine, 
         "li",
         "details",
         "summary",
+        "br",
     }
     assert set(page.tags) <= expected
     assert not page.attributes

@@ -1,6 +1,6 @@
 import pytest
 
-from gnnbench.report.names import clean, spec_of, titles
+from gnnbench.report.names import clean, in_lines, spec_of, titles
 from gnnbench.workloads.spec import Spec
 
 
@@ -42,3 +42,20 @@ def test_the_folder_that_all_share_is_said_once():
     names = ["tests/bench/test_a.py::test_x[1/2]", "tests/bench/test_a.py::test_y"]
     assert titles(names, [None, None]) == ([("test_x[1/2]", ""), ("test_y", "")], "tests/bench/test_a.py")
     assert titles([], []) == ([], "")
+
+
+def test_a_long_name_is_broken_at_words_and_keeps_both_ends():
+    assert in_lines("spmm_sum fwd torch", 30) == ["spmm_sum fwd torch"]
+    assert in_lines("conv_cached f+b pyg · ogbn-arxiv", 30) == ["conv_cached f+b pyg", "ogbn-arxiv"]
+    assert in_lines("test_a.py::test_spmm[ogbn-arxiv-float32]", 20) == [
+        "test_a.py::test_",
+        "spmm[ogbn-arxiv-",
+        "float32]",
+    ]
+    assert in_lines("x" * 25, 10) == ["x" * 10, "x" * 10, "x" * 5]
+    long = in_lines(f"first {'word ' * 60} the last one", 20)
+    assert len(long) == 3
+    assert long[0].startswith("first word")
+    assert long[-1].endswith("the last one")
+    assert max(map(len, long)) == 20
+    assert in_lines("", 10) == [""]

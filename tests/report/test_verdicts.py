@@ -27,6 +27,9 @@ def row(judgement, name="test_a.py::b", **changes):
     return Compared(name, judgement, 1.31e-3, **changes)
 
 
+OURS = f"benchmarks/test_self_loops.py::test_self_loops[{SPEC.id}]"
+
+
 def shown(*rows, shared=None, width=80):
     text = []
     write(Comparison(list(rows), shared), text.append, width, colour=False)
@@ -40,6 +43,37 @@ def test_our_own_fit_80_columns():
     assert max(map(len, text.splitlines())) <= 80
     assert "cora · hidden 256" in text
     assert "1.31x 1.20-1.42 slower" in " ".join(text.split())
+
+
+def test_our_own_without_a_saved_spec_have_columns_too():
+    wide = replace(SLOWER, verdict="undecided", low=0.5, high=1e9, minimum_detectable_effect=1e6)
+    text = shown(row(wide, OURS), row(MISSING, OURS.replace("cora", "pubmed")), row(SLOWER))
+    assert max(map(len, text.splitlines())) <= 80
+    headings = [line for line in text.splitlines() if "hidden 256" in line or line == "test_a.py::"]
+    assert headings == [
+        "cora · hidden 256 · float32 · int64 · cpu",
+        "pubmed · hidden 256 · float32 · int64 · cpu",
+        "test_a.py::",
+    ]
+    assert "add_remaining_self_ f+b sparse 1.31 ms 1.31x 0.50-over 100 undecided" in " ".join(text.split())
+    assert "new: not in the baseline: add_remaining_self_loops f+b sparse pubmed" in " ".join(text.split())
+
+
+def test_in_a_pipe_names_and_notes_are_whole():
+    name = f"test_a.py::test_{'long_' * 20}[1]"
+    note = f"counters: {', '.join(f'+1 aten::operator_{number}' for number in range(20))}"
+    lines = shown(row(SLOWER, name, notes=(note,)), row(SLOWER), width=None).splitlines()
+    short = name.removeprefix("test_a.py::")
+    assert [line.partition(" ")[0] for line in lines] == [
+        "",
+        "test_a.py::",
+        "benchmark",
+        short,
+        "b",
+        "counters:",
+        "2",
+    ]
+    assert f"{note}: {short}" in lines
 
 
 def test_a_stranger_s_name_is_text_and_not_markup():

@@ -171,3 +171,15 @@ def test_counting_another_s_benchmark_is_refused_in_one_line(tmp_path, parallel)
     assert result.returncode in (pytest.ExitCode.USAGE_ERROR, pytest.ExitCode.TESTS_FAILED)
     assert (result.returncode == pytest.ExitCode.USAGE_ERROR) == (not parallel)
     assert "gnnbench: --gnn-counters works with gnnbench's own benchmarks only; leave out" in result.stdout
+
+
+def test_what_cannot_be_read_is_not_taken_for_missing(tmp_path):
+    path = tmp_path / "counters.json"
+    assert counter_baseline.read(path) == {}
+    path.symlink_to(path)
+    with pytest.raises(UsageError, match="Too many levels of symbolic links"):
+        counter_baseline.read(path)
+    path.unlink()
+    path.write_text("[" * 200_000)
+    with pytest.raises(UsageError, match="not JSON, or cut off"):
+        counter_baseline.read(path)

@@ -42,7 +42,7 @@ def test_sources_are_read_and_older_files_say_less(tmp_path):
     (newer,) = save(tmp_path, content)
     assert run_file.read(newer).sources == sources
     del content["gnnbench"]["sources"]["python"]
-    assert "no 'python'" in refused(tmp_path, json.dumps(content))
+    assert "gnnbench.sources has another form" in refused(tmp_path, json.dumps(content))
 
 
 def test_several_processes_in_a_file_are_several(tmp_path):
@@ -101,7 +101,7 @@ def test_missing_and_gigantic_files_are_refused(tmp_path, monkeypatch):
     with pytest.raises(UsageError, match="cannot be read"):
         run_file.read(tmp_path / "nothing.json")
     monkeypatch.setattr(run_file, "MAX_BYTES", 100)
-    assert "a run file has at most 100" in refused(tmp_path, json.dumps(suite(1)))
+    assert "it has more than 100 bytes" in refused(tmp_path, json.dumps(suite(1)))
 
 
 @pytest.mark.parametrize(

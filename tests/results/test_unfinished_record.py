@@ -72,3 +72,16 @@ def test_a_cache_that_cannot_be_written_is_one_line(tmp_path):
     (tmp_path / "file").touch()
     with pytest.raises(UsageError, match=r"the cache folder .*file cannot be written .*GNNBENCH_CACHE"):
         folder(tmp_path / "file")
+
+
+def test_of_a_link_that_was_left_only_the_link_is_removed(tmp_path):
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    (elsewhere / "file").touch()
+    week = time.time() - 8 * 24 * 3600
+    os.utime(elsewhere, (week, week))
+    link = folder(tmp_path).parent / ".unfinished-x"
+    link.symlink_to(elsewhere)
+    folder(tmp_path)
+    assert not link.is_symlink()
+    assert (elsewhere / "file").exists()

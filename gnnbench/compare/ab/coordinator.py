@@ -124,6 +124,7 @@ def run(
         interrupted=interrupted,
         notes=(*session.notes, *session.skipped()),
         shard=shard,
+        needed_seconds=session.schedule.needed_seconds if session.schedule else 0.0,
     )
 
 

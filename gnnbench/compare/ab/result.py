@@ -34,6 +34,8 @@ class AbResult:
     """Notes on the whole result."""
     shard: Shard | None = None
     """The shard that was timed; None: all benchmarks."""
+    needed_seconds: float = 0.0
+    """Time that gives all benchmarks enough pairs for a verdict, by the costs so far."""
 
     def comparison(self) -> Comparison:
         """Return the form that verdict tables take."""

@@ -146,7 +146,7 @@ class Schedule:
 
     def decisions(self) -> dict[str, Decision]:
         """Return the state of each benchmark."""
-        needed = math.ceil(self._needed_seconds())
+        needed = math.ceil(self.needed_seconds)
         return {
             name: Decision(
                 self._advised(one.judgement, needed),
@@ -180,8 +180,9 @@ class Schedule:
         )
         return replace(judgement, reason=reason)
 
-    def _needed_seconds(self) -> float:
-        """Return the cost of a first pair and of PAIRS_TO_AFFORD further ones with the shortest visits.
+    @property
+    def needed_seconds(self) -> float:
+        """The cost of a first pair and of PAIRS_TO_AFFORD further ones with the shortest visits.
 
         The costs of a start and of a set-up are the means so far.
         """

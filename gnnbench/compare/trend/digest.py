@@ -11,6 +11,7 @@ from typing import Any, Self
 
 from ... import environment, json_io
 from ...results import run_file
+from ...results.benchmark import Benchmark
 from ...workloads.spec import Spec
 
 PLAIN = "median of pytest-benchmark's rounds"
@@ -125,7 +126,7 @@ def _plain(path: Path, fullname: str, statistics: Any) -> BenchmarkDigest:
     return BenchmarkDigest(fullname, fullname, _digest(PLAIN), (math.log(nanoseconds),), 0)
 
 
-def _ours(one: run_file.Benchmark) -> BenchmarkDigest:
+def _ours(one: Benchmark) -> BenchmarkDigest:
     logs = tuple(process.log for process in one.processes if not process.contended)
     return BenchmarkDigest(
         one.fullname,

@@ -26,6 +26,8 @@ class HistoryRun:
     """Time of the measurement, ISO 8601, UTC."""
     commit: str | None
     dirty: bool
+    commit_date: str | None = None
+    """Time of the commit, ISO 8601, UTC; None: unknown."""
 
 
 @dataclass(frozen=True)
@@ -56,6 +58,10 @@ class History:
     older: int
     """Number of old runs beyond the newest that were asked for."""
 
+    def date(self, run: HistoryRun) -> str:
+        """Return the date by which a run has its place."""
+        return run.commit_date or run.date if self.ordered_by == COMMIT else run.date
+
 
 @dataclass
 class _Recording:
@@ -73,7 +79,8 @@ class _Recording:
 
     def run(self) -> HistoryRun:
         dirty = any(one.dirty for one in self.digests)
-        return HistoryRun(tuple(sorted(self.files)), self.date, self.digests[0].commit, dirty)
+        first = self.digests[0]
+        return HistoryRun(tuple(sorted(self.files)), self.date, first.commit, dirty, first.commit_date)
 
 
 @dataclass

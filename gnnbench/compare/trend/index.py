@@ -18,7 +18,7 @@ from ... import __version__, cpu, environment
 from ...errors import UsageError
 from ...files import CACHE_VARIABLE, hold
 from ...measure import estimate
-from ...results import run_file
+from ...results.benchmark import READABLE
 from ...workloads.operations import FORMER_NAMES
 from .digest import PLAIN, Digest
 
@@ -107,7 +107,7 @@ def _filled(
 def _format() -> str:
     """Return a text that changes when digests of unchanged files would change."""
     rules = (
-        run_file.READABLE,
+        READABLE,
         environment.WHERE,
         environment.WHAT,
         cpu.CONTENDED,

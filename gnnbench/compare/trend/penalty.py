@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import signal, stats
 
+from ... import json_io
 from ...errors import UsageError
 from ...files import hold, write_whole
 from . import changes, noise, spread
@@ -21,6 +22,7 @@ from . import changes, noise, spread
 Array = NDArray[np.float64]
 
 FORMAT_VERSION = 1
+_MAX_BYTES = 2**20
 LEVEL_SHORTEST = 5
 """Least number of runs of a level; fewer may be outliers."""
 SHORTEST_SERIES = 12
@@ -158,17 +160,17 @@ class Penalties:
     def _read(self) -> dict[int, Penalty]:
         """Return the cached penalties; none if the file is damaged or of another version."""
         try:
-            content = json.loads(self.path.read_text(encoding="utf-8"))
+            content, _ = json_io.read(self.path, "cache", _MAX_BYTES, "remove it")
             if content["version"] != FORMAT_VERSION:
                 return {}
             return {
                 int(length): Penalty(
                     *(
-                        Tail(**{key: float(tail[key]) for key in ("threshold", "scale")})
+                        Tail(**{key: json_io.finite(tail[key]) for key in ("threshold", "scale")})
                         for tail in (one["level"], one["spread"])
                     )
                 )
                 for length, one in content["penalties"].items()
             }
-        except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        except (UsageError, ValueError, KeyError, TypeError, AttributeError):
             return {}

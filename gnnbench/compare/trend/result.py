@@ -1,10 +1,13 @@
 """The result of `gnnbench trend`: the changes of all series of all histories."""
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from functools import cached_property
 from typing import Any
+
+import numpy as np
 
 from . import findings
 from .findings import SeriesChange
@@ -103,7 +106,7 @@ def judge(histories: Sequence[History], penalties: Penalties, effect: float, now
         small = tuple(change for change in found if not change.matters(effect))
         judged.append(JudgedSeries(history, one, matters, small))
     too_short = sum(1 for _ in _all(histories)) - len(long)
-    return TrendResult(tuple(histories), tuple(judged), too_short, effect, level, now)
+    return TrendResult(tuple(histories), aligned(judged), too_short, effect, level, now)
 
 
 def lengths(histories: Iterable[History]) -> list[int]:
@@ -115,28 +118,59 @@ def _all(histories: Iterable[History]) -> list[tuple[History, Series]]:
     return [(history, one) for history in histories for one in history.series]
 
 
-def together(result: TrendResult, history: History) -> list[tuple[int, int, int]]:
+def together(judged: Sequence[JudgedSeries], history: History) -> list[tuple[int, int, int]]:
     """Return the runs at which at least half of an environment's benchmarks changed their level.
+
+    If several runs are in equally many 95 % ranges, the one is taken at which most of these changes are.
 
     Returns:
         Of each run, its index, the number of changed benchmarks, and of all; the newest first.
     """
-    mine = [one for one in result.judged if one.history is history]
+    mine = [one for one in judged if one.history is history]
     counts = [0] * len(history.runs)
+    likeliest: Counter[int] = Counter()
     for one in mine:
         for change in one.findings:
             if change.kind == "step":
+                likeliest[one.run(change.at)] += 1
                 for run in range(one.run(change.first), one.run(change.last) + 1):
                     counts[run] += 1
     found = []
     while len(mine) >= _FEWEST_TOGETHER and max(counts) * 2 >= len(mine):
         most = max(counts)
-        run = len(counts) - 1 - counts[::-1].index(most)
+        candidates = [run for run, count in enumerate(counts) if count == most]
+        run = max(candidates, key=lambda run: (likeliest[run], run))
         found.append((run, most, len(mine)))
-        counts[max(run - _APART, 0) : run + _APART + 1] = [0] * len(
-            counts[max(run - _APART, 0) : run + _APART + 1]
-        )
+        near = slice(max(run - _APART, 0), run + _APART + 1)
+        counts[near] = [0] * len(counts[near])
     return sorted(found, reverse=True)
+
+
+def aligned(judged: Sequence[JudgedSeries]) -> tuple[JudgedSeries, ...]:
+    """Place the changes that benchmarks have together at one run, if it is in the change's 95 % range.
+
+    So tables, notes, charts and files name the same run.
+    """
+    histories = {id(one.history): one.history for one in judged}
+    runs = {key: [run for run, _, _ in together(judged, history)] for key, history in histories.items()}
+    found = []
+    for one in judged:
+        moved = [_moved(one, change, runs[id(one.history)]) for change in one.findings]
+        steps = [change.at for change in moved if change.kind == "step"]
+        apart = len(set(steps)) == len(steps)  # of two steps, only one can be at a run
+        ordered = tuple(sorted(moved, key=lambda change: change.at))
+        found.append(replace(one, findings=ordered) if apart else one)
+    return tuple(found)
+
+
+def _moved(one: JudgedSeries, change: SeriesChange, runs: Sequence[int]) -> SeriesChange:
+    """Return a step at the first of the runs that is in its range, or else as it is."""
+    if change.kind == "step":
+        for run in runs:
+            at = int(np.searchsorted(one.series.runs, run))  # the series may have a gap there
+            if one.run(change.first) <= run and at <= change.last:
+                return replace(change, at=at)
+    return change
 
 
 def as_json(result: TrendResult, skipped: Sequence[str]) -> dict[str, Any]:

@@ -3,7 +3,8 @@
 from ... import units
 from ..style import Style
 from ..view import Calibrated
-from .common import Spec, distinct, finished, names, rows_of, scale
+from .common import Spec, rows_of, scale
+from .rows import Rows
 
 _ENOUGH = 0.95
 _HALF = 0.5
@@ -14,27 +15,28 @@ def chart(found: Calibrated, style: Style) -> Spec:
     import altair as alt
 
     shown = found.benchmarks[: style.most_rows]
-    labels = distinct([name for name, _, _ in shown])
-    rows = [
+    rows = Rows([name for name, _, _ in shown], [""] * len(shown), style)
+    of = "/" if style.narrow else " of "
+    base = rows_of(
         {
-            "label": label,
+            **rows.row(number),
             "planted": units.fraction(one.planted),
-            "text": f"{one.count} of {one.of}",
+            "text": f"{one.count}{of}{one.of}",
             "share": _share(one.count / one.of),
         }
-        for label, (_, rates, _) in zip(labels, shown, strict=True)
+        for number, (_, rates, _) in enumerate(shown)
         for one in rates
         if one.of
-    ]
-    order = list(dict.fromkeys(row["planted"] for row in rows))
-    base = rows_of(rows).encode(
-        x=alt.X("planted:O", sort=order, title="injected slowdown", axis=alt.Axis(labelAngle=0)),
-        y=names(labels, style),
     )
+    sizes = dict.fromkeys(units.fraction(one.planted) for _, rates, _ in shown for one in rates if one.of)
+    x = alt.X("planted:O", sort=list(sizes), title="injected slowdown", axis=alt.Axis(labelAngle=0))
+    base = base.encode(x=x)
     fills = scale(("seldom", "often", "found"), (style.paper, style.fills[1], style.fills[0]))
     fill = alt.Fill("share:N", legend=None, scale=fills)
-    layers = (base.mark_rect(stroke=style.line).encode(fill=fill), base.mark_text().encode(text="text:N"))
-    return finished(layers, style, len(labels))
+    return rows.chart(
+        base.mark_rect(stroke=style.line).encode(y=rows.y("top"), y2="bottom:Q", fill=fill),
+        base.mark_text().encode(y=rows.y(), text="text:N"),
+    )
 
 
 def _share(value: float) -> str:

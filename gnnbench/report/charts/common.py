@@ -23,23 +23,6 @@ def rows_of(rows: Iterable[Row]) -> "alt.Chart":
     return alt.Chart(alt.InlineData(values=[dict(row) for row in rows]))
 
 
-def names(labels: Sequence[str], style: Style) -> "alt.Y":
-    """Return the axis of names, from the top; the labels must be distinct."""
-    import altair as alt
-
-    # Letters may be 20 % wider in a browser than in the layout.
-    longest = max(map(len, labels), default=0)
-    width = min(1.2 * style.label_width, 0.72 * style.font_size * longest)
-    axis = alt.Axis(
-        labelLimit=style.label_width,
-        minExtent=width,
-        ticks=False,
-        domain=False,
-        labelPadding=style.font_size / 2,
-    )
-    return alt.Y("label:N", title=None, sort=list(labels), axis=axis)
-
-
 def scale(domain: Iterable[str], values: Iterable[str]) -> "alt.Scale":
     """Return the scale from names to values."""
     import altair as alt
@@ -57,28 +40,32 @@ def distinct(labels: Iterable[str]) -> list[str]:
     return found
 
 
-def log_axis(values: Sequence[float]) -> "alt.Axis":
-    """Return an axis for a log scale, with ticks at 1, 2, 5, 10, ... if at least three are in range."""
+def log_axis(values: Sequence[float], style: Style) -> "alt.Axis":
+    """Return an axis for a log scale, with ticks at 1, 2, 5, 10, ... or evenly spaced in a short range."""
     import altair as alt
 
     low, high = min(values), max(values)
     first, last = (math.floor(math.log10(value)) for value in (low, high))
     ticks = [one * 10.0**power for power in range(first, last + 1) for one in (1, 2, 5)]
     shown = [tick for tick in ticks if low <= tick <= high]
-    named = {"values": shown} if len(shown) >= _FEWEST_TICKS else {"tickCount": 5}
-    return alt.Axis(format="~g", labelOverlap=True, **named)
+    if len(shown) < _FEWEST_TICKS:
+        shown = _even(low, high, style.ticks)
+    # Without values, Vega leaves out labels that it thinks are too close.
+    return alt.Axis(format="~g", labelOverlap=True, grid=not style.narrow, values=shown)
 
 
-def finished(layers: "Iterable[alt.Chart]", style: Style, rows: int | None = None) -> Spec:
-    """Return the spec of layers on top of each other.
+def _even(low: float, high: float, most: int) -> list[float]:
+    """Return about so many round numbers in a range, at most."""
+    if low == high:
+        return [low]
+    power = 10.0 ** math.floor(math.log10((high - low) / most))
+    step = next(one * power for one in (1, 2, 5, 10) if (high - low) / (one * power) <= most)
+    return [round(step * number, 12) for number in range(math.ceil(low / step), math.floor(high / step) + 1)]
 
-    Args:
-        layers: from the lowest to the topmost.
-        style: the style.
-        rows: number of named rows; None: the caller sets the height.
-    """
+
+def finished(layers: "Iterable[alt.Chart]", style: Style) -> Spec:
+    """Return the spec of layers on top of each other, from the lowest to the topmost."""
     import altair as alt
 
-    size = {"width": style.width, **({"height": max(rows * style.row, style.least_height)} if rows else {})}
-    spec: Spec = alt.layer(*layers).properties(**size).to_dict()
+    spec: Spec = alt.layer(*layers).properties(width=style.width).to_dict()
     return {**spec, "config": style.config()}

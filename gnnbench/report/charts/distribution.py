@@ -21,7 +21,10 @@ def chart(
     import altair as alt
 
     x = alt.X(
-        "time:Q", title=f"time of a call, {unit}", scale=alt.Scale(zero=False), axis=alt.Axis(tickCount=6)
+        "time:Q",
+        title=f"time of a call, {unit}",
+        scale=alt.Scale(zero=False),
+        axis=alt.Axis(tickCount=style.ticks),
     )
     within = alt.Chart(alt.NamedData("interval"))
     points = (
@@ -50,5 +53,8 @@ def chart(
     )
     spec = finished(layers, style)
     spec["datasets"] = {"layouts": list(layouts), "interval": list(interval)}
-    spec["height"] = {"step": style.row * 2}
+    step = style.row * 2.0
+    if not style.page:  # many processes must fit on a slide
+        step = min(step, max(style.row * style.most_rows / len(processes), style.font_size))
+    spec["height"] = {"step": step}
     return spec

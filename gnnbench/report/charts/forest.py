@@ -5,7 +5,8 @@ from collections.abc import Sequence
 
 from ...compare.verdict import Judgement
 from ..style import VERDICT_SHAPES, Style
-from .common import Spec, distinct, finished, names, rows_of, scale
+from .common import Spec, log_axis, rows_of, scale
+from .rows import Rows
 
 _FARTHEST = math.log(4)
 """Bounds farther than this from their ratio, as log ratio, do not widen the axis."""
@@ -25,10 +26,11 @@ def chart(judgements: Sequence[tuple[str, Judgement]], effect: float | None, sty
     import altair as alt
 
     low, high = _domain([found for _, found in judgements], effect)
-    labels = distinct(label for label, _ in judgements)
-    rows = [
+    values = [f"{found.ratio:.2f}x {found.verdict}" for _, found in judgements]
+    rows = Rows([label for label, _ in judgements], values, style)
+    base = rows_of(
         {
-            "label": label,
+            **rows.row(number),
             "verdict": found.verdict,
             "ratio": found.ratio,
             **{
@@ -36,19 +38,20 @@ def chart(judgements: Sequence[tuple[str, Judgement]], effect: float | None, sty
                 for name in ("low", "high", "own_low", "own_high")
                 for bound in (getattr(found, name),)
             },
-            "text": f"{found.ratio:.2f}x {found.verdict}",
         }
-        for label, (_, found) in zip(labels, judgements, strict=True)
-    ]
+        for number, (_, found) in enumerate(judgements)
+    ).encode(y=rows.y())
     x = alt.X(
         "ratio:Q",
         scale=alt.Scale(type="log", domain=[low, high], nice=False),
-        axis=alt.Axis(format=".2~f", tickCount=6, grid=True),
-        title="time of the newer side / time of the older (log scale)",
+        axis=log_axis([low, high], style),
+        title="time of the newer side / of the older (log scale)",
     )
-    base = rows_of(rows).encode(y=names(labels, style))
     width = effect or 0.0
-    band = alt.Chart(alt.InlineData(values=[{"low": 1 / (1 + width), "high": 1 + width, "one": 1.0}]))
+    same = {"low": 1 / (1 + width), "high": 1 + width, "one": 1.0}
+    band = rows_of({**rows.row(number), **same} for number in range(len(judgements))).encode(
+        y=rows.y("top"), y2="bottom:Q"
+    )
     layers = [
         *([band.mark_rect(color=style.band).encode(x=alt.X("low:Q"), x2="high:Q")] if effect else []),
         band.mark_rule(color=style.muted).encode(x=alt.X("one:Q")),
@@ -63,9 +66,8 @@ def chart(judgements: Sequence[tuple[str, Judgement]], effect: float | None, sty
             shape=alt.Shape("verdict:N", legend=None, scale=scale(VERDICT_SHAPES, VERDICT_SHAPES.values())),
             color=alt.Color("verdict:N", legend=None, scale=scale(VERDICT_SHAPES, style.verdicts)),
         ),
-        base.mark_text(align="left", dx=style.font_size).encode(x=alt.value(style.width), text="text:N"),
     ]
-    return finished(layers, style, len(rows))
+    return rows.chart(*layers)
 
 
 def _domain(found: Sequence[Judgement], effect: float | None) -> tuple[float, float]:

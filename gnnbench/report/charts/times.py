@@ -3,23 +3,25 @@
 from collections.abc import Sequence
 
 from ..style import Style
-from .common import Row, Spec, finished, log_axis, names, rows_of
+from .common import Row, Spec, log_axis, rows_of
+from .rows import Rows
 
 
-def chart(rows: Sequence[Row], style: Style) -> Spec:
+def chart(times: Sequence[Row], style: Style) -> Spec:
     """Return the chart: times with their intervals.
 
     Args:
-        rows: `label`, `time`, `low` and `high` in milliseconds, and the time as `text`.
+        times: rows with `label`, `time`, `low` and `high` in milliseconds, and the time as `text`.
         style: the style.
     """
     import altair as alt
 
-    base = rows_of(rows).encode(y=names([row["label"] for row in rows], style))
+    rows = Rows([row["label"] for row in times], [row["text"] for row in times], style)
+    base = rows_of({**row, **rows.row(number)} for number, row in enumerate(times)).encode(y=rows.y())
     x = alt.X(
         "time:Q",
         scale=alt.Scale(type="log", nice=False, padding=style.font_size),
-        axis=log_axis([row["time"] for row in rows]),
+        axis=log_axis([row["time"] for row in times], style),
         title="time of a call, ms (log scale)",
     )
     layers = (
@@ -27,6 +29,5 @@ def chart(rows: Sequence[Row], style: Style) -> Spec:
             x=alt.X("low:Q"), x2="high:Q"
         ),
         base.mark_point(filled=True, size=style.symbol, opacity=1, color=style.mark).encode(x=x),
-        base.mark_text(align="left", dx=style.font_size).encode(x=alt.value(style.width), text="text:N"),
     )
-    return finished(layers, style, len(rows))
+    return rows.chart(*layers)

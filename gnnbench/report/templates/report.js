@@ -7,7 +7,7 @@
     const packed = Uint8Array.from(atob(source.textContent), (letter) => letter.charCodeAt(0));
     const unpacked = new Blob([packed]).stream().pipeThrough(new DecompressionStream("deflate"));
     const { texts, rows, chart } = await new Response(unpacked).json();
-    const columns = table.tHead.rows[0].cells.length;
+    const heads = [...table.tHead.rows[0].cells];
 
     // Everything from the file is inserted as text.
     const make = (name, attributes = {}, ...children) => {
@@ -86,7 +86,8 @@
       button.setAttribute("aria-expanded", String(open));
       if (detail) { detail.remove(); }
       if (!open) return;
-      const cell = make("td", { colspan: String(columns) });
+      const shown = heads.filter((head) => getComputedStyle(head).display !== "none");  // fewer on a phone
+      const cell = make("td", { colspan: String(shown.length) });
       const [box, draw] = inside(rows[line.dataset.place], line.cells[0].textContent);
       cell.append(box);
       line.after(make("tr", { class: "detail" }, cell));

@@ -1,20 +1,22 @@
 """The page of `gnnbench trend`."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ... import units
 from ...compare.trend.findings import SeriesChange
 from ...compare.trend.penalty import SHORTEST_SERIES
 from ...compare.trend.result import JudgedSeries, TrendResult
 from .. import drawing, page
-from ..names import clean
-from ..style import PAGE
-from . import picture, table
+from ..charts.common import Spec
+from ..names import clean, spec_of, titles
+from ..style import Style
+from . import commits, picture, table
 
 _DRAWN = 30
 """Most benchmarks with a chart, to keep the page small; those that changed last have one."""
+_DOTS = 4000
+"""Most runs of all charts together that have a dot, with a text."""
 
 
 @dataclass(frozen=True)
@@ -29,7 +31,8 @@ class TrendRow:
     word: str
     level: str
     place: str
-    commits: str
+    commits: tuple[tuple[str, str], ...]
+    """Name, and address or an empty text."""
     drawn: bool
 
 
@@ -43,18 +46,21 @@ class TrendFigure:
     text: str
 
 
-def html(result: TrendResult, skipped: Sequence[str]) -> str:
+def html(result: TrendResult, skipped: Sequence[str], addresses: Mapping[str, str] | None = None) -> str:
     """Return the page: one file that loads nothing else.
 
     Args:
         result: the result.
         skipped: one line for each file that could not be used.
+        addresses: web pages of commits, by hash; from `commits.addresses`.
     """
     changed = [one for one in result.judged if one.findings]
-    changed.sort(key=lambda one: _date(one, one.findings[-1]), reverse=True)
+    changed.sort(key=lambda one: table.date(one, one.findings[-1]), reverse=True)
     drawn = changed[:_DRAWN]
+    dots = _DOTS // max(len(drawn), 1)
+    shared, labels = _labels(result)
     rows = [
-        _row(one, change, drawn=number < _DRAWN)
+        _row(one, change, addresses or {}, drawn=number < _DRAWN)
         for number, one in enumerate(changed)
         for change in one.findings
     ]
@@ -62,44 +68,42 @@ def html(result: TrendResult, skipped: Sequence[str]) -> str:
     return page.render(
         "trend.html",
         result=result,
-        headline=headline(result),
+        headline=table.headline(result),
         rows=rows,
-        figures=[_figure(one) for one in drawn],
+        figures=[_figure(one, labels[fragment(one)], dots) for one in drawn],
         not_drawn=len(changed) - len(drawn),
         environments=[
-            (history, table.span(history), table.notes(result, history)) for history in result.histories
+            (history, table.span(history), [*shared[history.environment], *table.notes(result, history)])
+            for history in result.histories
         ],
         quiet=[one for one in result.judged if not one.findings],
         skipped=skipped,
         shortest=SHORTEST_SERIES,
         fragment=fragment,
-        label=_labels(result).__getitem__,
+        label=labels.__getitem__,
         several=len(result.histories) > 1,
         clean=clean,
     )
 
 
-def _labels(result: TrendResult) -> dict[str, str]:
-    """Return the label of each series by its `fragment`."""
-    found = {}
+def _labels(result: TrendResult) -> tuple[dict[str, list[str]], dict[str, str]]:
+    """Return a note on what all series of an environment have in common, and the label of each series.
+
+    Returns:
+        Notes by environment, and labels by `fragment`.
+    """
+    shared: dict[str, list[str]] = {}
+    found: dict[str, str] = {}
     for history in result.histories:
         mine = [one for one in result.judged if one.history is history]
-        short = table.short_labels(mine)
-        found.update({fragment(one): clean(short[one.series.benchmark]) for one in mine})
-    return found
-
-
-def headline(result: TrendResult) -> str:
-    """Return the main result on one line."""
-    if not result.judged:
-        return f"No benchmark has the {SHORTEST_SERIES} runs that are needed"
-    slower, of = len(result.slower), len(result.judged)
-    if slower:
-        return f"{slower} of {units.count(of, 'benchmark')} slower since the last change"
-    changed = sum(bool(one.findings) for one in result.judged)
-    return (
-        f"No benchmark is slower since its last change; {changed} of {units.count(of, 'benchmark')} changed"
-    )
+        names = [one.series.benchmark for one in mine]
+        labels, common = titles(names, list(map(spec_of, names)))
+        shared[history.environment] = [f"all benchmarks: {common}"] if common else []
+        found |= {
+            fragment(one): f"{title} {context}".strip()
+            for one, (title, context) in zip(mine, labels, strict=True)
+        }
+    return shared, found
 
 
 def fragment(one: JudgedSeries) -> str:
@@ -107,30 +111,30 @@ def fragment(one: JudgedSeries) -> str:
     return page.fragment(one.history.environment, one.series.benchmark)
 
 
-def _row(one: JudgedSeries, change: SeriesChange, *, drawn: bool) -> TrendRow:
+def _row(one: JudgedSeries, change: SeriesChange, addresses: Mapping[str, str], *, drawn: bool) -> TrendRow:
+    runs = {commits.name(run): addresses.get(run.commit or "", "") for run in one.between(change)}
     return TrendRow(
         one,
         change,
         one.run(change.at) + 1,
-        _date(one, change),
+        table.date(one, change),
         table.word(change),
         table.level(change),
         table.place(one, change),
-        table.commits(one, change),
+        tuple(runs.items()),
         drawn,
     )
 
 
-def _figure(one: JudgedSeries) -> TrendFigure:
+def _figure(one: JudgedSeries, label: str, dots: int) -> TrendFigure:
     from markupsafe import Markup
 
     text = "; ".join(
         f"{table.word(change)} {change.ratio:.2f}x at {table.place(one, change)}, {table.level(change)}"
         for change in one.findings
     )
-    svg = drawing.inline_svg(picture.draw(one, PAGE), f"{clean(one.series.label)}: {text}")
-    return TrendFigure(one, Markup(svg), text)  # noqa: S704 - shapes and text
 
+    def draw(style: Style) -> Spec:
+        return picture.draw(one, style, 0 if style.narrow else dots)  # a phone has no mouse
 
-def _date(one: JudgedSeries, change: SeriesChange) -> str:
-    return one.history.runs[one.run(change.at)].date
+    return TrendFigure(one, Markup(drawing.for_page(draw, f"{label}: {text}")), text)  # noqa: S704 - shapes and text

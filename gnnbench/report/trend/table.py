@@ -2,52 +2,69 @@
 
 import io
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 
-from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
 from ... import units
 from ...compare.trend.findings import SeriesChange
-from ...compare.trend.history import History, HistoryRun
+from ...compare.trend.history import History
 from ...compare.trend.penalty import SHORTEST_SERIES
 from ...compare.trend.result import JudgedSeries, TrendResult, together
-from ..names import clean
+from ...workloads.spec import Spec
+from .. import labels
+from ..console import Console
+from ..labels import UNLIMITED, Labels
+from ..lines import wrapped
+from ..names import clean, spec_of
 from . import sparkline
+from .commits import name as commit
 
 _HISTORY = 18
 """Characters of a sparkline."""
-_SHORT = 7
-"""Characters of a commit."""
 _COLOURS = {"slower": "red", "faster": "green", "noisier": "yellow", "steadier": ""}
 _TOGETHER = 3
 """Most common changes that get a note."""
+_NAMED = 2
+"""Most changed benchmarks that the headline names."""
+
+Row = tuple[JudgedSeries, SeriesChange, int]
+"""A change, and the number of earlier ones."""
 
 
-def text(result: TrendResult, width: int, encoding: str, *, colour: bool) -> str:
-    """Write a table for each environment, the newest changes first, and its notes.
+def text(result: TrendResult, width: int | None, encoding: str, *, colour: bool) -> str:
+    """Write the tables of each environment, the newest changes first, and its notes.
 
     Args:
         result: the result.
-        width: characters per line.
+        width: characters per line; None: the output is not a terminal.
         encoding: encoding of the output; decides whether sparklines use blocks.
         colour: whether the output shows colours.
     """
     heights = sparkline.BLOCKS if _has(encoding, sparkline.BLOCKS) else sparkline.ASCII
     out = io.StringIO()
-    console = Console(file=out, width=width, force_terminal=colour, highlight=False)
+    console = Console(file=out, width=width or UNLIMITED, force_terminal=colour)
     for history in result.histories:
         mine = [one for one in result.judged if one.history is history]
         console.print(f"\n[bold]{escape(clean(history.environment))}[/bold]", soft_wrap=True)
-        console.print(span(history), markup=False)
+        out.write(f"{wrapped(span(history), width)}\n")
         rows = [(one, change, earlier) for one in mine for change, earlier in latest(one)]
         rows.sort(key=lambda row: row[0].run(row[1].at), reverse=True)
-        if rows:
-            console.print(_table(rows, result.effect, heights, short_labels(mine)))
+        for number, group in enumerate(labels.groups(_specs([one for one, _, _ in rows]))):
+            if number:
+                console.print()
+            if group.shared:
+                console.print(group.heading())
+            console.print(_table(group, rows, result.effect, heights))
         for note in notes(result, history):
-            console.print(note, markup=False)
+            out.write(f"{wrapped(note, width)}\n")
     return out.getvalue()
+
+
+def _specs(judged: Sequence[JudgedSeries]) -> Mapping[str, Spec | None]:
+    """Return the spec in each benchmark's id, by fullname."""
+    return {one.series.benchmark: spec_of(one.series.benchmark) for one in judged}
 
 
 def latest(one: JudgedSeries) -> Iterator[tuple[SeriesChange, int]]:
@@ -83,8 +100,8 @@ def place(one: JudgedSeries, change: SeriesChange) -> str:
 
 
 def commits(one: JudgedSeries, change: SeriesChange) -> str:
-    """Write the range of commits that contains a change; dates if there are no commits."""
-    return "..".join(_commit(run) for run in one.between(change))
+    """Write the range of commits that contains a change, or the commit; dates if there are no commits."""
+    return "..".join(dict.fromkeys(commit(run) for run in one.between(change)))
 
 
 def notes(result: TrendResult, history: History) -> list[str]:
@@ -95,8 +112,9 @@ def notes(result: TrendResult, history: History) -> list[str]:
     found = [f"without a change: {quiet} of {units.count(len(mine), 'benchmark')}"]
     if small:
         found[0] += f", {small} of them with a change smaller than {units.fraction(result.effect)}"
-    for run, count, of in together(result, history)[:_TOGETHER]:
-        found.append(f"run {run + 1}: {count} of {of} benchmarks changed together, probably the machine")
+    for run, count, of in together(mine, history)[:_TOGETHER]:
+        where = f"run {run + 1}, {commit(history.runs[run])}"
+        found.append(f"{where}: {count} of {of} benchmarks changed together, probably the machine")
     gone = sum(not result.current(one) for one in mine)
     counted = {
         f"not examined, fewer than {SHORTEST_SERIES} runs": len(history.series) - len(mine),
@@ -108,56 +126,63 @@ def notes(result: TrendResult, history: History) -> list[str]:
     return [*found, *(f"{what}: {count}" for what, count in counted.items() if count)]
 
 
-def count(result: TrendResult) -> str:
-    """Return the summary line."""
-    changed = sum(bool(one.findings) for one in result.judged)
-    return (
-        f"{units.count(changed, 'benchmark')} changed, "
-        f"{len(result.slower)} of them slower since the last change; "
-        f"{len(result.judged) - changed} without a change"
-    )
+def headline(result: TrendResult) -> str:
+    """Return the main result on one line: what changed, and what is slower now."""
+    if not result.judged:
+        return f"No benchmark has the {SHORTEST_SERIES} runs that are needed"
+    of = units.count(len(result.judged), "benchmark")
+    changed = [one for one in result.judged if one.findings]
+    if not changed:
+        return f"None of {of} changed" if len(result.judged) > 1 else "The one benchmark did not change"
+    slower = {id(one) for one in result.slower}
+    changed.sort(key=lambda one: date(one, one.findings[-1]), reverse=True)
+    changed.sort(key=lambda one: id(one) not in slower)
+    names = labels.short(_specs(changed))
+    named = [f"{names[one.series.benchmark]} {_summary(one)}" for one in changed[:_NAMED]]
+    more = f" and {len(changed) - _NAMED} more" if len(changed) > _NAMED else ""
+    now = {0: "none is slower now", 1: "1 is slower now"}.get(len(slower), f"{len(slower)} are slower now")
+    return f"{len(changed)} of {of} changed: {', '.join(named)}{more}; {now}"
 
 
-def short_labels(judged: list[JudgedSeries]) -> dict[str, str]:
-    """Return the label of each benchmark by fullname, without the file if that is unambiguous."""
-    labels = {one.series.benchmark: one.series.label for one in judged}
-    short = {name: label.partition("::")[2] or label for name, label in labels.items()}
-    return short if len(set(short.values())) == len(short) else labels
+def date(one: JudgedSeries, change: SeriesChange) -> str:
+    """Return the date by which the run of a change has its place."""
+    return one.history.date(one.history.runs[one.run(change.at)])
 
 
-def _table(
-    rows: list[tuple[JudgedSeries, SeriesChange, int]], effect: float, heights: str, labels: dict[str, str]
-) -> Table:
-    table = Table(box=None, pad_edge=False, padding=(0, 1, 0, 0))
-    table.add_column("benchmark", overflow="fold")
+def _summary(one: JudgedSeries) -> str:
+    """Write the last change of the level, or else of the spread: `slower 1.20x`."""
+    change, _ = next(latest(one))
+    return f"{word(change)} {change.ratio:.2f}x"
+
+
+def _table(group: Labels, rows: Sequence[Row], effect: float, heights: str) -> Table:
+    table = group.table()
     table.add_column("history", no_wrap=True, width=_HISTORY)
     table.add_column("change", no_wrap=True)
     table.add_column("where", no_wrap=True)
     for one, change, earlier in rows:
+        if one.series.benchmark not in group.cells:
+            continue
         style = _COLOURS[word(change)]
         ratio = f"{word(change)} {change.ratio:.2f}x"
-        slowly = "slowly, " if change.kind == "drift" else ""
-        before = f", {earlier} before" if earlier else ""
+        where = [place(one, change), escape(commits(one, change))]
+        if earlier:
+            where.append(units.count(earlier, "earlier change"))
         table.add_row(
-            escape(clean(labels[one.series.benchmark])),
+            *group.row(one.series.benchmark),
             f"{sparkline.draw(one.series.logs, _HISTORY, 2 * effect, heights)}\n{level(change)}",
-            f"{f'[{style}]{ratio}[/{style}]' if style else ratio}\n"
-            f"{slowly}{units.interval(change.low, change.high)}",
-            f"{place(one, change)}{before}\n{escape(commits(one, change))}",
+            f"{f'[{style}]{ratio}[/{style}]' if style else ratio}\n{units.interval(change.low, change.high)}",
+            "\n".join(where),
         )
     return table
 
 
 def span(history: History) -> str:
     """Write the number of runs, their dates and their order."""
-    first, last = min(run.date for run in history.runs), max(run.date for run in history.runs)
+    dates = [history.date(run) for run in history.runs]
+    first, last = min(dates), max(dates)
     number = units.count(len(history.runs), "run")
     return f"{number} from {first[:10]} to {last[:10]}, ordered by {history.ordered_by}"
-
-
-def _commit(run: HistoryRun) -> str:
-    name = clean(run.commit[:_SHORT]) if run.commit else run.date[:10]
-    return f"{name}+" if run.dirty else name
 
 
 def _has(encoding: str, characters: str) -> bool:

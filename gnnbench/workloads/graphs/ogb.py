@@ -1,5 +1,6 @@
 """Reads Open Graph Benchmark node data sets through ogb's NodePropPredDataset."""
 
+import zipfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -48,19 +49,19 @@ def read(dataset: Dataset, origin: Path | None, cache: Path, meta: Mapping[str, 
             data = loader(dataset.id, str(root), dict(meta, dir_path=str(folder)) if meta else None)
             parts = data.get_idx_split()
         graph, labels = data[0]
-    split = [parts["train"], parts["valid"], parts["test"]]
-    if data.is_hetero:
-        labels, split = labels[_PAPERS], [part[_PAPERS] for part in split]
-        edges, nodes = graph["edge_index_dict"][_CITES], graph["num_nodes_dict"][_PAPERS]
-        x = graph["node_feat_dict"][_PAPERS]
-    else:
-        edges, nodes = graph["edge_index"], graph["num_nodes"]
-        x = graph["node_feat"]
-    if x is None:
-        x = _mean_of_edges(edges, graph["edge_feat"], int(nodes))
-    source, target = edges
-    y = labels.astype(np.float32) if dataset.multi_label else _classes(labels)
-    train, val, test = (np.asarray(part) for part in split)
+        split = [parts["train"], parts["valid"], parts["test"]]
+        if data.is_hetero:
+            labels, split = labels[_PAPERS], [part[_PAPERS] for part in split]
+            edges, nodes = graph["edge_index_dict"][_CITES], graph["num_nodes_dict"][_PAPERS]
+            x = graph["node_feat_dict"][_PAPERS]
+        else:
+            edges, nodes = graph["edge_index"], graph["num_nodes"]
+            x = graph["node_feat"]
+        if x is None:
+            x = _mean_of_edges(edges, graph["edge_feat"], int(nodes))
+        source, target = edges
+        y = labels.astype(np.float32) if dataset.multi_label else _classes(labels)
+        train, val, test = (np.asarray(part) for part in split)
     return Graph.build(dataset.id, source, target, x, y, dataset.classes, train, val, test, synthetic=False)
 
 
@@ -98,4 +99,8 @@ def _loader() -> Iterator[Any]:
 def _load(path: str) -> Any:
     # By default torch >= 2.6 refuses arrays in torch.load. `safe_globals` does not help: ogb writes pickle
     # protocol 4, which torch's safe reader does not support.
+    if zipfile.is_zipfile(path):
+        with zipfile.ZipFile(path) as archive:
+            if any(name.endswith("/constants.pkl") for name in archive.namelist()):
+                raise ValueError(f"{Path(path).name} is TorchScript, not arrays")
     return torch.load(path, weights_only=False, pickle_module=array_pickle)

@@ -139,7 +139,7 @@ def test_the_same_code_is_the_same_and_what_is_slower_is_slower(ab, watcher):
 
 
 def test_each_step_is_told_before_it_begins(ab, watcher):
-    ab(total=3.0)
+    ab(total=12.0)
     start, *timing, end = watcher.steps[:6]
     assert start == ("starting the processes of pair 1, and collecting", 120.0)
     assert {text.partition(": ")[2].partition("::")[2] for text, _ in timing} == {
@@ -149,11 +149,11 @@ def test_each_step_is_told_before_it_begins(ab, watcher):
         "test_odd[\\u03c0]",
     }
     assert [text.partition(": ")[0] for text, _ in timing] == [
-        f"timing benchmark {number} of 4 in pair 1, for 0.4 s after its set-up" for number in range(1, 5)
+        f"timing benchmark {number} of 4 in pair 1, for 0.5 s after its set-up" for number in range(1, 5)
     ]
     assert end == ("ending the processes of pair 1", None)
     decisions, spent, left = watcher.updates[0]
-    assert (len(decisions), spent, left) == (4, 0.0, 3.0), "what there is to time is known after the start"
+    assert (len(decisions), spent, left) == (4, 0.0, 12.0), "what there is to time is known after the start"
 
 
 def test_swapping_the_sides_is_faster(ab):

@@ -110,9 +110,9 @@ def test_a_record_of_another_form_is_refused(tmp_path):
     changed["gnnbench"]["record"] = {"number": 1}
     path = tmp_path / "0001_x_p1.json"
     path.write_text(run_file.seal(changed))
-    with pytest.raises(UsageError, match="not a run file of pytest-benchmark: no 'processes'"):
+    with pytest.raises(UsageError, match=r"damaged: gnnbench\.record has another form"):
         Digest.of(path)
     text = run_file.seal({**changed, "gnnbench": {**changed["gnnbench"], "record": {"processes": 1234}}})
     path.write_text(sealed(text.replace("1234", "1e999")))
-    with pytest.raises(UsageError, match="not a run file of pytest-benchmark: cannot convert float infinity"):
+    with pytest.raises(UsageError, match=r"damaged: gnnbench\.record has another form"):
         Digest.of(path)

@@ -6,11 +6,10 @@ import sqlite3
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 
 import pytest
 
-from gnnbench import cpu, environment
+from gnnbench import cpu, environment, json_io
 from gnnbench.compare.trend import index
 from gnnbench.compare.trend.digest import Digest
 from gnnbench.errors import UsageError
@@ -78,11 +77,11 @@ def test_what_cannot_be_used_is_looked_at_again(folder):
 def test_a_file_that_could_not_be_read_once_is_not_lost(folder, monkeypatch):
     place, paths = folder
 
-    def fail(_):
+    def fail(*_):
         raise OSError(errno.EIO, "Input/output error")
 
     with monkeypatch.context() as broken:
-        broken.setattr(Path, "read_bytes", fail)
+        broken.setattr(json_io, "read_whole", fail)
         (found, refused), _ = read(place, paths)
     assert found == {}
     assert "cannot be read (Input/output error)" in refused[0].reason

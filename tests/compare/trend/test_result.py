@@ -8,7 +8,7 @@ from gnnbench import schema
 from gnnbench.compare.trend import penalty
 from gnnbench.compare.trend.history import DATE, History, Series
 from gnnbench.compare.trend.penalty import Penalties
-from gnnbench.compare.trend.result import as_json, judge, lengths, together
+from gnnbench.compare.trend.result import aligned, as_json, judge, lengths, together
 from tests.compare.trend.histories import history as logs
 from tests.compare.trend.histories import step as level
 from tests.compare.trend.judged import NOW, history, judged, result, step
@@ -62,9 +62,34 @@ def test_changes_at_one_run_are_said_to_be_together():
     of = history()
     series = [judged(of, [step(20 + number % 2)], name=f"b{number}") for number in range(4)]
     quiet = [judged(of, name=f"q{number}") for number in range(3)]
-    assert together(result(*series, *quiet), of) == [(21, 4, 7)]
-    assert together(result(*series, *quiet, *(judged(of, name=f"r{n}") for n in range(3))), of) == []
-    assert together(result(*series[:2]), of) == []
+    assert together([*series, *quiet], of) == [(21, 4, 7)]
+    assert together([*series, *quiet, *(judged(of, name=f"r{n}") for n in range(3))], of) == []
+    assert together(series[:2], of) == []
+
+
+def test_of_the_runs_that_are_as_possible_the_likeliest_of_most_is_named():
+    of = history()
+    series = [
+        judged(of, [step(at, around=3)], name=f"b{number}") for number, at in enumerate((20, 21, 20, 22))
+    ]
+    assert together(series, of) == [(20, 4, 4)]
+
+
+def test_what_changed_together_is_at_one_run_everywhere():
+    of = history()
+    every = [
+        judged(of, [step(at, around=2)], name=f"b{number}") for number, at in enumerate((20, 20, 20, 22))
+    ]
+    gap = judged(of, [step(20, around=1)], name="gap", runs=[*range(20), *range(21, 40)])
+    other = judged(of, [step(10), step(30, 2.0, kind="spread")], name="other")
+    found = aligned([*every, gap, other])
+    assert [change.at for one in found[:4] for change in one.findings] == [20] * 4
+    assert [(change.first, change.last) for change in found[3].findings] == [(20, 24)]
+    assert found[4].run(found[4].findings[0].at) == 21, "it has no time of run 20"
+    assert found[5] == other
+    assert together(found, of) == together([*every, gap, other], of) == [(20, 5, 6)]
+    there = history(name="there")
+    assert aligned([*every, judged(there, [step(21)])])[-1].findings[0].at == 21, "another environment"
 
 
 def test_the_level_is_shared_by_many_benchmarks(tmp_path, monkeypatch):

@@ -17,10 +17,11 @@ def test_changes_come_first_and_charts_say_what_they_show():
         ),
         ["/x.json: not JSON"],
     )
-    assert "2 of 3 benchmarks slower since the last change" in text
+    assert "2 of 3 benchmarks changed: " in text
+    assert "; 2 are slower now" in text
     assert text.index('id="changes"') < text.index('id="charts"') < text.index('id="environments"')
     labels = re.findall(r'<svg[^>]* aria-label="([^"]*)"', text)
-    assert len(labels) == 2
+    assert len(labels) == 2 * 2, "each in two widths"
     assert any("slower 1.20x at run 11 (10-12), 1.00 to 1.20 ms; noisier 3.00x" in label for label in labels)
     links = set(re.findall(r'href="#(b-[0-9a-f]{12})"', text))
     assert links == set(re.findall(r'id="(b-[0-9a-f]{12})"', text))
@@ -67,7 +68,7 @@ def test_a_page_of_nothing_is_a_page():
     assert "No benchmark has the 12 runs that are needed" in text
     assert "<svg" not in text
     quiet = page.html(result(judged(history())), [])
-    assert "No benchmark is slower since its last change; 0 of 1 benchmark changed" in quiet
+    assert "The one benchmark did not change" in quiet
 
 
 def test_of_many_the_newest_are_drawn(monkeypatch):
@@ -76,7 +77,7 @@ def test_of_many_the_newest_are_drawn(monkeypatch):
     text = page.html(
         result(*(judged(of, [step(50 + number)], name=f"test_a.py::b{number}") for number in range(8))), []
     )
-    assert text.count("<svg") == 3
+    assert text.count("<svg") == 2 * 3
     assert "5 benchmarks that changed earlier" in text
     assert ">b0<" in text
     assert text.count(">b7<") == 2
@@ -100,6 +101,37 @@ def test_in_a_browser_it_sorts_filters_and_runs_nothing_of_a_name(tmp_path, visi
     opened.locator("form[data-filters] select").select_option("slower")
     opened.locator("output", has_text="2 of 4").wait_for()
     assert words.all_inner_texts() == ["slower 1.50x", "slower 1.20x"]
-    assert opened.locator("figure svg").count() == 3
+    assert opened.locator("figure svg:visible").count() == 3
     links = opened.locator("#table tbody tr:visible th a")
-    assert opened.locator(links.first.get_attribute("href")).inner_text() == names[1]
+    assert opened.locator(links.first.get_attribute("href")).inner_text() == names[1].removeprefix("</")
+
+
+def test_commits_are_links_where_their_pages_are_known():
+    found = result(judged(history(), [step(10, 1.2), step(30, 1.3, around=0)]))
+    commits = [run.commit for run in found.histories[0].runs]
+    addresses = {commit: f"https://example.org/a/b/commit/{commit}" for commit in commits}
+    text = page.html(found, [], addresses)
+
+    def link(run, name):
+        return f'<a href="{addresses[commits[run]]}" rel="noreferrer">{name}</a>'
+
+    assert f"<code>{link(8, '0000008')}..{link(11, '000000b')}</code>" in text
+    assert f"<code>{link(29, '000001d')}..{link(30, '000001e')}</code>" in text
+    assert "<code>0000008..000000b</code>" in page.html(found, [])
+
+
+def test_what_all_benchmarks_share_is_not_in_their_labels():
+    names = [
+        f"benchmarks/test_spmm.py::test_spmm[spmm_sum-forward-{platform}-float32-int64-{graph}-256-cpu]"
+        for platform in ("pyg", "dgl")
+        for graph in ("cora", "ogbn-arxiv")
+    ]
+    of = history()
+    text = page.html(result(*(judged(of, [step(10)], name=name) for name in names)), [])
+    headings = re.findall(r'<h3 id="b-[^>]*>([^<]*)</h3>', text)
+    assert sorted(headings) == sorted(
+        f"spmm_sum fwd {platform} · {graph}"
+        for platform in ("pyg", "dgl")
+        for graph in ("cora", "ogbn-arxiv")
+    )
+    assert "all benchmarks: hidden 256 · float32 · int64 · cpu" in text

@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import pytest
 
 from gnnbench.report.trend import table
@@ -27,8 +29,9 @@ def test_it_fits_80_columns_the_newest_changes_first(several):
     assert places == sorted(places)
     assert "run 21 (20-22)" in out
     assert "0000012..0000015" in out
-    assert ", 1 before" in out
-    assert "slowly, 1.05-1.07" in out
+    assert "1 earlier change" in out
+    assert "runs 26 to 31" in out
+    assert "1.05-1.07" in out
     assert "1.00 to 1.06 ms" in out
     assert "1.0% to 3.0%" in out
     assert "without a change: 2 of 5 benchmarks, 1 of them with a change smaller than 3.0%" in out
@@ -50,13 +53,6 @@ def test_names_cannot_steer_the_terminal():
     assert "[bold]" in "".join(out.split())
 
 
-def test_names_are_short_where_that_is_clear():
-    of = history()
-    assert table.short_labels([judged(of, name="a.py::b"), judged(of, name="a.py::c")])["a.py::b"] == "b"
-    both = [judged(of, name="a.py::b"), judged(of, name="c.py::b")]
-    assert table.short_labels(both)["a.py::b"] == "a.py::b"
-
-
 def test_environments_are_apart_and_what_is_left_out_is_said():
     of = history(superseded=3, contended=4, older=5)
     there = history(name="there_2", commits=False)
@@ -72,7 +68,8 @@ def test_environments_are_apart_and_what_is_left_out_is_said():
 def test_many_changes_at_once_are_the_machine():
     of = history()
     out = shown(*(judged(of, [step(20)], name=f"a::b{number}") for number in range(6)))
-    assert "run 22: 6 of 6 benchmarks changed together, probably the machine" in out
+    assert "run 21, 0000014: 6 of 6 benchmarks changed together, probably the machine" in out
+    assert out.count("run 21 (20-22)") == 6
 
 
 def test_colours_where_they_are_shown(several):
@@ -85,7 +82,60 @@ def test_levels_say_their_unit_once():
     assert table.level(step(10, 0.5)) == "1.00 ms to 500 µs"
 
 
-def test_the_count_says_what_is_slower(several):
-    assert table.count(result(*several)) == (
-        "3 benchmarks changed, 1 of them slower since the last change; 2 without a change"
+def test_the_headline_says_first_what_changed(several):
+    assert table.headline(result(*several)) == (
+        f"3 of 5 benchmarks changed: test_c{'[long]' * 12} slower 1.06x, test_d noisier 3.00x and 1 more; "
+        "1 is slower now"
     )
+    of = history()
+    better = [judged(of, [step(10, 0.9)], name="a::b"), judged(of, [step(12, 0.8)], name="a::c")]
+    quiet = judged(of, name="a::quiet")
+    assert table.headline(result(*better, quiet)) == (
+        "2 of 3 benchmarks changed: c faster 0.80x, b faster 0.90x; none is slower now"
+    )
+    worse = [judged(of, [step(5, 1.2)], name="a::d"), judged(of, [step(4, 1.3)], name="a::e")]
+    assert table.headline(result(*better, *worse)) == (
+        "4 of 4 benchmarks changed: d slower 1.20x, e slower 1.30x and 2 more; 2 are slower now"
+    )
+    assert table.headline(result(quiet, judged(of, name="a::other"))) == "None of 2 benchmarks changed"
+
+
+def test_one_commit_is_written_once():
+    of = history()
+    same = replace(of, runs=tuple(replace(run, commit="5603223" + "0" * 33, dirty=False) for run in of.runs))
+    assert table.commits(judged(same, [step(10)]), step(10)) == "5603223"
+    assert table.commits(judged(of, [step(20)]), step(20)) == "0000012..0000015"
+
+
+def test_our_own_have_columns_for_each_graph():
+    of = history()
+    name = "benchmarks/test_a.py::test_a[{}-{}-{}-float32-int64-{}-256-cpu]"
+    loops, spmm, other = (
+        name.format("add_remaining_self_loops", "forward_backward", "sparse", "cora"),
+        name.format("spmm_sum", "forward", "torch", "cora"),
+        name.format("spmm_sum", "forward", "torch", "pubmed"),
+    )
+    changes = [step(5, 1.1), step(10, 123.45, around=3), step(20, 3.0, kind="spread")]
+    out = shown(
+        judged(of, changes, name=loops), judged(of, [step(30)], name=spmm), judged(of, [step(8)], name=other)
+    )
+    assert max(map(len, out.splitlines())) <= 80
+    headings = [line for line in out.splitlines() if "hidden 256" in line]
+    assert headings == [
+        "cora · hidden 256 · float32 · int64 · cpu",
+        "pubmed · hidden 256 · float32 · int64 · cpu",
+    ]
+    rows = [line.split() for line in out.splitlines()]
+    assert [row[:3] for row in rows if row[1:2] in (["f+b"], ["fwd"])] == [
+        ["spmm_sum", "fwd", "torch"],
+        *[["add_remaining_", "f+b", "sparse"]] * 2,
+        ["spmm_sum", "fwd", "torch"],
+    ]
+    assert "\nself_loops " in out
+    assert "float32-" not in out
+
+
+def test_in_a_pipe_names_and_notes_are_whole(several):
+    out = shown(*several, width=None)
+    assert f"test_c{'[long]' * 12} " in out
+    assert max(map(len, shown(*several).splitlines())) <= 80

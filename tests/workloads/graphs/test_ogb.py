@@ -181,3 +181,18 @@ def test_a_pickle_of_anything_but_arrays_is_refused(tmp_path: Path) -> None:
     torch.save({"train": Path.unlink}, folder / "split/time/split_dict.pt")
     with pytest.raises(UsageError, match="is not part of an array"):
         ogb.read(DATASETS["ogbn-arxiv"], folder, tmp_path / "cache")
+
+
+def test_a_program_in_the_place_of_the_split_is_one_line(tmp_path: Path) -> None:
+    folder = _arxiv(tmp_path)
+    torch.jit.save(torch.jit.script(torch.nn.Identity()), folder / "split/time/split_dict.pt")
+    with pytest.raises(UsageError, match=r"split_dict\.pt is TorchScript, not arrays\); replace them"):
+        ogb.read(DATASETS["ogbn-arxiv"], folder, tmp_path / "cache")
+
+
+@pytest.mark.parametrize("split", [{}, [1], {"train": 1, "valid": 2}, {"train": None}])
+def test_a_split_of_another_form_is_one_line(tmp_path: Path, split: object) -> None:
+    folder = _arxiv(tmp_path)
+    torch.save(split, folder / "split/time/split_dict.pt", pickle_protocol=4)
+    with pytest.raises(UsageError, match=r"ogbn-arxiv: the files in .* cannot be read"):
+        ogb.read(DATASETS["ogbn-arxiv"], folder, tmp_path / "cache")

@@ -1,0 +1,110 @@
+"""`--benchmark-histogram`: draws the pictures that pytest-benchmark would draw with pygal."""
+
+from collections.abc import Generator, Sequence
+from dataclasses import asdict
+from typing import Any
+
+import pytest
+from pytest_benchmark.utils import slugify
+
+from .. import devices, environment, packages, units
+from . import writing
+
+_PACKAGES = ("altair", "vl_convert")
+_LONGEST = 60
+"""Most letters of a group's name in a file's name."""
+
+
+def take_over(config: pytest.Config) -> None:
+    """Draw if the option is given; pytest-benchmark then does not.
+
+    Raises:
+        pytest.UsageError: a package is missing.
+    """
+    prefixes = config.getoption("benchmark_histogram", None)
+    if not prefixes:
+        return
+    if reason := packages.missing(_PACKAGES):
+        raise writing.usage_error(f"--benchmark-histogram: {reason}")
+    config.option.benchmark_histogram = []
+    config.pluginmanager.register(_Histogram(config, prefixes[-1]), "gnnbench-histogram")
+
+
+class _Histogram:
+    """Draws each group of benchmarks, as SVG and PNG."""
+
+    def __init__(self, config: pytest.Config, prefix: str) -> None:
+        self._config, self._prefix = config, prefix
+        self._session: pytest.Session | None = None
+        self._groups: Sequence[tuple[str | None, Sequence[dict[str, Any]]]] = ()
+        self._by_operation = False
+        self._failed: set[str] = set()
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_benchmark_group_stats(self, group_by: str) -> Generator[None, Any, Any]:
+        """Keep pytest-benchmark's groups."""
+        self._groups = yield
+        self._by_operation = group_by == "group"
+        return self._groups
+
+    def pytest_runtest_makereport(self, item: pytest.Item, call: pytest.CallInfo[None]) -> None:
+        """Remember tests that fail: their times may be those of other work."""
+        if call.when == "call":
+            (self._failed.add if call.excinfo else self._failed.discard)(item.nodeid)
+
+    def pytest_sessionfinish(self, session: pytest.Session) -> None:
+        """Keep the session, whose exit status tells if a file cannot be written."""
+        self._session = session
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
+        """Draw."""
+        entries = [entry for _, entries in self._groups for entry in entries]
+        drawn = [entry for entry in entries if entry["fullname"] not in self._failed]
+        if len(drawn) < len(entries):
+            count = units.count(len(entries) - len(drawn), "benchmark")
+            writing.say(terminalreporter, f"not drawn, because the test failed: {count}")
+        elif not entries and not self._config.option.collectonly:
+            writing.say(terminalreporter, "--benchmark-histogram: no benchmark was timed")
+        if not drawn:
+            return
+        try:
+            self._draw(terminalreporter)
+        except OSError as error:
+            writing.say(
+                terminalreporter,
+                f"failed: --benchmark-histogram: {self._prefix} cannot be written "
+                f"({error.strerror}); give the beginning of another path",
+                red=True,
+            )
+            if self._session and self._session.exitstatus == pytest.ExitCode.OK:
+                self._session.exitstatus = pytest.ExitCode.TESTS_FAILED
+
+    def _draw(self, reporter: pytest.TerminalReporter) -> None:
+        """Draw the groups without failed tests.
+
+        Raises:
+            OSError: a file cannot be written.
+        """
+        from ..report import histogram, slides
+        from ..report.facts import environment_facts
+
+        groups = [
+            (name, kept)
+            for name, entries in self._groups
+            if (kept := [entry for entry in entries if entry["fullname"] not in self._failed])
+        ]
+        device, gpu = devices.resolve(self._config.getoption("gnn_device") or "auto")
+        here = environment.collect(self._config.rootpath, device=device, gpu=gpu)
+        footer = slides.footer(environment_facts(asdict(here)))
+        written: set[str] = set()
+        for name, picture in histogram.pictures(groups, by_operation=self._by_operation):
+            slug = slugify(name)[:_LONGEST]
+            file = path = f"{self._prefix}-{slug}" if slug else self._prefix
+            number = 1
+            while path in written:
+                number += 1
+                path = f"{file}-{number}"
+            written.add(path)
+            slides.save(picture, footer, self._config.invocation_params.dir / path)
+            writing.say(reporter, f"drew {path}.svg and .png")

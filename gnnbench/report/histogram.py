@@ -1,0 +1,156 @@
+"""Pictures of the benchmarks of a pytest session: `--benchmark-histogram`."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from .. import units
+from ..measure import estimate
+from ..workloads.spec import DIRECTIONS, Spec
+from .charts import spread
+from .charts.common import distinct
+from .measured import ours
+from .names import clean, in_lines, titles
+from .pictures import Picture
+from .style import SLIDE
+
+Entry = Mapping[str, Any]
+"""A benchmark as pytest-benchmark's hook `pytest_benchmark_group_stats` gets it."""
+
+_LONGEST_TITLE = 120
+_EMPTY = '""'
+"""Label of a parameter whose id is empty."""
+_LETTERS = 26
+"""Letters per line of a label."""
+_OURS = (
+    f"Dot: {estimate.NAME}. Thick line: its {units.level(estimate.LEVEL)} interval within this process. "
+    "Thin line: the middle 80% of the block medians."
+)
+_NO_INTERVAL = "Without a thick line: too few blocks for an interval."
+_THEIRS = (
+    "Dot: median of the rounds. Thick line: the middle half of the rounds. Thin line: rounds within 1.5 "
+    "interquartile ranges of it."
+)
+
+
+@dataclass(frozen=True)
+class _Timed:
+    """A benchmark's times, in seconds."""
+
+    time: float
+    low: float | None
+    """Lower end of the thick line; None: there is none. `high` is the upper one."""
+    high: float | None
+    least: float
+    """Lower end of the thin line; `most` is the upper one."""
+    most: float
+
+    def row(self, label: str, divisor: float) -> dict[str, Any]:
+        """Return the row of the chart."""
+        times = {name: value and value / divisor for name, value in vars(self).items()}
+        return {"label": label, **times, "text": units.seconds(self.time)}
+
+
+def pictures(
+    groups: Sequence[tuple[str | None, Sequence[Entry]]], *, by_operation: bool
+) -> Iterator[tuple[str, Picture]]:
+    """Yield the pictures, each with a name for its file; those of a large group have the same name.
+
+    Args:
+        groups: pytest-benchmark's groups: name and benchmarks.
+        by_operation: whether gnnbench's own benchmarks are grouped by operation and graph instead.
+    """
+    found: dict[tuple[str, str], list[Entry]] = {}
+    for group, entries in groups:
+        for entry in entries:
+            name = title = group or ""
+            if by_operation and (spec := _spec(entry)):
+                name, title = f"{spec.operation} {spec.dataset}", f"{spec.operation} on {spec.dataset}"
+            found.setdefault((name, title), []).append(entry)
+    for (name, title), entries in found.items():
+        for picture in _of_group(clean(title, _LONGEST_TITLE), entries):
+            yield clean(name), picture
+
+
+def _of_group(title: str, entries: Sequence[Entry]) -> Iterator[Picture]:
+    labels, shared = _labels(entries)
+    is_ours = all(map(_is_ours, entries))
+    times = [(_block_medians if is_ours else _rounds)(entry) for entry in entries]
+    order = _order(entries, times)
+    names = distinct("\n".join(in_lines(labels[place], _LETTERS)) for place in order)
+    rows = [(label, times[place]) for place, label in zip(order, names, strict=True)]
+    lines = max(label.count("\n") + 1 for label in names)
+    parts = -(-len(rows) * lines // SLIDE.most_rows)
+    size = -(-len(rows) // parts)
+    notes = [f"{shared}." if title and shared else "", _OURS if is_ours else _THEIRS]
+    if any(one.low is None for one in times):
+        notes.append(_NO_INTERVAL)
+    for part in range(parts):
+        divisor, unit = units.scale(max(one.time for _, one in rows[part * size : (part + 1) * size]))
+        shown = [one.row(label, divisor) for label, one in rows[part * size : (part + 1) * size]]
+        message = f"{title or shared or 'Times'}{f', part {part + 1} of {parts}' if parts > 1 else ''}"
+        text = f"Times of {units.count(len(shown), 'benchmark')}. {message}."
+        draw = partial(spread.chart, shown, unit, lines)
+        yield Picture("times", message, " ".join(filter(None, notes)), text, draw)
+
+
+def _labels(entries: Sequence[Entry]) -> tuple[list[str], str]:
+    """Return what distinguishes the benchmarks, and what they have in common."""
+    specs = [spec for entry in entries if (spec := _spec(entry))]
+    names = [entry["fullname"] for entry in entries]
+    found, shared = titles(names, [_spec(entry) for entry in entries])
+    labels = [" ".join(filter(None, one)) for one in found]
+    functions = {label.partition("[")[0] if label.endswith("]") else None for label in labels}
+    if len(specs) == len(entries) and len({spec.operation for spec in specs}) == 1:
+        labels = [label.removeprefix(f"{specs[0].operation} ") for label in labels]
+        if len({spec.direction for spec in specs}) == 1:
+            labels = [context or spec.platform for (_, context), spec in zip(found, specs, strict=True)]
+            shared = f"{specs[0].direction.replace('_', ' and ')} · {shared}"
+    elif len(functions) == 1 and (function := functions.pop()):
+        labels = [label[len(function) + 1 : -1] or _EMPTY for label in labels]
+        shared = "::".join(filter(None, (shared, function)))
+    sources = [str(entry["source"] or "").rsplit("/", 1)[-1][:12] for entry in entries]
+    return [
+        f"{label} ({source})" if source else label for label, source in zip(labels, sources, strict=True)
+    ], shared
+
+
+def _order(entries: Sequence[Entry], times: Sequence[_Timed]) -> list[int]:
+    """Return the places of the entries by direction and time; those of one benchmark stay together."""
+    fastest: dict[str, float] = {}
+    for entry, one in zip(entries, times, strict=True):
+        fastest[entry["fullname"]] = min(one.time, fastest.get(entry["fullname"], one.time))
+
+    def key(place: int) -> tuple[int, float, str, float]:
+        name, spec = entries[place]["fullname"], _spec(entries[place])
+        direction = DIRECTIONS.index(spec.direction) if spec else 0
+        return direction, fastest[name], name, times[place].time
+
+    return sorted(range(len(entries)), key=key)
+
+
+def _spec(entry: Entry) -> Spec | None:
+    saved = ours(entry).get("spec")
+    return Spec(**saved) if saved else None
+
+
+def _is_ours(entry: Entry) -> bool:
+    """Return whether gnnbench timed it in this session; a saved run's row has pytest-benchmark's times."""
+    return entry["path"] is None and "location_ns" in ours(entry).get("measurement", {})
+
+
+def _block_medians(entry: Entry) -> _Timed:
+    found = ours(entry)["measurement"]
+    blocks = [block for process in found["processes"] for block in process["blocks_ns"]]
+    least, most = np.quantile(estimate.block_values(blocks), (0.1, 0.9)) / 1e9
+    low, high = found["low_ns"], found["high_ns"]
+    if low is None or high is None:
+        return _Timed(found["location_ns"] / 1e9, None, None, float(least), float(most))
+    return _Timed(found["location_ns"] / 1e9, low / 1e9, high / 1e9, float(least), float(most))
+
+
+def _rounds(entry: Entry) -> _Timed:
+    return _Timed(*(entry[name] for name in ("median", "q1", "q3", "ld15iqr", "hd15iqr")))

@@ -1,0 +1,180 @@
+"""Read one benchmark of a run file."""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from scipy import special
+
+from .. import cpu, json_io
+from ..measure import estimate
+from ..measure.fingerprint.fingerprint import Fingerprint
+from ..shape import Maybe, fits
+from ..workloads.spec import DIRECTIONS, Spec
+from .entry import FORMAT_VERSION
+
+READABLE = (FORMAT_VERSION,)
+REMEDY = "save it again"
+
+_SHAPES = {
+    "spec": Maybe({**dict.fromkeys((field.name for field in fields(Spec)), str), "hidden": int}),
+    "graph": Maybe({"content_hash": Maybe(str)}),
+    "code_hash": Maybe(str),
+    "definition_hash": Maybe(str),
+    "counters": Maybe({"counts": {str: {str: int}}, "unsteady": [str]}),
+}
+"""Of the fields that are compared."""
+_FINGERPRINT = {name: {str: str} for name in ("functions", "values", "libraries", "work", "set_to")}
+
+
+@dataclass(frozen=True)
+class ProcessTiming:
+    """One benchmark in one process."""
+
+    log: float
+    """Natural logarithm of the estimate in nanoseconds."""
+    error: float
+    """Standard error of `log` within the process; NaN: too few blocks."""
+    blocks: int
+    contention_share: float | None = 0.0
+    """Share of the CPU time that other programs used meanwhile. 0 if it does not matter (GPU) or if the file
+    has no part of gnnbench. None: it should have been recorded, but was not."""
+
+    @property
+    def contended(self) -> bool:
+        """Whether other programs used too much CPU time."""
+        return (self.contention_share or 0.0) > cpu.CONTENDED
+
+    @property
+    def is_evidence(self) -> bool:
+        """Whether contention is known to be low enough."""
+        return self.contention_share is not None and not self.contended
+
+
+@dataclass(frozen=True)
+class Benchmark:
+    """One benchmark of a run."""
+
+    fullname: str
+    processes: tuple[ProcessTiming, ...]
+    """Empty: the file has no rounds of this benchmark."""
+    estimand: str
+    """The kind of estimate, with clock and layouts; times are comparable only if it is equal."""
+    modes: tuple[tuple[float, float], ...] = ()
+    """Nanoseconds and share of each layout mode, the fastest first."""
+    spec: Mapping[str, Any] | None = None
+    """None: the benchmark has no spec."""
+    graph_hash: str | None = None
+    code_hash: str | None = None
+    """Of the benchmark's code and what it calls in the project."""
+    definition_hash: str | None = None
+    """Of the test and its reference, or its fixtures; older files lack it."""
+    counters: Mapping[str, Any] | None = None
+    fingerprint: Fingerprint | None = None
+    """What one call runs; None: the file does not say."""
+
+
+def read(path: Path, entry: Mapping[str, Any]) -> Benchmark:
+    """Read a benchmark's part of a run file.
+
+    Args:
+        path: the file, for messages.
+        entry: an item of `benchmarks`.
+
+    Raises:
+        UsageError, KeyError, TypeError, ValueError, AttributeError, IndexError, OverflowError: it has another
+            form.
+    """
+    fullname = entry["fullname"]
+    if not isinstance(fullname, str):
+        json_io.refuse(path, f"a benchmark's fullname is {fullname!r}", REMEDY)
+    ours = (entry.get("extra_info") or {}).get("gnnbench") or {}
+    if "version" in ours and ours["version"] not in READABLE:
+        reason = f"{fullname}: version {ours['version']!r} of the format, which this gnnbench cannot read"
+        json_io.refuse(path, reason, REMEDY)
+    wrong = [name for name, shape in _SHAPES.items() if not fits(ours.get(name), shape)]
+    if wrong:
+        json_io.refuse(path, f"{fullname}: damaged: its {wrong[0]} has another form", REMEDY)
+    if (spec := ours.get("spec")) and Spec(**spec).direction not in DIRECTIONS:
+        json_io.refuse(path, f"{fullname}: unknown direction {spec['direction']!r}", REMEDY)
+    fingerprint = Fingerprint.of_method(ours.get("fingerprint"))
+    if fingerprint and not fits(ours["fingerprint"], _FINGERPRINT):
+        json_io.refuse(path, f"{fullname}: damaged: its fingerprint has another form", REMEDY)
+    measured = ours.get("measurement")
+    if measured is None:
+        blocks = [[_time(path, fullname, seconds) * 1e9] for seconds in entry["stats"].get("data", ())]
+        processes = tuple(_process(part) for part in [blocks] if part)
+        estimand = "first decile of pytest-benchmark's rounds"
+        return Benchmark(fullname, processes, estimand, fingerprint=fingerprint)
+    if len(measured["processes"]) == 1 and measured.get("location_ns"):
+        processes = (_summarized(path, fullname, measured),)
+    else:
+        processes = tuple(
+            _process([_block(path, fullname, block) for block in process["blocks_ns"]])
+            for process in measured["processes"]
+            if process["blocks_ns"]
+        )
+    return Benchmark(
+        fullname,
+        processes,
+        f"{measured.get('location', estimate.NAME)}, clock {measured['clock']}, "
+        f"layouts {measured['layouts']}",
+        tuple(_mode(path, fullname, mode) for mode in measured.get("modes", ())),
+        ours.get("spec"),
+        (ours.get("graph") or {}).get("content_hash"),
+        ours.get("code_hash"),
+        ours.get("definition_hash"),
+        ours.get("counters"),
+        fingerprint,
+    )
+
+
+def _summarized(path: Path, fullname: str, measured: Mapping[str, Any]) -> ProcessTiming:
+    """Return the estimate and interval that were saved with the measurement."""
+    numbers = [measured["location_ns"], measured["low_ns"], measured["high_ns"]]
+    middle, low, high = (
+        None if number is None else math.log(_time(path, fullname, number)) for number in numbers
+    )
+    assert middle is not None
+    blocks = len(measured["processes"][0]["blocks_ns"])
+    share = measured.get("others_share")
+    if share is None and measured["clock"] in cpu.UNWATCHED_CLOCKS:
+        share = 0.0
+    return ProcessTiming(
+        middle, _error(middle, low, high), blocks, None if share is None else json_io.finite(share)
+    )
+
+
+def _mode(path: Path, fullname: str, mode: Mapping[str, Any]) -> tuple[float, float]:
+    if not 0 <= json_io.finite(mode["share"]) <= 1:
+        json_io.refuse(path, f"{fullname}: {mode['share']} is no share of layouts", REMEDY)
+    return _time(path, fullname, mode["median_ns"]), float(mode["share"])
+
+
+def _block(path: Path, fullname: str, rounds: list[Any]) -> list[float]:
+    if not rounds:
+        json_io.refuse(path, f"{fullname}: a block without rounds", REMEDY)
+    return [_time(path, fullname, number) for number in rounds]
+
+
+def _process(blocks: list[list[float]]) -> ProcessTiming:
+    found = estimate.estimate(estimate.block_values(blocks))
+    low, high = (None if bound is None else float(np.log(bound)) for bound in (found.low, found.high))
+    middle = math.log(found.location)
+    return ProcessTiming(middle, _error(middle, low, high), len(blocks))
+
+
+def _error(middle: float, low: float | None, high: float | None) -> float:
+    """Return the standard error that corresponds to an interval of level `estimate.LEVEL`."""
+    widths = [abs(bound - middle) for bound in (low, high) if bound is not None]
+    return max(widths) / -float(special.ndtri((1 - estimate.LEVEL) / 2)) if widths else math.nan
+
+
+def _time(path: Path, fullname: str, number: Any) -> float:
+    try:
+        return json_io.positive(number)
+    except ValueError as error:
+        json_io.refuse(path, f"{fullname}: {error}", REMEDY)

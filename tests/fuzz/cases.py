@@ -1,0 +1,225 @@
+"""One case: files of a kind, of which one is changed at random, and what the commands do with them."""
+
+import contextlib
+import functools
+import hashlib
+import io
+import json
+import os
+import re
+import shutil
+import signal
+import tempfile
+import traceback
+import warnings
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from random import Random
+from unittest import mock
+
+from gnnbench.cli import main
+from gnnbench.compare.trend import penalty
+from gnnbench.errors import UsageError
+from gnnbench.plugin import rootdir
+from tests.fuzz import hostile
+from tests.fuzz.kinds import KINDS, PAGE, Command, Kind
+
+MOST_SECONDS = 10.0
+MOST_BYTES = 10**9
+_LONGEST_LINE = 5_000
+_PAGES = 8
+"""Of every so many cases pages are made, which takes a hundred times as long as the other commands."""
+_INTERRUPTED = [128 + number for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)]
+_SEAL = re.compile(r'"digest": "([0-9a-f]{64})"')
+_STATUS, _REFERENCES = Path("/proc/self/status"), Path("/proc/self/clear_refs")
+
+
+@dataclass(frozen=True)
+class Ran:
+    """What a command did."""
+
+    status: int | str | None
+    out: str
+    err: str
+    more_bytes: int
+    """How much memory it took at most, beyond what was taken before."""
+
+
+class _TooSlowError(BaseException):
+    pass
+
+
+def problems(name: str, seed: int, folder: Path) -> Iterator[str]:
+    """Make the files of a case in a folder, run all commands, and yield what they did wrong.
+
+    Args:
+        name: of the kind, in KINDS.
+        seed: of the case; the same seed makes the same change.
+        folder: it must not exist yet.
+    """
+    kind = KINDS[name]
+    shutil.copytree(_originals(name), folder, symlinks=True)
+    with _inside(folder):
+        _change(kind, Random(f"{name} {seed}"))
+        for command in kind.commands:
+            if isinstance(command, tuple) and PAGE in command and seed % _PAGES:
+                continue
+            words = " ".join(command) if isinstance(command, tuple) else command.__name__
+            for problem in _wrong(run(command), kind):
+                yield f"{words}: {problem}"
+
+
+def unchanged(name: str) -> Ran:
+    """Run the first command of a kind where no file was changed."""
+    with tempfile.TemporaryDirectory() as folder:
+        shutil.copytree(_originals(name), Path(folder, "case"), symlinks=True)
+        with _inside(Path(folder, "case")):
+            return run(KINDS[name].commands[0])
+
+
+@functools.cache
+def _originals(name: str) -> Path:
+    """Return the folder with a kind's files."""
+    folder = _shared() / name.replace(" ", "-")
+    folder.mkdir()
+    with _inside(folder), contextlib.redirect_stdout(io.StringIO()):
+        KINDS[name].make()
+    return folder
+
+
+@functools.cache
+def _shared() -> Path:
+    """Return a folder that lasts as long as this process."""
+    return Path(_lasting().name)
+
+
+@functools.cache
+def _lasting() -> "tempfile.TemporaryDirectory[str]":
+    return tempfile.TemporaryDirectory(prefix="gnnbench-fuzz-")
+
+
+@contextlib.contextmanager
+def _inside(folder: Path) -> Iterator[None]:
+    """Work in a folder; the slow content of the cache, which is not what is tested, is shared."""
+    for part in ("report", "trend"):
+        shared, link = _shared() / "cache" / part, folder / "cache" / part
+        shared.mkdir(parents=True, exist_ok=True)
+        link.parent.mkdir(exist_ok=True)
+        if not link.is_symlink():
+            link.symlink_to(shared)
+    settings = {"GNNBENCH_CACHE": str(folder / "cache"), "COLUMNS": "100", "GITHUB_REPOSITORY": ""}
+    with (
+        contextlib.chdir(folder),
+        mock.patch.dict(os.environ, settings),
+        mock.patch.object(rootdir, "rootdir", return_value=folder),
+        mock.patch.multiple(penalty, _HISTORIES=200, _MORE_HISTORIES=0),
+    ):
+        yield
+
+
+def _change(kind: Kind, random: Random) -> None:
+    files = sorted(file for pattern in kind.files for file in Path().glob(pattern))
+    file = random.choice(files)
+    text = hostile.changed(file.read_text(), random)
+    if kind.is_sealed and random.random() < 0.8:
+        text = _sealed(text)
+    file.write_text(text, encoding="utf-8")
+
+
+def _sealed(text: str) -> str:
+    """Return the text with the digest that its content has now."""
+    found = list(_SEAL.finditer(text))
+    if not found:
+        return text
+    start, end = found[-1].span(1)
+    blank = f"{text[:start]}{'0' * 64}{text[end:]}"
+    return f"{text[:start]}{hashlib.sha256(blank.encode()).hexdigest()}{text[end:]}"
+
+
+def run(command: Command) -> Ran:
+    """Run a command in this process, as long as it may take."""
+    out, err = io.StringIO(), io.StringIO()
+    before = _memory("VmRSS")
+    if _REFERENCES.exists():
+        _REFERENCES.write_text("5")  # forgets the highest value
+    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err), warnings.catch_warnings():
+        warnings.simplefilter("error", RuntimeWarning)  # which a user would see
+        try:
+            with _limited():
+                status = main.main(command) if isinstance(command, tuple) else command()
+        except UsageError as error:
+            status = main._failed(str(error))
+        except SystemExit as end:
+            status = end.code
+        except _TooSlowError:
+            status = f"more than {MOST_SECONDS:.0f} s\n{traceback.format_exc()}"
+        except Exception:  # noqa: BLE001 - it is reported
+            status = traceback.format_exc()
+    if status in _INTERRUPTED:  # main has caught it
+        raise KeyboardInterrupt
+    return Ran(status, out.getvalue(), err.getvalue(), _memory("VmHWM") - before)
+
+
+@contextlib.contextmanager
+def _limited() -> Iterator[None]:
+    """Raise an exception after so many seconds of this process, or six times as many of the clock."""
+
+    def stop(*_: object) -> None:
+        raise _TooSlowError
+
+    timers = {signal.ITIMER_PROF: signal.SIGPROF, signal.ITIMER_REAL: signal.SIGALRM}
+    kept = {number: signal.signal(number, stop) for number in timers.values()}
+    signal.setitimer(signal.ITIMER_PROF, MOST_SECONDS)
+    signal.setitimer(signal.ITIMER_REAL, 6 * MOST_SECONDS)
+    try:
+        yield
+    finally:
+        for timer, number in timers.items():
+            signal.setitimer(timer, 0)
+            signal.signal(number, kept[number])
+
+
+def _memory(field: str) -> int:
+    """Return a field of this process's memory in bytes; 0 where the system does not say."""
+    found = re.search(rf"{field}:\s+(\d+) kB", _STATUS.read_text()) if _STATUS.exists() else None
+    return int(found[1]) * 1024 if found else 0
+
+
+def _wrong(ran: Ran, kind: Kind) -> Iterator[str]:
+    """Yield what a command must not do, whatever the files are."""
+    yield from _wrongly_said(ran)
+    yield from _wrongly_written()
+    if ran.status not in kind.statuses:
+        yield f"exit code {ran.status}"
+    if ran.status == main.WRONG_USAGE and not ran.err.startswith("gnnbench: ") and not ran.out:
+        yield "exit code 2 without a message"
+    if ran.more_bytes > MOST_BYTES:
+        yield f"{ran.more_bytes / 1e9:.1f} GB"
+
+
+def _wrongly_said(ran: Ran) -> Iterator[str]:
+    if "Traceback" in ran.err or "this is a bug" in ran.err:
+        yield ran.err
+    elif odd := [line for line in ran.err.splitlines() if not line.startswith(("gnnbench: ", "drawing "))]:
+        yield f"on standard error: {odd[0][:500]!r}"
+    for line in (*ran.out.splitlines(), *ran.err.splitlines()):
+        if not line.replace("\N{NO-BREAK SPACE}", " ").replace("\N{HAIR SPACE}", " ").isprintable():
+            yield f"reaches the terminal: {line[:500]!r}"
+    if any(len(line) > _LONGEST_LINE for line in ran.err.splitlines()):
+        yield "a message of more than 5,000 characters"
+
+
+def _wrongly_written() -> Iterator[str]:
+    if Path(PAGE).exists() and "<script>fuzz" in Path(PAGE).read_text("utf-8"):
+        yield "a page contains a script of a file"
+    for output in filter(Path.exists, map(Path, ("output.json", "whole.json"))):
+        try:
+            json.loads(output.read_text("utf-8"), parse_constant=_refuse)
+        except ValueError as error:
+            yield f"{output}: {error}"
+        output.unlink()
+
+
+def _refuse(name: str) -> None:
+    raise ValueError(f"{name} is not JSON")

@@ -1,0 +1,166 @@
+"""Real files of each kind, in the current folder."""
+
+import json
+import shutil
+from pathlib import Path
+
+from gnnbench.cli import main
+from gnnbench.results.baseline import FOLDER, RecordStore
+from tests.compare.trend import runs as history_files
+from tests.report import contents
+from tests.run_files import content, entry, fingerprint, plain, suite
+
+DATA = Path(__file__).parents[1] / "data" / "5603223"
+FILE, OTHER = "x.json", "y.json"
+"""The file that is changed, and another one of its kind or for its commands."""
+_RUNS = 14
+
+GRAPH = {"name": "cora", "synthetic": True, "nodes": 9, "entries": 9, "features": 9, "classes": 9}
+GRAPH["content_hash"] = "1" * 16
+
+
+def _write(name: str, whole: object) -> None:
+    Path(name).parent.mkdir(parents=True, exist_ok=True)
+    Path(name).write_text(json.dumps(whole))
+
+
+def _run(seed: int, version: int = 1, **changes: object) -> dict:
+    """Return a run file in which every field is used."""
+    whole = contents.family(seed, operations=1, blocks=12)
+    whole["benchmarks"] += [entry(f"own[{number}]", 2.0, seed=seed, blocks=12) for number in range(2)]
+    for number, one in enumerate(whole["benchmarks"]):
+        ours = one["extra_info"]["gnnbench"]
+        ours |= {
+            "graph": GRAPH,
+            "code_hash": "2" * 16,
+            "definition_hash": "3" * 16,
+            "fingerprint": fingerprint(work=version if number % 2 else 1, other=1),
+            "comparison": contents.judgement(
+                ("slower", "faster", "same", "undecided", "incomparable")[number % 5]
+            ),
+        }
+        ours["measurement"]["others_share"] = 0.01
+        ours["measurement"]["modes"] = [{"median_ns": 1e6, "share": 0.7}, {"median_ns": 3e6, "share": 0.3}]
+    shared = contents.judgement("same")
+    tree = {
+        "path": ".",
+        "commit": f"{version}" * 40,
+        "changed_files": 0,
+        "packages": ["suite"],
+        "compiled": False,
+    }
+    whole["gnnbench"] |= {
+        "compared": {"effect": 0.03, "family_level": 0.99, "own_level": 0.95, "shared": shared},
+        "covers": ["benchmarks"],
+        "incomplete": [{"fullname": "test_a.py::cut", "error": "Interrupted", "measurement": None}],
+        "sources": {
+            "python": "3.11",
+            "trees": [tree],
+            "packages": {"torch_geometric": {"version": f"2.{version}.0", "origin": None}},
+        },
+    }
+    whole["datetime"] = f"2026-11-{seed + 10}T12:00:00+00:00"
+    whole["commit_info"] = {
+        "id": f"{version}" * 40,
+        "dirty": False,
+        "time": f"2026-11-{seed + 10}T11:00:00+00:00",
+    }
+    whole["gnnbench"] |= changes
+    return whole
+
+
+def runs() -> None:
+    _write(FILE, _run(1))
+    _write(OTHER, _run(2, version=2))
+
+
+def plain_runs() -> None:
+    for seed, name in enumerate((FILE, OTHER)):
+        _write(name, {**plain(seed), "datetime": f"2026-11-1{seed}T12:00:00"})
+
+
+def old_runs() -> None:
+    for name in (FILE, OTHER):
+        shutil.copy(DATA / "run.json", name)
+
+
+def shards() -> None:
+    for number, name in enumerate((FILE, OTHER), 1):
+        part = _run(number, shard=f"{number}/2", incomplete=[])
+        for one in part["benchmarks"]:
+            one["fullname"] += str(number)
+        _write(name, part)
+
+
+def records() -> None:
+    store = RecordStore(Path.cwd() / FOLDER)
+    for version in (1, 2):
+        processes = [_run(seed, version, incomplete=[]) for seed in range(2)]
+        store.save(processes, "Linux-CPython-3.11-64bit", "name", "a reason")
+    _write(OTHER, _run(2, version=3))
+
+
+def results_of_compare() -> None:
+    runs()
+    assert main.main(["compare", OTHER, "--json", "saved.json", "--", FILE]) == 0
+    saved = json.loads(Path("saved.json").read_text()) | {"shared": contents.judgement("slower")}
+    slower = {**contents.judgement("slower"), "head_ns": 1e6}
+    for name in (FILE, OTHER):
+        _write(name, saved | {"benchmarks": {**saved["benchmarks"], "test_a.py::slower": slower}})
+
+
+def old_results_of_ab() -> None:
+    for name in (FILE, OTHER):
+        shutil.copy(DATA / "ab.json", name)
+
+
+def results_of_ab() -> None:
+    saved = json.loads((DATA / "ab.json").read_text())
+    names = ("functions", "values", "libraries", "work", "settings", "base_only", "head_only")
+    changed = {kind: [f"suite:{kind}"] for kind in names}
+    for number, one in enumerate(saved["benchmarks"]):
+        one |= {"same_code": False, "changed": changed if number else None, "no_fingerprint": "a reason"}
+        one["counters"] = [{"name": "aten::mm", "base": 1, "head": 3}]
+    for side in ("base", "head"):
+        saved[side]["checkouts"] = {"../pyg": "c" * 40}
+    for name in (FILE, OTHER):
+        _write(name, saved | {"notes": ["a note"], "shard": "1/1", "interrupted": True})
+
+
+def profiles() -> None:
+    (Path("old")).mkdir()
+    shutil.copy(DATA / "profile" / "profile.json", "old/profile.json")
+    for number, platform in enumerate(("pyg", "dgl"), 1):
+        made = contents.profile(platform, scale=number)
+        row = {"path": ["call", "epoch"], "name": "aten::mm", "count": number}
+        made["sections"]["counts"] |= {"operators": [row], "ranges": [{"path": ["call"], "count": number}]}
+        _write(f"p/{number}/profile.json", made)
+    _write(OTHER, contents.family(1, operations=1, blocks=12))
+
+
+def calibrations() -> None:
+    saved = contents.calibration()
+    for one in saved["calibrations"]:
+        one["settings"]["folder"] = str(Path.cwd())
+        for found in one["runs"]:
+            found["verdicts"] = {f"test_a.py::{name}": verdict for name, verdict in found["verdicts"].items()}
+    _write(FILE, saved)
+    for seed, name in enumerate(("a.json", "b.json")):
+        _write(name, content(entry("a", seed=seed), entry("b", seed=seed)))
+
+
+def counters() -> None:
+    (real,) = DATA.glob("baselines/counters/*.json")
+    shutil.copy(real, FILE)
+
+
+def histories() -> None:
+    rows = history_files.factors(1, _RUNS, at=7, size=0.3)
+    history_files.save(Path("runs"), [history_files.run(number, row) for number, row in enumerate(rows)])
+    history_files.save(Path("plain"), [history_files.plain(number, [1e-3]) for number in range(_RUNS)])
+
+
+def results_of_trend() -> None:
+    histories()
+    assert main.main(["trend", "runs", "--json", FILE]) == 1
+    _write(OTHER, suite(1))

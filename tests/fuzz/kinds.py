@@ -1,0 +1,159 @@
+"""The kinds of saved files, and the commands that read them."""
+
+import shutil
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from gnnbench import environment
+from gnnbench.cli import calibrate, main
+from gnnbench.compare import runs
+from gnnbench.compare.calibration import CalibrationStore
+from gnnbench.compare.verdict import Thresholds
+from gnnbench.errors import one_line
+from gnnbench.plugin import records
+from gnnbench.report import verdicts
+from gnnbench.results import base, counter_baseline, run_file
+from gnnbench.results.baseline import FOLDER, RecordStore
+from gnnbench.variants import rebuild
+from tests.fuzz import files
+from tests.fuzz.files import FILE, OTHER
+from tests.run_files import ENVIRONMENT
+
+PAGE = "page.html"
+_PAGE = ("-o", PAGE)
+_JSON = ("--json", "output.json")
+
+Command = tuple[str, ...] | Callable[[], int]
+"""The words of a command, or a function that reads a file as pytest or a longer command does."""
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A kind of saved files."""
+
+    make: Callable[[], None]
+    """Writes files to the current folder."""
+    files: tuple[str, ...]
+    """Patterns of those of which one is changed."""
+    commands: Sequence[Command]
+    statuses: frozenset[int] = frozenset((0, 2))
+    """Exit codes that are documented."""
+    is_sealed: bool = False
+    """Whether the file has a digest of itself, which a change makes invalid."""
+
+
+def _as_benchmark_compare() -> int:
+    """Read the records as `pytest --benchmark-compare` does."""
+    store = RecordStore(Path.cwd() / FOLDER)
+    head = run_file.read(Path(OTHER))
+    known = store.find(ENVIRONMENT)
+    if not known:
+        _, fields = store.nearest(ENVIRONMENT) or ("", ())
+        print(one_line(runs.describe_fields(fields)))  # noqa: T201
+        return 3
+    found = base.choose(known, head.benchmarks, ["benchmarks"])
+    compared = runs.compare(found.runs, [head], Thresholds(0.03))
+    verdicts.write(compared, sys.stdout.write, 100, colour=False)
+    for record in set(found.records.values()):
+        saved = next(run.sources for run in found.runs if run.path in record.files)
+        lines = [*rebuild.differences(saved, head.sources), rebuild.variant(saved, head.sources)]
+        for line in (records.described(record, found.runs, "1 benchmark"), *lines):
+            print(one_line(line))  # noqa: T201
+    return 0
+
+
+def _as_gate_of_counters() -> int:
+    """Read a baseline of counters as pytest does, and add to it."""
+    counts = {"operators": {"aten::mm": 3}, "copies": {}}
+    for recorded in counter_baseline.read(Path(FILE)).values():
+        print(one_line(" ".join(counter_baseline.differences(recorded, counts, ()))))  # noqa: T201
+    kinds = ("operators", "copies", "copied_bytes", "library_calls", "python_calls")
+    one = {kind: {} for kind in kinds}
+    counter_baseline.write(Path(FILE), "torch", {"one": one})
+    assert counter_baseline.read(Path(FILE))["one"] == one
+    return 0
+
+
+def _cached() -> CalibrationStore:
+    store = CalibrationStore(Path("cache"), ENVIRONMENT)
+    store.path.parent.mkdir(parents=True, exist_ok=True)
+    shutil.copy(FILE, store.path)
+    return store
+
+
+def _as_calibrate() -> int:
+    """Show the calibrations as `gnnbench calibrate` does."""
+    for known in _cached().read():
+        calibrate._show(known)
+        known.left(20, 10)
+    return 0
+
+
+def _with_calibration() -> int:
+    """Compare where the cache has the calibration."""
+    _cached()
+    return main.main(["compare", "a.json", "--", "b.json"])
+
+
+_OF_RUNS = (
+    ("compare", FILE, "--", OTHER),
+    ("compare", OTHER, *_JSON, "--", FILE),
+    ("compare", OTHER, "--markdown", "--", FILE),
+    ("trend", FILE),
+    ("report", FILE, *_PAGE),
+    ("report", OTHER, FILE, *_PAGE),
+)
+_OF_RESULTS = (
+    *(("comment", FILE), ("comment", FILE, OTHER, "--title", "title"), ("merge", FILE, "-o", "whole.json")),
+    *(("report", FILE, *_PAGE), ("compare", FILE, "--", FILE)),
+)
+_VERDICTS = frozenset((0, 1, 2, 3))
+
+KINDS = {
+    "run": Kind(files.runs, (FILE,), _OF_RUNS, _VERDICTS),
+    "run of pytest-benchmark": Kind(files.plain_runs, (FILE,), _OF_RUNS, _VERDICTS),
+    "run of an earlier version": Kind(files.old_runs, (FILE,), _OF_RUNS, _VERDICTS),
+    "shard": Kind(files.shards, (FILE,), [("merge", FILE, OTHER, "-o", "whole.json")]),
+    "record": Kind(
+        files.records,
+        (f"{FOLDER}/*/*/*.json",),
+        (
+            *(("baseline", word) for word in ("list", "verify", "prune")),
+            ("baseline", "show", "--environment", environment.name(ENVIRONMENT)),
+            ("trend", str(FOLDER)),
+            _as_benchmark_compare,
+        ),
+        _VERDICTS,
+        is_sealed=True,
+    ),
+    "ab": Kind(files.results_of_ab, (FILE,), _OF_RESULTS),
+    "ab of an earlier version": Kind(files.old_results_of_ab, (FILE,), _OF_RESULTS),
+    "compare": Kind(files.results_of_compare, (FILE,), _OF_RESULTS),
+    "profile": Kind(
+        files.profiles,
+        ("old/profile.json", "p/1/profile.json"),
+        (
+            ("profile", "--diff", "p/1", "p/2"),
+            ("profile", "--diff", "p/2", "p/1"),
+            ("profile", "--diff", "old", "old"),
+            ("report", "p", *_PAGE),
+            ("report", "old", *_PAGE),
+            ("report", OTHER, "p/1", *_PAGE),
+        ),
+    ),
+    "calibration": Kind(
+        files.calibrations, (FILE,), (_as_calibrate, _with_calibration, ("report", FILE, *_PAGE)), _VERDICTS
+    ),
+    "counters": Kind(files.counters, (FILE,), (_as_gate_of_counters,)),
+    "history": Kind(
+        files.histories,
+        ("runs/*.json", "plain/*.json"),
+        (("trend", "runs", *_JSON), ("trend", "plain", "runs", *_PAGE)),
+        _VERDICTS,
+    ),
+    "trend": Kind(
+        files.results_of_trend, (FILE,), (*_OF_RESULTS, ("trend", FILE), ("report", OTHER, FILE, *_PAGE))
+    ),
+}

@@ -1,0 +1,42 @@
+"""What pytest shows in a terminal of 80 columns; that verdicts fit is tested where they are made."""
+
+from tests import terminal
+from tests.suite import environment, pytest_on_cpu, run
+
+SUITE = """
+import pytest
+
+@pytest.mark.parametrize("case", ["{}"])
+def test_of_a_stranger(benchmark, case):
+    benchmark(sum, [1])
+""".format("a_long_parameter-" * 5)
+
+
+def test_lines_are_broken_at_words_and_ids_at_separators(tmp_path):
+    (tmp_path / "test_suite.py").write_text(SUITE)
+    words = ("test_suite.py", "--gnn-layouts=sample", "--benchmark-max-time=0.01")
+    result = terminal.run(pytest_on_cpu(*words), tmp_path, environment())
+    assert result.returncode == 0, result.stdout
+    shown = result.stdout[result.stdout.index("\ngnnbench: ") + 1 :].partition("\n---")[0]
+    lines = shown.splitlines()
+    assert max(map(len, lines)) <= 80
+    start = next(number for number, line in enumerate(lines) if "test_suite.py::test_of" in line)
+    name, *rest = lines[start : start + 3]
+    assert name.endswith("test_suite.py::test_of_a_stranger[a_long_parameter-")
+    assert all(line.startswith(" " * 27) and line.endswith(("-", "]")) for line in rest)
+    assert "OMP_WAIT_POLICY is unset: idle OpenMP threads use CPU time and disturb\n  timings; " in shown
+    piped = run(*words, cwd=tmp_path).stdout.splitlines()
+    assert any(line.endswith("a_long_parameter-]") and "test_suite.py::" in line for line in piped)
+    assert any("OMP_WAIT_POLICY is unset" in line and "export" in line for line in piped)
+
+
+def test_wrong_usage_is_broken_at_words(tmp_path):
+    (tmp_path / "test_suite.py").write_text(SUITE)
+    words = ("test_suite.py", "--gnn-strict", "--benchmark-compare", "--benchmark-compare-fail=min:5%")
+    result = terminal.run(pytest_on_cpu(*words), tmp_path, environment())
+    assert result.returncode == 4
+    lines = result.stdout.split("ERROR: ")[1].strip().splitlines()
+    assert len(lines) == 3
+    assert max(map(len, lines)) <= 80
+    (piped,) = run(*words, cwd=tmp_path).stderr.strip().splitlines()
+    assert piped == " ".join(line.strip() for line in ["ERROR: " + lines[0], *lines[1:]])

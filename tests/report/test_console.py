@@ -1,0 +1,36 @@
+import io
+
+from rich.table import Table
+from rich.text import Text
+
+from gnnbench.report.console import Console
+
+HOSTILE = "a\x1b[2J\x1b]0;title\u202eb :rocket:"
+SHOWN = "a?[2J?]0;title?b :rocket:"
+
+
+def shown(*what, **options):
+    text = io.StringIO()
+    Console(file=text, width=80, **options).print(*what, markup=False)
+    return text.getvalue()
+
+
+def test_no_text_controls_the_terminal():
+    assert shown(HOSTILE) == shown(Text(HOSTILE)) == f"{SHOWN}\n"
+    table = Table(box=None, pad_edge=False)
+    table.add_column(HOSTILE)
+    table.add_row(HOSTILE)
+    assert shown(table) == f"{SHOWN}\n{SHOWN}\n"
+
+
+def test_styles_and_the_consoles_own_control_are_kept():
+    text = io.StringIO()
+    console = Console(file=text, force_terminal=True, width=80, color_system="standard")
+    console.print("[red]slower[/red]")
+    assert "\x1b[31mslower\x1b[0m" in text.getvalue()
+    console.show_cursor(show=False)
+    assert text.getvalue().endswith("\x1b[?25l")
+
+
+def test_lines_break_where_they_should():
+    assert shown("one\ntwo") == "one\ntwo\n"

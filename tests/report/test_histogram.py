@@ -1,0 +1,159 @@
+from xml.etree import ElementTree as ET
+
+import pytest
+
+from gnnbench.report import drawing, histogram
+from gnnbench.report.style import SLIDE
+from tests.report import contents
+
+STATS = {"median": 2e-3, "q1": 1.5e-3, "q3": 3e-3, "ld15iqr": 1e-3, "hd15iqr": 4e-3}
+
+
+def theirs(fullname, factor=1.0, **changes):
+    """Return a benchmark that pytest-benchmark timed, as its hook gets it."""
+    stats = {name: value * factor for name, value in STATS.items()}
+    return {"fullname": fullname, "extra_info": {}, "path": None, "source": None, **stats, **changes}
+
+
+def own(operation, platform, milliseconds, **changes):
+    """Return one of gnnbench's own benchmarks."""
+    made = contents.ours(operation, platform, milliseconds, **changes)
+    return theirs(made["fullname"], milliseconds / 2, extra_info=made["extra_info"])
+
+
+def drawn(groups, *, by_operation=True):
+    return list(histogram.pictures(groups, by_operation=by_operation))
+
+
+def rows(picture):
+    """Return the rows of a picture's chart, from the top."""
+    (found,) = picture.draw(SLIDE)["datasets"].values()
+    return found
+
+
+def words(picture):
+    return " ".join(ET.fromstring(drawing.svg(picture.draw(SLIDE))).itertext())
+
+
+def test_own_benchmarks_have_a_picture_for_each_operation_and_graph():
+    spmm = [own("spmm_sum", name, 1 + place) for place, name in enumerate(contents.PLATFORMS)]
+    both = [own("spmm_sum", "pyg", 5, direction="forward_backward")]
+    other = [own("spmm_sum", "pyg", 1, dataset="pubmed")]
+    found = drawn([("spmm_sum forward cora", spmm), ("b", both), ("c", other)])
+    assert [(name, picture.message) for name, picture in found] == [
+        ("spmm_sum cora", "spmm_sum on cora"),
+        ("spmm_sum pubmed", "spmm_sum on pubmed"),
+    ]
+    labels = [row["label"] for row in rows(found[0][1])]
+    assert labels == ["fwd pyg", "fwd sparse", "fwd torch", "fwd dgl", "f+b pyg"]
+    assert "cora · hidden 256 · float32 · int64 · cpu" in found[0][1].note
+
+
+def test_types_that_differ_are_named():
+    found = drawn([("g", [own("spmm_sum", "pyg", 1), own("spmm_sum", "pyg", 1, dtype="bfloat16")])])
+    assert [row["label"] for row in rows(found[0][1])] == ["float32", "bfloat16"]
+    assert found[0][1].note.startswith("forward · pyg · cora · hidden 256 · int64 · cpu. ")
+
+
+def test_the_estimate_is_drawn_with_its_interval_and_the_spread_of_block_medians():
+    ((_, picture),) = drawn([("g", [own("spmm_sum", "pyg", 4, blocks=200)])])
+    (row,) = rows(picture)
+    measured = contents.ours("spmm_sum", "pyg", 4, blocks=200)["extra_info"]["gnnbench"]["measurement"]
+    drew = [row[name] for name in ("time", "low", "high")]
+    assert drew == pytest.approx([measured[f"{name}_ns"] / 1e6 for name in ("location", "low", "high")])
+    assert row["least"] == pytest.approx(row["time"])
+    assert row["most"] > row["high"]
+    assert "first decile of block medians" in picture.note
+    assert "99% interval" in picture.note
+    assert "time of a call, ms" in words(picture)
+
+
+def test_too_few_blocks_have_no_interval_and_the_caption_says_so():
+    ((_, picture),) = drawn([("g", [own("spmm_sum", "pyg", 4, blocks=5)])])
+    assert rows(picture)[0]["low"] is None
+    assert "too few blocks" in picture.note
+    assert "4.0" in words(picture) or "3.9" in words(picture)
+
+
+def test_pytest_benchmarks_own_times_are_medians_and_quartiles_of_rounds():
+    ((name, picture),) = drawn([(None, [theirs("t.py::test_a"), theirs("t.py::test_b", 2)])])
+    assert (name, picture.message) == ("", "t.py")
+    first, second = rows(picture)
+    assert first == {
+        "label": "test_a", "lines": 0, "text": "2.00 ms",
+        "time": 2, "low": 1.5, "high": 3, "least": 1, "most": 4,
+    }  # fmt: skip
+    assert second["text"] == "4.00 ms"
+    assert "median of the rounds" in picture.note
+
+
+def test_a_mixed_group_is_drawn_by_what_all_have():
+    ((_, picture),) = drawn([("g", [own("spmm_sum", "pyg", 4), theirs("t.py::test_a")])], by_operation=False)
+    assert "median of the rounds" in picture.note
+    assert sorted(row["text"] for row in rows(picture)) == ["2.00 ms", "4.00 ms"]
+
+
+def test_a_saved_run_beside_this_one_is_named_and_drawn_by_the_same_statistic():
+    now = own("spmm_sum", "pyg", 4)
+    saved = {**now, "path": "/x/0001_abc.json", "source": "Linux/0001_abcdefghijk", "median": 3e-3}
+    ((_, picture),) = drawn([("g", [saved, {**now, "source": "NOW"}])])
+    assert [(row["label"], row["text"]) for row in rows(picture)] == [
+        ("pyg (0001_abcdefg)", "3.00 ms"),
+        ("pyg (NOW)", "4.00 ms"),
+    ]
+    assert "median of the rounds" in picture.note
+
+
+def test_parameters_of_one_test_stand_alone():
+    ((_, picture),) = drawn(
+        [("dumps", [theirs(f"a/t.py::test_dumps[{name}]") for name in ("small", "x[1]")])]
+    )
+    assert sorted(row["label"] for row in rows(picture)) == ["small", "x[1]"]
+    assert picture.note.startswith("a/t.py::test_dumps. ")
+
+
+def test_long_names_keep_beginning_and_end_and_stay_distinct():
+    names = [f"t.py::test_of_something[{'x' * 80}-{end}]" for end in ("int32", "int64", "int32")]
+    ((_, picture),) = drawn([(None, [theirs(name) for name in names])])
+    labels = [row["label"] for row in rows(picture)]
+    assert len(set(labels)) == 3
+    assert all(len(line) <= 30 for label in labels for line in label.split("\n"))
+    assert "int64" in "".join(labels)
+
+
+def test_labels_break_after_punctuation():
+    name = "t.py::test_dumps[a_large_document_with_nested_lists]"
+    ((_, picture),) = drawn([("g", [theirs(name), theirs("t.py::test_load")])])
+    assert rows(picture)[0]["label"].split("\n") == [
+        "test_dumps[a_large_",
+        "document_with_nested_",
+        "lists]",
+    ]
+
+
+def test_a_large_group_has_several_pictures_and_none_is_left_out():
+    entries = [theirs(f"t.py::test_{number}", 1 + number / 10) for number in range(30)]
+    found = drawn([("many", entries)])
+    assert {name for name, _ in found} == {"many"}
+    assert [picture.message for _, picture in found] == [f"many, part {part} of 3" for part in (1, 2, 3)]
+    assert [len(rows(picture)) for _, picture in found] == [10, 10, 10]
+
+
+@pytest.mark.parametrize(("factor", "log"), [(2, False), (1000, True)])
+def test_times_that_differ_much_have_a_log_scale(factor, log):
+    ((_, picture),) = drawn([("g", [theirs("t.py::test_a"), theirs("t.py::test_b", factor)])])
+    assert ("(log scale)" in words(picture)) == log
+
+
+def test_a_time_of_zero_is_drawn():
+    zero = theirs("t.py::test_a", 0.0)
+    ((_, picture),) = drawn([("g", [zero, theirs("t.py::test_b")])])
+    assert "0.00 ns" in words(picture)
+
+
+def test_hostile_names_are_text():
+    ((_, picture),) = drawn([("<script>\x1b[31m", [theirs("t.py::test_a[<script>\u202e${datum}]")])])
+    text = drawing.svg(picture.draw(SLIDE))
+    assert "<script" not in text
+    assert "\u202e" not in text
+    assert "\x1b" not in picture.message

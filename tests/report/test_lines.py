@@ -1,0 +1,116 @@
+import shlex
+
+import pytest
+
+from gnnbench.cli import main
+from gnnbench.packages import missing
+from gnnbench.report import lines
+from gnnbench.report.lines import folded, wrapped
+
+OURS = "benchmarks/test_spmm.py::test_spmm[spmm_sum-forward_backward-torch-float32-int64-cora-256-cpu]"
+
+
+def joined(text):
+    return " ".join(line.strip() for line in text.splitlines())
+
+
+def test_a_line_is_broken_at_words_in_a_terminal_and_whole_in_a_pipe():
+    line = f"counters: {', '.join(f'+{number} aten::operator_{number}' for number in range(20))}: x"
+    assert wrapped(line, None) == line
+    for width in (40, 60, 80):
+        first, *rest = wrapped(line, width).splitlines()
+        assert len(rest) > 2
+        assert max(map(len, (first, *rest))) <= width
+        assert {one[:3].strip(" +aten") for one in rest} == {""}, "the others are indented"
+        assert joined(wrapped(line, width)) == line
+    assert wrapped(line, 2000) == line
+
+
+def test_hyphens_and_columns_of_a_line_stay():
+    line = "  1.00 ms   0.98-1.03 family-wise git:main --gnn-effect=3%"
+    assert wrapped(line, 80) == line
+    lines = wrapped(line, 30).splitlines()
+    assert lines[0] == "  1.00 ms   0.98-1.03"
+    assert lines[1:] == ["  family-wise git:main", "  --gnn-effect=3%"]
+
+
+@pytest.mark.parametrize(
+    ("before", "command", "after"),
+    [
+        (
+            "gnnbench: to time 2 benchmarks for longer: ",
+            "pytest {ids} --benchmark-compare=0001 --gnn-budget=600",
+            "",
+        ),
+        (
+            "slower: 1.314x the baseline's time [record 0001]; repeat: ",
+            "gnnbench ab git:{hash} . -- {ids}",
+            "",
+        ),
+        (
+            "gnnbench: there are no timings of this machine; record them: ",
+            "gnnbench baseline record -- 'a; b' {ids}",
+            "; or compare with a commit: --benchmark-compare=git:main",
+        ),
+    ],
+)
+def test_a_command_is_never_broken_so_that_it_can_be_copied(before, command, after):
+    command = command.format(ids=f"{OURS} {OURS}", hash="a" * 40)
+    lines = wrapped(f"{before}{command}{after}", 80).splitlines()
+    (whole,) = [line for line in lines if "benchmarks/" in line]
+    assert shlex.split(whole.removesuffix(";")) == shlex.split(command)
+    assert max(len(line) for line in lines if line != whole) <= 80
+    assert joined("\n".join(lines)) == f"{before}{command}{after}"
+
+
+def test_a_short_command_stands_in_its_line_or_begins_the_next():
+    reason = missing(["no_such_package"])
+    assert wrapped(f"gnnbench: {reason}", 80) == f"gnnbench: {reason}"
+    assert wrapped(f"gnnbench: {reason}", 70).splitlines() == [
+        "gnnbench: no_such_package is not installed:",
+        "  pip install no_such_package",
+    ]
+
+
+def test_what_merely_begins_like_a_command_is_broken_as_other_words():
+    line = f"gnnbench: process 1 failed: pytest ended with 1: {'many words ' * 20}".strip()
+    assert max(map(len, wrapped(line, 80).splitlines())) <= 80
+
+
+def test_an_id_is_broken_at_its_separators():
+    assert folded(OURS, 40) == [
+        "benchmarks/test_spmm.py::test_spmm",
+        "[spmm_sum-forward_backward-torch-",
+        "float32-int64-cora-256-cpu]",
+    ]
+    assert folded(OURS, 200) == [OURS]
+    assert folded("add_remaining_self_loops", 14) == ["add_remaining_", "self_loops"]
+    assert folded("x" * 25, 10) == ["x" * 10, "x" * 10, "x" * 5]
+    assert folded("", 10) == [""]
+    for width in range(10, 100):
+        assert "".join(folded(OURS, width)) == OURS
+        assert max(map(len, folded(OURS, width))) <= width
+
+
+def test_a_long_id_in_a_sentence_starts_where_there_is_room():
+    line = f"missing: in the baseline, but not timed in this run: {OURS}"
+    assert wrapped(line, 80).splitlines() == [
+        "missing: in the baseline, but not timed in this run: benchmarks/test_spmm.py::",
+        "  test_spmm[spmm_sum-forward_backward-torch-float32-int64-cora-256-cpu]",
+    ]
+    time = "  1.00 ms   1.2% time      "
+    lines = wrapped(f"{time}{OURS}", 80, " " * len(time)).splitlines()
+    assert lines[0].startswith(f"{time}benchmarks/")
+    assert {line[: len(time)] for line in lines[1:]} == {" " * len(time)}
+    assert max(map(len, lines)) <= 80
+
+
+@pytest.mark.parametrize("width", [1, 5, 12])
+def test_a_terminal_of_hardly_any_width_shows_everything(width):
+    text = wrapped(f"words and {OURS}", width, " " * 8)
+    assert "".join(text.split()) == "".join(f"words and {OURS}".split())
+
+
+def test_the_commands_are_those_of_the_parser():
+    (commands,) = (one for one in main._parser()._actions if one.choices)
+    assert set(lines._SUBCOMMANDS.split("|")) == set(commands.choices)

@@ -1,0 +1,199 @@
+"""Pages in windows of a phone and of desktops: all is in the window, and large enough to be read."""
+
+import pytest
+
+from gnnbench.report.trend import page
+from tests.compare.trend.judged import history, judged, result, step
+from tests.report import contents
+from tests.run_files import content, entry, plain
+
+WIDTHS = {390: 10, 768: 10, 1280: 11, 1920: 11}
+"""Least size of text in charts, in pixels, by the window's width."""
+OPERATIONS = ("conv_cached", "add_remaining_self_loops", "spmm_sum", "gcn_norm")
+CHARTS = """
+() => [...document.querySelectorAll("figure svg")].filter(svg => svg.checkVisibility()).map(svg => ({
+  box: svg.getBoundingClientRect().toJSON(),
+  scale: svg.getBoundingClientRect().width / svg.viewBox.baseVal.width,
+  texts: [...svg.querySelectorAll("text")].filter(text => text.textContent.trim()).map(text => ({
+    text: text.textContent,
+    size: parseFloat(getComputedStyle(text).fontSize),
+    box: text.getBoundingClientRect().toJSON(),
+  })),
+}))
+"""
+CUT = """
+() => [...document.querySelectorAll("main *")].filter(one =>
+  one.checkVisibility() && !one.closest(".scroll *, svg *") && one.getBoundingClientRect().right > innerWidth
+).map(one => one.outerHTML.slice(0, 200))
+"""
+
+
+def several():
+    """Return a run of operations with long names on two graphs and four platforms, judged."""
+    verdicts = ("slower", "faster", "same", "undecided", "incomparable")
+    found = [
+        contents.ours(operation, platform, 1 + number + 0.3 * place, dataset=graph, blocks=12)
+        for number, operation in enumerate(OPERATIONS)
+        for place, platform in enumerate(contents.PLATFORMS)
+        for graph in ("cora", "ogbn-arxiv")
+    ]
+    for number, one in enumerate(found):
+        judgement = {**contents.judgement(verdicts[number % 5]), "ratio": 0.8 + 0.02 * number}
+        one["extra_info"]["gnnbench"]["comparison"] = judgement
+    return content(*found)
+
+
+def another():
+    """Return a run of another project's tests, with names that are too long for a line."""
+    names = [f"test_sparse_{'_'.join(['word'] * number)}[ogbn-arxiv-{number}]" for number in range(1, 14)]
+    return content(*(entry(name, 1 + number, blocks=20) for number, name in enumerate(names)))
+
+
+def trend(tmp_path):
+    of, there = history(180, name="amd-epyc_torch-2.13.0_9130b22b"), history(30, name="there_2")
+    names = [
+        f"benchmarks/test_{name}.py::test_{name}[{name}-forward_backward-{on}-float32-int64-{graph}-256-cpu]"
+        for name in OPERATIONS[:2]
+        for on, graph in (("pyg", "cora"), ("dgl", "ogbn-arxiv"))
+    ]
+    found = result(
+        judged(of, [step(40, 1.2), step(120, 0.8)], name=names[0]),
+        judged(of, [step(30, 1.06, around=20, kind="drift")], name=names[1]),
+        judged(of, [step(90, 3.0, kind="spread")], name=names[2]),
+        judged(of, name=names[3]),
+        judged(there, [step(20, 1.1)], name="tests/test_a.py::test_something_with_a_long_name[parameters]"),
+    )
+    path = tmp_path / "trend.html"
+    path.write_text(page.html(found, ["/x.json: not JSON"]), encoding="utf-8")
+    return path
+
+
+PAGES = {
+    "report": lambda report, _: report(several(), contents.profile("pyg"), contents.profile("dgl")),
+    "run": lambda report, _: report(contents.family(1)),
+    "another": lambda report, _: report(another()),
+    "profile": lambda report, _: report(*map(contents.profile, contents.PLATFORMS)),
+    "plain": lambda report, _: report(plain(9), *(plain(seed) for seed in range(4))),
+    "calibration": lambda report, _: report(contents.calibration()),
+    "trend": lambda _, tmp_path: trend(tmp_path),
+}
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_all_is_in_the_window_and_large_enough(report, tmp_path, visit, name):
+    path = PAGES[name](report, tmp_path)
+    for width, least in WIDTHS.items():
+        shown = visit(path, viewport={"width": width, "height": 900}).page
+        assert shown.evaluate("document.documentElement.scrollWidth") == width
+        assert shown.evaluate(CUT) == []
+        charts = shown.evaluate(CHARTS)
+        assert charts
+        for chart in charts:
+            assert chart["box"]["right"] <= width
+            for text in chart["texts"]:
+                assert text["size"] * chart["scale"] >= least, (width, text["text"])
+                assert text["box"]["left"] >= 0, (width, text["text"])
+                assert text["box"]["right"] <= width, (width, text["text"])
+            assert overlapping(chart["texts"]) == [], width
+
+
+def overlapping(texts):
+    """Return the pairs of texts that are on top of each other."""
+
+    def apart(one, other):
+        return (
+            one["right"] <= other["left"] + 1
+            or other["right"] <= one["left"] + 1
+            or one["bottom"] <= other["top"] + 4  # the box of a line is higher than its letters
+            or other["bottom"] <= one["top"] + 4
+        )
+
+    return [
+        (one["text"], other["text"])
+        for place, one in enumerate(texts)
+        for other in texts[:place]
+        if not apart(one["box"], other["box"])
+    ]
+
+
+def test_charts_use_the_width_of_a_desktop(report, visit):
+    path = report(several())
+    for width in (1280, 1920):
+        shown = visit(path, viewport={"width": width, "height": 900}).page
+        column = shown.evaluate("document.querySelector('main').clientWidth")
+        assert column >= 0.65 * width
+        for chart in shown.evaluate(CHARTS):
+            assert chart["box"]["width"] >= 0.85 * column
+
+
+def test_headings_of_graphs_name_them_and_labels_are_whole(report, visit):
+    shown = visit(report(several()), viewport={"width": 390, "height": 800}).page
+    headings = shown.locator("section[aria-labelledby=platforms] h3").all_inner_texts()
+    assert [one.split(", pyg")[0] for one in headings] == ["On cora", "On ogbn-arxiv"]
+    texts = shown.locator("section[aria-labelledby=verdicts] svg:visible text").all_text_contents()
+    for operation in OPERATIONS:
+        for platform in contents.PLATFORMS:
+            for graph in ("cora", "ogbn-arxiv"):
+                words = f"{operation} fwd {platform} · {graph}".replace(" ·", "").replace(" ", "")
+                assert words in {one.replace("·", "").replace(" ", "") for one in texts}
+
+
+def test_an_open_row_is_as_wide_as_its_table(report, visit):
+    shown = visit(report(another()), viewport={"width": 390, "height": 800}).page
+    shown.locator("#all > tbody > tr > th button").first.click()
+    shown.locator("#all tr.detail").wait_for()
+    first, last = (
+        shown.locator(f"#all > thead th:visible >> nth={place}").bounding_box() for place in (0, -1)
+    )
+    assert last["x"] + last["width"] - first["x"] == pytest.approx(390 - 2 * 12, abs=1)
+
+
+def test_an_operation_is_broken_between_its_words(report, visit):
+    shown = visit(report(several()), viewport={"width": 390, "height": 800}).page
+    name = shown.locator("#all > tbody > tr > th", has_text="add_remaining_self_loops").first
+    lines = name.evaluate("""
+      cell => {
+        const walker = document.createTreeWalker(cell, NodeFilter.SHOW_TEXT), lines = {};
+        while (walker.nextNode()) {
+          const text = walker.currentNode;
+          for (let place = 0; place < text.length; place++) {
+            const range = document.createRange();
+            range.setStart(text, place);
+            range.setEnd(text, place + 1);
+            const top = Math.round(range.getBoundingClientRect().bottom);
+            lines[top] = (lines[top] ?? "") + text.data[place];
+          }
+        }
+        return Object.values(lines);
+      }
+    """)
+    assert lines[0] in ("add_", "add_remaining_"), lines
+
+
+def test_trends_table_fits_a_desktop(tmp_path, visit):
+    shown = visit(trend(tmp_path), viewport={"width": 1280, "height": 800}).page
+    assert shown.locator("#table").evaluate("one => one.offsetWidth <= one.parentElement.clientWidth")
+
+
+def test_a_wide_table_is_a_list_on_a_phone(tmp_path, visit):
+    shown = visit(trend(tmp_path), viewport={"width": 390, "height": 800}).page
+    table = shown.locator("#table")
+    assert table.evaluate("one => one.scrollWidth <= one.clientWidth")
+    assert table.evaluate("one => one.parentElement.scrollWidth <= one.parentElement.clientWidth")
+    first = table.locator("tbody tr").first
+    names = first.locator("td").evaluate_all(
+        "cells => cells.map(cell => getComputedStyle(cell, '::before').content)"
+    )
+    assert names == [
+        '"environment"',
+        '"change"',
+        '"interval"',
+        '"level"',
+        '"where"',
+        '"date"',
+        '"commits"',
+    ]
+    table.locator("thead button", has_text="change").click()
+    shown.locator("form[data-filters] select").select_option("slower")
+    shown.locator("output", has_text="3 of 5").wait_for()
+    assert table.locator("tbody tr:visible").count() == 3

@@ -1,0 +1,36 @@
+"""Commands in a terminal of so many columns, as a user has one."""
+
+import fcntl
+import os
+import pty
+import re
+import struct
+import subprocess
+import termios
+from pathlib import Path
+
+_CONTROL = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
+
+
+def run(
+    command: list[str], cwd: Path, environment: dict[str, str], columns: int = 80
+) -> subprocess.CompletedProcess[str]:
+    """Run a command, and return all that it wrote, without colours and movements of the cursor."""
+    own, its = pty.openpty()
+    fcntl.ioctl(its, termios.TIOCSWINSZ, struct.pack("HHHH", 50, columns, 0, 0))
+    process = subprocess.Popen(
+        command, cwd=cwd, env={**environment, "TERM": "xterm"}, stdin=its, stdout=its, stderr=its
+    )
+    os.close(its)
+    parts = []
+    while True:
+        try:
+            part = os.read(own, 65536)
+        except OSError:  # Linux: the command has closed the terminal
+            break
+        if not part:
+            break
+        parts.append(part)
+    os.close(own)
+    text = _CONTROL.sub("", b"".join(parts).decode()).replace("\r\n", "\n")
+    return subprocess.CompletedProcess(command, process.wait(), text, "")
