@@ -18,7 +18,7 @@ from ..files import cache_folder
 from ..options import Options
 from ..results import counter_baseline
 from ..workloads import operations, platforms
-from ..workloads.operation import Kernel
+from ..workloads.operation import Kernel, Result
 from ..workloads.spec import FORWARD_BACKWARD, Spec
 from .session import COUNTED, run_of, stop
 
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from ..measure.counters import Counters
     from ..workloads.case import Case
     from ..workloads.graphs.graph import Graph
+    from ..workloads.kept_reference import KeptReference
     from ..workloads.reference import Reference
     from ..workloads.roofline import Rates
     from ..workloads.training import Training
@@ -105,6 +106,14 @@ def reference() -> SimpleNamespace:
 
 
 @pytest.fixture(scope="session")
+def kept_reference() -> "KeptReference":
+    """The last reference that was computed, for the other platforms and directions of its operation."""
+    from ..workloads.kept_reference import KeptReference
+
+    return KeptReference()
+
+
+@pytest.fixture(scope="session")
 def rates(request: pytest.FixtureRequest, device: str) -> "Callable[[str], Rates]":
     """The machine's memory and arithmetic rates by dtype, measured once and cached."""
     from ..workloads import roofline
@@ -139,6 +148,7 @@ def measure(
     case: "Case",
     library: platforms.PlatformModule,
     rates: "Callable[[str], Rates]",
+    kept_reference: "KeptReference",
     benchmark: Any,
 ) -> Callable[..., Any]:
     """Check a kernel against its reference, then time or profile it; with --gnn-counters only count its work.
@@ -146,6 +156,7 @@ def measure(
     `measure(run, *inputs, reference=function)` calls `run(*inputs)`, and its backward pass if the test's
     direction has one. The reference gets the graph and float64 copies of the floating-point tensors among the
     inputs; for a module, its weights [in, out] and then its biases. The default is the operation's reference.
+    `result=function` takes the output and `inputs`, and returns what is compared: see `Kernel.result`.
     """
     from ..measure.clock import Call
     from ..measure.counters import count
@@ -155,9 +166,15 @@ def measure(
 
     options = run_of(request.config).options
 
-    def measure(run: Callable[..., Any], *inputs: Any, reference: "Reference | None" = None) -> Any:
+    def measure(
+        run: Callable[..., Any],
+        *inputs: Any,
+        reference: "Reference | None" = None,
+        result: Result | None = None,
+    ) -> Any:
         spec = case.spec
-        expected = reference or getattr(operations.REFERENCES, spec.operation, None)
+        own = None if reference else operations.OPERATIONS.get(spec.operation)
+        expected = own.reference if own else reference
         if expected is None:
             why = f"operation '{spec.operation}' has no reference: call measure(..., reference=function)"
             pytest.fail(why, pytrace=False)
@@ -173,7 +190,8 @@ def measure(
             return _judge_counters(request, spec, count(Call(run, inputs, {}).__call__, spec.device), options)
         mismatch = None
         try:
-            verify(case, library, run, inputs, expected)
+            view = kept_reference.view(case.graph, spec.hidden, own)
+            verify(case, library, run, inputs, expected, result=result, view=view, kept=kept_reference)
         except MismatchError as error:
             mismatch = str(error)
         if mismatch:

@@ -13,6 +13,10 @@ if TYPE_CHECKING:
     from .least_work import Symbols, Work
 
 
+Result = Callable[..., "Tensor | tuple[Tensor, ...]"]
+"""Takes the output and the inputs of `run`; returns a tensor or several, in the form of the reference's."""
+
+
 class Kernel(NamedTuple):
     """One platform's implementation of an operation."""
 
@@ -20,6 +24,9 @@ class Kernel(NamedTuple):
     """Takes a `Case` and returns the platform's graph structure; not timed."""
     run: Callable[..., Any]
     """The timed function; it takes the structure and the operation's tensors."""
+    result: "Result | None" = None
+    """What of the output the reference is compared with. None: a dense output, or the weights of a graph by
+    their entries, in any order."""
 
 
 class Call(NamedTuple):
@@ -47,8 +54,14 @@ class Operation:
     directions: tuple[str, ...] = (FORWARD, FORWARD_BACKWARD)
     core: bool = False
     """Whether pull requests run it, in its last direction."""
-    reference: "Callable[..., Tensor] | None" = None
+    reference: "Callable[..., Tensor | tuple[Tensor, ...]] | None" = None
     """The definition that kernels are checked against; it takes the graph and float64 tensors."""
+    linear: bool = False
+    """Whether its only input is [N, F], and each column of the output is linear in the same column of the
+    input. On large graphs it is checked by a random projection."""
+    reach: int | None = None
+    """From how many hops a row of the output [N, ...] or [E, ...] takes its values; with degrees of
+    neighbours, one more. On large graphs a random sample of rows is checked. None: all entries are."""
     least_work: "Callable[[Symbols], Work] | None" = None
     """The work that every implementation must do."""
     formerly: tuple[str, ...] = ()

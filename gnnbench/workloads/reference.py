@@ -14,7 +14,7 @@ from .graphs.graph import Graph
 from .training import LEARNING_RATE
 
 Reduce = Literal["sum", "mean", "amax"]
-Reference = Callable[..., Tensor]
+Reference = Callable[..., Tensor | tuple[Tensor, ...]]
 
 _CHUNK_BYTES = 256 * 2**20
 

@@ -8,9 +8,12 @@ import torch
 from torch import Tensor, nn
 
 from .case import Case, gradient_for
+from .kept_reference import KeptReference
+from .operation import Result
 from .platforms import PlatformModule
 from .reference import Reference, adam_step
 from .spec import FORWARD, FORWARD_BACKWARD, STEP, TRAIN
+from .view import View
 
 TOLERANCE = {"float64": 1e-10, "float32": 1e-4, "bfloat16": 0.1}
 """Largest error of an entry, relative to its row's maximum or, if larger, the root mean square of all.
@@ -67,6 +70,10 @@ def verify(
     run: Callable[..., Any],
     inputs: Sequence[Any],
     reference: Reference,
+    *,
+    result: Result | None = None,
+    view: View | None = None,
+    kept: KeptReference | None = None,
 ) -> None:
     """Run once; compare the output, and gradients if the direction has any, with the reference.
 
@@ -76,33 +83,42 @@ def verify(
         run: the timed function.
         inputs: its inputs. Tensors and modules become the reference's arguments, in order. A module becomes
             its parameters: first those with several dimensions (matrices as [in, out]), then its biases.
-        reference: called with the graph and float64 copies.
+        reference: called with the graph and float64 copies. Integers and booleans in its results must be
+            equal, floating-point numbers within TOLERANCE.
+        result: as in `Kernel`.
+        view: what is compared; None: every entry.
+        kept: keeps the reference for other platforms and directions.
 
     Raises:
         MismatchError: a value, shape, dtype or device is wrong.
     """
-    arguments = [_argument(tensor, transposed) for tensor, transposed in _tensors(inputs, module)]
-    output = run(*inputs)
-    values = module.values(output)
-    if values.device.type != case.spec.device:
-        raise MismatchError(f"{case.spec.id}: the output is on {values.device}, not on {case.spec.device}")
+    view, kept = view or View(case.graph), kept or KeptReference()
+    gradient = None
+    own = list(inputs)
     if case.spec.direction == FORWARD_BACKWARD:
         # The first input is the output's gradient, which is no argument of the reference.
-        gradient, *arguments = arguments
-    if values.dtype != case.dtype:
-        raise MismatchError(f"{case.spec.id}: the output is {values.dtype}, not {case.dtype}")
-    with torch.set_grad_enabled(case.spec.direction not in (FORWARD, STEP)):
-        expected = reference(case.graph, *arguments)
-    entries = module.entries(output)
+        inputs = [view.upstream(inputs[0]), *inputs[1:]]
+        gradient, own = view.inside(_float64(inputs[0])), own[1:]
+    arguments = [_argument(tensor, transposed, view) for tensor, transposed in _tensors(own, module)]
+    output = run(*inputs)
+    differentiate = case.spec.direction not in (FORWARD, STEP)
+    expected = kept.of(reference, view, arguments, gradient, differentiate=differentiate)
     with torch.no_grad():
-        _compare(case, "output", _comparable(values, entries, expected), expected)
-    if case.spec.direction not in (FORWARD, STEP):
+        found = result(output, *own) if result else _comparable(module, output, expected.outputs[0])
+        found = found if isinstance(found, tuple) else (found,)
+        for values, right in zip(found, expected.outputs, strict=True):
+            _check_type(case, values, right)
+            _compare(case, "output", view.output(values), view.expected(right))
+    if expected.gradients is not None and differentiate:
         wanted = [argument for argument in arguments if argument.requires_grad]
-        start = expected.coalesce().values() if expected.is_sparse else expected
-        given = gradient_for(start, expected.coalesce().indices() if expected.is_sparse else None)
-        if case.spec.direction == FORWARD_BACKWARD and not expected.is_sparse:
-            given = gradient  # rounded to the case's dtype
-        _verify_gradients(case, module, inputs, wanted, torch.autograd.grad(start, wanted, given))
+        _verify_gradients(case, module, own, wanted, expected.gradients, view)
+
+
+def _check_type(case: Case, values: Tensor, expected: Tensor) -> None:
+    if values.device.type != case.spec.device:
+        raise MismatchError(f"{case.spec.id}: the output is on {values.device}, not on {case.spec.device}")
+    if expected.is_floating_point() and values.dtype != case.dtype:
+        raise MismatchError(f"{case.spec.id}: the output is {values.dtype}, not {case.dtype}")
 
 
 def _verify_gradients(
@@ -111,6 +127,7 @@ def _verify_gradients(
     inputs: Sequence[Any],
     before: Sequence[Tensor],
     right: Sequence[Tensor],
+    view: View,
 ) -> None:
     """Compare the gradients in `.grad`, and after a whole epoch the parameters."""
     found = list(_gradients(inputs, module))
@@ -121,7 +138,12 @@ def _verify_gradients(
         _compare_network(case, [gradient for gradient, _ in found], right)
     else:
         for index, ((gradient, _), expected) in enumerate(zip(found, right, strict=True)):
-            _compare(case, f"the gradient of input tensor {index}", gradient, expected)
+            if not view.is_zero_outside(gradient):
+                raise MismatchError(
+                    f"{case.spec.id}: the gradient of input tensor {index} is not zero where the output does "
+                    "not depend on it"
+                )
+            _compare(case, f"the gradient of input tensor {index}", view.inside(gradient), expected)
     if case.spec.direction == TRAIN:
         for index, ((gradient, parameter), start) in enumerate(zip(found, before, strict=True)):
             after = adam_step(start.detach(), gradient.detach().cpu().double())
@@ -141,9 +163,13 @@ def _tensors(inputs: Sequence[Any], module: PlatformModule) -> Iterator[tuple[Te
             yield from ((bias, False) for bias in parameters if bias.dim() == 1)
 
 
-def _argument(tensor: Tensor, transposed: bool) -> Tensor:
-    copy = tensor.detach().to("cpu", torch.float64, copy=True)
-    return (copy.t() if transposed else copy).requires_grad_(tensor.requires_grad)
+def _argument(tensor: Tensor, transposed: bool, view: View) -> Tensor:
+    values = _float64(tensor)
+    return view.inside(values.t() if transposed else values).requires_grad_(tensor.requires_grad)
+
+
+def _float64(tensor: Tensor) -> Tensor:
+    return tensor.detach().to("cpu", torch.float64, copy=True)
 
 
 def _gradients(inputs: Sequence[Any], module: PlatformModule) -> Iterator[tuple[Any, Tensor]]:
@@ -154,8 +180,10 @@ def _gradients(inputs: Sequence[Any], module: PlatformModule) -> Iterator[tuple[
             yield gradient, tensor.t() if transposed else tensor
 
 
-def _comparable(values: Tensor, entries: Tensor | None, expected: Tensor) -> Tensor:
-    if entries is None:
+def _comparable(module: PlatformModule, output: Any, expected: Tensor) -> Tensor:
+    """Return a dense output, or a graph's weights as a matrix."""
+    values, entries = module.values(output), module.entries(output)
+    if entries is None or values.device.type == "meta":
         return values
     return torch.sparse_coo_tensor(entries, values, expected.shape).coalesce()
 
@@ -188,6 +216,9 @@ def _compare(case: Case, what: str, found: Tensor, expected: Tensor) -> None:
         raise MismatchError(
             f"{case.spec.id}: {what} has shape {tuple(found.shape)}, the reference {tuple(expected.shape)}"
         )
+    if not expected.is_floating_point():
+        _compare_exactly(case, what, found, expected)
+        return
     if not expected.numel():
         return
     error = (found.double() - expected).abs()
@@ -205,4 +236,14 @@ def _compare(case: Case, what: str, found: Tensor, expected: Tensor) -> None:
         raise MismatchError(
             f"{case.spec.id}: {what} is wrong: largest error {largest:.3g} at {place}, where it is "
             f"{value:.6g} and the reference is {right:.6g}; allowed {allowed:.3g}"
+        )
+
+
+def _compare_exactly(case: Case, what: str, found: Tensor, expected: Tensor) -> None:
+    different = (found.long() != expected.long()).nonzero()
+    if len(different):
+        place = tuple(different[0].tolist())
+        raise MismatchError(
+            f"{case.spec.id}: {what} is wrong at {place}, where it is {found[place]} and the reference is "
+            f"{expected[place]}; {len(different)} of {expected.numel()} values differ"
         )

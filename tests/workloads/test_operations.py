@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from gnnbench.workloads import gcn, platforms, training
+from gnnbench.workloads import gcn, platforms, training, view
 from gnnbench.workloads.operations import OPERATIONS, by_name
 from gnnbench.workloads.platforms import PLATFORMS
 from gnnbench.workloads.spec import DIRECTIONS, FLOATS, FORWARD_BACKWARD, INTEGERS
@@ -47,20 +47,21 @@ def workload_of(case, module):
         "weights": lambda: weights,
         "kernel": lambda: OPERATIONS[case.spec.operation].kernel(case.spec.platform),
         "training": lambda: training.prepare(case, module, weights),
-        "measure": lambda: lambda run, *inputs: given.append((run, inputs)),
+        "measure": lambda: lambda run, *inputs, result=None: given.append((run, inputs, result)),
     }
     function = BENCHMARKS[case.spec.operation]
     function(**{name: fixtures[name]() for name in inspect.signature(function).parameters})
     return given[0]
 
 
-def check(case):
+def check(case, view=None):
     """Verify a cell's workload as the suite does before it times it."""
     module = platforms.load(case.spec.platform)
-    run, inputs = workload_of(case, module)
+    run, inputs, result = workload_of(case, module)
     if case.spec.direction == FORWARD_BACKWARD:
         run, inputs = with_backward(module, run, inputs)
-    verify(case, module, run, inputs, OPERATIONS[case.spec.operation].reference)
+    reference = OPERATIONS[case.spec.operation].reference
+    verify(case, module, run, inputs, reference, result=result, view=view)
 
 
 @pytest.mark.parametrize("index_dtype", INTEGERS)
@@ -78,6 +79,16 @@ def test_cell_does_its_work_or_the_table_says_why_not(
         # A library raises what it likes, and a wrong result is a MismatchError.
         with pytest.raises((RuntimeError, TypeError, ValueError, AssertionError)):
             check(case)
+
+
+@pytest.mark.parametrize(("operation", "platform", "direction"), CELLS)
+def test_cell_is_right_as_on_a_large_graph(monkeypatch, make_case, operation, platform, direction):
+    monkeypatch.setattr(view, "LARGE", 0)
+    monkeypatch.setattr(view, "SAMPLED_ROWS", 8)
+    case = make_case(operation, platform, direction, hidden=64)
+    seen = view.view_of(case.graph, 64, OPERATIONS[operation])
+    if isinstance(seen, view.Projection | view.Rows):
+        check(case, seen)
 
 
 @pytest.mark.parametrize("operation", OPERATIONS.values(), ids=OPERATIONS)

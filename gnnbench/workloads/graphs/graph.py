@@ -1,7 +1,7 @@
 """The graph in the one form that all platforms receive."""
 
 import hashlib
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -113,6 +113,23 @@ class Graph:
     def num_features(self) -> int:
         """F, the number of features per node."""
         return self.x.size(1)
+
+    def part(self, nodes: Tensor, edges: Tensor) -> "Graph":
+        """Return the graph of some nodes and entries, renumbered.
+
+        Args:
+            nodes: int64 [n], ascending.
+            edges: positions of entries between these nodes: int64 [m], ascending.
+        """
+        return replace(
+            self,
+            edge_index=torch.searchsorted(nodes, self.edge_index[:, edges]),
+            x=self.x[nodes],
+            y=self.y[nodes],
+            train_mask=self.train_mask[nodes],
+            val_mask=self.val_mask[nodes],
+            test_mask=self.test_mask[nodes],
+        )
 
     @cached_property
     def content_hash(self) -> str:

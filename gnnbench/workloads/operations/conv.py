@@ -58,6 +58,7 @@ OPERATIONS = (
         {"torch": "the plain PyTorch layer takes a normalised matrix: see conv_cached"},
         core=True,
         reference=reference,
+        reach=2,
         least_work=least_work,
     ),
     Operation(
@@ -69,6 +70,7 @@ OPERATIONS = (
             "dgl": _call("GraphConv(norm='none'), weights", "dgl", cached=True),
         },
         reference=reference,
+        reach=2,
         least_work=cached_work,
     ),
 )

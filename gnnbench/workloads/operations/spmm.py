@@ -161,6 +161,7 @@ OPERATIONS = (
         },
         core=True,
         reference=sums,
+        linear=True,
         least_work=sums_work,
     ),
     Operation(
@@ -172,6 +173,7 @@ OPERATIONS = (
             "dgl": Call("dgl.ops.copy_u_mean", partial(_dgl, "copy_u_mean")),
         },
         reference=means,
+        linear=True,
         least_work=means_work,
     ),
     Operation(
@@ -185,6 +187,7 @@ OPERATIONS = (
         },
         {"dgl": "dgl.ops.copy_u_max returns -inf for nodes without neighbours; see update_all_copy_u_max"},
         reference=maxima,
+        reach=1,
         least_work=maxima_work,
     ),
     Operation(
@@ -192,6 +195,7 @@ OPERATIONS = (
         {"pyg": Call("EdgeIndex.matmul", _edge_index, _ONES)},
         dict.fromkeys(("sparse", "torch", "dgl"), "only PyG has EdgeIndex; see spmm_sum"),
         reference=sums,
+        linear=True,
         least_work=sums_work,
     ),
     Operation(
@@ -204,6 +208,7 @@ OPERATIONS = (
         {"dgl": "DGL fuses gather and scatter; see update_all_copy_u_sum"},
         core=True,
         reference=sums,
+        linear=True,
         least_work=edge_list_work,
     ),
 )

@@ -57,15 +57,30 @@ def _operation(name: str, kernel: Callable[[], Kernel], *limits: Limit, **more: 
 
 
 OPERATIONS = (
-    _operation("copy_u_sum", partial(_dgl, "sum"), core=True, reference=spmm.sums, least_work=spmm.sums_work),
-    _operation("copy_u_mean", partial(_dgl, "mean"), reference=spmm.means, least_work=spmm.means_work),
     _operation(
-        "copy_u_max", partial(_dgl, "max"), MAX_GRADIENT, reference=spmm.maxima, least_work=spmm.maxima_work
+        "copy_u_sum",
+        partial(_dgl, "sum"),
+        core=True,
+        reference=spmm.sums,
+        linear=True,
+        least_work=spmm.sums_work,
+    ),
+    _operation(
+        "copy_u_mean", partial(_dgl, "mean"), reference=spmm.means, linear=True, least_work=spmm.means_work
+    ),
+    _operation(
+        "copy_u_max",
+        partial(_dgl, "max"),
+        MAX_GRADIENT,
+        reference=spmm.maxima,
+        reach=1,
+        least_work=spmm.maxima_work,
     ),
     _operation(
         "u_mul_e_sum",
         partial(_dgl, "sum", weighted=True),
         reference=weighted_sums,
+        reach=1,
         least_work=weighted_sums_work,
     ),
 )

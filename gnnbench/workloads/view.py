@@ -1,0 +1,148 @@
+"""What of a result is compared with the reference: all entries, a random projection, or a random sample.
+
+A float64 reference of a large graph takes many times as long as the kernel. So from LARGE on a linear
+operation is checked by a projection of its columns and a local one by a sample of its rows. Both take O(E)
+or less, and both are seeded: each run checks the same.
+"""
+
+import torch
+from torch import Tensor
+
+from .graphs.graph import Graph
+from .operation import Operation
+
+LARGE = 1 << 26
+"""Entries of the graph times the features' width, from which on results are not checked entry by entry."""
+
+PROJECTIONS = 8
+"""Random columns that a linear operation is checked on."""
+
+SAMPLED_ROWS = 4096
+"""Largest number of rows that are checked of a local operation."""
+
+_SAMPLED_VALUES = 1 << 24
+"""Largest number of values that the sample's entries have: 128 MiB in float64."""
+
+
+class View:
+    """Everything, entry by entry."""
+
+    def __init__(self, graph: Graph) -> None:
+        self.graph = graph
+        """The graph for the reference."""
+
+    def upstream(self, gradient: Tensor) -> Tensor:
+        """Return the output's gradient for the timed call."""
+        return gradient
+
+    def inside(self, tensor: Tensor) -> Tensor:
+        """Return what the reference gets of an input or of the output's gradient, or finds as a gradient."""
+        return tensor
+
+    def is_zero_outside(self, gradient: Tensor) -> bool:  # noqa: ARG002 - there is nothing outside
+        """Whether an input's gradient is zero where `inside` does not look."""
+        return True
+
+    def output(self, output: Tensor) -> Tensor:
+        """Return what is compared of an output of the timed call."""
+        return output
+
+    def expected(self, output: Tensor) -> Tensor:
+        """Return what is compared of an output of the reference."""
+        return output
+
+
+class Projection(View):
+    """Random sums and differences of columns: `out @ r` against the reference of `x @ r` (Freivalds, 1977).
+
+    For operations that map each column of an input [N, F] to the same column of an output [N, F], linearly.
+    The entries of r [F, 8] are 1 or -1. An error in one entry of a row is seen in all eight columns. Errors
+    in several entries of a row cancel in all eight with a probability of at most 2**-8, in n rows 2**(-8 n).
+    Errors are judged relative to the row's norm: up to sqrt(F) times less sharply than entry by entry.
+    """
+
+    def inside(self, tensor: Tensor) -> Tensor:
+        """Return float64 [N, 8]."""
+        generator = torch.Generator().manual_seed(0)
+        signs = torch.randint(2, (tensor.size(1), PROJECTIONS), generator=generator).double() * 2 - 1
+        return tensor.detach().cpu().double() @ signs
+
+    def output(self, output: Tensor) -> Tensor:
+        """Return float64 [N, 8]."""
+        return self.inside(output)
+
+
+class Rows(View):
+    """A random sample of target nodes, on the part of the graph that their results depend on.
+
+    The output's gradient is zero for all other nodes, so that every gradient, also that of parameters, is
+    that of the sample; where the sample does not reach, it must be zero. If a fraction p of the rows is
+    wrong, n sampled rows miss all of them with a probability of (1 - p)**n: 1 % with 4,096 rows in fewer
+    than one of 10**17 checks, a single wrong row with 1 - n / N. The last node and the one with the fewest
+    neighbours are always in the sample; so is the one with the most, unless the second hop matters.
+    """
+
+    def __init__(self, graph: Graph, reach: int, width: int) -> None:
+        """Draw the sample: as many of SAMPLED_ROWS as the entries that they reach allow, times `width`."""
+        degree = graph.edge_index[1].bincount(minlength=graph.num_nodes)
+        always = [graph.num_nodes - 1, int(degree.argmin()), *([int(degree.argmax())] if reach == 1 else [])]
+        order = torch.randperm(graph.num_nodes, generator=torch.Generator().manual_seed(0))
+        count = SAMPLED_ROWS
+        self._total = graph.num_nodes, graph.num_edges
+        while True:
+            chosen = torch.zeros(graph.num_nodes, dtype=torch.bool)
+            chosen[order[:count]] = chosen[always] = True
+            self._chosen, nodes = chosen, chosen
+            self._entries = entries = chosen[graph.edge_index[1]]
+            for hop in range(reach):
+                entries = entries if hop == 0 else nodes[graph.edge_index[1]]
+                nodes = nodes.clone()
+                nodes[graph.edge_index[0, entries]] = True
+            if count == 1 or int(entries.sum()) * width <= _SAMPLED_VALUES:
+                break
+            count //= 2
+        self._nodes, self._edges = nodes.nonzero().squeeze(1), entries.nonzero().squeeze(1)
+        self.graph = graph.part(self._nodes, self._edges)
+
+    def upstream(self, gradient: Tensor) -> Tensor:
+        """Return the gradient, zero outside the sample."""
+        kept = self._chosen if len(gradient) == self._total[0] else self._entries
+        return gradient * kept.to(gradient).view(-1, *(1,) * (gradient.dim() - 1))
+
+    def inside(self, tensor: Tensor) -> Tensor:
+        """Return the rows of nodes or entries that the sample reaches; other tensors whole."""
+        where = self._where(tensor)
+        return tensor if where is None else tensor.detach()[where.to(tensor.device)]
+
+    def is_zero_outside(self, gradient: Tensor) -> bool:
+        """Whether the gradient is zero at nodes or entries that the sample does not reach."""
+        where = self._where(gradient)
+        if where is None:
+            return True
+        outside = torch.ones(len(gradient), dtype=torch.bool)
+        outside[where] = False
+        return not bool(gradient.detach()[outside.to(gradient.device)].any())
+
+    def output(self, output: Tensor) -> Tensor:
+        """Return the sampled rows, or the entries that end at sampled nodes."""
+        kept = self._chosen if len(output) == self._total[0] else self._entries
+        return output[kept.to(output.device)]
+
+    def expected(self, output: Tensor) -> Tensor:
+        """Return the same rows or entries of the part's output."""
+        if len(output) == len(self._nodes):
+            return output[self._chosen[self._nodes]]
+        return output[self._entries[self._edges]]
+
+    def _where(self, tensor: Tensor) -> Tensor | None:
+        size = len(tensor) if tensor.dim() else 0
+        return {self._total[0]: self._nodes, self._total[1]: self._edges}.get(size)
+
+
+def view_of(graph: Graph, width: int, operation: Operation | None) -> View:
+    """Return how an operation is checked on a graph; None: an operation of the suite, entry by entry."""
+    if operation is None or graph.num_edges * width < LARGE:
+        return View(graph)
+    if operation.linear:
+        return Projection(graph)
+    return View(graph) if operation.reach is None else Rows(graph, operation.reach, width)
