@@ -64,6 +64,10 @@ class Operation:
     neighbours, one more. On large graphs a random sample of rows is checked. None: all entries are."""
     least_work: "Callable[[Symbols], Work] | None" = None
     """The work that every implementation must do."""
+    group: str = "other"
+    """The heading under which `gnnbench list` shows it."""
+    graphs: tuple[str, ...] = ()
+    """Graphs that it runs on unless --gnn-dataset names others; empty: the suite's default."""
     formerly: tuple[str, ...] = ()
     """Former names, which saved files may contain."""
 
