@@ -79,6 +79,14 @@ def _parser() -> argparse.ArgumentParser:
         command = commands.add_parser(name, help=text, description=text)
         command.add_argument("--data", metavar="ROOT", help=HELP["data"])
         command.set_defaults(run=run)
+        if name == "list":
+            command.add_argument(
+                "operations",
+                nargs="*",
+                metavar="OPERATION",
+                help="show all calls of an operation, their limits, and why a platform has none; also the "
+                "beginning of several names (spmm)",
+            )
     text = "record timings for pytest --benchmark-compare, and manage the records"
     baseline.add_commands(commands.add_parser("baseline", help=text, description=text))
     text = "compare two variants of the code, timed alternately: ab BASE HEAD [-- PYTEST ARGS]"
@@ -105,13 +113,14 @@ def _parser() -> argparse.ArgumentParser:
 def _list(options: argparse.Namespace) -> int:
     from ..files import cache_folder
     from ..report import listing
-    from ..report.console import Console
     from ..workloads.graphs.locate import data_folder
 
-    console = Console(markup=False)  # x[source] in a cell is code, not markup
-    for table in listing.tables(data_folder(options.data), cache_folder()):
-        console.print(table)
-        console.print()
+    if options.operations:
+        for line in [line for name in options.operations for line in listing.operation(name)]:
+            streams.say(line, indent=" " * 9)
+        return NOTHING_SLOWER
+    folder, cache = data_folder(options.data), cache_folder()
+    listing.write(folder, cache, streams.write_rendered, streams.width(), colour=sys.stdout.isatty())
     return NOTHING_SLOWER
 
 

@@ -106,8 +106,7 @@ def say(line: str, stream: TextIO | None = None, *, indent: str = "  ") -> None:
 
 def console() -> "Console":
     """Return what prints tables on standard output, in a pipe without breaking lines."""
-    from ..report.console import Console
-    from ..report.labels import UNLIMITED
+    from ..report.console import UNLIMITED, Console
 
     return Console(width=width() or UNLIMITED)
 

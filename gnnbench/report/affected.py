@@ -10,7 +10,7 @@ from rich.table import Table
 from ..compare.ab.affected import AffectedResult, Inspected
 from ..measure.fingerprint.difference import Difference
 from . import labels
-from .console import Console
+from .console import UNLIMITED, Console
 from .labels import Labels
 from .names import spec_of
 
@@ -30,7 +30,7 @@ def write(found: AffectedResult, out: Callable[[str], Any], width: int | None, *
         colour: whether the output shows colours.
     """
     text = io.StringIO()
-    console = Console(file=text, width=width or labels.UNLIMITED, force_terminal=colour)
+    console = Console(file=text, width=width or UNLIMITED, force_terminal=colour)
     shown = {name: one for name, one in found.benchmarks.items() if one.status != "same"}
     for group in labels.groups({name: spec_of(name) for name in shown}):
         console.print()

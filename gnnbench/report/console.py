@@ -10,6 +10,9 @@ from rich.text import Text
 
 from ..errors import printable
 
+UNLIMITED = 10_000
+"""Width of a console that is not a terminal: lines are not broken."""
+
 
 class Console(rich.console.Console):
     """A console of rich on which names from files cannot control the terminal: it replaces their characters.

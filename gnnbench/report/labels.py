@@ -15,8 +15,6 @@ from . import lines
 from .names import clean, spec_of
 from .table import SHORT_DIRECTION, inputs, shared_place
 
-UNLIMITED = 10_000
-"""Width of a table that is not shown in a terminal: its rows are not broken."""
 _FEWEST = 10
 """Characters of a column of names, at least."""
 

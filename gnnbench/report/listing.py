@@ -1,28 +1,107 @@
-"""The tables of `gnnbench list`: data sets, platforms and operations."""
+"""What `gnnbench list` shows: data sets, platforms and operations."""
 
+import io
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from textwrap import shorten
+from typing import Any
 
 from rich.table import Table
+from rich.text import Text
 
+from ..errors import unknown_name
 from ..packages import missing
 from ..workloads.graphs.catalog import DATASETS
 from ..workloads.graphs.locate import place
-from ..workloads.operations import OPERATIONS
+from ..workloads.operation import Operation
+from ..workloads.operations import FORMER_NAMES, OPERATIONS
 from ..workloads.platforms import PLATFORMS
+from .console import UNLIMITED, Console
+from .lines import wrapped
+
+_GROUPS = (
+    "aggregation",
+    "scatter",
+    "attention",
+    "normalisation",
+    "structure",
+    "layers",
+    "training",
+    "MH-Aug",
+)
+"""The order of the headings; others follow."""
+_WIDTH_IN_A_PIPE = 80
+"""Calls are shortened to this width where the output is not a terminal."""
+_SHORTEST_CALL = 10
+_PLATFORM_WIDTH = max(map(len, PLATFORMS))
+_DATA_SETS = (
+    "planetoid: Yang et al. 2016, through PyG's Planetoid; ogb: Hu et al. 2020, through ogb's loaders. "
+    "NAME:synthetic is a data set's synthetic stand-in, NAME:synthetic@0.1 one of a tenth of its size; "
+    "rmat:SCALE is a random graph with 2**SCALE nodes; a path that ends in .mtx is a Matrix Market file. "
+    "The number of edges is as published: Planetoid counts both directions, the others one."
+)
 
 
-def tables(data_root: Path | None, cache: Path) -> list[Table]:
-    """Return all tables of `gnnbench list`.
+def write(
+    data_root: Path | None, cache: Path, out: Callable[[str], Any], width: int | None, *, colour: bool
+) -> None:
+    """Write all data sets and platforms, and a line for each operation.
 
     Args:
         data_root: folder of real data sets; None: there is none.
         cache: folder of downloads.
+        out: writes a text.
+        width: characters per line; None: the output is not a terminal.
+        colour: whether the output shows colours.
     """
-    return [_datasets(data_root, cache), _platforms(), _operations(), _calls()]
+    text = io.StringIO()
+    console = Console(file=text, width=width or UNLIMITED, force_terminal=colour)
+
+    def say(line: str) -> None:
+        console.print(Text(wrapped(line, width)))
+
+    console.print(Text("Data sets (--gnn-dataset)", "bold"))
+    console.print(_datasets(data_root, cache))
+    say(_DATA_SETS)
+    console.print(Text("\nPlatforms (--gnn-platform)", "bold"))
+    console.print(_platforms())
+    for platform in PLATFORMS.values():
+        if reason := missing(platform.packages):
+            say(f"{platform.name}: {reason}")
+    console.print(Text("\nOperations, their platforms, and the call that is timed on the first", "bold"))
+    console.print(_operations(width or _WIDTH_IN_A_PIPE))
+    say("gnnbench list OPERATION shows the calls on all platforms, and why a platform has none.")
+    out(text.getvalue())
+
+
+def operation(name: str) -> Iterator[str]:
+    """Yield the lines about the operations with a name, or whose names begin with it: `spmm`.
+
+    Raises:
+        UsageError: there are none.
+    """
+    known = OPERATIONS.get(FORMER_NAMES.get(name, name))
+    found = [known] if known else [one for one in OPERATIONS.values() if one.name.startswith(f"{name}_")]
+    if not found:
+        raise unknown_name("operation", name, OPERATIONS)
+    for one in found:
+        yield from _described(one)
+
+
+def _described(one: Operation) -> Iterator[str]:
+    graphs = f"; graphs: {', '.join(one.graphs)}" if one.graphs else ""
+    core = "; core: pull requests run it" if one.core else ""
+    yield f"{one.name} ({one.group}): {', '.join(one.directions)}{core}{graphs}"
+    for platform in PLATFORMS:
+        call = one.calls.get(platform)
+        text = call.text if call else f"– {one.absent[platform]}"
+        yield f"  {platform:{_PLATFORM_WIDTH}} {text}"
+        for limit in call.limits if call else ():
+            yield f"  {'':{_PLATFORM_WIDTH}} not with {' and '.join(sorted(limit.where))}: {limit.reason}"
 
 
 def _datasets(data_root: Path | None, cache: Path) -> Table:
-    table = _table("Data sets (--gnn-dataset)")
+    table = _table()
     table.add_column("name", no_wrap=True)
     for column in ("nodes", "edges", "features", "classes"):
         table.add_column(column, justify="right", no_wrap=True)
@@ -35,56 +114,37 @@ def _datasets(data_root: Path | None, cache: Path) -> Table:
             {"data root": "yes", "cache": "cache"}.get(place(dataset, data_root, cache) or "", "no"),
             dataset.family,
         )
-    table.caption = (
-        "planetoid: Yang et al. 2016, through PyG's Planetoid; ogb: Hu et al. 2020, through ogb's loaders. "
-        "NAME:synthetic is a data set's synthetic stand-in, NAME:synthetic@0.1 one of a tenth of its size; "
-        "rmat:SCALE is a random graph with 2**SCALE nodes; a path that ends in .mtx is a Matrix Market file. "
-        "The number of edges is as published: Planetoid counts both directions, the others one."
-    )
     return table
 
 
 def _platforms() -> Table:
-    table = _table("Platforms (--gnn-platform)")
+    table = _table()
     for column in ("name", "what", "here"):
         table.add_column(column)
     for platform in PLATFORMS.values():
-        table.add_row(platform.name, platform.title, missing(platform.packages) or "yes")
+        table.add_row(platform.name, platform.title, "no" if missing(platform.packages) else "yes")
     return table
 
 
-def _operations() -> Table:
-    table = _table("Operations")
-    table.add_column("name", no_wrap=True)
-    for name in PLATFORMS:
-        table.add_column(name)
-    for operation in OPERATIONS.values():
-        table.add_row(operation.name, *("yes" if name in operation.calls else "–" for name in PLATFORMS))
+def _operations(width: int) -> Table:
+    """Return a line for each operation, below the heading of its group."""
+    table = _table(gap=1, header=False)
+    for _ in ("name", *PLATFORMS, "call"):
+        table.add_column(no_wrap=True)
+    groups: dict[str, list[Operation]] = {group: [] for group in _GROUPS}
+    for one in OPERATIONS.values():
+        groups.setdefault(one.group, []).append(one)
+    names = max(map(len, OPERATIONS)) + 2
+    left = max(width - names - sum(len(platform) + 1 for platform in PLATFORMS) - 2, _SHORTEST_CALL)
+    for group, found in groups.items():
+        if found:
+            table.add_row(Text(group, "bold"))
+        for one in found:
+            platforms = (platform if platform in one.calls else "" for platform in PLATFORMS)
+            first = next(one.calls[platform].text for platform in PLATFORMS if platform in one.calls)
+            table.add_row(f"  {one.name}", *platforms, Text(shorten(first, left, placeholder=" …")))
     return table
 
 
-def _calls() -> Table:
-    table = _table("The timed call, or why there is none (–)")
-    table.add_column("operation", no_wrap=True)
-    table.add_column("platforms", no_wrap=True)
-    table.add_column("", ratio=1)
-    for operation in OPERATIONS.values():
-        calls = {platform: call.text for platform, call in operation.calls.items()}
-        for texts, mark in ((calls, ""), (operation.absent, "– ")):
-            for text in dict.fromkeys(texts.values()):
-                names = ", ".join(name for name, other in texts.items() if other == text)
-                table.add_row(operation.name, names, mark + text)
-    return table
-
-
-def _table(title: str) -> Table:
-    return Table(
-        title=title,
-        title_justify="left",
-        title_style="bold",
-        caption_justify="left",
-        caption_style="",
-        box=None,
-        pad_edge=False,
-        expand=True,
-    )
+def _table(*, gap: int = 2, header: bool = True) -> Table:
+    return Table(box=None, pad_edge=False, padding=(0, gap, 0, 0), show_header=header)

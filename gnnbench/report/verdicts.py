@@ -11,8 +11,8 @@ from .. import units
 from ..compare.comparison import Compared, Comparison
 from ..compare.verdict import Judgement
 from . import labels
-from .console import Console
-from .labels import UNLIMITED, Labels
+from .console import UNLIMITED, Console
+from .labels import Labels
 from .lines import wrapped
 from .table import grouped
 

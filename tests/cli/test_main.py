@@ -22,6 +22,7 @@ HEAD = "run-5.json run-6.json"
 COMMANDS = {
     "--help": 0,
     "list": 0,
+    "list spmm": 0,
     "doctor": 0,
     "baseline list": 0,
     "baseline show": 0,
@@ -49,8 +50,21 @@ def test_list_shows_everything_as_it_is_written(capsys):
     assert main(["list"]) == 0
     shown = capsys.readouterr()
     assert not shown.err
+    assert all(f"\n  {name} " in shown.out for name in OPERATIONS)
+    assert main(["list", *OPERATIONS]) == 0
+    shown = capsys.readouterr()
     for operation in OPERATIONS.values():
         assert all(call.text in shown.out for call in operation.calls.values())
+
+
+def test_list_refuses_an_unknown_operation_in_one_line(capsys):
+    assert main(["list", "spmm_sum", "spmm_smu"]) == 2
+    shown = capsys.readouterr()
+    assert not shown.out
+    assert (
+        shown.err
+        == "gnnbench: unknown operation 'spmm_smu': did you mean spmm_sum or spmm_max or spmm_mean?\n"
+    )
 
 
 def test_list_says_what_is_missing(monkeypatch, capsys):

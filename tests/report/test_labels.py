@@ -3,7 +3,8 @@ from dataclasses import replace
 
 from rich.console import Console
 
-from gnnbench.report.labels import UNLIMITED, Labels, groups, short
+from gnnbench.report.console import UNLIMITED
+from gnnbench.report.labels import Labels, groups, short
 from gnnbench.workloads.spec import Spec
 
 SPEC = Spec("add_remaining_self_loops", "forward_backward", "sparse", "float32", "int64", "cora", 256, "cpu")

@@ -1,9 +1,9 @@
-import io
+import re
 import sys
 
 import pytest
-from rich.console import Console
 
+from gnnbench.errors import UsageError
 from gnnbench.report import listing
 from gnnbench.workloads.graphs.catalog import DATASETS
 from gnnbench.workloads.graphs.locate import DOWNLOADED
@@ -13,11 +13,10 @@ from gnnbench.workloads.platforms import PLATFORMS
 
 @pytest.fixture
 def render(tmp_path):
-    def render(data_root=None, cache=tmp_path / "cache"):
-        file = io.StringIO()
-        for table in listing.tables(data_root, cache):
-            Console(file=file, width=200, highlight=False, markup=False).print(table)
-        return file.getvalue()
+    def render(data_root=None, cache=tmp_path / "cache", width=None):
+        texts = []
+        listing.write(data_root, cache, texts.append, width, colour=False)
+        return "".join(texts)
 
     return render
 
@@ -26,13 +25,66 @@ def rows(text, name):
     return [line.split() for line in text.splitlines() if line.split()[:1] == [name]]
 
 
-def test_shows_every_data_set_platform_and_operation(render):
+def test_shows_every_data_set_and_platform_and_a_line_for_each_operation(render):
     text = render()
-    for name in (*DATASETS, *PLATFORMS, *OPERATIONS):
+    for name in (*DATASETS, *PLATFORMS):
         assert rows(text, name), name
+    operations = text.partition("\nOperations")[2]
     for operation in OPERATIONS.values():
-        for said in (*(call.text for call in operation.calls.values()), *operation.absent.values()):
-            assert said in text
+        (row,) = rows(operations, operation.name)
+        assert [word for word in row[1:] if word in PLATFORMS][: len(operation.calls)] == [
+            platform for platform in PLATFORMS if platform in operation.calls
+        ]
+
+
+def test_operations_are_below_the_heading_of_their_group(render):
+    lines = render().partition("\nOperations")[2].splitlines()[1:]
+    found = re.split(r"^(?=\S)", "\n".join(lines[:-1]), flags=re.MULTILINE)[1:]
+    groups = {
+        text.split("\n")[0].strip(): {row.split()[0] for row in text.strip().split("\n")[1:]}
+        for text in found
+    }
+    assert groups == {
+        group: {one.name for one in OPERATIONS.values() if one.group == group}
+        for group in dict.fromkeys(one.group for one in OPERATIONS.values())
+    }
+    assert [*groups][:1] == ["aggregation"]
+
+
+@pytest.mark.parametrize("width", [None, 80, 120])
+def test_an_operation_s_line_fits_and_its_call_ends_with_a_word(render, width):
+    operations = render(width=width).partition("\nOperations")[2].splitlines()[1:-1]
+    assert max(map(len, operations)) <= (width or 80)
+    calls = " ".join(call.text for one in OPERATIONS.values() for call in one.calls.values()).split()
+    for line in operations:
+        if shortened := re.search(r"(\S+) …", line):
+            assert shortened[1] in calls
+
+
+def test_in_a_pipe_nothing_is_broken(render):
+    text = render()
+    assert listing._DATA_SETS in text.splitlines()
+    narrow = render(width=40)
+    assert listing._DATA_SETS not in narrow
+    assert listing._DATA_SETS in " ".join(line.strip() for line in narrow.splitlines())
+
+
+def test_an_operation_s_calls_limits_and_reasons_are_whole():
+    for operation in OPERATIONS.values():
+        text = "\n".join(listing.operation(operation.name))
+        for call in operation.calls.values():
+            assert call.text in text
+            assert all(limit.reason in text for limit in call.limits)
+        assert all(reason in text for reason in operation.absent.values())
+        assert all(direction in text for direction in operation.directions)
+
+
+def test_an_operation_is_found_by_a_former_name_and_by_the_beginning_of_its_name():
+    assert next(listing.operation("add_self_loops")).startswith("add_remaining_self_loops (normalisation): ")
+    several = [line.split()[0] for line in listing.operation("gather") if not line.startswith(" ")]
+    assert several == ["gather_scatter_sum"]
+    with pytest.raises(UsageError, match="unknown operation 'gahter_scatter_sum': did you mean gather_sca"):
+        next(listing.operation("gahter_scatter_sum"))
 
 
 def test_says_where_a_data_set_is(render, tmp_path):
@@ -52,4 +104,4 @@ def test_says_where_a_data_set_is(render, tmp_path):
 def test_says_how_to_get_a_missing_platform(monkeypatch, render):
     assert rows(render(), "pyg")[0][-1] == "yes"
     monkeypatch.setitem(sys.modules, "dgl", None)
-    assert "dgl is not installed: pip install 'gnnbench[dgl]'" in render()
+    assert "\ndgl: dgl is not installed: pip install 'gnnbench[dgl]'\n" in render()

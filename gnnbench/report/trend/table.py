@@ -14,8 +14,8 @@ from ...compare.trend.penalty import SHORTEST_SERIES
 from ...compare.trend.result import JudgedSeries, TrendResult, together
 from ...workloads.spec import Spec
 from .. import labels
-from ..console import Console
-from ..labels import UNLIMITED, Labels
+from ..console import UNLIMITED, Console
+from ..labels import Labels
 from ..lines import wrapped
 from ..names import clean, spec_of
 from . import sparkline

@@ -61,6 +61,7 @@ def _operation(name: str, hops: int, dgl: str, torch: str, *, core: bool = False
         core=core,
         reference=partial(_reference, hops),
         least_work=partial(_least_work, hops),
+        group="aggregation",
     )
 
 

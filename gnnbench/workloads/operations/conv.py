@@ -60,6 +60,7 @@ OPERATIONS = (
         reference=reference,
         reach=2,
         least_work=least_work,
+        group="layers",
     ),
     Operation(
         "conv_cached",
@@ -72,5 +73,6 @@ OPERATIONS = (
         reference=reference,
         reach=2,
         least_work=cached_work,
+        group="layers",
     ),
 )

@@ -106,8 +106,23 @@ def _on_torch(phase: str) -> dict[str, str]:
 
 
 OPERATIONS = (
-    Operation("epoch", _CALLS, directions=(TRAIN,), core=True, reference=network_loss, least_work=least_work),
-    Operation("epoch_forward", _CALLS, directions=(FORWARD,), reference=logits, least_work=forward_work),
+    Operation(
+        "epoch",
+        _CALLS,
+        directions=(TRAIN,),
+        core=True,
+        reference=network_loss,
+        least_work=least_work,
+        group="training",
+    ),
+    Operation(
+        "epoch_forward",
+        _CALLS,
+        directions=(FORWARD,),
+        reference=logits,
+        least_work=forward_work,
+        group="training",
+    ),
     Operation(
         "epoch_loss",
         {"torch": Call("nll_loss of log_softmax")},
@@ -115,9 +130,15 @@ OPERATIONS = (
         directions=(FORWARD,),
         reference=loss,
         least_work=loss_work,
+        group="training",
     ),
     Operation(
-        "epoch_backward", _CALLS, directions=(BACKWARD,), reference=network_loss, least_work=backward_work
+        "epoch_backward",
+        _CALLS,
+        directions=(BACKWARD,),
+        reference=network_loss,
+        least_work=backward_work,
+        group="training",
     ),
     Operation(
         "epoch_step",
@@ -126,5 +147,6 @@ OPERATIONS = (
         directions=(STEP,),
         reference=first_step,
         least_work=step_work,
+        group="training",
     ),
 )

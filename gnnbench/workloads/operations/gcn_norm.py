@@ -117,6 +117,7 @@ OPERATIONS = (
         core=True,
         reference=gcn_norm,
         least_work=gcn_work,
+        group="normalisation",
     ),
     Operation(
         "edge_weight_norm",
@@ -125,6 +126,7 @@ OPERATIONS = (
         core=True,
         reference=edge_weight_norm,
         least_work=edge_weight_work,
+        group="normalisation",
     ),
     Operation(
         "degree_norm",
@@ -133,5 +135,6 @@ OPERATIONS = (
         directions=(FORWARD,),
         reference=degree_norm,
         least_work=degree_work,
+        group="normalisation",
     ),
 )

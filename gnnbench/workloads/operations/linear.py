@@ -39,5 +39,6 @@ OPERATIONS = (
         },
         reference=reference,
         least_work=least_work,
+        group="layers",
     ),
 )

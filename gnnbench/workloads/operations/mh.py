@@ -158,6 +158,7 @@ def _proposal(variant: str) -> Operation:
         directions=(FORWARD,),
         reference=proposal,
         least_work=proposal_work,
+        group="MH-Aug",
     )
 
 
@@ -172,6 +173,7 @@ def _train(variant: str) -> Operation:
         directions=(STEP,),
         reference=loss,
         least_work=train_work,
+        group="MH-Aug",
     )
 
 
@@ -187,6 +189,7 @@ OPERATIONS = (
         directions=(FORWARD,),
         reference=aggregate,
         least_work=aggregate_work,
+        group="MH-Aug",
     ),
     Operation(
         "mh_aggregate_compiled",
@@ -197,6 +200,7 @@ OPERATIONS = (
         directions=(FORWARD,),
         reference=aggregate,
         least_work=aggregate_work,
+        group="MH-Aug",
     ),
     Operation(
         "mh_augment_profiled",
@@ -205,6 +209,7 @@ OPERATIONS = (
         directions=(FORWARD,),
         reference=augment,
         least_work=augment_work,
+        group="MH-Aug",
     ),
     Operation(
         "mh_augment_optimised",
@@ -213,6 +218,7 @@ OPERATIONS = (
         directions=(FORWARD,),
         reference=augment,
         least_work=augment_work,
+        group="MH-Aug",
     ),
     *map(_proposal, _VARIANTS),
     *map(_train, _VARIANTS),

@@ -63,6 +63,7 @@ OPERATIONS = (
         core=True,
         reference=reference,
         least_work=least_work,
+        group="normalisation",
         formerly=("add_self_loops",),
     ),
 )

@@ -163,6 +163,7 @@ OPERATIONS = (
         reference=sums,
         linear=True,
         least_work=sums_work,
+        group="aggregation",
     ),
     Operation(
         "spmm_mean",
@@ -175,6 +176,7 @@ OPERATIONS = (
         reference=means,
         linear=True,
         least_work=means_work,
+        group="aggregation",
     ),
     Operation(
         "spmm_max",
@@ -189,6 +191,7 @@ OPERATIONS = (
         reference=maxima,
         reach=1,
         least_work=maxima_work,
+        group="aggregation",
     ),
     Operation(
         "spmm_sum_edge_index",
@@ -197,6 +200,7 @@ OPERATIONS = (
         reference=sums,
         linear=True,
         least_work=sums_work,
+        group="aggregation",
     ),
     Operation(
         "gather_scatter_sum",
@@ -210,5 +214,6 @@ OPERATIONS = (
         reference=sums,
         linear=True,
         least_work=edge_list_work,
+        group="aggregation",
     ),
 )

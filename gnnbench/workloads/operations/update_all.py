@@ -53,7 +53,7 @@ def weighted_sums_work(m: Symbols) -> Work:
 def _operation(name: str, kernel: Callable[[], Kernel], *limits: Limit, **more: Any) -> Operation:
     message, _, reduce = name.rpartition("_")
     calls = {"dgl": Call(f"update_all({message}, {reduce})", kernel, limits)}
-    return Operation(f"update_all_{name}", calls, _ABSENT, **more)
+    return Operation(f"update_all_{name}", calls, _ABSENT, group="aggregation", **more)
 
 
 OPERATIONS = (
