@@ -48,6 +48,8 @@ HELP = {
     "profile": f"profile instead of timing; repeatable or comma-separated: {', '.join(kinds.KINDS)}.",
     "epochs": "number of profiled calls, after a first call that is shown separately. Default: 10.",
     "profile-folder": "folder in which profiles are saved. Default: .benchmarks/profiles.",
+    "all": "run all of gnnbench's own benchmarks, and first say how long they take. Default: those with the "
+    "marker `default`, at least one for each operation, unless a test id or -m selects others.",
     "shard": "run only part I of N, as in 1/4. Each test belongs to exactly one part, by a hash of its id.",
     "affected-by": "run only the benchmarks whose executed code differs between VARIANT and the working "
     "tree, as in git:main; the others are deselected.",
@@ -60,7 +62,7 @@ HELP = {
 LISTS = ("dataset", "platform", "hidden", "dtype", "index-dtype", "profile")
 """Options that may be repeated."""
 
-FLAGS = ("dry-run", "real", "strict")
+FLAGS = ("all", "dry-run", "real", "strict")
 """Options without a value."""
 
 COUNTERS = ("check", "update")
@@ -76,8 +78,8 @@ TIMEOUT_SECONDS = 120.0
 """How long a child process may be silent."""
 PROFILES = Path(".benchmarks", "profiles")
 
-_CPU_DATASETS = ("cora", "ogbn-arxiv:synthetic@0.1")
-_CUDA_DATASETS = ("cora", "ogbn-arxiv")
+_DATASETS = {"cpu": ("cora", "ogbn-arxiv:synthetic@0.1"), "cuda": ("cora", "ogbn-arxiv")}
+"""The graphs by device, unless --gnn-dataset names others or an operation has its own."""
 
 
 @dataclass(frozen=True)
@@ -85,6 +87,7 @@ class Options:
     """The checked values of the options. No data is loaded or downloaded yet."""
 
     datasets: tuple[DatasetName, ...]
+    """The graphs that --gnn-dataset names; empty: those of each operation, see `graphs`."""
     platforms: tuple[str, ...]
     device: str
     """`cpu` or `cuda`."""
@@ -118,6 +121,8 @@ class Options:
     epochs: int
     """Number of profiled calls, without the first call."""
     profile_folder: Path
+    all_benchmarks: bool
+    """Whether all of gnnbench's own benchmarks run, and not the default ones only."""
     shard: Shard | None
     """Part of the tests to run; None: all."""
     affected_by: Variant | None
@@ -148,6 +153,7 @@ class Options:
         profile: Sequence[str] = (),
         epochs: str | None = None,
         profile_folder: str | None = None,
+        all: bool = False,  # noqa: A002 - the option's name
         shard: str | None = None,
         affected_by: str | None = None,
     ) -> "Options":
@@ -169,9 +175,8 @@ class Options:
         if turns not in (None, *TURNS):
             raise unknown_name("value of --gnn-turns", turns, TURNS)
         resolved, gpu = devices.resolve(device or "auto")
-        defaults = _CUDA_DATASETS if resolved == "cuda" else _CPU_DATASETS
         return cls(
-            datasets=tuple(DatasetName.parse(name) for name in _split(dataset) or defaults),
+            datasets=tuple(DatasetName.parse(name) for name in _split(dataset)),
             platforms=_known("platform", _split(platform), PLATFORMS) or tuple(PLATFORMS),
             device=resolved,
             gpu=gpu,
@@ -193,9 +198,21 @@ class Options:
             profile=kinds_of_profile,
             epochs=_whole("epochs", epochs, EPOCHS) if epochs else EPOCHS,
             profile_folder=user_path(profile_folder) if profile_folder else PROFILES,
+            all_benchmarks=all,
             shard=None if shard is None else Shard.parse(shard),
             affected_by=None if affected_by is None else variant.parse(affected_by),
         )
+
+    def graphs(self, own: Sequence[str] = ()) -> tuple[DatasetName, ...]:
+        """Return the graphs that an operation runs on: those named, else its own, else the default ones.
+
+        Args:
+            own: the operation's own graphs.
+
+        Raises:
+            UsageError: one of its own graphs is unknown.
+        """
+        return self.datasets or tuple(map(DatasetName.parse, own or _DATASETS[self.device]))
 
 
 def _split(texts: Sequence[str]) -> tuple[str, ...]:

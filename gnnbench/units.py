@@ -3,6 +3,7 @@
 _TIMES = ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs"), (1e-9, "ns"))
 _MOST_RATIO = 100
 """A bound above this says as little as no bound."""
+_MINUTE, _HOUR = 60, 3600
 _SIZES = ("B", "KiB", "MiB", "GiB", "TiB")
 
 
@@ -13,6 +14,14 @@ def seconds(value: float) -> str:
     scaled = float(f"{value / divisor:.3g}")  # again: 1e-7 / 1e-9 is 99.99999999999999
     digits = max(0, 3 - len(str(int(scaled))))
     return f"{scaled:.{digits}f} {unit}"
+
+
+def duration(value: float) -> str:
+    """Write a waiting time, given in seconds: `40 s`, `5 min`, `1 h 10 min`."""
+    if value < 2 * _MINUTE:
+        return f"{value:.0f} s"
+    hours, minutes = divmod(round(value / _MINUTE), _HOUR // _MINUTE)
+    return f"{hours} h {minutes} min" if hours else f"{minutes} min"
 
 
 def scale(value: float) -> tuple[float, str]:

@@ -16,11 +16,16 @@ def _plain_environment(monkeypatch):
 
 def test_defaults_on_a_cpu():
     options = Options.parse()
-    assert [name.id for name in options.datasets] == ["cora", "ogbn-arxiv:synthetic@0.1"]
+    assert options.datasets == ()
+    assert [name.id for name in options.graphs()] == ["cora", "ogbn-arxiv:synthetic@0.1"]
     assert options.platforms == tuple(PLATFORMS)
     assert (options.device, options.hidden, options.real_only) == ("cpu", (), False)
     assert (options.dtypes, options.index_dtypes) == (("float32",), ("int64",))
     assert options.data_root is None
+
+
+def test_an_operation_s_own_graphs_take_the_place_of_the_default_ones():
+    assert [name.id for name in Options.parse().graphs(["rmat:7", "citeseer"])] == ["rmat:7", "citeseer"]
 
 
 def test_how_to_measure():
@@ -48,6 +53,7 @@ def test_every_list_is_read_as_one():
         index_dtype=["int32", "int64"],
     )
     assert [name.id for name in options.datasets] == ["pubmed", "rmat:5"]
+    assert options.graphs(["rmat:7"]) == options.graphs() == options.datasets
     assert options.hidden == (16, 32, 64)
     assert options.dtypes == ("float64", "bfloat16")
     assert options.index_dtypes == ("int32", "int64")

@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gnnbench.units import fraction, interval, level, seconds, size
+from gnnbench.units import duration, fraction, interval, level, seconds, size
 
 FACTOR = {"s": 1.0, "ms": 1e-3, "µs": 1e-6, "ns": 1e-9}
 
@@ -73,3 +73,11 @@ def test_a_level_is_never_rounded_up_to_certainty():
         "99.75%",
         "99.6667%",
     ]
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"),
+    [(0.4, "0 s"), (119, "119 s"), (150, "2 min"), (3540, "59 min"), (4200, "1 h 10 min")],
+)
+def test_times_to_wait_for(seconds, text):
+    assert duration(seconds) == text

@@ -28,7 +28,7 @@ _PYG = (
 _SINCE = "2.6.0"
 """Earlier releases cannot read Cora's files with torch 2.6 and newer: they run on its synthetic stand-in."""
 _PYG_SUITE = [
-    *("benchmarks", "--gnn-platform", "pyg", "--gnn-dataset", "DATASET", "-k"),
+    *("benchmarks", "--gnn-all", "--gnn-platform", "pyg", "--gnn-dataset", "DATASET", "-k"),
     "forward-pyg and (conv or gcn_norm or linear or self_loops or spmm_sum or spmm_max or scatter)",
 ]
 _CATTRS = (("24.1.2", "24.1.3"), ("25.1.0", "25.1.1"), ("26.2.0", "26.2.1"))

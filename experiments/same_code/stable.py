@@ -49,7 +49,16 @@ def take(process: Process, folder: Path, arguments: Sequence[str]) -> dict[str, 
     """Return the inspections of a process by test id, from its file if there is one."""
     file = folder / f"{process.name}.json"
     if not file.exists():
-        options = ["-q", "-p", "fingerprints", "-p", "no:cacheprovider", "-c", str(_ROOT / "pyproject.toml")]
+        options = [
+            "-q",
+            "--gnn-all",
+            "-p",
+            "fingerprints",
+            "-p",
+            "no:cacheprovider",
+            "-c",
+            str(_ROOT / "pyproject.toml"),
+        ]
         suite = [str(_ROOT / "benchmarks" / name) for name in process.files]
         with tempfile.TemporaryDirectory() as temporary:
             own = {

@@ -42,7 +42,6 @@ PLANTED = 10
 BUDGET_SECONDS = 10.0
 _SEEDS = 1000
 """Seeds of the simulated machine that are reserved for each run; each pair of processes uses one."""
-_MINUTE, _HOUR = 60, 3600
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -137,7 +136,7 @@ class _Work:
         before = f" (and {len(known.runs)} saved)" if known.runs else ""
         progress.say(
             f"{units.count(count, 'benchmark')}, {units.count(len(left), 'run')}{before}: up to about "
-            f"{_duration(at_most)}"
+            f"{units.duration(at_most)}"
         )
         if fresh:
             known = self._store.clear(self._settings)
@@ -176,7 +175,7 @@ class _Work:
             refused = [f": {file} cannot be collected: {why}" for file, why in answer["refused"].items()]
             why = refused[0] if refused else " here"
             raise UsageError(f"pytest finds no benchmarks{why}; name them: gnnbench calibrate -- PATH")
-        return len(answer["declared"])
+        return len({*answer["declared"]} - {*answer["left_out"]})
 
     def _run(
         self, here: "Prepared", planted: float, number: int, progress: "_CalibrationProgress"
@@ -248,7 +247,7 @@ class _CalibrationProgress(Progress):
         counts = ", ".join(
             f"{count} {verdict}" for verdict, count in sorted(Counter(found.verdicts.values()).items())
         )
-        self._left = f"; about {_duration(left_seconds)} left"
+        self._left = f"; about {units.duration(left_seconds)} left"
         if not self.in_terminal:
             self.print(f"{title}: {counts}{self._left}")
 
@@ -300,12 +299,3 @@ def _interval(rate: "Rate") -> str:
 
 def _named(planted: float) -> str:
     return f"{planted:.0%} slower" if planted else "identical code"
-
-
-def _duration(seconds: float) -> str:
-    """Return a waiting time as text: `40 s`, `5 min`, `1 h 10 min`."""
-    if seconds < 2 * _MINUTE:
-        return f"{seconds:.0f} s"
-    minutes = round(seconds / _MINUTE)
-    hours, minutes = divmod(minutes, _HOUR // _MINUTE)
-    return f"{hours} h {minutes} min" if hours else f"{minutes} min"

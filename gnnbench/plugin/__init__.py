@@ -18,7 +18,8 @@ from ..variants import variant
 from ..variants.outcome import FIXTURES
 from ..variants.overrides import SILENT, override
 from ..workloads import cells as selection
-from . import fixtures, histogram
+from . import choice, fixtures, histogram
+from .choice import Choice, choice_of
 from .session import MARKER, given, is_ours, run_of, stop
 from .sharding import PLUGIN as SHARDING
 from .sharding import Sharding
@@ -65,7 +66,13 @@ def pytest_configure(config: pytest.Config) -> None:
         "markers", "in_place(reason): time this benchmark on its original inputs, never on copies."
     )
     config.addinivalue_line("markers", "core: the few dozen benchmarks that run for each pull request.")
+    config.addinivalue_line(
+        "markers",
+        f"{choice.DEFAULT}: the benchmarks that run unless a test id, -m or --gnn-all selects others; at "
+        "least one for each operation. gnnbench sets it.",
+    )
     config.pluginmanager.register(fixtures, FIXTURES)
+    config.pluginmanager.register(Choice(config), choice.PLUGIN)
     # Here an error is printed in one line. Without our options, nothing is checked.
     if any(value not in (None, False, []) for value in given(config).values()):
         try:
@@ -186,6 +193,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     mistake = missing(("torch",))
     try:
         operations = selection.declared(marker.args, **marker.kwargs)
+        own_graphs = selection.graphs(operations)
     except (UsageError, TypeError) as error:
         mistake = f"{metafunc.function.__name__}: {error}"
     if mistake:
@@ -194,6 +202,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     let_idle_threads_sleep()  # for repositories whose conftest.py does not call it
     try:
         run = run_of(metafunc.config)
+        names = run.graphs(own_graphs)
     except UsageError as error:
         mistake = str(error)
     if mistake:
@@ -215,9 +224,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
             for cell in cells
         ],
     )
-    graphs = [
-        (name.id, hidden) for name in run.datasets.values() for hidden in chosen.hidden or (name.hidden,)
-    ]
+    graphs = [(name.id, hidden) for name in names for hidden in chosen.hidden or (name.hidden,)]
     metafunc.parametrize(
         ("graph", "hidden"),
         graphs,
@@ -264,9 +271,9 @@ def pytest_collection_finish(session: pytest.Session) -> None:
 
 
 def pytest_report_collectionfinish(config: pytest.Config, items: list[pytest.Item]) -> list[str]:
-    """Return the header lines about the machine and the data."""
+    """Return the header lines about the machine, the data, and which benchmarks run."""
     if not any(is_ours(item) for item in items):
-        return []
+        return choice_of(config).lines()  # if none of those that -k selects is a default one
     from . import terminal
 
     return terminal.header(config)

@@ -1,8 +1,8 @@
 """What a pytest session measures: its options, its data sets, and which tests are gnnbench's own."""
 
 import os
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import fields
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -14,19 +14,57 @@ from ..files import cache_folder
 from ..options import Options
 from ..workloads.graphs.catalog import DatasetName
 from ..workloads.graphs.locate import resolve
+from ..workloads.operations import OPERATIONS
+from ..workloads.spec import Spec
 
 MARKER = "operations"
 
 
-@dataclass(frozen=True)
 class Run:
-    """The options and the data sets of a session."""
+    """The options and the graphs of a session.
 
-    options: Options
-    datasets: dict[str, DatasetName]
-    """By id. Unavailable data sets are replaced by synthetic stand-ins."""
-    notices: tuple[str, ...]
-    """Lines about replaced data sets."""
+    Args:
+        options: the session's options.
+    """
+
+    def __init__(self, options: Options) -> None:
+        self.options = options
+        self.datasets: dict[str, DatasetName] = {}
+        """The graphs that were asked for so far, by id."""
+        self.notices: list[str] = []
+        """Lines about data sets that are replaced or will be downloaded."""
+        self._found: dict[tuple[str, ...], list[DatasetName]] = {}
+
+    def graphs(self, own: Sequence[str] = ()) -> list[DatasetName]:
+        """Return the graphs that an operation runs on; a stand-in replaces an unavailable data set.
+
+        Only here the network is asked, once for each data set that is not on this machine.
+
+        Args:
+            own: the operation's own graphs.
+
+        Raises:
+            UsageError: see `Options.graphs` and `resolve`.
+        """
+        key = tuple(own)
+        if key not in self._found:
+            asked, chosen = self.options.graphs(own), self.options
+            names, notices = resolve(asked, chosen.data_root, cache_folder(), real_only=chosen.real_only)
+            self._found[key] = names
+            self.datasets.update({name.id: name for name in names})
+            self.notices.extend(notice for notice in notices if notice not in self.notices)
+        return self._found[key]
+
+    def first_graphs(self, own: Sequence[str] = ()) -> list[DatasetName]:
+        """Return the graphs that all default benchmarks run on: those named, or the first.
+
+        Args:
+            own: the operation's own graphs.
+
+        Raises:
+            UsageError: as `graphs`.
+        """
+        return self.graphs(own) if self.options.datasets else self.graphs(own)[:1]
 
 
 COUNTED = pytest.StashKey[dict[str, Any]]()
@@ -58,23 +96,30 @@ def run_of(config: pytest.Config) -> Run:
             "--benchmark-precision selects pytest-benchmark's timing; leave it out, or leave out "
             "--gnn-precision and --gnn-layouts"
         )
-    datasets, notices = resolve(chosen.datasets, chosen.data_root, cache_folder(), real_only=chosen.real_only)
-    run = Run(chosen, {name.id: name for name in datasets}, tuple(notices))
+    run = Run(chosen)
+    if chosen.datasets:
+        run.graphs()  # a wrong name is reported before collection
     return config.stash.setdefault(_RUN, run)
 
 
 def asks_for(run: Run, spec: Mapping[str, Any] | None) -> bool:
-    """Return whether the options select a benchmark with this spec; always true without a spec."""
+    """Return whether the options select a benchmark with this spec; always true without a spec.
+
+    Raises:
+        UsageError: see `Run.graphs`.
+    """
     if spec is None:
         return True
     chosen = run.options
+    operation = OPERATIONS.get(spec["operation"])
+    graphs = {name.id: name for name in run.graphs(operation.graphs if operation else ())}
     return (
-        spec["dataset"] in run.datasets
+        spec["dataset"] in graphs
         and spec["platform"] in chosen.platforms
         and spec["dtype"] in chosen.dtypes
         and spec["index_dtype"] in chosen.index_dtypes
         and spec["device"] == chosen.device
-        and spec["hidden"] in (chosen.hidden or (run.datasets[spec["dataset"]].hidden,))
+        and spec["hidden"] in (chosen.hidden or (graphs[spec["dataset"]].hidden,))
     )
 
 
@@ -91,6 +136,13 @@ def places(config: pytest.Config) -> list[str]:
 def is_ours(item: pytest.Item) -> bool:
     """Return whether a test is one of gnnbench's own benchmarks: it names its operations."""
     return item.get_closest_marker(MARKER) is not None
+
+
+def spec_of(item: pytest.Item) -> Spec:
+    """Return the spec of one of gnnbench's own benchmarks, from its parameters."""
+    assert isinstance(item, pytest.Function)
+    params: dict[str, Any] = {**item.callspec.params, "dataset": item.callspec.params["graph"]}
+    return Spec(**{field.name: params[field.name] for field in fields(Spec)})
 
 
 def stop(mistake: str, config: pytest.Config) -> NoReturn:

@@ -2,7 +2,7 @@
 
 import io
 from collections.abc import Sequence
-from dataclasses import asdict, fields
+from dataclasses import asdict
 from typing import Any
 
 import pytest
@@ -17,7 +17,8 @@ from ..report.table import SHORT_DIRECTION, TableRow, grouped, heading, interval
 from ..results import counter_baseline
 from ..workloads.spec import Spec
 from . import writing
-from .session import COUNTED, OUT_OF_MEMORY, run_of
+from .choice import choice_of
+from .session import COUNTED, OUT_OF_MEMORY, run_of, spec_of
 
 PROGRESS = "gnnbench-progress"
 """Name under which `SessionProgress` is registered."""
@@ -33,15 +34,8 @@ _THEIR_TABLE: dict[str, object] = {
 """Defaults of pytest-benchmark's options. With another value, its table is shown."""
 
 
-def spec_of(item: pytest.Item) -> Spec:
-    """Return the spec of one of gnnbench's own benchmarks, from its parameters."""
-    assert isinstance(item, pytest.Function)
-    params: dict[str, Any] = {**item.callspec.params, "dataset": item.callspec.params["graph"]}
-    return Spec(**{field.name: params[field.name] for field in fields(Spec)})
-
-
 def header(config: pytest.Config) -> list[str]:
-    """Return the lines about the machine, the libraries and the data."""
+    """Return the lines about the machine, the libraries, the data, and which benchmarks run."""
     run = run_of(config)
     width = writing.width(config.pluginmanager.get_plugin("terminalreporter"))
     device = run.options.device
@@ -58,7 +52,7 @@ def header(config: pytest.Config) -> list[str]:
         f"python {here.python}, {libraries}",
         *run.notices,
     ]
-    return [wrapped(line, width) for line in lines]
+    return [*(wrapped(line, width) for line in lines), *choice_of(config).lines()]
 
 
 def record(item: pytest.Item) -> dict[str, Any] | None:

@@ -15,6 +15,7 @@ from ..measure.patch import Patch, TimingSettings
 from ..results.entry import FORMAT_VERSION
 from ..variants.import_roots import LEFT, left
 from . import writing
+from .choice import choice_of
 from .saving import Saving
 from .session import OUT_OF_MEMORY, is_ours, places, run_of, stop
 
@@ -184,7 +185,12 @@ class Timing:
         if chosen is None:
             return
         here = environment.collect(config.rootpath, device=chosen.device, gpu=chosen.gpu)
-        left_out = any(chosen.shard is None or chosen.shard.has(name) for name in self._deselected)
+        not_default = choice_of(config).left_out
+        left_out = any(
+            chosen.shard is None or chosen.shard.has(name)
+            for name in self._deselected
+            if name not in not_default
+        )
         output_json["gnnbench"] = {
             "version": FORMAT_VERSION,
             "environment": asdict(here),
@@ -192,6 +198,8 @@ class Timing:
             "incomplete": self._patch.incomplete,
             "covers": [] if left_out or getattr(config.option, "lf", False) else places(config),
         }
+        if not_default:
+            output_json["gnnbench"]["not_default"] = sorted(not_default)
         if chosen.shard:
             output_json["gnnbench"]["shard"] = str(chosen.shard)
 

@@ -41,7 +41,7 @@ class _Telling:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_cmdline_main(self, config: pytest.Config) -> None:
-        override(config.option, {**ALONE, "gnn_strict": False})
+        override(config.option, {**ALONE, "gnn_strict": False, "gnn_all": True})
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_collection_modifyitems(self, config: pytest.Config, items: list[pytest.Item]) -> None:

@@ -88,14 +88,20 @@ def _counted(newer: Sequence[RunFile], benchmark: Benchmark) -> int:
 
 
 def covers(run: RunFile, place: str) -> bool:
-    """Tell whether a run includes all benchmarks of a folder or file, apart from other shards."""
+    """Tell whether a run includes all benchmarks of a folder or file, apart from other shards.
+
+    If it is a run of the default benchmarks, it includes these.
+    """
     return any(PurePosixPath(place).is_relative_to(whole) for whole in run.covers)
 
 
 def lacks(run: RunFile, benchmark: Benchmark) -> bool:
-    """Tell whether a run lacks a benchmark although its file and its options were selected."""
+    """Tell whether a run lacks a benchmark although its file and its options were selected.
+
+    What was left out because it is not a default benchmark is not lacking.
+    """
     name, spec = benchmark.fullname, benchmark.spec
-    if name in run.benchmarks or not covers(run, name.partition("::")[0]):
+    if name in run.benchmarks or name in run.not_default or not covers(run, name.partition("::")[0]):
         return False
     if run.shard and not run.shard.has(name):
         return False

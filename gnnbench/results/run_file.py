@@ -34,6 +34,7 @@ _SHAPES = {
     "record": Maybe({"process": int, "processes": int, "reason": str}),
     "shard": Maybe(str),
     "covers": Maybe([str]),
+    "not_default": Maybe([str]),
     "sources": Maybe(
         {"python": str, "trees": [_TREE], "packages": {str: {"version": str, "origin": Maybe(str)}}}
     ),
@@ -66,7 +67,10 @@ class RunFile:
     shard: Shard | None = None
     """None: the run was not split."""
     covers: tuple[str, ...] = ()
-    """Folders and files, relative to rootdir, whose benchmarks were all run, apart from other shards."""
+    """Folders and files, relative to rootdir, whose benchmarks were all run, apart from other shards and from
+    `not_default`."""
+    not_default: frozenset[str] = frozenset()
+    """Benchmarks that were left out because the user did not ask for more than the default ones."""
     sources: Sources | None = None
     """Where the code came from; older files say less. None: the file has no part of gnnbench."""
 
@@ -170,6 +174,7 @@ def _run(path: Path, content: Mapping[str, Any]) -> RunFile:
         ours.get("record"),
         shard_of(path, ours.get("shard")),
         tuple(map(str, ours.get("covers", ()))),
+        frozenset(ours.get("not_default") or ()),
         _sources(ours),
     )
 

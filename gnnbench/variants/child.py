@@ -12,6 +12,7 @@ from types import TracebackType
 from typing import Any, Self
 
 from ..errors import one_line
+from .overrides import ALL
 from .pipe import ClosedError, GarbledError
 from .startup import start
 
@@ -67,8 +68,9 @@ class Child:
         with log.open("wb") as output:
             self._process, self._link = start(
                 "compare.ab.launch",
-                {"pair": pair, "side": side},
-                arguments,
+                # A variant may have an older gnnbench, which does not know the option.
+                {"pair": pair, "side": side, "all": ALL in arguments},
+                [word for word in arguments if word != ALL],
                 output,
                 trees=trees,
                 environment=environment,

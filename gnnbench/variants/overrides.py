@@ -4,6 +4,8 @@ from argparse import Namespace
 from collections.abc import Mapping
 from typing import Any
 
+ALL = "--gnn-all"
+
 ALONE: Mapping[str, Any] = {
     "numprocesses": None,
     "dist": "no",

@@ -1,6 +1,6 @@
 """The parametrisations of a run: operation, direction, platform and dtypes."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 
 from ..errors import UsageError
@@ -8,7 +8,7 @@ from ..packages import missing
 from .operation import Call, Operation
 from .operations import FORMER_NAMES, OPERATIONS
 from .platforms import PLATFORMS
-from .spec import DIRECTIONS, FORWARD
+from .spec import DIRECTIONS, FORWARD, Spec
 
 
 @dataclass(frozen=True)
@@ -72,6 +72,42 @@ def declared(
             )
         )
     return operations
+
+
+def graphs(operations: Sequence[Operation]) -> tuple[str, ...]:
+    """Return the graphs of a benchmark's operations; empty: they have none of their own.
+
+    Raises:
+        UsageError: the operations have different graphs.
+    """
+    found = {operation.graphs: operation.name for operation in operations}
+    if len(found) > 1:
+        one, other, *_ = found.values()
+        raise UsageError(f"operations '{one}' and '{other}' have different graphs: divide the benchmark")
+    return next(iter(found), ())
+
+
+def is_default(spec: Spec, first_graphs: Collection[str]) -> bool:
+    """Return whether a benchmark is a default one, which runs unless the user selects others.
+
+    Default is the last direction of an operation that a platform can run, on the first graph; of a core
+    operation, on every graph. All benchmarks of a suite's own operations are.
+
+    Args:
+        spec: the benchmark.
+        first_graphs: the operation's first graph, or all graphs that the user names.
+    """
+    operation = OPERATIONS.get(spec.operation)
+    if operation is None:
+        return True
+    directions = [
+        direction
+        for direction in operation.directions
+        if spec.platform in operation.calls
+        and not operation.limit(spec.platform, direction, spec.dtype, spec.index_dtype, spec.device)
+    ]
+    last = (directions or operation.directions)[-1]
+    return spec.direction == last and (operation.core or spec.dataset in first_graphs)
 
 
 def cells(

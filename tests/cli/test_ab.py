@@ -238,6 +238,7 @@ def test_this_repository_across_a_change_of_the_protocol(tmp_path):
     git(tmp_path, "commit", "-qam", "newer")
     select = (
         "benchmarks/test_spmm.py",
+        "--gnn-all",
         "-k",
         "spmm_sum-forward-torch",
         "--gnn-dataset=rmat:5",

@@ -401,14 +401,6 @@ def test_in_a_terminal_one_line_changes(calibrate, monkeypatch):
     assert "identical code: 2 same" not in err
 
 
-@pytest.mark.parametrize(
-    ("seconds", "text"),
-    [(0.4, "0 s"), (119, "119 s"), (150, "2 min"), (3540, "59 min"), (4200, "1 h 10 min")],
-)
-def test_times_to_wait_for(seconds, text):
-    assert cli_calibrate._duration(seconds) == text
-
-
 @pytest.fixture
 def too_short(calibrate, monkeypatch):
     """Return a function that has the runs from one on end before anything could be judged."""

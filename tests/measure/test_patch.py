@@ -196,7 +196,7 @@ def test_a_stranger_s_benchmarks_are_left_to_pytest_benchmark(tmp_path):
 
 def test_layouts_off_leaves_our_own_benchmarks_to_pytest_benchmark(tmp_path):
     file = tmp_path / "run.json"
-    options = ("--gnn-dataset", "rmat:5", "--gnn-hidden", "4", "-k", "spmm_sum-forward-torch")
+    options = ("--gnn-dataset", "rmat:5", "--gnn-hidden", "4", "-k", "spmm_sum-forward_backward-torch")
     result = run(
         "benchmarks", *options, "--gnn-layouts=off", "--benchmark-max-time=0.01", f"--benchmark-json={file}"
     )

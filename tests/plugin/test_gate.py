@@ -13,7 +13,7 @@ from pytest_benchmark.utils import get_machine_id
 
 from gnnbench.results.baseline import FOLDER, RecordStore
 from gnnbench.shard import Shard
-from tests.suite import ROOT, gnnbench, run, run_kernels
+from tests.suite import ROOT, SMALL, gnnbench, run, run_kernels
 
 LIBRARY = """
 VERSION = 1
@@ -403,7 +403,7 @@ def test_the_suite_s_own_counters_are_judged_too(tmp_path):
     shutil.copytree(ROOT / "baselines" / "counters", tmp_path / "baselines" / "counters")
     (tmp_path / "pytest.ini").write_text("[pytest]\n")
     name = "spmm_sum-forward-torch-float32-int64-rmat:5-8-cpu"
-    arguments = ("benchmarks/test_spmm.py", "--gnn-dataset=rmat:5", "--gnn-hidden=8", "--gnn-platform=torch")
+    arguments = ("benchmarks/test_spmm.py", "--gnn-all", *SMALL, "--gnn-platform=torch")
     select = ("-k", "spmm_sum and not backward", "--benchmark-max-time=0.02")
     counted = run_kernels(*arguments, *select, "--gnn-counters=update", cwd=tmp_path)
     assert counted.returncode == 0, counted.stdout

@@ -155,7 +155,7 @@ def test_a_comparison_of_pytest_benchmark_shows_both_runs(folder):
 
 
 def test_the_suite_has_a_picture_for_each_operation_and_graph(tmp_path):
-    options = (*SMALL, *SHORT, "-k", "(spmm_sum or gcn_norm) and (torch or pyg)")
+    options = ("--gnn-all", *SMALL, *SHORT, "-k", "(spmm_sum or gcn_norm) and (torch or pyg)")
     result = run_kernels("benchmarks", *options, f"--benchmark-histogram={tmp_path}/p")
     assert result.returncode == 0, result.stdout
     found = {file.stem: file for file in tmp_path.glob("p*.svg")}

@@ -19,7 +19,7 @@ from tests.suite import ROOT, SHORT, SMALL, environment, pytest_on_cpu, run, run
 def whole_run(tmp_path_factory: pytest.TempPathFactory):
     """The whole suite on a small graph: what it printed, and its JSON."""
     saved = tmp_path_factory.mktemp("whole") / "run.json"
-    words = pytest_on_cpu("benchmarks", *SMALL, *SHORT, "-rs", f"--benchmark-json={saved}")
+    words = pytest_on_cpu("benchmarks", "--gnn-all", *SMALL, *SHORT, "-rs", f"--benchmark-json={saved}")
     # As a user starts it: it sets what OpenMP reads, and imports every library, itself.
     result = subprocess.run(
         words, cwd=ROOT, env=environment(), capture_output=True, text=True, timeout=300, check=False
@@ -81,6 +81,7 @@ def test_whole_run_shows_header_progress_and_table(whole_run):
     assert "torch 2." in result.stdout
     numbers = [int(n) for n in re.findall(rf"^\[ *(\d+)/{count}\] ", result.stdout, re.MULTILINE)]
     assert numbers == list(range(1, count + 1))
+    assert f"gnnbench: {count} benchmarks take about " in result.stdout
     assert f"{count} benchmarks checked against the reference, {count} timed" in result.stdout
     assert re.search(r"^spmm_sum +fwd +pyg +[\d.]+ [mµn]?s +", result.stdout, re.MULTILINE)
     table = result.stdout.partition("operation ")[2].partition("gnnbench:")[0]
@@ -258,7 +259,7 @@ def test_pytest_benchmark_s_own_tools_work(tmp_path):
 def test_a_terminal_of_80_columns_sees_what_runs_in_lines_that_fit():
     main, other = pty.openpty()
     process = subprocess.Popen(
-        [sys.executable, "-m", "pytest", "benchmarks", *SMALL, *SHORT, "--gnn-platform", "pyg", "-k", "spmm"],
+        [*pytest_on_cpu("benchmarks", *SMALL, *SHORT), "--gnn-platform", "pyg", "-k", "spmm"],
         cwd=ROOT, env=environment(COLUMNS="80", TERM="xterm"), stdout=other, stderr=other,
     )  # fmt: skip
     os.close(other)
@@ -270,7 +271,7 @@ def test_a_terminal_of_80_columns_sees_what_runs_in_lines_that_fit():
             break
     assert process.wait() == 0
     text = re.sub(r"\x1b\[[0-9;]*m", "", seen.decode())
-    assert "] spmm_sum            fwd     pyg    …" in text
+    assert "] spmm_sum            f+b     pyg    …" in text
     ours = [line.rpartition("\r")[2] for line in text.split("\r\n") if line.lstrip("\r").startswith("[")]
     assert ours
     assert all(len(line.rstrip()) <= 80 for line in ours)

@@ -71,7 +71,15 @@ def test_a_wrong_shard_is_one_line(folder, text):
 
 
 def test_our_own_suite_is_counted_in_shards():
-    select = ("benchmarks/test_spmm.py", "-k", "spmm_sum and torch", *SMALL, "--gnn-counters", "-v")
+    select = (
+        "benchmarks/test_spmm.py",
+        "--gnn-all",
+        "-k",
+        "spmm_sum and torch",
+        *SMALL,
+        "--gnn-counters",
+        "-v",
+    )
     whole = run_kernels(*select)
     parts = [run_kernels(*select, "--gnn-shard", f"{number}/2") for number in (1, 2)]
     found = [

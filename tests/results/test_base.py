@@ -22,13 +22,14 @@ def store(tmp_path):
     return RecordStore(tmp_path)
 
 
-def record(store, *names, covers=(), shard=None, specs=None):
+def record(store, *names, covers=(), not_default=(), shard=None, specs=None):
     """Save a record of two processes with benchmarks of test_a.py."""
     processes = []
     for seed in range(2):
         entries = (entry(name, seed=seed, **({"spec": specs[name]} if specs else {})) for name in names)
         one = content(*entries)
         one["gnnbench"]["covers"] = list(covers)
+        one["gnnbench"]["not_default"] = [f"test_a.py::{name}" for name in not_default]
         if shard:
             one["gnnbench"]["shard"] = shard
         processes.append(one)
@@ -66,6 +67,15 @@ def test_what_a_newer_record_was_not_asked_for_is_no_lack(store):
     record(store, *specs, specs=specs)
     record(store, "b1", covers=["test_a.py"], specs=specs)
     assert chosen(store, "b1", places=["."]) == {"b1": 2, "b2": 1}
+
+
+def test_what_is_not_default_is_no_lack_and_what_is_gone_is_one(store):
+    whole = record(store, "b1", "b2", "b3", covers=["."])
+    record(store, "b1", covers=["."], not_default=["b2"])
+    assert chosen(store, "b1", "b2") == {"b1": 2, "b2": 1}, "b3 was removed"
+    assert superseded(store, 1, print) == []
+    record(store, "b1", "b2", covers=["."])
+    assert superseded(store, 1, print)[-1] == whole
 
 
 def test_what_belongs_to_another_shard_is_no_lack(store):

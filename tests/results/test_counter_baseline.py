@@ -131,7 +131,7 @@ def test_stand_ins_are_recorded_with_the_real_graph(file):
 
 def test_an_edited_count_fails_exactly_its_benchmark_and_names_itself(tmp_path):
     (tmp_path / "test_own.py").write_text((ROOT / "benchmarks/test_spmm.py").read_text())
-    only = (*SMALL, "--gnn-platform", "torch", "-k", "test_spmm", f"--rootdir={tmp_path}")
+    only = ("--gnn-all", *SMALL, "--gnn-platform", "torch", "-k", "test_spmm", f"--rootdir={tmp_path}")
     unrecorded = run_kernels(*only, "--gnn-counters", cwd=tmp_path)
     assert unrecorded.returncode == 0, unrecorded.stdout
     assert "6 not compared: not in baselines/counters/python-" in unrecorded.stdout

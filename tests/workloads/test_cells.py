@@ -1,4 +1,5 @@
 import sys
+from dataclasses import replace
 
 import pytest
 
@@ -6,7 +7,7 @@ from gnnbench.errors import UsageError
 from gnnbench.workloads import cells as selection
 from gnnbench.workloads.operations import OPERATIONS
 from gnnbench.workloads.platforms import PLATFORMS
-from gnnbench.workloads.spec import DIRECTIONS, FORWARD
+from gnnbench.workloads.spec import DIRECTIONS, FLOATS, FORWARD, Spec
 
 
 def cells(*names, platforms=tuple(PLATFORMS), dtypes=("float32",), index_dtypes=("int64",)):
@@ -78,3 +79,70 @@ def test_wrong_declarations_are_refused(names, declared, message):
 def test_an_operations_former_name_selects_it():
     (operation,) = selection.declared(["add_self_loops"])
     assert operation is OPERATIONS["add_remaining_self_loops"]
+
+
+def spec(cell, dataset):
+    words = (cell.operation, cell.direction, cell.platform, cell.dtype, cell.index_dtype)
+    return Spec(*words, dataset, 8, "cpu")
+
+
+def default(*names, graphs=("cora", "pubmed"), first=("cora",), **chosen):
+    """Return operation, direction and graph of the default benchmarks."""
+    return [
+        (cell.operation, cell.direction, graph)
+        for graph in graphs
+        for cell in cells(*names, **chosen)
+        if selection.is_default(spec(cell, graph), first)
+    ]
+
+
+def test_default_are_the_last_directions_on_the_first_graph_and_what_is_core_on_all():
+    chosen = {"platforms": ("torch",)}
+    core = [("spmm_sum", "forward_backward", graph) for graph in ("cora", "pubmed")]
+    assert default("spmm_sum", **chosen) == core
+    assert default("spmm_mean", **chosen) == [("spmm_mean", "forward_backward", "cora")]
+    assert default("epoch_forward", **chosen) == [("epoch_forward", "forward", "cora")]
+    named = default("spmm_mean", first=("cora", "pubmed"), **chosen)
+    assert [graph for *_, graph in named] == ["cora", "pubmed"]
+
+
+def test_a_direction_that_a_platform_cannot_run_is_not_the_last():
+    limited = default("spmm_max", platforms=("torch",), dtypes=("float32", "bfloat16"))
+    assert limited == [("spmm_max", "forward", "cora"), ("spmm_max", "forward_backward", "cora")]
+    absent = default("spmm_max", platforms=("dgl",))
+    assert absent == [("spmm_max", "forward_backward", "cora")], "it is skipped, with its reason"
+
+
+def test_all_of_a_suite_s_own_operations_are_default():
+    found = selection.cells(
+        selection.declared(["mine"], directions=["forward", "backward"]),
+        ("torch",),
+        ("float32",),
+        ("int64",),
+        "cpu",
+    )
+    assert all(selection.is_default(spec(cell, "pubmed"), ["cora"]) for cell in found)
+
+
+@pytest.mark.parametrize("name", OPERATIONS)
+@pytest.mark.parametrize("dtype", FLOATS)
+def test_each_operation_has_a_default_benchmark_that_runs(name, dtype):
+    operation = OPERATIONS[name]
+    runnable = [
+        cell
+        for cell in cells(name, dtypes=(dtype,))
+        if cell.platform in operation.calls
+        and not operation.limit(cell.platform, cell.direction, dtype, "int64", "cpu")
+    ]
+    found = [cell for cell in runnable if selection.is_default(spec(cell, "cora"), ["cora"])]
+    assert {cell.platform for cell in found} == {cell.platform for cell in runnable}
+    if dtype == "float32":
+        assert found
+
+
+def test_the_operations_of_a_benchmark_have_the_same_graphs():
+    one, other = OPERATIONS["spmm_sum"], replace(OPERATIONS["spmm_max"], graphs=("rmat:7",))
+    assert selection.graphs([one]) == selection.graphs([]) == ()
+    assert selection.graphs([other, replace(one, graphs=("rmat:7",))]) == ("rmat:7",)
+    with pytest.raises(UsageError, match="'spmm_sum' and 'spmm_max' have different graphs: divide"):
+        selection.graphs([one, other])

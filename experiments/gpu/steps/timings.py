@@ -23,6 +23,7 @@ def timed(plan: Any, dataset: str, platforms: Sequence[str], *arguments: str) ->
     """Return of each benchmark its test, time and limit; those that were cut short; the last line."""
     seconds = "0.01" if plan.small else "0.3"
     options = (
+        "--gnn-all",
         "--gnn-dataset",
         dataset,
         "--gnn-platform",

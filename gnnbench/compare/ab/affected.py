@@ -123,7 +123,9 @@ def run(
             with Workers(processes, rng, {}, {}, time_all=False) as workers:
                 if workers.broken:
                     raise UsageError(workers.broken)
-                names = workers.benchmarks if only is None else [_chosen(workers.benchmarks, only)]
+                names = workers.benchmarks
+                if only is not None:
+                    names = [_chosen([*names, *workers.left_out], only)]
                 for number, name in enumerate(names, 1):
                     if name in found:
                         continue
@@ -139,7 +141,7 @@ def run(
         for name, one in found.items()
         if not isinstance(one, NotTimed) or one.kind == "failed"
     }
-    notes = workers.refusals()
+    notes = [*workers.refusals(), *(workers.choice() if only is None else ())]
     if left_out := len(found) - len(benchmarks):
         notes.append(f"skipped on both sides, and left out: {units.count(left_out, 'benchmark')}")
     return AffectedResult(base, head, benchmarks, time.monotonic() - start, tuple(notes))

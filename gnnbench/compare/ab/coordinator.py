@@ -16,7 +16,7 @@ from ...errors import UsageError
 from ...shard import Shard
 from ...variants.prepare import Prepared
 from ..verdict import Thresholds
-from .pair import Workers
+from .pair import NO_DEFAULT, Workers
 from .processes import Processes
 from .result import AbResult
 from .sample import sample
@@ -267,13 +267,17 @@ class _Session:
         return False
 
     def _schedule(self, workers: Workers) -> Schedule:
-        refused, names = workers.refusals(), workers.benchmarks
+        refused, choice, names = workers.refusals(), workers.choice(), workers.benchmarks
+        if not names and choice:
+            raise UsageError(NO_DEFAULT)
         if not names:
             why = f": {refused[0]}" if refused else " here"
             raise UsageError(f"pytest finds no benchmarks{why}; name them: gnnbench ab BASE HEAD -- PATH")
         self.notes.extend(refused)
         if self._only is not None:
             names = [name for name in self._only if name in names]
+        else:
+            self.notes.extend(choice)
         if self._shard:
             whole, names = len(names), [name for name in names if self._shard.has(name)]
             self.notes.append(f"shard {self._shard}: {len(names)} of {whole} benchmarks")

@@ -18,7 +18,8 @@ def main() -> NoReturn:
 
     from .worker import Worker
 
-    status = run(trees, Worker(link, trees, terms["pair"], terms["side"]))
+    worker = Worker(link, trees, terms["pair"], terms["side"], all_benchmarks=terms["all"])
+    status = run(trees, worker)
     # pytest has torn the suite down. Skip the interpreter's own tear-down, which takes a second with torch.
     atexit._run_exitfuncs()  # noqa: SLF001 - there is no public name for it
     sys.stdout.flush()

@@ -14,6 +14,7 @@ from .processes import SIDES, Processes
 from .turns import Size, Turns, joined
 from .visit import NotTimed, Visit
 
+NO_DEFAULT = "none of the selected benchmarks is a default one; give --gnn-all too, after --"
 _QUIT_SECONDS = 20.0
 
 _Found = TypeVar("_Found")
@@ -50,7 +51,10 @@ class Workers:
         self.start_seconds = 0.0
         """Time until both had collected the suite; real seconds, also on a simulated machine."""
         self.names: tuple[str, ...] = ()
-        """All tests of either side; only running a test shows whether it is a benchmark."""
+        """The selected tests of either side; only running a test shows whether it is a benchmark."""
+        self.left_out: tuple[str, ...] = ()
+        """Benchmarks of gnnbench that are not selected, but can be visited: the newer side says that they are
+        not default ones."""
         self.declared: frozenset[str] = frozenset()
         """The tests that request the fixture `benchmark` themselves; others may get it indirectly."""
         self.refused: dict[str, dict[str, str]] = {}
@@ -67,8 +71,11 @@ class Workers:
             self.processes.stop(0.0)
             raise
         else:
-            found = [self._collected[side] for side in reversed(SIDES)]
-            self.names = tuple(dict.fromkeys(name for one in found for name in one["names"]))
+            base, head = found = [self._collected[side] for side in SIDES]
+            names = dict.fromkeys((*head["names"], *base["names"]))
+            left_out = {*head["left_out"], *({*base["left_out"]} - {*head["names"]})}
+            self.names = tuple(name for name in names if name not in left_out)
+            self.left_out = tuple(name for name in names if name in left_out)
             self.declared = frozenset(name for one in found for name in one["declared"])
             self.refused = {side: one["refused"] for side, one in self._collected.items()}
         self.start_seconds = time.monotonic() - start
@@ -138,6 +145,11 @@ class Workers:
             for side, files in self.refused.items()
             for file, reason in files.items()
         ]
+
+    def choice(self) -> list[str]:
+        """Return a line if only the default ones of gnnbench's benchmarks are selected."""
+        more = "pytest's argument --gnn-all adds the others"
+        return [f"of gnnbench's benchmarks, only the default ones: {more}"] if self.left_out else []
 
     def check_trees(self, base: Prepared, head: Prepared) -> None:
         """Check that the code of the variants ran.

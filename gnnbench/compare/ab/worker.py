@@ -54,6 +54,8 @@ _OPTIONS: Mapping[str, Any] = {
     # pytest-benchmark creates its storage folder: give it one that exists.
     "benchmark_storage": f"file://{tempfile.gettempdir()}",
 }
+_CHOICE = "gnnbench-choice"
+"""Of gnnbench's plugin on this side: which benchmarks run."""
 _PLUGINS_OFF = ("cacheprovider", "stepwise", "timeout")
 """Plugins that write to the caller's tree, or that end a benchmark which waits for its next command."""
 
@@ -61,7 +63,9 @@ _PLUGINS_OFF = ("cacheprovider", "stepwise", "timeout")
 class Worker:
     """The plugin."""
 
-    def __init__(self, link: Link, trees: Trees, pair: int, side: int) -> None:
+    def __init__(
+        self, link: Link, trees: Trees, pair: int, side: int, *, all_benchmarks: bool = False
+    ) -> None:
         """Take the connection and the number of this process.
 
         Args:
@@ -69,8 +73,10 @@ class Worker:
             trees: import roots that precede the installed packages.
             pair: number of the pair of processes.
             side: 0 for the base, 1 for the head.
+            all_benchmarks: whether the user asks for all of gnnbench's benchmarks, and not the default ones.
         """
         self._link, self._trees, self._pair, self._side = link, trees, pair, side
+        self._all_benchmarks = all_benchmarks
         self._machine: FakeMachine | None = None
         self._slowdown = 0.0
         self._item: pytest.Item | None = None
@@ -81,7 +87,7 @@ class Worker:
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_cmdline_main(self, config: pytest.Config) -> Iterator[None]:
         """Override options of the suite and the user, and remove plugins that disturb timing."""
-        override(config.option, _OPTIONS)
+        override(config.option, {**_OPTIONS, **({"gnn_all": True} if self._all_benchmarks else {})})
         for name in _PLUGINS_OFF:
             if config.pluginmanager.has_plugin(name):
                 config.pluginmanager.unregister(name=name)
@@ -106,9 +112,11 @@ class Worker:
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtestloop(self, session: pytest.Session) -> bool:
         """Run the tests that the coordinator names."""
-        items = {item.nodeid: item for item in session.items}
-        declared = [name for name, item in items.items() if "benchmark" in getattr(item, "fixturenames", ())]
         config = session.config
+        # Benchmarks that are default on the other side only run on both. An older gnnbench leaves none out.
+        left_out = getattr(config.pluginmanager.get_plugin(_CHOICE), "left_out", {})
+        items = {**{item.nodeid: item for item in session.items}, **left_out}
+        declared = [name for name, item in items.items() if "benchmark" in getattr(item, "fixturenames", ())]
         older = "" if config.pluginmanager.has_plugin(outcome.FIXTURES) else outcome.fixtures(config)
         with self._in_our_way():
             command = self._ask(
@@ -116,6 +124,7 @@ class Worker:
                     "answer": "collected",
                     "names": list(items),
                     "declared": declared,
+                    "left_out": list(left_out),
                     "refused": {place: f"{reason}{older}" for place, reason in self._refused.items()},
                 }
             )

@@ -318,3 +318,49 @@ def test_who_is_first_is_drawn(folder):
     with workers(folder, rng=Noted(1)) as pair:
         pair.visit(name("test_good"), 0.2)
     assert {one[0] for one in firsts} == {"base", "head"}
+
+
+CHOICE = """
+import os
+import pytest
+
+class Choice:
+    left_out = {}
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_collection_modifyitems(self, items):
+        left_out = os.environ["LEFT_OUT"].split()
+        self.left_out = {item.nodeid: item for item in items if item.name in left_out}
+        items[:] = [item for item in items if item.nodeid not in self.left_out]
+
+def pytest_configure(config):
+    if "LEFT_OUT" in os.environ:  # an older gnnbench leaves none out
+        config.pluginmanager.register(Choice(), "gnnbench-choice")
+"""
+
+
+@pytest.mark.parametrize(
+    ("base", "head", "names"),
+    [
+        ({"LEFT_OUT": "test_b"}, {"LEFT_OUT": "test_b"}, ["test_a", "test_of_base"]),
+        ({}, {"LEFT_OUT": "test_b"}, ["test_a", "test_of_base"]),
+        ({"LEFT_OUT": "test_a test_of_base"}, {"LEFT_OUT": "test_b"}, ["test_a"]),
+        ({"LEFT_OUT": ""}, {"LEFT_OUT": ""}, ["test_a", "test_b", "test_of_base"]),
+    ],
+)
+def test_the_newer_side_says_which_benchmarks_are_default(tmp_path, base, head, names):
+    tests = "".join(f"def test_{name}(benchmark):\n    benchmark(sum, [1])\n" for name in "ab")
+    only = "import os\nif os.environ['SIDE'] == 'base':\n    test_of_base = test_a\n"
+    folder = write(tmp_path, tests + only)
+    (folder / "conftest.py").write_text(CHOICE)
+    with workers(folder, side(SIDE="base", **base), side(SIDE="head", **head)) as pair:
+        assert pair.benchmarks == [name(one) for one in names]
+        assert bool(pair.choice()) == (len(names) < 3)
+        assert isinstance(pair.visit(name("test_b"), 0.01), Visit), "it can be named all the same"
+
+
+def test_an_older_gnnbench_that_does_not_know_all_is_not_given_it(tmp_path):
+    folder = write(tmp_path, "def test_a(benchmark):\n    benchmark(sum, [1])\n")
+    with workers(folder, arguments=("test_suite.py", "--gnn-all")) as pair:
+        assert pair.broken is None
+        assert pair.benchmarks == [name("test_a")]

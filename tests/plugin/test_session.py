@@ -1,0 +1,61 @@
+from dataclasses import replace
+
+import pytest
+
+from gnnbench.options import Options
+from gnnbench.plugin.session import Run, asks_for
+from gnnbench.workloads.graphs import locate
+from gnnbench.workloads.operations import OPERATIONS
+
+SPEC = {
+    "operation": "spmm_sum",
+    "direction": "forward",
+    "platform": "torch",
+    "dtype": "float32",
+    "index_dtype": "int64",
+    "dataset": "rmat:5",
+    "hidden": 128,
+    "device": "cpu",
+}
+
+
+@pytest.fixture(autouse=True)
+def _offline(monkeypatch, tmp_path):
+    monkeypatch.delenv("GNNBENCH_DATA", raising=False)
+    monkeypatch.setenv("GNNBENCH_CACHE", str(tmp_path))
+    monkeypatch.setattr(locate, "is_reachable", lambda _dataset: False)
+
+
+def ids(names):
+    return [name.id for name in names]
+
+
+def run(**given):
+    return Run(Options.parse(device="cpu", **given))
+
+
+def test_unavailable_graphs_are_replaced_where_they_are_used():
+    found = run()
+    assert ids(found.graphs(["rmat:5"])) == ids(found.first_graphs(["rmat:5", "cora"])[:1]) == ["rmat:5"]
+    assert found.datasets.keys() == {"rmat:5", "cora:synthetic"}
+    assert ids(found.graphs()) == ["cora:synthetic", "ogbn-arxiv:synthetic@0.1"]
+    assert ids(found.first_graphs()) == ["cora:synthetic"]
+    (notice,) = found.notices
+    assert notice.startswith("cora is not in the data folder and cannot be downloaded")
+
+
+def test_graphs_that_are_named_are_all_first_ones():
+    found = run(dataset=["rmat:6,rmat:7"])
+    assert ids(found.first_graphs(["rmat:5"])) == ids(found.graphs()) == ["rmat:6", "rmat:7"]
+
+
+def test_a_benchmark_of_a_record_is_asked_for_on_its_operation_s_own_graphs(monkeypatch):
+    assert asks_for(run(), None)
+    assert not asks_for(run(), SPEC)
+    assert asks_for(run(dataset=["rmat:5"]), SPEC)
+    assert asks_for(run(), {**SPEC, "dataset": "cora:synthetic", "hidden": 256})
+    monkeypatch.setitem(OPERATIONS, "spmm_sum", replace(OPERATIONS["spmm_sum"], graphs=("rmat:5",)))
+    assert asks_for(run(), SPEC)
+    assert not asks_for(run(), {**SPEC, "dataset": "cora:synthetic", "hidden": 256})
+    assert not asks_for(run(dataset=["rmat:6"]), SPEC)
+    assert asks_for(run(dataset=["rmat:5"]), {**SPEC, "operation": "removed"})
