@@ -1,5 +1,5 @@
 # make          environment, then help      make test     the project's own tests
-# make bench    the suite on real graphs    make lint     ruff, mypy, import-linter
+# make bench    the default benchmarks      make lint     ruff, mypy, import-linter
 # make sparse   adds torch_scatter and torch_sparse, compiled from source in about 11 minutes, once
 # make simulations  the simulations that make test runs in short, in full
 #
@@ -61,15 +61,15 @@ simulations: $(base)
 	@$(python) -m pytest -m simulation $(ARGS)
 
 bench: $(base)
-	$(say) "benchmarks: about five minutes for all of them, one line each; results also in .benchmarks/latest.json"
+	$(say) "benchmarks: the default ones, up to five minutes, one line each; ARGS=--gnn-all runs all; results also in .benchmarks/latest.json"
 	@$(python) -c 'import importlib.util, sys; sys.exit(not importlib.util.find_spec("torch_sparse"))' || \
 	    printf '==> %s\n' "without the rows of torch_sparse: 'make sparse' compiles it once, in about 11 minutes"
 	@mkdir -p .benchmarks
 	@$(python) -m pytest benchmarks --benchmark-json=.benchmarks/latest.json $(ARGS)
 
 counters: $(base)
-	$(say) "what each benchmark does, against baselines/counters: under a minute"
-	@$(python) -m pytest benchmarks --gnn-counters --gnn-strict --gnn-dataset cora -n 2 $(ARGS)
+	$(say) "what each benchmark does, against baselines/counters: a minute or two"
+	@$(python) -m pytest benchmarks --gnn-all --gnn-counters --gnn-strict --gnn-dataset cora -n 2 $(ARGS)
 
 lint: lint-workflows $(base)
 	$(say) "ruff, mypy and import-linter"
