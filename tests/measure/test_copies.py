@@ -219,7 +219,7 @@ def test_a_kernel_does_the_same_work_on_copies(operation, platform, make_case):
         pytest.skip("not in these types")
     case = make_case(operation, platform, direction)
     module = load(platform)
-    run, inputs = workload_of(case, module)
+    run, inputs, _ = workload_of(case, module)
     if direction == FORWARD_BACKWARD:
         run, inputs = with_backward(module, run, inputs)
     run(*inputs)

@@ -50,7 +50,7 @@ def test_graph_convs_degrees_are_found_and_normalised_once_they_are_not(make_cas
     dgl = platforms.load("dgl")
     for operation, expected in (("conv", True), ("conv_cached", False)):
         case = make_case(operation, "dgl", graph=cora)
-        run, inputs = workload_of(case, dgl)
+        run, inputs, _ = workload_of(case, dgl)
         found = find(lambda run=run, inputs=inputs: run(*inputs), tmp_path)
         assert ("degree-normalisation" in found) == expected
         if expected:
@@ -243,7 +243,7 @@ SUITE = {
 @pytest.mark.parametrize(("operation", "platform", "direction"), CELLS)
 def test_what_is_found_in_the_suite(make_case, operation, platform, direction, tmp_path):
     case, module = make_case(operation, platform, direction), platforms.load(platform)
-    run, inputs = workload_of(case, module)
+    run, inputs, _ = workload_of(case, module)
     if direction == FORWARD_BACKWARD:
         run, inputs = with_backward(module, run, inputs)
     found = find(lambda: run(*inputs), tmp_path)

@@ -186,7 +186,7 @@ def taken_bytes(*items):
 def test_no_kernel_takes_and_gives_less(make_case, operation, platform, direction, index_dtype):
     case = make_case(operation, platform, direction, index_dtype=index_dtype, hidden=64)
     module = platforms.load(platform)
-    run, inputs = workload_of(case, module)
+    run, inputs, _ = workload_of(case, module)
     if direction == FORWARD_BACKWARD:
         run, inputs = with_backward(module, run, inputs)
     output = run(*inputs)
@@ -204,7 +204,7 @@ def test_no_kernel_takes_and_gives_less(make_case, operation, platform, directio
 @pytest.mark.parametrize("platform", ["pyg", "sparse", "torch", "dgl"])
 def test_no_epoch_takes_and_gives_less(make_case, platform):
     case = make_case("epoch", platform, "train", hidden=64)
-    run, inputs = workload_of(case, platforms.load(platform))
+    run, inputs, _ = workload_of(case, platforms.load(platform))
     value = run(*inputs)
     # Parameters and moments are written too, and the gradients stay.
     model, optimizer = inputs[0], inputs[-1]
@@ -219,7 +219,7 @@ def test_products_of_matrices_are_those_that_torch_counts(make_case, operation):
     direction = {"epoch": "train", "epoch_forward": "forward"}.get(operation, FORWARD_BACKWARD)
     case = make_case(operation, "torch", direction, hidden=64)
     module = platforms.load("torch")
-    run, inputs = workload_of(case, module)
+    run, inputs, _ = workload_of(case, module)
     if direction == FORWARD_BACKWARD:
         run, inputs = with_backward(module, run, inputs)
     with FlopCounterMode(display=False) as counter:
