@@ -112,6 +112,31 @@ def sums(nodes: Tensor, weight: Tensor, num_nodes: int) -> Tensor:
     return torch.zeros(num_nodes, dtype=torch.float64).index_add(0, nodes, weight)
 
 
+def reduced(index: Tensor, messages: Tensor, num_nodes: int, reduce: Reduce = "sum") -> Tensor:
+    """Reduce the messages of each node; 0 for a node without messages.
+
+    Args:
+        index: each message's node, int64 [E].
+        messages: float64 [E, F].
+        num_nodes: N.
+        reduce: the name in `Tensor.scatter_reduce`.
+
+    Returns:
+        float64 [N, F].
+    """
+    if reduce == "amax":
+        parts = []
+        for columns in messages.split(_width(index.unsqueeze(0)), dim=1):
+            zeros = columns.new_zeros(num_nodes, columns.size(1))
+            rows = index.unsqueeze(1).expand_as(columns)
+            parts.append(zeros.scatter_reduce(0, rows, columns, reduce, include_self=False))
+        return torch.cat(parts, dim=1)
+    total = messages.new_zeros(num_nodes, messages.size(1)).index_add(0, index, messages)
+    if reduce == "mean":
+        return total / index.bincount(minlength=num_nodes).clamp(min=1).unsqueeze(1)
+    return total
+
+
 def matrix(graph: Graph, entries: Tensor, weight: Tensor) -> Tensor:
     """Return the COO matrix [N, N] of entries (sources and targets [2, E]); rows are targets."""
     size = (graph.num_nodes, graph.num_nodes)

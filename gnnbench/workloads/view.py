@@ -55,10 +55,11 @@ class View:
 class Projection(View):
     """Random sums and differences of columns: `out @ r` against the reference of `x @ r` (Freivalds, 1977).
 
-    For operations that map each column of an input [N, F] to the same column of an output [N, F], linearly.
-    The entries of r [F, 8] are 1 or -1. An error in one entry of a row is seen in all eight columns. Errors
-    in several entries of a row cancel in all eight with a probability of at most 2**-8, in n rows 2**(-8 n).
-    Errors are judged relative to the row's norm: up to sqrt(F) times less sharply than entry by entry.
+    For operations that map each column of an input [N, F] or [E, F] linearly to the same column of an output
+    [N, F]. The entries of r [F, 8] are 1 or -1. An error in one entry of a row is seen in all eight columns.
+    Errors in several entries of a row cancel in all eight with a probability of at most 2**-8, in n rows
+    2**(-8 n). Errors are judged relative to the row's norm: up to sqrt(F) times less sharply than entry by
+    entry.
     """
 
     def inside(self, tensor: Tensor) -> Tensor:

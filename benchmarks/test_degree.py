@@ -1,0 +1,12 @@
+"""The degree of each node, which normalisation and PNA's scalers compute anew in each call.
+
+PyG and torch count an index, torch_sparse adds the values of each row, and DGL subtracts row pointers. On a
+GPU, counting adds atomically, so threads wait for each other at nodes of high degree.
+"""
+
+import pytest
+
+
+@pytest.mark.operations("degree")
+def test_degree(case, kernel, measure):
+    measure(kernel.run, kernel.build(case))

@@ -1,0 +1,16 @@
+"""The rank of each edge among the edges of its node, as for top-k neighbours or the order of events.
+
+PyG sorts all edges at once by value + 2 * node, with values scaled to the range from 0 to 1. In float32 this
+sum rounds away small differences between values at nodes with high numbers, and the ranks are wrong. So the
+values here are -1, 0 and 1, and the sort is stable.
+"""
+
+import pytest
+
+
+@pytest.mark.operations("group_argsort")
+def test_group_argsort(case, kernel, measure):
+    from gnnbench.workloads.case import pattern
+
+    values = (pattern(case.graph.num_edges, 1).squeeze(1) * 0.8).round()
+    measure(kernel.run, kernel.build(case), case.tensor(values))

@@ -1,0 +1,26 @@
+"""Sums, means, maxima and products of edge messages at nodes, by an index that is not sorted.
+
+Every layer that computes messages per edge ends in one. Several messages write to one row, so kernels sort
+the index or use atomic additions. Libraries choose another kernel for each reduction, device and direction,
+and one of them can become slow alone: on the CPU, scatter_reduce with amax took 15 to 58 times as long in
+nightly builds of torch 2.13 as two weeks before (pytorch/pytorch#183812).
+"""
+
+import pytest
+
+
+@pytest.mark.operations("scatter_sum", "scatter_mean", "scatter_max")
+def test_scatter(case, kernel, measure):
+    from gnnbench.workloads.case import pattern
+
+    messages = case.tensor(pattern(case.graph.num_edges, case.spec.hidden))
+    measure(kernel.run, kernel.build(case), messages)
+
+
+@pytest.mark.operations("scatter_mul")
+def test_scatter_products(case, kernel, measure):
+    """Messages near 1, so that the products of large neighbourhoods stay finite."""
+    from gnnbench.workloads.case import pattern
+
+    messages = case.tensor(pattern(case.graph.num_edges, case.spec.hidden) / 64 + 1)
+    measure(kernel.run, kernel.build(case), messages)
