@@ -82,7 +82,7 @@ def verify(
         module: the platform's module, which makes outputs comparable.
         run: the timed function.
         inputs: its inputs. Tensors and modules become the reference's arguments, in order. A module becomes
-            its parameters: first those with several dimensions (matrices as [in, out]), then its biases.
+            its parameters: first those with several dimensions (matrices as [in, out]), then the vectors.
         reference: called with the graph and float64 copies. Integers and booleans in its results must be
             equal, floating-point numbers within TOLERANCE.
         result: as in `Kernel`.
@@ -158,8 +158,10 @@ def _tensors(inputs: Sequence[Any], module: PlatformModule) -> Iterator[tuple[Te
                 yield item, False
         elif isinstance(item, nn.Module):
             parameters = list(item.parameters())
+            linear = {id(part.weight) for part in item.modules() if isinstance(part, nn.Linear)}
             for weight in (one for one in parameters if one.dim() > 1):
-                yield weight, module.TRANSPOSED_WEIGHT and weight.dim() == 2  # noqa: PLR2004 - [out, in]
+                transposed = module.TRANSPOSED_WEIGHT or id(weight) in linear
+                yield weight, transposed and weight.dim() == 2  # noqa: PLR2004 - [out, in]
             yield from ((bias, False) for bias in parameters if bias.dim() == 1)
 
 

@@ -47,7 +47,7 @@ class PlatformModule(Protocol):
     """The contents of each platform's module."""
 
     TRANSPOSED_WEIGHT: bool
-    """Whether layers store their weight as [out, in]."""
+    """Whether layers store their weight as [out, in]; nn.Linear always does."""
 
     MODEL_CACHED: bool
     """The argument `cached` of the model's layers."""
