@@ -25,3 +25,6 @@ MAX_GRADIENT = Limit(
     frozenset({"bfloat16", FORWARD_BACKWARD}),
     raises=False,
 )
+SCATTER_ADD = Limit(
+    "PyG sums messages with scatter_add_, which takes int64 indices only", frozenset({"int32"})
+)

@@ -227,6 +227,14 @@ SUITE = {
     ("conv_cached", "pyg"): {"gather-scatter"},
     ("conv_cached", "dgl"): READS,
     **{(f"aggregate{hops}", "dgl"): READS for hops in ("", "_one_hop", "_three_hops", "_four_hops")},
+    # Layers on edge_index; and messages of both ends, which no sparse product computes.
+    ("sage_conv", "pyg"): {"gather-scatter"},
+    ("gin_conv", "pyg"): {"gather-scatter"},
+    ("transformer_conv", "pyg"): {"gather-scatter"},
+    ("transformer_conv", "sparse"): {"gather-scatter"},
+    ("message_passing", "pyg"): {"gather-scatter"},
+    ("message_passing", "sparse"): {"gather-scatter"},
+    ("message_passing", "torch"): {"gather-scatter"},
     # The augmentation loop: what was found in it, and what the optimised one is free of.
     ("mh_aggregate", "pyg"): {"gather-scatter"},
     ("mh_augment_profiled", "dgl"): READS,

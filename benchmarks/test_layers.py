@@ -1,0 +1,24 @@
+"""One layer of GraphSAGE and one of GIN, from hidden to hidden width.
+
+GraphSAGE's is the usual layer of mini-batch training, GIN's that of graph classification. Neither normalises
+by degree: the time is that of the mean or sum over neighbours, of the dense products and of the layer's own
+Python code. `spmm_mean` and `spmm_sum` time the reduction alone.
+"""
+
+import pytest
+
+
+@pytest.mark.operations("sage_conv")
+def test_sage_conv(case, kernel, measure):
+    """Means of neighbours; a product with them and one with the node's own features."""
+    from gnnbench.workloads.operations import layers
+
+    measure(kernel.run, kernel.build(case), layers.sage(case), case.features())
+
+
+@pytest.mark.operations("gin_conv")
+def test_gin_conv(case, kernel, measure):
+    """Sums of neighbours, then a network of two linear layers with ReLU between them."""
+    from gnnbench.workloads.operations import layers
+
+    measure(kernel.run, kernel.build(case), layers.gin(case), layers.whole_features(case))

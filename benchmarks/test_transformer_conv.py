@@ -1,0 +1,16 @@
+"""A layer with dot-product attention over neighbours: eight heads that share the hidden width.
+
+PyG gathers a query, a key and a value [E, hidden] and stores the weighted values, so on Cora the peak memory
+is three times that of SAGEConv. The layer also has four dense products and a softmax in each head.
+"""
+
+import pytest
+
+
+@pytest.mark.operations("transformer_conv")
+def test_transformer_conv(case, kernel, measure):
+    from gnnbench.workloads.operations import transformer_conv
+
+    if case.spec.hidden % transformer_conv.HEADS:
+        pytest.skip(f"{transformer_conv.HEADS} heads need a hidden width that is a multiple of it")
+    measure(kernel.run, kernel.build(case), transformer_conv.layer(case), case.features())

@@ -1,0 +1,113 @@
+"""A layer with dot-product attention over neighbours."""
+
+from typing import TYPE_CHECKING
+
+from ..least_work import Symbols, Work
+from ..limits import SCATTER_ADD, SPARSE_TENSOR
+from ..operation import Call, Operation
+from . import layers
+
+if TYPE_CHECKING:
+    from torch import Tensor, nn
+
+    from ..case import Case
+    from ..graphs.graph import Graph
+
+HEADS = 8
+
+
+def layer(case: "Case") -> "nn.Module":
+    """Make PyG's layer with HEADS heads, from hidden to hidden width; HEADS must divide the width.
+
+    The bias of the keys is not trained: it adds the same number to all scores of a softmax, so its gradient
+    is zero, and nothing but rounding could be compared.
+    """
+    from torch_geometric.nn import TransformerConv
+
+    from ..case import pattern
+
+    width = case.spec.hidden
+    matrices = (pattern(4 * width, width) / width**0.5).chunk(4)
+    vectors = pattern(4 * width, 1).squeeze(1).chunk(4)
+    conv = TransformerConv(width, width // HEADS, HEADS)
+    layers.with_values(case, conv, matrices, vectors)
+    conv.lin_key.bias.requires_grad_(False)
+    return conv
+
+
+def reference(
+    graph: "Graph",
+    key: "Tensor",
+    query: "Tensor",
+    value: "Tensor",
+    skip: "Tensor",
+    key_bias: "Tensor",
+    query_bias: "Tensor",
+    value_bias: "Tensor",
+    skip_bias: "Tensor",
+    x: "Tensor",
+) -> "Tensor":
+    """Return softmax(queries @ keys / sqrt(d)) @ values of each head + x @ skip + skip_bias: [N, F].
+
+    The softmax is over a node's neighbours, which give keys and values; d is a head's width (Shi et al.,
+    IJCAI 2021).
+    """
+    import torch
+
+    keys, queries, values = (
+        (x @ weight + bias).chunk(HEADS, dim=1)
+        for weight, bias in ((key, key_bias), (query, query_bias), (value, value_bias))
+    )
+    heads = [_attend(graph, *head) for head in zip(keys, queries, values, strict=True)]
+    return torch.cat(heads, dim=1) + x @ skip + skip_bias
+
+
+def _attend(graph: "Graph", key: "Tensor", query: "Tensor", value: "Tensor") -> "Tensor":
+    """Return one head's sums of values: [N, d]."""
+    from torch.utils.checkpoint import checkpoint
+
+    from ..reference import aggregate, sums
+
+    # Computed again in the backward pass, as autograd would keep two rows for each entry of the graph.
+    score = checkpoint(_scores, graph.edge_index, key, query, use_reentrant=False)
+    weight = score.exp()
+    target = graph.edge_index[1]
+    return aggregate(graph.edge_index, weight / sums(target, weight, graph.num_nodes)[target], value)
+
+
+def _scores(entries: "Tensor", key: "Tensor", query: "Tensor") -> "Tensor":
+    source, target = entries
+    return (query[target] * key[source]).sum(dim=1) / key.size(1) ** 0.5
+
+
+def least_work(m: Symbols) -> Work:
+    """Bytes G(E) + p s (2 N F + 4 F F + 4 F): x, output and parameters, then gradients of all but one bias.
+
+    Flops of four products with their biases, three of them for nodes with a neighbour: (3 R + N) (2 F F + F);
+    of scores and weighted sums: 4 E F; of scale and softmax: 4 E for each head; of the last addition: N F.
+    Backward twice the products, (2 R + N) F for biases, 8 E F, and 5 E for each head.
+    """
+    rows = 3 * m.R + m.N
+    forward = rows * (2 * m.F + 1) * m.F + 4 * m.E * (m.F + HEADS) + m.N * m.F
+    backward = rows * 4 * m.F * m.F + (2 * m.R + m.N) * m.F + (8 * m.F + 5 * HEADS) * m.E
+    numbers = m.p * (2 * m.N + 4 * m.F + 4) * m.F - (m.p - 1) * m.F
+    return Work(m.G(m.E) + m.s * numbers, forward + (m.p - 1) * backward)
+
+
+OPERATIONS = (
+    Operation(
+        "transformer_conv",
+        {
+            "pyg": Call("TransformerConv", layers.on_edge_index, (SCATTER_ADD,)),
+            "sparse": Call("TransformerConv on SparseTensor", layers.on_sparse_tensor, (SPARSE_TENSOR,)),
+        },
+        {
+            "torch": "PyTorch's attention is between all pairs of nodes, not over a graph's edges",
+            "dgl": "DGL has no such layer: its DotGatConv has one weight for keys and values, and no skip",
+        },
+        reference=reference,
+        reach=1,
+        least_work=least_work,
+        group="layers",
+    ),
+)
