@@ -40,7 +40,8 @@ class KeptReference:
 
     def view(self, graph: Graph, width: int, operation: Operation | None) -> View:
         """Return how an operation is checked on a graph; the same view as before where it is the same."""
-        wanted = (graph, width, operation and operation.linear, operation and operation.reach)
+        how = operation and (operation.linear, operation.reach, operation.end)
+        wanted = (graph, width, how)
         if self._view is None or wanted != self._view_of:
             self._view, self._view_of = view_of(graph, width, operation), wanted
         return self._view

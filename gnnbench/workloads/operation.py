@@ -64,6 +64,8 @@ class Operation:
     neighbours, one more. On large graphs a random sample of rows is checked. None: all entries are."""
     least_work: "Callable[[Symbols], Work] | None" = None
     """The work that every implementation must do."""
+    end: int = 1
+    """With `reach`: the end of an entry at which its message is added up, 1 the target, 0 the source."""
     group: str = "other"
     """The heading under which `gnnbench list` shows it."""
     graphs: tuple[str, ...] = ()

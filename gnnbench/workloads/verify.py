@@ -98,7 +98,7 @@ def verify(
     if case.spec.direction == FORWARD_BACKWARD:
         # The first input is the output's gradient, which is no argument of the reference.
         inputs = [view.upstream(inputs[0]), *inputs[1:]]
-        gradient, own = view.inside(_float64(inputs[0])), own[1:]
+        gradient, own = _float64(view.inside(inputs[0])), own[1:]
     arguments = [_argument(tensor, transposed, view) for tensor, transposed in _tensors(own, module)]
     output = run(*inputs)
     differentiate = case.spec.direction not in (FORWARD, STEP)
@@ -166,8 +166,8 @@ def _tensors(inputs: Sequence[Any], module: PlatformModule) -> Iterator[tuple[Te
 
 
 def _argument(tensor: Tensor, transposed: bool, view: View) -> Tensor:
-    values = _float64(tensor)
-    return view.inside(values.t() if transposed else values).requires_grad_(tensor.requires_grad)
+    values = tensor.t() if transposed else tensor
+    return _float64(view.inside(values)).requires_grad_(tensor.requires_grad)
 
 
 def _float64(tensor: Tensor) -> Tensor:

@@ -20,6 +20,9 @@ PROJECTIONS = 8
 SAMPLED_ROWS = 4096
 """Largest number of rows that are checked of a local operation."""
 
+_ROWS_AT_ONCE = 1 << 20
+"""Rows that are converted to float64 at a time."""
+
 _SAMPLED_VALUES = 1 << 24
 """Largest number of values that the sample's entries have: 128 MiB in float64."""
 
@@ -66,7 +69,7 @@ class Projection(View):
         """Return float64 [N, 8]."""
         generator = torch.Generator().manual_seed(0)
         signs = torch.randint(2, (tensor.size(1), PROJECTIONS), generator=generator).double() * 2 - 1
-        return tensor.detach().cpu().double() @ signs
+        return torch.cat([part.cpu().double() @ signs for part in tensor.detach().split(_ROWS_AT_ONCE)])
 
     def output(self, output: Tensor) -> Tensor:
         """Return float64 [N, 8]."""
@@ -74,7 +77,7 @@ class Projection(View):
 
 
 class Rows(View):
-    """A random sample of target nodes, on the part of the graph that their results depend on.
+    """A random sample of nodes, on the part of the graph that their results depend on.
 
     The output's gradient is zero for all other nodes, so that every gradient, also that of parameters, is
     that of the sample; where the sample does not reach, it must be zero. If a fraction p of the rows is
@@ -83,9 +86,13 @@ class Rows(View):
     neighbours are always in the sample; so is the one with the most, unless the second hop matters.
     """
 
-    def __init__(self, graph: Graph, reach: int, width: int) -> None:
-        """Draw the sample: as many of SAMPLED_ROWS as the entries that they reach allow, times `width`."""
-        degree = graph.edge_index[1].bincount(minlength=graph.num_nodes)
+    def __init__(self, graph: Graph, reach: int, width: int, end: int = 1) -> None:
+        """Draw the sample: as many of SAMPLED_ROWS as the entries that they reach allow, times `width`.
+
+        `reach` and `end` are those of `Operation`.
+        """
+        own, other = graph.edge_index[end], graph.edge_index[1 - end]
+        degree = own.bincount(minlength=graph.num_nodes)
         always = [graph.num_nodes - 1, int(degree.argmin()), *([int(degree.argmax())] if reach == 1 else [])]
         order = torch.randperm(graph.num_nodes, generator=torch.Generator().manual_seed(0))
         count = SAMPLED_ROWS
@@ -94,11 +101,11 @@ class Rows(View):
             chosen = torch.zeros(graph.num_nodes, dtype=torch.bool)
             chosen[order[:count]] = chosen[always] = True
             self._chosen, nodes = chosen, chosen
-            self._entries = entries = chosen[graph.edge_index[1]]
+            self._entries = entries = chosen[own]
             for hop in range(reach):
-                entries = entries if hop == 0 else nodes[graph.edge_index[1]]
+                entries = entries if hop == 0 else nodes[own]
                 nodes = nodes.clone()
-                nodes[graph.edge_index[0, entries]] = True
+                nodes[other[entries]] = True
             if count == 1 or int(entries.sum()) * width <= _SAMPLED_VALUES:
                 break
             count //= 2
@@ -146,4 +153,4 @@ def view_of(graph: Graph, width: int, operation: Operation | None) -> View:
         return View(graph)
     if operation.linear:
         return Projection(graph)
-    return View(graph) if operation.reach is None else Rows(graph, operation.reach, width)
+    return View(graph) if operation.reach is None else Rows(graph, operation.reach, width, operation.end)

@@ -2,16 +2,13 @@
 
 Message e of [E, F] belongs to node index[e], the source of entry e. Entries are sorted by target, so the
 messages of a node lie apart, as in PyG's data sets, which are sorted by source and aggregated at targets.
-
-On large graphs, maxima and products are checked entry by entry: the entries of a sample of targets are not
-all entries of any source.
 """
 
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..least_work import Symbols, Work
-from ..limits import MAX_GRADIENT, Limit
+from ..limits import MAX_GRADIENT, SCATTER_ADD, Limit
 from ..operation import Call, Kernel, Operation
 
 if TYPE_CHECKING:
@@ -20,7 +17,6 @@ if TYPE_CHECKING:
     from ..case import Case
     from ..graphs.graph import Graph
 
-_SCATTER = Limit("scatter_add_ and scatter_reduce_ take int64 indices only", frozenset({"int32"}))
 _TORCH_SCATTER = Limit("torch_scatter takes int64 indices only", frozenset({"int32"}))
 _PRODUCT_ROUNDING = Limit(
     "torch_scatter rounds each product to bfloat16: too inexact at nodes of high degree",
@@ -159,8 +155,8 @@ OPERATIONS = (
     Operation(
         "scatter_sum",
         {
-            "pyg": Call("utils.scatter(..., 'sum')", partial(_pyg, "sum"), (_SCATTER,)),
-            "sparse": Call("torch_scatter.scatter", partial(_sparse, "sum"), (_SCATTER,)),
+            "pyg": Call("utils.scatter(..., 'sum')", partial(_pyg, "sum"), (SCATTER_ADD,)),
+            "sparse": Call("torch_scatter.scatter", partial(_sparse, "sum"), (SCATTER_ADD,)),
             "torch": Call("index_add_", _torch_sum),
             "dgl": Call("update_all(copy_e, sum)", partial(_dgl, "sum")),
         },
@@ -172,9 +168,9 @@ OPERATIONS = (
     Operation(
         "scatter_mean",
         {
-            "pyg": Call("utils.scatter(..., 'mean')", partial(_pyg, "mean"), (_SCATTER,)),
-            "sparse": Call("torch_scatter.scatter(..., 'mean')", partial(_sparse, "mean"), (_SCATTER,)),
-            "torch": Call("scatter_reduce_(..., 'mean')", partial(_torch, "mean"), (_SCATTER,)),
+            "pyg": Call("utils.scatter(..., 'mean')", partial(_pyg, "mean"), (SCATTER_ADD,)),
+            "sparse": Call("torch_scatter.scatter(..., 'mean')", partial(_sparse, "mean"), (SCATTER_ADD,)),
+            "torch": Call("scatter_reduce_(..., 'mean')", partial(_torch, "mean"), (SCATTER_ADD,)),
             "dgl": Call("update_all(copy_e, mean)", partial(_dgl, "mean")),
         },
         reference=means,
@@ -185,30 +181,36 @@ OPERATIONS = (
     Operation(
         "scatter_max",
         {
-            "pyg": Call("utils.scatter(..., 'max')", partial(_pyg, "max"), (_SCATTER, MAX_GRADIENT)),
+            "pyg": Call("utils.scatter(..., 'max')", partial(_pyg, "max"), (SCATTER_ADD, MAX_GRADIENT)),
             "sparse": Call(
                 "torch_scatter.scatter(..., 'max')", partial(_sparse, "max"), (_TORCH_SCATTER, MAX_GRADIENT)
             ),
-            "torch": Call("scatter_reduce_(..., 'amax')", partial(_torch, "amax"), (_SCATTER, MAX_GRADIENT)),
+            "torch": Call(
+                "scatter_reduce_(..., 'amax')", partial(_torch, "amax"), (SCATTER_ADD, MAX_GRADIENT)
+            ),
             "dgl": Call("update_all(copy_e, max)", partial(_dgl, "max"), (MAX_GRADIENT,)),
         },
         reference=maxima,
+        reach=1,
+        end=0,
         least_work=sums_work,
         group="scatter",
     ),
     Operation(
         "scatter_mul",
         {
-            "pyg": Call("utils.scatter(..., 'mul')", partial(_pyg, "mul"), (_SCATTER,)),
+            "pyg": Call("utils.scatter(..., 'mul')", partial(_pyg, "mul"), (SCATTER_ADD,)),
             "sparse": Call(
                 "torch_scatter.scatter(..., 'mul')",
                 partial(_sparse, "mul"),
                 (_TORCH_SCATTER, _PRODUCT_ROUNDING),
             ),
-            "torch": Call("scatter_reduce_(..., 'prod')", _torch_product, (_SCATTER,)),
+            "torch": Call("scatter_reduce_(..., 'prod')", _torch_product, (SCATTER_ADD,)),
         },
         {"dgl": "DGL reduces by sum, mean, max and min only"},
         reference=products,
+        reach=1,
+        end=0,
         least_work=products_work,
         group="scatter",
     ),

@@ -4,7 +4,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from ..least_work import Symbols, Work
-from ..limits import CSR_PRODUCT, MAX_GRADIENT, SPARSE_TENSOR, Limit
+from ..limits import CSR_PRODUCT, MAX_GRADIENT, SCATTER_ADD, SPARSE_TENSOR, Limit
 from ..operation import Call, Kernel, Operation
 
 if TYPE_CHECKING:
@@ -15,9 +15,6 @@ if TYPE_CHECKING:
     from ..platforms.pyg import Edges
 
 _REDUCES_ON_CPU = Limit("torch.sparse.mm reduces by mean and amax on the CPU only", frozenset({"cuda"}))
-_SCATTER_ADD = Limit(
-    "scatter_add_ takes int64 indices only, except for very small inputs", frozenset({"int32"})
-)
 _ONES = tuple(
     Limit("EdgeIndex.matmul without values supports float32 only", frozenset({dtype}))
     for dtype in ("bfloat16", "float64")
@@ -205,8 +202,8 @@ OPERATIONS = (
     Operation(
         "gather_scatter_sum",
         {
-            "pyg": Call("x[source], utils.scatter", _pyg_gather, (_SCATTER_ADD,)),
-            "sparse": Call("x[source], torch_scatter", _sparse_gather, (_SCATTER_ADD,)),
+            "pyg": Call("x[source], utils.scatter", _pyg_gather, (SCATTER_ADD,)),
+            "sparse": Call("x[source], torch_scatter", _sparse_gather, (SCATTER_ADD,)),
             "torch": Call("index_select, index_add", _torch_gather),
         },
         {"dgl": "DGL fuses gather and scatter; see update_all_copy_u_sum"},
