@@ -6,6 +6,7 @@ from torch_sparse import SparseTensor
 
 from ..case import Case
 from ..operation import Kernel
+from . import pyg
 from .pyg import MODEL_CACHED, TRANSPOSED_WEIGHT, apply, layer
 
 __all__ = [
@@ -20,17 +21,17 @@ __all__ = [
 ]
 
 
-def entries(output: Tensor | SparseTensor) -> Tensor | None:
-    """Return rows and columns of a SparseTensor, int64 [2, M]; None for a dense output."""
-    if isinstance(output, Tensor):
-        return None
+def entries(output: Tensor | tuple[Tensor, Tensor] | SparseTensor) -> Tensor | None:
+    """Return rows and columns of a SparseTensor, int64 [2, M]; for other outputs, as `pyg`."""
+    if not isinstance(output, SparseTensor):
+        return pyg.entries(output)
     row, column, _ = output.coo()
     return torch.stack((row, column))
 
 
-def values(output: Tensor | SparseTensor) -> Tensor:
-    """Return a dense output, or the values of a SparseTensor."""
-    return output if isinstance(output, Tensor) else output.storage.value()
+def values(output: Tensor | tuple[Tensor, Tensor] | SparseTensor) -> Tensor:
+    """Return the values of a SparseTensor; for other outputs, as `pyg`."""
+    return output.storage.value() if isinstance(output, SparseTensor) else pyg.values(output)
 
 
 def structure(case: Case) -> SparseTensor:
