@@ -8,6 +8,7 @@ import torch
 from torch import Tensor, nn
 from torch.utils.flop_counter import FlopCounterMode
 
+from gnnbench.measure.copies import sparse_parts
 from gnnbench.workloads import gcn, platforms
 from gnnbench.workloads.graphs.graph import Graph
 from gnnbench.workloads.least_work import Work
@@ -17,7 +18,15 @@ from gnnbench.workloads.spec import FLOATS, FORWARD_BACKWARD, INTEGERS
 from gnnbench.workloads.verify import leaves, with_backward
 from tests.workloads.test_operations import CELLS, workload_of
 
-DIRECTIONS = [(name, direction) for name, row in OPERATIONS.items() for direction in row.directions]
+DIRECTIONS = [
+    (name, direction) for name, row in OPERATIONS.items() if row.least_work for direction in row.directions
+]
+"""Of the operations that have a model."""
+
+MOVES_ONLY = {"add_remaining_self_loops"} | {
+    name for name, row in OPERATIONS.items() if row.group == "structure" and name != "coalesce"
+}
+"""Operations that compute no floating-point numbers."""
 
 
 def make_graph(nodes=9, pairs=((0, 1), (1, 2), (2, 3), (3, 4), (4, 5), (5, 6), (0, 6), (1, 6)), width=6):
@@ -41,7 +50,7 @@ def test_every_operation_and_direction_has_a_model(make_case, operation, directi
     found = least(make_case(operation, "torch", direction, dtype, index_dtype))
     assert found is not None
     assert found.bytes > 0
-    assert (found.flops > 0) == (operation != "add_remaining_self_loops")
+    assert (found.flops > 0) == (operation not in MOVES_ONLY)
 
 
 def test_a_kernel_of_ones_own_has_none(make_case):
@@ -106,6 +115,14 @@ def test_a_kernel_of_ones_own_has_none(make_case):
         ("segment_mean", "forward", Work(8 * 9 + 4 * (16 + 9) * 8, (16 + 7) * 8)),
         ("degree", "forward", Work(8 * 10 + 4 * 9, 9)),
         ("group_argsort", "forward", Work((8 + 4 + 8) * 16, 16 - 7)),
+        ("coalesce", "forward", Work(2 * 8 * 16 + 8 * (10 + 12) + 4 * (16 + 12), 16)),
+        ("sort_edge_index", "forward_backward", Work(2 * 8 * 16 + 208 + 2 * 4 * 2 * 16, 0)),
+        ("edge_index_sort_by", "forward", Work(5 * 8 * 16, 0)),
+        ("to_undirected", "forward", Work(8 * (8 + 8) + 208, 0)),
+        ("to_csr", "forward", Work(2 * 8 * 16 + 208 + 2 * 4 * 16, 0)),
+        ("transpose", "forward", Work(2 * 208 + 2 * 4 * 16, 0)),
+        ("mask_select", "forward_backward", Work(9 + 4 * (4 + 4 + 4 + 9) * 8, 0)),
+        ("index_select", "forward", Work(8 * 4 + 4 * (4 + 4) * 8, 0)),
     ],
 )
 def test_by_hand(make_case, nine, operation, direction, expected):
@@ -155,8 +172,8 @@ def test_grows_with_what_there_is_to_do(make_case, nine, operation, direction, c
 
 def arrays(item):
     """Yield the arrays of what a kernel takes or gives: of a structure in two forms, those of the smaller."""
-    if isinstance(item, Tensor) and item.layout == torch.sparse_csr:
-        yield from (item.crow_indices(), item.col_indices(), item.values())
+    if isinstance(item, Tensor) and item.layout != torch.strided:
+        yield from sparse_parts(item)
     elif isinstance(item, Tensor):
         yield item
     elif isinstance(item, (tuple, list)):
@@ -171,8 +188,12 @@ def arrays(item):
         yield from (min(row, item.storage.rowptr(), key=len), column)
         yield from arrays(value)
     elif hasattr(item, "adj_tensors"):
-        pointer, column, _ = item.adj_tensors("csr")
-        yield from (min(pointer, item.edges()[0], key=len), column)
+        created = item.formats()["created"]
+        if len(created) == 1:
+            yield from item.adj_tensors(created[0])
+        else:
+            pointer, column, _ = item.adj_tensors("csr")
+            yield from (min(pointer, item.edges()[0], key=len), column)
         yield from (item.edata[name] for name in item.edata)
 
 
@@ -186,7 +207,8 @@ def taken_bytes(*items):
         (*cell.values, index_dtype)
         for cell in CELLS
         for index_dtype in INTEGERS
-        if not cell.values[0].startswith(("epoch", "mh_"))
+        if OPERATIONS[cell.values[0]].least_work
+        and not cell.values[0].startswith(("epoch", "mh_"))
         and OPERATIONS[cell.values[0]].limit(*cell.values[1:], "float32", index_dtype, "cpu") is None
     ],
 )

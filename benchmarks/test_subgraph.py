@@ -1,0 +1,19 @@
+"""Cutting a graph: the edges among half of its nodes, and the neighbourhood of a few nodes.
+
+Mini-batch training on large graphs does it for each batch, usually on the CPU while the GPU trains, and waits
+if it is slow.
+"""
+
+import pytest
+
+
+@pytest.mark.operations("subgraph")
+def test_subgraph(case, kernel, measure):
+    """Half of the nodes, renumbered, with the weights of their edges."""
+    measure(kernel.run, kernel.build(case), case.edge_weight(), result=kernel.result)
+
+
+@pytest.mark.operations("k_hop_subgraph")
+def test_k_hop_subgraph(case, kernel, measure):
+    """All edges among the nodes that are at most two hops before one of 16 seeds."""
+    measure(kernel.run, kernel.build(case), result=kernel.result)
