@@ -58,7 +58,7 @@ def write(
     console = Console(file=text, width=width or UNLIMITED, force_terminal=colour)
 
     def say(line: str) -> None:
-        console.print(Text(wrapped(line, width)))
+        text.write(f"{wrapped(line, width)}\n")
 
     console.print(Text("Data sets (--gnn-dataset)", "bold"))
     console.print(_datasets(data_root, cache))

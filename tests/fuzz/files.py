@@ -52,6 +52,7 @@ def _run(seed: int, version: int = 1, **changes: object) -> dict:
     whole["gnnbench"] |= {
         "compared": {"effect": 0.03, "family_level": 0.99, "own_level": 0.95, "shared": shared},
         "covers": ["benchmarks"],
+        "not_default": ["test_a.py::left_out"],
         "incomplete": [{"fullname": "test_a.py::cut", "error": "Interrupted", "measurement": None}],
         "sources": {
             "python": "3.11",
