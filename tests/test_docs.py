@@ -20,3 +20,15 @@ def test_format_version_is_documented():
     from gnnbench.results.entry import FORMAT_VERSION
 
     assert f"| {FORMAT_VERSION} |" in (ROOT / "docs/formats.md").read_text()
+
+
+def test_example_of_an_operation_is_the_real_one():
+    """The page may leave lines out."""
+    page = (ROOT / "docs/adding-an-operation.md").read_text()
+    module, benchmark = (block.partition("```")[0] for block in page.split("```python\n")[1:])
+    for shown, path in (
+        (module, "gnnbench/workloads/operations/edge_softmax.py"),
+        (benchmark, "benchmarks/test_edge_softmax.py"),
+    ):
+        real = (ROOT / path).read_text().splitlines()
+        assert [line for line in shown.splitlines() if line not in real] == []

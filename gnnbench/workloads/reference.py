@@ -108,8 +108,8 @@ def normalized(entries: Tensor, weight: Tensor, num_nodes: int) -> Tensor:
 
 
 def sums(nodes: Tensor, weight: Tensor, num_nodes: int) -> Tensor:
-    """Return the sum of weights [E] by node [E]: float64 [N]."""
-    return torch.zeros(num_nodes, dtype=torch.float64).index_add(0, nodes, weight)
+    """Return the sum of weights [E] or [E, H] by node [E]: float64 [N] or [N, H]."""
+    return torch.zeros(num_nodes, *weight.shape[1:], dtype=torch.float64).index_add(0, nodes, weight)
 
 
 def reduced(index: Tensor, messages: Tensor, num_nodes: int, reduce: Reduce = "sum") -> Tensor:

@@ -1,0 +1,26 @@
+"""The softmax of graph attention: an exponential, a sum for each node and a division for each edge.
+
+Attention layers call it once in each forward pass, here for 8 heads. It has no matrix product, so memory
+bounds it.
+"""
+
+import pytest
+
+
+@pytest.mark.operations("edge_softmax")
+def test_edge_softmax(case, kernel, measure):
+    from gnnbench.workloads.operations.edge_softmax import scores
+
+    measure(kernel.run, kernel.build(case), scores(case))
+
+
+@pytest.mark.operations("edge_softmax_ptr")
+def test_edge_softmax_ptr(case, kernel, measure):
+    """By row pointer, as layers on SparseTensor call it.
+
+    Without torch_scatter it was slower in PyG 2.5 than in 2.4. PyG's pull request 10499 removed a wait for
+    the GPU from it.
+    """
+    from gnnbench.workloads.operations.edge_softmax import scores
+
+    measure(kernel.run, kernel.build(case), scores(case))
