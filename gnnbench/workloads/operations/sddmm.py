@@ -1,0 +1,91 @@
+"""The dot product of the features at both ends of each edge: a sampled dense-dense matrix product."""
+
+from typing import TYPE_CHECKING, Any
+
+from ..least_work import Symbols, Work
+from ..limits import Limit
+from ..operation import Call, Kernel, Operation
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+    from ..case import Case
+    from ..graphs.graph import Graph
+
+_SAMPLED = Limit("sampled_addmm does not support bfloat16", frozenset({"bfloat16"}))
+_ROUNDING = Limit(
+    "DGL adds up the products in bfloat16, which is too inexact from some hundred features on",
+    frozenset({"bfloat16"}),
+    raises=False,
+)
+
+
+def features(case: "Case") -> tuple["Tensor", "Tensor"]:
+    """Return different features of sources and of targets, each [N, F]."""
+    from ..case import pattern
+
+    x, y = pattern(case.graph.num_nodes, 2 * case.spec.hidden).split(case.spec.hidden, dim=1)
+    return case.tensor(x), case.tensor(y)
+
+
+def _pyg() -> Kernel:
+    from ..platforms.torch import edges
+
+    def run(edge_index: "Tensor", x: "Tensor", y: "Tensor") -> "Tensor":
+        source, target = edge_index
+        return (x[source] * y[target]).sum(dim=-1)
+
+    return Kernel(edges, run)
+
+
+def _torch() -> Kernel:
+    import torch
+
+    from ..platforms.torch import structure
+
+    return Kernel(
+        structure, lambda adjacency, x, y: torch.sparse.sampled_addmm(adjacency, y, x.t(), beta=0).values()
+    )
+
+
+def _dgl() -> Kernel:
+    from ..platforms.dgl import dgl, structure
+
+    def run(graph: Any, x: "Tensor", y: "Tensor") -> "Tensor":
+        return dgl.ops.u_dot_v(graph, x, y).squeeze(-1)
+
+    return Kernel(structure, run)
+
+
+def reference(graph: "Graph", x: "Tensor", y: "Tensor") -> "Tensor":
+    """Return the dot product of x at the source and y at the target: [E]."""
+    import torch
+
+    source, target = graph.edge_index
+    return torch.einsum("ef,ef->e", x[source], y[target])
+
+
+def least_work(m: Symbols) -> Work:
+    """Bytes G(E) + s (2 R F + E): features in, products out; backward s (2 N F + E): the gradients.
+
+    Flops 2 E F; backward 2 E F per input.
+    """
+    moved = 2 * m.R * m.F + m.E + (m.p - 1) * (2 * m.N * m.F + m.E)
+    return Work(m.G(m.E) + m.s * moved, (2 * m.p - 1) * 2 * m.E * m.F)
+
+
+OPERATIONS = (
+    Operation(
+        "sddmm",
+        {
+            "pyg": Call("(x[source] * y[target]).sum(-1)", _pyg),
+            "torch": Call("torch.sparse.sampled_addmm", _torch, (_SAMPLED,)),
+            "dgl": Call("dgl.ops.u_dot_v", _dgl, (_ROUNDING,)),
+        },
+        {"sparse": "torch_sparse has no product of dense matrices at a matrix's entries: see pyg"},
+        reference=reference,
+        reach=1,
+        least_work=least_work,
+        group="attention",
+    ),
+)
