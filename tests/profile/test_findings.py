@@ -199,6 +199,7 @@ READS = {"host-reads"}
 PYG = {"normalisation", "host-reads", "gather-scatter"}
 SPARSE = {"normalisation", "host-reads"}
 DGL = {"degree-normalisation", "host-reads"}
+GAT = ("gat_conv", "gatv2_conv")
 SUITE = {
     # Masks of self-loops on pyg and sparse, and the numbers of nodes and edges that a storage or a graph asks
     # for. Their subject is the normalisation: nobody is told to cache it.
@@ -235,6 +236,11 @@ SUITE = {
     ("message_passing", "pyg"): {"gather-scatter"},
     ("message_passing", "sparse"): {"gather-scatter"},
     ("message_passing", "torch"): {"gather-scatter"},
+    # A softmax copies sums back to the edges that it summed, and layers multiply copied rows by it.
+    ("edge_softmax", "pyg"): {"gather-scatter"},
+    ("edge_softmax", "sparse"): {"gather-scatter"},
+    **{(layer, platform): {"gather-scatter", *READS} for layer in GAT for platform in ("pyg", "sparse")},
+    **{(layer, "dgl"): READS for layer in GAT},
     # The augmentation loop: what was found in it, and what the optimised one is free of.
     ("mh_aggregate", "pyg"): {"gather-scatter"},
     ("mh_augment_profiled", "dgl"): READS,
