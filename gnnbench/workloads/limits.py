@@ -15,7 +15,8 @@ class Limit(NamedTuple):
     where: frozenset[str]
     """The direction, dtypes and device that must all apply."""
     raises: bool = True
-    """Whether the library refuses the call; False: it runs, and no tolerance fits what it returns."""
+    """Whether the library refuses the call, or returns something wrong; False: it only rounds too much, or on
+    small graphs not at all."""
 
 
 SPARSE_TENSOR = Limit("torch_sparse's SparseTensor takes int64 indices only", frozenset({"int32"}))

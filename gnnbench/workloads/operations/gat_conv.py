@@ -10,7 +10,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from ..least_work import Symbols, Work
-from ..limits import SPARSE_TENSOR
+from ..limits import SPARSE_TENSOR, Limit
 from ..operation import Call, Kernel, Operation
 from ..platforms import load
 from . import edge_softmax
@@ -27,6 +27,12 @@ NEGATIVE_SLOPE = 0.2
 
 _TARGET = 1 / 20
 """The size of the target's parameters, relative to the source's."""
+
+_ROUNDING = Limit(
+    "DGL sums in bfloat16, which is too inexact at nodes of high degree",
+    frozenset({"bfloat16"}),
+    raises=False,
+)
 
 _GAT_IN_DGL = {"att_src": "attn_l", "att_dst": "attn_r", "lin.weight": "fc.weight", "bias": "bias"}
 _GATV2_IN_DGL = {
@@ -222,7 +228,7 @@ def _operation(
             "sparse": Call(
                 f"{layer} on SparseTensor", partial(_pyg, "sparse", layer, parameters), (SPARSE_TENSOR,)
             ),
-            "dgl": Call(layer, partial(_dgl, layer, parameters, names)),
+            "dgl": Call(layer, partial(_dgl, layer, parameters, names), (_ROUNDING,)),
         },
         {"torch": "PyTorch has no graph attention layer"},
         reference=reference,

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 from ..least_work import Symbols, Work
 from ..limits import Limit
 from ..operation import Call, Kernel, Operation
+from ..spec import FORWARD_BACKWARD
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -13,7 +14,12 @@ if TYPE_CHECKING:
     from ..graphs.graph import Graph
 
 _SAMPLED = Limit("sampled_addmm does not support bfloat16", frozenset({"bfloat16"}))
-_ROUNDING = Limit(
+_GRADIENT = Limit(
+    "sums in bfloat16 make the gradient too inexact at nodes of high degree",
+    frozenset({"bfloat16", FORWARD_BACKWARD}),
+    raises=False,
+)
+_DOT = Limit(
     "DGL adds up the products in bfloat16, which is too inexact from some hundred features on",
     frozenset({"bfloat16"}),
     raises=False,
@@ -78,9 +84,9 @@ OPERATIONS = (
     Operation(
         "sddmm",
         {
-            "pyg": Call("(x[source] * y[target]).sum(-1)", _pyg),
+            "pyg": Call("(x[source] * y[target]).sum(-1)", _pyg, (_GRADIENT,)),
             "torch": Call("torch.sparse.sampled_addmm", _torch, (_SAMPLED,)),
-            "dgl": Call("dgl.ops.u_dot_v", _dgl, (_ROUNDING,)),
+            "dgl": Call("dgl.ops.u_dot_v", _dgl, (_DOT,)),
         },
         {"sparse": "torch_sparse has no product of dense matrices at a matrix's entries: see pyg"},
         reference=reference,
