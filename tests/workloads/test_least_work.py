@@ -120,6 +120,7 @@ def test_a_kernel_of_ones_own_has_none(make_case):
         ("edge_index_sort_by", "forward", Work(5 * 8 * 16, 0)),
         ("to_undirected", "forward", Work(8 * (8 + 8) + 208, 0)),
         ("to_csr", "forward", Work(2 * 8 * 16 + 208 + 2 * 4 * 16, 0)),
+        ("to_coo", "forward", Work(208 + 2 * 8 * 16 + 2 * 4 * 16, 0)),
         ("transpose", "forward", Work(2 * 208 + 2 * 4 * 16, 0)),
         ("mask_select", "forward_backward", Work(9 + 4 * (4 + 4 + 4 + 9) * 8, 0)),
         ("index_select", "forward", Work(8 * 4 + 4 * (4 + 4) * 8, 0)),

@@ -1,4 +1,4 @@
-"""Conversions of a weighted matrix: an edge list in random order to CSR and CSC, and CSR to its transpose.
+"""Conversions of a weighted matrix: a shuffled edge list to CSR and CSC, CSR to COO and to its transpose.
 
 Forward only: the gradient of torch.sparse_csr_tensor makes a dense matrix [N, N], and DGL converts edge
 numbers, not weights.
@@ -90,24 +90,79 @@ def _transpose_sparse() -> Kernel:
 
 
 def _transpose_torch() -> Kernel:
-    import torch
-
     from ..platforms.torch import structure
 
-    def run(adjacency: "Tensor", weight: "Tensor") -> "Tensor":
-        arrays = adjacency.crow_indices(), adjacency.col_indices(), weight
-        matrix = torch.sparse_csr_tensor(*arrays, adjacency.shape, check_invariants=False)
-        return matrix.t().to_sparse_csr()
+    return Kernel(
+        structure, lambda adjacency, weight: _weighted_csr(adjacency, weight).t().to_sparse_csr(), _parts
+    )
 
-    return Kernel(structure, run, _parts)
+
+def _dgl_csr(case: "Case") -> Any:
+    # DGL's rows are sources. It cannot copy a graph that is in CSC only.
+    return dgl_graph(lambda graph: graph.edge_index.flip(0), case).formats("csr")
 
 
 def _transpose_dgl() -> Kernel:
-    def build(case: "Case") -> Any:
-        # DGL's rows are sources. It cannot copy a graph that is in CSC only.
-        return dgl_graph(lambda graph: graph.edge_index.flip(0), case).formats("csr")
+    return Kernel(_dgl_csr, lambda graph, _: graph.formats("csc"), partial(_dgl_parts, "csc"))
 
-    return Kernel(build, lambda graph, _: graph.formats("csc"), partial(_dgl_parts, "csc"))
+
+def _weighted_csr(adjacency: "Tensor", weight: "Tensor") -> "Tensor":
+    import torch
+
+    arrays = adjacency.crow_indices(), adjacency.col_indices(), weight
+    return torch.sparse_csr_tensor(*arrays, adjacency.shape, check_invariants=False)
+
+
+def _coo_pyg() -> Kernel:
+    from torch_geometric import utils
+
+    from ..platforms.pyg import structure
+
+    return Kernel(
+        structure,
+        lambda adjacency, weight: utils.to_edge_index(_weighted_csr(adjacency, weight)),
+        lambda output, *_: (*output[0], output[1]),
+    )
+
+
+def _coo_sparse() -> Kernel:
+    import torch_sparse
+
+    from ..platforms.torch import structure
+
+    def run(adjacency: "Tensor", weight: "Tensor") -> "Compressed":
+        pointer, column = adjacency.crow_indices(), adjacency.col_indices()
+        matrix = torch_sparse.SparseTensor(
+            rowptr=pointer, col=column, value=weight, sparse_sizes=tuple(adjacency.shape), is_sorted=True
+        )
+        arrays: Compressed = matrix.coo()
+        return arrays
+
+    return Kernel(structure, run, unchanged)
+
+
+def _coo_torch() -> Kernel:
+    from ..platforms.torch import structure
+
+    return Kernel(
+        structure,
+        lambda adjacency, weight: _weighted_csr(adjacency, weight).to_sparse_coo(),
+        lambda output, *_: (*output._indices(), output._values()),  # noqa: SLF001 - of a matrix not coalesced
+    )
+
+
+def _coo_dgl() -> Kernel:
+    return Kernel(
+        _dgl_csr,
+        lambda graph, _: graph.formats("coo"),
+        lambda output, _, weight: (*output.adj_tensors("coo"), weight),
+    )
+
+
+def to_coo(graph: "Graph", weight: "Tensor") -> "Compressed":
+    """Return targets, sources and weights of the adjacency matrix, whose rows are targets, in order: [E]."""
+    source, target = graph.edge_index
+    return target, source, weight
 
 
 def to_csr(graph: "Graph", weight: "Tensor") -> "Compressed":
@@ -139,6 +194,11 @@ def conversion_work(m: Symbols) -> Work:
     return Work(2 * m.i * m.E + m.G(m.E) + min(2 * m.s, m.i) * m.E, 0)
 
 
+def to_coo_work(m: Symbols) -> Work:
+    """Bytes G(E) + 2 i E + min(2 s, i) E: matrix in, both ends out, weights in and out or none. Flops 0."""
+    return Work(m.G(m.E) + 2 * m.i * m.E + min(2 * m.s, m.i) * m.E, 0)
+
+
 def transpose_work(m: Symbols) -> Work:
     """Bytes 2 G(E) + min(2 s, i) E: matrix in and out, weights in and out or their order. Flops 0."""
     return Work(2 * m.G(m.E) + min(2 * m.s, m.i) * m.E, 0)
@@ -165,6 +225,19 @@ def _conversion(form: str, reference: Any) -> Operation:
 OPERATIONS = (
     _conversion("csr", to_csr),
     _conversion("csc", to_csc),
+    Operation(
+        "to_coo",
+        {
+            "pyg": Call("utils.to_edge_index of CSR", _coo_pyg),
+            "sparse": Call("SparseTensor(...).coo", _coo_sparse, (SPARSE_TENSOR,)),
+            "torch": Call("CSR.to_sparse_coo()", _coo_torch),
+            "dgl": Call("graph.formats('coo') of CSR", _coo_dgl),
+        },
+        directions=(FORWARD,),
+        reference=to_coo,
+        least_work=to_coo_work,
+        group="structure",
+    ),
     Operation(
         "transpose",
         {
