@@ -24,7 +24,7 @@ HELP = {
     "platform": f"library to measure; repeatable or comma-separated: {', '.join(PLATFORMS)}. Default: all.",
     "device": "cpu, cuda, one GPU of several (cuda:1), or auto. Default: auto, a GPU if there is one.",
     "hidden": "number of features; repeatable or comma-separated. Default: 256 on the Planetoid data sets, "
-    "128 on others.",
+    "16 on aifb, 128 on others.",
     "dtype": f"type of features and weights; repeatable or comma-separated: {', '.join(FLOATS)}. "
     "Default: float32.",
     "index-dtype": "type of the graph's structure; repeatable or comma-separated: int64, int32. "

@@ -6,23 +6,32 @@ pytest imports this module during collection, so it imports nothing heavy.
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+from typing import NamedTuple
 
 from ...errors import UsageError, unknown_name
 from ...files import user_path
-from .published import DATASETS, Dataset
+from .published import ATTRIBUTES_WIDTH, DATASETS, Dataset
+from .relation import NODE, Relation
 
-__all__ = ["DATASETS", "FORMS", "Dataset", "DatasetName"]
+__all__ = ["ATTRIBUTES_WIDTH", "DATASETS", "FORMS", "Dataset", "DatasetName"]
 
-ATTRIBUTES_WIDTH = 128
-"""Number of synthetic features for a graph without features: `rmat:` and `.mtx`."""
 ATTRIBUTES_CLASSES = 16
-"""Number of synthetic classes for a graph without labels."""
-RMAT_EDGE_FACTOR = 16
-"""Edges drawn per node (Graph500)."""
-_RMAT_SCALES = range(4, 31)
+"""Number of synthetic classes for a graph without labels: `rmat:`, `hub:` and `.mtx`."""
 
 
-FORMS = "NAME, NAME:synthetic, NAME:synthetic@FRACTION, rmat:SCALE, or the path of a .mtx file"
+class Family(NamedTuple):
+    """A family of random graphs, of 2**scale nodes."""
+
+    edges_per_node: int
+    """Edges drawn for each node."""
+    scales: range
+
+
+# R-MAT as in Graph500. A smaller graph with a hub has too few pairs of nodes for its edges.
+FAMILIES = {"rmat": Family(16, range(4, 31)), "hub": Family(8, range(6, 31))}
+
+
+FORMS = "NAME, NAME:synthetic, NAME:synthetic@FRACTION, rmat:SCALE, hub:SCALE, or the path of a .mtx file"
 """The forms that `DatasetName.parse` accepts, for help texts."""
 
 
@@ -30,7 +39,7 @@ FORMS = "NAME, NAME:synthetic, NAME:synthetic@FRACTION, rmat:SCALE, or the path 
 class DatasetName:
     """The name of a graph: a published data set, its synthetic stand-in, a random graph, or a file.
 
-    Exactly one of `published`, `scale` and `path` is set.
+    Exactly one of `published`, `family` and `path` is set.
     """
 
     id: str
@@ -40,8 +49,10 @@ class DatasetName:
     """Whether structure, features and labels are all synthetic."""
     fraction: float = 1.0
     """Fraction of the published nodes and edges, in (0, 1]; below 1 for stand-ins only."""
-    scale: int | None = None
-    """An R-MAT graph has 2**scale nodes."""
+    family: str = ""
+    """`rmat`, or `hub` for a graph of which one node has a tenth of the edges."""
+    scale: int = 0
+    """A random graph has 2**scale nodes."""
     path: Path | None = None
     """A Matrix Market file."""
 
@@ -59,10 +70,10 @@ class DatasetName:
                 raise UsageError(f"{text}: there is no such file; give the path of a Matrix Market file")
             return cls(path.name, path=path)
         name, colon, variant = text.partition(":")
-        if name == "rmat":
-            return cls._parse_rmat(text, variant)
+        if name in FAMILIES:
+            return cls._parse_random(text, name, variant)
         if name not in DATASETS:
-            raise unknown_name("dataset", text, [*DATASETS, "rmat:14"])
+            raise unknown_name("dataset", text, [*DATASETS, *(f"{family}:14" for family in FAMILIES)])
         if not colon:
             return cls(name, DATASETS[name])
         kind, at, number = variant.partition("@")
@@ -74,7 +85,8 @@ class DatasetName:
         fraction = _fraction(text, number) if at else 1.0
         suffix = f"@{fraction!r}" if fraction < 1 else ""
         twin = cls(f"{name}:synthetic{suffix}", DATASETS[name], synthetic=True, fraction=fraction)
-        if twin.pairs > twin.nodes * (twin.nodes - 1) // 4 or min(twin.split) < 1:
+        split = zip(twin.split, DATASETS[name].split, strict=True)
+        if twin.is_crowded or any(part < 1 <= whole for part, whole in split):
             raise UsageError(
                 f"dataset '{text}': {twin.nodes} nodes are too few for {twin.pairs} edges and a split; "
                 "give a larger fraction"
@@ -82,13 +94,14 @@ class DatasetName:
         return twin
 
     @classmethod
-    def _parse_rmat(cls, text: str, scale: str) -> "DatasetName":
-        if not (scale.isascii() and scale.isdecimal() and int(scale) in _RMAT_SCALES):
+    def _parse_random(cls, text: str, family: str, scale: str) -> "DatasetName":
+        scales = FAMILIES[family].scales
+        if not (scale.isascii() and scale.isdecimal() and int(scale) in scales):
             raise UsageError(
-                f"dataset '{text}': the scale must be a whole number from {_RMAT_SCALES[0]} to "
-                f"{_RMAT_SCALES[-1]}, such as rmat:14 for 2**14 nodes"
+                f"dataset '{text}': the scale must be a whole number from {scales[0]} to "
+                f"{scales[-1]}, such as {family}:14 for 2**14 nodes"
             )
-        return cls(f"rmat:{int(scale)}", synthetic=True, scale=int(scale))
+        return cls(f"{family}:{int(scale)}", synthetic=True, family=family, scale=int(scale))
 
     @property
     def twin(self) -> "DatasetName":
@@ -103,17 +116,49 @@ class DatasetName:
     @property
     def nodes(self) -> int:
         """The number of nodes; not defined for a file."""
-        if self.published:
-            return round(self.published.nodes * self.fraction)
-        assert self.scale is not None
-        return 1 << self.scale
+        return sum(self.type_sizes.values())
+
+    @property
+    def type_sizes(self) -> dict[str, int]:
+        """Numbers of nodes by type; not defined for a file."""
+        assert self.path is None
+        if self.published is None:
+            return {NODE: 1 << self.scale}
+        types = self.published.node_types or ((NODE, self.published.nodes),)
+        return {name: round(count * self.fraction) for name, count in types}
+
+    @property
+    def relations(self) -> tuple[Relation, ...]:
+        """The types of edges, also the reverses; empty: edges have no types."""
+        return tuple(relation for relation, _ in self.published.relations) if self.published else ()
 
     @property
     def pairs(self) -> int:
         """The number of undirected edges; an upper bound for an R-MAT graph, which draws some twice."""
-        if self.published:
-            return round(self.published.pairs * self.fraction)
-        return RMAT_EDGE_FACTOR * self.nodes
+        return sum(sum(block.values()) for block in self.blocks.values())
+
+    @property
+    def blocks(self) -> dict[tuple[str, str], dict[int, int]]:
+        """Numbers of undirected edges, by the types of their two nodes, then by position in `relations`."""
+        if self.published is None:
+            return {(NODE, NODE): {0: FAMILIES[self.family].edges_per_node << self.scale}}
+        blocks: dict[tuple[str, str], dict[int, int]] = {}
+        listed = self.published.relations or ((Relation(NODE, "", NODE), self.published.pairs),)
+        for position, (relation, edges) in enumerate(listed):
+            if not relation.is_reverse:
+                block = blocks.setdefault((relation.source, relation.target), {})
+                block[position] = round(edges * self.fraction)
+        return blocks
+
+    @property
+    def is_crowded(self) -> bool:
+        """Whether edges are more than half of the possible ones, which makes them hard to draw."""
+        for (one, other), block in self.blocks.items():
+            nodes, others = self.type_sizes[one], self.type_sizes[other]
+            possible = nodes * (nodes - 1) // 2 if one == other else nodes * others
+            if sum(block.values()) > possible // 2:
+                return True
+        return False
 
     @cached_property
     def split(self) -> tuple[int, int, int]:

@@ -1,6 +1,7 @@
 """The graph in the one form that all platforms receive."""
 
 import hashlib
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -11,6 +12,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from ...errors import UsageError
+from .relation import NODE, Relation, reverses
 
 
 @dataclass(frozen=True, eq=False)
@@ -20,6 +22,9 @@ class Graph:
     All platforms get the same form: both directions of each edge, no self-loops, no duplicates. Entries are
     sorted by target, then source: the order of a CSR matrix with targets as rows. Platforms add self-loops
     themselves.
+
+    A graph may have types of edges and of nodes. Then the reverse of an edge belongs to the reverse of its
+    relation, and two nodes may have one entry for each relation.
     """
 
     name: str
@@ -36,6 +41,12 @@ class Graph:
     """bool [N], as are the other two."""
     val_mask: Tensor
     test_mask: Tensor
+    edge_type: Tensor | None = None
+    """Positions in `relations`, int64 [E]; None: the graph has no relations."""
+    relations: tuple[Relation, ...] = ()
+    node_type: Tensor | None = None
+    """Positions in `node_types`, int64 [N], ascending; None: there is one type."""
+    node_types: tuple[str, ...] = (NODE,)
 
     @classmethod
     def build(
@@ -51,6 +62,9 @@ class Graph:
         test: NDArray[np.int64],
         *,
         synthetic: bool,
+        edge_type: NDArray[np.int64] | None = None,
+        relations: tuple[Relation, ...] = (),
+        type_sizes: Mapping[str, int] | None = None,
     ) -> "Graph":
         """Make a graph from listed edges, in any order and direction.
 
@@ -65,6 +79,9 @@ class Graph:
             val: int64 node numbers of the validation part.
             test: int64 node numbers of the test part.
             synthetic: whether the structure is synthetic.
+            edge_type: positions in `relations` of the listed edges, int64 [M].
+            relations: all relations, with their reverses; one without a reverse is its own.
+            type_sizes: numbers of nodes by type, in the order of the nodes; None: there is one type.
 
         Raises:
             UsageError: a node number is outside [0, N), a feature is not finite, or shapes do not match.
@@ -87,16 +104,25 @@ class Graph:
             raise UsageError(
                 f"{name}: feature {column} of node {row} is {x[row, column]}; clean the features first"
             )
+        types = None
+        if edge_type is None:
+            entries = _symmetric_entries(source, target, num_nodes)
+        else:
+            entries, types = _typed_entries(source, target, edge_type, reverses(relations), num_nodes)
         return cls(
             name=name,
             synthetic=synthetic,
-            edge_index=torch.from_numpy(_symmetric_entries(source, target, num_nodes)),
+            edge_index=torch.from_numpy(entries),
             x=_tensor(np.asarray(x, dtype=np.float32)),
             y=_tensor(y),
             num_classes=num_classes,
             train_mask=_mask(train, num_nodes),
             val_mask=_mask(val, num_nodes),
             test_mask=_mask(test, num_nodes),
+            edge_type=None if types is None else _tensor(types),
+            relations=relations,
+            node_type=_node_type(type_sizes),
+            node_types=tuple(type_sizes or (NODE,)),
         )
 
     @property
@@ -114,6 +140,19 @@ class Graph:
         """F, the number of features per node."""
         return self.x.size(1)
 
+    @property
+    def type_sizes(self) -> dict[str, int]:
+        """Numbers of nodes by type, in the order of the nodes."""
+        if self.node_type is None:
+            return {self.node_types[0]: self.num_nodes}
+        counts = self.node_type.bincount(minlength=len(self.node_types)).tolist()
+        return dict(zip(self.node_types, counts, strict=True))
+
+    @property
+    def is_simple(self) -> bool:
+        """Whether two nodes have at most one entry in each direction; with relations they may have more."""
+        return self.edge_type is None or not bool((self.edge_index.diff() == 0).all(dim=0).any())
+
     def part(self, nodes: Tensor, edges: Tensor) -> "Graph":
         """Return the graph of some nodes and entries, renumbered.
 
@@ -129,13 +168,20 @@ class Graph:
             train_mask=self.train_mask[nodes],
             val_mask=self.val_mask[nodes],
             test_mask=self.test_mask[nodes],
+            edge_type=None if self.edge_type is None else self.edge_type[edges],
+            node_type=None if self.node_type is None else self.node_type[nodes],
         )
 
     @cached_property
     def content_hash(self) -> str:
-        """16 hexadecimal digits of the SHA-256 of shapes and bytes, without the name."""
+        """16 hexadecimal digits of the SHA-256 of shapes, bytes and relations, without the name."""
         digest = hashlib.sha256()
-        for tensor in (self.edge_index, self.x, self.y, self.train_mask, self.val_mask, self.test_mask):
+        tensors = [self.edge_index, self.x, self.y, self.train_mask, self.val_mask, self.test_mask]
+        # A graph without types has the hash that it had before there were types.
+        tensors += [types for types in (self.edge_type, self.node_type) if types is not None]
+        if self.relations:
+            digest.update(f"{[tuple(relation) for relation in self.relations]}".encode())
+        for tensor in tensors:
             digest.update(f"{tensor.dtype}{tuple(tensor.shape)}".encode())
             digest.update(tensor.numpy().ravel().data)
         return digest.hexdigest()[:16]
@@ -153,6 +199,33 @@ def _symmetric_entries(
     keys.sort()
     keys = keys[np.diff(keys, prepend=-1) > 0]
     return np.stack((keys % num_nodes, keys // num_nodes))
+
+
+def _typed_entries(
+    source: NDArray[np.int64],
+    target: NDArray[np.int64],
+    edge_type: NDArray[np.int64],
+    reverse: Sequence[int],
+    num_nodes: int,
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return entries as `_symmetric_entries` does, one for each relation of two nodes, and their relations.
+
+    `reverse` has the position of each relation's reverse. Entries of the same nodes are sorted by relation.
+    """
+    proper = source != target
+    source, target, edge_type = source[proper], target[proper], edge_type[proper]
+    keys = np.concatenate((target * num_nodes + source, source * num_nodes + target))
+    keys *= len(reverse)
+    keys += np.concatenate((edge_type, np.array(reverse)[edge_type]))
+    keys.sort()
+    keys, edge_type = np.divmod(keys[np.diff(keys, prepend=-1) > 0], len(reverse))
+    return np.stack((keys % num_nodes, keys // num_nodes)), edge_type
+
+
+def _node_type(sizes: Mapping[str, int] | None) -> Tensor | None:
+    if sizes is None or len(sizes) == 1:
+        return None
+    return torch.arange(len(sizes)).repeat_interleave(torch.tensor(list(sizes.values())))
 
 
 def _mask(nodes: NDArray[np.int64], num_nodes: int) -> Tensor:

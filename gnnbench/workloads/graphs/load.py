@@ -26,9 +26,9 @@ def load(name: DatasetName, data_root: Path | None, cache: Path) -> Graph:
         return matrix_market.read(name.path)
     dataset = name.published
     if dataset is None:
-        from . import rmat
+        from . import hub, rmat
 
-        return rmat.generate(name)
+        return (rmat if name.family == "rmat" else hub).generate(name)
     if name.synthetic:
         from . import synthetic
 
@@ -39,6 +39,10 @@ def load(name: DatasetName, data_root: Path | None, cache: Path) -> Graph:
         from . import planetoid
 
         return planetoid.read(dataset, origin, cache)
+    if dataset.family == "entities":
+        from . import entities
+
+        return entities.read(dataset, origin, cache)
     from . import ogb
 
     return ogb.read(dataset, origin, cache)

@@ -16,6 +16,8 @@ DOWNLOADED = "download/.complete"
 """File in the data set's cache folder; it exists once the data set was downloaded and read."""
 _PROBE_SECONDS = 3.0
 _PLANETOID_PARTS = ("x", "tx", "allx", "y", "ty", "ally", "graph", "test.index")
+ENTITIES_FILES = ("aifb_stripped.nt.gz", "trainingSet.tsv", "testSet.tsv")
+"""Triples; people and their groups, to train on and to test on."""
 # One of them is in the raw folder: of a table, a binary table, or several relations.
 _OGB_RAW_FILES = ("edge.csv.gz", "data.npz", "triplet-type-list.csv.gz")
 
@@ -40,8 +42,8 @@ def data_folder(given: str | None = None) -> Path | None:
 def under_data_root(dataset: Dataset, data_root: Path | None) -> Path | None:
     """Return the folder of the data set's files; None if any is missing.
 
-    The layout is that of the libraries: `Planetoid/Cora/raw` with its eight files, or `ogbn_arxiv` with
-    `raw` and `split`, directly in the data folder or in its `ogb`.
+    The layout is that of the libraries: `Planetoid/Cora/raw` with its eight files, `Entities/aifb/raw` with
+    three files, or `ogbn_arxiv` with `raw` and `split`, directly in the data folder or in its `ogb`.
     """
     if data_root is None:
         return None
@@ -49,8 +51,11 @@ def under_data_root(dataset: Dataset, data_root: Path | None) -> Path | None:
         raw = data_root / "Planetoid" / dataset.title / "raw"
         names = [f"ind.{dataset.id}.{part}" for part in _PLANETOID_PARTS]
         return raw if all((raw / name).is_file() for name in names) else None
+    if dataset.family == "entities":
+        raw = data_root / "Entities" / dataset.id / "raw"
+        return raw if all((raw / name).is_file() for name in ENTITIES_FILES) else None
     for parent in (data_root / "ogb", data_root):
-        folder = parent / dataset.id.replace("-", "_")
+        folder = parent / dataset.folder.replace("-", "_")
         if (folder / "split").is_dir() and any((folder / "raw" / name).is_file() for name in _OGB_RAW_FILES):
             return folder
     return None
@@ -60,7 +65,7 @@ def place(dataset: Dataset, data_root: Path | None, cache: Path) -> str | None:
     """Return where the data set is on this machine: `data root`, `cache`, or None."""
     if under_data_root(dataset, data_root):
         return "data root"
-    return "cache" if (cache / dataset.id / DOWNLOADED).exists() else None
+    return "cache" if (cache / dataset.folder / DOWNLOADED).exists() else None
 
 
 def is_here(dataset: Dataset, data_root: Path | None, cache: Path) -> bool:

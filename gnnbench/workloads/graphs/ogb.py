@@ -12,10 +12,11 @@ import torch
 from numpy.typing import NDArray
 
 from ...packages import hidden
-from . import array_pickle
+from . import array_pickle, attributes
 from .catalog import Dataset
 from .graph import Graph
 from .library import tamed
+from .stream import Stream
 from .workspace import link_files, workspace
 
 _PAPERS = "paper"
@@ -25,7 +26,8 @@ _CITES = ("paper", "cites", "paper")
 def read(dataset: Dataset, origin: Path | None, cache: Path, meta: Mapping[str, Any] | None = None) -> Graph:
     """Read a data set with its standard split.
 
-    Edges become undirected. ogbn-mag is reduced to its citations between papers. Nodes without features (in
+    Edges become undirected. ogbn-mag is reduced to its citations between papers; ogbn-mag-hetero has all
+    types of nodes and edges, and made-up features for all but papers. Nodes without features (in
     ogbn-proteins) get the mean of their edges' features.
 
     Args:
@@ -41,15 +43,16 @@ def read(dataset: Dataset, origin: Path | None, cache: Path, meta: Mapping[str, 
     # yes, as `capacity` has checked the disk.
     answer = "n" if origin else "y"
     with workspace(dataset, origin, cache) as root, tamed(dataset, origin, answer):
-        folder = root / dataset.id.replace("-", "_")
+        folder = root / dataset.folder.replace("-", "_")
         if origin:
             link_files(origin, folder)
             (folder / "processed").mkdir(exist_ok=True)
         with _loader() as loader:
-            data = loader(dataset.id, str(root), dict(meta, dir_path=str(folder)) if meta else None)
+            data = loader(dataset.title, str(root), dict(meta, dir_path=str(folder)) if meta else None)
             parts = data.get_idx_split()
         graph, labels = data[0]
         split = [parts["train"], parts["valid"], parts["test"]]
+        types: dict[str, Any] = {}
         if data.is_hetero:
             labels, split = labels[_PAPERS], [part[_PAPERS] for part in split]
             edges, nodes = graph["edge_index_dict"][_CITES], graph["num_nodes_dict"][_PAPERS]
@@ -59,10 +62,40 @@ def read(dataset: Dataset, origin: Path | None, cache: Path, meta: Mapping[str, 
             x = graph["node_feat"]
         if x is None:
             x = _mean_of_edges(edges, graph["edge_feat"], int(nodes))
-        source, target = edges
         y = labels.astype(np.float32) if dataset.multi_label else _classes(labels)
+        if dataset.relations:
+            edges, x, y, types = _typed(dataset, graph, x, y)
+        source, target = edges
         train, val, test = (np.asarray(part) for part in split)
-    return Graph.build(dataset.id, source, target, x, y, dataset.classes, train, val, test, synthetic=False)
+    return Graph.build(
+        dataset.id, source, target, x, y, dataset.classes, train, val, test, synthetic=False, **types
+    )
+
+
+def _typed(
+    dataset: Dataset, graph: Mapping[str, Any], x: NDArray[np.float32], y: NDArray[np.int64]
+) -> tuple[NDArray[np.int64], NDArray[np.float32], NDArray[np.int64], dict[str, Any]]:
+    """Return edges, features and classes of all types of nodes, and the types for `Graph.build`.
+
+    `x` and `y` are those of the papers, which come first. Others get random features and class 0.
+    """
+    relations = tuple(relation for relation, _ in dataset.relations)
+    sizes = {name: int(graph["num_nodes_dict"][name]) for name, _ in dataset.node_types}
+    first = dict(zip(sizes, np.cumsum([0, *sizes.values()]), strict=False))
+    edges, edge_type = [], []
+    for index, relation in enumerate(relations):
+        if not relation.is_reverse:
+            ends = graph["edge_index_dict"][relation]
+            both = (relation.source, relation.target)
+            if ((ends < 0) | (ends >= np.array([[sizes[end]] for end in both]))).any():
+                raise ValueError(f"'{relation.name}' has a node that is not there")
+            edges.append(ends + np.array([[first[end]] for end in both]))
+            edge_type.append(np.full(ends.shape[1], index))
+    others = sum(sizes.values()) - len(x)
+    no_class = np.zeros(others, dtype=np.int64)
+    made_up = attributes.dense(Stream(others), no_class, 1, x.shape[1])
+    types = {"edge_type": np.concatenate(edge_type), "relations": relations, "type_sizes": sizes}
+    return np.concatenate(edges, axis=1), np.concatenate((x, made_up)), np.concatenate((y, no_class)), types
 
 
 def _classes(labels: NDArray[Any]) -> NDArray[np.int64]:

@@ -4,6 +4,12 @@ pytest imports this module during collection, so it imports nothing heavy.
 """
 
 from dataclasses import dataclass
+from itertools import accumulate, pairwise
+
+from .relation import NODE, Relation
+
+ATTRIBUTES_WIDTH = 128
+"""Number of synthetic features for nodes without features."""
 
 
 @dataclass(frozen=True)
@@ -12,19 +18,19 @@ class Dataset:
 
     id: str
     title: str
-    """Its name in the loader."""
+    """Its name in the loader and, for ogb, of its folder."""
     family: str
-    """`planetoid` or `ogb`, the loader."""
+    """`planetoid`, `ogb` or `entities`, the loader."""
     nodes: int
     edges: int
     """The published number, counted as `listed` says."""
     listed: str
-    """`both directions`, `directed citations` or `undirected pairs`."""
+    """`both directions`, `directed citations`, `triples` or `undirected pairs`."""
     features: int
     classes: int
     """Classes; if `multi_label`, tasks."""
     split: tuple[int, int, int]
-    """Numbers of nodes to train, validate and test on."""
+    """Numbers of nodes to train, validate and test on; with several types, of the first."""
     homophily: float
     """Fraction of edges that connect equal classes; if `multi_label`, equal communities of the stand-in."""
     content: str
@@ -42,6 +48,15 @@ class Dataset:
     multi_label: bool = False
     edge_features: int = 0
     """Published features per edge; a node's features are the mean of its edges'."""
+    node_types: tuple[tuple[str, int], ...] = ()
+    """Names and numbers of nodes, if there are several types; nodes of the first type have the classes."""
+    relations: tuple[tuple[Relation, int], ...] = ()
+    """Relations, also the reverses, and their numbers of edges; empty: edges have no types."""
+
+    @property
+    def folder(self) -> str:
+        """The name of its folder in the cache; ogbn-mag and ogbn-mag-hetero share one."""
+        return self.title if self.family == "ogb" else self.id
 
     @property
     def pairs(self) -> int:
@@ -90,11 +105,14 @@ def _ogb(
     source: str = "Open Graph Benchmark (Hu et al. 2020), through ogb's NodePropPredDataset",
     multi_label: bool = False,
     edge_features: int = 0,
+    title: str = "",
+    node_types: tuple[tuple[str, int], ...] = (),
+    relations: tuple[tuple[Relation, int], ...] = (),
 ) -> Dataset:
     nodes, edges, features, classes = counts
     return Dataset(
         id=name,
-        title=name,
+        title=title or name,
         family="ogb",
         nodes=nodes,
         edges=edges,
@@ -111,6 +129,41 @@ def _ogb(
         hidden=128,
         multi_label=multi_label,
         edge_features=edge_features,
+        node_types=node_types,
+        relations=relations,
+    )
+
+
+def _both(source: str, name: str, target: str, edges: int) -> tuple[tuple[Relation, int], ...]:
+    relation = Relation(source, name, target)
+    return (relation, edges), (relation.reverse, edges)
+
+
+def _aifb(relations: int, edges: int) -> Dataset:
+    """Each relation of the stand-in has 14 % fewer edges than the one before it: from 4,070 to 6."""
+    weights = [86**rank * 100 ** (relations - rank) for rank in range(relations)]
+    ends = [edges * end // sum(weights) for end in accumulate(weights, initial=0)]
+    sizes = [end - start for start, end in pairwise(ends)]
+    return Dataset(
+        id="aifb",
+        title="AIFB",
+        family="entities",
+        nodes=8_285,
+        edges=edges,
+        listed="triples",
+        features=ATTRIBUTES_WIDTH,
+        classes=4,
+        split=(140, 0, 36),
+        homophily=0.0,
+        content="dense",
+        words=0,
+        download_bytes=1_000_000,
+        url="https://data.dgl.ai/dataset/aifb.tgz",
+        source="Ristoski et al. 2016, as in Schlichtkrull et al. 2018; features are made up",
+        hidden=16,
+        relations=tuple(
+            each for rank, size in enumerate(sizes) for each in _both(NODE, f"r{rank}", NODE, size)
+        ),
     )
 
 
@@ -161,6 +214,27 @@ _ALL = (
         source="Open Graph Benchmark (Hu et al. 2020); only the part in which papers cite papers",
     ),
     _ogb(
+        "ogbn-mag-hetero",
+        *(1_939_743, 21_111_007, 128, 349),
+        archive="mag",
+        listed="triples",
+        split=(629_571, 64_879, 41_939),
+        homophily=0.30,
+        download_bytes=433_000_000,
+        source="Open Graph Benchmark (Hu et al. 2020); features of all but papers are made up",
+        title="ogbn-mag",
+        node_types=(
+            *(("paper", 736_389), ("author", 1_134_649), ("institution", 8_740)),
+            ("field_of_study", 59_965),
+        ),
+        relations=(
+            *_both("author", "affiliated_with", "institution", 1_043_998),
+            *_both("author", "writes", "paper", 7_145_660),
+            (Relation("paper", "cites", "paper"), 5_416_271),
+            *_both("paper", "has_topic", "field_of_study", 7_505_078),
+        ),
+    ),
+    _ogb(
         "ogbn-papers100M",
         *(111_059_956, 1_615_685_872, 128, 172),
         archive="papers100M-bin",
@@ -169,6 +243,7 @@ _ALL = (
         homophily=0.57,
         download_bytes=60_300_000_000,
     ),
+    _aifb(relations=45, edges=29_043),
 )
 DATASETS = {dataset.id: dataset for dataset in _ALL}
 """The published data sets by id."""

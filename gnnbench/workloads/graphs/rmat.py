@@ -20,7 +20,6 @@ def generate(name: DatasetName, seed: int = SEED) -> Graph:
     As in Graph500, nodes are then renumbered at random, so that a node's number does not depend on its
     degree. Features, labels and split come from `attributes.made_up`.
     """
-    assert name.scale is not None
     stream = Stream(seed)
     row = np.zeros(name.pairs, dtype=np.int64)
     column = np.zeros(name.pairs, dtype=np.int64)

@@ -21,7 +21,7 @@ def workspace(dataset: Dataset, origin: Path | None, cache: Path) -> Iterator[Pa
     Raises:
         UsageError: the cache is not writable.
     """
-    complete = cache / dataset.id / (f"{_fingerprint(origin)}/.complete" if origin else DOWNLOADED)
+    complete = cache / dataset.folder / (f"{_fingerprint(origin)}/.complete" if origin else DOWNLOADED)
     folder = complete.parent
     with hold(folder.with_suffix(".lock"), cache):
         if not complete.exists():

@@ -19,6 +19,12 @@ def test_estimates_grow_with_the_graph() -> None:
     assert needs[-1] > 400e9
 
 
+def test_relations_take_memory_too() -> None:
+    name = DatasetName.parse("ogbn-mag-hetero:synthetic@0.1")
+    # Measured: 492 MB.
+    assert 492e6 < capacity.peak_bytes(name) < 1.5 * 492e6
+
+
 def test_too_little_memory_is_one_line_with_both_figures() -> None:
     with pytest.raises(UsageError) as caught:
         capacity.check_memory(DatasetName.parse("rmat:30"), free=3 << 30)

@@ -10,7 +10,9 @@ from gnnbench.errors import UsageError
 from gnnbench.workloads.graphs.catalog import DATASETS, DatasetName
 
 
-@pytest.mark.parametrize("name", [*DATASETS, "cora:synthetic", "ogbn-arxiv:synthetic@0.1", "rmat:14"])
+@pytest.mark.parametrize(
+    "name", [*DATASETS, "cora:synthetic", "ogbn-mag-hetero:synthetic@0.1", "rmat:14", "hub:14"]
+)
 def test_an_id_reads_back_as_itself(name: str) -> None:
     assert DatasetName.parse(name).id == name
 
@@ -31,13 +33,35 @@ def test_counts_are_the_published_ones() -> None:
     assert (DatasetName.parse("cora").nodes, DatasetName.parse("cora").pairs) == (2708, 5278)
     part = DatasetName.parse("ogbn-arxiv:synthetic@0.1")
     assert (part.nodes, part.pairs, part.features, part.classes) == (16934, 116624, 128, 40)
-    assert DatasetName.parse("rmat:4").nodes == 16
-    assert [DatasetName.parse(name).hidden for name in ("cora", "ogbn-mag", "rmat:4")] == [256, 128, 128]
+    assert (DatasetName.parse("rmat:4").nodes, DatasetName.parse("rmat:4").pairs) == (16, 256)
+    assert (DatasetName.parse("hub:6").nodes, DatasetName.parse("hub:6").pairs) == (64, 512)
+    hidden = {name: DatasetName.parse(name).hidden for name in ("cora", "aifb", "ogbn-mag", "hub:6")}
+    assert hidden == {"cora": 256, "aifb": 16, "ogbn-mag": 128, "hub:6": 128}
+
+
+def test_counts_of_types_add_up_to_the_published_ones() -> None:
+    aifb, mag = DatasetName.parse("aifb"), DatasetName.parse("ogbn-mag-hetero")
+    assert (aifb.nodes, aifb.pairs, len(aifb.relations), aifb.split) == (8285, 29_043, 90, (140, 0, 36))
+    assert (mag.nodes, mag.pairs, len(mag.relations)) == (1_939_743, 21_111_007, 7)
+    part = DatasetName.parse("ogbn-mag-hetero:synthetic@0.01")
+    assert part.type_sizes == {"paper": 7364, "author": 11_346, "institution": 87, "field_of_study": 600}
+    assert sum(part.type_sizes.values()) == part.nodes
+    assert [sum(block.values()) for block in part.blocks.values()] == [10_440, 71_457, 54_163, 75_051]
+
+
+def test_the_relations_of_a_knowledge_graph_have_skewed_sizes() -> None:
+    (block,) = DatasetName.parse("aifb").blocks.values()
+    sizes = list(block.values())
+    assert len(sizes) == 45
+    assert sizes == sorted(sizes, reverse=True)
+    assert sizes[0] > sum(sizes) / 8
+    assert 0 < sizes[-1] < 10
 
 
 @pytest.mark.parametrize("dataset", DATASETS.values(), ids=list(DATASETS))
 def test_splits_fit_their_nodes(dataset: object) -> None:
-    assert sum(dataset.split) <= dataset.nodes
+    labelled = dataset.node_types[0][1] if dataset.node_types else dataset.nodes
+    assert sum(dataset.split) <= labelled
 
 
 def test_a_file_goes_by_its_name(tmp_path: Path) -> None:
@@ -59,6 +83,10 @@ def test_a_file_goes_by_its_name(tmp_path: Path) -> None:
         ("cora:synthetic@half", "above 0 and at most 1"),
         ("ogbn-proteins:synthetic@0.001", "give a larger fraction"),
         ("cora:synthetic@0.0001", "give a larger fraction"),
+        ("ogbn-mag-hetero:synthetic@0.0003", "give a larger fraction"),
+        ("aifb:synthetic@0.02", "give a larger fraction"),
+        ("hub:5", "from 6 to 30, such as hub:14"),
+        ("hub", "from 6 to 30"),
         ("rmat:3", "from 4 to 30"),
         ("rmat:x", "from 4 to 30"),
         ("rmat:", "from 4 to 30"),

@@ -1,3 +1,6 @@
+from dataclasses import replace
+from typing import Any
+
 import numpy as np
 import pytest
 import torch
@@ -6,19 +9,39 @@ from hypothesis import strategies as st
 
 from gnnbench.errors import UsageError
 from gnnbench.workloads.graphs.graph import Graph
+from gnnbench.workloads.graphs.relation import Relation
 
 NODES = 5
+CITES, WRITES = Relation("paper", "cites", "paper"), Relation("author", "writes", "paper")
+RELATIONS = (CITES, WRITES, WRITES.reverse)
+SIZES = {"paper": 3, "author": 2}
 
 
 def _build(
-    source: list[int], target: list[int], name: str = "g", x: np.ndarray | None = None, y: int = NODES
+    source: list[int],
+    target: list[int],
+    name: str = "g",
+    x: np.ndarray | None = None,
+    y: int = NODES,
+    **types: Any,
 ) -> Graph:
     nodes = np.arange(NODES)
     x = np.ones((NODES, 2), dtype=np.float32) if x is None else x
     ends = (np.array(end, dtype=np.int64) for end in (source, target))
-    return Graph.build(
-        name, *ends, x, np.zeros(y, dtype=np.int64), 2, nodes[:2], nodes[2:3], nodes[3:], synthetic=True
-    )
+    parts = nodes[:2], nodes[2:3], nodes[3:]
+    return Graph.build(name, *ends, x, np.zeros(y, dtype=np.int64), 2, *parts, synthetic=True, **types)
+
+
+def _typed(triples: list[tuple[int, int, int]], relations: tuple[Relation, ...] = RELATIONS) -> Graph:
+    """Papers 0 to 2, authors 3 and 4; triples of source, position of the relation, and target."""
+    source, edge_type, target = (list(column) for column in zip(*triples, strict=True))
+    positions = np.array(edge_type, dtype=np.int64)
+    return _build(source, target, edge_type=positions, relations=relations, type_sizes=SIZES)
+
+
+def _triples(graph: Graph) -> list[tuple[int, int, int]]:
+    source, target = graph.edge_index
+    return list(zip(source.tolist(), graph.edge_type.tolist(), target.tolist(), strict=True))
 
 
 @given(st.lists(st.tuples(st.integers(0, NODES - 1), st.integers(0, NODES - 1)), max_size=30))
@@ -31,6 +54,54 @@ def test_edges_are_simple_symmetric_and_in_row_order(edges: list[tuple[int, int]
 def test_content_decides_the_hash_and_the_name_does_not() -> None:
     assert _build([0], [1], "a").content_hash == _build([1], [0], "b").content_hash
     assert _build([0], [1]).content_hash != _build([0], [2]).content_hash
+
+
+def test_each_edge_has_its_relation_and_its_reverse_the_reverse_relation() -> None:
+    graph = _typed([(3, 1, 0), (4, 1, 2), (0, 0, 1), (1, 0, 0), (0, 0, 0), (3, 1, 0)])
+    expected = {(3, 1, 0), (0, 2, 3), (4, 1, 2), (2, 2, 4), (0, 0, 1), (1, 0, 0)}
+    assert set(_triples(graph)) == expected
+    assert graph.num_edges == len(expected)
+    assert (graph.edge_index[1].diff() >= 0).all()
+
+
+def test_nodes_of_a_type_are_contiguous() -> None:
+    graph = _typed([(3, 1, 0)])
+    assert graph.node_type.tolist() == [0, 0, 0, 1, 1]
+    assert graph.type_sizes == SIZES
+    assert _build([0], [1]).type_sizes == {"node": NODES}
+
+
+def test_two_nodes_may_have_several_relations() -> None:
+    extends = Relation("paper", "extends", "paper")
+    graph = _typed([(0, 0, 1), (0, 1, 1), (1, 1, 0)], (CITES, extends, extends.reverse))
+    assert _triples(graph) == [(1, 0, 0), (1, 1, 0), (1, 2, 0), (0, 0, 1), (0, 1, 1), (0, 2, 1)]
+
+
+def test_a_part_keeps_its_types() -> None:
+    graph = _typed([(3, 1, 0), (4, 1, 2), (0, 0, 2)])
+    into_two = (graph.edge_index[1] == 2).nonzero().squeeze(1)
+    part = graph.part(torch.tensor([0, 2, 4]), into_two)
+    assert part.node_type.tolist() == [0, 0, 1]
+    assert part.type_sizes == {"paper": 2, "author": 1}
+    assert _triples(part) == [(0, 0, 1), (2, 1, 1)]
+    assert part.relations == RELATIONS
+
+
+def test_types_decide_the_hash_and_a_graph_without_types_keeps_its_own() -> None:
+    graph = _typed([(0, 0, 1), (1, 0, 2)])
+    without = replace(graph, edge_type=None, relations=(), node_type=None, node_types=("node",))
+    assert without.content_hash == _build([0, 1], [1, 2]).content_hash == "f66d143e3eb95c8e"
+    hashes = [
+        one.content_hash
+        for one in (
+            without,
+            graph,
+            replace(graph, edge_type=graph.edge_type + 1),
+            replace(graph, node_type=graph.node_type.clamp(max=0)),
+            replace(graph, relations=(*RELATIONS, CITES.reverse)),
+        )
+    ]
+    assert len(set(hashes)) == len(hashes)
 
 
 def test_arrays_that_cannot_be_written_are_copied() -> None:

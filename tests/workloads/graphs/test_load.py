@@ -7,7 +7,9 @@ from gnnbench.workloads.graphs.catalog import DatasetName
 from gnnbench.workloads.graphs.load import load
 
 
-@pytest.mark.parametrize("text", ["cora:synthetic", "ogbn-arxiv:synthetic@0.01", "rmat:6"])
+@pytest.mark.parametrize(
+    "text", ["cora:synthetic", "aifb:synthetic", "ogbn-arxiv:synthetic@0.01", "rmat:6", "hub:6"]
+)
 def test_each_kind_of_name_loads_under_its_own_id(text: str, tmp_path: Path) -> None:
     graph = load(DatasetName.parse(text), None, tmp_path / "cache")
     assert (graph.name, graph.synthetic) == (text, True)
@@ -29,7 +31,7 @@ def test_what_does_not_fit_is_refused_before_anything_is_made(tmp_path: Path) ->
         load(DatasetName.parse("rmat:30"), None, tmp_path)
 
 
-@pytest.mark.parametrize("text", ["cora", "ogbn-arxiv"])
+@pytest.mark.parametrize("text", ["cora", "ogbn-arxiv", "aifb"])
 def test_a_failed_download_says_what_to_do(
     text: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:

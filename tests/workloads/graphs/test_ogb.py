@@ -106,31 +106,86 @@ def test_proteins_get_the_mean_of_their_edges_and_many_labels(tmp_path: Path) ->
     assert (folder / "raw/species.csv.gz").exists()
 
 
-def test_of_mag_papers_that_cite_papers_are_taken(tmp_path: Path) -> None:
-    mag = DATASETS["ogbn-mag"]
-    folder = _folder(tmp_path, "ogbn_mag", version=2)
-    raw = folder / "raw"
-    triplets = [("author", "writes", "paper"), ("paper", "cites", "paper")]
-    _table(raw / "triplet-type-list.csv.gz", np.array(triplets))
-    pd.DataFrame({"author": [5], "paper": [NODES]}).to_csv(raw / "num-node-dict.csv.gz", index=False)
-    for triplet, edges in zip(triplets, (np.array([[4, 29]]), _edges()), strict=True):
+_MAG = {
+    ("author", "affiliated_with", "institution"): np.array([[0, 1], [4, 1]]),
+    ("author", "writes", "paper"): np.array([[4, 29], [0, 3]]),
+    ("paper", "cites", "paper"): _edges(),
+    ("paper", "has_topic", "field_of_study"): np.array([[7, 2], [8, 0], [7, 2]]),
+}
+_MAG_NODES = {"author": 5, "field_of_study": 3, "institution": 2, "paper": NODES}
+
+
+def _mag(root: Path) -> Path:
+    folder = _folder(root, "ogbn_mag", version=2)
+    raw, split = folder / "raw", folder / "split/time"
+    _table(raw / "triplet-type-list.csv.gz", np.array(list(_MAG)))
+    pd.DataFrame({name: [count] for name, count in _MAG_NODES.items()}).to_csv(
+        raw / "num-node-dict.csv.gz", index=False
+    )
+    for triplet, edges in _MAG.items():
         relation = raw / "relations" / "___".join(triplet)
         _table(relation / "edge.csv.gz", edges)
         _table(relation / "num-edge-list.csv.gz", np.array([len(edges)]))
         _table(relation / "edge_reltype.csv.gz", np.zeros((len(edges), 1), dtype=int))
     _table(raw / "node-feat/paper/node-feat.csv.gz", _features())
     _table(raw / "node-feat/paper/node_year.csv.gz", np.full(NODES, 2015))
-    pd.DataFrame({"author": [False], "paper": [True]}).to_csv(raw / "nodetype-has-feat.csv.gz", index=False)
-    pd.DataFrame({"author": [False], "paper": [True]}).to_csv(raw / "nodetype-has-label.csv.gz", index=False)
     _table(raw / "node-label/paper/node-label.csv.gz", np.arange(NODES))
-    split = folder / "split/time"
     _split(split / "paper")
-    pd.DataFrame({"author": [False], "paper": [True]}).to_csv(
-        split / "nodetype-has-split.csv.gz", index=False
-    )
+    has = pd.DataFrame({name: [name == "paper"] for name in _MAG_NODES})
+    for file in (raw / "nodetype-has-feat", raw / "nodetype-has-label", split / "nodetype-has-split"):
+        has.to_csv(file.with_suffix(".csv.gz"), index=False)
+    return folder
+
+
+def test_of_mag_papers_that_cite_papers_are_taken(tmp_path: Path) -> None:
+    mag = DATASETS["ogbn-mag"]
+    _mag(tmp_path)
     graph = ogb.read(mag, under_data_root(mag, tmp_path), tmp_path / "cache")
     assert (graph.num_nodes, graph.num_edges, graph.num_classes) == (NODES, 2 * (NODES - 1), 349)
     assert graph.test_mask.sum() == 5
+    assert graph.edge_type is None
+
+
+def test_of_heterogeneous_mag_all_types_are_taken(tmp_path: Path) -> None:
+    mag = DATASETS["ogbn-mag-hetero"]
+    _mag(tmp_path)
+    graph = ogb.read(mag, under_data_root(mag, tmp_path), tmp_path / "cache")
+    assert graph.type_sizes == {"paper": NODES, "author": 5, "institution": 2, "field_of_study": 3}
+    assert (graph.name, graph.synthetic, graph.num_classes) == ("ogbn-mag-hetero", False, 349)
+    first = {"paper": 0, "author": 30, "institution": 35, "field_of_study": 37}
+    expected = set()
+    for (head, name, tail), edges in _MAG.items():
+        for source, target in edges.tolist():
+            ends = source + first[head], target + first[tail]
+            expected |= {(name, *ends), (name if head == tail else f"rev_{name}", *reversed(ends))}
+    names = [graph.relations[position].name for position in graph.edge_type]
+    assert set(zip(names, *graph.edge_index.tolist(), strict=True)) == expected
+    assert graph.num_edges == len(expected)
+    np.testing.assert_array_equal(graph.x[:NODES].numpy(), _features())
+    assert graph.x[NODES:].abs().sum(1).min() > 0
+    assert graph.y.tolist() == [*range(NODES), *[0] * 10]
+    masks = torch.stack((graph.train_mask, graph.val_mask, graph.test_mask))
+    assert masks[:, :NODES].sum(1).tolist() == [20, 5, 5]
+    assert not masks[:, NODES:].any()
+
+
+def test_both_mags_are_read_from_one_folder(tmp_path: Path) -> None:
+    assert not is_here(DATASETS["ogbn-mag-hetero"], tmp_path, tmp_path / "cache")
+    folder = _mag(tmp_path)
+    for name in ("ogbn-mag", "ogbn-mag-hetero"):
+        assert under_data_root(DATASETS[name], tmp_path) == folder
+        ogb.read(DATASETS[name], folder, tmp_path / "cache")
+    assert len(list((tmp_path / "cache").rglob("data_processed"))) == 1
+
+
+@pytest.mark.parametrize("end", [-1, 2])
+def test_a_node_that_its_type_does_not_have_is_one_line(tmp_path: Path, end: int) -> None:
+    folder = _mag(tmp_path)
+    relation = folder / "raw/relations/author___affiliated_with___institution"
+    _table(relation / "edge.csv.gz", np.array([[0, end], [4, 1]]))
+    with pytest.raises(UsageError, match="'affiliated_with' has a node that is not there") as caught:
+        ogb.read(DATASETS["ogbn-mag-hetero"], folder, tmp_path / "cache")
+    assert "\n" not in str(caught.value)
 
 
 def test_reads_a_binary_data_set_that_ogb_itself_saved(

@@ -12,6 +12,7 @@ from gnnbench.workloads.graphs.catalog import DatasetName
 from gnnbench.workloads.graphs.graph import Graph
 from gnnbench.workloads.graphs.locate import under_data_root
 from gnnbench.workloads.graphs.planetoid import read
+from gnnbench.workloads.graphs.relation import reverses
 from gnnbench.workloads.graphs.synthetic import twin
 
 NAMES = (
@@ -23,12 +24,20 @@ NAMES = (
     "ogbn-proteins:synthetic@0.01",
     "ogbn-mag:synthetic@0.02",
     "ogbn-papers100M:synthetic@0.0001",
+    "aifb:synthetic",
+    "aifb:synthetic@0.1",
+    "ogbn-mag-hetero:synthetic@0.01",
 )
+TYPED = NAMES[-3:]
 
 
 @pytest.fixture(scope="module")
 def twins() -> dict[str, Graph]:
     return {name: twin(DatasetName.parse(name)) for name in NAMES}
+
+
+def _per_relation(graph: Graph) -> list[int]:
+    return torch.bincount(graph.edge_type, minlength=len(graph.relations)).tolist()
 
 
 def _degrees(graph: Graph) -> torch.Tensor:
@@ -62,6 +71,62 @@ def test_homophily_is_near_the_published_one(twins: dict[str, Graph], text: str)
     source, target = graph.edge_index
     same = (graph.y[source] == graph.y[target]).float().mean()
     assert abs(same - DatasetName.parse(text).published.homophily) < 0.08
+
+
+@pytest.mark.parametrize("text", TYPED)
+def test_relations_have_their_counts_and_are_symmetric(twins: dict[str, Graph], text: str) -> None:
+    name, graph = DatasetName.parse(text), twins[text]
+    assert graph.relations == name.relations
+    assert graph.type_sizes == name.type_sizes
+    wanted = {position: edges for block in name.blocks.values() for position, edges in block.items()}
+    found = _per_relation(graph)
+    for position, edges in wanted.items():
+        relation, reverse = graph.relations[position], reverses(graph.relations)[position]
+        assert found[reverse] == found[position] == edges * (1 if reverse != position else 2), relation
+    back = torch.tensor(reverses(graph.relations))[graph.edge_type]
+    source, target = graph.edge_index
+    keys = (target * graph.num_nodes + source) * len(graph.relations) + graph.edge_type
+    reversed_keys = (source * graph.num_nodes + target) * len(graph.relations) + back
+    assert torch.equal(keys, reversed_keys.sort().values)
+
+
+@pytest.mark.parametrize("text", TYPED)
+def test_relations_connect_nodes_of_their_types(twins: dict[str, Graph], text: str) -> None:
+    graph = twins[text]
+    if graph.node_type is None:
+        assert len(graph.node_types) == 1
+        return
+    assert (graph.node_type.diff() >= 0).all()
+    for position, relation in enumerate(graph.relations):
+        source, target = graph.node_type[graph.edge_index[:, graph.edge_type == position]]
+        assert (source == graph.node_types.index(relation.source)).all()
+        assert (target == graph.node_types.index(relation.target)).all()
+
+
+def test_only_papers_have_classes_and_a_split(twins: dict[str, Graph]) -> None:
+    graph = twins["ogbn-mag-hetero:synthetic@0.01"]
+    papers = graph.node_type == graph.node_types.index("paper")
+    assert papers.sum() == 7364
+    assert not graph.y[~papers].any()
+    assert not (graph.train_mask | graph.val_mask | graph.test_mask)[~papers].any()
+    assert graph.x.abs().sum(1).min() > 0
+
+
+def test_aifb_has_as_many_labelled_nodes_as_published(twins: dict[str, Graph]) -> None:
+    aifb = twins["aifb:synthetic"]
+    masks = (aifb.train_mask, aifb.val_mask, aifb.test_mask)
+    assert [int(mask.sum()) for mask in masks] == [140, 0, 36]
+    assert (aifb.num_nodes, aifb.num_edges, len(aifb.relations)) == (8285, 58_086, 90)
+    assert min(_per_relation(aifb)) == 6
+
+
+def test_both_ends_of_a_relation_are_skewed(twins: dict[str, Graph]) -> None:
+    graph = twins["ogbn-mag-hetero:synthetic@0.01"]
+    for name in ("writes", "rev_writes", "has_topic"):
+        position = next(index for index, one in enumerate(graph.relations) if one.name == name)
+        degrees = torch.bincount(graph.edge_index[1, graph.edge_type == position])
+        degrees = degrees[degrees > 0].double()
+        assert degrees.max() > 6 * degrees.mean()
 
 
 def test_proteins_have_many_labels(twins: dict[str, Graph]) -> None:
@@ -117,6 +182,8 @@ def test_a_network_learns_arxivs_twin(twins: dict[str, Graph]) -> None:
         ("cora:synthetic", "460d691e1b39d232"),
         ("citeseer:synthetic", "720948ac1ad840a0"),
         ("ogbn-proteins:synthetic@0.01", "78429d2830913e43"),
+        ("aifb:synthetic", "aa15daa1dc019303"),
+        ("ogbn-mag-hetero:synthetic@0.01", "5c4be64b037c838f"),
     ],
 )
 def test_bytes_are_the_same_on_every_machine(twins: dict[str, Graph], text: str, content: str) -> None:
@@ -124,6 +191,7 @@ def test_bytes_are_the_same_on_every_machine(twins: dict[str, Graph], text: str,
 
 
 def test_another_seed_is_another_graph(twins: dict[str, Graph]) -> None:
-    other = twin(DatasetName.parse("cora:synthetic"), seed=1)
-    assert other.num_edges == 10556
-    assert other.content_hash != twins["cora:synthetic"].content_hash
+    for name in ("cora:synthetic", "aifb:synthetic"):
+        other = twin(DatasetName.parse(name), seed=1)
+        assert other.num_edges == twins[name].num_edges
+        assert other.content_hash != twins[name].content_hash

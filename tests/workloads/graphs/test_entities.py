@@ -1,0 +1,106 @@
+"""AIFB's reader on a small knowledge graph in the files that torch_geometric's Entities downloads."""
+
+import gzip
+import tarfile
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+import torch
+
+from gnnbench.errors import UsageError
+from gnnbench.workloads.graphs import entities
+from gnnbench.workloads.graphs.catalog import DATASETS
+from gnnbench.workloads.graphs.graph import Graph
+from gnnbench.workloads.graphs.locate import under_data_root
+
+AIFB = DATASETS["aifb"]
+TRIPLES = """\
+<http://a/p1> <http://o#author> <http://a/paper> .
+<http://a/p2> <http://o#author> <http://a/paper> .
+# a comment
+
+<http://a/paper> <http://o#publication> <http://a/p1> .
+<http://a/paper>\t<http://o#title> "It ends with a dot ."@en .
+<http://a/paper> <http://o#title> "1"^^<http://www.w3.org/2001/XMLSchema#integer> .
+_:b0 <http://o#author> <http://a/paper> .
+<http://a/p3> <http://o#knows> <http://a/p1> .
+"""
+TRAIN = "person\tid\tlabel_affiliation\nhttp://a/p1\t2.0\thttp://a/g2\nhttp://a/p2\t3.0\thttp://a/g1\n"
+TEST = "person\tlabel_affiliation\tid\nhttp://a/p3\thttp://a/g2\t4\n"
+
+
+def _put(root: Path) -> Path:
+    raw = root / "Entities/aifb/raw"
+    raw.mkdir(parents=True)
+    (raw / "aifb_stripped.nt.gz").write_bytes(gzip.compress(TRIPLES.encode()))
+    (raw / "trainingSet.tsv").write_text(TRAIN)
+    (raw / "testSet.tsv").write_text(TEST)
+    return raw
+
+
+def _check(graph: Graph) -> None:
+    p1, paper, p2, title, one, anonymous, p3 = range(7)
+    author, title_of, knows, publication = 0, 2, 4, 6  # the most frequent first, then by name
+    triples = [
+        *((p1, author, paper), (p2, author, paper), (anonymous, author, paper), (p3, knows, p1)),
+        *((paper, publication, p1), (paper, title_of, title), (paper, title_of, one)),
+    ]
+    expected = {*triples, *((target, relation + 1, source) for source, relation, target in triples)}
+    source, target = graph.edge_index.tolist()
+    assert set(zip(source, graph.edge_type.tolist(), target, strict=True)) == expected
+    assert (graph.num_nodes, graph.num_edges, graph.num_features) == (7, len(expected), 128)
+    assert [relation.name for relation in graph.relations[:3]] == ["r0", "rev_r0", "r1"]
+    assert len(graph.relations) == 8
+    assert [int(graph.y[person]) for person in (p1, p2, p3)] == [1, 0, 1]
+    masks = (graph.train_mask, graph.val_mask, graph.test_mask)
+    assert [mask.nonzero().view(-1).tolist() for mask in masks] == [[p1, p2], [], [p3]]
+    assert (graph.name, graph.synthetic, graph.num_classes, graph.node_type) == ("aifb", False, 2, None)
+
+
+def test_triples_become_relations_and_their_reverses(tmp_path: Path) -> None:
+    raw = _put(tmp_path)
+    assert under_data_root(AIFB, tmp_path) == raw
+    _check(entities.read(AIFB, raw, tmp_path / "cache"))
+
+
+def test_a_missing_file_is_seen(tmp_path: Path) -> None:
+    (_put(tmp_path) / "testSet.tsv").unlink()
+    assert under_data_root(AIFB, tmp_path) is None
+
+
+def test_an_archive_is_downloaded_once(tmp_path: Path) -> None:
+    raw = _put(tmp_path / "served")
+    archive = tmp_path / "aifb.tgz"
+    with tarfile.open(archive, "w:gz") as packed:
+        for file in raw.iterdir():
+            packed.add(file, file.name)
+    served = replace(AIFB, url=archive.as_uri())
+    _check(entities.read(served, None, tmp_path / "cache"))
+    archive.unlink()
+    _check(entities.read(served, None, tmp_path / "cache"))
+
+
+@pytest.mark.parametrize(
+    ("file", "content"),
+    [
+        ("aifb_stripped.nt.gz", b"not gzip"),
+        ("aifb_stripped.nt.gz", gzip.compress(b"<a> <b>\n")),
+        ("aifb_stripped.nt.gz", gzip.compress(b"\xff\xfe <a> <b> .\n")),
+        ("testSet.tsv", b"person\tlabel_affiliation\nhttp://a/p9\thttp://a/g2\n"),
+        ("trainingSet.tsv", b"somebody\tlabel\n1\t2\n"),
+    ],
+)
+def test_a_broken_file_is_one_line(tmp_path: Path, file: str, content: bytes) -> None:
+    raw = _put(tmp_path)
+    (raw / file).write_bytes(content)
+    with pytest.raises(UsageError, match=r"aifb: the files in .*raw cannot be read \(.*\);") as caught:
+        entities.read(AIFB, raw, tmp_path / "cache")
+    assert "\n" not in str(caught.value)
+
+
+def test_numbers_do_not_depend_on_the_order_of_a_set(tmp_path: Path) -> None:
+    raw = _put(tmp_path)
+    graphs = [entities.read(AIFB, raw, tmp_path / "cache") for _ in range(2)]
+    assert torch.equal(graphs[0].edge_index, graphs[1].edge_index)
+    assert graphs[0].content_hash == "26e3a65e6af7a94b"
