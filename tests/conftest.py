@@ -16,6 +16,8 @@ from gnnbench.workloads.graphs.catalog import DATASETS, DatasetName
 from gnnbench.workloads.graphs.graph import Graph
 from gnnbench.workloads.graphs.load import load
 from gnnbench.workloads.graphs.locate import under_data_root
+from gnnbench.workloads.graphs.relation import Relation
+from gnnbench.workloads.operations import OPERATIONS
 from gnnbench.workloads.platforms import PLATFORMS
 from gnnbench.workloads.spec import Spec
 from tests.suite import BARE
@@ -107,8 +109,55 @@ def multi_label_graph(small_graph: Graph) -> Graph:
 
 
 @pytest.fixture(scope="session")
-def make_case(small_graph: Graph) -> Callable[..., Case]:
-    """Make a case on the small graph, on the CPU, in float32 and forward where nothing else is asked for."""
+def typed_graph() -> Graph:
+    """Three types of nodes and eight relations: one has no edges, and two share some pairs of nodes."""
+    rng = np.random.default_rng(2)
+    sizes = {"paper": 40, "author": 15, "topic": 5}
+    first = {"paper": 0, "author": 40, "topic": 55}
+    counts = {
+        Relation("paper", "cites", "paper"): 90,
+        Relation("paper", "extends", "paper"): 30,
+        Relation("author", "writes", "paper"): 40,
+        Relation("paper", "has", "topic"): 60,
+    }
+    cites, *others = counts
+    relations = (
+        cites,  # its own reverse
+        *(each for relation in others for each in (relation, relation.reverse)),
+        Relation("topic", "contains", "topic"),
+    )
+    edges = []
+    for relation, count in counts.items():
+        source, target = (rng.integers(0, sizes[end], count) for end in (relation.source, relation.target))
+        target[: count // 4] = 3
+        position = np.full(count, relations.index(relation))
+        edges.append(np.stack((source + first[relation.source], target + first[relation.target], position)))
+    edges[1][:2, :20] = edges[0][:2, :20]
+    source, target, edge_type = np.concatenate(edges, axis=1)
+    papers = rng.permutation(40)
+    return Graph.build(
+        "typed",
+        source,
+        target,
+        rng.random((60, 24), dtype=np.float32),
+        rng.integers(0, 4, 60),
+        4,
+        papers[:20],
+        papers[20:30],
+        papers[30:],
+        synthetic=True,
+        edge_type=edge_type,
+        relations=relations,
+        type_sizes=sizes,
+    )
+
+
+@pytest.fixture(scope="session")
+def make_case(small_graph: Graph, typed_graph: Graph) -> Callable[..., Case]:
+    """Make a case, on the CPU, in float32 and forward where nothing else is asked for.
+
+    Its graph is the small one, or the one with types for an operation that needs relations.
+    """
 
     def make(
         operation: str = "spmm_sum",
@@ -117,8 +166,10 @@ def make_case(small_graph: Graph) -> Callable[..., Case]:
         dtype: str = "float32",
         index_dtype: str = "int64",
         hidden: int = 8,
-        graph: Graph = small_graph,
+        graph: Graph | None = None,
     ) -> Case:
+        known = OPERATIONS.get(operation)
+        graph = graph or (typed_graph if known and known.relational else small_graph)
         return Case(
             Spec(operation, direction, platform, dtype, index_dtype, graph.name, hidden, "cpu"), graph
         )

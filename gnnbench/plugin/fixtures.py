@@ -69,9 +69,12 @@ def case(
     hidden: int,
     device: str,
 ) -> "Case":
-    """The test's spec and graph, from which its inputs are built."""
+    """The test's spec and graph, from which its inputs are built; skips it if the graph is not for it."""
     from ..workloads.case import Case
 
+    own = operations.OPERATIONS.get(operation)
+    if own and (reason := own.why_not_on(graph)):
+        pytest.skip(reason)
     return Case(Spec(operation, direction, platform, dtype, index_dtype, graph.name, hidden, device), graph)
 
 

@@ -34,6 +34,10 @@ class Symbols:
     """Entries with self-loops: E + N."""
     R: int
     """Nodes with at least one neighbour."""
+    Q: int
+    """Relations; 1 if edges have no types."""
+    V: int
+    """Pairs of a node and a relation that ends at it; R if edges have no types."""
     T: int
     """Training nodes."""
     D: int

@@ -10,6 +10,7 @@ from .spec import FORWARD, FORWARD_BACKWARD
 if TYPE_CHECKING:
     from torch import Tensor
 
+    from .graphs.graph import Graph
     from .least_work import Symbols, Work
 
 
@@ -70,6 +71,10 @@ class Operation:
     """The heading under which `gnnbench list` shows it."""
     graphs: tuple[str, ...] = ()
     """Graphs that it runs on unless --gnn-dataset names others; empty: the suite's default."""
+    relational: bool = False
+    """Whether it needs a graph with relations."""
+    simple: bool = False
+    """Whether it needs a graph in which two nodes have at most one relation."""
     formerly: tuple[str, ...] = ()
     """Former names, which saved files may contain."""
 
@@ -78,6 +83,14 @@ class Operation:
         make = self.calls[platform].kernel
         assert make, f"{self.name} has no kernel: its benchmark makes the timed function"
         return make()
+
+    def why_not_on(self, graph: "Graph") -> str | None:
+        """Return why it does not run on a graph; None: it does."""
+        if self.relational and not graph.relations:
+            return f"{graph.name} has one relation: use --gnn-dataset {' or '.join(self.graphs)}"
+        if self.simple and not graph.is_simple:
+            return f"nodes of {graph.name} have several relations with each other: use another graph"
+        return None
 
     def limit(self, platform: str, direction: str, dtype: str, index_dtype: str, device: str) -> Limit | None:
         """Return why a platform cannot run it with these types; None: it can."""

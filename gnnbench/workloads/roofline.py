@@ -62,11 +62,17 @@ def _symbols(case: Case) -> Symbols:
     graph, spec = case.graph, case.spec
     widths = gcn.widths(graph, spec.hidden)
     layers = tuple(pairwise(widths))
+    relations = max(1, len(graph.relations))
+    ends = graph.edge_index[1]
+    if graph.edge_type is not None:
+        ends = ends * relations + graph.edge_type
     return Symbols(
         N=graph.num_nodes,
         E=graph.num_edges,
         L=graph.num_edges + graph.num_nodes,
         R=int(graph.edge_index[0].bincount().count_nonzero()),
+        Q=relations,
+        V=int(ends.bincount().count_nonzero()),
         T=int(graph.train_mask.sum()),
         D=widths[0],
         X=int(graph.x.count_nonzero()),

@@ -9,6 +9,7 @@ from torch import Tensor, nn
 
 from .case import Case, gradient_for
 from .kept_reference import KeptReference
+from .layer import Layer
 from .operation import Result
 from .platforms import PlatformModule
 from .reference import Reference, adam_step
@@ -161,6 +162,8 @@ def _tensors(inputs: Sequence[Any], module: PlatformModule) -> Iterator[tuple[Te
             linear = {id(part.weight) for part in item.modules() if isinstance(part, nn.Linear)}
             for weight in (one for one in parameters if one.dim() > 1):
                 transposed = module.TRANSPOSED_WEIGHT or id(weight) in linear
+                if isinstance(item, Layer):
+                    transposed = item.transposed
                 yield weight, transposed and weight.dim() == 2  # noqa: PLR2004 - [out, in]
             yield from ((bias, False) for bias in parameters if bias.dim() == 1)
 

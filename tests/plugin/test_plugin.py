@@ -32,11 +32,27 @@ def test_every_cell_runs_or_is_a_skip_that_says_why(whole_run):
     assert result.returncode == 0, result.stdout
     measured = {(b["params"]["operation"], b["params"]["platform"]) for b in saved["benchmarks"]}
     assert {(name, platform) for name, platform in measured if name in OPERATIONS} == {
-        (name, platform) for name, row in OPERATIONS.items() for platform in row.calls
+        (name, platform) for name, row in OPERATIONS.items() if not row.relational for platform in row.calls
     }
     reasons = {reason for operation in OPERATIONS.values() for reason in operation.absent.values()}
     unfolded = " ".join(result.stdout.split())
     assert all(" ".join(reason.split()) in unfolded for reason in reasons)
+
+
+def test_operations_with_relations_run_on_a_graph_with_relations_only(tmp_path):
+    saved = tmp_path / "run.json"
+    words = ("--gnn-dataset", "rmat:5,aifb:synthetic@0.05", "--gnn-hidden", "8", *SHORT, "-rs")
+    files = ("benchmarks/test_hetero.py", "benchmarks/test_rgcn_conv.py")
+    result = run_kernels(*files, *words, f"--benchmark-json={saved}")
+    assert result.returncode == 0, result.stdout
+    measured = [one["extra_info"]["gnnbench"] for one in json.loads(saved.read_text())["benchmarks"]]
+    assert {one["spec"]["dataset"] for one in measured} == {"aifb:synthetic@0.05"}
+    assert {(one["spec"]["operation"], one["spec"]["platform"]) for one in measured} == {
+        (name, platform) for name, row in OPERATIONS.items() if row.relational for platform in row.calls
+    }
+    assert all(one["measurement"]["not_copied"] == one["counters"]["unsteady"] == [] for one in measured)
+    unfolded = " ".join(result.stdout.split())
+    assert "rmat:5 has one relation: use --gnn-dataset aifb" in unfolded
 
 
 def test_run_file_follows_the_schema_and_the_test_id_is_the_spec(whole_run):

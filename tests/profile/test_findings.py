@@ -241,6 +241,12 @@ SUITE = {
     ("edge_softmax", "sparse"): {"gather-scatter"},
     **{(layer, platform): {"gather-scatter", *READS} for layer in GAT for platform in ("pyg", "sparse")},
     **{(layer, "dgl"): READS for layer in GAT},
+    # RGCNConv reads the size of the largest relation, RelGraphConv each one's.
+    ("rgcn_conv", "pyg"): {"gather-scatter", "host-reads"},
+    ("rgcn_conv", "sparse"): READS,
+    ("rgcn_conv", "dgl"): READS,
+    ("rgcn_conv_fast", "pyg"): {"gather-scatter"},
+    ("hetero_conv", "pyg"): {"gather-scatter"},
     # The augmentation loop: what was found in it, and what the optimised one is free of.
     ("mh_aggregate", "pyg"): {"gather-scatter"},
     ("mh_augment_profiled", "dgl"): READS,

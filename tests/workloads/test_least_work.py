@@ -177,8 +177,8 @@ def arrays(item):
         yield from sparse_parts(item)
     elif isinstance(item, Tensor):
         yield item
-    elif isinstance(item, (tuple, list)):
-        for part in item:
+    elif isinstance(item, (tuple, list, dict)):
+        for part in item.values() if isinstance(item, dict) else item:
             yield from arrays(part)
     elif isinstance(item, nn.Module):
         yield from item.parameters()
@@ -190,12 +190,14 @@ def arrays(item):
         yield from arrays(value)
     elif hasattr(item, "adj_tensors"):
         created = item.formats()["created"]
-        if len(created) == 1:
-            yield from item.adj_tensors(created[0])
-        else:
-            pointer, column, _ = item.adj_tensors("csr")
-            yield from (min(pointer, item.edges()[0], key=len), column)
-        yield from (item.edata[name] for name in item.edata)
+        for relation in item.canonical_etypes:
+            if len(created) == 1:
+                yield from item.adj_tensors(created[0], etype=relation)
+            else:
+                pointer, column, _ = item.adj_tensors("csr", etype=relation)
+                yield from (min(pointer, item.edges(etype=relation)[0], key=len), column)
+            data = item.edges[relation].data
+            yield from (data[name] for name in data)
 
 
 def taken_bytes(*items):

@@ -177,7 +177,7 @@ def _train(variant: str) -> Operation:
     )
 
 
-OPERATIONS = (
+_ALL = (
     Operation(
         "mh_aggregate",
         {
@@ -223,3 +223,4 @@ OPERATIONS = (
     *map(_proposal, _VARIANTS),
     *map(_train, _VARIANTS),
 )
+OPERATIONS = tuple(replace(operation, simple=True) for operation in _ALL)

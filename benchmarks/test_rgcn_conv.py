@@ -1,0 +1,14 @@
+"""Relational graph convolution: a weight for each of the relations of a knowledge graph.
+
+Most relations have few edges. A loop over relations (RGCNConv) runs many small kernels. Gathering a weight
+for each edge (FastRGCNConv) takes memory for edges times weights. With edges sorted by relation, RelGraphConv
+takes one product for each. DGL gets the divisors of the means as an input; PyG counts neighbours each time.
+"""
+
+import pytest
+
+
+@pytest.mark.operations("rgcn_conv", "rgcn_conv_fast")
+def test_rgcn_conv(case, kernel, measure):
+    graph, layer = kernel.build(case)
+    measure(kernel.run, graph, layer, case.features())
