@@ -221,6 +221,26 @@ SUITE = {
     ("scatter_mean", "sparse"): READS,
     **{(f"segment_{reduce}", "torch"): READS for reduce in ("sum", "mean", "max")},
     **{(f"segment_{reduce}", "dgl", FORWARD_BACKWARD): READS for reduce in ("sum", "mean", "max")},
+    # Edges are sorted, and the size of the result depends on them: libraries ask for it.
+    **{
+        (operation, platform): {"sorts", *READS}
+        for operation in ("coalesce", "to_undirected", "to_csr", "to_csc", "transpose")
+        for platform in ("pyg", "sparse", "torch")
+    },
+    ("to_undirected", "dgl"): READS,
+    ("sort_edge_index", "pyg"): {"sorts"},
+    ("sort_edge_index", "sparse"): {"sorts", *READS},
+    ("edge_index_sort_by", "pyg"): {"sorts"},
+    ("edge_index_sort_by", "torch"): {"sorts"},
+    **{("to_coo", platform): READS for platform in ("pyg", "sparse")},
+    ("to_coo", "torch"): {"sorts", *READS},
+    ("mask_select", "pyg"): READS,
+    ("mask_select", "torch"): READS,
+    ("subgraph", "pyg"): READS,
+    ("subgraph", "sparse"): READS,
+    ("subgraph", "torch", FORWARD_BACKWARD): READS,
+    ("k_hop_subgraph", "pyg"): {"sorts", *READS},
+    ("k_hop_subgraph", "dgl"): {"sorts", *READS},
     # All of the above in a layer, and GraphConv's look at nodes without edges.
     ("conv", "pyg"): PYG,
     ("conv", "sparse"): SPARSE,

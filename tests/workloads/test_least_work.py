@@ -189,15 +189,20 @@ def arrays(item):
         yield from (min(row, item.storage.rowptr(), key=len), column)
         yield from arrays(value)
     elif hasattr(item, "adj_tensors"):
-        created = item.formats()["created"]
-        for relation in item.canonical_etypes:
-            if len(created) == 1:
-                yield from item.adj_tensors(created[0], etype=relation)
-            else:
-                pointer, column, _ = item.adj_tensors("csr", etype=relation)
-                yield from (min(pointer, item.edges(etype=relation)[0], key=len), column)
-            data = item.edges[relation].data
-            yield from (data[name] for name in data)
+        yield from dgl_arrays(item)
+
+
+def dgl_arrays(graph):
+    """Yield the arrays of a DGLGraph, by relation."""
+    created = graph.formats()["created"]
+    for relation in graph.canonical_etypes:
+        if len(created) == 1:
+            yield from graph.adj_tensors(created[0], etype=relation)
+        else:
+            pointer, column, _ = graph.adj_tensors("csr", etype=relation)
+            yield from (min(pointer, graph.edges(etype=relation)[0], key=len), column)
+        data = graph.edges[relation].data
+        yield from (data[name] for name in data)
 
 
 def taken_bytes(*items):
