@@ -1,5 +1,6 @@
 """An HTTP server that behaves as the part of GitHub's API that comments are made with."""
 
+import asyncio
 import json
 import threading
 import time
@@ -122,7 +123,10 @@ class _Handler(BaseHTTPRequestHandler):
 
 @contextmanager
 def github(certificate=None):
-    """Serve, with TLS if there is a context with a certificate; the state's `root` is the API's address."""
+    """Serve, with TLS if there is a context with a certificate; the state's `root` is the API's address.
+
+    Meanwhile no event loop runs in this thread: playwright leaves its own running after a test in a browser.
+    """
     state = GitHub()
     handler = type("Handler", (_Handler,), {"state": state})
     server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
@@ -131,9 +135,12 @@ def github(certificate=None):
     thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True)
     thread.start()
     state.root = f"{'https' if certificate else 'http'}://127.0.0.1:{server.server_port}"
+    loop = asyncio._get_running_loop()
+    asyncio._set_running_loop(None)
     try:
         yield state
     finally:
+        asyncio._set_running_loop(loop)
         server.shutdown()
         server.server_close()
         thread.join()
