@@ -17,7 +17,7 @@ from ..workloads.operation import Operation
 from ..workloads.operations import FORMER_NAMES, OPERATIONS
 from ..workloads.platforms import PLATFORMS
 from .console import UNLIMITED, Console
-from .lines import wrapped
+from .lines import folded, wrapped
 
 _GROUPS = (
     "aggregation",
@@ -145,8 +145,14 @@ def _operations(width: int) -> Table:
         for one in found:
             platforms = (platform if platform in one.calls else "" for platform in PLATFORMS)
             first = next(one.calls[platform].text for platform in PLATFORMS if platform in one.calls)
-            table.add_row(f"  {one.name}", *platforms, Text(shorten(first, left, placeholder=" …")))
+            table.add_row(f"  {one.name}", *platforms, Text(_shortened(first, left)))
     return table
+
+
+def _shortened(call: str, width: int) -> str:
+    """Return as many words of a call as fit; if none does, the beginning of the first."""
+    text = shorten(call, width, placeholder=" …")
+    return text if text != "…" else f"{folded(call, width - 1)[0]}…"
 
 
 def _table(*, gap: int = 2, header: bool = True) -> Table:

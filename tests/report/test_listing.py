@@ -61,6 +61,11 @@ def test_an_operation_s_line_fits_and_its_call_ends_with_a_word(render, width):
             assert shortened[1] in calls
 
 
+def test_of_a_call_without_a_word_that_fits_the_beginning_is_shown():
+    assert listing._shortened("utils.subgraph(nodes, edges)", 23) == "utils.subgraph(nodes, …"
+    assert listing._shortened("transforms.ToSparseTensor()(data)", 20) == "transforms.…"
+
+
 def test_in_a_pipe_nothing_is_broken(render):
     text = render()
     assert listing._DATA_SETS in text.splitlines()
