@@ -67,9 +67,13 @@ bench: $(base)
 	@mkdir -p .benchmarks
 	@$(python) -m pytest benchmarks --benchmark-json=.benchmarks/latest.json $(ARGS)
 
+# Their operations need a graph with relations.
+relational := benchmarks/test_hetero.py benchmarks/test_rgcn_conv.py
+
 counters: $(base)
 	$(say) "what each benchmark does, against baselines/counters: a minute or two"
 	@$(python) -m pytest benchmarks --gnn-all --gnn-counters --gnn-strict --gnn-dataset cora -n 2 $(ARGS)
+	@$(python) -m pytest $(relational) --gnn-all --gnn-counters --gnn-strict --gnn-dataset aifb:synthetic -n 2 $(ARGS)
 
 lint: lint-workflows $(base)
 	$(say) "ruff, mypy and import-linter"

@@ -85,8 +85,10 @@ def test_each_kind_of_benchmark_has_its_limit_memory_and_counters(whole_run):
         assert (ours["limit"] is None) == operation.startswith("harness")
         assert ours["counters"]["unsteady"] == []
         if not operation.startswith("harness"):
-            assert ours["counters"]["counts"]["operators"]
-            assert ours["counters"]["details"]["memory"]["peak_bytes"] > 0
+            counts = ours["counters"]["counts"]
+            # DGL converts formats without any operator of torch.
+            assert counts["operators"] or counts["library_calls"]
+            assert not counts["operators"] or ours["counters"]["details"]["memory"]["peak_bytes"] > 0
 
 
 def test_whole_run_shows_header_progress_and_table(whole_run):
@@ -95,9 +97,10 @@ def test_whole_run_shows_header_progress_and_table(whole_run):
     assert "OMP_WAIT_POLICY=PASSIVE" in result.stdout
     assert re.search(r"gnnbench: cpu, .+ threads on \d+ cores", result.stdout)
     assert "torch 2." in result.stdout
-    numbers = [int(n) for n in re.findall(rf"^\[ *(\d+)/{count}\] ", result.stdout, re.MULTILINE)]
-    assert numbers == list(range(1, count + 1))
-    assert f"gnnbench: {count} benchmarks take about " in result.stdout
+    # What needs relations is skipped when the graph is there, so it has a line.
+    (planned,) = map(int, re.findall(r"^gnnbench: (\d+) benchmarks take about ", result.stdout, re.MULTILINE))
+    numbers = [int(n) for n in re.findall(rf"^\[ *(\d+)/{planned}\] ", result.stdout, re.MULTILINE)]
+    assert numbers == list(range(1, planned + 1))
     assert f"{count} benchmarks checked against the reference, {count} timed" in result.stdout
     assert re.search(r"^spmm_sum +fwd +pyg +[\d.]+ [mµn]?s +", result.stdout, re.MULTILINE)
     table = result.stdout.partition("operation ")[2].partition("gnnbench:")[0]
