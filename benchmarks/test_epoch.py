@@ -1,6 +1,7 @@
-"""One training epoch of a three-layer GCN, and each of its four phases.
+"""One training epoch of a three-layer GCN, and each of its four phases; epochs of GAT and GraphSAGE.
 
-The epoch shows how much a slower kernel matters in training; the phases show where.
+The epoch shows how much a slower kernel matters in training; the phases show where. GAT spends its time on
+edges, GraphSAGE also propagates the wide features of the data set.
 """
 
 import pytest
@@ -13,6 +14,26 @@ def test_epoch(training, measure):
 
     t = training
     measure(epoch, t.model, t.structure, t.x, t.train, t.y, t.optimizer)
+
+
+@pytest.mark.operations("epoch_gat")
+def test_gat(case, measure):
+    """Two layers of graph attention, without dropout, whose numbers vary by library."""
+    from gnnbench.workloads import gat, training
+
+    model = gat.build(case, gat.initial_parameters(case.graph, case.spec.hidden))
+    t = training.prepare_model(case, model, gat.kernel(case.spec.platform).build(case))
+    measure(training.epoch, t.model, t.structure, t.x, t.train, t.y, t.optimizer)
+
+
+@pytest.mark.operations("epoch_sage")
+def test_sage(case, measure):
+    """Two layers of GraphSAGE with means, without dropout."""
+    from gnnbench.workloads import sage, training
+
+    model = sage.build(case, sage.initial_parameters(case.graph, case.spec.hidden))
+    t = training.prepare_model(case, model, sage.kernel(case.spec.platform).build(case))
+    measure(training.epoch, t.model, t.structure, t.x, t.train, t.y, t.optimizer)
 
 
 @pytest.mark.operations("epoch_forward")

@@ -1,34 +1,15 @@
 """The three-layer graph convolutional network (Kipf and Welling, ICLR 2017), on any platform."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from itertools import pairwise
-from typing import Any
 
 import torch
-import torch.nn.functional as F
-from torch import Tensor, nn
+from torch import Tensor
 
 from .graphs.catalog import DATASETS
 from .graphs.graph import Graph
+from .network import Network, glorot
 from .platforms import PlatformModule
-
-
-class GCN(nn.Module):
-    """Three convolutions with ReLU between them."""
-
-    def __init__(
-        self, layers: Sequence[nn.Module], convolve: Callable[[Any, nn.Module, Tensor], Tensor]
-    ) -> None:
-        """Take a platform's layers, and a function that applies one: convolve(structure, layer, x)."""
-        super().__init__()
-        self.layers = nn.ModuleList(layers)
-        self.convolve = convolve
-
-    def forward(self, structure: Any, x: Tensor) -> Tensor:
-        """Return the logits [N, C] for features [N, F]."""
-        for index, layer in enumerate(self.layers):
-            x = self.convolve(structure, layer, x if index == 0 else F.relu(x))
-        return x
 
 
 def widths(graph: Graph, hidden: int) -> tuple[int, int, int, int]:
@@ -44,17 +25,15 @@ def widths(graph: Graph, hidden: int) -> tuple[int, int, int, int]:
 
 
 def initial_weights(widths: Sequence[int], seed: int = 0) -> list[tuple[Tensor, Tensor]]:
-    """Return each layer's weight [in, out], Glorot uniform (AISTATS 2010), and zero bias [out].
+    """Return each layer's weight [in, out], drawn by `glorot`, and zero bias [out].
 
     They are float64 on the CPU, so that every platform, dtype and device starts from the same values.
     """
     generator = torch.Generator().manual_seed(seed)
-    drawn = []
-    for fan_in, fan_out in pairwise(widths):
-        bound = (6 / (fan_in + fan_out)) ** 0.5
-        uniform = torch.rand(fan_in, fan_out, generator=generator, dtype=torch.float64)
-        drawn.append(((2 * uniform - 1) * bound, torch.zeros(fan_out, dtype=torch.float64)))
-    return drawn
+    return [
+        (glorot(fan_in, fan_out, generator), torch.zeros(fan_out, dtype=torch.float64))
+        for fan_in, fan_out in pairwise(widths)
+    ]
 
 
 def build(
@@ -62,10 +41,10 @@ def build(
     weights: Sequence[tuple[Tensor, Tensor]],
     device: torch.device,
     dtype: torch.dtype,
-) -> GCN:
+) -> Network:
     """Return a platform's network, with copies of the layers' weights and biases."""
     layers = [
         module.layer(weight.to(device, dtype), bias.to(device, dtype), cached=module.MODEL_CACHED)
         for weight, bias in weights
     ]
-    return GCN(layers, module.convolution(cached=module.MODEL_CACHED).run)
+    return Network(layers, module.convolution(cached=module.MODEL_CACHED).run)

@@ -1,4 +1,4 @@
-"""Full-batch training of a GCN: its loss, an epoch and a whole training."""
+"""Full-batch training of a network: its loss, an epoch and a whole training."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -10,6 +10,7 @@ from torch import Tensor, nn
 
 from . import gcn
 from .case import Case
+from .network import Network
 from .platforms import PlatformModule
 
 LEARNING_RATE = 0.01
@@ -19,7 +20,7 @@ LEARNING_RATE = 0.01
 class Training:
     """A model, its optimiser and its inputs."""
 
-    model: gcn.GCN
+    model: Network
     optimizer: torch.optim.Optimizer
     structure: Any
     x: Tensor
@@ -31,15 +32,26 @@ class Training:
 
 
 def prepare(case: Case, module: PlatformModule, weights: Sequence[tuple[Tensor, Tensor]]) -> Training:
-    """Build a platform's model from initial weights, with its structure and Adam (lr 0.01)."""
-    graph = case.graph
+    """Build a platform's GCN from initial weights, with its structure and Adam (lr 0.01)."""
     model = gcn.build(module, weights, case.device, case.dtype)
+    return prepare_model(case, model, module.convolution(cached=module.MODEL_CACHED).build(case))
+
+
+def prepare_model(
+    case: Case,
+    model: Network,
+    structure: Any,
+    learning_rate: float = LEARNING_RATE,
+    weight_decay: float = 0.0,
+) -> Training:
+    """Add Adam to a model and its structure, and the case's features and labels."""
+    graph = case.graph
     train = graph.train_mask.nonzero().squeeze(1)
     y = graph.y.bool() if graph.y.is_floating_point() else graph.y
     return Training(
         model=model,
-        optimizer=torch.optim.Adam(model.parameters(), lr=LEARNING_RATE),
-        structure=module.convolution(cached=module.MODEL_CACHED).build(case),
+        optimizer=torch.optim.Adam(model.parameters(), lr=learning_rate, weight_decay=weight_decay),
+        structure=structure,
         x=case.node_features(),
         train=train.to(case.device),
         y=y[train].to(case.device),
@@ -61,7 +73,7 @@ def loss(logits: Tensor, train: Tensor, y: Tensor) -> Tensor:
 
 
 def epoch(
-    model: gcn.GCN, structure: Any, x: Tensor, train: Tensor, y: Tensor, optimizer: torch.optim.Optimizer
+    model: Network, structure: Any, x: Tensor, train: Tensor, y: Tensor, optimizer: torch.optim.Optimizer
 ) -> Tensor:
     """Train for one epoch: forward, loss, backward, step; return the loss before the step."""
     optimizer.zero_grad(set_to_none=True)

@@ -194,17 +194,28 @@ def _comparable(module: PlatformModule, output: Any, expected: Tensor) -> Tensor
 
 
 def _compare_network(case: Case, found: Sequence[Tensor], right: Sequence[Tensor]) -> None:
-    """Compare by norm; biases relative to the largest one, as the last layer's nearly cancels."""
-    bias = max((gradient.norm().item() for gradient in right if gradient.dim() == 1), default=0.0)
+    """Compare by norm; biases relative to the largest one, and attention vectors to the largest of a shape.
+
+    The terms of some gradients cancel: those of the last layer's bias nearly, and those of the attention of
+    target nodes wherever LeakyReLU is linear, because a softmax ignores what all of its entries share.
+    """
+    norms: dict[object, float] = {}
+    for index, gradient in enumerate(right):
+        kind = _kind(index, gradient)
+        norms[kind] = max(norms.get(kind, 0.0), gradient.norm().item())
     for index, (gradient, expected) in enumerate(zip(found, right, strict=True)):
         error = (gradient.detach().cpu().double() - expected).norm().item()
-        norm = bias if expected.dim() == 1 else expected.norm().item()
-        allowed = KINK_TOLERANCE[case.spec.dtype] * norm
+        allowed = KINK_TOLERANCE[case.spec.dtype] * norms[_kind(index, expected)]
         if not error <= allowed:  # written so that NaN fails
             raise MismatchError(
                 f"{case.spec.id}: the gradient of input tensor {index} is wrong: its error has norm "
                 f"{error:.3g}; allowed {allowed:.3g}"
             )
+
+
+def _kind(index: int, parameter: Tensor) -> object:
+    """Return what parameters that are compared with the largest of them have in common."""
+    return {1: "bias", 2: index}.get(parameter.dim(), parameter.shape)
 
 
 def _compare(case: Case, what: str, found: Tensor, expected: Tensor) -> None:

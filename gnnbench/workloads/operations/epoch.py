@@ -94,10 +94,14 @@ def step_work(m: Symbols) -> Work:
 
 
 def least_work(m: Symbols) -> Work:
-    """Bytes G(E) + s (N D + 7 P + 1) + T y: gradients are written, not read. Flops: sum of the phases."""
+    """Bytes: see `training_bytes`. Flops: sum of the phases."""
     phases = (forward_work(m), loss_work(m), backward_work(m), step_work(m))
-    moved = m.G(m.E) + m.s * (m.N * m.D + 7 * m.P + 1) + m.T * m.y
-    return Work(moved, sum(phase.flops for phase in phases))
+    return Work(training_bytes(m), sum(phase.flops for phase in phases))
+
+
+def training_bytes(m: Symbols) -> int:
+    """Return G(E) + s (N D + 7 P + 1) + T y: gradients are written, not read."""
+    return m.G(m.E) + m.s * (m.N * m.D + 7 * m.P + 1) + m.T * m.y
 
 
 def _on_torch(phase: str) -> dict[str, str]:

@@ -1,0 +1,46 @@
+"""A network of one platform's layers, and how its weights are drawn."""
+
+from collections.abc import Callable, Sequence
+from typing import Any, Literal
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+
+class Network(nn.Module):
+    """Layers with an activation between them."""
+
+    def __init__(
+        self,
+        layers: Sequence[nn.Module],
+        convolve: Callable[[Any, nn.Module, Tensor], Tensor],
+        activation: Literal["relu", "elu"] = "relu",
+        dropout: float = 0.0,
+    ) -> None:
+        """Take a platform's layers, and a function that applies one: convolve(structure, layer, x).
+
+        `dropout` is the probability with which each entry of each layer's input is dropped in training.
+        """
+        super().__init__()
+        self.layers = nn.ModuleList(layers)
+        self.convolve = convolve
+        self.activation = activation
+        self.dropout = dropout
+
+    def forward(self, structure: Any, x: Tensor) -> Tensor:
+        """Return the logits [N, C] for features [N, F]."""
+        for index, layer in enumerate(self.layers):
+            if index:
+                x = getattr(F, self.activation)(x)
+            if self.dropout:
+                x = F.dropout(x, self.dropout, self.training)
+            x = self.convolve(structure, layer, x)
+        return x
+
+
+def glorot(fan_in: int, fan_out: int, generator: torch.Generator) -> Tensor:
+    """Draw a weight [in, out], uniform (Glorot and Bengio, AISTATS 2010): float64 on the CPU."""
+    bound = (6 / (fan_in + fan_out)) ** 0.5
+    uniform = torch.rand(fan_in, fan_out, generator=generator, dtype=torch.float64)
+    return (2 * uniform - 1) * bound

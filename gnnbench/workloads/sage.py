@@ -1,0 +1,77 @@
+"""GraphSAGE of two layers with means over neighbours (Hamilton et al., NeurIPS 2017), by library."""
+
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import Any, NamedTuple
+
+import torch
+from torch import Tensor, nn
+
+from .case import Case
+from .graphs.graph import Graph
+from .network import Network, glorot
+from .operation import Kernel
+from .platforms import load
+
+
+class Parameters(NamedTuple):
+    """One layer's parameters, in float64 on the CPU."""
+
+    neighbours: Tensor
+    """Weight of the mean over neighbours: [in, out]."""
+    own: Tensor
+    """Weight of the node's own features: [in, out]."""
+    bias: Tensor
+    """[out]."""
+
+
+def initial_parameters(graph: Graph, hidden: int, seed: int = 0) -> list[Parameters]:
+    """Draw each layer's weights; the bias is zero."""
+    generator = torch.Generator().manual_seed(seed)
+    return [
+        Parameters(
+            glorot(fan_in, fan_out, generator),
+            glorot(fan_in, fan_out, generator),
+            torch.zeros(fan_out, dtype=torch.float64),
+        )
+        for fan_in, fan_out in pairwise((graph.num_features, hidden, graph.num_classes))
+    ]
+
+
+def kernel(platform: str) -> Kernel:
+    """Return the kernel that applies a layer; `run` takes the structure, the layer and x [N, in]."""
+    if platform != "dgl":
+        return load(platform).convolution(cached=False)
+    from .platforms.dgl import structure
+
+    return Kernel(structure, lambda graph, layer, x: layer(graph, x))
+
+
+def layer(platform: str, parameters: Parameters) -> nn.Module:
+    """Make a platform's layer with copies of the parameters."""
+    conv: Any
+    if platform == "dgl":
+        from .platforms.dgl import dgl
+
+        conv = dgl.nn.SAGEConv(*parameters.own.shape, "mean")
+        neighbours, own, bias = conv.fc_neigh.weight, conv.fc_self.weight, conv.fc_self.bias
+    else:
+        from torch_geometric.nn import SAGEConv
+
+        conv = SAGEConv(*parameters.own.shape)
+        neighbours, own, bias = conv.lin_l.weight, conv.lin_r.weight, conv.lin_l.bias
+    conv.to(parameters.own)
+    with torch.no_grad():
+        neighbours.copy_(parameters.neighbours.t())
+        own.copy_(parameters.own.t())
+        bias.copy_(parameters.bias)
+    return conv
+
+
+def build(case: Case, parameters: Sequence[Parameters], dropout: float = 0.0) -> Network:
+    """Return the network on a case's platform, with copies of the parameters."""
+    layers = [
+        layer(case.spec.platform, Parameters(*(one.to(case.device, case.dtype) for one in each)))
+        for each in parameters
+    ]
+    return Network(layers, kernel(case.spec.platform).run, dropout=dropout)
