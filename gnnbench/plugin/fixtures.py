@@ -163,6 +163,7 @@ def measure(
     """
     from ..measure.clock import Call
     from ..measure.counters import count
+    from ..measure.threads import cpu_threads
     from ..results import entry
     from ..workloads import roofline
     from ..workloads.verify import MismatchError, verify, with_backward
@@ -187,19 +188,21 @@ def measure(
             case, (request.function, run), folders, definition
         )
         benchmark.group = f"{spec.operation} {spec.direction} {spec.dataset}"
-        if spec.direction == FORWARD_BACKWARD:
-            run, inputs = with_backward(library, run, inputs)
-        if options.counters:
-            return _judge_counters(request, spec, count(Call(run, inputs, {}).__call__, spec.device), options)
-        mismatch = None
-        try:
-            view = kept_reference.view(case.graph, spec.hidden, own)
-            verify(case, library, run, inputs, expected, result=result, view=view, kept=kept_reference)
-        except MismatchError as error:
-            mismatch = str(error)
-        if mismatch:
-            pytest.fail(mismatch, pytrace=False)
-        output = benchmark(run, *inputs)
+        with cpu_threads(own.threads if own else None):
+            if spec.direction == FORWARD_BACKWARD:
+                run, inputs = with_backward(library, run, inputs)
+            if options.counters:
+                found = count(Call(run, inputs, {}).__call__, spec.device)
+                return _judge_counters(request, spec, found, options)
+            mismatch = None
+            try:
+                view = kept_reference.view(case.graph, spec.hidden, own)
+                verify(case, library, run, inputs, expected, result=result, view=view, kept=kept_reference)
+            except MismatchError as error:
+                mismatch = str(error)
+            if mismatch:
+                pytest.fail(mismatch, pytrace=False)
+            output = benchmark(run, *inputs)
         if "measurement" in ours:
             seconds = ours["measurement"]["location_ns"] / 1e9
             ours["limit"] = roofline.section(case, seconds, rates(spec.dtype))

@@ -11,6 +11,7 @@ from rich.markup import escape
 from .. import environment, units
 from ..errors import one_line
 from ..profile.hooks import profiling_of
+from ..report import speed_up
 from ..report.console import Console
 from ..report.lines import wrapped
 from ..report.table import SHORT_DIRECTION, TableRow, grouped, heading, interval, notes, remarks, tables
@@ -210,7 +211,8 @@ def summarize(reporter: Any) -> None:
     for title, table in tables(rows).items():
         console.print(f"\n[bold]{escape(title)}[/bold]")
         console.print(table)
-    for note in notes(rows):
+    threads = environment.collect(device="cpu").threads
+    for note in (*speed_up.lines(rows, threads), *notes(rows)):
         text.write(f"{wrapped(note, writing.width(reporter))}\n")
     reporter.ensure_newline()
     reporter.write(text.getvalue())

@@ -63,10 +63,12 @@ class Operation:
     reach: int | None = None
     """From how many hops a row of the output [N, ...] or [E, ...] takes its values; with degrees of
     neighbours, one more. On large graphs a random sample of rows is checked. None: all entries are."""
-    least_work: "Callable[[Symbols], Work] | None" = None
-    """The work that every implementation must do."""
     end: int = 1
     """With `reach`: the end of an entry at which its message is added up, 1 the target, 0 the source."""
+    least_work: "Callable[[Symbols], Work] | None" = None
+    """The work that every implementation must do."""
+    threads: int | None = None
+    """CPU threads that it is timed with; None: as many as the session has."""
     group: str = "other"
     """The heading under which `gnnbench list` shows it."""
     graphs: tuple[str, ...] = ()

@@ -1,4 +1,5 @@
 import json
+import re
 
 from gnnbench import plugin
 from tests.suite import SHORT, SMALL, run_kernels
@@ -77,3 +78,41 @@ def test_a_test_without_the_marker_is_told_of_it(pytester):
     result = pytester.runpytest_inprocess("-q")
     result.stdout.fnmatch_lines(["*gnnbench: the fixtures need a marker: add @pytest.mark.operations(NAME)"])
     result.assert_outcomes(errors=1)
+
+
+THREADS = """
+import pytest
+import torch
+
+SESSION = torch.get_num_threads()
+SET = {"1_thread": 1, "2_threads": 2, "all_threads": SESSION}
+
+
+@pytest.mark.operations(*(f"spmm_sum_{name}" for name in SET))
+def test_threads(case, kernel, measure):
+    seen = set()
+
+    def run(structure, x):
+        seen.add(torch.get_num_threads())
+        return kernel.run(structure, x)
+
+    measure(run, kernel.build(case), case.features())
+    assert seen == {SET[case.spec.operation.removeprefix("spmm_sum_")]}
+    assert torch.get_num_threads() == SESSION
+"""
+
+
+def test_threads_are_set_for_the_call_and_the_speed_up_is_shown(tmp_path):
+    (tmp_path / "test_own.py").write_text(THREADS)
+    options = ("--gnn-platform", "torch", *SMALL, *SHORT)
+    timed = run_kernels(*options, cwd=tmp_path, OMP_NUM_THREADS="3")
+    assert timed.returncode == 0, timed.stdout
+    assert re.search(
+        r"^speed-up over 1 thread, spmm_sum fwd: torch [\d.]+x with 2, [\d.]+x with all \d$",
+        timed.stdout,
+        re.MULTILINE,
+    )
+    for mode in (("--benchmark-disable",), ("--gnn-counters", "update")):
+        checked = run_kernels(*options, *mode, cwd=tmp_path)
+        assert checked.returncode == 0, checked.stdout
+        assert "speed-up" not in checked.stdout

@@ -1,0 +1,44 @@
+"""Libraries are told how many threads to compute with, and afterwards have as many as before."""
+
+import pytest
+import torch
+
+from gnnbench.measure.threads import cpu_threads
+from gnnbench.packages import missing
+from gnnbench.workloads.platforms.dgl_import import import_dgl
+
+
+@pytest.mark.skipif(bool(missing(("dgl",))), reason="needs dgl")
+def test_torch_and_dgl_are_told_and_restored():
+    utils = import_dgl().utils
+    before = torch.get_num_threads(), utils.get_num_threads()
+    for number in (1, 3):
+        with cpu_threads(number):
+            assert (torch.get_num_threads(), utils.get_num_threads()) == (number, number)
+        assert (torch.get_num_threads(), utils.get_num_threads()) == before
+
+
+def test_an_openmp_beside_torchs_is_told_too():
+    pytest.importorskip("sklearn.utils._openmp_helpers")
+    import ctypes
+    import sys
+
+    from gnnbench.measure.fingerprint.libraries import loaded
+
+    own = [path for path in loaded(len(sys.modules)) if path.parent.name == "scikit_learn.libs"]
+    if not own:
+        pytest.skip("scikit-learn's OpenMP is not in its wheel")
+    (openmp,) = (ctypes.CDLL(str(path)) for path in own if "gomp" in path.name)
+    before = openmp.omp_get_max_threads()
+    with cpu_threads(before + 1):
+        assert openmp.omp_get_max_threads() == before + 1
+    assert openmp.omp_get_max_threads() == before
+
+
+def test_none_leaves_the_number_and_a_failure_restores_it():
+    before = torch.get_num_threads()
+    with cpu_threads(None):
+        assert torch.get_num_threads() == before
+    with pytest.raises(KeyError), cpu_threads(before + 1):
+        raise KeyError
+    assert torch.get_num_threads() == before
