@@ -17,4 +17,6 @@ def test_spmm_sum(case, kernel, measure):
 
 @pytest.mark.operations(*(f"edge_softmax_{threads}" for threads in THREADS))
 def test_edge_softmax(case, kernel, measure):
-    measure(kernel.run, kernel.build(case), case.edge_weight())
+    from gnnbench.workloads.operations.edge_softmax import scores
+
+    measure(kernel.run, kernel.build(case), scores(case))

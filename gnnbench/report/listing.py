@@ -27,6 +27,8 @@ _GROUPS = (
     "structure",
     "layers",
     "training",
+    "compiled",
+    "threads",
     "MH-Aug",
 )
 """The order of the headings; others follow."""

@@ -7,14 +7,13 @@ from ..least_work import Symbols, Work
 from ..limits import SPARSE_TENSOR, Limit
 from ..operation import Call, Operation
 from ..spec import TRAIN
-from . import epoch
+from . import epoch, gat_conv
 
 if TYPE_CHECKING:
     from torch import Tensor
 
     from ..graphs.graph import Graph
 
-_NEGATIVE_SLOPE = 0.2
 _ROUNDING = Limit(
     "the terms of the biases' gradients nearly cancel: too inexact in bfloat16",
     frozenset({"bfloat16"}),
@@ -22,45 +21,13 @@ _ROUNDING = Limit(
 )
 
 
-def convolution(
-    graph: "Graph", source: "Tensor", target: "Tensor", weight: "Tensor", bias: "Tensor", x: "Tensor"
-) -> "Tensor":
-    """Return one layer's output: [N, heads * width].
-
-    With h = x @ weight, a node weighs the h of itself and its neighbours by the softmax over them of
-    LeakyReLU(source * h[neighbour] + target * h[node]), for each head.
-
-    Args:
-        graph: without self-loops.
-        source: [1, heads, width].
-        target: [1, heads, width].
-        weight: [in, heads * width].
-        bias: [heads * width].
-        x: [N, in].
-    """
-    import torch
-    import torch.nn.functional as F
-
-    from ..reference import aggregate, looped, sums
-
-    entries, _ = looped(graph)
-    h = (x @ weight).view(len(x), *source.shape[1:])
-    at_source, at_target = (h * source).sum(dim=2), (h * target).sum(dim=2)
-    heads = []
-    for head in range(h.size(1)):
-        score = F.leaky_relu(at_source[entries[0], head] + at_target[entries[1], head], _NEGATIVE_SLOPE)
-        share = score.exp() / sums(entries[1], score.exp(), len(x))[entries[1]]
-        heads.append(aggregate(entries, share, h[:, head]))
-    return torch.cat(heads, dim=1) + bias
-
-
 def network_loss(graph: "Graph", *tensors: "Tensor") -> "Tensor":
     """Return the loss; `tensors` are source, target and weight of both layers, their biases, and x."""
     import torch.nn.functional as F
 
     source, target, weight, next_source, next_target, next_weight, bias, next_bias, x = tensors
-    hidden = F.elu(convolution(graph, source, target, weight, bias, x))
-    return epoch.loss(graph, convolution(graph, next_source, next_target, next_weight, next_bias, hidden))
+    hidden = F.elu(gat_conv.gat(graph, source, target, weight, bias, x))
+    return epoch.loss(graph, gat_conv.gat(graph, next_source, next_target, next_weight, next_bias, hidden))
 
 
 def least_work(m: Symbols) -> Work:

@@ -5,7 +5,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from ..least_work import Symbols, Work
-from ..limits import SPARSE_TENSOR, Limit
+from ..limits import SCATTER_ADD, SPARSE_TENSOR
 from ..operation import Call, Operation
 from ..spec import TRAIN
 from . import epoch
@@ -14,10 +14,6 @@ if TYPE_CHECKING:
     from torch import Tensor
 
     from ..graphs.graph import Graph
-
-_COUNTS = Limit(
-    "PyG's mean counts neighbours by scatter_add_, which takes int64 indices only", frozenset({"int32"})
-)
 
 
 def convolution(graph: "Graph", neighbours: "Tensor", own: "Tensor", bias: "Tensor", x: "Tensor") -> "Tensor":
@@ -55,7 +51,7 @@ OPERATIONS = (
     Operation(
         "epoch_sage",
         {
-            "pyg": Call("SAGEConv on edge_index", limits=(_COUNTS,)),
+            "pyg": Call("SAGEConv on edge_index", limits=(SCATTER_ADD,)),
             "sparse": Call("SAGEConv on SparseTensor", limits=(SPARSE_TENSOR,)),
             "dgl": Call("SAGEConv"),
         },
