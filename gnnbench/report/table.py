@@ -51,7 +51,7 @@ class TableRow:
             counters["details"]["memory"].get("peak_bytes"),
             sum(counters["counts"]["operators"].values()),
             counters["host_reads"],
-            (*remarks(measured), *_over(limit)),
+            (*remarks(measured), *_over(limit), *_compiled(counters["counts"].get("compilation", {}))),
         )
 
 
@@ -80,6 +80,13 @@ def remarks(measured: dict[str, Any]) -> list[str]:
 
 def _over(limit: dict[str, Any] | None) -> list[str]:
     return [f"above the roofline bound: {limit['note']}"] if limit and limit["note"] else []
+
+
+def _compiled(compilation: dict[str, int]) -> list[str]:
+    if not compilation:
+        return []
+    graphs, again = (units.count(compilation[name], name[:-1]) for name in ("graphs", "recompilations"))
+    return [f"torch.compile made {graphs}, with {again}"]
 
 
 def inputs(spec: Spec) -> tuple[str, ...]:

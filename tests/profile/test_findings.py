@@ -199,7 +199,7 @@ READS = {"host-reads"}
 PYG = {"normalisation", "host-reads", "gather-scatter"}
 SPARSE = {"normalisation", "host-reads"}
 DGL = {"degree-normalisation", "host-reads"}
-GAT = ("gat_conv", "gatv2_conv")
+GAT = ("gat_conv", "gatv2_conv", "epoch_gat")
 SUITE = {
     # Masks of self-loops on pyg and sparse, and the numbers of nodes and edges that a storage or a graph asks
     # for. Their subject is the normalisation: nobody is told to cache it.
@@ -249,6 +249,7 @@ SUITE = {
     **{(f"aggregate{hops}", "dgl"): READS for hops in ("", "_one_hop", "_three_hops", "_four_hops")},
     # Layers on edge_index; and messages of both ends, which no sparse product computes.
     ("sage_conv", "pyg"): {"gather-scatter"},
+    ("epoch_sage", "pyg"): {"gather-scatter"},
     ("gin_conv", "pyg"): {"gather-scatter"},
     ("transformer_conv", "pyg"): {"gather-scatter"},
     ("transformer_conv", "sparse"): {"gather-scatter"},
@@ -258,6 +259,11 @@ SUITE = {
     # A softmax copies sums back to the edges that it summed, and layers multiply copied rows by it.
     ("edge_softmax", "pyg"): {"gather-scatter"},
     ("edge_softmax", "sparse"): {"gather-scatter"},
+    **{
+        (f"edge_softmax_{threads}", platform): {"gather-scatter"}
+        for threads in ("1_thread", "2_threads", "all_threads")
+        for platform in ("pyg", "sparse")
+    },
     **{(layer, platform): {"gather-scatter", *READS} for layer in GAT for platform in ("pyg", "sparse")},
     **{(layer, "dgl"): READS for layer in GAT},
     # RGCNConv reads the size of the largest relation, RelGraphConv each one's.

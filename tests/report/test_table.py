@@ -116,3 +116,9 @@ def test_a_benchmark_that_others_disturbed_says_so():
     words = "other programs used more than 10% of the CPU time"
     assert any(words in note for note in notes([of(others_share=0.4)]))
     assert not any(words in note for note in notes([of(others_share=0.04)]))
+
+
+def test_what_torch_compile_did_is_noted():
+    counts = {**OURS["counters"]["counts"], "compilation": {"graphs": 2, "recompilations": 1}}
+    row = TableRow.of(SPEC, {**OURS, "counters": {**OURS["counters"], "counts": counts}})
+    assert row.notes == ("torch.compile made 2 graphs, with 1 recompilation",)

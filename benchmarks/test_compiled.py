@@ -1,0 +1,25 @@
+"""Layers under torch.compile on eight graphs of different sizes, as mini-batches have them.
+
+torch.compile compiles for the first size, and for the second one again for all sizes. A layer that makes it
+compile for each size anew takes seconds instead of milliseconds in every new batch. The time is that of calls
+after warm-up; the counters hold the number of compilations, which a note below the table repeats.
+"""
+
+import pytest
+
+
+@pytest.mark.operations("conv_compiled_sizes")
+def test_conv_sizes(case, kernel, library, measure):
+    width = case.spec.hidden
+    layer = library.layer(*case.weights(width, width), cached=False)
+    measure(kernel.run, kernel.build(case), layer, case.features())
+
+
+@pytest.mark.operations("gat_conv_compiled_sizes")
+def test_gat_conv_sizes(case, kernel, measure):
+    """Eight heads; together they have the width of the input."""
+    from gnnbench.workloads import gat
+    from gnnbench.workloads.operations.compiled import attention_inputs
+
+    parameters, x = attention_inputs(case)
+    measure(kernel.run, kernel.build(case), gat.layer("pyg", parameters), x)

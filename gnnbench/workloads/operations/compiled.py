@@ -1,0 +1,143 @@
+"""A graph convolution and an attention layer under torch.compile, on graphs of eight sizes."""
+
+from typing import TYPE_CHECKING
+
+from ..least_work import Symbols, Work
+from ..operation import Call, Kernel, Operation
+from ..spec import FORWARD_BACKWARD
+from . import conv, epoch_gat
+
+if TYPE_CHECKING:
+    from torch import Tensor, nn
+
+    from .. import gat
+    from ..case import Case
+    from ..graphs.graph import Graph
+    from ..platforms.pyg import Edges
+
+SIZES = 8
+_MOST_NODES = 16384
+"""Nodes of the largest part: how often a layer is compiled does not depend on it."""
+
+
+def counts(num_nodes: int) -> list[int]:
+    """Return how many nodes each part has: eighths of the graph, or of its first _MOST_NODES nodes."""
+    largest = min(num_nodes, _MOST_NODES)
+    return [max(1, largest * part // SIZES) for part in range(1, SIZES + 1)]
+
+
+def _parts(graph: "Graph") -> "list[Graph]":
+    """Return the parts with the first nodes of a graph and the entries between them."""
+    import torch
+
+    return [
+        graph.part(torch.arange(count), (graph.edge_index < count).all(dim=0).nonzero().squeeze(1))
+        for count in counts(graph.num_nodes)
+    ]
+
+
+def _pyg() -> Kernel:
+    import torch
+
+    from ..platforms.pyg import Edges, apply
+
+    # Each benchmark compiles for itself. With fullgraph a graph break is an error, and so is a ninth
+    # compilation of the function: without it torch.compile would go on uncompiled.
+    torch.compiler.reset()
+    compiled = torch.compile(apply, fullgraph=True)
+
+    def build(case: "Case") -> "tuple[Edges, ...]":
+        return tuple(
+            Edges(part.edge_index.to(case.device, case.index_dtype), part.num_nodes)
+            for part in _parts(case.graph)
+        )
+
+    def run(parts: "tuple[Edges, ...]", layer: "nn.Module", x: "Tensor") -> "Tensor":
+        return torch.cat([compiled(part.edge_index, layer, x[: part.num_nodes]) for part in parts])
+
+    return Kernel(build, run)
+
+
+def attention_inputs(case: "Case") -> "tuple[gat.Parameters, Tensor]":
+    """Return a layer's parameters, and features [N, F], positive at even nodes and negative at odd ones.
+
+    LeakyReLU's gradient jumps at 0, where rounding would decide it. So parameters are positive and those of
+    targets small: what LeakyReLU takes has the sign of the source, and is not near 0.
+    """
+    import torch
+
+    from .. import gat
+    from ..case import pattern
+
+    def positive(rows: int, columns: int) -> "Tensor":
+        return pattern(rows, columns) / 4 + 1
+
+    hidden, width = case.spec.hidden, max(1, case.spec.hidden // gat.HEADS)
+    attention = (positive(2 * gat.HEADS, width) / width).view(2, 1, gat.HEADS, width)
+    parameters = gat.Parameters(
+        attention[0],
+        attention[1] / 20,
+        positive(hidden, gat.HEADS * width) / hidden,
+        pattern(gat.HEADS * width, 1).squeeze(1),
+    )
+    sign = 1 - 2 * (torch.arange(case.graph.num_nodes) % 2)
+    x = positive(case.graph.num_nodes, hidden) * sign.unsqueeze(1)
+    return gat.Parameters(*map(case.tensor, parameters)), case.tensor(x)
+
+
+def convolutions(graph: "Graph", weight: "Tensor", bias: "Tensor", x: "Tensor") -> "Tensor":
+    """Return the graph convolution of each part, one below the other: [sum of nodes, out]."""
+    import torch
+
+    return torch.cat([conv.reference(part, weight, bias, x[: part.num_nodes]) for part in _parts(graph)])
+
+
+def attentions(
+    graph: "Graph", source: "Tensor", target: "Tensor", weight: "Tensor", bias: "Tensor", x: "Tensor"
+) -> "Tensor":
+    """Return the attention layer of each part, see `epoch_gat.convolution`: [sum of nodes, out]."""
+    import torch
+
+    return torch.cat(
+        [
+            epoch_gat.convolution(part, source, target, weight, bias, x[: part.num_nodes])
+            for part in _parts(graph)
+        ]
+    )
+
+
+def conv_work(m: Symbols) -> Work:
+    """Bytes G(E) + p s (n F + S F + F F + F): x, outputs, weight and bias, then their gradients.
+
+    n nodes of the largest part, S of all. Of the entries only those of a largest part that is the whole graph
+    count, because how many the others have is not known. Flops (2 p - 1) 2 S F F + p 3 S F: product;
+    propagation of self-loops; bias.
+    """
+    nodes = counts(m.N)
+    total = sum(nodes)
+    entries = m.G(m.E) if nodes[-1] == m.N else 0
+    moved = entries + m.p * m.s * (nodes[-1] * m.F + total * m.F + m.F * m.F + m.F)
+    return Work(moved, (2 * m.p - 1) * 2 * total * m.F * m.F + m.p * 3 * total * m.F)
+
+
+_ABSENT = {
+    "sparse": "torch.compile does not trace torch_sparse's operators",
+    "torch": "torch.compile does not accept sparse tensors",
+    "dgl": "torch.compile does not trace DGL's kernels",
+}
+
+OPERATIONS = tuple(
+    Operation(
+        name,
+        {"pyg": Call(f"torch.compile({layer})", _pyg)},
+        _ABSENT,
+        directions=(FORWARD_BACKWARD,),
+        reference=reference,
+        least_work=conv_work,
+        group="compiled",
+    )
+    for name, layer, reference in (
+        ("conv_compiled_sizes", "GCNConv", convolutions),
+        ("gat_conv_compiled_sizes", "GATConv", attentions),
+    )
+)

@@ -1,0 +1,40 @@
+"""How often the layers are compiled. The compiler's back end does not matter for that, so it is left out."""
+
+from functools import partial
+
+import pytest
+import torch
+from torch._dynamo.exc import FailOnRecompileLimitHit
+
+from gnnbench.measure.counters import count
+from gnnbench.workloads import platforms
+from gnnbench.workloads.operations.compiled import SIZES, counts
+from tests.workloads.test_operations import workload_of
+
+pytestmark = pytest.mark.parametrize("operation", ["conv_compiled_sizes", "gat_conv_compiled_sizes"])
+
+
+@pytest.fixture
+def workload(monkeypatch, make_case, operation):
+    """What is timed, and its inputs."""
+    monkeypatch.setattr(torch, "compile", partial(torch.compile, backend="eager"))
+    run, inputs, _ = workload_of(make_case(operation, "pyg"), platforms.load("pyg"))
+    yield run, inputs
+    torch.compiler.reset()
+
+
+def test_two_compilations_serve_all_sizes(workload):
+    run, inputs = workload
+    assert len(run(*inputs)) == sum(counts(60))
+    assert count(lambda: run(*inputs)).counts["compilation"] == {"graphs": 2, "recompilations": 1}
+
+
+def test_a_compilation_for_each_size_is_counted_and_one_more_is_an_error(workload):
+    run, (parts, *rest) = workload
+    with torch._dynamo.config.patch(automatic_dynamic_shapes=False):
+        found = count(lambda: run(parts, *rest)).counts["compilation"]
+        assert found == {"graphs": SIZES, "recompilations": SIZES - 1}
+        ninth = parts[-1]._replace(num_nodes=parts[-1].num_nodes - 1)
+        ninth = ninth._replace(edge_index=ninth.edge_index % ninth.num_nodes)
+        with pytest.raises(FailOnRecompileLimitHit):
+            run((*parts, ninth), *rest)
