@@ -104,7 +104,7 @@ def test_threads(case, kernel, measure):
 
 def test_threads_are_set_for_the_call_and_the_speed_up_is_shown(tmp_path):
     (tmp_path / "test_own.py").write_text(THREADS)
-    options = ("--gnn-platform", "torch", *SMALL, *SHORT)
+    options = ("--gnn-all", "--gnn-platform", "torch", *SMALL, *SHORT)
     timed = run_kernels(*options, cwd=tmp_path, OMP_NUM_THREADS="3")
     assert timed.returncode == 0, timed.stdout
     assert re.search(

@@ -266,6 +266,8 @@ SUITE = {
     },
     **{(layer, platform): {"gather-scatter", *READS} for layer in GAT for platform in ("pyg", "sparse")},
     **{(layer, "dgl"): READS for layer in GAT},
+    ("conv_compiled_sizes", "pyg"): READS,
+    ("gat_conv_compiled_sizes", "pyg"): READS,
     # RGCNConv reads the size of the largest relation, RelGraphConv each one's.
     ("rgcn_conv", "pyg"): {"gather-scatter", "host-reads"},
     ("rgcn_conv", "sparse"): READS,

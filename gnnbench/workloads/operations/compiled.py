@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 from ..least_work import Symbols, Work
 from ..operation import Call, Kernel, Operation
 from ..spec import FORWARD_BACKWARD
-from . import conv, epoch_gat
+from . import conv, gat_conv
 
 if TYPE_CHECKING:
     from torch import Tensor, nn
@@ -59,30 +59,12 @@ def _pyg() -> Kernel:
 
 
 def attention_inputs(case: "Case") -> "tuple[gat.Parameters, Tensor]":
-    """Return a layer's parameters, and features [N, F], positive at even nodes and negative at odd ones.
-
-    LeakyReLU's gradient jumps at 0, where rounding would decide it. So parameters are positive and those of
-    targets small: what LeakyReLU takes has the sign of the source, and is not near 0.
-    """
-    import torch
-
+    """Return the parameters of `gat_conv`'s layer, and its features [N, F]."""
     from .. import gat
-    from ..case import pattern
 
-    def positive(rows: int, columns: int) -> "Tensor":
-        return pattern(rows, columns) / 4 + 1
-
-    hidden, width = case.spec.hidden, max(1, case.spec.hidden // gat.HEADS)
-    attention = (positive(2 * gat.HEADS, width) / width).view(2, 1, gat.HEADS, width)
-    parameters = gat.Parameters(
-        attention[0],
-        attention[1] / 20,
-        positive(hidden, gat.HEADS * width) / hidden,
-        pattern(gat.HEADS * width, 1).squeeze(1),
-    )
-    sign = 1 - 2 * (torch.arange(case.graph.num_nodes) % 2)
-    x = positive(case.graph.num_nodes, hidden) * sign.unsqueeze(1)
-    return gat.Parameters(*map(case.tensor, parameters)), case.tensor(x)
+    values = gat_conv.gat_parameters(case.spec.hidden)
+    parameters = values["att_src"], values["att_dst"], values["lin.weight"].t(), values["bias"]
+    return gat.Parameters(*map(case.tensor, parameters)), gat_conv.features(case)
 
 
 def convolutions(graph: "Graph", weight: "Tensor", bias: "Tensor", x: "Tensor") -> "Tensor":
@@ -95,14 +77,11 @@ def convolutions(graph: "Graph", weight: "Tensor", bias: "Tensor", x: "Tensor") 
 def attentions(
     graph: "Graph", source: "Tensor", target: "Tensor", weight: "Tensor", bias: "Tensor", x: "Tensor"
 ) -> "Tensor":
-    """Return the attention layer of each part, see `epoch_gat.convolution`: [sum of nodes, out]."""
+    """Return the attention layer of each part, see `gat_conv.gat`: [sum of nodes, out]."""
     import torch
 
     return torch.cat(
-        [
-            epoch_gat.convolution(part, source, target, weight, bias, x[: part.num_nodes])
-            for part in _parts(graph)
-        ]
+        [gat_conv.gat(part, source, target, weight, bias, x[: part.num_nodes]) for part in _parts(graph)]
     )
 
 
