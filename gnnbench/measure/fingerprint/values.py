@@ -38,6 +38,9 @@ _MOST = 50_000
 _CACHED = type(functools.lru_cache(lambda: None))
 _COMPILER = ("torch._inductor", "torch._functorch", "torch._dynamo", "torch._guards", "torch.fx")
 """Modules of torch.compile. Their objects hold numbers and keys of this process; compiled code counts."""
+_GUARD = "___make_guard_fn."
+"""Beginning of the names of functions in which torch.compile checks sizes. Their global `G` has all globals
+of the compiled function's module, under names with addresses and random numbers; compiled code counts."""
 _OPERATORS = "torch._ops"
 """Its objects are made when an operator is first used; the operators that run count."""
 _FIXED = sys.stdlib_module_names | {"numpy"}
@@ -98,6 +101,8 @@ class Values:
             scope: its global names.
             cached: whether it ran before only. Then the functions of its package that it names count.
         """
+        if code.co_qualname.startswith(_GUARD):
+            return
         names = [name for name in _names(code) if not name.startswith("__")]
         module = module_of(code, scope)
         for imported in _imports(code, str(scope.get("__package__") or "")) & sys.modules.keys():

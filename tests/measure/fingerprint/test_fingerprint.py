@@ -199,3 +199,21 @@ def test_what_the_compiler_s_wrappers_call_does_not_count():
 
     assert ("builtins", "divmod") not in names(extra=True)
     assert names(extra=True) == names(extra=False)
+
+
+def test_the_globals_of_the_compiler_s_guards_do_not_count():
+    """Among them are names with random numbers."""
+
+    def taken(name, number):
+        scope = {"G": {f"__compiled_fn_{number}": number}}
+        source = f"def {name}():\n    def guard(size):\n        return size in G\n    return guard\n"
+        exec(source, scope)
+        call = Call(scope[name](), (1,), {})
+        watch = Watch(call)
+        for _ in range(2):
+            with watch.recording() as recording:
+                python_calls(call.__call__, recording.profile)
+        return watch.fingerprint().values
+
+    assert taken("___make_guard_fn", 1) == taken("___make_guard_fn", 2)
+    assert taken("another", 1) != taken("another", 2)
