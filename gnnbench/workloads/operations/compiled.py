@@ -90,7 +90,7 @@ def conv_work(m: Symbols) -> Work:
 
     n nodes of the largest part, S of all. Of the entries only those of a largest part that is the whole graph
     count, because how many the others have is not known. Flops (2 p - 1) 2 S F F + p 3 S F: product;
-    propagation of self-loops; bias.
+    propagation of self-loops; bias. Attention does more.
     """
     nodes = counts(m.N)
     total = sum(nodes)
