@@ -4,7 +4,7 @@
 
 Runs pytest with these arguments. For each benchmark it prints the time of one call, the time outside of the
 timed region, and how many calls the part of it over a second would take. The first benchmark of each operation
-and graph computes the reference; it is marked.
+and graph computes the reference, and is marked.
 """
 
 import json
