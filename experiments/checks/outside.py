@@ -3,8 +3,8 @@
     python experiments/checks/outside.py --gnn-dataset ogbn-products:synthetic@0.1 benchmarks/test_spmm.py
 
 Runs pytest with these arguments. For each benchmark it prints the time of one call, the time outside of the
-timed region, and how many calls the part of it over a second would take. The first benchmark of each operation
-and graph computes the reference, and is marked.
+timed region, and how many calls the part of it over a second would take. The first benchmark of each
+operation and graph computes the reference, and is marked.
 """
 
 import json
