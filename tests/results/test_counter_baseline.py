@@ -9,6 +9,7 @@ import pytest
 
 from gnnbench.errors import UsageError
 from gnnbench.results import counter_baseline
+from gnnbench.workloads.operations import OPERATIONS
 from tests.suite import ROOT, SMALL, run, run_kernels
 
 NONE = {"copies": {}, "copied_bytes": {}, "library_calls": {}}
@@ -124,6 +125,8 @@ def test_stand_ins_are_recorded_with_the_real_graph(file):
     for name, counts in json.loads(file.read_text())["counters"].items():
         operation, graph = re.fullmatch(r"(.+-int64)-(.+)-\d+-cpu", name).groups()
         by_graph[graph][operation] = counts
+    relational = {name.partition("-")[0] for name in by_graph.pop("aifb:synthetic", ())}
+    assert {name for name in relational if not OPERATIONS[name].relational} == set()
     assert by_graph.keys() == {"cora", "cora:synthetic", "ogbn-arxiv:synthetic@0.1"}
     assert by_graph["cora:synthetic"] == by_graph["cora"]
     assert by_graph["ogbn-arxiv:synthetic@0.1"].keys() == by_graph["cora"].keys()
