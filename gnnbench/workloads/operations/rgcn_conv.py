@@ -155,7 +155,6 @@ OPERATIONS = (
             "dgl": Call("RelGraphConv on sorted edges, 30 bases", _dgl),
         },
         {"torch": _NO_LAYER},
-        core=True,
         group="layers",
         graphs=("aifb",),
         relational=True,
