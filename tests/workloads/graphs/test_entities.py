@@ -90,6 +90,7 @@ def test_an_archive_is_downloaded_once(tmp_path: Path) -> None:
         ("testSet.tsv", b"person\tlabel_affiliation\nhttp://a/p9\thttp://a/g2\n"),
         ("trainingSet.tsv", b"somebody\tlabel\n1\t2\n"),
     ],
+    ids=["not gzip", "two fields", "not UTF-8", "an unknown person", "unknown columns"],
 )
 def test_a_broken_file_is_one_line(tmp_path: Path, file: str, content: bytes) -> None:
     raw = _put(tmp_path)
