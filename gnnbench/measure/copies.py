@@ -183,11 +183,22 @@ def _copy_partial(value: Any, copies: Copies) -> Any:
     return partial(copies.of(value.func), *copies.of(value.args), **copies.of(value.keywords))
 
 
+def _dgl_features(graph: Any) -> list[Any]:
+    frames = (*graph._node_frames, *graph._edge_frames)  # noqa: SLF001 - its features by relation
+    return [frame[name] for frame in frames for name in frame]
+
+
 def _dgl_parts(graph: Any) -> Iterator[Any]:
     for relation in graph.canonical_etypes:
         yield from (graph.adj_tensors(form, etype=relation) for form in graph[relation].formats()["created"])
-    for frame in (*graph._node_frames, *graph._edge_frames):  # noqa: SLF001 - its features by relation
-        yield list(frame.values())
+    yield _dgl_features(graph)
+
+
+def _copy_dgl(graph: Any, copies: Copies) -> Any:
+    """Copy with deepcopy, which copies the structure itself, after the features, whose gradients it loses."""
+    for tensor in tensors(_dgl_features(graph)):
+        copies.of(tensor)
+    return copy.deepcopy(graph, copies.memo)
 
 
 def _itself(value: Any, _copies: Copies) -> Any:
@@ -241,6 +252,6 @@ _KINDS: dict[str, _Kind] = {
         lambda data: (part for store in data.stores for part in store.values()), _copy_whole
     ),
     "torch_sparse.tensor.SparseTensor": _Kind(lambda matrix: vars(matrix.storage).values(), _copy_whole),
-    "dgl.heterograph.DGLGraph": _Kind(_dgl_parts, _copy_whole),
+    "dgl.heterograph.DGLGraph": _Kind(_dgl_parts, _copy_dgl),
 }
 """By the full name of a type; a subclass is looked up by its nearest base."""

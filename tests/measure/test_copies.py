@@ -14,6 +14,7 @@ from gnnbench.measure.copies import Copies, tensors
 from gnnbench.workloads import gcn
 from gnnbench.workloads.operations import OPERATIONS
 from gnnbench.workloads.platforms import PLATFORMS, load
+from gnnbench.workloads.platforms.dgl_import import import_dgl
 from gnnbench.workloads.spec import FORWARD_BACKWARD
 from gnnbench.workloads.training import epoch, prepare
 from gnnbench.workloads.verify import with_backward
@@ -242,6 +243,19 @@ def test_a_kernel_does_the_same_work_on_copies(operation, platform, make_case):
     for one, other in zip(*(item if isinstance(item, tuple) else (item,) for item in results), strict=True):
         assert torch.equal(one, other)
     assert not shares_memory(tuple(inputs), found)
+
+
+def test_a_graph_of_dgl_keeps_its_features_and_their_gradients():
+    dgl = import_dgl()
+    graph = dgl.graph(([0, 1], [1, 2]))
+    weight = torch.ones(2, requires_grad=True)
+    weight.grad = torch.full((2,), 3.0)
+    graph.edata["weight"] = weight
+    copied, alias = Copies().of((graph, weight))
+    assert copied.edata["weight"] is alias
+    assert alias.grad.tolist() == [3, 3]
+    assert not shares_memory(graph, copied)
+    assert weight.data_ptr() in {part.data_ptr() for part in tensors(graph)}
 
 
 @pytest.mark.parametrize("platform", PLATFORMS)
