@@ -56,7 +56,7 @@ def sample(
     themselves.
 
     Args:
-        layouts: the inputs; copied again before each block if the measurement samples layouts.
+        layouts: the inputs; copied before the warm-up and between blocks if the measurement samples layouts.
         clock: the clock of the inputs' device.
         effort: limits.
         measurement: receives iterations, the reason to stop, and whether the call writes to its inputs.
@@ -104,16 +104,18 @@ def _sample(
     # The pilot, with the untimed call before each block, takes at most half of the time budget.
     pilot_seconds = call_seconds * (_PILOT_ROUNDS + 1) * _PILOT_BLOCKS
     rounds = _PILOT_ROUNDS if pilot_seconds < effort.max_seconds / 2 else 1
-    renewal_seconds = 0.0
+    # The first block is timed on the copies of the warm-up, unless that changed them.
+    renew_next = sampled and measurement.changes_inputs
+    renewals, renewal_seconds = 0, 0.0
     while measurement.stopped_by is None:
-        begin = clock.now()
-        if sampled:
+        if renew_next:
+            begin = clock.now()
             _renew(layouts, clock)
             clock.block(layouts.current, 1, 1)  # the first call on new buffers is slower
-        ready = clock.now()
+            renewals, renewal_seconds = renewals + 1, renewal_seconds + clock.now() - begin
+        renew_next = sampled
         with collector_paused() if effort.disable_gc else nullcontext():
             block = clock.block(layouts.current, rounds, measurement.iterations)
-        renewal_seconds += ready - begin
         add(block)
         if measurement.rejected_rounds > measurement.rounds + _MAX_REJECTED:
             raise ClockError(
@@ -124,7 +126,7 @@ def _sample(
         if len(blocks) == _PILOT_BLOCKS and rounds > 1:
             round_seconds = sum(map(sum, blocks)) * measurement.iterations / 1e9 / measurement.rounds
             rounds = rounds_per_block(
-                blocks, round_seconds, renewal_seconds / _PILOT_BLOCKS, effort.max_seconds
+                blocks, round_seconds, renewal_seconds / max(1, renewals), effort.max_seconds
             )
         measurement.stopped_by = stopping.reason(blocks, measurement.rounds, clock.now() - start)
 

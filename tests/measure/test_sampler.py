@@ -123,6 +123,25 @@ def test_writing_to_inputs_is_noted():
         assert measurement.changes_inputs is writes
 
 
+@pytest.mark.parametrize(("function", "layouts_of_five"), [(torch.neg, 5), (torch.neg_, 6)])
+def test_the_first_block_is_timed_on_the_copies_of_the_warm_up_unless_it_changed_them(
+    function, layouts_of_five
+):
+    seen = []
+
+    def call(x):
+        if x.data_ptr() not in seen:
+            seen.append(x.data_ptr())
+        function(x)
+
+    layouts = Layouts(Call(call, (torch.ones(30_000),), {}))
+    assert layouts.why_in_place() is None
+    measurement = Measurement("fake", "sampled")
+    sample(layouts, fake(Truth(2.0)), EFFORT, measurement, measurement.add)
+    assert len(measurement.blocks_ns) == 5
+    assert len(seen) == layouts_of_five
+
+
 def test_what_was_measured_before_an_error_is_kept():
     calls = itertools.count()
 
