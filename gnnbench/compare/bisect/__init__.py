@@ -1,0 +1,1 @@
+"""Which of many candidates changed a benchmark's time: the decision rule, without a clock."""

@@ -1,0 +1,222 @@
+"""Decides which candidate to measure next, and when the changes are found. It has no clock.
+
+It is a noisy binary search (Burnashev and Zigangirov, Problems of Information Transmission 10, 1974): each
+pair goes where it tells most, the middle of an interval that has a change or a candidate whose level is in
+doubt, and no step is ever taken for certain. So the error probability is spent once, where the search ends,
+and not at each of its steps.
+"""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+
+from .posterior import Interval, Observation, Posterior, posterior
+
+ERROR = 0.005
+"""Probability of naming a wrong commit, at most."""
+_MISSED = 0.2
+"""Once a change is named, an interval that has another one with at most this probability is not searched."""
+_MOST_PAIRS = 16
+"""Pairs of one candidate: it is not measured again, whatever they say."""
+_COUNTERS = 4.0
+"""How much likelier a change is where counters are known to change."""
+
+
+@dataclass(frozen=True)
+class Change:
+    """A change that was found: it came after candidate `low`, at `high` or before."""
+
+    low: int
+    high: int
+    log_ratio: float
+    bounds: tuple[float, float]
+    """99 % interval of `log_ratio`."""
+    probability: float
+    exact: bool
+    """Whether `high` alone can be the cause; if not, candidates between could not be measured."""
+
+
+@dataclass
+class Search:
+    """What is known of one benchmark.
+
+    Args:
+        last: position of the bad end.
+        least: the least change that counts, as a logarithm.
+        sign: 1 if the bad end is slower, -1 if it is faster.
+        error: probability of naming a wrong candidate.
+    """
+
+    last: int
+    least: float
+    sign: int
+    error: float = ERROR
+    observations: list[Observation] = field(default_factory=list)
+    equal: dict[int, int] = field(default_factory=dict)
+    """Candidates that run the same code as an earlier one."""
+    broken: set[int] = field(default_factory=set)
+    """Candidates that cannot be measured."""
+    counters: dict[int, str] = field(default_factory=dict)
+    """By candidate, what one call counts; equal texts are equal counts."""
+    _known: Posterior | None = None
+
+    def add(self, observation: Observation) -> None:
+        """Add a pair."""
+        self.observations.append(observation)
+        self._known = None
+
+    def same(self, position: int, as_position: int) -> None:
+        """Add that a candidate runs the same code as another."""
+        low, high = sorted((position, as_position))
+        self.equal[high] = self.equal.get(low, low)
+        self._known = None
+
+    def cannot(self, position: int) -> None:
+        """Add that a candidate cannot be measured."""
+        self.broken.add(position)
+
+    @property
+    def posterior(self) -> Posterior:
+        """What the measurements say so far."""
+        if self._known is None:
+            self._known = posterior(
+                self.last,
+                self.observations,
+                least=self.least,
+                sign=self.sign,
+                equal=self.equal,
+                weights=self._weights(),
+            )
+        return self._known
+
+    def _weights(self) -> list[float]:
+        weights = [1.0] * self.last
+        known = sorted(self.counters)
+        for low, high in pairwise(known):
+            if self.counters[low] != self.counters[high]:
+                weights[low:high] = [_COUNTERS] * (high - low)
+        return weights
+
+    def between(self, interval: Interval) -> list[int]:
+        """Return the candidates within an interval that can still be measured."""
+        inside = range(interval.low + 1, interval.high)
+        return [position for position in inside if position not in self.broken]
+
+    def open(self) -> list[Interval]:
+        """Return the intervals that may have a change which is not narrowed down yet."""
+        found = self.posterior.intervals
+        named = any(self._named(one) for one in found)
+        return [
+            one for one in found if one.changed > (_MISSED if named else self.error) and self._is_open(one)
+        ]
+
+    def _named(self, interval: Interval) -> bool:
+        return interval.changed >= 1 - self.error and not self.between(interval)
+
+    def _is_open(self, interval: Interval) -> bool:
+        return bool(self.between(interval)) or not (self._named(interval) or self._exhausted(interval))
+
+    def _exhausted(self, interval: Interval) -> bool:
+        return not any(self._can_repeat(position) for position in (interval.low, interval.high))
+
+    def _can_repeat(self, position: int) -> bool:
+        pairs = sum(one.position == position for one in self.observations)
+        pinned = any(one.position == position and not one.variance for one in self.observations)
+        return 0 < pairs < _MOST_PAIRS and not pinned
+
+    def scores(self) -> dict[int, float]:
+        """Return the candidates that are worth a pair, and how much each tells.
+
+        The score is the sum, over the intervals next to the candidate, of the variance of whether they have a
+        change: at most a half, of a candidate that is as likely before the change as after it.
+        """
+        if not self.open():
+            return {}
+        found: dict[int, float] = {}
+        intervals = self.posterior.intervals
+        for one in self.open():
+            if inside := self.between(one):
+                middle = self._middle(one, inside)
+                share = (middle - one.low) / (one.high - one.low)
+                found[middle] = 2 * share * (1 - share) * one.changed
+        doubts = [one.changed * (1 - one.changed) for one in intervals]
+        for before, after, doubt_before, doubt_after in zip(
+            intervals, intervals[1:], doubts, doubts[1:], strict=False
+        ):
+            position = before.high
+            assert position == after.low
+            if self._can_repeat(position):
+                found[position] = doubt_before + doubt_after
+        if self._can_repeat(self.last):
+            found[self.last] = doubts[-1]
+        return {position: score for position, score in found.items() if score > 0}
+
+    def _middle(self, interval: Interval, inside: Sequence[int]) -> int:
+        """Return the candidate nearest to the middle, but far from those that cannot be measured."""
+        length = interval.high - interval.low
+        broken = [one for one in self.broken if interval.low < one < interval.high]
+
+        def worth(position: int) -> float:
+            share = (position - interval.low) / length
+            near = min((abs(position - one) for one in broken), default=length)
+            return share * (1 - share) * near / (near + length / 8)
+
+        return max(inside, key=worth)
+
+    def changes(self) -> list[Change]:
+        """Return the changes that are certain enough to be named, largest first.
+
+        While the search is unfinished, a change is an interval, in which candidates are left to measure.
+        """
+        found = [
+            Change(
+                one.low,
+                one.high,
+                one.log_ratio,
+                one.bounds,
+                one.changed,
+                exact=one.high == one.low + 1,
+            )
+            for one in self.posterior.intervals
+            if one.changed >= 1 - self.error
+        ]
+        return sorted(found, key=lambda one: -abs(one.log_ratio))
+
+    def candidates_left(self) -> int:
+        """Return how many candidates may still be the cause of a change."""
+        return sum(len(self.between(one)) + 1 for one in self.open())
+
+
+def next_position(searches: Mapping[str, Search]) -> tuple[int, list[str]] | None:
+    """Return the candidate to measure next and the benchmarks to measure there; None: all is found.
+
+    Args:
+        searches: by benchmark.
+    """
+    scores = {name: search.scores() for name, search in searches.items()}
+    total: dict[int, float] = {}
+    for found in scores.values():
+        for position, score in found.items():
+            total[position] = total.get(position, 0.0) + score
+    if not total:
+        return None
+    best = max(total, key=lambda position: (total[position], -position))
+    return best, [name for name, found in scores.items() if found and _useful(searches[name], best)]
+
+
+def _useful(search: Search, position: int) -> bool:
+    """Tell whether a candidate lies in or beside an interval that is open."""
+    return position not in search.broken and any(one.low <= position <= one.high for one in search.open())
+
+
+def least_change(effect: float, log_ratio: float) -> float:
+    """Return the least log ratio that counts as a change.
+
+    It is half of the minimum effect of interest, or a quarter of the change between the ends if that is more.
+
+    Args:
+        effect: the minimum effect of interest, as a fraction.
+        log_ratio: of the ends.
+    """
+    return max(math.log1p(effect) / 2, abs(log_ratio) / 4)

@@ -1,0 +1,120 @@
+"""The search for the candidates that change a level, on simulated pairs."""
+
+import math
+
+import numpy as np
+import pytest
+
+from gnnbench.compare.bisect.posterior import Observation
+from gnnbench.compare.bisect.search import Search, least_change, next_position
+
+LAST = 64
+WITHIN = 0.01
+
+
+class Line:
+    """Candidates whose levels are known, and noisy pairs of them."""
+
+    def __init__(self, steps, seed, pair_sd=0.01):
+        self.levels = np.zeros(LAST + 1)
+        for position, ratio in steps:
+            self.levels[position:] += math.log(ratio)
+        self.random = np.random.default_rng(seed)
+        self.pair_sd = pair_sd
+        log_ratio = float(self.levels[-1])
+        self.search = Search(LAST, least_change(0.03, log_ratio), 1 if log_ratio > 0 else -1)
+        for _ in range(4):
+            self.measure(LAST)
+
+    def measure(self, position):
+        """Add a pair: its processes differ, and each may be a third slower."""
+        noise = self.random.normal(0, math.hypot(self.pair_sd, WITHIN))
+        slow = self.random.random(2) < 0.05
+        outlier = (int(slow[0]) - int(slow[1])) * math.log(1.33)
+        self.search.add(Observation(position, self.levels[position] + noise + outlier, WITHIN**2))
+
+    def run(self, broken=()):
+        """Search to the end; return the number of pairs."""
+        pairs = 0
+        while (found := next_position({"one": self.search})) and pairs < 300:
+            if found[0] in broken:
+                self.search.cannot(found[0])
+                continue
+            self.measure(found[0])
+            pairs += 1
+        return pairs
+
+    def found(self):
+        return {one.high: one.log_ratio for one in self.search.changes() if one.exact}
+
+
+@pytest.mark.parametrize("ratio", [1.1, 1 / 1.1])
+def test_one_change_is_found_with_its_ratio(ratio):
+    for position in (1, 23, 64):
+        line = Line([(position, ratio)], seed=position)
+        line.run()
+        assert list(line.found()) == [position]
+        assert line.found()[position] == pytest.approx(math.log(ratio), abs=0.03)
+
+
+def test_no_other_commit_is_named_and_few_pairs_are_used():
+    pairs = []
+    for seed in range(40):
+        position = int(np.random.default_rng(seed).integers(1, LAST + 1))
+        line = Line([(position, 1.1)], seed)
+        pairs.append(line.run())
+        assert set(line.found()) == {position}
+    assert np.mean(pairs) < 15
+
+
+def test_two_steps_are_found_as_such():
+    line = Line([(20, 1.12), (45, 1.08)], seed=1)
+    line.run()
+    assert set(line.found()) == {20, 45}
+
+
+def test_a_step_back_is_found_as_such():
+    line = Line([(16, 1.3), (40, 1 / 1.15)], seed=2)
+    line.run()
+    assert {position: log > 0 for position, log in line.found().items()} == {16: True, 40: False}
+
+
+def test_a_change_in_a_stretch_that_cannot_be_measured_is_a_range():
+    line = Line([(30, 1.1)], seed=3)
+    line.run(broken=range(27, 33))
+    (change,) = line.search.changes()
+    assert (change.low, change.high, change.exact) == (26, 33, False)
+
+
+def test_a_broken_stretch_elsewhere_is_stepped_around():
+    line = Line([(50, 1.1)], seed=4)
+    line.run(broken=range(25, 40))
+    assert set(line.found()) == {50}
+
+
+def test_candidates_with_the_same_code_are_not_told_apart_by_time():
+    line = Line([(40, 1.1)], seed=5)
+    line.search.same(32, 0)
+    line.run()
+    intervals = line.search.posterior.intervals
+    assert all(one.changed == 0 for one in intervals if one.high <= 32 and one.low == 0)
+    assert set(line.found()) == {40}
+
+
+def test_two_benchmarks_share_their_pairs():
+    first, second = Line([(10, 1.1)], seed=6), Line([(10, 1.2)], seed=7)
+    searches = {"first": first.search, "second": second.search}
+    pairs = 0
+    while found := next_position(searches):
+        position, names = found
+        for name, line in (("first", first), ("second", second)):
+            if name in names:
+                line.measure(position)
+        pairs += 1
+    assert set(first.found()) == set(second.found()) == {10}
+    assert pairs < 40
+
+
+def test_what_counts_as_a_change_grows_with_the_change_of_the_ends():
+    assert least_change(0.03, 0.01) == pytest.approx(math.log(1.03) / 2)
+    assert least_change(0.03, -0.4) == pytest.approx(0.1)
