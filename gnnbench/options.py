@@ -2,14 +2,16 @@
 
 import math
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
-from . import devices
+from . import devices, units
 from .errors import UsageError, unknown_name
 from .files import user_path
 from .profile import kinds
+from .settings import RULES, Settings, shown
 from .shard import Shard
 from .variants import variant
 from .variants.variant import Variant
@@ -64,6 +66,13 @@ LISTS = ("dataset", "platform", "hidden", "dtype", "index-dtype", "profile")
 
 FLAGS = ("all", "dry-run", "real", "strict")
 """Options without a value."""
+
+COMMANDS = ("ab", "affected", "baseline", "calibrate", "comment", "compare", "profile", "report", "trend")
+"""Subcommands of gnnbench that may have a table of their own options in a project's settings."""
+ON_COMMAND_LINE = ("diff", "fresh", "json", "markdown", "output", "slides", "yes")
+"""Options of the command that belong to one run, such as paths of results; settings have none of them."""
+ONE_RUN = ("affected-by", "counters", "dry-run", "profile", "shard")
+"""Options that say what one run does; settings of a project have no default for them."""
 
 COUNTERS = ("check", "update")
 LAYOUTS = ("sample", "one", "off")
@@ -215,6 +224,68 @@ class Options:
         return self.datasets or tuple(map(DatasetName.parse, own or _DATASETS[self.device]))
 
 
+def from_settings(settings: Settings, typed: Collection[str] = ()) -> dict[str, Any]:
+    """Return the defaults that a project's settings give the plugin's options, as if they were typed.
+
+    Args:
+        settings: the settings.
+        typed: options that the command line sets. Whether their device or folder exists here does not matter.
+
+    Returns:
+        Values by the names of `Options.parse`, also of options that are typed.
+
+    Raises:
+        UsageError: a key is unknown, an option has no default in a file, or a value cannot be used.
+    """
+    known = {name.replace("-", "_"): name for name in HELP}
+    found: dict[str, Any] = {}
+    for key, value in settings.defaults.items():
+        if key in COMMANDS and isinstance(value, dict):
+            continue  # the options of a command, see cli/defaults.py
+        place = f"{settings.file}: {key}"
+        if key in ON_COMMAND_LINE or known.get(key) in ONE_RUN:
+            raise UsageError(f"{place} belongs to one run: give it on the command line, and remove it here")
+        if key not in known:
+            names = [*(key for key, name in known.items() if name not in ONE_RUN), *COMMANDS, RULES]
+            raise UsageError(f"{settings.file}: {unknown_name('key', key, names)}")
+        found[key] = _as_typed(settings, known[key], value)
+        elsewhere = key in typed and known[key] in ("data", "device")
+        try:
+            if not elsewhere:
+                Options.parse(**{"device": "cpu", "data": os.curdir, key: found[key]})
+        except UsageError as error:
+            raise UsageError(f"{place} = {shown(value)}: {error}") from None
+    return found
+
+
+def _as_typed(settings: Settings, name: str, value: Any) -> Any:
+    """Return a value of a file as the command line gives it: a flag, a list of texts, or a text."""
+    assert settings.file
+    place = f"{settings.file}: {name.replace('-', '_')} = {shown(value)}"
+    if name in FLAGS:
+        if not isinstance(value, bool):
+            raise UsageError(f"{place} must be true or false")
+        return value
+    values = value if name in LISTS and isinstance(value, list) else [value]
+    if not values or not all(_is_word(one) for one in values):
+        form = (
+            'a text or a list of texts, as in ["cora", "pubmed"]' if name in LISTS else "a text or a number"
+        )
+        raise UsageError(f"{place} must be {form}")
+    texts = [str(one) for one in values]
+    if name in ("data", "profile-folder"):  # relative to the file, wherever the user is
+        texts = [str(settings.file.parent / user_path(one)) for one in texts]
+    if name == "dataset":
+        texts = [one.strip() for text in texts for one in text.split(",")]
+        texts = [str(settings.file.parent / user_path(one)) if one.endswith(".mtx") else one for one in texts]
+    return texts if name in LISTS else texts[0]
+
+
+def _is_word(value: Any) -> bool:
+    is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
+    return is_number or (isinstance(value, str) and bool(value.strip()))
+
+
 def _split(texts: Sequence[str]) -> tuple[str, ...]:
     """Return the names of a repeated option, each of which may be a list with commas, without duplicates."""
     names = (name.strip() for text in texts for name in text.split(","))
@@ -234,14 +305,10 @@ def fraction(name: str, text: str) -> float:
     Raises:
         UsageError: the text is no number between 0 and 1; the message names the option.
     """
-    number, percent, rest = text.strip().partition("%")
-    try:
-        fraction = float(number) / (100 if percent else 1)
-    except ValueError:
-        fraction = math.nan
-    if rest or not 0 < fraction < 1:
+    found = units.read_fraction(text)
+    if found is None:
         raise UsageError(f"{name} '{text}' must lie between 0 and 1, as in 2% or 0.02")
-    return fraction
+    return found
 
 
 def _seconds(name: str, text: str) -> float:

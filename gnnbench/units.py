@@ -1,10 +1,15 @@
-"""Times, sizes, fractions and intervals as text."""
+"""Times, sizes, fractions and intervals as text, and read from text."""
+
+import math
+import re
+from collections.abc import Mapping
 
 _TIMES = ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs"), (1e-9, "ns"))
 _MOST_RATIO = 100
 """A bound above this says as little as no bound."""
 _MINUTE, _HOUR = 60, 3600
 _SIZES = ("B", "KiB", "MiB", "GiB", "TiB")
+_QUANTITY = re.compile(r"([0-9]+(?:\.[0-9]*)?(?:[eE][-+]?[0-9]+)?|\.[0-9]+) *([^\W\d_]+)")
 
 
 def seconds(value: float) -> str:
@@ -59,3 +64,36 @@ def interval(low: float | None, high: float | None, digits: int = 2) -> str:
         return ""
     above = f"{high:.{digits}f}" if high <= _MOST_RATIO else f"over {_MOST_RATIO}"
     return f"{low:.{digits}f}-{above}"
+
+
+def read_seconds(text: str) -> float | None:
+    """Read a time with its unit, as in `5 ms`, in seconds; `us` is `µs`. None: it is no positive time."""
+    units = {name: length for length, name in _TIMES} | {"us": 1e-6, "min": float(_MINUTE), "h": float(_HOUR)}
+    return _read(text, units)
+
+
+def read_size(text: str) -> int | None:
+    """Read a size with its unit, as in `64 MiB`, in bytes; None: it is no size of at least one byte."""
+    units = {name: 2.0 ** (10 * power) for power, name in enumerate(_SIZES)}
+    units |= {name: 1000.0**power for power, name in enumerate(("B", "kB", "MB", "GB", "TB"))}
+    found = _read(text, units)
+    return None if found is None or found < 1 else round(found)
+
+
+def read_fraction(text: str) -> float | None:
+    """Read `3%` or `0.03` as 0.03; None: the text is no number between 0 and 1."""
+    number, percent, rest = text.strip().partition("%")
+    try:
+        value = float(number) / (100 if percent else 1)
+    except ValueError:
+        return None
+    return value if not rest and 0 < value < 1 else None
+
+
+def _read(text: str, units: Mapping[str, float]) -> float | None:
+    """Read a number and one of `units`; None: the text has another form, or is not positive."""
+    match = _QUANTITY.fullmatch(text.strip())
+    # Some keyboards write the Greek letter in the place of the sign for micro.
+    length = units.get(match[2].replace("\u03bc", "µ")) if match else None
+    value = float(match[1]) * length if match and length else 0.0
+    return value if 0 < value < math.inf else None

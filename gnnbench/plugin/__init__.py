@@ -20,7 +20,9 @@ from ..variants.overrides import SILENT, override
 from ..workloads import cells as selection
 from . import choice, fixtures, histogram
 from .choice import Choice, choice_of
-from .session import MARKER, given, is_ours, run_of, stop
+from .limits import GATE, Limits
+from .limits import PLUGIN as LIMITS
+from .session import MARKER, given, is_ours, run_of, stop, take_settings
 from .sharding import PLUGIN as SHARDING
 from .sharding import Sharding
 from .timing import PLUGIN as TIMING
@@ -29,7 +31,6 @@ from .writing import usage_error
 
 _DEFAULT_STORAGE = "file://./.benchmarks"
 """The default of pytest-benchmark's option."""
-GATE = "gnnbench-gate"
 _AGAIN = "gnn_again"
 """Hidden option: a file with the ids of the tests that a confirming process times again."""
 
@@ -44,7 +45,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
             metavar = {"profile": "KIND", "hidden": "N"}.get(name, "NAME")
             group.addoption(flag, dest=destination, action="append", default=[], metavar=metavar, help=text)
         elif name in options.FLAGS:
-            group.addoption(flag, dest=destination, action="store_true", help=text)
+            group.addoption(flag, dest=destination, action=argparse.BooleanOptionalAction, help=text)
         elif name == "counters":
             group.addoption(
                 flag, dest=destination, nargs="?", const="check", metavar="check|update", help=text
@@ -57,6 +58,50 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def pytest_configure(config: pytest.Config) -> None:
     """Declare the markers, and check the options."""
+    _declare_markers(config)
+    config.pluginmanager.register(fixtures, FIXTURES)
+    config.pluginmanager.register(Choice(config), choice.PLUGIN)
+    _take_options(config)
+    again = config.getoption(_AGAIN)
+    if again:
+        override(config.option, SILENT)
+        config.pluginmanager.register(_Again(again), "gnnbench-again")
+    histogram.take_over(config)
+    config.pluginmanager.register(Limits(config), LIMITS)
+    judging = not again and _is_judged_here(config)
+    config.pluginmanager.register(Timing(config, all_benchmarks=judging or bool(again)), TIMING)
+    if judging:
+        _compare(config)
+    elif config.getoption("gnn_dry_run") and not again:
+        raise usage_error("--gnn-dry-run says what --benchmark-compare does: add that option")
+
+
+def _take_options(config: pytest.Config) -> None:
+    """Read the settings, check the options, and register what they ask for.
+
+    Raises:
+        pytest.UsageError: the settings or an option cannot be used.
+    """
+    try:
+        take_settings(config)
+        if not any(value not in (None, False, []) for value in given(config).values()):
+            return  # without our options, nothing is checked
+        chosen = run_of(config).options
+        if chosen.profile:
+            _profile(config)
+        if chosen.gpu is not None:
+            config.pluginmanager.register(_OnGpu(chosen.gpu), "gnnbench-gpu")
+        if chosen.shard:
+            config.pluginmanager.register(Sharding(chosen.shard), SHARDING)
+        if chosen.affected_by and not config.getoption(_AGAIN):
+            from .affected import AffectedOnly
+
+            config.pluginmanager.register(AffectedOnly(config, chosen.affected_by), "gnnbench-affected")
+    except UsageError as error:
+        raise usage_error(str(error)) from None
+
+
+def _declare_markers(config: pytest.Config) -> None:
     config.addinivalue_line(
         "markers",
         f"{MARKER}(*names, platforms=None, directions=None, core=False): operations of a benchmark; it is "
@@ -71,35 +116,6 @@ def pytest_configure(config: pytest.Config) -> None:
         f"{choice.DEFAULT}: the benchmarks that run unless a test id, -m or --gnn-all selects others; at "
         "least one for each operation. gnnbench sets it.",
     )
-    config.pluginmanager.register(fixtures, FIXTURES)
-    config.pluginmanager.register(Choice(config), choice.PLUGIN)
-    # Here an error is printed in one line. Without our options, nothing is checked.
-    if any(value not in (None, False, []) for value in given(config).values()):
-        try:
-            chosen = run_of(config).options
-            if chosen.profile:
-                _profile(config)
-            if chosen.gpu is not None:
-                config.pluginmanager.register(_OnGpu(chosen.gpu), "gnnbench-gpu")
-            if chosen.shard:
-                config.pluginmanager.register(Sharding(chosen.shard), SHARDING)
-            if chosen.affected_by and not config.getoption(_AGAIN):
-                from .affected import AffectedOnly
-
-                config.pluginmanager.register(AffectedOnly(config, chosen.affected_by), "gnnbench-affected")
-        except UsageError as error:
-            raise usage_error(str(error)) from None
-    again = config.getoption(_AGAIN)
-    if again:
-        override(config.option, SILENT)
-        config.pluginmanager.register(_Again(again), "gnnbench-again")
-    histogram.take_over(config)
-    judging = not again and _is_judged_here(config)
-    config.pluginmanager.register(Timing(config, all_benchmarks=judging or bool(again)), TIMING)
-    if judging:
-        _compare(config)
-    elif config.getoption("gnn_dry_run") and not again:
-        raise usage_error("--gnn-dry-run says what --benchmark-compare does: add that option")
 
 
 def _compare(config: pytest.Config) -> None:

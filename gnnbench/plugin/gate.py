@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from ..compare.verdict import Thresholds
-from ..errors import UsageError, one_line
+from ..errors import UsageError
 from ..report import verdicts
 from ..report.lines import wrapped
 from ..results import counter_baseline
@@ -20,10 +20,10 @@ from ..variants.variant import Variant
 from ..workloads.spec import Spec
 from . import records, terminal, writing
 from .judged_session import JudgedSession
+from .limits import EXCEEDED
 from .session import run_of, stop
 from .timing import timing_of
 from .withheld import Withheld
-from .writing import Failure
 
 
 class Gate:
@@ -152,6 +152,7 @@ class Gate:
         try:
             if not chosen.dry_run:
                 self._compare_counters(strict=chosen.strict)
+                self._check_limits()
             passed = {item.nodeid for item in self._withheld.tests}
             left_out = self._timed().keys() | self._deselected
             collected = {item.nodeid for item in session.items}
@@ -196,6 +197,11 @@ class Gate:
             if changed := _counters(self._config, ours, strict=strict):
                 _fail(reports, changed)
 
+    def _check_limits(self) -> None:
+        for item, reports in self._withheld.tests.items():
+            for line in item.stash[EXCEEDED]:
+                _fail(reports, line)
+
     def _report(self, judged: JudgedSession, *, strict: bool) -> None:
         rows = {row.fullname: row for row in judged.comparison.rows}
         unsure = ("undecided", "incomparable") if strict else ()
@@ -230,8 +236,4 @@ def _counters(config: pytest.Config, ours: Mapping[str, Any], *, strict: bool) -
 
 def _fail(reports: Sequence[pytest.TestReport], reason: str) -> None:
     """Mark a test as failed; if it has failed already, add the reason."""
-    call = next(report for report in reports if report.when == "call")
-    line = one_line(reason)
-    call.longrepr = Failure(f"{call.longrepr}\n{line}" if call.failed else line)
-    call.outcome = "failed"
-    vars(call).pop("wasxfail", None)  # pytest would not count it as failed
+    writing.fail(next(report for report in reports if report.when == "call"), reason)

@@ -21,6 +21,7 @@ from .timing import timing_of
 _OWN = (
     *("--benchmark-compare", "--benchmark-json", "--junit"),
     *("--gnn-strict", "--gnn-confirm", "--gnn-effect", "--gnn-budget", "--gnn-turns", "--gnn-dry-run"),
+    *("--no-gnn-strict", "--no-gnn-dry-run"),
 )
 """Options that are left out of the suggested commands."""
 _OWN_WITH_VALUE = (

@@ -8,10 +8,11 @@ from typing import Any, NoReturn
 
 import pytest
 
-from .. import options
+from .. import options, settings
 from ..errors import UsageError
 from ..files import cache_folder
 from ..options import Options
+from ..settings import Settings
 from ..workloads.graphs.catalog import DatasetName
 from ..workloads.graphs.locate import resolve
 from ..workloads.operations import OPERATIONS
@@ -72,12 +73,37 @@ COUNTED = pytest.StashKey[dict[str, Any]]()
 OUT_OF_MEMORY = pytest.StashKey[str]()
 """In a test's stash: its result, `OOM at N GiB`."""
 _RUN = pytest.StashKey[Run]()
+_SETTINGS = pytest.StashKey[Settings]()
 
 
 def given(config: pytest.Config) -> dict[str, Any]:
     """Return the values of gnnbench's options as they were typed, by the names of `Options.parse`."""
-    names = [name.replace("-", "_") for name in options.HELP]
-    return {name: config.getoption(f"gnn_{name}") for name in names}
+    values = {name: config.getoption(f"gnn_{name.replace('-', '_')}") for name in options.HELP}
+    flags = {name: bool(values[name]) for name in options.FLAGS}  # None: not typed
+    return {name.replace("-", "_"): value for name, value in (values | flags).items()}
+
+
+def take_settings(config: pytest.Config) -> None:
+    """Read the project's settings, and give options that were not typed their defaults.
+
+    Raises:
+        UsageError: see `settings.find` and `options.from_settings`.
+    """
+    found = settings.find(config.rootpath)
+    typed = {
+        name: value
+        for option in options.HELP
+        if (value := config.getoption(f"gnn_{(name := option.replace('-', '_'))}")) not in (None, [])
+    }
+    for name, value in options.from_settings(found, typed).items():
+        if name not in typed:
+            setattr(config.option, f"gnn_{name}", value)
+    config.stash[_SETTINGS] = found.without_effects() if "effect" in typed else found
+
+
+def settings_of(config: pytest.Config) -> Settings:
+    """Return the project's settings; without effects of rules if the command line has `--gnn-effect`."""
+    return config.stash[_SETTINGS]
 
 
 def run_of(config: pytest.Config) -> Run:

@@ -130,7 +130,7 @@ def arguments(config: pytest.Config) -> list[str]:
     for flag in ("--gnn-budget", "--gnn-turns", "--gnn-confirm", "--gnn-effect"):
         own.add_argument(flag)
     for flag in ("--gnn-dry-run", "--gnn-strict"):
-        own.add_argument(flag, action="store_true")
+        own.add_argument(flag, action=argparse.BooleanOptionalAction)
     own.add_argument("--benchmark-compare", nargs="?")
     return own.parse_known_args(list(map(str, config.invocation_params.args)))[1]
 

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from ..errors import one_line
 from ..report.lines import wrapped
 
 
@@ -44,3 +45,11 @@ class Failure(str):
         """Write the lines."""
         for reason in self.split("\n"):
             writer.line(wrapped(reason, _columns(writer)))
+
+
+def fail(report: pytest.TestReport, reason: str) -> None:
+    """Mark the report of a test's call as failed; if it has failed already, add the reason."""
+    line = one_line(reason)
+    report.longrepr = Failure(f"{report.longrepr}\n{line}" if report.failed else line)
+    report.outcome = "failed"
+    vars(report).pop("wasxfail", None)  # pytest would not count it as failed

@@ -1,0 +1,248 @@
+"""A project's own settings: defaults of options, and rules for single benchmarks.
+
+They are read from the table `[tool.gnnbench]` of pyproject.toml, or from gnnbench.toml, which has the same
+keys at its top. This module reads the file and its rules; options.py knows which options may have a default.
+"""
+
+import tomllib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, fields, replace
+from datetime import date, datetime
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import Any
+
+from . import units
+from .errors import UsageError, unknown_name
+from .files import read_whole
+
+FILES = ("pyproject.toml", "gnnbench.toml")
+RULES = "rules"
+"""The key of the list of rules."""
+_MAX_BYTES = 2**20
+_REQUIRED = "benchmarks"
+_LONGEST = 60
+"""Characters of a value in a message."""
+
+
+@dataclass(frozen=True)
+class Rule:
+    """What holds for the benchmarks whose id matches a pattern."""
+
+    number: int
+    """Its position in the file, from 1."""
+    benchmarks: str
+    """The pattern: `*` stands for any text, `?` for one character, and all else, brackets too, for itself."""
+    max_time_seconds: float | None = None
+    max_memory_bytes: int | None = None
+    max_growth_bytes: int | None = None
+    effect: float | None = None
+    """Minimum effect of interest, as a fraction."""
+    ignore: str | None = None
+    """Why the verdict is ignored."""
+    until: date | None = None
+    """The last day on which the rule applies."""
+
+    def matches(self, name: str) -> bool:
+        """Return whether the rule is about the benchmark with this id."""
+        # Each id has brackets, so they are no character class here.
+        return fnmatchcase(name, self.benchmarks.replace("[", "[[]"))
+
+    def applies(self, today: date) -> bool:
+        """Return whether the rule applies on a day."""
+        return self.until is None or today <= self.until
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the JSON form of docs/formats.md, without what the rule does not set."""
+        found = {one.name: getattr(self, one.name) for one in fields(self)}
+        found["until"] = self.until and self.until.isoformat()
+        return {name: value for name, value in found.items() if value is not None}
+
+
+@dataclass(frozen=True)
+class Settings:
+    """The settings in force."""
+
+    file: Path | None = None
+    """None: there is no file, or it has no settings."""
+    defaults: Mapping[str, Any] = field(default_factory=dict)
+    """Values of options by key as they are in the file, and by command the table of its options."""
+    rules: tuple[Rule, ...] = ()
+    today: date = field(default_factory=date.today)
+    """The day on which rules expire or not."""
+
+    def rule(self, key: str, name: str) -> Rule | None:
+        """Return the rule that sets a key for a benchmark: the last that matches and applies; None: no rule.
+
+        Args:
+            key: a field of `Rule`.
+            name: the benchmark's id.
+        """
+        return next(
+            (
+                one
+                for one in reversed(self.rules)
+                if getattr(one, key) is not None and one.applies(self.today) and one.matches(name)
+            ),
+            None,
+        )
+
+    def value(self, key: str, name: str) -> Any:
+        """Return the value of that rule; None: no rule sets it."""
+        rule = self.rule(key, name)
+        return rule and getattr(rule, key)
+
+    def without_effects(self) -> "Settings":
+        """Return these settings without the effects of the rules: the command line has named one for all."""
+        return replace(self, rules=tuple(replace(one, effect=None) for one in self.rules))
+
+    def place(self, rule: Rule) -> str:
+        """Return where a rule is: `rule 2 of pyproject.toml`."""
+        assert self.file
+        return f"rule {rule.number} of {self.file.name}"
+
+    def expired(self) -> list[str]:
+        """Return a line for each rule that does not apply any more."""
+        return [
+            f"{self.place(one)} ({one.benchmarks}) expired on {one.until}: remove it, or set a later day"
+            for one in self.rules
+            if not one.applies(self.today)
+        ]
+
+    def as_json(self) -> dict[str, Any] | None:
+        """Return the JSON form of docs/formats.md; None: there are no settings."""
+        if self.file is None:
+            return None
+        rules = [one.as_json() for one in self.rules]
+        return {"file": self.file.name, "defaults": dict(self.defaults), "rules": rules}
+
+
+NONE = Settings()
+
+
+def find(start: Path) -> Settings:
+    """Read the settings of a project: of the nearest folder that has any, up to the top of the repository.
+
+    Outside of a repository, only the folder itself is searched.
+
+    Args:
+        start: the folder to begin with.
+
+    Raises:
+        UsageError: a file cannot be read, a folder has settings in both files, or a rule is wrong. The
+            values of `defaults` are not checked.
+    """
+    start = start.resolve()
+    above = [start, *start.parents]
+    top = next((place for place, folder in enumerate(above) if (folder / ".git").exists()), 0)
+    for folder in above[: top + 1]:
+        tables = {folder / name: table for name in FILES if (table := _table(folder / name)) is not None}
+        if len(tables) > 1:
+            raise UsageError(
+                f"both {folder / FILES[1]} and [tool.gnnbench] of {FILES[0]} have settings; move all into one"
+            )
+        for file, table in tables.items():
+            return parse(file, table)
+    return NONE
+
+
+def _table(file: Path) -> dict[str, Any] | None:
+    """Return the settings of a file; None: it does not exist, or has none."""
+    if not file.is_file():
+        return None
+    try:
+        content: Any = tomllib.loads(read_whole(file, _MAX_BYTES).decode())
+    except OSError as error:
+        raise UsageError(f"{file} cannot be read: {error.strerror}") from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise UsageError(f"{file} is not valid TOML: {error}; correct it") from None
+    if file.name == FILES[0]:
+        tool = content.get("tool")
+        content = tool.get("gnnbench") if isinstance(tool, dict) else None
+        if content is not None and not isinstance(content, dict):
+            raise UsageError(f"{file}: tool.gnnbench must be a table, as in [tool.gnnbench]")
+    return content
+
+
+def parse(file: Path, table: Mapping[str, Any]) -> Settings:
+    """Read the table of a file: its rules are checked, the values of `defaults` are not.
+
+    Args:
+        file: the file, for messages.
+        table: the parsed TOML.
+
+    Raises:
+        UsageError: a rule has an unknown key or an unreadable value.
+    """
+    defaults = {key: value for key, value in table.items() if key != RULES}
+    rules = table.get(RULES, [])
+    if not isinstance(rules, list) or not all(isinstance(one, dict) for one in rules):
+        raise UsageError(f"{file}: {RULES} must be a list of tables, as in [[tool.gnnbench.{RULES}]]")
+    return Settings(file, defaults, tuple(_rule(file, *one) for one in enumerate(rules, 1)))
+
+
+def _rule(file: Path, number: int, table: Mapping[str, Any]) -> Rule:
+    place = f"{file}: rule {number}"
+    for key in table:
+        if key not in _READERS:
+            raise _prefixed(place, unknown_name("key", key, _READERS))
+    if _REQUIRED not in table:
+        raise UsageError(f'{place} has no key {_REQUIRED}; add the ids it is about, as in "*spmm*cora*"')
+    if not table.keys() - {_REQUIRED, "until"}:
+        known = ", ".join(key for key in _READERS if key not in (_REQUIRED, "until"))
+        raise UsageError(f"{place} sets nothing; add one of {known}")
+    values: dict[str, Any] = {}
+    for key, given in table.items():
+        field_name, read, form = _READERS[key]
+        values[field_name] = read(given)
+        if values[field_name] is None:
+            raise UsageError(f"{place}: {key} = {shown(given)} must be {form}")
+    return Rule(number, **values)
+
+
+def shown(value: Any) -> str:
+    """Write a value of a file for a message, shortened."""
+    if isinstance(value, bool):
+        return str(value).lower()
+    text = value.isoformat() if isinstance(value, date) else repr(value).replace("'", '"')
+    return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 3]}..."
+
+
+def _prefixed(place: str, error: UsageError) -> UsageError:
+    return UsageError(f"{place}: {error}")
+
+
+def _text(given: Any) -> str | None:
+    return given.strip() or None if isinstance(given, str) else None
+
+
+def _seconds(given: Any) -> float | None:
+    return units.read_seconds(given) if isinstance(given, str) else None
+
+
+def _bytes(given: Any) -> int | None:
+    return units.read_size(given) if isinstance(given, str) else None
+
+
+def _fraction(given: Any) -> float | None:
+    if isinstance(given, str):
+        return units.read_fraction(given)
+    return float(given) if isinstance(given, float) and 0 < given < 1 else None
+
+
+def _day(given: Any) -> date | None:
+    return given if isinstance(given, date) and not isinstance(given, datetime) else None
+
+
+_SIZE = 'a size with its unit, as in "64 MiB"'
+_READERS: Mapping[str, tuple[str, Callable[[Any], Any], str]] = {
+    _REQUIRED: (_REQUIRED, _text, 'a pattern of ids, as in "*spmm*cora*"'),
+    "max_time": ("max_time_seconds", _seconds, 'a time with its unit, as in "5 ms"'),
+    "max_memory": ("max_memory_bytes", _bytes, _SIZE),
+    "max_growth": ("max_growth_bytes", _bytes, _SIZE),
+    "effect": ("effect", _fraction, 'between 0 and 1, as in "3%" or 0.03'),
+    "ignore": ("ignore", _text, 'the reason, as in "known slow until the new driver"'),
+    "until": ("until", _day, "a day without quotation marks, as in 2027-01-31"),
+}
+"""By key of a rule: the field of `Rule`, the function that reads a value, and what the value must be. The
+function returns None for what it cannot read."""

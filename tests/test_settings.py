@@ -1,0 +1,257 @@
+import datetime as dt
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from gnnbench.errors import UsageError
+from gnnbench.options import from_settings
+from gnnbench.settings import NONE, Settings, find, parse
+
+RULE = '[[rules]]\nbenchmarks = "*"\n'
+LIKE_TOML = "[tool.gnnbench]\n"
+
+WRONG = {
+    # The file.
+    "effect = ": "is not valid TOML: Invalid value (at end of document); correct it",
+    "effect = 3%": "is not valid TOML: Expected newline",
+    "effect = '3%'\neffect = '2%'": "is not valid TOML: Cannot overwrite a value",
+    "rules = 3": "rules must be a list of tables, as in [[tool.gnnbench.rules]]",
+    "rules = [3]": "rules must be a list of tables, as in [[tool.gnnbench.rules]]",
+    "[rules]\nbenchmarks = '*'": "rules must be a list of tables, as in [[tool.gnnbench.rules]]",
+    # Keys of options.
+    "efect = '3%'": "unknown key 'efect': did you mean effect",
+    "index-dtype = 'int32'": "unknown key 'index-dtype': did you mean index_dtype",
+    "gnn_effect = '3%'": "unknown key 'gnn_effect': did you mean effect",
+    "rule = []": "unknown key 'rule': did you mean rules",
+    "zzz = 1": "unknown key 'zzz': known: ab, affected, all,",
+    "json = 'out.json'": "json belongs to one run: give it on the command line, and remove it here",
+    "output = 'page.html'": "output belongs to one run",
+    "markdown = 'table.md'": "markdown belongs to one run",
+    "counters = 'check'": "counters belongs to one run",
+    "shard = '1/4'": "shard belongs to one run",
+    "dry_run = true": "dry_run belongs to one run",
+    "affected_by = 'git:main'": "affected_by belongs to one run",
+    # Values of options.
+    "effect = '300%'": "effect = \"300%\": effect '300%' must lie between 0 and 1, as in 2% or 0.02",
+    "effect = [0.03]": "effect = [0.03] must be a text or a number",
+    "effect = true": "effect = true must be a text or a number",
+    "effect = ''": 'effect = "" must be a text or a number',
+    "precision = 0": "precision = 0: precision '0' must lie between 0 and 1, as in 2% or 0.02",
+    "strict = 'yes'": 'strict = "yes" must be true or false',
+    "real = 1": "real = 1 must be true or false",
+    "platform = 'pygg'": "platform = \"pygg\": unknown platform 'pygg': did you mean pyg?",
+    "platform = []": "platform = [] must be a text or a list of texts",
+    "platform = [['pyg']]": 'platform = [["pyg"]] must be a text or a list of texts',
+    "dataset = ['cora', 'corra']": "unknown dataset 'corra': did you mean cora",
+    "hidden = [16, 0]": "hidden = [16, 0]: hidden width '0' must be a whole number of at least 1",
+    "dtype = 'float23'": "unknown dtype 'float23': did you mean float32",
+    "layouts = 'some'": "unknown value of --gnn-layouts 'some'",
+    "turns = 'often'": "unknown value of --gnn-turns 'often'",
+    "device = 'gpu'": "device = \"gpu\": unknown device 'gpu'",
+    "budget = 'long'": "budget = \"long\": budget 'long' must be a positive number of seconds, as in 300",
+    "confirm = -1": "confirm = -1: confirm '-1' must be a whole number of processes",
+    "data = 'nowhere'": "nowhere does not exist; give another one",
+    # Rules.
+    "[[rules]]\nmax_time = '5 ms'": "rule 1 has no key benchmarks; add the ids it is about",
+    RULE: "rule 1 sets nothing; add one of max_time, max_memory,",
+    f"{RULE}until = 2027-01-31": "rule 1 sets nothing; add one of max_time, max_memory,",
+    f"{RULE}max_tme = '5 ms'": "rule 1: unknown key 'max_tme': did you mean max_time",
+    f"{RULE}max_time = 5": 'rule 1: max_time = 5 must be a time with its unit, as in "5 ms"',
+    f"{RULE}max_time = '5'": 'rule 1: max_time = "5" must be a time with its unit',
+    f"{RULE}max_time = '5 MiB'": 'rule 1: max_time = "5 MiB" must be a time with its unit',
+    f"{RULE}max_time = '-5 ms'": 'rule 1: max_time = "-5 ms" must be a time with its unit',
+    f"{RULE}max_memory = '64 ms'": 'rule 1: max_memory = "64 ms" must be a size with its unit',
+    f"{RULE}max_memory = 0": "rule 1: max_memory = 0 must be a size with its unit",
+    f"{RULE}max_growth = 'none'": 'rule 1: max_growth = "none" must be a size with its unit',
+    f"{RULE}effect = '0%'": 'rule 1: effect = "0%" must be between 0 and 1, as in "3%" or 0.03',
+    f"{RULE}effect = 3": "rule 1: effect = 3 must be between 0 and 1",
+    f"{RULE}ignore = true": "rule 1: ignore = true must be the reason",
+    f"{RULE}ignore = ''": 'rule 1: ignore = "" must be the reason',
+    f"{RULE}effect = 0.1\nuntil = '2027-01-31'": 'rule 1: until = "2027-01-31" must be a day without',
+    f"{RULE}effect = 0.1\nuntil = 2027-01-31T10:00:00": "rule 1: until = 2027-01-31T10:00:00 must be a day",
+    "[[rules]]\nbenchmarks = ['*a*']\neffect = 0.1": 'rule 1: benchmarks = ["*a*"] must be a pattern of ids',
+    f"{RULE}effect = 0.1\n{RULE}effect = 'x'": 'rule 2: effect = "x" must be between 0 and 1',
+}
+"""Content of gnnbench.toml, and what the message says after its path."""
+
+
+def read(folder: Path) -> Settings:
+    """Read a project's settings, and check all that the plugin reads."""
+    found = find(folder)
+    from_settings(found)
+    return found
+
+
+def settings(text: str, today: str = "2026-11-24") -> Settings:
+    found = parse(Path("gnnbench.toml"), tomllib.loads(text))
+    return Settings(found.file, found.defaults, found.rules, dt.date.fromisoformat(today))
+
+
+@pytest.mark.parametrize(("content", "expected"), WRONG.items(), ids=range(len(WRONG)))
+def test_wrong_settings_are_refused_in_one_line(tmp_path, content, expected):
+    file = tmp_path / "gnnbench.toml"
+    file.write_text(content)
+    with pytest.raises(UsageError) as raised:
+        read(tmp_path)
+    message = str(raised.value)
+    assert message.startswith(str(file))
+    assert expected in message
+    assert "\n" not in message
+
+
+@pytest.mark.parametrize("content", [one for one in WRONG if one.startswith(RULE)])
+def test_pyproject_names_the_same_mistakes(tmp_path, content):
+    file = tmp_path / "pyproject.toml"
+    file.write_text(content.replace("[[rules]]", "[[tool.gnnbench.rules]]"))
+    with pytest.raises(UsageError, match=r"rule [12]\b") as raised:
+        read(tmp_path)
+    assert str(raised.value).startswith(str(file))
+
+
+def test_the_table_must_be_one(tmp_path):
+    (tmp_path / "pyproject.toml").write_text("[tool]\ngnnbench = 3")
+    with pytest.raises(UsageError, match=r"tool\.gnnbench must be a table, as in \[tool\.gnnbench\]"):
+        find(tmp_path)
+
+
+@pytest.mark.parametrize("content", [b"\xff", b"# " + b"x" * 2**20])
+def test_a_file_that_is_no_text_is_named(tmp_path, content):
+    (tmp_path / "gnnbench.toml").write_bytes(content)
+    with pytest.raises(UsageError, match=r"gnnbench\.toml (is not valid TOML|cannot be read)"):
+        find(tmp_path)
+
+
+def test_other_tools_settings_are_none_of_ours(tmp_path):
+    (tmp_path / "pyproject.toml").write_text("[tool.ruff]\nline-length = 80\n")
+    assert find(tmp_path) == NONE
+    assert NONE.as_json() is None
+    (tmp_path / "pyproject.toml").write_text("tool = 3\n")
+    assert find(tmp_path) == NONE
+
+
+def test_both_files_are_refused(tmp_path):
+    (tmp_path / "gnnbench.toml").write_text("")
+    (tmp_path / "pyproject.toml").write_text("[tool.gnnbench]\neffect = 0.05\n")
+    with pytest.raises(UsageError, match=r"both .*gnnbench\.toml and \[tool\.gnnbench\] of pyproject\.toml"):
+        find(tmp_path)
+
+
+def test_the_nearest_folder_up_to_the_top_of_the_repository(tmp_path):
+    inner = tmp_path / "repository" / "package" / "benchmarks"
+    inner.mkdir(parents=True)
+    (tmp_path / "gnnbench.toml").write_text("effect = 0.01")
+    assert find(inner).file is None  # no repository: only the folder itself
+    (tmp_path / "repository" / ".git").mkdir()
+    assert find(inner).file is None  # above the repository
+    (tmp_path / "repository" / "gnnbench.toml").write_text("effect = 0.02")
+    assert find(inner).defaults == {"effect": 0.02}
+    (inner.parent / "pyproject.toml").write_text("[project]\nname = 'other'")
+    assert find(inner).defaults == {"effect": 0.02}
+    (inner.parent / "pyproject.toml").write_text("[tool.gnnbench]\neffect = 0.03")
+    assert find(inner).defaults == {"effect": 0.03}
+    assert find(inner.parents[1]).defaults == {"effect": 0.02}
+
+
+def test_units_of_rules():
+    found = settings(
+        f'{RULE}max_time = "5 ms"\nmax_memory = "64 MiB"\nmax_growth = "1 KiB"\n'
+        'effect = "3%"\nuntil = 2027-01-31'
+    )
+    rule = found.rules[0]
+    assert (rule.max_time_seconds, rule.max_memory_bytes, rule.max_growth_bytes) == (0.005, 64 << 20, 1024)
+    assert (rule.effect, rule.until) == (0.03, dt.date(2027, 1, 31))
+    assert found.as_json() == {
+        "file": "gnnbench.toml",
+        "defaults": {},
+        "rules": [
+            {
+                "number": 1,
+                "benchmarks": "*",
+                "max_time_seconds": 0.005,
+                "max_memory_bytes": 64 << 20,
+                "max_growth_bytes": 1024,
+                "effect": 0.03,
+                "until": "2027-01-31",
+            }
+        ],
+    }
+
+
+ID = "benchmarks/test_spmm.py::test_spmm_sum[spmm_sum-forward-torch-float32-int64-cora-256-cpu]"
+
+
+@pytest.mark.parametrize(
+    ("pattern", "matches"),
+    [
+        (ID, True),
+        ("*spmm*cora*", True),
+        ("*[spmm_sum-*]", True),
+        ("benchmarks/test_spmm.py::*", True),
+        ("*::test_spmm_su?[*", True),
+        ("*", True),
+        ("*[s]pmm*", False),
+        ("*test_spmm_sum[spmm]*", False),
+        ("spmm", False),
+        ("*SPMM*", False),
+    ],
+)
+def test_patterns_are_about_the_whole_id_and_brackets_stand_for_themselves(pattern, matches):
+    found = settings(f"[[rules]]\nbenchmarks = {pattern!r}\neffect = 0.1")
+    assert (found.rule("effect", ID) is not None) is matches
+
+
+def test_for_each_key_the_last_rule_that_matches_wins():
+    found = settings(
+        f"{RULE}effect = 0.1\nmax_time = '1 s'\n"
+        "[[rules]]\nbenchmarks = '*spmm*'\neffect = 0.2\n"
+        "[[rules]]\nbenchmarks = '*scatter*'\neffect = 0.3\n"
+    )
+    assert found.value("effect", ID) == 0.2
+    assert found.value("max_time_seconds", ID) == 1.0
+    assert found.value("ignore", ID) is None
+    assert found.without_effects().value("effect", ID) is None
+    assert found.without_effects().value("max_time_seconds", ID) == 1.0
+
+
+def test_a_rule_applies_until_the_end_of_its_last_day():
+    text = f"{RULE}effect = 0.1\n{RULE}effect = 0.2\nuntil = 2027-01-31"
+    last, after = settings(text, "2027-01-31"), settings(text, "2027-02-01")
+    assert last.value("effect", ID) == 0.2
+    assert last.expired() == []
+    assert after.value("effect", ID) == 0.1
+    assert after.expired() == [
+        "rule 2 of gnnbench.toml (*) expired on 2027-01-31: remove it, or set a later day"
+    ]
+
+
+def test_lists_are_arrays_or_texts_with_commas():
+    found = settings(
+        "platform = ['pyg', 'torch']\ndtype = 'float32,float64'\nhidden = [16, 32]\nstrict = true"
+    )
+    assert from_settings(found) == {
+        "platform": ["pyg", "torch"],
+        "dtype": ["float32,float64"],
+        "hidden": ["16", "32"],
+        "strict": True,
+    }
+
+
+def test_paths_are_relative_to_the_file(tmp_path, monkeypatch):
+    for name in ("data", "elsewhere"):
+        (tmp_path / name).mkdir()
+    (tmp_path / "graph.mtx").touch()
+    (tmp_path / "gnnbench.toml").write_text(
+        "data = 'data'\nprofile_folder = 'profiles'\ndataset = 'cora, graph.mtx'\n"
+    )
+    monkeypatch.chdir(tmp_path / "elsewhere")
+    assert from_settings(find(tmp_path)) == {
+        "data": str(tmp_path / "data"),
+        "profile_folder": str(tmp_path / "profiles"),
+        "dataset": ["cora", str(tmp_path / "graph.mtx")],
+    }
+
+
+def test_a_folder_that_is_not_here_matters_only_if_it_is_used():
+    found = settings("data = 'nowhere'\ndevice = 'gpu'")
+    assert from_settings(found, {"data", "device"}) == {"data": "nowhere", "device": "gpu"}
