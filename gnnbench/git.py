@@ -80,6 +80,84 @@ def has_any(folder: Path, commits: Iterable[str]) -> bool:
     return " commit " in _ask(folder, "cat-file", "--batch-check", given=hashes)
 
 
+def full_hash(folder: Path, name: str) -> str | None:
+    """Return the full hash of a commit; None: the folder's repository does not have it."""
+    return _ask(folder, "rev-parse", "--verify", "--quiet", f"{name}^{{commit}}").strip() or None
+
+
+def is_shallow(folder: Path) -> bool:
+    """Return whether the history of a folder's repository is cut off."""
+    return _ask(folder, "rev-parse", "--is-shallow-repository").strip() == "true"
+
+
+def merge_base(folder: Path, one: str, other: str) -> str | None:
+    """Return the newest commit that is in the history of two commits; None: there is none."""
+    return _ask(folder, "merge-base", one, other).strip() or None
+
+
+def author(folder: Path) -> str | None:
+    """Return the user's name and address as commits have them, `NAME <ADDRESS>`; None: one is not set."""
+    name, address = (_ask(folder, "config", f"user.{part}").strip() for part in ("name", "email"))
+    return f"{name} <{address}>" if name and address else None
+
+
+def patch_id(folder: Path, before: str, after: str, leave_out: str) -> str | None:
+    """Return the hash of the change between two commits; equal changes elsewhere have the same one.
+
+    Args:
+        folder: in the repository.
+        before: a commit.
+        after: another commit.
+        leave_out: pattern of paths that do not count, from the top of the repository.
+
+    Returns:
+        None if nothing else changed.
+    """
+    change = _ask(folder, "diff-tree", "-p", before, after, *_but(leave_out))
+    return next(iter(_patch_ids(folder, change)), None)
+
+
+def patch_ids(folder: Path, after: str, commit: str, leave_out: str) -> set[str]:
+    """Return the hashes of the changes in the history of `commit` that is not in that of `after`.
+
+    The change of a merge is that of its first parent: all that it merged.
+
+    Args:
+        folder: in the repository.
+        after: a commit.
+        commit: another commit.
+        leave_out: as in `patch_id`.
+    """
+    lines = _ask(folder, "rev-list", "--parents", f"{after}..{commit}").splitlines()
+    pairs = "".join(" ".join(line.split()[:2]) + "\n" for line in lines)
+    return _patch_ids(folder, _ask(folder, "diff-tree", "--stdin", "-p", *_but(leave_out), given=pairs))
+
+
+def changed_together(folder: Path, after: str, commit: str, text: str, pattern: str) -> bool:
+    """Tell whether a commit wrote `text` into a file together with a change of another file.
+
+    Args:
+        folder: in the repository.
+        after: a commit whose history does not count.
+        commit: the commit whose history is searched.
+        text: the text.
+        pattern: pattern of the file's path, from the top of the repository.
+    """
+    place = ("--", f":(top,glob){pattern}")
+    found = _ask(folder, "log", "--format=%H", f"-S{text}", f"{after}..{commit}", *place).split()
+    others = ("diff-tree", "-r", "--root", "--no-commit-id", "--name-only")
+    return any(_ask(folder, *others, one, *_but(pattern)) for one in found)
+
+
+def _but(pattern: str) -> tuple[str, str, str]:
+    """Return the words that leave paths out of the whole repository."""
+    return "--", ":(top)", f":(top,exclude,glob){pattern}"
+
+
+def _patch_ids(folder: Path, change: str) -> set[str]:
+    return {line.split()[0] for line in _ask(folder, "patch-id", "--stable", given=change).splitlines()}
+
+
 def _ask(folder: Path, *arguments: str, given: str = "") -> str:
     """Return what git prints; an empty text if it fails or is not installed.
 

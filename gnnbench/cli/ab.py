@@ -54,10 +54,12 @@ def run(options: argparse.Namespace) -> int:
     from .. import environment
     from ..compare import calibration, result_file
     from ..compare.ab import coordinator
+    from ..compare.acceptance import Acceptance
     from ..compare.verdict import Thresholds
     from ..files import cache_folder
     from ..report import markdown, verdicts
     from ..report.calibration import notes as calibrated_notes
+    from ..results import accepted
     from ..variants import variant
     from ..variants.prepare import prepared
 
@@ -76,6 +78,7 @@ def run(options: argparse.Namespace) -> int:
         check_writable(file)
     environment.let_idle_threads_sleep()  # the timed processes do so too
     root = Path.cwd()
+    acceptance = Acceptance(accepted.find(root), root)
     cache = cache_folder()
     with AbProgress() as progress:
         common = {
@@ -98,6 +101,7 @@ def run(options: argparse.Namespace) -> int:
                 shard,
                 time_all=options.time_all,
             )
+    found = found.accepting(acceptance)
     comparison = found.comparison()
     known = calibration.CalibrationStore(cache, found.environment)
     calibrated = calibrated_notes(known, found.decisions, thresholds.effect, root)

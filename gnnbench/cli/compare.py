@@ -41,12 +41,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     """Compare, print the verdicts, and return the exit code."""
     from ..compare import calibration, result_file, runs
+    from ..compare.acceptance import Acceptance
+    from ..compare.revision import Revision
     from ..compare.verdict import Thresholds
     from ..files import cache_folder
     from ..report import markdown
     from ..report import verdicts as verdict_table
     from ..report.calibration import notes as calibrated_notes
-    from ..results import record_fingerprints
+    from ..results import accepted, record_fingerprints
 
     if not options.rest:
         raise UsageError("name run files on both sides: gnnbench compare A.json... -- B.json...")
@@ -57,13 +59,15 @@ def run(options: argparse.Namespace) -> int:
     for side in (base, head):
         _check_versions(side)
     thresholds = Thresholds(fraction("effect", options.effect))
-    found = runs.compare(base, head, thresholds)
+    revisions = Revision.of_runs(base), Revision.of_runs(head)
+    acceptance = Acceptance(accepted.find(Path.cwd()), Path.cwd())
+    found = acceptance.judge(runs.compare(base, head, thresholds), thresholds, lambda _: revisions)
     rows = found.rows
     if not rows:
         raise UsageError("these files contain no benchmarks")
     if options.json:
         content = result_file.compare_json(
-            found, thresholds, [one.path for one in base], [one.path for one in head]
+            found, thresholds, [one.path for one in base], [one.path for one in head], revisions
         )
         save(options.json, json.dumps(content, indent=1) + "\n", paths)
     here, changes = head[0].environment, _changes(base[0], head[0])
@@ -78,14 +82,20 @@ def run(options: argparse.Namespace) -> int:
     if options.markdown:
         older, newer = (units.count(len(side), "run") for side in (base, head))
         result = result_file.ResultFile(
-            options.json or Path(), "compare", found, thresholds, older, newer, notes=tuple(changes)
+            options.json or Path(),
+            "compare",
+            found,
+            thresholds,
+            older,
+            newer,
+            notes=(*changes, *acceptance.lines()),
         )
         sys.stdout.write(markdown.write([markdown.section(result, known)]))
     else:
         for line in changes:
             streams.say(line)
         verdict_table.write(found, streams.write_rendered, streams.width(), colour=sys.stdout.isatty())
-        for note in known:
+        for note in (*acceptance.lines(), *known):
             streams.say(note)
         print(verdict_table.count(rows))
     return exit_code(found, strict=options.strict)

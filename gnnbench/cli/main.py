@@ -9,7 +9,20 @@ from contextlib import suppress
 from .. import __version__, signals
 from ..errors import UsageError, one_line
 from ..options import HELP
-from . import ab, affected, baseline, calibrate, comment, compare, merge, profile, report, streams, trend
+from . import (
+    ab,
+    accept,
+    affected,
+    baseline,
+    calibrate,
+    comment,
+    compare,
+    merge,
+    profile,
+    report,
+    streams,
+    trend,
+)
 from .common import NOTHING_SLOWER
 
 WRONG_USAGE = 2
@@ -91,6 +104,8 @@ def _parser() -> argparse.ArgumentParser:
     baseline.add_commands(commands.add_parser("baseline", help=text, description=text))
     text = "compare two variants of the code, timed alternately: ab BASE HEAD [-- PYTEST ARGS]"
     ab.add_arguments(commands.add_parser("ab", help=text, description=text))
+    text = "write down that slowdowns are intended: accept RESULT.json [ID...] --reason TEXT"
+    accept.add_arguments(commands.add_parser("accept", help=text, description=text))
     text = "list the benchmarks whose code changed, without timing: affected BASE HEAD [-- PYTEST ARGS]"
     affected.add_arguments(commands.add_parser("affected", help=text, description=text))
     text = "measure false positives and power of ab on this machine: calibrate [-- PYTEST ARGS]"

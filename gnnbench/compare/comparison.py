@@ -1,11 +1,37 @@
 """The verdicts of two sides, benchmark by benchmark."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import asdict, dataclass
+from typing import Any, Self
 
+from .. import json_io
 from ..measure.fingerprint.difference import Difference
 from .verdict import Judgement
+
+
+@dataclass(frozen=True)
+class Allowed:
+    """How much slower a benchmark is meant to be, by the accepted slowdowns that are in force for it."""
+
+    ratio: float
+    low: float
+    """Lower bound of the interval of `ratio`; `high` is the upper one."""
+    high: float
+    reasons: tuple[str, ...]
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the JSON form of docs/formats.md."""
+        return {**asdict(self), "reasons": list(self.reasons)}
+
+    @classmethod
+    def from_json(cls, saved: Mapping[str, Any]) -> Self:
+        """Read what `as_json` returned.
+
+        Raises:
+            ValueError: a number is no ratio.
+        """
+        ratio, low, high = (json_io.positive(saved[name]) for name in ("ratio", "low", "high"))
+        return cls(ratio, low, high, tuple(map(str, saved["reasons"])))
 
 
 @dataclass(frozen=True)
@@ -25,6 +51,8 @@ class Compared:
     """Whether the fingerprints of both sides are known, and differ."""
     redefined: str | None = None
     """How the definitions of the benchmark differ, in graph or code; None: they do not."""
+    allowed: Allowed | None = None
+    """None: no accepted slowdown is in force for it."""
 
 
 @dataclass(frozen=True)

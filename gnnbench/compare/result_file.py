@@ -7,9 +7,11 @@ from typing import Any, Literal
 
 from .. import json_io, schema, units
 from ..results import former_names
+from . import accepted
 from .ab import result
 from .ab.inspections import Inspections
-from .comparison import Compared, Comparison
+from .comparison import Allowed, Compared, Comparison
+from .revision import Revision
 from .verdict import Judgement, Thresholds
 
 MAX_BYTES = 2**25
@@ -46,6 +48,8 @@ class ResultFile:
     """The shard that was timed, as in `1/4`; None: all benchmarks."""
     notes: tuple[str, ...] = ()
     """Notes on the whole result."""
+    revisions: tuple[Revision, Revision] = (Revision(), Revision())
+    """The commits of base and head."""
 
 
 def kind(content: Any) -> Kind | None:
@@ -101,9 +105,10 @@ def parse(path: Path, content: Any) -> ResultFile:
 def _ab(path: Path, content: Mapping[str, Any]) -> ResultFile:
     rows = []
     for one in content["benchmarks"]:
-        notes = Inspections.from_json(one).notes()
+        allowed = _allowed(one)
         judgement = Judgement.from_json({**one, "visible": one["smallest_effect"]})
-        rows.append(Compared(one["id"], judgement, _seconds(one["head_ns"]), notes=notes))
+        notes = (*accepted.notes(judgement, allowed), *Inspections.from_json(one).notes())
+        rows.append(Compared(one["id"], judgement, _seconds(one["head_ns"]), notes=notes, allowed=allowed))
     level = content["level"]
     thresholds = _thresholds(content["effect"], level["simultaneous"], level["own"])
     base, head = (
@@ -122,6 +127,7 @@ def _ab(path: Path, content: Mapping[str, Any]) -> ResultFile:
         content["interrupted"],
         content["shard"],
         tuple(content["notes"]),
+        revisions=(Revision.of_json(content["base"]), Revision.of_json(content["head"])),
     )
 
 
@@ -147,11 +153,16 @@ def of_ab(found: result.AbResult, path: Path) -> ResultFile:
         found.interrupted,
         str(found.shard) if found.shard else None,
         found.notes,
+        (Revision.of(found.base), Revision.of(found.head)),
     )
 
 
 def compare_json(
-    found: Comparison, thresholds: Thresholds, base: Sequence[Path], head: Sequence[Path]
+    found: Comparison,
+    thresholds: Thresholds,
+    base: Sequence[Path],
+    head: Sequence[Path],
+    revisions: tuple[Revision, Revision],
 ) -> dict[str, Any]:
     """Return the JSON form of a comparison of files, see docs/formats.md."""
     return {
@@ -161,10 +172,12 @@ def compare_json(
         "own_level": thresholds.own_level,
         "base": [str(path) for path in base],
         "head": [str(path) for path in head],
+        "revisions": dict(zip(("base", "head"), (one.as_json() for one in revisions), strict=True)),
         "shared": found.shared.as_json() if found.shared else None,
         "benchmarks": {
             row.fullname: {
                 **row.judgement.as_json(row.notes),
+                "accepted": row.allowed and row.allowed.as_json(),
                 "head_ns": None if row.seconds is None else row.seconds * 1e9,
             }
             for row in found.rows
@@ -174,13 +187,26 @@ def compare_json(
 
 def _compare(path: Path, content: Mapping[str, Any]) -> ResultFile:
     rows = [
-        Compared(name, Judgement.from_json(one), _seconds(one["head_ns"]), notes=tuple(one["notes"]))
+        Compared(
+            name,
+            Judgement.from_json(one),
+            _seconds(one["head_ns"]),
+            notes=tuple(one["notes"]),
+            allowed=_allowed(one),
+        )
         for name, one in content["benchmarks"].items()
     ]
     shared = content["shared"] and Judgement.from_json(content["shared"])
     thresholds = _thresholds(content["effect"], content["family_level"], content["own_level"])
     base, head = (units.count(len(side), "run") for side in _sides(content))
-    return ResultFile(path, "compare", Comparison(rows, shared), thresholds, base, head)
+    saved = content.get("revisions") or {}
+    revisions = Revision.from_json(saved.get("base")), Revision.from_json(saved.get("head"))
+    return ResultFile(path, "compare", Comparison(rows, shared), thresholds, base, head, revisions=revisions)
+
+
+def _allowed(saved: Mapping[str, Any]) -> Allowed | None:
+    """Return what was accepted for a benchmark; None: nothing, or an older file."""
+    return Allowed.from_json(saved["accepted"]) if saved.get("accepted") else None
 
 
 def _sides(content: Mapping[str, Any]) -> tuple[Any, Any]:

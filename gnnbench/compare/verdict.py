@@ -16,7 +16,8 @@ _WIDEST = 700.0  # exp() of more overflows
 _SAVED = {"minimum_detectable_effect": "visible", "shrunk": "borrowed"}
 """Field of `Judgement`: its name in files."""
 
-Verdict = Literal["slower", "faster", "same", "undecided", "incomparable"]
+Verdict = Literal["slower", "faster", "same", "undecided", "incomparable", "accepted"]
+"""`accepted`: slower, but not more than intended, see `accepted.py`."""
 
 
 @dataclass(frozen=True)
@@ -123,7 +124,7 @@ class Judgement:
         bounds = [numbers[name] for name in ("low", "high", "own_low", "own_high")]
         if any(bound is not None and bound <= 0 for bound in bounds):
             raise ValueError("a bound of a ratio is not positive")
-        if saved["verdict"] in ("slower", "faster") and None in (numbers["ratio"], *bounds[:2]):
+        if saved["verdict"] in ("slower", "faster", "accepted") and None in (numbers["ratio"], *bounds[:2]):
             raise ValueError(f"{saved['verdict']}, but without a ratio and its interval")
         return cls(
             saved["verdict"],

@@ -11,11 +11,12 @@ from typing import Any
 
 import pytest
 
+from ..compare.acceptance import Acceptance
 from ..compare.verdict import Thresholds
 from ..errors import UsageError
 from ..report import verdicts
 from ..report.lines import wrapped
-from ..results import counter_baseline
+from ..results import accepted, counter_baseline
 from ..variants.variant import Variant
 from ..workloads.spec import Spec
 from . import records, terminal, writing
@@ -57,11 +58,12 @@ class Gate:
         self._deselected.update(item.nodeid for item in items)
 
     def pytest_report_collectionfinish(self) -> str | None:
-        """Warn before timing if there is no record to compare with."""
-        if isinstance(self._base, Variant):
-            return None
+        """Warn before timing if there is no record to compare with; stop if a file is wrong."""
+        missing = ""
         try:
-            _, missing = records.find(self._config, self._base)
+            accepted.find(self._config.rootpath)
+            if not isinstance(self._base, Variant):
+                _, missing = records.find(self._config, self._base)
         except UsageError as error:
             mistake = str(error)
         except OSError:
@@ -171,7 +173,8 @@ class Gate:
             if chosen.dry_run:
                 self._lines.extend(judged.plan())
                 return
-            judged.judge()
+            root = self._config.rootpath
+            judged.judge(Acceptance(accepted.find(root), root))
             self._lines.extend(judged.lines)
             self._lines.append(verdicts.count(judged.comparison.rows))
             self._report(judged, strict=chosen.strict)

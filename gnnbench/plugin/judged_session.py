@@ -12,7 +12,9 @@ from .. import units
 from ..compare import machine
 from ..compare.ab.result import AbResult, side_json
 from ..compare.ab.schedule import NOT_REACHED
+from ..compare.acceptance import Acceptance
 from ..compare.comparison import Compared, Comparison
+from ..compare.revision import Revision
 from ..compare.verdict import Judgement, Thresholds, confirmed
 from ..errors import UsageError
 from ..options import EFFECT
@@ -107,8 +109,11 @@ class JudgedSession:
         lines.append(f"dry run: {same} with the same code")
         return [*lines, f"dry run: the turns would take at most {limit}"] if self._groups else lines
 
-    def judge(self) -> None:
+    def judge(self, acceptance: Acceptance) -> None:
         """Time in turns, and in new processes what cannot be timed in turns; set `comparison`.
+
+        Args:
+            acceptance: the project's accepted slowdowns.
 
         Raises:
             UsageError: a new process failed, or the variant cannot be built.
@@ -136,6 +141,18 @@ class JudgedSession:
         self.comparison = Comparison(rows, shared)
         if self._recorded:
             self._judge_machine(self._recorded)
+        head = Revision.of_runs([self._head])
+        self.comparison = acceptance.judge(
+            self.comparison, self._thresholds, lambda name: (self._base_of(name), head)
+        )
+        self.lines.extend(acceptance.lines())
+
+    def _base_of(self, name: str) -> Revision:
+        """Return the commits of a benchmark's base; none if no record has it."""
+        if self._recorded is None:
+            return next((Revision.of(one.result.base) for one in self._turns if one.result), Revision())
+        record = self._recorded.records.get(name)
+        return Revision.of_runs(run for run in self._recorded.runs if record and run.path in record.files)
 
     def _take(self, one: Turns, result: AbResult, first: Mapping[str, Compared]) -> None:
         """Take the verdicts of turns, except those on other code than the record's."""
@@ -229,7 +246,12 @@ class JudgedSession:
     def row_as_json(self, row: Compared) -> dict[str, Any]:
         """Return the `comparison` of a benchmark in the run file, see docs/formats.md."""
         in_turns = row.fullname in self._in_turns
-        return {**row.judgement.as_json(row.notes, self._against(row)), "in_turns": in_turns}
+        return {
+            **row.judgement.as_json(row.notes, self._against(row)),
+            "in_turns": in_turns,
+            "base": self._base_of(row.fullname).as_json(),
+            "accepted": row.allowed and row.allowed.as_json(),
+        }
 
     def as_json(self) -> dict[str, Any]:
         """Return the `compared` of the run file, see docs/formats.md."""

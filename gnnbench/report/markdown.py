@@ -28,8 +28,8 @@ _WIDEST = 20
 _UNBREAKABLE = str.maketrans(" -", "\N{NO-BREAK SPACE}\N{NON-BREAKING HYPHEN}")
 _NAMED = 3
 """Notes shown per benchmark."""
-_CHANGED = ("slower", "faster")
-_ORDER = (*_CHANGED, "undecided", "incomparable", "same")
+_CHANGED = ("slower", "accepted", "faster")
+_ORDER = ("slower", "accepted", "faster", "undecided", "incomparable", "same")
 _COLUMNS = ("verdict", "ratio", "interval", "time", "sees")
 _NUMBERS = 4
 """The last columns, which are aligned right."""
@@ -166,6 +166,9 @@ def _verdict(rows: Sequence[Compared], *, shared_slower: bool) -> str:
     total = units.count(len(rows), "benchmark")
     if counts["slower"]:
         said = f"{counts['slower']} of {total} got slower"
+    elif counts["accepted"]:
+        said = f"No slowdown in {total} beyond what is accepted"
+        said += ", but some are undecided" if counts["undecided"] else ""
     elif counts["incomparable"] == len(rows):
         said = f"No verdict on {total}: incomparable"
     elif counts["undecided"]:

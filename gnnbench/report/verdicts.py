@@ -16,7 +16,16 @@ from .labels import Labels
 from .lines import wrapped
 from .table import grouped
 
-_COLOURS = {"slower": "red", "faster": "green", "same": "", "undecided": "yellow", "incomparable": "yellow"}
+_COLOURS = {
+    "slower": "red",
+    "accepted": "cyan",
+    "faster": "green",
+    "same": "",
+    "undecided": "yellow",
+    "incomparable": "yellow",
+}
+_SELDOM = ("accepted",)
+"""Verdicts that are counted only if there are any."""
 _MOST_SEEN = 10.0
 """Largest minimum detectable effect that is shown exactly, as a fraction."""
 ORDER = tuple(_COLOURS)
@@ -127,7 +136,9 @@ def remarks_on_all(found: Comparison) -> list[str]:
 def count(rows: Sequence[Compared]) -> str:
     """Count the verdicts: `1 slower, 0 faster, 40 same, 3 undecided, 0 incomparable`."""
     found: Counter[str] = Counter(row.judgement.verdict for row in rows)
-    return ", ".join(f"{found[verdict]} {verdict}" for verdict in ORDER)
+    return ", ".join(
+        f"{found[verdict]} {verdict}" for verdict in ORDER if found[verdict] or verdict not in _SELDOM
+    )
 
 
 def sentence(row: Compared, *, drifted: bool = False, in_turns: bool = False) -> str:

@@ -103,7 +103,7 @@ def _remarks(benchmarks: Sequence[BenchmarkView]) -> list[tuple[str, list[str]]]
     found = []
     for one in benchmarks:
         reasons = [one.judgement.reason] if one.judgement and not one.judgement.judged else []
-        in_table = one.notes if wording.verdict(one) in ("slower", "faster") else ()
+        in_table = one.notes if wording.verdict(one) in wording.CHANGED else ()
         said = [f"interrupted: {one.error}", *in_table]
         found.append((one.label, [*reasons, *(note for note in notes(one) if note not in said)]))
     return found

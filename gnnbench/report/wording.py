@@ -1,11 +1,15 @@
 """Sentences about benchmarks."""
 
+import math
 from collections.abc import Sequence
 
 from .. import units
 from ..compare.verdict import Judgement, Thresholds
 from .table import SHORT_DIRECTION
 from .view import BenchmarkView, JudgedBy, View
+
+CHANGED = ("slower", "accepted", "faster")
+"""Verdicts on a changed time, in the order of `moved`."""
 
 
 def headline(view: View) -> str:
@@ -29,10 +33,9 @@ def headline(view: View) -> str:
 
 
 def moved(benchmarks: Sequence[BenchmarkView]) -> list[BenchmarkView]:
-    """Return slower benchmarks, then faster ones, each with the largest change first."""
-    slower = [one for one in benchmarks if verdict(one) == "slower"]
-    faster = [one for one in benchmarks if verdict(one) == "faster"]
-    return sorted(slower, key=lambda one: -ratio(one)) + sorted(faster, key=ratio)
+    """Return slower benchmarks, accepted ones, then faster ones, each with the largest change first."""
+    changed = [one for one in benchmarks if verdict(one) in CHANGED]
+    return sorted(changed, key=lambda one: (CHANGED.index(verdict(one)), -abs(math.log(ratio(one)))))
 
 
 def verdict(benchmark: BenchmarkView) -> str:
@@ -96,7 +99,7 @@ def _whole(judged: JudgedBy, of_benchmarks: str) -> str:
 
 
 def _times(word: str, factor: float) -> str:
-    return f"{factor:.2f}x slower" if word == "slower" else f"{1 / factor:.2f}x faster"
+    return f"{factor:.2f}x slower" if word in ("slower", "accepted") else f"{1 / factor:.2f}x faster"
 
 
 def _verdicts(benchmarks: Sequence[BenchmarkView], thresholds: Thresholds | None) -> str:
@@ -110,7 +113,7 @@ def _verdicts(benchmarks: Sequence[BenchmarkView], thresholds: Thresholds | None
         return f"{slower} {of} are slower; {change(changed[0])}"
     if not set(words) - {"incomparable"}:
         return f"{_all(len(words))} incomparable"
-    words_of = ("faster", "undecided", "incomparable")
+    words_of = ("accepted", "faster", "undecided", "incomparable")
     if all(one.judgement.same_code for one in benchmarks if one.judgement):
         return (
             f"All {len(words):,} benchmarks run the same code"
@@ -118,12 +121,13 @@ def _verdicts(benchmarks: Sequence[BenchmarkView], thresholds: Thresholds | None
             else "The one benchmark runs the same code"
         )
     counted = [(words.count(word), word) for word in words_of if word in words]
-    if not {"faster", "undecided"} & set(words):
+    if not {"accepted", "faster", "undecided"} & set(words):
         within = f" within {units.fraction(thresholds.effect)}" if thresholds else ""
         counted.insert(0, (words.count("same"), f"the same{within}"))
     (first, word), *others = counted
     said = [f"{first} {of} {'is' if first == 1 else 'are'} {word}", *(f"{n} {other}" for n, other in others)]
-    return f"No slowdown found: {', '.join(said)}"
+    beyond = " beyond what is accepted" if "accepted" in words else ""
+    return f"No slowdown found{beyond}: {', '.join(said)}"
 
 
 def _all(count: int) -> str:

@@ -365,3 +365,54 @@ def test_another_setting_is_compared_across_sessions(project):
     said = f"{ONE.replace('1 benchmark', '2 benchmarks')} the saved code cannot be built again"
     assert f"{said}: what differs is no commit, and no version of a package" in result.stdout
     assert not any(one["in_turns"] for one in found.values())
+
+
+def test_an_accepted_slowdown_fails_no_test_until_the_base_contains_it_and_more_does(project):
+    project.git("config", "user.name", "Ada")
+    project.git("config", "user.email", "ada@example.org")
+    project.edit()
+    project.git("commit", "-qam", "slower, as intended")
+    head = project.git("rev-parse", "HEAD")
+    saved = str(project.folder.parent / "run.json")
+    result, found = project.run(COMPARE, base={"test_first": 0.9e-3})
+    assert result.returncode == 1, result.stdout
+    assert found["test_first"]["base"] == {"commits": [project.git("rev-parse", "HEAD~1")], "dirty": False}
+    done = gnnbench("accept", saved, "--reason", "checks its input", cwd=project.folder)
+    assert done.returncode == 0, done.stderr
+    assert f" to {head[:10]}: {TEST}\n" in done.stdout
+
+    result, found = project.run(COMPARE, base={"test_first": 0.9e-3})
+    assert result.returncode == 0, result.stdout
+    assert verdicts(found) == {"test_first": "accepted", "test_second": "same"}
+    assert found["test_first"]["accepted"]["reasons"] == ["checks its input"]
+    assert "): checks its input: test_first\n" in result.stdout
+    assert "0 slower, 1 accepted, 0 faster, 1 same" in result.stdout
+
+    project.edit("VERSION = 2", "VERSION = 3")
+    result, found = project.run(COMPARE, base={"test_first": 0.75e-3})
+    assert result.returncode == 1, result.stdout
+    assert verdicts(found)["test_first"] == "slower"
+    assert " beyond the accepted 1.11x: checks its input; code: " in result.stdout
+    dirty = gnnbench("accept", saved, "--reason", "more", cwd=project.folder)
+    assert dirty.returncode == 2
+    assert "the head had uncommitted changes, which no commit contains" in dirty.stderr
+
+    result, found = project.run(f"{COMPARE}=git:HEAD", base={"test_first": 0.9e-3})
+    assert result.returncode == 1, result.stdout
+    assert (
+        f"gnnbench: ended, because the base already contains what was accepted: entry 1 ({TEST})"
+        in result.stdout
+    )
+
+    project.edit("VERSION = 3", "VERSION = 1")
+    result, found = project.run(COMPARE)
+    assert result.returncode == 0, result.stdout
+    assert f"gnnbench: {TEST} is not as slow as accepted any more (it runs the same code" in result.stdout
+
+
+def test_a_wrong_file_of_accepted_slowdowns_ends_the_session_before_anything_is_timed(project):
+    (project.folder / "baselines" / "accepted.toml").write_text("[[accepted]]\nbenchmark = 1\n")
+    result, _ = project.run(COMPARE)
+    assert result.returncode == 4
+    assert "accepted.toml: entry 1: benchmark = 1 must be the id of a test" in result.stdout + result.stderr
+    assert " passed" not in result.stdout

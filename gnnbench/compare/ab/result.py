@@ -2,12 +2,15 @@
 
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ...shard import Shard
 from ...variants.prepare import Prepared
-from ..comparison import Compared, Comparison
+from .. import accepted
+from ..acceptance import Acceptance
+from ..comparison import Allowed, Compared, Comparison
+from ..revision import Revision
 from ..verdict import Thresholds
 from .inspections import Inspections
 from .schedule import Decision
@@ -36,15 +39,32 @@ class AbResult:
     """The shard that was timed; None: all benchmarks."""
     needed_seconds: float = 0.0
     """Time that gives all benchmarks enough pairs for a verdict, by the costs so far."""
+    allowed: Mapping[str, Allowed] = field(default_factory=dict)
+    """What is accepted, of the benchmarks for which an accepted slowdown is in force."""
+
+    def accepting(self, acceptance: Acceptance) -> "AbResult":
+        """Return the result with the accepted slowdowns, and notes on them."""
+        sides = Revision.of(self.base), Revision.of(self.head)
+        rows = acceptance.judge(self.comparison(), self.thresholds, lambda _: sides).rows
+        return replace(
+            self,
+            decisions={
+                row.fullname: replace(self.decisions[row.fullname], judgement=row.judgement) for row in rows
+            },
+            allowed={row.fullname: row.allowed for row in rows if row.allowed},
+            notes=(*self.notes, *acceptance.lines()),
+        )
 
     def comparison(self) -> Comparison:
         """Return the form that verdict tables take."""
         rows = []
         for name, decision in self.decisions.items():
-            notes = self.inspections.get(name, Inspections()).notes()
+            allowed = self.allowed.get(name)
+            inspected = self.inspections.get(name, Inspections())
+            notes = (*accepted.notes(decision.judgement, allowed), *inspected.notes())
             nanoseconds = self.head_ns.get(name)
             seconds = None if nanoseconds is None else nanoseconds / 1e9
-            rows.append(Compared(name, decision.judgement, seconds, notes=notes))
+            rows.append(Compared(name, decision.judgement, seconds, notes=notes, allowed=allowed))
         return Comparison(rows, None)
 
     def as_json(self) -> dict[str, Any]:
@@ -68,7 +88,7 @@ class AbResult:
 
     def _benchmark(self, name: str) -> dict[str, Any]:
         decision = self.decisions[name]
-        judgement = decision.judgement
+        judgement, allowed = decision.judgement, self.allowed.get(name)
         inspections = self.inspections.get(name, Inspections())
         return {
             "id": name,
@@ -87,6 +107,7 @@ class AbResult:
             "pairs": decision.pairs,
             "set_aside": decision.excluded,
             "seconds": round(decision.seconds, 3),
+            "accepted": allowed and allowed.as_json(),
             **inspections.as_json(),
         }
 

@@ -1,0 +1,80 @@
+"""`gnnbench accept FILE [ID...] --reason TEXT`: writes down that slowdowns are intended."""
+
+import argparse
+from datetime import date
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from .. import units
+from ..errors import UsageError, unknown_name
+from . import streams
+from .common import NOTHING_SLOWER
+
+if TYPE_CHECKING:
+    from ..results.accepted import Accepted
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments."""
+    parser.add_argument(
+        "file",
+        type=Path,
+        metavar="FILE",
+        help="result of gnnbench ab --json or gnnbench compare --json, or the run file of "
+        "pytest --benchmark-compare --benchmark-json=FILE",
+    )
+    parser.add_argument(
+        "ids", nargs="*", metavar="ID", help="the slower benchmarks to accept. Default: all of the file."
+    )
+    parser.add_argument("--reason", required=True, metavar="TEXT", help="why they are intended; it is shown")
+    parser.add_argument(
+        "--until", type=_day, metavar="DATE", help="the last day on which they are accepted, as in 2027-01-31"
+    )
+    parser.set_defaults(run=run)
+
+
+def _day(text: str) -> date:
+    try:
+        return date.fromisoformat(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{text} is not a day, as in 2027-01-31") from None
+
+
+def run(options: argparse.Namespace) -> int:
+    """Write the entries, say what was accepted, and return the exit code."""
+    from ..compare import acceptable
+    from ..results import accepted
+
+    today = date.today()  # noqa: DTZ011 - the user's day
+    if not options.reason.strip():
+        raise UsageError("--reason is empty; say why the slowdown is intended")
+    if options.until and options.until < today:
+        raise UsageError(f"--until {options.until} is past; give today or a later day")
+    slower = acceptable.read(options.file)
+    for name in options.ids:
+        if name not in slower.rows:
+            raise UsageError(f"{options.file}: {unknown_name('benchmark', name, slower.rows)}")
+    found = _file()
+    names = list(dict.fromkeys(options.ids)) or slower.names()
+    new, replaced = acceptable.entries(
+        slower, names, found, Path.cwd(), options.reason.strip(), today, options.until
+    )
+    accepted.write(found, new, replaced)
+    for one in new:
+        bounds = units.interval(one.low, one.high)
+        streams.say(
+            f"accepted {one.ratio:.2f}x ({bounds}) from {one.base[:10]} to {one.head[:10]}: {one.benchmark}"
+        )
+    instead = f", instead of {units.count(len(replaced), 'older one')}" if replaced else ""
+    what = "1 entry" if len(new) == 1 else f"{len(new)} entries"
+    streams.say(f"{what} written to {found.file}{instead}; commit the file together with the change")
+    return NOTHING_SLOWER
+
+
+def _file() -> "Accepted":
+    """Return the project's file; if there is none, the place of a new one: pytest's rootdir."""
+    from ..plugin.rootdir import rootdir
+    from ..results import accepted
+
+    found = accepted.find(Path.cwd())
+    return found if found.entries or found.file.exists() else accepted.find(rootdir())

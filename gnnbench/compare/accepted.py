@@ -1,0 +1,87 @@
+"""The verdict on a benchmark for which slowdowns were accepted.
+
+The time of a benchmark may be its base's times the product of the accepted ratios. Whether it is more is
+decided on the log scale, by the difference between the measured and the accepted log ratio. Both have a
+simultaneous interval. Their errors are independent, so the half-width of the difference is the root of the
+sum of the squares.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+
+from .. import units
+from ..results.accepted import Entry
+from .comparison import Allowed, Compared
+from .verdict import Judgement, Thresholds
+
+
+def judge(row: Compared, entries: Sequence[Entry], thresholds: Thresholds) -> Compared:
+    """Return a benchmark's verdict with the accepted slowdowns that are in force.
+
+    *Slower* becomes *accepted*, unless the time is more than accepted: by at least the minimum effect of
+    interest, and by more than both intervals allow for. Other verdicts stay.
+
+    Args:
+        row: the benchmark, judged as if no slowdown was accepted.
+        entries: in force for its base and head.
+        thresholds: of the verdict.
+    """
+    if not entries:
+        return row
+    found, allowed = row.judgement, _allowed(entries)
+    if found.verdict == "slower":
+        excess, width = _excess(found, allowed)
+        if excess <= width or excess < math.log1p(thresholds.effect):
+            reason = f"accepted: {'; '.join(allowed.reasons)}"
+            found = replace(found, verdict="accepted", reason=reason, code=None)
+    return replace(row, judgement=found, allowed=allowed, notes=(*notes(found, allowed), *row.notes))
+
+
+def notes(found: Judgement, allowed: Allowed | None) -> tuple[str, ...]:
+    """Return the notes of verdict tables on what is accepted, and on what is more than that.
+
+    Args:
+        found: the verdict with the accepted slowdowns.
+        allowed: what they allow; None: there are none.
+    """
+    if allowed is None or found.verdict not in ("slower", "accepted"):
+        return ()
+    reasons = "; ".join(allowed.reasons)
+    if found.verdict == "accepted":
+        return (f"accepted {allowed.ratio:.2f}x ({units.interval(allowed.low, allowed.high)}): {reasons}",)
+    excess, width = _excess(found, allowed)
+    bounds = units.interval(math.exp(excess - width), math.exp(excess + width))
+    return (f"{math.exp(excess):.2f}x ({bounds}) beyond the accepted {allowed.ratio:.2f}x: {reasons}",)
+
+
+def is_recovered(row: Compared, thresholds: Thresholds) -> bool:
+    """Tell whether a benchmark is clearly less slow than accepted.
+
+    Args:
+        row: from `judge`.
+        thresholds: of the verdict.
+    """
+    if row.allowed is None:
+        return False
+    if row.judgement.same_code:
+        return True
+    if row.judgement.low is None:
+        return False
+    excess, width = _excess(row.judgement, row.allowed)
+    return excess < -width and excess <= -math.log1p(thresholds.effect)
+
+
+def _allowed(entries: Sequence[Entry]) -> Allowed:
+    log_ratio = sum(one.log_ratio for one in entries)
+    width = math.hypot(*(one.half_width for one in entries))
+    ratio, low, high = (math.exp(log_ratio + change) for change in (0.0, -width, width))
+    return Allowed(ratio, low, high, tuple(dict.fromkeys(one.reason for one in entries)))
+
+
+def _excess(found: Judgement, allowed: Allowed) -> tuple[float, float]:
+    """Return by how much the measured log ratio is above the accepted one, and the half-width of that."""
+    assert found.ratio
+    assert found.high
+    own, accepted = math.log(found.high / found.ratio), math.log(allowed.high / allowed.ratio)
+    return math.log(found.ratio / allowed.ratio), math.hypot(own, accepted)

@@ -1,0 +1,94 @@
+import datetime as dt
+import math
+
+import pytest
+
+from gnnbench.compare.accepted import is_recovered, judge
+from gnnbench.compare.comparison import Compared
+from gnnbench.compare.verdict import SAME_CODE, Judgement, Thresholds, judge_ratio
+from gnnbench.results.accepted import Entry
+
+THRESHOLDS = Thresholds(0.03)
+
+
+def row(ratio, error=0.005, family=20):
+    return Compared(
+        "test_a", judge_ratio(math.log(ratio), error, 30, THRESHOLDS, family), 1.0, notes=("code",)
+    )
+
+
+def entry(ratio=1.2, width=0.02, reason="more accurate", **changes):
+    bounds = ratio / math.exp(width), ratio * math.exp(width)
+    found = Entry("test_a", ratio, *bounds, "a" * 40, "b" * 40, "Ada", dt.date(2026, 1, 1), reason)
+    return Entry(**{**vars(found), **changes})
+
+
+def test_without_entries_a_verdict_stays():
+    slower = row(1.2)
+    assert judge(slower, [], THRESHOLDS) is slower
+    assert not is_recovered(slower, THRESHOLDS)
+
+
+def test_a_slowdown_within_what_is_accepted_is_accepted_with_its_reason():
+    found = judge(row(1.21), [entry()], THRESHOLDS)
+    assert found.judgement.verdict == "accepted"
+    assert found.judgement.reason == "accepted: more accurate"
+    assert found.judgement.ratio == pytest.approx(1.21)
+    assert found.judgement.judged
+    assert found.notes == ("accepted 1.20x (1.18-1.22): more accurate", "code")
+
+
+def test_more_than_is_accepted_is_slower_and_says_how_much():
+    found = judge(row(1.32), [entry()], THRESHOLDS)
+    assert found.judgement == row(1.32).judgement
+    assert found.notes[0].startswith("1.10x (1.07-1.13) beyond the accepted 1.20x: more accurate")
+
+
+def test_the_errors_of_both_count():
+    assert judge(row(1.26), [entry(width=0.001)], THRESHOLDS).judgement.verdict == "slower"
+    assert judge(row(1.26), [entry(width=0.06)], THRESHOLDS).judgement.verdict == "accepted"
+    assert judge(row(1.26, error=0.02), [entry(width=0.001)], THRESHOLDS).judgement.verdict == "accepted"
+
+
+def test_less_than_the_effect_beyond_is_accepted():
+    assert judge(row(1.22, error=1e-4), [entry(width=1e-4)], THRESHOLDS).judgement.verdict == "accepted"
+
+
+def test_several_entries_multiply():
+    two = [entry(1.2, reason="first"), entry(1.1, reason="second")]
+    found = judge(row(1.31), two, THRESHOLDS)
+    assert found.judgement.verdict == "accepted"
+    assert found.allowed.ratio == pytest.approx(1.32)
+    assert math.log(found.allowed.high / 1.32) == pytest.approx(math.hypot(0.02, 0.02))
+    assert found.allowed.reasons == ("first", "second")
+    assert judge(row(1.45), two, THRESHOLDS).judgement.verdict == "slower"
+
+
+@pytest.mark.parametrize(
+    "judgement",
+    [
+        row(1.02, error=0.02).judgement,
+        row(1.0, error=0.002).judgement,
+        row(0.9).judgement,
+        Judgement("incomparable", "not measured"),
+        SAME_CODE,
+    ],
+    ids=["undecided", "same", "faster", "incomparable", "same code"],
+)
+def test_other_verdicts_stay(judgement):
+    found = judge(Compared("test_a", judgement, None), [entry()], THRESHOLDS)
+    assert found.judgement == judgement
+    assert found.notes == ()
+
+
+def test_what_is_clearly_less_slow_than_accepted_has_recovered():
+    def recovered(one, **changes):
+        return is_recovered(judge(one, [entry(**changes)], THRESHOLDS), THRESHOLDS)
+
+    assert recovered(row(1.0))
+    assert recovered(row(1.08)), "still slower than the base"
+    assert recovered(Compared("test_a", SAME_CODE, None))
+    assert not recovered(row(1.19))
+    assert not recovered(row(1.15), width=0.1)
+    assert not recovered(row(1.19, error=1e-5), width=1e-5), "less than the effect"
+    assert not recovered(Compared("test_a", Judgement("incomparable", "not measured"), None))

@@ -1,0 +1,151 @@
+import datetime as dt
+
+import pytest
+
+from gnnbench.errors import UsageError
+from gnnbench.results import accepted
+from gnnbench.results.accepted import FILE, Entry
+
+NAME = "test_a.py::test_a[cora-256]"
+ENTRY = Entry(
+    benchmark=NAME,
+    ratio=1.2,
+    low=1.1,
+    high=1.3,
+    base="a" * 40,
+    head="b" * 40,
+    author="Ada <ada@example.org>",
+    date=dt.date(2026, 11, 24),
+    reason="more accurate",
+    until=dt.date(2027, 1, 31),
+    patches=("c" * 40,),
+)
+TEXT = f"""\
+[[accepted]]
+benchmark = "{NAME}"
+ratio = 1.2
+low = 1.1
+high = 1.3
+base = "{"a" * 40}"
+head = "{"b" * 40}"
+author = "Ada <ada@example.org>"
+date = 2026-11-24
+reason = "more accurate"
+"""
+
+
+def written(folder, text):
+    file = folder / FILE
+    file.parent.mkdir(exist_ok=True)
+    file.write_text(text)
+    return file
+
+
+def test_what_is_written_is_read(tmp_path):
+    found = accepted.find(tmp_path)
+    assert found.entries == ()
+    accepted.write(found, [ENTRY])
+    (entry,) = accepted.find(tmp_path).entries
+    assert entry == Entry(**{**vars(ENTRY), "number": 1})
+    assert entry.place == f"entry 1 ({NAME})"
+    assert not entry.is_expired(dt.date(2027, 1, 31))
+    assert entry.is_expired(dt.date(2027, 2, 1))
+
+
+def test_comments_and_other_entries_of_the_user_stay(tmp_path):
+    file = written(tmp_path, f"# ours\n\n{TEXT}# because of issue 7\n\n{TEXT.replace('test_a[', 'test_b[')}")
+    other = Entry(**{**vars(ENTRY), "reason": 'a "quoted" reason\nof two lines'})
+    accepted.write(accepted.read(file), [other], replaced={2})
+    text = file.read_text()
+    assert text.startswith(f"# ours\n\n{TEXT}# because of issue 7\n")
+    assert [one.benchmark for one in accepted.read(file).entries] == [NAME, NAME]
+    assert accepted.read(file).entries[1].reason == 'a "quoted" reason of two lines'
+
+
+@pytest.mark.parametrize("text", ["", "# nothing yet\n", "accepted = []\n"])
+def test_a_file_without_entries_gets_its_first(tmp_path, text):
+    file = written(tmp_path, text)
+    accepted.write(accepted.read(file), [ENTRY, ENTRY])
+    assert len(accepted.read(file).entries) == 2
+    assert file.read_text().count("\n[[accepted]]\nbenchmark = ") == 2
+
+
+def test_entries_in_brackets_become_tables(tmp_path):
+    inline = ", ".join(line for line in TEXT.splitlines()[1:])
+    file = written(tmp_path, f"accepted = [{{{inline}}}, {{{inline}}}]\n")
+    accepted.write(accepted.read(file), [ENTRY], replaced={1})
+    assert [one.until for one in accepted.read(file).entries] == [None, ENTRY.until]
+
+
+def test_all_entries_may_be_replaced(tmp_path):
+    file = written(tmp_path, TEXT)
+    accepted.write(accepted.read(file), [ENTRY], replaced={1})
+    assert len(accepted.read(file).entries) == 1
+
+
+def test_it_is_written_whole_or_not_at_all(tmp_path, monkeypatch):
+    file = written(tmp_path, TEXT)
+
+    def full(*_):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("os.fsync", full)
+    with pytest.raises(UsageError, match=r"accepted.toml cannot be written \(No space left on device\)"):
+        accepted.write(accepted.read(file), [ENTRY])
+    assert file.read_text() == TEXT
+    assert [one.name for one in file.parent.iterdir()] == [file.name]
+
+
+def test_the_nearest_file_up_to_the_top_of_the_repository_counts(tmp_path):
+    (tmp_path / "project" / ".git").mkdir(parents=True)
+    (tmp_path / "project" / "sub").mkdir()
+    written(tmp_path, TEXT)
+    assert accepted.find(tmp_path / "project" / "sub").entries == ()
+    file = written(tmp_path / "project", TEXT)
+    assert accepted.find(tmp_path / "project" / "sub").file == file
+
+
+WRONG = {
+    "accepted = 1": "accepted must be a list of tables, as in [[accepted]]",
+    "accepted = [1]": "accepted must be a list of tables, as in [[accepted]]",
+    "acepted = []": "unknown key 'acepted': did you mean accepted?",
+    "[[accepted": "is not valid TOML",
+    "x = " + "[" * 5000: "is not valid TOML",
+    '[[accepted]]\nratio = "a"\n': "entry 1 has no key benchmark; add it, or remove the entry",
+    TEXT.replace("ratio", "ration"): f"entry 1 ({NAME}): unknown key 'ration': did you mean ratio",
+    TEXT + TEXT.replace("1.2", '"1.2"'): f'entry 2 ({NAME}): ratio = "1.2" must be a ratio of times',
+    TEXT.replace("1.2", "true"): "ratio = true must be a ratio of times, as in 1.12",
+    TEXT.replace("1.2", "nan"): "ratio = nan must be a ratio of times",
+    TEXT.replace("1.2", "-1.0"): "ratio = -1.0 must be a ratio of times",
+    TEXT.replace("1.2", "1.5"): "ratio must lie between low and high",
+    TEXT.replace("a" * 40, "main"): 'base = "main" must be the hash of a commit',
+    TEXT.replace("b" * 40, "--all"): 'head = "--all" must be the hash of a commit',
+    TEXT.replace("more accurate", " "): 'reason = " " must be why the slowdown is intended',
+    TEXT.replace("2026-11-24", '"2026-11-24"'): 'date = "2026-11-24" must be a day without quotation marks',
+    TEXT.replace("2026-11-24", "2026-11-24T10:00:00"): "date = 2026-11-24T10:00:00 must be a day",
+    f"{TEXT}until = 2027\n": "until = 2027 must be a day without quotation marks, as in 2027-01-31",
+    f"{TEXT}patches = 'abc'\n": 'patches = "abc" must be a list of patch ids',
+    f"{TEXT}patches = ['-p']\n": 'patches = ["-p"] must be a list of patch ids',
+    TEXT.replace("author", "# author"): f"entry 1 ({NAME}) has no key author; add it, or remove the entry",
+}
+
+
+@pytest.mark.parametrize("text", WRONG)
+def test_a_mistake_is_one_line(tmp_path, text):
+    file = written(tmp_path, text)
+    with pytest.raises(UsageError) as caught:
+        accepted.find(tmp_path)
+    message = str(caught.value)
+    assert message.startswith(str(file))
+    assert WRONG[text] in message
+    assert "\n" not in message
+
+
+def test_what_is_no_file_of_text_is_one_line(tmp_path):
+    (tmp_path / "baselines").mkdir()
+    (tmp_path / FILE).write_bytes(b"\xff\xfe")
+    with pytest.raises(UsageError, match="is not valid TOML"):
+        accepted.find(tmp_path)
+    (tmp_path / FILE).write_bytes(b" " * (accepted._MAX_BYTES + 1))
+    with pytest.raises(UsageError, match="more than"):
+        accepted.find(tmp_path)
