@@ -4,6 +4,7 @@ import os
 import re
 import subprocess
 from collections.abc import Iterable
+from dataclasses import dataclass
 from pathlib import Path
 
 QUIET = ("-c", "core.hooksPath=/dev/null", "-c", "core.fsmonitor=false", "-c", "submodule.recurse=false")
@@ -21,6 +22,20 @@ _PATH = re.compile(r"[\w~+-][\w./~+-]*", re.ASCII)
 HASH = re.compile(r"[0-9a-f]{7,64}", re.ASCII)
 """A commit, maybe shortened."""
 _SETTINGS = {"GIT_OPTIONAL_LOCKS": "0", "GIT_TERMINAL_PROMPT": "0", "LC_ALL": "C"}
+
+
+@dataclass(frozen=True)
+class Commit:
+    """A commit of a history."""
+
+    hash: str
+    """In full."""
+    day: str
+    """Of the commit, `2026-01-31`."""
+    title: str
+    """Its subject line."""
+    parents: int
+    """Number of parents: a merge has several."""
 
 
 def variables() -> dict[str, str]:
@@ -156,6 +171,38 @@ def _but(pattern: str) -> tuple[str, str, str]:
 
 def _patch_ids(folder: Path, change: str) -> set[str]:
     return {line.split()[0] for line in _ask(folder, "patch-id", "--stable", given=change).splitlines()}
+
+
+def first_parents(folder: Path, old: str, new: str) -> list[Commit]:
+    """Return the commits that lead to `new` and are not in `old`'s history, the oldest first.
+
+    Of a merge, only the first parent is followed.
+
+    Args:
+        folder: a folder of the repository.
+        old: full hash of a commit.
+        new: likewise.
+    """
+    form = "--format=%H%x00%cs%x00%P%x00%s"
+    lines = _ask(
+        folder,
+        "-c",
+        "log.showSignature=false",
+        "log",
+        "-z",
+        "--first-parent",
+        "--reverse",
+        form,
+        f"{old}..{new}",
+    )
+    words = lines.split("\0")
+    found = zip(*(words[start::4] for start in range(4)), strict=False)
+    return [Commit(hash_, day, title, len(parents.split())) for hash_, day, parents, title in found]
+
+
+def within(folder: Path, old: str, new: str) -> list[str]:
+    """Return the hashes of all commits that are in `new`'s history and not in `old`'s."""
+    return _ask(folder, "rev-list", f"{old}..{new}").split()
 
 
 def _ask(folder: Path, *arguments: str, given: str = "") -> str:

@@ -27,6 +27,11 @@ def add_variants(parser: argparse.ArgumentParser) -> None:
         help=f"the older variant: {kinds}; to combine several, quote them as one argument",
     )
     parser.add_argument("head", metavar="HEAD", help="the newer variant")
+    add_processes(parser)
+
+
+def add_processes(parser: argparse.ArgumentParser) -> None:
+    """Declare the options of processes that run variants, and `--json`."""
     parser.add_argument(
         "--timeout",
         type=positive_seconds,

@@ -14,6 +14,7 @@ from . import (
     accept,
     affected,
     baseline,
+    bisect,
     calibrate,
     comment,
     compare,
@@ -108,6 +109,8 @@ def _parser() -> argparse.ArgumentParser:
     accept.add_arguments(commands.add_parser("accept", help=text, description=text))
     text = "list the benchmarks whose code changed, without timing: affected BASE HEAD [-- PYTEST ARGS]"
     affected.add_arguments(commands.add_parser("affected", help=text, description=text))
+    text = "find the commit that made benchmarks slower: bisect GOOD BAD [-- PYTEST ARGS]"
+    bisect.add_arguments(commands.add_parser("bisect", help=text, description=text))
     text = "measure false positives and power of ab on this machine: calibrate [-- PYTEST ARGS]"
     calibrate.add_arguments(commands.add_parser("calibrate", help=text, description=text))
     text = "show where a benchmark spends its time: profile SELECT [--with KIND] [-- PYTEST ARGS]"

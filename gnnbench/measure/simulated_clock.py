@@ -7,16 +7,18 @@ per round, but their times come from FILE:
      "noise": {"drift": 0.2},
      "base": {"test_a": 2e-3}}
 
-`base` has other true times for the older side of a comparison in turns.
+`base` has other true times for the older side of a comparison in turns. A text instead of a number, as in
+`"test_a": "thing:SECONDS"`, is a global of the code under test that has the time.
 Keys are names of tests, with or without their file (pytest-benchmark's `fullname` or `name`).
 """
 
+import importlib
 import json
 import math
 import os
 import zlib
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -65,6 +67,8 @@ class Truth:
     """Time of one call."""
     modes: tuple[tuple[float, float], ...] = ((1.0, 1.0),)
     """Factor on the time, and probability, of each mode of buffer placements."""
+    place: str = ""
+    """`module:name` of a global of the code under test; its value is a factor on the time."""
 
 
 @dataclass
@@ -114,7 +118,7 @@ class FakeMachine:
         """
         for name in (fullname, fullname.rpartition("::")[2]):
             if name in self.truths:
-                return FakeClock(self, fullname, self.truths[name])
+                return FakeClock(self, fullname, _read(self.truths[name]))
         raise UsageError(f"{VARIABLE} has no true time for {fullname}")
 
     def drift(self, at_seconds: float | None = None) -> float:
@@ -172,7 +176,17 @@ class FakeClock:
         self._factor = self._factors[self._random.choice(len(self._factors), p=self._weights)]
 
 
+def _read(truth: Truth) -> Truth:
+    """Return a true time, with that of the code under test where it has one."""
+    if not truth.place:
+        return truth
+    module, _, name = truth.place.partition(":")
+    return replace(truth, seconds=truth.seconds * getattr(importlib.import_module(module), name), place="")
+
+
 def _truth(value: Any) -> Truth:
+    if isinstance(value, str):
+        return Truth(1.0, place=value)
     if isinstance(value, dict):
         modes = tuple((float(factor), float(share)) for factor, share in value.get("modes", [(1, 1)]))
         return Truth(float(value["seconds"]), modes)

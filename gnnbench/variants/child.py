@@ -34,7 +34,16 @@ _PROGRESS = re.compile(r"(\S+\.py)? ?[.FEsxX]*( +\[.*\])?")
 
 
 class DiedError(Exception):
-    """A worker cannot be used any more; the message is one line."""
+    """A worker cannot be used any more; the message is one line.
+
+    Args:
+        message: the line.
+        side: of the worker, `base` or `head`; empty: it is one alone.
+    """
+
+    def __init__(self, message: str, side: str = "") -> None:
+        super().__init__(message)
+        self.side = side
 
 
 class Child:

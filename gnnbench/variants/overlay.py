@@ -16,7 +16,7 @@ from pathlib import Path
 from ..errors import UsageError, one_line
 from ..files import hold
 from .command import call, last_line
-from .variant import is_local, is_pinned
+from .variant import UnbuildableError, is_local, is_pinned
 
 _UNFINISHED = ".unfinished-"
 _KEPT_DAYS = 2
@@ -138,9 +138,9 @@ def _install(
         # pip explains a conflict in the line before ResolutionImpossible.
         errors = re.findall(r"^ERROR: (?!ResolutionImpossible)(.+)", answer.stderr, re.MULTILINE)
         reason = last_line("\n".join(errors) or answer.stderr) or f"it ended with {answer.returncode}"
-        raise UsageError(f"{named}: pip cannot install it: {reason}")
+        raise UnbuildableError(f"{named}: pip cannot install it: {reason}")
     if not versions(target):
-        raise UsageError(f"{named} installs nothing in this environment: check its environment markers")
+        raise UnbuildableError(f"{named} installs nothing in this environment: check its environment markers")
 
 
 def _clear(overlays: Path, today: date) -> None:

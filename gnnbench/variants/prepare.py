@@ -9,7 +9,7 @@ from ..errors import UsageError, one_line
 from ..files import CACHE_VARIABLE, real_path
 from ..git import state, tracked
 from .overlay import local_path, overlay, versions
-from .variant import Variant
+from .variant import UnbuildableError, Variant
 from .worktree import Repository, worktree
 
 
@@ -100,7 +100,7 @@ def prepared(
                 tree = stack.enter_context(worktree(repository, commit, cache, say))
             folder = tree / repository.prefix
             if not folder.is_dir():
-                raise UsageError(
+                raise UnbuildableError(
                     f"{part} has no folder {repository.prefix}: start in, or give, a folder that it has"
                 )
             return commit, _import_roots(folder)

@@ -1,7 +1,7 @@
 """What one call of a benchmark does on both sides, and whether both run the same code."""
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from ...measure.fingerprint.difference import Difference
@@ -28,6 +28,8 @@ class Inspections:
     """What differs between the fingerprints; None: a side has none."""
     unseen: str | None = None
     """Why a side has no fingerprint."""
+    sides: tuple[Mapping[str, Any], ...] = field(default=(), compare=False)
+    """What the workers of base and head answered; empty: this was read from a result."""
 
     @property
     def same_code(self) -> bool:
@@ -46,7 +48,7 @@ class Inspections:
             difference = Difference.between(
                 *(Fingerprint.from_json(one["fingerprint"]) for one in (base, head))
             )
-        return cls(tuple(one for one in pairs if one.base != one.head), difference, unseen)
+        return cls(tuple(one for one in pairs if one.base != one.head), difference, unseen, (base, head))
 
     def as_json(self) -> dict[str, Any]:
         """Return the fields of a benchmark in the result of `gnnbench ab`, see docs/formats.md."""

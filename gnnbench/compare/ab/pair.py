@@ -48,6 +48,8 @@ class Workers:
         self._visited_once: set[str] = set()
         self.broken: str | None = None
         """Why nothing more can be visited: a side has died. Names the side."""
+        self.broken_side = ""
+        """The side that has died."""
         self.start_seconds = 0.0
         """Time until both had collected the suite; real seconds, also on a simulated machine."""
         self.names: tuple[str, ...] = ()
@@ -99,12 +101,17 @@ class Workers:
         """
         return self._with_turns(name, lambda turns: turns.visit(seconds))
 
-    def inspect(self, name: str) -> Inspections | NotTimed:
+    def inspect(self, name: str, seed: int | None = None) -> Inspections | NotTimed:
         """Inspect a call of a benchmark on both sides, or return why it cannot be inspected.
 
         After a failure, `broken` says whether more can be inspected.
+
+        Args:
+            name: pytest's node id.
+            seed: of both sides' random numbers; None: drawn. With one seed, the fingerprints of several pairs
+                can be compared.
         """
-        return self._with_turns(name, Turns.inspect)
+        return self._with_turns(name, lambda turns: turns.inspect(seed))
 
     def _with_turns(self, name: str, do: Callable[[Turns], _Found | NotTimed]) -> _Found | NotTimed:
         if self.broken is not None:
@@ -128,7 +135,7 @@ class Workers:
             found = do(turns)
         except DiedError as error:
             self._break(error)
-            return NotTimed("failed", str(error))
+            return NotTimed("failed", str(error), (error.side,))
         if turns.once:
             self._visited_once.add(name)
         return found
@@ -177,5 +184,5 @@ class Workers:
         return joined(without) if without else None
 
     def _break(self, error: DiedError) -> None:
-        self.broken = str(error)
+        self.broken, self.broken_side = str(error), error.side
         self.processes.stop(0.0)

@@ -108,7 +108,7 @@ class Processes:
         try:
             self.children[side].send({**command, "now": self._fake_seconds})
         except DiedError as error:
-            raise DiedError(f"{side}: {error}") from None
+            raise DiedError(f"{side}: {error}", side) from None
 
     def answer(self, side: str) -> dict[str, Any]:
         """Wait for the answer of a side.
@@ -119,7 +119,7 @@ class Processes:
         try:
             answer = self.children[side].answer(self._timeout_seconds)
         except DiedError as error:
-            raise DiedError(f"{side}: {error}") from None
+            raise DiedError(f"{side}: {error}", side) from None
         self.loaded[side] = tuple(answer["loaded"])
         if answer["now"] is not None:
             self._simulated = True

@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping, MutableMapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from statistics import geometric_mean
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, Literal, NamedTuple, TypeVar
 
 from .inspections import Inspections
 from .processes import SIDES, Processes
@@ -78,19 +78,22 @@ class Turns:
             return found
         return replace(found, seconds=self._processes.now() - start)
 
-    def inspect(self) -> Inspections | NotTimed:
+    def inspect(self, seed: int | None = None) -> Inspections | NotTimed:
         """Set up, inspect a call on both sides without timing it, and tear down.
+
+        Args:
+            seed: of both sides' random numbers; None: drawn.
 
         Raises:
             DiedError: a side cannot be used any more.
         """
         self._together = True
-        return self._holding(self._inspected)
+        return self._holding(self._inspected, seed)
 
-    def _holding(self, do: Callable[[], _Found]) -> _Found | NotTimed:
+    def _holding(self, do: Callable[[], _Found], seed: int | None = None) -> _Found | NotTimed:
         """Run the test, and `do` something while both sides are inside `benchmark`."""
         found: _Found | None = None
-        seed = self._rng.randrange(2**32)
+        seed = self._rng.randrange(2**32) if seed is None else seed
         answers = self._untimed(self._processes.order(), command="run", name=self._name, seed=seed)
         self.once = any(answer.get("once") for answer in answers)
         if not self._ended:
@@ -202,4 +205,7 @@ def joined(found: Mapping[str, NotTimed]) -> NotTimed:
     if len(set(texts.values())) == 1:
         texts = {" and ".join(texts): next(iter(texts.values()))}
     text = "; ".join(f"{sides}: {text}" for sides, text in texts.items())
-    return NotTimed("skipped" if kinds == {"skipped"} and len(found) == len(SIDES) else "failed", text)
+    kind: Literal["skipped", "failed"] = (
+        "skipped" if kinds == {"skipped"} and len(found) == len(SIDES) else "failed"
+    )
+    return NotTimed(kind, text, tuple(side for side in SIDES if side in found))

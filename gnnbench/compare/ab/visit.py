@@ -27,6 +27,8 @@ class NotTimed:
     """Both sides run the same code, both skip it, neither calls `benchmark`, or anything else ("failed")."""
     text: str
     """One line; of a failure, it names the side."""
+    sides: tuple[str, ...] = field(default=(), compare=False)
+    """The sides that failed, skipped, or have no benchmark."""
 
 
 @dataclass(frozen=True)

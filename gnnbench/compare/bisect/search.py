@@ -17,7 +17,7 @@ ERROR = 0.005
 """Probability of naming a wrong commit, at most."""
 _MISSED = 0.2
 """Once a change is named, an interval that has another one with at most this probability is not searched."""
-_MOST_PAIRS = 16
+MOST_PAIRS = 16
 """Pairs of one candidate: it is not measured again, whatever they say."""
 _COUNTERS = 4.0
 """How much likelier a change is where counters are known to change."""
@@ -54,7 +54,7 @@ class Search:
     error: float = ERROR
     observations: list[Observation] = field(default_factory=list)
     equal: dict[int, int] = field(default_factory=dict)
-    """Candidates that run the same code as an earlier one."""
+    """Candidates that run the same code as an earlier one, and the first of those."""
     broken: set[int] = field(default_factory=set)
     """Candidates that cannot be measured."""
     counters: dict[int, str] = field(default_factory=dict)
@@ -68,8 +68,11 @@ class Search:
 
     def same(self, position: int, as_position: int) -> None:
         """Add that a candidate runs the same code as another."""
-        low, high = sorted((position, as_position))
-        self.equal[high] = self.equal.get(low, low)
+        firsts = {self.equal.get(one, one) for one in (position, as_position)}
+        alike = {position, as_position, *firsts}
+        alike.update(one for one, first in self.equal.items() if first in firsts)
+        self.equal.update(dict.fromkeys(alike, min(alike)))
+        del self.equal[min(alike)]
         self._known = None
 
     def cannot(self, position: int) -> None:
@@ -123,7 +126,7 @@ class Search:
     def _can_repeat(self, position: int) -> bool:
         pairs = sum(one.position == position for one in self.observations)
         pinned = any(one.position == position and not one.variance for one in self.observations)
-        return 0 < pairs < _MOST_PAIRS and not pinned
+        return 0 < pairs < MOST_PAIRS and not pinned
 
     def scores(self) -> dict[int, float]:
         """Return the candidates that are worth a pair, and how much each tells.

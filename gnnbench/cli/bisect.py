@@ -1,0 +1,123 @@
+"""`gnnbench bisect GOOD BAD [-- PYTEST ARGS]`: finds what made benchmarks slower, or faster."""
+
+import argparse
+import json
+import secrets
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ..files import check_writable, save
+from ..options import fraction, suite
+from . import streams
+from .common import (
+    INTERRUPTED,
+    NOT_JUDGED,
+    NOTHING_SLOWER,
+    SLOWER,
+    add_effect,
+    add_processes,
+    positive_seconds,
+)
+from .progress import AbProgress
+
+if TYPE_CHECKING:
+    from ..compare.bisect.result import BisectResult
+
+BUDGET_SECONDS = 60.0
+TOTAL_SECONDS = 1800.0
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments."""
+    ends = "git:REF or git:DIR@REF"
+    parser.add_argument("good", metavar="GOOD", help=f"the older end: {ends}")
+    parser.add_argument("bad", metavar="BAD", help="the newer end, of the same kind")
+    add_processes(parser)
+    parser.add_argument(
+        "--budget",
+        type=positive_seconds,
+        default=BUDGET_SECONDS,
+        metavar="S",
+        help="average seconds per benchmark to find out whether the ends differ. "
+        f"Default: {BUDGET_SECONDS:.0f}.",
+    )
+    parser.add_argument(
+        "--total-budget",
+        type=positive_seconds,
+        default=TOTAL_SECONDS,
+        metavar="S",
+        help=f"seconds for everything together. Default: {TOTAL_SECONDS:.0f}.",
+    )
+    add_effect(parser)
+    parser.add_argument(
+        "--skip",
+        action="append",
+        default=[],
+        metavar="REF",
+        help="do not measure this candidate; of commits also a range, A..B. Repeatable",
+    )
+    parser.add_argument("--fresh", action="store_true", help="forget an interrupted run and start again")
+    parser.add_argument(
+        "--markdown", type=Path, metavar="FILE", help="also write the answer in Markdown to FILE"
+    )
+    parser.set_defaults(run=run)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Bisect, print the answer, and return the exit code."""
+    from .. import environment
+    from ..compare.bisect import run as bisection
+    from ..compare.bisect.session import Limits
+    from ..compare.verdict import Thresholds
+    from ..files import cache_folder
+    from ..report import bisect as shown
+
+    thresholds = Thresholds(fraction("effect", options.effect))
+    arguments = suite(options.rest, "gnnbench bisect GOOD BAD")
+    for file in filter(None, (options.json, options.markdown)):
+        check_writable(file)
+    environment.let_idle_threads_sleep()
+    with AbProgress() as progress:
+        found = bisection.run(
+            options.good,
+            options.bad,
+            arguments,
+            Path.cwd(),
+            cache=cache_folder(),
+            thresholds=thresholds,
+            limits=Limits(options.budget, options.total_budget),
+            timeout_seconds=options.timeout,
+            skip=options.skip,
+            dependencies=options.dependencies,
+            fresh=options.fresh,
+            seed=secrets.randbits(32),
+            watcher=progress,
+        )
+    try:
+        shown.write(found, streams.write_rendered, streams.width(), colour=sys.stdout.isatty())
+        unfinished = found.stages[-1].unfinished
+        if unfinished == "interrupted":
+            streams.say("interrupted; the same command continues")
+        elif unfinished:
+            more = f"--total-budget {round(2 * options.total_budget)}"
+            streams.say(f"{unfinished}; the same command with {more} continues")
+        sys.stdout.flush()
+    finally:  # also if the output was closed
+        if options.json:
+            save(options.json, json.dumps(found.as_json(), indent=1) + "\n")
+        if options.markdown:
+            save(options.markdown, shown.markdown(found))
+    return _exit_code(found)
+
+
+def _exit_code(found: "BisectResult") -> int:
+    if found.interrupted:
+        return INTERRUPTED
+    counts = found.verdicts()
+    if counts["slower"]:
+        return SLOWER
+    if counts["faster"]:
+        return NOTHING_SLOWER
+    unsure = counts["undecided"] or counts["incomparable"] or not counts
+    return NOT_JUDGED if unsure else NOTHING_SLOWER

@@ -1,0 +1,141 @@
+"""The saved state of an unfinished bisection: its pairs, so that the same command continues."""
+
+import hashlib
+import json
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, Self
+
+from filelock import FileLock, Timeout
+
+from ...errors import UsageError
+from ...files import CACHE_VARIABLE, read_whole, write_whole
+from .measured import Measured
+
+FORMAT_VERSION = 1
+_MAX_BYTES = 2**29
+_SETTINGS = ("conftest.py", "pytest.ini", "pyproject.toml", "setup.cfg", "tox.ini")
+
+
+def key(what: Sequence[str], arguments: Sequence[str], folder: Path) -> str:
+    """Return the name of a state: a hash of all that the measurements depend on.
+
+    Args:
+        what: texts that describe the candidates and how they are measured.
+        arguments: pytest's arguments; the files that they name, or that are in folders that they name, count
+            by content.
+        folder: the caller's folder, whose benchmarks run.
+    """
+    whole = hashlib.sha256(
+        repr((FORMAT_VERSION, list(what), list(arguments), str(folder), sys.version, sys.prefix)).encode()
+    )
+    for file in sorted(_suite(arguments, folder)):
+        whole.update(f"{file.relative_to(folder) if file.is_relative_to(folder) else file}\0".encode())
+        whole.update(hashlib.sha256(file.read_bytes()).digest())
+    return whole.hexdigest()[:24]
+
+
+def _suite(arguments: Sequence[str], folder: Path) -> set[Path]:
+    """Return the files that define the benchmarks, as far as the arguments name them."""
+    found = {folder / name for name in _SETTINGS}
+    for word in arguments:
+        path = folder / word.partition("::")[0]
+        if word.startswith("-") or "\0" in word or len(word) > 4096:  # noqa: PLR2004 - no path is longer
+            continue
+        if path.is_dir():
+            found.update(path.rglob("*.py"))
+        elif path.suffix == ".py":
+            found.update((path, path.parent / "conftest.py"))
+    return {file for file in found if file.is_file()}
+
+
+class Journal:
+    """A file with the pairs so far, which is held by one run at a time.
+
+    Args:
+        path: the file; it need not exist.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self.seed = 0
+        """Seeds the order of sides and benchmarks."""
+        self.names: list[str] = []
+        """The benchmarks, in the order of collection."""
+        self.notes: list[str] = []
+        """Notes on the collection."""
+        self.measured: list[Measured] = []
+        """The pairs, in the order of measurement."""
+
+    @classmethod
+    @contextmanager
+    def held(cls, folder: Path, name: str, seed: int, *, fresh: bool) -> Iterator[Self]:
+        """Open the state of that name, and keep other runs from it.
+
+        Args:
+            folder: for the states.
+            name: what `key` returned.
+            seed: for a new state.
+            fresh: whether to forget an earlier state.
+
+        Raises:
+            UsageError: another run has it, or the folder cannot be written.
+        """
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            lock = FileLock(folder / f"{name}.lock")
+            lock.acquire(timeout=0)
+        except Timeout:
+            raise UsageError("the same bisection runs already: wait for it, or end it") from None
+        except OSError as error:
+            raise _unwritable(folder, error) from None
+        with lock:
+            made = cls(folder / f"{name}.json")
+            made.seed = seed
+            if not fresh:
+                made.read()
+            yield made
+
+    def read(self) -> None:
+        """Read the file; one that is missing, damaged or of another version counts as empty."""
+        try:
+            content: Any = json.loads(read_whole(self._path, _MAX_BYTES))
+            if content["version"] != FORMAT_VERSION:
+                return
+            measured = [Measured.from_json(one) for one in content["measured"]]
+            self.names, self.notes = ([str(one) for one in content[kind]] for kind in ("names", "notes"))
+            self.seed, self.measured = int(content["seed"]), measured
+        except (OSError, ValueError, KeyError, TypeError, AttributeError):
+            return
+
+    def add(self, one: Measured) -> None:
+        """Add a pair and save.
+
+        Raises:
+            UsageError: the file cannot be written.
+        """
+        self.measured.append(one)
+        content = {
+            "version": FORMAT_VERSION,
+            "seed": self.seed,
+            "names": self.names,
+            "notes": self.notes,
+            "measured": [each.as_json() for each in self.measured],
+        }
+        try:
+            write_whole(self._path, json.dumps(content))
+        except OSError as error:
+            raise _unwritable(self._path.parent, error) from None
+
+    def forget(self) -> None:
+        """Remove the file: the bisection is finished."""
+        self._path.unlink(missing_ok=True)
+
+
+def _unwritable(folder: Path, error: OSError) -> UsageError:
+    return UsageError(
+        f"the cache folder {folder} cannot be written ({error.strerror or error}); what was saved stays; "
+        f"free space, or set {CACHE_VARIABLE} to another folder"
+    )

@@ -1,0 +1,92 @@
+"""What one pair of processes says of a candidate, and its form in a saved state."""
+
+import math
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+import numpy as np
+
+from ..ab.sample import sample
+from ..ab.visit import NotTimed, Visit
+from .posterior import PAIR_VARIANCE, Observation
+
+
+@dataclass(frozen=True)
+class Seen:
+    """What one call of a benchmark runs."""
+
+    code: str | None
+    """Hash of its fingerprint; None: it has none."""
+    counts: str
+    """What it counts; equal texts are equal counts."""
+
+    @classmethod
+    def of(cls, answer: Mapping[str, Any]) -> "Seen":
+        """Take what a worker answered to `inspect`."""
+        fingerprint = answer["fingerprint"]
+        code = f"{fingerprint['code']} {fingerprint['settings']}" if fingerprint else None
+        return cls(code, " ".join(f"{name}={number}" for name, number in sorted(answer["counts"].items())))
+
+
+@dataclass(frozen=True)
+class Measured:
+    """A pair of processes: candidate 0 and another one."""
+
+    position: int
+    """Of the other one."""
+    ends: bool
+    """Whether it was one of the pairs that tell whether the ends differ."""
+    start_seconds: float = 0.0
+    """Time of the pair without its visits."""
+    settled_seconds: float = 0.0
+    """Time for benchmarks that need no timing."""
+    broken: str | None = None
+    """Why nothing can be measured here; None: something can."""
+    seen: Mapping[str, tuple[Seen, Seen]] = field(default_factory=dict)
+    """By benchmark, what candidate 0 and this one run, of those that were inspected."""
+    visits: Mapping[str, Visit] = field(default_factory=dict)
+    failures: Mapping[str, NotTimed] = field(default_factory=dict)
+
+    @property
+    def seconds(self) -> float:
+        """Duration of the pair."""
+        return self.start_seconds + self.settled_seconds + sum(one.seconds for one in self.visits.values())
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the JSON form of a saved state."""
+        return asdict(self)
+
+    @classmethod
+    def from_json(cls, saved: Mapping[str, Any]) -> "Measured":
+        """Read what `as_json` returned.
+
+        Raises:
+            TypeError: a field has another type or name.
+            KeyError: a field is missing.
+        """
+        seen = {name: (Seen(**one), Seen(**other)) for name, (one, other) in saved["seen"].items()}
+        visits = {
+            name: Visit(**{**one, "base_ns": tuple(one["base_ns"]), "head_ns": tuple(one["head_ns"])})
+            for name, one in saved["visits"].items()
+        }
+        failures = {
+            name: NotTimed(**{**one, "sides": tuple(one["sides"])}) for name, one in saved["failures"].items()
+        }
+        return cls(**{**saved, "seen": seen, "visits": visits, "failures": failures})
+
+
+def observation(position: int, visit: Visit) -> Observation:
+    """Return the log ratio of a visit and the variance of the noise within it.
+
+    It is the mean of the two estimates of `sample`, weighted so that its variance is smallest.
+    """
+    found = sample(visit)
+    (of_location, shared), (_, of_turns) = found.noise
+    both = of_location + of_turns - 2 * shared
+    if not np.isfinite(both):
+        return Observation(position, found.head - found.base, PAIR_VARIANCE)
+    share = min(max((of_turns - shared) / both, 0.0), 1.0) if both > 0 else 1.0
+    log_ratio = share * (found.head - found.base) + (1 - share) * found.turns
+    variance = share**2 * of_location + 2 * share * (1 - share) * shared + (1 - share) ** 2 * of_turns
+    return Observation(position, float(log_ratio), float(max(variance, math.ulp(1.0))))

@@ -1,0 +1,79 @@
+import errno
+import json
+
+import pytest
+
+from gnnbench.compare.ab.visit import NotTimed, Visit
+from gnnbench.compare.bisect import journal as module
+from gnnbench.compare.bisect.journal import Journal, key
+from gnnbench.compare.bisect.measured import Measured, Seen
+from gnnbench.errors import UsageError
+
+PAIR = Measured(
+    3,
+    ends=False,
+    start_seconds=1.25,
+    settled_seconds=0.5,
+    seen={"a": (Seen("x y", "n=1"), Seen(None, ""))},
+    visits={"a": Visit((1.5, 2.25), (3.0, 4.0), 10, 0.125)},
+    failures={"b": NotTimed("failed", "head: raised", ("head",))},
+)
+
+
+def test_a_state_is_read_as_it_was_saved(tmp_path):
+    with Journal.held(tmp_path, "one", 7, fresh=False) as first:
+        first.names = ["a", "b"]
+        first.add(PAIR)
+    with Journal.held(tmp_path, "one", 8, fresh=False) as again:
+        assert (again.seed, again.names, again.measured) == (7, ["a", "b"], [PAIR])
+        assert again.measured[0].failures["b"].sides == ("head",)
+    with Journal.held(tmp_path, "one", 8, fresh=True) as new:
+        assert (new.seed, new.measured) == (8, [])
+
+
+@pytest.mark.parametrize(
+    "damage", [lambda text: text[: len(text) // 2], lambda _: "[]", lambda _: '{"version": 1}']
+)
+def test_a_damaged_state_counts_as_none(tmp_path, damage):
+    with Journal.held(tmp_path, "one", 7, fresh=False) as first:
+        first.add(PAIR)
+    file = tmp_path / "one.json"
+    file.write_text(damage(file.read_text()))
+    with Journal.held(tmp_path, "one", 8, fresh=False) as again:
+        assert (again.seed, again.measured) == (8, [])
+
+
+def test_two_runs_do_not_share_a_state(tmp_path):
+    with (
+        Journal.held(tmp_path, "one", 7, fresh=False),
+        pytest.raises(UsageError, match="runs already"),
+        Journal.held(tmp_path, "one", 7, fresh=False),
+    ):
+        pass
+
+
+def test_where_the_disk_is_full_the_last_state_stays(tmp_path, monkeypatch):
+    with Journal.held(tmp_path, "one", 7, fresh=False) as state:
+        state.add(PAIR)
+        before = (tmp_path / "one.json").read_text()
+
+        def full(*_):
+            raise OSError(errno.ENOSPC, "No space left on device")
+
+        monkeypatch.setattr(module, "write_whole", full)
+        with pytest.raises(UsageError, match=r"No space left on device.*what was saved stays"):
+            state.add(PAIR)
+    assert (tmp_path / "one.json").read_text() == before
+    assert len(json.loads(before)["measured"]) == 1
+
+
+def test_a_state_belongs_to_the_suite_as_it_is(tmp_path):
+    (tmp_path / "suite").mkdir()
+    (tmp_path / "suite" / "test_a.py").write_text("1")
+    keys = {key(["one"], ["suite"], tmp_path), key(["two"], ["suite"], tmp_path), key(["one"], [], tmp_path)}
+    (tmp_path / "suite" / "test_a.py").write_text("2")
+    keys.add(key(["one"], ["suite"], tmp_path))
+    assert key(["one"], ["suite/test_a.py::test_b"], tmp_path) not in keys
+    (tmp_path / "conftest.py").write_text("")
+    keys.add(key(["one"], ["suite"], tmp_path))
+    assert len(keys) == 5
