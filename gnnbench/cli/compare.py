@@ -1,22 +1,27 @@
-"""`gnnbench compare A.json... -- B.json...`: compares saved run files as `--benchmark-compare` does."""
+"""`gnnbench compare A.json... -- B.json...`: compares saved run files as `--benchmark-compare` does.
+
+With `--by`, it compares the benchmarks of one run: see `compare_by`.
+"""
 
 import argparse
 import json
 import sys
+from argparse import SUPPRESS
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from .. import units
 from ..errors import UsageError
 from ..files import real_path, save
 from ..options import fraction
-from . import streams
+from . import compare_by, streams
 from .common import add_effect, exit_code
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
+    from ..compare.result_file import ResultFile
     from ..results.run_file import RunFile
 
 
@@ -34,20 +39,30 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--strict", action="store_true", help="exit with 3 if a benchmark is undecided or incomparable"
     )
     parser.add_argument("--json", type=Path, metavar="FILE", help="also write the result to FILE")
-    parser.add_argument("--markdown", action="store_true", help="print the table as Markdown")
+    parser.add_argument(
+        "--by",
+        metavar="FIELD[=BASE]",
+        help="compare the benchmarks of one run that differ only in this field with those in which it is "
+        "BASE, or the run's first value. FIELD: platform, dtype, hidden, dataset, threads, or a parameter "
+        "of pytest. The files are processes of one run.",
+    )
+    parser.add_argument(
+        "--format", choices=("csv", "json", "markdown"), help="print the result in this form, without a table"
+    )
+    # The former name of --format markdown.
+    parser.add_argument("--markdown", dest="format", action="store_const", const="markdown", help=SUPPRESS)
     parser.set_defaults(run=run)
 
 
 def run(options: argparse.Namespace) -> int:
     """Compare, print the verdicts, and return the exit code."""
-    from ..compare import calibration, result_file, runs
+    if options.by is not None:
+        return compare_by.run(options)
+    from ..compare import result_file, runs
     from ..compare.acceptance import Acceptance
     from ..compare.revision import Revision
     from ..compare.verdict import Thresholds
-    from ..files import cache_folder
-    from ..report import markdown
-    from ..report import verdicts as verdict_table
-    from ..report.calibration import notes as calibrated_notes
+    from ..report import csv_text
     from ..results import accepted, record_fingerprints
 
     if not options.rest:
@@ -62,43 +77,64 @@ def run(options: argparse.Namespace) -> int:
     revisions = Revision.of_runs(base), Revision.of_runs(head)
     acceptance = Acceptance(accepted.find(Path.cwd()), Path.cwd())
     found = acceptance.judge(runs.compare(base, head, thresholds), thresholds, lambda _: revisions)
-    rows = found.rows
-    if not rows:
+    if not found.rows:
         raise UsageError("these files contain no benchmarks")
+    files = [one.path for one in base], [one.path for one in head]
+    content = json.dumps(result_file.compare_json(found, thresholds, *files, revisions), indent=1) + "\n"
     if options.json:
-        content = result_file.compare_json(
-            found, thresholds, [one.path for one in base], [one.path for one in head], revisions
-        )
-        save(options.json, json.dumps(content, indent=1) + "\n", paths)
-    here, changes = head[0].environment, _changes(base[0], head[0])
-    names = [row.fullname for row in rows]
-    known = (
-        calibrated_notes(
-            calibration.CalibrationStore(cache_folder(), here), names, thresholds.effect, Path.cwd()
-        )
-        if here
-        else []
-    )
-    if options.markdown:
-        older, newer = (units.count(len(side), "run") for side in (base, head))
-        result = result_file.ResultFile(
-            options.json or Path(),
-            "compare",
-            found,
-            thresholds,
-            older,
-            newer,
-            notes=(*changes, *acceptance.lines()),
-        )
-        sys.stdout.write(markdown.write([markdown.section(result, known)]))
+        save(options.json, content, paths)
+    if options.format == "json":
+        sys.stdout.write(content)
+    elif options.format == "csv":
+        sys.stdout.write(csv_text.of_comparison(found))
     else:
-        for line in changes:
-            streams.say(line)
-        verdict_table.write(found, streams.write_rendered, streams.width(), colour=sys.stdout.isatty())
-        for note in (*acceptance.lines(), *known):
-            streams.say(note)
-        print(verdict_table.count(rows))
+        older, newer = (units.count(len(side), "run") for side in (base, head))
+        saved = options.json or Path()
+        result = result_file.ResultFile(saved, "compare", found, thresholds, older, newer)
+        notes = _changes(base[0], head[0]), acceptance.lines()
+        _show(result, head[0].environment, *notes, as_markdown=options.format == "markdown")
     return exit_code(found, strict=options.strict)
+
+
+def _show(
+    result: "ResultFile",
+    environment: "Mapping[str, Any] | None",
+    changes: "Sequence[str]",
+    accepted: "Sequence[str]",
+    *,
+    as_markdown: bool,
+) -> None:
+    """Print the verdicts, with what is known from calibrations in this environment.
+
+    Args:
+        result: the verdicts.
+        environment: of the newer side.
+        changes: lines on what changed between the sides.
+        accepted: lines on accepted slowdowns.
+        as_markdown: whether to print Markdown.
+    """
+    from ..compare import calibration
+    from ..files import cache_folder
+    from ..report import markdown
+    from ..report import verdicts as verdict_table
+    from ..report.calibration import notes as calibrated_notes
+
+    rows, effect = result.comparison.rows, result.thresholds.effect
+    known = []
+    if environment:
+        store = calibration.CalibrationStore(cache_folder(), environment)
+        known = calibrated_notes(store, [row.fullname for row in rows], effect, Path.cwd())
+    if as_markdown:
+        noted = replace(result, notes=(*changes, *accepted))
+        sys.stdout.write(markdown.write([markdown.section(noted, known)]))
+        return
+    for line in changes:
+        streams.say(line)
+    colour = sys.stdout.isatty()
+    verdict_table.write(result.comparison, streams.write_rendered, streams.width(), colour=colour)
+    for note in (*accepted, *known):
+        streams.say(note)
+    print(verdict_table.count(rows))
 
 
 def _check_versions(side: "Sequence[RunFile]") -> None:

@@ -21,7 +21,13 @@ READABLE = {"ab": result.FORMAT_VERSION, "compare": FORMAT_VERSION}
 """Format version of each command's results."""
 _REMEDY = "save it again with gnnbench ab --json or gnnbench compare --json"
 
-Kind = Literal["run", "ab", "compare", "calibration", "profile"]
+Kind = Literal["run", "ab", "compare", "compare --by", "calibration", "profile"]
+_BY_FIELD: Mapping[str, Kind] = {
+    "calibrations": "calibration",
+    "sections": "profile",
+    "rows": "compare --by",
+}
+"""The field by which a format without benchmarks is known."""
 _SHORT_COMMIT = 8
 
 
@@ -66,9 +72,7 @@ def kind(content: Any) -> Kind | None:
         if "summary" not in content:
             return "run"
         return "ab" if "effect" in content else None  # of `gnnbench affected`
-    if "calibrations" in content:
-        return "calibration"
-    return "profile" if "sections" in content else None
+    return next((kind for field, kind in _BY_FIELD.items() if field in content), None)
 
 
 def read(path: Path) -> ResultFile:

@@ -22,6 +22,7 @@ _MODE_CHANGE = 0.1
 _MODE_ERRORS = 4.0
 """A changed share of slow layouts gets a note from this change and this many standard errors on."""
 
+NO_ROUNDS = "no rounds in the file: save it with --benchmark-json, or add --benchmark-save-data"
 _RENAMED = 0.75
 """Least similarity (difflib's ratio) of two names for the hint that a benchmark was renamed."""
 _MANY = 50
@@ -58,7 +59,7 @@ def compare(
     names = _merged(here, there)
     renamed = _renamed(set(vanished) - set(here), set(here) - set(there))
     mismatch = _mismatch(base, head)
-    sides = _side(base, names), _side(head, names)
+    sides = timings(base, names), timings(head, names)
     same_code = {name for name in shown if _same_code(_found(base, name), _found(head, name))}
     # These help to estimate drift and variance too, but need no interval.
     judged = judge(*sides, thresholds, family=len(shown - same_code), confirming=confirming)
@@ -137,7 +138,13 @@ def _fingerprint(side: list[Benchmark]) -> Fingerprint | None:
     return found[0] if found and all(one == found[0] for one in found) else None
 
 
-def _side(runs: Sequence[RunFile], names: Sequence[str]) -> SideTimings:
+def timings(runs: Sequence[RunFile], names: Sequence[str]) -> SideTimings:
+    """Return the times of benchmarks in all processes of a side that are evidence.
+
+    Args:
+        runs: files of the side.
+        names: fullnames, the columns of the result.
+    """
     rows: list[list[tuple[float, float]]] = []
     missing = (math.nan, math.nan)
     for run in runs:
@@ -165,13 +172,13 @@ def _row(
 ) -> Compared:
     if not base or not head:
         reason = _one_sided(renamed, new=bool(head))
-        return Compared(name, replace(judgement, reason=reason), _seconds(head), spec=_spec(base + head))
+        return Compared(name, replace(judgement, reason=reason), seconds(head), spec=_spec(base + head))
     if judgement.same_code:
-        return Compared(name, judgement, _seconds(head), spec=_spec(head))
-    contended = _contended(head, "head")
+        return Compared(name, judgement, seconds(head), spec=_spec(head))
+    contended = contended_on(head, "head")
     redefined = _redefined(base, head)
     measured = _measured_differently(base, head)
-    hindrance = mismatch or redefined or measured or contended or _contended(base, "base")
+    hindrance = mismatch or redefined or measured or contended or contended_on(base, "base")
     if hindrance:
         judgement = Judgement(
             "incomparable",
@@ -185,7 +192,7 @@ def _row(
     return Compared(
         name,
         judgement,
-        _seconds(head),
+        seconds(head),
         contended is not None,
         notes,
         _spec(head),
@@ -223,7 +230,7 @@ def _redefined(base: list[Benchmark], head: list[Benchmark]) -> str | None:
 
 def _measured_differently(base: list[Benchmark], head: list[Benchmark]) -> str | None:
     if not all(benchmark.processes for benchmark in base + head):
-        return "no rounds in the file: save it with --benchmark-json, or add --benchmark-save-data"
+        return NO_ROUNDS
     change = _change(base, head, "estimand")
     return f"measured differently: {change}" if change else None
 
@@ -236,7 +243,7 @@ def _change(base: list[Benchmark], head: list[Benchmark], field: str) -> str:
     return " vs ".join(" and ".join(value or "not saved" for value in side) for side in (there, here))
 
 
-def _contended(benchmarks: list[Benchmark], side: str) -> str | None:
+def contended_on(benchmarks: Sequence[Benchmark], side: str) -> str | None:
     """Return the reason if contention, or unknown contention, leaves no process of a side."""
     processes = [process for benchmark in benchmarks for process in benchmark.processes]
     if not processes or any(process.is_evidence for process in processes):
@@ -271,8 +278,9 @@ def _modes(base: list[Benchmark], head: list[Benchmark]) -> list[str]:
     return [f"share of slow memory layouts ({np.median(factors):.1f}x slower) changed from {there} to {here}"]
 
 
-def _seconds(head: list[Benchmark]) -> float | None:
-    logs = [process.log for benchmark in head for process in benchmark.processes]
+def seconds(found: Sequence[Benchmark]) -> float | None:
+    """Return a benchmark's time: the geometric mean of all processes; None: it was not measured."""
+    logs = [process.log for benchmark in found for process in benchmark.processes]
     return math.exp(sum(logs) / len(logs)) / 1e9 if logs else None
 
 

@@ -116,14 +116,14 @@ def _relative(
             judgement = replace(judgement, ratio=math.exp(log_ratio))
             if math.isfinite(error):
                 degrees_of_freedom = float(variance.degrees_of_freedom[column])
-                least = _least(variance.farthest, min(int(n_base), int(n_head)))
+                least = least_believed(variance.farthest, min(int(n_base), int(n_head)))
                 judgement = judge_ratio(
                     log_ratio, float(error), degrees_of_freedom, thresholds, family, least
                 )
                 sides = [_known(side.logs[:, column]) for side in (base, head)]
-                judgement = _doubted(judgement, log_ratio, sides[0], sides[1], least)
+                judgement = doubted(judgement, log_ratio, sides[0], sides[1], least)
                 if n_head < most[column]:
-                    least = _least(variance.farthest, min(int(n_base), int(most[column])))
+                    least = least_believed(variance.farthest, min(int(n_base), int(most[column])))
                     pair = float(error), float(confirmed_errors[column])
                     detectable = detectable_after(*pair, degrees_of_freedom, thresholds, family, least)
                     judgement = replace(judgement, minimum_detectable_effect=detectable)
@@ -140,7 +140,7 @@ def _known(column: Array) -> Array:
     return column[np.isfinite(column)]
 
 
-def _least(farthest: float, processes: int) -> float:
+def least_believed(farthest: float, processes: int) -> float:
     """Return the largest log ratio that outlier processes alone could cause.
 
     Args:
@@ -150,7 +150,7 @@ def _least(farthest: float, processes: int) -> float:
     return farthest * (_LONE_FACTOR if processes == 1 else 1 / processes)
 
 
-def _doubted(judgement: Judgement, log_ratio: float, base: Array, head: Array, least: float) -> Judgement:
+def doubted(judgement: Judgement, log_ratio: float, base: Array, head: Array, least: float) -> Judgement:
     """Change slower or faster to undecided if outlier processes could explain it.
 
     Times of processes have longer tails than a normal distribution: another virtual machine may slow one

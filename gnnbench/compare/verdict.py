@@ -43,6 +43,7 @@ class Reason(Enum):
     WIDE_INTERVAL = "the interval is too wide"
     TOO_FEW_BLOCKS = "too few blocks for an interval"
     SAME_CODE = "runs the same code"
+    ONE_PROCESS = "one process: the interval covers variation within it only"
 
     def text(self, thresholds: Thresholds) -> str:
         """Return the reason in words, with the levels and the effect of the verdict."""

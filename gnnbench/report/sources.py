@@ -78,8 +78,9 @@ def _files(path: Path) -> list[Path]:
 def _read(path: Path) -> Source:
     content, raw = former_names.read(path, "file", run_file.MAX_BYTES, _REMEDY)
     kind = result_file.kind(content)
-    if kind is None:
-        json_io.refuse(path, "unknown format", _REMEDY)
+    if kind is None or kind == "compare --by":
+        reason = f"there is no page of a {kind} file" if kind else "unknown format"
+        json_io.refuse(path, reason, _REMEDY)
     if kind == "run":
         return Source(path, kind, content, run_file.parse(path, run_file.check(path, content, raw)))
     if kind in ("ab", "compare"):

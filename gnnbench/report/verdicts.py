@@ -81,10 +81,14 @@ def _table(group: Labels, rows: Mapping[str, Compared]) -> Table:
     table.add_column("sees", justify="right", no_wrap=True)
     for name in group.cells:
         time, ratio, interval, verdict, sees = cells(rows[name])
-        style = _COLOURS[verdict]
-        styled = f"[{style}]{verdict}[/{style}]" if style else verdict
-        table.add_row(*group.row(name), time, ratio, interval, styled, sees)
+        table.add_row(*group.row(name), time, ratio, interval, styled(verdict), sees)
     return table
+
+
+def styled(verdict: str) -> str:
+    """Return a verdict in its colour, in rich's markup."""
+    style = _COLOURS[verdict]
+    return f"[{style}]{verdict}[/{style}]" if style else verdict
 
 
 def cells(row: Compared) -> tuple[str, str, str, str, str]:

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
@@ -20,13 +20,15 @@ READABLE = (FORMAT_VERSION,)
 REMEDY = "save it again"
 
 _SHAPES = {
-    "spec": Maybe({**dict.fromkeys((field.name for field in fields(Spec)), str), "hidden": int}),
+    "spec": Maybe({**dict.fromkeys((one.name for one in fields(Spec)), str), "hidden": int}),
     "graph": Maybe({"content_hash": Maybe(str)}),
     "code_hash": Maybe(str),
     "definition_hash": Maybe(str),
     "counters": Maybe({"counts": {str: {str: int}}, "unsteady": [str]}),
 }
 """Of the fields that are compared."""
+_OBJECT = "UNSERIALIZABLE["
+"""How pytest-benchmark's text of an object begins; its address may follow."""
 _FINGERPRINT = {name: {str: str} for name in ("functions", "values", "libraries", "work", "set_to")}
 
 
@@ -75,6 +77,8 @@ class Benchmark:
     counters: Mapping[str, Any] | None = None
     fingerprint: Fingerprint | None = None
     """What one call runs; None: the file does not say."""
+    params: Mapping[str, str] = field(default_factory=dict)
+    """pytest's parameters as text, in the order of the test id."""
 
 
 def read(path: Path, entry: Mapping[str, Any]) -> Benchmark:
@@ -100,6 +104,7 @@ def read(path: Path, entry: Mapping[str, Any]) -> Benchmark:
         json_io.refuse(path, f"{fullname}: damaged: its {wrong[0]} has another form", REMEDY)
     if (spec := ours.get("spec")) and Spec(**spec).direction not in DIRECTIONS:
         json_io.refuse(path, f"{fullname}: unknown direction {spec['direction']!r}", REMEDY)
+    params = _params(path, fullname, entry)
     fingerprint = Fingerprint.of_method(ours.get("fingerprint"))
     if fingerprint and not fits(ours["fingerprint"], _FINGERPRINT):
         json_io.refuse(path, f"{fullname}: damaged: its fingerprint has another form", REMEDY)
@@ -108,7 +113,7 @@ def read(path: Path, entry: Mapping[str, Any]) -> Benchmark:
         blocks = [[_time(path, fullname, seconds) * 1e9] for seconds in entry["stats"].get("data", ())]
         processes = tuple(_process(part) for part in [blocks] if part)
         estimand = "first decile of pytest-benchmark's rounds"
-        return Benchmark(fullname, processes, estimand, fingerprint=fingerprint)
+        return Benchmark(fullname, processes, estimand, fingerprint=fingerprint, params=params)
     if len(measured["processes"]) == 1 and measured.get("location_ns"):
         processes = (_summarized(path, fullname, measured),)
     else:
@@ -129,7 +134,25 @@ def read(path: Path, entry: Mapping[str, Any]) -> Benchmark:
         ours.get("definition_hash"),
         ours.get("counters"),
         fingerprint,
+        params,
     )
+
+
+def _params(path: Path, fullname: str, entry: Mapping[str, Any]) -> dict[str, str]:
+    """Return pytest's parameters as text: of an object, such as a function, what the test id has for it."""
+    params = entry.get("params")
+    if not fits(params, Maybe({})):
+        json_io.refuse(path, f"{fullname}: damaged: its params have another form", REMEDY)
+    ids = str(entry.get("param") or "").split("-")
+    known = ids if params and len(ids) == len(params) else [""] * len(params or ())
+    return {
+        name: one if one and _is_object(value) else str(value)
+        for (name, value), one in zip((params or {}).items(), known, strict=True)
+    }
+
+
+def _is_object(value: Any) -> bool:
+    return isinstance(value, dict | list) or (isinstance(value, str) and value.startswith(_OBJECT))
 
 
 def _summarized(path: Path, fullname: str, measured: Mapping[str, Any]) -> ProcessTiming:

@@ -27,7 +27,10 @@ def _write(name: str, whole: object) -> None:
 def _run(seed: int, version: int = 1, **changes: object) -> dict:
     """Return a run file in which every field is used."""
     whole = contents.family(seed, operations=1, blocks=12)
-    whole["benchmarks"] += [entry(f"own[{number}]", 2.0, seed=seed, blocks=12) for number in range(2)]
+    whole["benchmarks"] += [
+        entry(f"own[{number}]", 2.0, seed=seed, blocks=12) | {"params": {"n": number}, "param": str(number)}
+        for number in range(2)
+    ]
     for number, one in enumerate(whole["benchmarks"]):
         ours = one["extra_info"]["gnnbench"]
         ours |= {
@@ -108,6 +111,12 @@ def results_of_compare() -> None:
     slower = {**contents.judgement("slower"), "head_ns": 1e6}
     for name in (FILE, OTHER):
         _write(name, saved | {"benchmarks": {**saved["benchmarks"], "test_a.py::slower": slower}})
+
+
+def results_of_compare_by() -> None:
+    runs()
+    assert main.main(["compare", "--by", "platform", FILE, "--json", OTHER]) == 0
+    shutil.copy(OTHER, FILE)
 
 
 def old_results_of_ab() -> None:

@@ -100,7 +100,11 @@ def _with_calibration() -> int:
 _OF_RUNS = (
     ("compare", FILE, "--", OTHER),
     ("compare", OTHER, *_JSON, "--", FILE),
-    ("compare", OTHER, "--markdown", "--", FILE),
+    ("compare", OTHER, "--format", "markdown", "--", FILE),
+    ("compare", OTHER, "--format", "csv", "--", FILE),
+    ("compare", "--by", "platform", FILE, *_JSON),
+    ("compare", "--by", "n=1", FILE, "--format", "markdown"),
+    ("compare", "--by", "dataset", FILE, OTHER, "--format", "csv"),
     ("trend", FILE),
     ("report", FILE, *_PAGE),
     ("report", OTHER, FILE, *_PAGE),
@@ -131,6 +135,9 @@ KINDS = {
     "ab": Kind(files.results_of_ab, (FILE,), _OF_RESULTS),
     "ab of an earlier version": Kind(files.old_results_of_ab, (FILE,), _OF_RESULTS),
     "compare": Kind(files.results_of_compare, (FILE,), _OF_RESULTS),
+    "compare --by": Kind(
+        files.results_of_compare_by, (FILE,), (*_OF_RESULTS, ("compare", "--by", "n", FILE))
+    ),
     "profile": Kind(
         files.profiles,
         ("old/profile.json", "p/1/profile.json"),

@@ -1,0 +1,130 @@
+"""Ratios of pairs of benchmarks that were timed in the same processes.
+
+The ratio is taken within each process. So what changes in a process as a whole, such as the machine's speed,
+cancels. All values are natural logarithms.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .process_variance import ProcessVariance, mean, moderated
+from .two_sample import SideTimings, doubted, least_believed
+from .verdict import Judgement, Reason, Thresholds, judge_ratio
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class PairedRatios:
+    """The log ratios of pairs."""
+
+    logs: Array
+    """[processes, pairs]; NaN: the process did not time both."""
+    errors: Array
+    """Standard error of each pair's mean over processes [pairs]; NaN: unknown."""
+    variance: ProcessVariance
+    """Of a process's log ratio."""
+
+    @classmethod
+    def of(cls, found: SideTimings, base: Sequence[int], head: Sequence[int]) -> Self:
+        """Return the ratios head / base of pairs.
+
+        The mean of n processes has the variance v / n, where v is the variance of a process's log ratio
+        (`moderated`), but not less than the variance within a process. With one process, only the latter is
+        known.
+
+        Args:
+            found: the times.
+            base: the column of each pair's base.
+            head: the column of each pair's head.
+        """
+        logs = found.logs[:, head] - found.logs[:, base]
+        known = np.isfinite(logs)
+        squares = found.errors[:, head] ** 2 + found.errors[:, base] ** 2
+        within = mean(np.where(known, squares, np.nan))
+        counts = known.sum(axis=0)
+        variance = moderated([logs], within, np.ones(logs.shape[1]))
+        square = np.where(variance.degrees_of_freedom > 0, np.fmax(variance.variance, within), within)
+        # One process whose own standard error is unknown is no evidence.
+        blind = (counts < 2) & np.isnan(within)  # noqa: PLR2004
+        errors = np.sqrt(np.where((counts > 0) & ~blind, square, np.nan) / np.maximum(counts, 1))
+        return cls(logs, errors, variance)
+
+    @property
+    def counts(self) -> NDArray[np.int_]:
+        """The number of processes of each pair."""
+        return np.asarray(np.isfinite(self.logs).sum(axis=0))
+
+    def judge(self, place: int, thresholds: Thresholds, family: int) -> Judgement:
+        """Judge a pair. With one process there is an interval, but no verdict.
+
+        Args:
+            place: of the pair.
+            thresholds: effect and levels.
+            family: number of ratios that the simultaneous intervals cover.
+        """
+        logs = self.logs[:, place]
+        logs = logs[np.isfinite(logs)]
+        count, error = len(logs), float(self.errors[place])
+        if not count:
+            return Judgement("incomparable", "no process timed both")
+        log_ratio = float(logs.mean())
+        freedom = float(self.variance.degrees_of_freedom[place])
+        least = least_believed(self.variance.farthest, count)
+        found = _judged(log_ratio, error, freedom, thresholds, family, least)
+        if freedom and found.low is not None:
+            found = doubted(found, log_ratio, np.zeros(1), logs, least)
+            spread = math.sqrt(self.variance.variance[place])
+            shrunk = bool(self.variance.own[place] < freedom / 2)
+            found = replace(found, process_sd=spread, shrunk=shrunk)
+        return replace(found, base_processes=count, head_processes=count)
+
+    def judge_mean(self, places: Sequence[int], thresholds: Thresholds) -> Judgement:
+        """Judge the mean of pairs that have a ratio.
+
+        An interval needs several processes, and a standard error of each pair.
+
+        Errors of pairs in one process may be correlated, in any way. So the variance comes from the means of
+        the processes (cluster-robust, the clusters being processes), and from the pairs' own errors only if
+        that is more.
+
+        Args:
+            places: of the pairs.
+            thresholds: effect and levels.
+        """
+        logs, errors = self.logs[:, places], self.errors[places]
+        known = np.isfinite(logs)
+        processes = int(known.any(axis=1).sum())
+        log_ratio = float(mean(logs).mean())
+        if processes == 1:
+            reason = "one process: how much the mean varies between processes is unknown"
+            return Judgement("incomparable", reason, math.exp(log_ratio), code=Reason.ONE_PROCESS)
+        parts = np.where(known, logs - mean(logs), 0.0) / known.sum(axis=0)
+        between = float((parts.mean(axis=1) ** 2).sum()) * processes / (processes - 1)
+        error = math.sqrt(max(between, float((errors**2).sum()) / len(places) ** 2))
+        return _judged(log_ratio, error, processes - 1.0, thresholds)
+
+
+def _judged(
+    log_ratio: float,
+    error: float,
+    freedom: float,
+    thresholds: Thresholds,
+    family: int = 1,
+    least: float = 0.0,
+) -> Judgement:
+    """Judge a log ratio; without degrees of freedom, its error is that within one process."""
+    if math.isnan(error):
+        few = Reason.TOO_FEW_BLOCKS
+        return Judgement("incomparable", few.text(thresholds), math.exp(log_ratio), code=few)
+    if freedom:
+        return judge_ratio(log_ratio, error, freedom, thresholds, family, least)
+    found = judge_ratio(log_ratio, error, math.inf, thresholds, family)
+    one = Reason.ONE_PROCESS
+    found = replace(found, verdict="undecided", reason=one.text(thresholds), code=one)
+    return replace(found, minimum_detectable_effect=None)

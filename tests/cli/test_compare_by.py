@@ -1,0 +1,118 @@
+import csv
+import io
+import json
+
+import pytest
+
+from gnnbench import schema
+from gnnbench.cli import main
+from tests import suite
+from tests.report import contents
+from tests.run_files import content, entry, plain, save
+
+
+def by(capsys, *words):
+    status = main.main(["compare", "--by", *map(str, words)])
+    shown = capsys.readouterr()
+    return status, shown.out, shown.err
+
+
+@pytest.fixture
+def files(tmp_path):
+    return save(tmp_path, *(contents.family(seed) for seed in range(5)))
+
+
+def test_within_a_run_nothing_is_a_regression(files, capsys):
+    status, out, _ = by(capsys, "platform", *files)
+    assert status == 0
+    assert " slower" in out
+    status, out, _ = by(capsys, "platform=dgl", files[0])
+    assert status == 0
+    assert "pyg / dgl" in out
+
+
+def test_each_form_goes_to_standard_output(files, capsys, tmp_path):
+    saved = tmp_path / "along.json"
+    status, out, _ = by(capsys, "platform", *files, "--format", "json", "--json", saved)
+    assert status == 0
+    assert out == saved.read_text()
+    found = json.loads(out)
+    assert schema.departure(found, "along") is None
+    assert [one["value"] for one in found["means"]] == ["sparse", "torch", "dgl"]
+    _, out, _ = by(capsys, "platform", *files, "--format", "csv")
+    rows = list(csv.DictReader(io.StringIO(out)))
+    assert [float(row["ratio"]) for row in rows] == [row["ratio"] for row in found["rows"]]
+    _, out, _ = by(capsys, "platform", *files, "--format", "markdown")
+    assert "| `op0` | `fwd` | `dgl` |" in out
+    assert by(capsys, "platform", *files, "--markdown")[1] == out
+
+
+def test_where_nothing_can_be_compared_the_status_is_3(files, capsys, tmp_path):
+    status, out, _ = by(capsys, "dtype", files[0])
+    assert status == 3
+    assert "12 benchmarks without a row" in out
+    assert by(capsys, "platform", "--strict", files[0])[0] == 3
+    (empty,) = save(tmp_path, plain(1))
+    assert by(capsys, "platform", empty)[0] == 2
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("xyz",), "unknown field 'xyz': known: dataset, device"),
+        (("platform=cugraph",), "unknown platform 'cugraph': known: dgl, pyg"),
+        (("",), "--by '' must be a field"),
+        (("platform", "--effect", "3"), "effect '3' must lie between 0 and 1"),
+    ],
+)
+def test_wrong_usage_is_one_line(files, capsys, words, message):
+    status, out, err = by(capsys, *words, files[0])
+    assert (status, out) == (2, "")
+    assert message in err
+    assert err.count("\n") == 1
+
+
+def test_the_files_are_those_of_one_run(files, capsys, tmp_path):
+    for words, message in (
+        ((files[0], "--", files[1]), "--by compares within one run: name its files without --"),
+        ((files[0], files[0]), "is named twice"),
+        ((files[0], *save(tmp_path, content(entry("b"), threads=4))), "are not processes of one run"),
+        ((tmp_path / "nothing.json",), "cannot be read"),
+    ):
+        status, _, err = by(capsys, "platform", *words)
+        assert status == 2
+        assert message in err
+
+
+def test_a_result_is_not_taken_for_another_file(files, capsys, tmp_path):
+    saved = tmp_path / "along.json"
+    by(capsys, "platform", *files, "--json", saved)
+    for words, message in (
+        (["compare", saved, "--", files[0]], "not a run file"),
+        (["comment", saved], "it is a compare --by file"),
+        (["merge", saved, "-o", tmp_path / "whole.json"], "it is a compare --by file"),
+        (["report", saved, "-o", tmp_path / "page.html"], "there is no page of a compare --by file"),
+    ):
+        assert main.main([*map(str, words)]) == 2
+        assert message in capsys.readouterr().err
+
+
+def test_a_suite_of_another_project_by_its_parameter(tmp_path):
+    """Two real processes of pytest-benchmark, without options of gnnbench."""
+    (tmp_path / "test_join.py").write_text(
+        "import pytest\n\n"
+        "@pytest.mark.parametrize('n', [10, 1000])\n"
+        "@pytest.mark.parametrize('join', [''.join, ','.join, sorted])\n"
+        "def test_join(benchmark, join, n):\n"
+        "    benchmark(join, ['a'] * n)\n"
+    )
+    names = ["run-1.json", "run-2.json"]
+    for name in names:
+        ran = suite.run("--benchmark-json", name, *suite.SHORT, "test_join.py", cwd=tmp_path)
+        assert ran.returncode == 0, ran.stdout
+    ran = suite.gnnbench("compare", "--by", "n", *names, cwd=tmp_path)
+    assert ran.returncode == 0, ran.stderr
+    assert "1000 / 10" in ran.stdout
+    assert "3 benchmarks" in ran.stdout
+    ran = suite.gnnbench("compare", "--by", "join=sorted", *names, "--format", "csv", cwd=tmp_path)
+    assert {row["base_join"] for row in csv.DictReader(io.StringIO(ran.stdout))} == {"sorted"}
