@@ -101,6 +101,10 @@ class Settings:
         assert self.file
         return f"rule {rule.number} of {self.file.name}"
 
+    def reason(self, rule: Rule) -> str:
+        """Return why a rule ignores a benchmark: `known slow (rule 2 of pyproject.toml)`."""
+        return f"{rule.ignore} ({self.place(rule)})"
+
     def expired(self) -> list[str]:
         """Return a line for each rule that does not apply any more."""
         return [

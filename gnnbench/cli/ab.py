@@ -10,10 +10,18 @@ from pathlib import Path
 from .. import units
 from ..errors import UsageError
 from ..files import check_writable, save
-from ..options import fraction, suite
+from ..options import suite
 from ..shard import Shard
 from . import streams
-from .common import INTERRUPTED, NOTHING_SLOWER, add_effect, add_variants, exit_code, positive_seconds
+from .common import (
+    INTERRUPTED,
+    NOTHING_SLOWER,
+    add_effect,
+    add_variants,
+    exit_code,
+    positive_seconds,
+    thresholds_of,
+)
 from .progress import AbProgress
 
 BUDGET_SECONDS = 60.0
@@ -55,7 +63,6 @@ def run(options: argparse.Namespace) -> int:
     from ..compare import calibration, result_file
     from ..compare.ab import coordinator
     from ..compare.acceptance import Acceptance
-    from ..compare.verdict import Thresholds
     from ..files import cache_folder
     from ..report import markdown, verdicts
     from ..report.calibration import notes as calibrated_notes
@@ -64,7 +71,7 @@ def run(options: argparse.Namespace) -> int:
     from ..variants.prepare import prepared
 
     shard = None if options.shard is None else Shard.parse(options.shard)
-    thresholds = Thresholds(fraction("effect", options.effect))
+    thresholds = thresholds_of(options)
     if shard:
         thresholds = replace(thresholds, family_level=shard.family_level(thresholds.family_level))
     budget = coordinator.Budget(options.budget, options.total_budget, options.timeout)

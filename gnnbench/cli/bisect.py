@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..files import check_writable, save
-from ..options import fraction, suite
+from ..options import suite
 from . import streams
 from .common import (
     INTERRUPTED,
@@ -17,6 +17,7 @@ from .common import (
     SLOWER,
     add_effect,
     add_processes,
+    effect_of,
     positive_seconds,
 )
 from .progress import AbProgress
@@ -73,7 +74,7 @@ def run(options: argparse.Namespace) -> int:
     from ..files import cache_folder
     from ..report import bisect as shown
 
-    thresholds = Thresholds(fraction("effect", options.effect))
+    thresholds = Thresholds(effect_of(options))
     arguments = suite(options.rest, "gnnbench bisect GOOD BAD")
     for file in filter(None, (options.json, options.markdown)):
         check_writable(file)

@@ -12,13 +12,14 @@ from typing import TYPE_CHECKING
 
 from .. import units
 from ..errors import UsageError
-from ..options import TIMEOUT_SECONDS, fraction, suite
+from ..options import TIMEOUT_SECONDS, suite
 from . import streams
 from .common import (
     INTERRUPTED,
     NOT_JUDGED,
     NOTHING_SLOWER,
     add_effect,
+    effect_of,
     positive_seconds,
 )
 from .progress import Progress
@@ -77,7 +78,7 @@ def run(options: argparse.Namespace) -> int:
 
     if min(options.runs, options.planted) < 0 or not options.runs + options.planted:
         raise UsageError("--runs and --planted must be at least 0, and not both 0")
-    effect = fraction("effect", options.effect)
+    effect = effect_of(options)
     environment.let_idle_threads_sleep()  # the timed processes do so too
     root = Path.cwd()
     settings = CalibrationSettings(

@@ -4,18 +4,41 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ..options import EFFECT, TIMEOUT_SECONDS
+from ..options import EFFECT, TIMEOUT_SECONDS, fraction
 
 if TYPE_CHECKING:
     from ..compare.comparison import Comparison
+    from ..compare.verdict import Thresholds
 
 NOTHING_SLOWER, SLOWER, NOT_JUDGED = 0, 1, 3
 INTERRUPTED = 130
 
 
 def add_effect(parser: argparse.ArgumentParser, text: str = "minimum effect of interest") -> None:
-    """Declare `--effect`."""
-    parser.add_argument("--effect", default=f"{EFFECT:.0%}", metavar="E", help=f"{text}. Default: 3%%.")
+    """Declare `--effect`, and what holds where it is not typed."""
+    parser.add_argument("--effect", metavar="E", help=f"{text}. Default: 3%%.")
+    parser.set_defaults(usual_effect=f"{EFFECT:.0%}")
+
+
+def effect_of(options: argparse.Namespace) -> float:
+    """Return the effect that was typed, or else the usual one.
+
+    Raises:
+        UsageError: it is out of range.
+    """
+    return fraction("effect", options.usual_effect if options.effect is None else options.effect)
+
+
+def thresholds_of(options: argparse.Namespace) -> "Thresholds":
+    """Return that effect with the rules of the settings, whose effects give way to one that was typed.
+
+    Raises:
+        UsageError: the effect is out of range.
+    """
+    from ..compare.verdict import Thresholds
+
+    rules = options.settings if options.effect is None else options.settings.without_effects()
+    return Thresholds(effect_of(options), rules=rules)
 
 
 def add_variants(parser: argparse.ArgumentParser) -> None:
@@ -58,8 +81,9 @@ def positive_seconds(text: str) -> float:
 
 def exit_code(found: "Comparison", *, strict: bool) -> int:
     """Return the exit code for a comparison, see docs/cli.md."""
-    verdicts: set[str] = {row.judgement.verdict for row in found.rows}
-    judged = any(row.judgement.judged for row in found.rows)
+    counted = [row.judgement for row in found.rows if row.judgement.verdict != "ignored"]
+    verdicts: set[str] = {judgement.verdict for judgement in counted}
+    judged = not counted or any(judgement.judged for judgement in counted)
     if found.shared:
         verdicts.add(found.shared.verdict)
     if "slower" in verdicts:

@@ -14,9 +14,8 @@ from typing import TYPE_CHECKING, Any
 from .. import units
 from ..errors import UsageError
 from ..files import real_path, save
-from ..options import fraction
 from . import compare_by, streams
-from .common import add_effect, exit_code
+from .common import add_effect, exit_code, thresholds_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -60,8 +59,8 @@ def run(options: argparse.Namespace) -> int:
         return compare_by.run(options)
     from ..compare import result_file, runs
     from ..compare.acceptance import Acceptance
+    from ..compare.ignored import ignored
     from ..compare.revision import Revision
-    from ..compare.verdict import Thresholds
     from ..report import csv_text
     from ..results import accepted, record_fingerprints
 
@@ -73,10 +72,11 @@ def run(options: argparse.Namespace) -> int:
     head, base = map(record_fingerprints.read, (map(Path, options.rest), options.base))
     for side in (base, head):
         _check_versions(side)
-    thresholds = Thresholds(fraction("effect", options.effect))
+    thresholds = thresholds_of(options)
     revisions = Revision.of_runs(base), Revision.of_runs(head)
     acceptance = Acceptance(accepted.find(Path.cwd()), Path.cwd())
-    found = acceptance.judge(runs.compare(base, head, thresholds), thresholds, lambda _: revisions)
+    accepting = acceptance.judge(runs.compare(base, head, thresholds), thresholds, lambda _: revisions)
+    found = ignored(accepting, thresholds.rules)
     if not found.rows:
         raise UsageError("these files contain no benchmarks")
     files = [one.path for one in base], [one.path for one in head]

@@ -6,9 +6,8 @@ import sys
 
 from ..errors import UsageError
 from ..files import real_path, save
-from ..options import fraction
 from . import streams
-from .common import NOT_JUDGED, NOTHING_SLOWER
+from .common import NOT_JUDGED, NOTHING_SLOWER, effect_of
 
 
 def run(options: argparse.Namespace) -> int:
@@ -26,7 +25,7 @@ def run(options: argparse.Namespace) -> int:
     paths = [real_path(path) for path in options.base]
     if twice := next((path for path in paths if paths.count(path) > 1), None):
         raise UsageError(f"{twice} is named twice; name each run file once")
-    thresholds = Thresholds(fraction("effect", options.effect))
+    thresholds = Thresholds(effect_of(options))
     found = along.compare([run_file.read(path) for path in options.base], axis, thresholds)
     content = json.dumps(found.as_json(thresholds, options.base), indent=1) + "\n"
     if options.json:

@@ -5,8 +5,9 @@ import sys
 import traceback
 from collections.abc import Sequence
 from contextlib import suppress
+from pathlib import Path
 
-from .. import __version__, signals
+from .. import __version__, settings, signals
 from ..errors import UsageError, one_line
 from ..options import HELP
 from . import (
@@ -61,6 +62,7 @@ def _run(words: list[str]) -> int:
     finally:
         sys.stdout.flush()  # --help raises SystemExit
     options.rest = words[end + 1 :]
+    options.settings = settings.find(Path.cwd())
     try:
         status: int = options.run(options)
     except SystemExit:  # rich raises it when a pipe is closed

@@ -6,8 +6,7 @@ from pathlib import Path
 
 from ..errors import UsageError
 from ..files import save
-from ..options import fraction
-from .common import NOTHING_SLOWER, add_effect
+from .common import NOTHING_SLOWER, add_effect, thresholds_of
 
 _PACKAGES = ("jinja2", "altair", "vl_convert")
 
@@ -45,8 +44,8 @@ def run(options: argparse.Namespace) -> int:
 
     if reason := packages.missing(_PACKAGES):
         raise UsageError(reason)
-    effect = fraction("effect", options.effect)
-    view = composed.compose(sources.read(options.files), effect)
+    thresholds = thresholds_of(options)
+    view = composed.compose(sources.read(options.files), thresholds)
     page = view_page.html(view)
     save(options.output, page, options.files)
     print(f"{wording.headline(view)}\n{options.output}: {units.size(len(page.encode()))}")

@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING
 
 from ..errors import UsageError
 from ..files import save, user_path
-from ..options import fraction
 from . import streams
-from .common import NOT_JUDGED, NOTHING_SLOWER, SLOWER, add_effect
+from .common import NOT_JUDGED, NOTHING_SLOWER, SLOWER, add_effect, effect_of
 from .progress import Progress
 
 if TYPE_CHECKING:
@@ -60,7 +59,7 @@ def run(options: argparse.Namespace) -> int:
 
     if options.output and (reason := packages.missing(_PACKAGES)):
         raise UsageError(reason)
-    effect = fraction("effect", options.effect)
+    effect = effect_of(options)
     paths = sources.find(options.runs)
     names = "\n".join(sorted(str(user_path(name).absolute()) for name in options.runs))
     cache = cache_folder()

@@ -1,1 +1,1 @@
-"""Measurements to verdicts: slower, faster, same, undecided or incomparable."""
+"""Measurements to verdicts: slower, faster, same, undecided, incomparable or ignored."""

@@ -70,9 +70,10 @@ class Acceptance:
     ) -> Compared:
         ours = [one for one in self._found.entries if one.benchmark == row.fullname]
         entries = self.in_force(ours, *sides(row.fullname)) if ours else []
-        row = accepted.judge(row, entries, thresholds)
+        own = thresholds.of(row.fullname)
+        row = accepted.judge(row, entries, own)
         # With a drift removed, a ratio is relative: a slowdown of all benchmarks is not in it.
-        if not drifted and accepted.is_recovered(row, thresholds):
+        if not drifted and accepted.is_recovered(row, own):
             self._recovered[self._recovery(row, entries)] = None
         return row
 

@@ -217,8 +217,9 @@ def _sides(content: Mapping[str, Any]) -> tuple[Any, Any]:
     return content["base"], content["head"]
 
 
-def _thresholds(*numbers: float) -> Thresholds:
-    return Thresholds(*map(json_io.finite, numbers))
+def _thresholds(effect: float, family_level: float, own_level: float) -> Thresholds:
+    levels = json_io.finite(family_level), json_io.finite(own_level)
+    return Thresholds(json_io.finite(effect), *levels)
 
 
 def _seconds(nanoseconds: float | None) -> float | None:

@@ -45,7 +45,7 @@ def compare(
     Args:
         base: processes of the older side; at least one.
         head: processes of the newer side; at least one.
-        thresholds: effect and levels.
+        thresholds: effect and levels, and the effects that rules set for single benchmarks.
         vanished: benchmarks of the base that the head should have too; None: all of its shard.
         confirming: as in `two_sample.judge`.
     """
@@ -62,7 +62,13 @@ def compare(
     sides = timings(base, names), timings(head, names)
     same_code = {name for name in shown if _same_code(_found(base, name), _found(head, name))}
     # These help to estimate drift and variance too, but need no interval.
-    judged = judge(*sides, thresholds, family=len(shown - same_code), confirming=confirming)
+    judged = judge(
+        *sides,
+        thresholds,
+        each=[thresholds.of(name) for name in names],
+        family=len(shown - same_code),
+        confirming=confirming,
+    )
     found = dict(zip(names, judged.benchmarks, strict=True))
     for name in same_code:
         counts = found[name].base_processes, found[name].head_processes

@@ -4,6 +4,7 @@ Everything is computed on the logarithm of head / base: swapping the sides gives
 """
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -48,6 +49,7 @@ def judge(
     head: SideTimings,
     thresholds: Thresholds,
     *,
+    each: Sequence[Thresholds] | None = None,
     family: int | None = None,
     confirming: int = 0,
 ) -> JudgedRun:
@@ -61,17 +63,19 @@ def judge(
         base: the older side.
         head: the newer side, with the same benchmarks.
         thresholds: effect and levels.
+        each: the thresholds of each benchmark; None: `thresholds` for all.
         family: number of benchmarks that the simultaneous interval covers; None: all of the sides.
         confirming: number of further processes that will measure what looks slower. They lower the minimum
             detectable effect.
     """
     family = max(base.logs.shape[1] if family is None else family, 1)
+    each = [thresholds] * base.logs.shape[1] if each is None else each
     taken = drift.estimate(base.logs, head.logs)
     if taken is None:
         inflation = np.ones(base.logs.shape[1])
-        return JudgedRun(_relative(base, head, inflation, thresholds, family, confirming), None)
+        return JudgedRun(_relative(base, head, inflation, each, family, confirming), None)
     rest = SideTimings(base.logs - taken.base, base.errors), SideTimings(head.logs - taken.head, head.errors)
-    found = _relative(*rest, taken.inflation, thresholds, family, confirming)
+    found = _relative(*rest, taken.inflation, each, family, confirming)
     shifts = [_shift(*pair) for pair in zip(taken.base.T, taken.head.T, strict=True)]
     # With few processes, drifts agree by chance at some places: their variance is not taken below the mean.
     typical = math.sqrt(
@@ -79,7 +83,7 @@ def judge(
     )
     for column, (judgement, shift) in enumerate(zip(found, shifts, strict=True)):
         if judgement.low is not None:
-            found[column] = _including_drift(judgement, shift, typical, thresholds, family)
+            found[column] = _including_drift(judgement, shift, typical, each[column], family)
     both = np.isfinite(taken.base).any(axis=0) & np.isfinite(taken.head).any(axis=0)
     shift = _shift(*(_medians(part[:, both]) for part in (taken.base, taken.head)))
     shared = Judgement(
@@ -96,7 +100,7 @@ def _relative(
     base: SideTimings,
     head: SideTimings,
     inflation: Array,
-    thresholds: Thresholds,
+    each: Sequence[Thresholds],
     family: int,
     confirming: int,
 ) -> list[Judgement]:
@@ -110,6 +114,7 @@ def _relative(
     confirmed_errors = _standard_errors(variance, (base, head), (counts[0], most))
     found = []
     for column, (error, n_base, n_head) in enumerate(zip(errors, *counts, strict=True)):
+        thresholds = each[column]
         judgement = _missing(int(n_base), int(n_head), thresholds)
         if n_base and n_head:
             log_ratio = float(means[1][column] - means[0][column])

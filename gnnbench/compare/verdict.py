@@ -10,14 +10,15 @@ from typing import Any, Literal, Self, get_args
 from scipy import special
 
 from .. import json_io, units
+from ..settings import NONE, Settings
 
 _WIDEST = 700.0  # exp() of more overflows
 
 _SAVED = {"minimum_detectable_effect": "visible", "shrunk": "borrowed"}
 """Field of `Judgement`: its name in files."""
 
-Verdict = Literal["slower", "faster", "same", "undecided", "incomparable", "accepted"]
-"""`accepted`: slower, but not more than intended, see `accepted.py`."""
+Verdict = Literal["slower", "faster", "same", "undecided", "incomparable", "accepted", "ignored"]
+"""`accepted`: slower, but not more than intended, see `accepted.py`. `ignored`: see `ignored.py`."""
 
 
 @dataclass(frozen=True)
@@ -32,6 +33,13 @@ class Thresholds:
     """Level of the per-benchmark interval."""
     found: float = 0.9
     """Power at the minimum detectable effect."""
+    rules: Settings = NONE
+    """What the project sets for single benchmarks."""
+
+    def of(self, name: str) -> Self:
+        """Return the thresholds of one benchmark: a rule may set its effect."""
+        own = self.rules.value("effect", name)
+        return self if own is None else replace(self, effect=own)
 
 
 class Reason(Enum):

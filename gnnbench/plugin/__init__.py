@@ -67,7 +67,8 @@ def pytest_configure(config: pytest.Config) -> None:
         override(config.option, SILENT)
         config.pluginmanager.register(_Again(again), "gnnbench-again")
     histogram.take_over(config)
-    config.pluginmanager.register(Limits(config), LIMITS)
+    if not again:  # a confirming process only times; the session itself has checked the limits
+        config.pluginmanager.register(Limits(config), LIMITS)
     judging = not again and _is_judged_here(config)
     config.pluginmanager.register(Timing(config, all_benchmarks=judging or bool(again)), TIMING)
     if judging:

@@ -38,7 +38,9 @@ def run(
     Raises:
         UsageError: a process failed.
     """
-    suspects = np.array([row.contended or row.judgement.looks_slower(thresholds) for row in found.rows])
+    suspects = np.array(
+        [row.contended or row.judgement.looks_slower(thresholds.of(row.fullname)) for row in found.rows]
+    )
     # The drift is estimated from benchmarks timed just before and after, so these run again too.
     wanted = drift.neighbours(suspects) if found.shared else suspects
     again = (row.fullname for row, is_one in zip(found.rows, wanted, strict=True) if is_one)

@@ -20,7 +20,7 @@ from ..results import counter_baseline
 from ..workloads import operations, platforms
 from ..workloads.operation import Kernel, Result
 from ..workloads.spec import FORWARD_BACKWARD, Spec
-from .session import COUNTED, run_of, stop
+from .session import COUNTED, run_of, settings_of, stop
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -130,18 +130,22 @@ def _judge_counters(request: pytest.FixtureRequest, spec: Spec, found: "Counters
     """Store the counts for the report; fail the test if they differ from the baseline."""
     root = request.config.rootpath
     changed = counter_baseline.changes(root, spec.platform, spec.id, found.counts, found.unsteady)
-    request.node.stash[COUNTED] = {
+    request.node.stash[COUNTED] = counted = {
         "counts": found.counts,
         "unsteady": found.unsteady,
         "operators": found.operators,
         "host_reads": found.host_reads,
         "recorded": changed is not None,
+        "ignored": None,
     }
     if options.counters == "update":
         return
     if changed is None and options.strict:
         changed = [counter_baseline.missing(root, spec.platform)]
-    if changed:
+    settings = settings_of(request.config)
+    if changed and (rule := settings.rule("ignore", request.node.nodeid)):
+        counted["ignored"] = f"{settings.reason(rule)}: {', '.join(changed)}"
+    elif changed:
         pytest.fail(f"{spec.id}: {', '.join(changed)}", pytrace=False)
 
 

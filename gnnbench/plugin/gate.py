@@ -22,7 +22,7 @@ from ..workloads.spec import Spec
 from . import records, terminal, writing
 from .judged_session import JudgedSession
 from .limits import EXCEEDED
-from .session import run_of, stop
+from .session import run_of, settings_of, stop
 from .timing import timing_of
 from .withheld import Withheld
 
@@ -147,7 +147,7 @@ class Gate:
 
     def _compare(self, session: pytest.Session) -> None:
         chosen = run_of(self._config).options
-        thresholds = Thresholds(chosen.effect)
+        thresholds = Thresholds(chosen.effect, rules=settings_of(self._config))
         if chosen.shard:
             level = chosen.shard.family_level(thresholds.family_level)
             thresholds = replace(thresholds, family_level=level)
@@ -188,16 +188,21 @@ class Gate:
     def _warn(self, *, strict: bool, dry_run: bool) -> None:
         """Say if no benchmark was judged."""
         rows = self._judged.comparison.rows if self._judged else []
-        if dry_run or any(row.judgement.verdict != "incomparable" for row in rows):
+        found = {row.judgement.verdict for row in rows}
+        if dry_run or found - {"incomparable", "ignored"} or found == {"ignored"}:
             return
         why = " (-n switches timing off)" if self._config.getoption("numprocesses", None) else ""
         hint = "" if strict else "; --gnn-strict makes this a failure"
         (self._failures if strict else self._lines).append(f"no benchmark was judged{why}{hint}")
 
     def _compare_counters(self, *, strict: bool) -> None:
+        settings = settings_of(self._config)
         for item, reports in self._withheld.tests.items():
             ours = self._timed()[item.nodeid]["gnnbench"]
-            if changed := _counters(self._config, ours, strict=strict):
+            changed = _counters(self._config, ours, strict=strict)
+            if changed and (rule := settings.rule("ignore", item.nodeid)):
+                self._lines.append(f"{item.nodeid}: ignored: {settings.reason(rule)}: {changed}")
+            elif changed:
                 _fail(reports, changed)
 
     def _check_limits(self) -> None:

@@ -14,6 +14,7 @@ from ..compare.ab.result import AbResult, side_json
 from ..compare.ab.schedule import NOT_REACHED
 from ..compare.acceptance import Acceptance
 from ..compare.comparison import Compared, Comparison
+from ..compare.ignored import ignored
 from ..compare.revision import Revision
 from ..compare.verdict import Judgement, Thresholds, confirmed
 from ..errors import UsageError
@@ -142,9 +143,10 @@ class JudgedSession:
         if self._recorded:
             self._judge_machine(self._recorded)
         head = Revision.of_runs([self._head])
-        self.comparison = acceptance.judge(
+        accepting = acceptance.judge(
             self.comparison, self._thresholds, lambda name: (self._base_of(name), head)
         )
+        self.comparison = ignored(accepting, self._thresholds.rules)
         self.lines.extend(acceptance.lines())
 
     def _base_of(self, name: str) -> Revision:
@@ -161,7 +163,7 @@ class JudgedSession:
             then = rebuild.sources_of(result.base, self._head.sources)
             self.differences.extend(differences(one.group.title, then, self._head))
         refused: dict[str, list[str]] = {}
-        for row in result.comparison().rows:
+        for row in result.rows():
             before = first[row.fullname]
             reason = row.judgement.reason if row.judgement.verdict == "incomparable" else ""
             if row.judgement.same_code and before.changed and not before.redefined:
@@ -282,8 +284,8 @@ class JudgedSession:
         if group := next((one for one in self._groups if in_turns and row.fullname in one.names), None):
             ids = records.typed(self._config, [row.fullname])
             words = [*records.words(self._config, self._config.args), *ids]
-            own = self._options.effect
-            effect = () if own == EFFECT else ("--effect", f"{own:g}")
+            own, known = self._thresholds.of(row.fullname).effect, self._thresholds.rules.file
+            effect = () if own == EFFECT and known is None else ("--effect", f"{own:g}")
             text += f"; repeat: {shlex.join(['gnnbench', 'ab', group.base.text, '.', *effect, '--', *words])}"
         return text
 

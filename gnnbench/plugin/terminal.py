@@ -258,6 +258,9 @@ def _counted(records: Sequence[dict[str, Any]], config: pytest.Config) -> list[s
             )
             lines.append(f"{len(found)} recorded in {path.relative_to(config.rootpath)}")
             continue
+        ignored = {name: reason for name, counted in found.items() if (reason := counted["ignored"])}
+        lines.extend(f"{name}: ignored: {reason}" for name, reason in ignored.items())
+        found = {name: counted for name, counted in found.items() if name not in ignored}
         judged = sum(counted["recorded"] for counted in found.values())
         if judged:
             lines.append(f"{judged} as in the baseline, {path.relative_to(config.rootpath)}")

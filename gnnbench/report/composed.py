@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from .. import json_io, units
 from ..compare.result_file import ResultFile
+from ..compare.verdict import Thresholds
 from ..results.run_file import RunFile
 from . import breakdown, run
 from .facts import environment_facts
@@ -19,12 +20,12 @@ if TYPE_CHECKING:
 _DAMAGE = (KeyError, TypeError, ValueError, AttributeError, IndexError, ArithmeticError)
 
 
-def compose(sources: Sources, effect: float) -> View:
+def compose(sources: Sources, thresholds: Thresholds) -> View:
     """Return the view of files.
 
     Args:
         sources: the files.
-        effect: minimum effect of interest for runs that are compared here, as a fraction.
+        thresholds: of runs that are compared here.
 
     Raises:
         UsageError: a file is damaged.
@@ -34,7 +35,7 @@ def compose(sources: Sources, effect: float) -> View:
         if isinstance(main.checked, ResultFile):
             view = _result(main.checked)
         elif isinstance(main.checked, RunFile):
-            view = run.view(main, sources.base, effect)
+            view = run.view(main, sources.base, thresholds)
         elif main.checked is not None:
             view = _calibration(main, main.checked)
         else:

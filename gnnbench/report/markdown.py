@@ -29,7 +29,7 @@ _UNBREAKABLE = str.maketrans(" -", "\N{NO-BREAK SPACE}\N{NON-BREAKING HYPHEN}")
 _NAMED = 3
 """Notes shown per benchmark."""
 _CHANGED = ("slower", "accepted", "faster")
-_ORDER = ("slower", "accepted", "faster", "undecided", "incomparable", "same")
+_ORDER = (*_CHANGED, "undecided", "incomparable", "ignored", "same")
 _COLUMNS = ("verdict", "ratio", "interval", "time", "sees")
 _NUMBERS = 4
 """The last columns, which are aligned right."""
@@ -171,6 +171,8 @@ def _verdict(rows: Sequence[Compared], *, shared_slower: bool) -> str:
         said += ", but some are undecided" if counts["undecided"] else ""
     elif counts["incomparable"] == len(rows):
         said = f"No verdict on {total}: incomparable"
+    elif counts["incomparable"] + counts["ignored"] == len(rows):
+        said = f"No verdict on {total}"
     elif counts["undecided"]:
         said = f"No slowdown found in {total}, but some are undecided"
     else:
@@ -265,7 +267,8 @@ def _remarks(section: Section, rows: Sequence[Compared], names: Labels) -> list[
     for row in rows:
         verdict, reason = row.judgement.verdict, row.judgement.reason
         if verdict not in _CHANGED:
-            reasons = [reason] if verdict in ("undecided", "incomparable") else []
+            unsure = verdict in ("undecided", "incomparable")
+            reasons = [reason] if unsure else verdicts.reasons(row.judgement)
             by_row.append((_name(names, row), [prose(note) for note in (*reasons, *row.notes) if note]))
     whole = map(prose, (*verdicts.remarks_on_all(section.comparison), *section.notes))
     return [f"- {line}" for line in chain(grouped(by_row), filter(None, whole))]

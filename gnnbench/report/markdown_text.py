@@ -61,13 +61,17 @@ def prose(text: str, most: int = NOTE_CHARACTERS) -> str:
     words = [word for word in shown.split(" ") if word]
     plain = [_is_plain(word) or bool(place and _CLOSING.fullmatch(word)) for place, word in enumerate(words)]
     groups = groupby(zip(plain, words, strict=True), key=lambda pair: pair[0])
-    texts = ((is_plain, " ".join(word for _, word in group)) for is_plain, group in groups)
-    return " ".join(text if is_plain else _quoted(text) for is_plain, text in texts)
+    parts: list[str] = []
+    for is_plain, group in groups:
+        text = " ".join(word for _, word in group)
+        opened = any(part.count("(") > part.count(")") for part in parts[-1:])
+        parts.append(text if is_plain else _quoted(text, ",;:)" if opened else ",;:"))
+    return " ".join(parts)
 
 
-def _quoted(text: str) -> str:
+def _quoted(text: str, punctuation: str) -> str:
     """Write words as code, without the punctuation at their end."""
-    kept = text.rstrip(",;:") or text
+    kept = text.rstrip(punctuation) or text
     return code(kept, most=len(text)) + text[len(kept) :]
 
 

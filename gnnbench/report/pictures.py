@@ -107,7 +107,7 @@ def _forest(view: View, judged: JudgedBy, benchmarks: Sequence[BenchmarkView], s
     note = (
         f"Ratios with {thin}simultaneous intervals (thin) and {thick}per-benchmark intervals (thick){band}. "
         "Slower: triangle to the right; faster: triangle to the left; same: circle; undecided: diamond; "
-        f"incomparable: cross.{f' {same_code}.' if same_code else ''}"
+        f"incomparable: cross; accepted: square; ignored: triangle up.{f' {same_code}.' if same_code else ''}"
     )
     text = f"Forest plot of {units.count(len(benchmarks), 'ratio')}. {wording.headline(view)}."
     return Picture("verdicts", wording.headline(view), note, text, draw, len(benchmarks))

@@ -7,6 +7,7 @@ from typing import Any
 from .. import json_io, units
 from ..compare import runs as comparison
 from ..compare.comparison import Compared
+from ..compare.ignored import ignored
 from ..compare.verdict import Judgement, Thresholds
 from ..results.run_file import RunFile
 from ..workloads.spec import Spec
@@ -20,13 +21,13 @@ Entries = Mapping[str, Mapping[str, Any]]
 """Records of benchmarks, by fullname."""
 
 
-def view(head: Source, base: tuple[Source, ...], effect: float) -> View:
+def view(head: Source, base: tuple[Source, ...], thresholds: Thresholds) -> View:
     """Return the view of a run, with verdicts against the base, or else with its saved verdicts.
 
     Args:
         head: the run.
         base: runs of the older side; may be empty.
-        effect: minimum effect of interest against the base, as a fraction.
+        thresholds: of the verdicts against the base.
 
     Raises:
         KeyError, TypeError, ValueError, AttributeError, IndexError, ArithmeticError: the content departs from
@@ -36,7 +37,7 @@ def view(head: Source, base: tuple[Source, ...], effect: float) -> View:
     before = [_entries(one) for one in base]
     ours = head.content.get("gnnbench") or {}
     cut = {entry["fullname"]: clean(entry["error"]) for entry in ours.get("incomplete", ())}
-    rows, judged = _against(head, base, effect) if base else _saved(entries, ours.get("compared"))
+    rows, judged = _against(head, base, thresholds) if base else _saved(entries, ours.get("compared"))
     names = list(dict.fromkeys([*entries, *rows, *cut]))
     specs = [_spec(entries.get(name), name) for name in names]
     labels, common = titles(names, specs)
@@ -59,11 +60,13 @@ def _entries(source: Source) -> Entries:
     return {entry["fullname"]: entry for entry in source.content["benchmarks"]}
 
 
-def _against(head: Source, base: tuple[Source, ...], effect: float) -> tuple[dict[str, Compared], JudgedBy]:
+def _against(
+    head: Source, base: tuple[Source, ...], thresholds: Thresholds
+) -> tuple[dict[str, Compared], JudgedBy]:
     runs = [one.checked for one in base if isinstance(one.checked, RunFile)]
     assert isinstance(head.checked, RunFile)
-    found = comparison.compare(runs, [head.checked], Thresholds(effect))
-    judged = JudgedBy(Thresholds(effect), units.count(len(runs), "run"), shared=found.shared)
+    found = ignored(comparison.compare(runs, [head.checked], thresholds), thresholds.rules)
+    judged = JudgedBy(thresholds, units.count(len(runs), "run"), shared=found.shared)
     return {row.fullname: row for row in found.rows}, judged
 
 

@@ -10,6 +10,7 @@ VERDICT_SHAPES = {
     "undecided": "diamond",
     "incomparable": "cross",
     "accepted": "square",
+    "ignored": "triangle-up",
 }
 """Verdicts differ in shape as well as in colour."""
 PLATFORMS = ("pyg", "sparse", "torch", "dgl")
@@ -133,7 +134,7 @@ SLIDE = Style(
     paper="#ffffff",
     band="#e3e3e3",
     mark="#111111",
-    verdicts=("#9a3000", "#0d5296", "#3c5145", "#6b5000", "#555555", "#5b2a86"),
+    verdicts=("#9a3000", "#0d5296", "#3c5145", "#6b5000", "#555555", "#5b2a86", "#6b6b6b"),
     platforms=("#111111", "#0d5296", "#9a3000", "#6b5000"),
     fills=("#8fb3cf", "#dbe8f1"),
     font_size=24,

@@ -23,8 +23,9 @@ _COLOURS = {
     "same": "",
     "undecided": "yellow",
     "incomparable": "yellow",
+    "ignored": "dim",
 }
-_SELDOM = ("accepted",)
+_SELDOM = ("accepted", "ignored")
 """Verdicts that are counted only if there are any."""
 _MOST_SEEN = 10.0
 """Largest minimum detectable effect that is shown exactly, as a fraction."""
@@ -115,9 +116,15 @@ def notes(found: Comparison) -> list[str]:
     remarks = []
     for row in rows:
         judgement = row.judgement
-        reasons = [] if judgement.judged else [judgement.reason]
-        remarks.append((names[row.fullname], [*reasons, *row.notes]))
+        remarks.append((names[row.fullname], [*reasons(judgement), *row.notes]))
     return [*grouped(remarks), *remarks_on_all(found)]
+
+
+def reasons(judgement: Judgement) -> list[str]:
+    """Return why there is no verdict by time, or why it is ignored; nothing if the numbers say all."""
+    if judgement.verdict == "ignored":
+        return [f"ignored: {judgement.reason}"]
+    return [] if judgement.judged else [judgement.reason]
 
 
 def remarks_on_all(found: Comparison) -> list[str]:

@@ -13,7 +13,7 @@ from .numbers import Numbers, notes
 from .pictures import Picture, pictures, side_by_side
 from .style import PAGE
 from .table import grouped
-from .verdicts import ORDER, divided
+from .verdicts import ORDER, divided, reasons
 from .view import BenchmarkView, Breakdown, BreakdownPart, View
 
 _MOST_CHANGED = 100
@@ -102,10 +102,10 @@ def _remarks(benchmarks: Sequence[BenchmarkView]) -> list[tuple[str, list[str]]]
     """Return the notes on each benchmark by label, without those that the table of changed ones shows."""
     found = []
     for one in benchmarks:
-        reasons = [one.judgement.reason] if one.judgement and not one.judgement.judged else []
+        why = reasons(one.judgement) if one.judgement else []
         in_table = one.notes if wording.verdict(one) in wording.CHANGED else ()
         said = [f"interrupted: {one.error}", *in_table]
-        found.append((one.label, [*reasons, *(note for note in notes(one) if note not in said)]))
+        found.append((one.label, [*why, *(note for note in notes(one) if note not in said)]))
     return found
 
 

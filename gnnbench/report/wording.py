@@ -113,7 +113,9 @@ def _verdicts(benchmarks: Sequence[BenchmarkView], thresholds: Thresholds | None
         return f"{slower} {of} are slower; {change(changed[0])}"
     if not set(words) - {"incomparable"}:
         return f"{_all(len(words))} incomparable"
-    words_of = ("accepted", "faster", "undecided", "incomparable")
+    if set(words) == {"ignored"}:
+        return f"{_all(len(words))} ignored"
+    words_of = ("accepted", "faster", "undecided", "incomparable", "ignored")
     if all(one.judgement.same_code for one in benchmarks if one.judgement):
         return (
             f"All {len(words):,} benchmarks run the same code"

@@ -88,6 +88,19 @@ def test_what_is_slower_is_told_to_people_and_programs(suite):
     assert "| `test_more` |" in (suite / "ab.md").read_text()
 
 
+def test_what_a_rule_ignores_does_not_count(suite):
+    (suite / "gnnbench.toml").write_text('[[rules]]\nbenchmarks = "*test_more"\nignore = "known"\n')
+    sides = truths(suite, "base.json"), truths(suite, "head.json", test_more=1.2e-3)
+    result = ab(suite, *sides, "--budget", "20", "--time-all", "--json", "ab.json", "--", "test_suite.py")
+    assert result.returncode == 0, result.stdout
+    assert "0 slower, 0 faster, 1 same, 0 undecided, 0 incomparable, 1 ignored" in result.stdout
+    assert "ignored: known (rule 1 of gnnbench.toml); without the rule: slower" in result.stdout
+    found = json.loads((suite / "ab.json").read_text())
+    validate(found)
+    assert found["summary"] == {"ignored": 1, "same": 1}
+    assert result_file.read(suite / "ab.json").comparison.rows[1].judgement.verdict == "ignored"
+
+
 def validate(result):
     folder = resources.files("gnnbench") / "schemas"
     schema = json.loads((folder / "ab.schema.json").read_text())

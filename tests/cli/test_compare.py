@@ -6,6 +6,7 @@ import jsonschema
 import pytest
 from referencing import Registry, Resource
 
+from gnnbench import schema
 from gnnbench.cli import main
 from gnnbench.cli.common import exit_code
 from gnnbench.compare.comparison import Compared, Comparison
@@ -44,6 +45,33 @@ def test_versions_and_commits_that_differ_are_named_and_compared(tmp_path, base,
     assert out.startswith("since the base: torch 2.13.0 → 2.14.0, this project aaaaaaa → bbbbbbb\n")
     status, out, _ = compare(capsys, base, save(tmp_path, *newer), "--markdown")
     assert "since the base: torch `2.13.0 → 2.14.0`" in out
+
+
+def test_what_a_rule_ignores_does_not_count(tmp_path, base, capsys, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "gnnbench.toml").write_text('[[rules]]\nbenchmarks = "*::b0"\nignore = "known"\n')
+    file = tmp_path / "result.json"
+    head = save(tmp_path, *(suite(seed, factor=1.3) for seed in (20, 21)))
+    status, out, _ = compare(capsys, base, head, "--json", str(file))
+    assert status == 0
+    assert "0 slower" in out
+    assert "ignored: known (rule 1 of gnnbench.toml); without the rule: slower" in " ".join(out.split())
+    content = json.loads(file.read_text())
+    assert schema.departure(content, "compare") is None
+    assert content["benchmarks"]["test_a.py::b0"]["verdict"] == "ignored"
+
+
+def test_the_effect_of_a_rule_and_the_command_line_above_it(tmp_path, base, capsys, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "gnnbench.toml").write_text('[[rules]]\nbenchmarks = "*::b0"\neffect = "50%"\n')
+    head = save(tmp_path, *(suite(seed, factor=1.3) for seed in (20, 21)))
+    status, out, _ = compare(capsys, base, head)
+    assert status == 0
+    assert "0 slower" in out
+    assert "b0 1.27 ms 1.29x 1.24-1.33 same 52%" in " ".join(out.split())
+    assert compare(capsys, base, head, "--effect", "10%")[0] == 1
+    (tmp_path / "gnnbench.toml").write_text('[[rules]]\nbenchmarks = "*::b1"\neffect = "50%"\n')
+    assert compare(capsys, base, head)[0] == 1
 
 
 def test_what_cannot_be_judged_is_exit_3(tmp_path, base, capsys):

@@ -39,7 +39,7 @@ def _run(seed: int, version: int = 1, **changes: object) -> dict:
             "definition_hash": "3" * 16,
             "fingerprint": fingerprint(work=version if number % 2 else 1, other=1),
             "comparison": contents.judgement(
-                ("slower", "faster", "same", "undecided", "incomparable")[number % 5]
+                ("slower", "faster", "same", "undecided", "incomparable", "ignored")[number % 6]
             ),
         }
         ours["measurement"]["others_share"] = 0.01

@@ -180,6 +180,33 @@ def test_only_the_benchmark_whose_code_changed_is_judged_by_time(unchanged):
     assert "code: ordered" in message
 
 
+def test_an_ignored_benchmark_is_timed_and_shown_but_never_fails(project):
+    rule = '[[rules]]\nbenchmarks = "*test_sorted"\nignore = "not yet tuned"\n'
+    (project.folder / "gnnbench.toml").write_text(rule)
+    result, verdicts = project.run(COMPARE, fake=project.truth(7, test_sorted=1.5))
+    assert result.returncode == 0, result.stdout
+    assert verdicts["test_sorted"] == "ignored"
+    assert "11 passed" in result.stdout
+    text = " ".join(result.stdout.split())
+    assert "ignored: not yet tuned (rule 1 of gnnbench.toml); without the rule: slower, the sim" in text
+    assert "0 incomparable, 1 ignored" in text
+    assert not project.failures()
+    (project.folder / "gnnbench.toml").write_text(f"{rule}until = 2020-01-31\n")
+    result, verdicts = project.run(COMPARE, fake=project.truth(7, test_sorted=1.5))
+    assert (result.returncode, verdicts["test_sorted"]) == (1, "slower")
+
+
+def test_a_rule_sets_the_effect_of_a_benchmark_and_the_command_line_that_of_all(project):
+    rule = '[[rules]]\nbenchmarks = "*test_sorted"\neffect = "90%"\n'
+    (project.folder / "gnnbench.toml").write_text(rule)
+    slow = {"fake": project.truth(7, test_sorted=1.5)}
+    result, verdicts = project.run(COMPARE, **slow)
+    assert (result.returncode, verdicts["test_sorted"]) == (0, "same")
+    assert "timing again" not in result.stdout
+    result, verdicts = project.run(COMPARE, "--gnn-effect=3%", **slow)
+    assert (result.returncode, verdicts["test_sorted"]) == (1, "slower")
+
+
 def test_a_change_that_takes_no_time_passes(project):
     before = files(project)
     result, verdicts = project.run(COMPARE, fake=project.truth(7))
@@ -422,6 +449,12 @@ def test_the_suite_s_own_counters_are_judged_too(tmp_path):
     )
     planned = run_kernels(*arguments, *select, COMPARE, "--gnn-dry-run", cwd=tmp_path)
     assert planned.returncode == 0, planned.stdout
+    (tmp_path / "gnnbench.toml").write_text(f"[[rules]]\nbenchmarks = '*[{name}]'\nignore = 'known'\n")
+    for how in (COMPARE, "--gnn-counters"):
+        result = run_kernels(*arguments, *select, how, cwd=tmp_path)
+        assert result.returncode == 0, result.stdout
+        assert "ignored: known (rule 1 of gnnbench.toml): " in " ".join(result.stdout.split())
+        assert "-2 aten::mm" in result.stdout
 
 
 def test_another_project_s_tensors_are_counted_but_have_no_baseline_of_counters(tmp_path):

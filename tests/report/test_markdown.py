@@ -57,6 +57,19 @@ def test_the_verdict_comes_first_then_what_moved_then_the_rest_folded():
     assert "git:main (1a2b3c4d)" in page.codes
 
 
+def test_what_is_ignored_is_counted_and_says_why():
+    reason = "known (rule 1 of gnnbench.toml); without the rule: slower, it is"
+    ignored = Compared("test_a.py::c", replace(SLOWER, verdict="ignored", reason=reason), 1e-3)
+    text = write([section(ignored, Compared("test_a.py::d", SAME, 1e-3))])
+    assert text.startswith("**No slowdown found in 2 benchmarks**: 1 ignored, 1 same")
+    assert [row[:2] for row in render(text).rows[1:]] == [["c", "ignored"], ["d", "same"]]
+    assert "- ignored: known (rule 1 of `gnnbench.toml`); without the rule: slower, it is: `c`" in text
+    gone = Compared("test_a.py::d", GONE, None)
+    assert write([section(ignored, gone)]).startswith(
+        "**No verdict on 2 benchmarks**: 1 incomparable, 1 ignored"
+    )
+
+
 def test_our_own_have_columns_for_operation_direction_and_platform():
     name = "benchmarks/test_spmm.py::test_spmm[spmm_sum-{}-torch-float32-int64-{}-256-cpu]"
     names = [name.format("forward", "cora"), name.format("forward_backward", "cora")]

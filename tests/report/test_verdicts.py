@@ -124,6 +124,14 @@ def test_reasons_stand_below_and_drift_is_said():
     assert count([row(MISSING), row(SLOWER)]) == "1 slower, 0 faster, 0 same, 0 undecided, 1 incomparable"
 
 
+def test_an_ignored_benchmark_has_a_row_its_reason_and_a_count_of_its_own():
+    reason = "known (rule 1 of gnnbench.toml); without the rule: slower, it is"
+    text = shown(row(replace(SLOWER, verdict="ignored", reason=reason, shrunk=False)))
+    assert "1.31x 1.20-1.42 ignored" in " ".join(text.split())
+    assert f"ignored: {reason}: b" in " ".join(text.split())
+    assert count([row(replace(SLOWER, verdict="ignored"))]).endswith("0 incomparable, 1 ignored")
+
+
 def test_what_runs_the_same_code_is_counted_on_a_line_and_has_no_row():
     same = [row(SAME_CODE, f"test_a.py::same{number}") for number in range(31)]
     text = shown(row(SLOWER), *same)

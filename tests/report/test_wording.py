@@ -6,7 +6,7 @@ from gnnbench.compare.verdict import Judgement, Thresholds
 from gnnbench.report.view import BenchmarkView, JudgedBy, Measured, View
 from gnnbench.report.wording import headline, moved, spread, whole
 
-RATIOS = {"slower": 1.2, "faster": 0.8, "same": 1.0, "undecided": 1.01, "incomparable": None}
+RATIOS = {"slower": 1.2, "faster": 0.8, "same": 1.0, "undecided": 1.01, "incomparable": None, "ignored": 1.3}
 
 
 def view(*verdicts, shared=None):
@@ -36,6 +36,9 @@ def view(*verdicts, shared=None):
         ),
         (("incomparable",), "The one benchmark is incomparable"),
         (("incomparable", "incomparable"), "All 2 benchmarks are incomparable"),
+        (("ignored", "same"), "No slowdown found: 1 of 2 benchmarks is the same within 3.0%, 1 ignored"),
+        (("ignored", "ignored"), "All 2 benchmarks are ignored"),
+        (("slower", "ignored"), "1 of 2 benchmarks is slower: b0 is 1.20x slower"),
     ],
 )
 def test_the_headline_says_what_matters(verdicts, text):

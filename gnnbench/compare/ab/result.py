@@ -10,8 +10,9 @@ from ...variants.prepare import Prepared
 from .. import accepted
 from ..acceptance import Acceptance
 from ..comparison import Allowed, Compared, Comparison
+from ..ignored import ignored
 from ..revision import Revision
-from ..verdict import Thresholds
+from ..verdict import Judgement, Thresholds
 from .inspections import Inspections
 from .schedule import Decision
 
@@ -45,7 +46,7 @@ class AbResult:
     def accepting(self, acceptance: Acceptance) -> "AbResult":
         """Return the result with the accepted slowdowns, and notes on them."""
         sides = Revision.of(self.base), Revision.of(self.head)
-        rows = acceptance.judge(self.comparison(), self.thresholds, lambda _: sides).rows
+        rows = acceptance.judge(Comparison(self.rows(), None), self.thresholds, lambda _: sides).rows
         return replace(
             self,
             decisions={
@@ -56,7 +57,11 @@ class AbResult:
         )
 
     def comparison(self) -> Comparison:
-        """Return the form that verdict tables take."""
+        """Return the form that verdict tables take; the rules of the thresholds are applied."""
+        return ignored(Comparison(self.rows(), None), self.thresholds.rules)
+
+    def rows(self) -> list[Compared]:
+        """Return the benchmarks with the verdicts that were measured."""
         rows = []
         for name, decision in self.decisions.items():
             allowed = self.allowed.get(name)
@@ -65,11 +70,12 @@ class AbResult:
             nanoseconds = self.head_ns.get(name)
             seconds = None if nanoseconds is None else nanoseconds / 1e9
             rows.append(Compared(name, decision.judgement, seconds, notes=notes, allowed=allowed))
-        return Comparison(rows, None)
+        return rows
 
     def as_json(self) -> dict[str, Any]:
         """Return the JSON form, see docs/formats.md."""
-        verdicts = Counter(decision.judgement.verdict for decision in self.decisions.values())
+        judgements = {row.fullname: row.judgement for row in self.comparison().rows}
+        verdicts = Counter(judgement.verdict for judgement in judgements.values())
         levels = {"simultaneous": self.thresholds.family_level, "own": self.thresholds.own_level}
         return {
             "version": FORMAT_VERSION,
@@ -78,7 +84,7 @@ class AbResult:
             "environment": dict(self.environment),
             "level": levels,
             "effect": self.thresholds.effect,
-            "benchmarks": [self._benchmark(name) for name in self.decisions],
+            "benchmarks": [self._benchmark(name, judgement) for name, judgement in judgements.items()],
             "summary": dict(sorted(verdicts.items())),
             "seconds": round(self.seconds, 3),
             "interrupted": self.interrupted,
@@ -86,9 +92,9 @@ class AbResult:
             "notes": list(self.notes),
         }
 
-    def _benchmark(self, name: str) -> dict[str, Any]:
+    def _benchmark(self, name: str, judgement: Judgement) -> dict[str, Any]:
         decision = self.decisions[name]
-        judgement, allowed = decision.judgement, self.allowed.get(name)
+        allowed = self.allowed.get(name)
         inspections = self.inspections.get(name, Inspections())
         return {
             "id": name,

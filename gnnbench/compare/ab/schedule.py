@@ -73,6 +73,8 @@ SAME_CODE = Decision(SAME, 0, 0, 0, 0, 0.0, decided=True)
 class _Benchmark:
     """What is known of one benchmark so far."""
 
+    thresholds: Thresholds
+    """Its own effect, and the levels of the run."""
     boundaries: tuple[Boundary, Boundary] | None = None
     """Of the simultaneous and the per-benchmark interval, from the first analysis on."""
     judgement: Judgement = field(default_factory=lambda: Judgement("undecided", NOT_REACHED))
@@ -96,7 +98,7 @@ class Schedule:
     Args:
         names: the benchmarks, the most important first. All of them count in the simultaneous interval,
             except those that `leave_out` removes.
-        thresholds: levels, and the minimum effect of interest.
+        thresholds: levels, and the minimum effect of interest, which rules may set for single benchmarks.
         per_benchmark_seconds: budget, divided by the number of benchmarks.
         total_seconds: limit of the whole budget; None: no limit.
         random: draws the order of the visits.
@@ -112,11 +114,10 @@ class Schedule:
         random: np.random.Generator | None = None,
         total_option: str = "--total-budget",
     ) -> None:
-        self._thresholds, self._total_option = thresholds, total_option
+        self._total_option = total_option
         self._random = np.random.default_rng() if random is None else random
         self._evidence = Evidence(names)
-        self._unit = math.log1p(thresholds.effect) ** 2
-        self._benchmarks = {name: _Benchmark() for name in names}
+        self._benchmarks = {name: _Benchmark(thresholds.of(name)) for name in names}
         self._per_benchmark_seconds, self._total_seconds = per_benchmark_seconds, total_seconds
         self._starts: list[float] = []
         self._plan: Plan | None = None
@@ -296,14 +297,15 @@ class Schedule:
         one.excluded = estimate.outliers.excluded
         if estimate.pairs < FEWEST_PAIRS:
             one.judgement = judged(
-                replace(estimate, degrees_of_freedom=0.0), self._thresholds, len(self._benchmarks)
+                replace(estimate, degrees_of_freedom=0.0), one.thresholds, len(self._benchmarks)
             )
             return
         if one.boundaries is None:
-            error = (1 - self._thresholds.family_level) / 2 / len(self._benchmarks)
-            own_error = (1 - self._thresholds.own_level) / 2
+            error = (1 - one.thresholds.family_level) / 2 / len(self._benchmarks)
+            own_error = (1 - one.thresholds.own_level) / 2
             one.boundaries = Boundary(error), Boundary(own_error)
-        information, time = estimate.information * self._unit, self._spent / self._budget
+        information = estimate.information * math.log1p(one.thresholds.effect) ** 2
+        time = self._spent / self._budget
         # The boundaries count information in pairs, which does not depend on the estimated variance.
         wide, own = (
             boundary.tail(estimate.pairs, spending.share(information, time))
@@ -311,5 +313,5 @@ class Schedule:
         )
         if wide is None or own is None:
             return  # the last intervals stay
-        one.judgement = judged(estimate, self._thresholds, len(self._benchmarks), (wide, own))
+        one.judgement = judged(estimate, one.thresholds, len(self._benchmarks), (wide, own))
         one.decided = one.judgement.verdict in ("slower", "faster", "same")

@@ -1,5 +1,6 @@
 import math
 import re
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -14,6 +15,7 @@ from gnnbench.compare.ab.schedule import (
 )
 from gnnbench.compare.ab.visit import NotTimed, Pair, Visit
 from gnnbench.compare.verdict import Thresholds
+from gnnbench.settings import parse
 
 THRESHOLDS = Thresholds(effect=0.03)
 NAMES = [f"b{number}" for number in range(8)]
@@ -80,6 +82,18 @@ def test_it_stops_when_all_is_decided_and_what_is_decided_is_not_visited_again()
         assert found.pairs == sum(name in plan.seconds for plan in plans)
         assert found.layouts == found.rounds > found.pairs
         assert found.seconds > 0
+
+
+def test_a_rule_sets_the_effect_of_single_benchmarks_and_so_when_each_is_decided():
+    rules = [{"benchmarks": name, "effect": "10%"} for name in ("b3", "b6")]
+    thresholds = Thresholds(0.03, rules=parse(Path("gnnbench.toml"), {"rules": rules}))
+    one = Schedule(NAMES, thresholds, random=np.random.default_rng(0))
+    run(one, Bench(ratios={"b2": 1.1, "b3": 1.05}, sd=0.025))
+    decisions = one.decisions()
+    assert decisions["b2"].judgement.verdict == "slower"
+    assert decisions["b3"].judgement.verdict == "same"
+    assert decisions["b3"].judgement.reason == "the per-benchmark 95% interval lies within 10%"
+    assert decisions["b6"].pairs < np.mean([decisions[name].pairs for name in ("b4", "b5", "b7")])
 
 
 def test_the_first_pair_is_a_short_pilot_of_everything_and_the_others_are_in_random_order():
