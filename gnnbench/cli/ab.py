@@ -6,6 +6,7 @@ import secrets
 import sys
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from .. import units
 from ..errors import UsageError
@@ -23,6 +24,9 @@ from .common import (
     thresholds_of,
 )
 from .progress import AbProgress
+
+if TYPE_CHECKING:
+    from ..compare.ab.result import AbResult
 
 BUDGET_SECONDS = 60.0
 
@@ -64,7 +68,7 @@ def run(options: argparse.Namespace) -> int:
     from ..compare.ab import coordinator
     from ..compare.acceptance import Acceptance
     from ..files import cache_folder
-    from ..report import markdown, verdicts
+    from ..report import causes, markdown, verdicts
     from ..report.calibration import notes as calibrated_notes
     from ..results import accepted
     from ..variants import variant
@@ -108,13 +112,19 @@ def run(options: argparse.Namespace) -> int:
                 shard,
                 time_all=options.time_all,
             )
-    found = found.accepting(acceptance)
+    found = _repeatable(found.accepting(acceptance), options)
     comparison = found.comparison()
     known = calibration.CalibrationStore(cache, found.environment)
     calibrated = calibrated_notes(known, found.decisions, thresholds.effect, root)
     result = result_file.of_ab(found, options.json or Path())
     try:
-        verdicts.write(comparison, streams.write_rendered, streams.width(), colour=sys.stdout.isatty())
+        verdicts.write(
+            comparison,
+            streams.write_rendered,
+            streams.width(),
+            colour=sys.stdout.isatty(),
+            causes=causes.told(comparison.rows, lambda _: found.repeat, whole=shard is None),
+        )
         for note in (*found.notes, *calibrated):
             streams.say(note)
         if found.interrupted:
@@ -130,6 +140,13 @@ def run(options: argparse.Namespace) -> int:
     if shard and not comparison.rows:
         return NOTHING_SLOWER  # this shard has no benchmarks
     return exit_code(comparison, strict=options.strict)
+
+
+def _repeatable(found: "AbResult", options: argparse.Namespace) -> "AbResult":
+    """Return the result with the options that a command which compares again must have too."""
+    effect = () if options.effect is None else ("--effect", options.effect)
+    same = (*effect, *(("--dependencies",) if options.dependencies else ()))
+    return replace(found, repeat=found.repeat and replace(found.repeat, options=same))
 
 
 def _save(file: Path | None, text: str) -> None:

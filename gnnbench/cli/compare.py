@@ -60,6 +60,7 @@ def run(options: argparse.Namespace) -> int:
     from ..compare import result_file, runs
     from ..compare.acceptance import Acceptance
     from ..compare.ignored import ignored
+    from ..compare.repeat import of_runs
     from ..compare.revision import Revision
     from ..report import csv_text
     from ..results import accepted, record_fingerprints
@@ -80,7 +81,10 @@ def run(options: argparse.Namespace) -> int:
     if not found.rows:
         raise UsageError("these files contain no benchmarks")
     files = [one.path for one in base], [one.path for one in head]
-    content = json.dumps(result_file.compare_json(found, thresholds, *files, revisions), indent=1) + "\n"
+    effect = () if options.effect is None else ("--effect", options.effect)
+    repeat = of_runs(base[0], head[0], effect)
+    saved_form = result_file.compare_json(found, thresholds, *files, revisions, repeat)
+    content = json.dumps(saved_form, indent=1) + "\n"
     if options.json:
         save(options.json, content, paths)
     if options.format == "json":
@@ -90,7 +94,7 @@ def run(options: argparse.Namespace) -> int:
     else:
         older, newer = (units.count(len(side), "run") for side in (base, head))
         saved = options.json or Path()
-        result = result_file.ResultFile(saved, "compare", found, thresholds, older, newer)
+        result = result_file.ResultFile(saved, "compare", found, thresholds, older, newer, repeat=repeat)
         notes = _changes(base[0], head[0]), acceptance.lines()
         _show(result, head[0].environment, *notes, as_markdown=options.format == "markdown")
     return exit_code(found, strict=options.strict)
@@ -115,7 +119,7 @@ def _show(
     """
     from ..compare import calibration
     from ..files import cache_folder
-    from ..report import markdown
+    from ..report import causes, markdown
     from ..report import verdicts as verdict_table
     from ..report.calibration import notes as calibrated_notes
 
@@ -130,8 +134,13 @@ def _show(
         return
     for line in changes:
         streams.say(line)
-    colour = sys.stdout.isatty()
-    verdict_table.write(result.comparison, streams.write_rendered, streams.width(), colour=colour)
+    verdict_table.write(
+        result.comparison,
+        streams.write_rendered,
+        streams.width(),
+        colour=sys.stdout.isatty(),
+        causes=causes.told(rows, lambda _: result.repeat),
+    )
     for note in (*accepted, *known):
         streams.say(note)
     print(verdict_table.count(rows))

@@ -1,10 +1,11 @@
 """The verdicts of two sides, benchmark by benchmark."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any, Self
 
 from .. import json_io
+from ..measure.counter_changes import CounterChange
 from ..measure.fingerprint.difference import Difference
 from .verdict import Judgement
 
@@ -35,6 +36,37 @@ class Allowed:
 
 
 @dataclass(frozen=True)
+class Work:
+    """What one call of a benchmark does differently on both sides, as far as it is known."""
+
+    difference: Difference | None = None
+    """Between the fingerprints; None: a side has none."""
+    counters: tuple[CounterChange, ...] = ()
+
+    def notes(self) -> tuple[str, ...]:
+        """Return the notes on code and counters that changed, if any did."""
+        code = (f"code: {self.difference.sentence()}",) if self.difference else ()
+        counters = (f"counters: {', '.join(map(str, self.counters))}",) if self.counters else ()
+        return (*code, *counters)
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the fields of a benchmark in saved results, see docs/formats.md."""
+        return {
+            "counters": [asdict(change) for change in self.counters],
+            "changed": None if self.difference is None else self.difference.as_json(),
+        }
+
+    @classmethod
+    def from_json(cls, saved: Mapping[str, Any]) -> Self:
+        """Read what `as_json` returned; older files lack some or all of it."""
+        changed = saved.get("changed")
+        return cls(
+            None if changed is None else Difference.from_json(changed),
+            tuple(CounterChange(**change) for change in saved.get("counters", ())),
+        )
+
+
+@dataclass(frozen=True)
 class Compared:
     """One benchmark on both sides."""
 
@@ -45,10 +77,9 @@ class Compared:
     contended: bool = False
     """Whether no process of the head is known to be free of CPU contention."""
     notes: tuple[str, ...] = ()
-    """Changed code, changed counters, changed share of slow layouts."""
+    """Those of `work`, and others, such as a changed share of slow layouts."""
     spec: Mapping[str, Any] | None = None
-    changed: bool = False
-    """Whether the fingerprints of both sides are known, and differ."""
+    work: Work = Work()
     redefined: str | None = None
     """How the definitions of the benchmark differ, in graph or code; None: they do not."""
     allowed: Allowed | None = None
@@ -61,14 +92,3 @@ class Comparison:
 
     rows: list[Compared]
     shared: Judgement | None
-
-
-def notes_on_work(difference: Difference | None, counters: Sequence[str]) -> tuple[str, ...]:
-    """Return the notes on code and counters that changed, if any did.
-
-    Args:
-        difference: between the fingerprints of both sides; None: a side has none.
-        counters: the changed counters, as in `+4 aten::item`.
-    """
-    code = (f"code: {difference.sentence()}",) if difference else ()
-    return (*code, *((f"counters: {', '.join(counters)}",) if counters else ()))

@@ -9,8 +9,8 @@ from .. import json_io, schema, units
 from ..results import former_names
 from . import accepted
 from .ab import result
-from .ab.inspections import Inspections
-from .comparison import Allowed, Compared, Comparison
+from .comparison import Allowed, Compared, Comparison, Work
+from .repeat import Repeat
 from .revision import Revision
 from .verdict import Judgement, Thresholds
 
@@ -56,6 +56,8 @@ class ResultFile:
     """Notes on the whole result."""
     revisions: tuple[Revision, Revision] = (Revision(), Revision())
     """The commits of base and head."""
+    repeat: Repeat | None = None
+    """What commands need that time the benchmarks again; None: unknown."""
 
 
 def kind(content: Any) -> Kind | None:
@@ -109,10 +111,11 @@ def parse(path: Path, content: Any) -> ResultFile:
 def _ab(path: Path, content: Mapping[str, Any]) -> ResultFile:
     rows = []
     for one in content["benchmarks"]:
-        allowed = _allowed(one)
+        allowed, work = _allowed(one), Work.from_json(one)
         judgement = Judgement.from_json({**one, "visible": one["smallest_effect"]})
-        notes = (*accepted.notes(judgement, allowed), *Inspections.from_json(one).notes())
-        rows.append(Compared(one["id"], judgement, _seconds(one["head_ns"]), notes=notes, allowed=allowed))
+        notes = (*accepted.notes(judgement, allowed), *work.notes())
+        seconds = _seconds(one["head_ns"])
+        rows.append(Compared(one["id"], judgement, seconds, notes=notes, work=work, allowed=allowed))
     level = content["level"]
     thresholds = _thresholds(content["effect"], level["simultaneous"], level["own"])
     base, head = (
@@ -132,6 +135,7 @@ def _ab(path: Path, content: Mapping[str, Any]) -> ResultFile:
         content["shard"],
         tuple(content["notes"]),
         revisions=(Revision.of_json(content["base"]), Revision.of_json(content["head"])),
+        repeat=Repeat.from_json(content.get("repeat")),
     )
 
 
@@ -158,6 +162,7 @@ def of_ab(found: result.AbResult, path: Path) -> ResultFile:
         str(found.shard) if found.shard else None,
         found.notes,
         (Revision.of(found.base), Revision.of(found.head)),
+        found.repeat,
     )
 
 
@@ -167,6 +172,7 @@ def compare_json(
     base: Sequence[Path],
     head: Sequence[Path],
     revisions: tuple[Revision, Revision],
+    repeat: Repeat | None,
 ) -> dict[str, Any]:
     """Return the JSON form of a comparison of files, see docs/formats.md."""
     return {
@@ -182,10 +188,12 @@ def compare_json(
             row.fullname: {
                 **row.judgement.as_json(row.notes),
                 "accepted": row.allowed and row.allowed.as_json(),
+                **row.work.as_json(),
                 "head_ns": None if row.seconds is None else row.seconds * 1e9,
             }
             for row in found.rows
         },
+        "repeat": repeat and repeat.as_json(),
     }
 
 
@@ -197,6 +205,7 @@ def _compare(path: Path, content: Mapping[str, Any]) -> ResultFile:
             _seconds(one["head_ns"]),
             notes=tuple(one["notes"]),
             allowed=_allowed(one),
+            work=Work.from_json(one),
         )
         for name, one in content["benchmarks"].items()
     ]
@@ -205,7 +214,17 @@ def _compare(path: Path, content: Mapping[str, Any]) -> ResultFile:
     base, head = (units.count(len(side), "run") for side in _sides(content))
     saved = content.get("revisions") or {}
     revisions = Revision.from_json(saved.get("base")), Revision.from_json(saved.get("head"))
-    return ResultFile(path, "compare", Comparison(rows, shared), thresholds, base, head, revisions=revisions)
+    repeat = Repeat.from_json(content.get("repeat"))
+    return ResultFile(
+        path,
+        "compare",
+        Comparison(rows, shared),
+        thresholds,
+        base,
+        head,
+        revisions=revisions,
+        repeat=repeat,
+    )
 
 
 def _allowed(saved: Mapping[str, Any]) -> Allowed | None:

@@ -9,12 +9,13 @@ from typing import Any
 import numpy as np
 
 from .. import cpu, environment, units
+from ..measure.counter_changes import CounterChange
 from ..measure.fingerprint.difference import Difference
 from ..measure.fingerprint.fingerprint import Fingerprint
 from ..results import counter_baseline
 from ..results.benchmark import Benchmark
 from ..results.run_file import RunFile
-from .comparison import Compared, Comparison, notes_on_work
+from .comparison import Compared, Comparison, Work
 from .two_sample import SideTimings, judge
 from .verdict import SAME_CODE, Judgement, Thresholds
 
@@ -180,7 +181,8 @@ def _row(
         reason = _one_sided(renamed, new=bool(head))
         return Compared(name, replace(judgement, reason=reason), seconds(head), spec=_spec(base + head))
     if judgement.same_code:
-        return Compared(name, judgement, seconds(head), spec=_spec(head))
+        work = Work(_difference(base, head))
+        return Compared(name, judgement, seconds(head), spec=_spec(head), work=work)
     contended = contended_on(head, "head")
     redefined = _redefined(base, head)
     measured = _measured_differently(base, head)
@@ -193,17 +195,16 @@ def _row(
             head_processes=judgement.head_processes,
             base_processes=judgement.base_processes,
         )
-    difference = _difference(base, head)
-    notes = (*notes_on_work(difference, _counters(base, head)), *_modes(base, head))
+    work = Work(_difference(base, head), _counters(base, head))
     return Compared(
         name,
         judgement,
         seconds(head),
         contended is not None,
-        notes,
+        (*work.notes(), *_modes(base, head)),
         _spec(head),
-        changed=bool(difference),
-        redefined=redefined,
+        work,
+        redefined,
     )
 
 
@@ -260,12 +261,12 @@ def contended_on(benchmarks: Sequence[Benchmark], side: str) -> str | None:
     return f"CPU time of other programs was not recorded for the {side}: measure it again"
 
 
-def _counters(base: list[Benchmark], head: list[Benchmark]) -> list[str]:
+def _counters(base: list[Benchmark], head: list[Benchmark]) -> tuple[CounterChange, ...]:
     there, here = base[0].counters, head[0].counters
     if not there or not here:
-        return []
+        return ()
     unsteady = [*there["unsteady"], *here["unsteady"]]
-    return counter_baseline.differences(there["counts"], here["counts"], unsteady)
+    return counter_baseline.changed(there["counts"], here["counts"], unsteady)
 
 
 def _modes(base: list[Benchmark], head: list[Benchmark]) -> list[str]:

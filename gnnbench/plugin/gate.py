@@ -14,7 +14,7 @@ import pytest
 from ..compare.acceptance import Acceptance
 from ..compare.verdict import Thresholds
 from ..errors import UsageError
-from ..report import verdicts
+from ..report import causes, verdicts
 from ..report.lines import wrapped
 from ..results import accepted, counter_baseline
 from ..variants.variant import Variant
@@ -112,11 +112,13 @@ class Gate:
             for line in self._judged.differences:
                 writing.say(terminalreporter, line)
         if self._judged and self._judged.comparison.rows and not run_of(self._config).options.dry_run:
+            rows, whole = self._judged.comparison.rows, not run_of(self._config).options.shard
             verdicts.write(
                 self._judged.comparison,
                 terminalreporter.write,
                 writing.width(terminalreporter),
                 colour=terminalreporter.hasmarkup,
+                causes=causes.told(rows, self._judged.repeat, whole=whole, failures=True),
             )
         for line in self._lines:
             writing.say(terminalreporter, line)

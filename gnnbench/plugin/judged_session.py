@@ -1,6 +1,7 @@
 """The verdicts on a session's benchmarks, in turns with their base or across sessions."""
 
 import math
+import os
 import shlex
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -15,14 +16,16 @@ from ..compare.ab.schedule import NOT_REACHED
 from ..compare.acceptance import Acceptance
 from ..compare.comparison import Compared, Comparison
 from ..compare.ignored import ignored
+from ..compare.repeat import Repeat, ends_of
 from ..compare.revision import Revision
 from ..compare.verdict import Judgement, Thresholds, confirmed
 from ..errors import UsageError
 from ..options import EFFECT
+from ..packages import version
 from ..report import verdicts
 from ..results.baseline import Record
 from ..results.run_file import RunFile
-from ..variants import rebuild
+from ..variants import rebuild, variant
 from ..variants.variant import Variant
 from . import confirmation, records, turns
 from .recorded_base import RecordedBase, across, differences, is_open
@@ -166,7 +169,7 @@ class JudgedSession:
         for row in result.rows():
             before = first[row.fullname]
             reason = row.judgement.reason if row.judgement.verdict == "incomparable" else ""
-            if row.judgement.same_code and before.changed and not before.redefined:
+            if row.judgement.same_code and before.work.difference and not before.redefined:
                 # The rebuilt base runs today's code, but the record did not.
                 reason = "the code that differs could not be built again"
             if reason and self._recorded:
@@ -250,6 +253,7 @@ class JudgedSession:
         in_turns = row.fullname in self._in_turns
         return {
             **row.judgement.as_json(row.notes, self._against(row)),
+            **row.work.as_json(),
             "in_turns": in_turns,
             "base": self._base_of(row.fullname).as_json(),
             "accepted": row.allowed and row.allowed.as_json(),
@@ -281,13 +285,37 @@ class JudgedSession:
         text = verdicts.sentence(row, drifted=drifted, in_turns=in_turns)
         if against := self._against(row):
             text += f" [{'record ' if self._recorded else ''}{against}]"
-        if group := next((one for one in self._groups if in_turns and row.fullname in one.names), None):
-            ids = records.typed(self._config, [row.fullname])
-            words = [*records.words(self._config, self._config.args), *ids]
-            own, known = self._thresholds.of(row.fullname).effect, self._thresholds.rules.file
-            effect = () if own == EFFECT and known is None else ("--effect", f"{own:g}")
-            text += f"; repeat: {shlex.join(['gnnbench', 'ab', group.base.text, '.', *effect, '--', *words])}"
+        if repeat := self.repeat([row.fullname]):
+            text += f"; repeat: {repeat.commands([row.fullname]).ab}"
         return text
+
+    def repeat(self, names: Collection[str]) -> Repeat | None:
+        """Return what commands need that time benchmarks again in turns.
+
+        None: they were not timed in turns, or have several bases.
+        """
+        groups = [one for one in self._groups if not set(names).isdisjoint(one.names)]
+        if len(groups) != 1 or not all(name in self._in_turns for name in names):
+            return None
+        (group,) = groups
+        config, shard = self._config, self._options.shard
+        effects, known = {self._thresholds.of(name).effect for name in names}, self._thresholds.rules.file
+        # Of several, each is set by a rule of the settings.
+        usual = len(effects) > 1 or (effects == {EFFECT} and known is None)
+        # A shard's benchmarks are named, and `gnnbench ab` does not take the option.
+        left_out = [*config.args, *(("--gnn-shard", f"{shard}", f"--gnn-shard={shard}") if shard else ())]
+        here = variant.parse(variant.WORKING_TREE)
+        assert self._head.sources
+        is_clean = not any(tree.dirty for tree in self._head.sources.trees)
+        return Repeat(
+            group.base.text,
+            here.text,
+            ends_of(group.base, here, version, clean=is_clean),
+            () if usual else ("--effect", f"{effects.pop():g}"),
+            tuple(records.words(config, left_out)),
+            tuple(map(str, config.args)),
+            os.path.relpath(config.rootpath, config.invocation_params.dir),
+        )
 
     def _against(self, row: Compared) -> str | None:
         """Return the number of a benchmark's record, or the variant; None: no record has it."""

@@ -99,7 +99,7 @@ def named(cause: Cause) -> str:
 
 def changed(inspections: Mapping[str, Inspections]) -> list[str]:
     """Return a line for each difference in code and counters, with the benchmarks that have it."""
-    return list(dict.fromkeys(note for one in inspections.values() for note in one.notes()))
+    return list(dict.fromkeys(note for one in inspections.values() for note in one.work.notes()))
 
 
 def notes(stage: Bisected) -> Iterator[str]:

@@ -11,6 +11,7 @@ from .. import units
 from ..compare.comparison import Compared, Comparison
 from ..compare.verdict import Judgement
 from . import labels
+from .causes import Told, notes_of
 from .console import UNLIMITED, Console
 from .labels import Labels
 from .lines import wrapped
@@ -52,14 +53,22 @@ def divided(benchmarks: Iterable[_AnyJudged]) -> tuple[list[_AnyJudged], str]:
     return shown, f"{count} same: {runs} the same code" if count else ""
 
 
-def write(found: Comparison, out: Callable[[str], Any], width: int | None, *, colour: bool) -> None:
-    """Write a table for each heading, the line on benchmarks that run the same code, and the notes.
+def write(
+    found: Comparison,
+    out: Callable[[str], Any],
+    width: int | None,
+    *,
+    colour: bool,
+    causes: Sequence[Told] = (),
+) -> None:
+    """Write a table for each heading, the line on benchmarks that run the same code, notes, and causes.
 
     Args:
         found: the verdicts.
         out: writes a text.
         width: characters per line; None: the output is not a terminal.
         colour: whether the output shows colours.
+        causes: of slower benchmarks.
     """
     shown, same_code = divided(found.rows)
     rows = {row.fullname: row for row in shown}
@@ -69,7 +78,9 @@ def write(found: Comparison, out: Callable[[str], Any], width: int | None, *, co
         console.print()
         console.print(group.heading())
         console.print(_table(group, rows))
-    for line in filter(None, (same_code, *notes(found))):
+    names = labels.short(labels.specs_of(shown))
+    of_causes = (line for one in causes for line in one.lines(names))
+    for line in filter(None, (same_code, *notes(found, causes), *of_causes)):
         text.write(f"{wrapped(line, width)}\n")
     out(text.getvalue())
 
@@ -109,14 +120,19 @@ def sees(effect: float) -> str:
     return units.fraction(effect) if effect <= _MOST_SEEN else f"over {units.fraction(_MOST_SEEN)}"
 
 
-def notes(found: Comparison) -> list[str]:
-    """Return the notes on rows (why there is no verdict, what else changed), and on all together."""
+def notes(found: Comparison, causes: Sequence[Told] = ()) -> list[str]:
+    """Return the notes on rows (why there is no verdict, what else changed), and on all together.
+
+    Args:
+        found: the verdicts.
+        causes: those that are shown too; what they say is left out.
+    """
     rows, _ = divided(found.rows)
     names = labels.short(labels.specs_of(rows))
     remarks = []
     for row in rows:
         judgement = row.judgement
-        remarks.append((names[row.fullname], [*reasons(judgement), *row.notes]))
+        remarks.append((names[row.fullname], [*reasons(judgement), *notes_of(row, causes)]))
     return [*grouped(remarks), *remarks_on_all(found)]
 
 

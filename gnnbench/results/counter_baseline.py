@@ -10,6 +10,7 @@ from typing import Any
 from .. import json_io, schema
 from ..errors import UsageError
 from ..files import write_whole
+from ..measure.counter_changes import CounterChange, between
 from ..packages import version
 from ..workloads.platforms import PLATFORMS
 from . import former_names
@@ -67,22 +68,21 @@ def _read(path: Path, _changed_ns: int, _size: int) -> dict[str, Any]:
     return counters
 
 
-def differences(baseline: Counts, found: Counts, unsteady: Sequence[str]) -> list[str]:
-    """Return every count that differs from the baseline, as in `+4 aten::_local_scalar_dense`.
+def changed(baseline: Counts, found: Counts, unsteady: Sequence[str]) -> tuple[CounterChange, ...]:
+    """Return every count that differs from the baseline.
 
     Args:
         baseline: counts of the baseline.
         found: counts of this run; kinds that only the baseline has are ignored.
         unsteady: nondeterministic names, which are ignored: two passes had different counts.
     """
-    lines = []
-    for kind, counts in found.items():
-        expected = baseline.get(kind, {})
-        for name in sorted({*expected, *counts} - {*unsteady}):
-            change = counts.get(name, 0) - expected.get(name, 0)
-            if change:
-                lines.append(f"{change:+} {name}")
-    return lines
+    pairs = ((baseline.get(kind, {}), counts) for kind, counts in found.items())
+    return tuple(one for pair in pairs for one in between(*pair, unsteady))
+
+
+def differences(baseline: Counts, found: Counts, unsteady: Sequence[str]) -> list[str]:
+    """Return what `changed` returns as text, as in `+4 aten::_local_scalar_dense`."""
+    return list(map(str, changed(baseline, found, unsteady)))
 
 
 def changes(

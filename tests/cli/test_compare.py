@@ -97,9 +97,8 @@ def test_json_follows_its_schema_and_markdown_is_a_table(tmp_path, base, capsys)
     assert status == 1
     assert "| `b0` | **slower** | 1.4" in out
     folder = resources.files("gnnbench") / "schemas"
-    schemas = {
-        name: json.loads((folder / name).read_text()) for name in ("run.schema.json", "compare.schema.json")
-    }
+    names = ("run.schema.json", "ab.schema.json", "compare.schema.json")
+    schemas = {name: json.loads((folder / name).read_text()) for name in names}
     registry = Registry().with_resources(
         (schema["$id"], Resource.from_contents(schema)) for schema in schemas.values()
     )

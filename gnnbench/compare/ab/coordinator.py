@@ -13,8 +13,11 @@ import numpy as np
 
 from ... import environment, units
 from ...errors import UsageError
+from ...packages import version
 from ...shard import Shard
+from ...variants import variant
 from ...variants.prepare import Prepared
+from ..repeat import Repeat, ends_of
 from ..verdict import Thresholds
 from .pair import NO_DEFAULT, Workers
 from .processes import Processes
@@ -125,6 +128,7 @@ def run(
         notes=(*session.notes, *session.skipped()),
         shard=shard,
         needed_seconds=session.schedule.needed_seconds if session.schedule else 0.0,
+        repeat=session.repeat(),
     )
 
 
@@ -163,6 +167,8 @@ class _Session:
         self._sizes: dict[str, Size] = {}
         self._number = self._failed_starts = self._skipped = 0
         self._fake_seconds = 0.0
+        self._places: tuple[str, ...] = ()
+        self._rootdir = "."
 
     def pair(self) -> bool:
         """Run a pair of processes; return whether there is more to do."""
@@ -256,6 +262,19 @@ class _Session:
         skipped = units.count(self._skipped, "benchmark")
         return [f"skipped on both sides, and left out: {skipped}"] if self._skipped else []
 
+    def repeat(self) -> Repeat:
+        """Return what commands need that time the benchmarks again."""
+        ends = ends_of(
+            variant.parse(self._base.text),
+            variant.parse(self._head.text),
+            version,
+            clean=not self._head.dirty,
+        )
+        options = tuple(word for word in self._arguments if word not in self._places)
+        return Repeat(
+            self._base.text, self._head.text, ends, pytest=options, places=self._places, rootdir=self._rootdir
+        )
+
     def _not_started(self, why: str) -> bool:
         self._failed_starts += 1
         if self._failed_starts < _STARTS:
@@ -268,6 +287,7 @@ class _Session:
 
     def _schedule(self, workers: Workers) -> Schedule:
         refused, choice, names = workers.refusals(), workers.choice(), workers.benchmarks
+        self._places, self._rootdir = workers.places, workers.rootdir
         if not names and choice:
             raise UsageError(NO_DEFAULT)
         if not names:

@@ -61,6 +61,10 @@ class Workers:
         """The tests that request the fixture `benchmark` themselves; others may get it indirectly."""
         self.refused: dict[str, dict[str, str]] = {}
         """By side, the files that it cannot collect, each with the reason."""
+        self.places: tuple[str, ...] = ()
+        """The folders, files and ids among pytest's arguments, as the newer side reads them."""
+        self.rootdir = "."
+        """The folder in which ids begin, relative to pytest's working directory."""
 
     def __enter__(self) -> Self:
         """Start both and let them collect the suite; if a side dies, the pair is broken."""
@@ -79,6 +83,7 @@ class Workers:
             self.names = tuple(name for name in names if name not in left_out)
             self.left_out = tuple(name for name in names if name in left_out)
             self.declared = frozenset(name for one in found for name in one["declared"])
+            self.places, self.rootdir = tuple(head["places"]), head["rootdir"]
             self.refused = {side: one["refused"] for side, one in self._collected.items()}
         self.start_seconds = time.monotonic() - start
         return self

@@ -11,6 +11,7 @@ from .. import accepted
 from ..acceptance import Acceptance
 from ..comparison import Allowed, Compared, Comparison
 from ..ignored import ignored
+from ..repeat import Repeat
 from ..revision import Revision
 from ..verdict import Judgement, Thresholds
 from .inspections import Inspections
@@ -40,6 +41,8 @@ class AbResult:
     """The shard that was timed; None: all benchmarks."""
     needed_seconds: float = 0.0
     """Time that gives all benchmarks enough pairs for a verdict, by the costs so far."""
+    repeat: Repeat | None = None
+    """What commands need that time the benchmarks again; None: unknown."""
     allowed: Mapping[str, Allowed] = field(default_factory=dict)
     """What is accepted, of the benchmarks for which an accepted slowdown is in force."""
 
@@ -65,11 +68,11 @@ class AbResult:
         rows = []
         for name, decision in self.decisions.items():
             allowed = self.allowed.get(name)
-            inspected = self.inspections.get(name, Inspections())
-            notes = (*accepted.notes(decision.judgement, allowed), *inspected.notes())
+            work = self.inspections.get(name, Inspections()).work
+            notes = (*accepted.notes(decision.judgement, allowed), *work.notes())
             nanoseconds = self.head_ns.get(name)
             seconds = None if nanoseconds is None else nanoseconds / 1e9
-            rows.append(Compared(name, decision.judgement, seconds, notes=notes, allowed=allowed))
+            rows.append(Compared(name, decision.judgement, seconds, notes=notes, work=work, allowed=allowed))
         return rows
 
     def as_json(self) -> dict[str, Any]:
@@ -90,6 +93,7 @@ class AbResult:
             "interrupted": self.interrupted,
             "shard": str(self.shard) if self.shard else None,
             "notes": list(self.notes),
+            "repeat": self.repeat and self.repeat.as_json(),
         }
 
     def _benchmark(self, name: str, judgement: Judgement) -> dict[str, Any]:

@@ -126,6 +126,8 @@ class Worker:
                     "declared": declared,
                     "left_out": list(left_out),
                     "refused": {place: f"{reason}{older}" for place, reason in self._refused.items()},
+                    "places": list(map(str, config.args)),
+                    "rootdir": os.path.relpath(config.rootpath, config.invocation_params.dir),
                 }
             )
             try:

@@ -1,0 +1,104 @@
+"""What slower benchmarks have in common, in words, and the commands that go on from there."""
+
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from .. import units
+from ..compare import causes
+from ..compare.causes import Cause
+from ..compare.comparison import Compared
+from ..compare.repeat import Repeat
+from ..measure.fingerprint.difference import short_names
+
+_MOST = 5
+"""Causes that are shown."""
+_PARTS = 3
+"""Functions or counters that are named."""
+_BENCHMARKS = 8
+"""Benchmarks that are named."""
+
+RepeatOf = Callable[[Sequence[str]], Repeat | None]
+"""Returns how the benchmarks with these ids were compared; None: no command does that again."""
+
+
+@dataclass(frozen=True)
+class Told:
+    """A cause in words."""
+
+    cause: Cause
+    sentence: str
+    """`6 slower through add_remaining_self_loops`."""
+    commands: tuple[tuple[str, str], ...]
+    """What each does, and the command."""
+
+    def lines(self, names: Mapping[str, str]) -> list[str]:
+        """Return the lines for a terminal.
+
+        Args:
+            names: name of each benchmark in a sentence, by fullname.
+        """
+        which = listed([names[row.fullname] for row in self.cause.rows], _BENCHMARKS)
+        return [f"{self.sentence}: {which}", *(f"  {does}: {command}" for does, command in self.commands)]
+
+
+def told(
+    rows: Collection[Compared], repeat: RepeatOf, *, whole: bool = True, failures: bool = False
+) -> list[Told]:
+    """Return the causes to show, those of most benchmarks first.
+
+    Args:
+        rows: all benchmarks of a result.
+        repeat: see `RepeatOf`.
+        whole: whether the result has all benchmarks of the places that were given to pytest.
+        failures: whether each slower benchmark is a failed test, whose message has what changed and the
+            command that repeats it. Of a cause with one benchmark, only another command is shown then.
+    """
+    known = [row.fullname for row in rows] if whole else []
+    found = []
+    for one in causes.causes(rows)[:_MOST]:
+        commands = _commands([row.fullname for row in one.rows], repeat, known)
+        if failures and len(one.rows) == 1:
+            commands = commands[1:]
+            if not commands:
+                continue
+        found.append(Told(one, _sentence(one), commands))
+    return found
+
+
+def notes_of(row: Compared, shown: Iterable[Told]) -> list[str]:
+    """Return the notes on a benchmark, without those that its cause says."""
+    said = any(row in one.cause.rows and one.cause.tells_all(row) for one in shown)
+    return [note for note in row.notes if not said or note not in row.work.notes()]
+
+
+def listed(names: Sequence[str], most: int) -> str:
+    """Write names in a sentence: `a, b and 3 more`."""
+    more = f" and {len(names) - most} more" if len(names) > most else ""
+    return f"{', '.join(names[:most])}{more}"
+
+
+def _sentence(cause: Cause) -> str:
+    count, counters = len(cause.rows), listed(cause.counters, _PARTS)
+    if cause.kind == "counters":
+        return f"{count} slower with {counters}"
+    names = short_names(cause.names) if cause.kind == "functions" else cause.names
+    parts = listed(names, _PARTS)
+    text = f"{count} slower through {parts if cause.kind == 'functions' else f'other {cause.kind} ({parts})'}"
+    if counters:
+        text += f", {'each ' if count > 1 else ''}with {counters}"
+    if cause.not_slower:
+        text += f"; also changed in {units.count(cause.not_slower, 'benchmark')} not slower"
+    return text
+
+
+def _commands(names: Sequence[str], repeat: RepeatOf, known: Collection[str]) -> tuple[tuple[str, str], ...]:
+    how = repeat(names)
+    if how is None:
+        return ()
+    found = how.commands(names, known)
+    of = f" {found.count} of {len(names)}" if found.count < len(names) else ""
+    commands = [(f"repeat{of}", found.ab)]
+    if found.bisect and how.ends:
+        what = "release" if how.ends[0].startswith("pip:") else "commit"
+        commands.append((f"find the {what}", found.bisect))
+    return tuple(commands)

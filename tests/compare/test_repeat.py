@@ -1,0 +1,134 @@
+import json
+import shlex
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gnnbench.compare.repeat import MOST_IDS, Repeat, ends_of
+from gnnbench.variants.variant import parse
+
+GIT = Repeat("git:main", ".", ("git:main", "git:HEAD"), places=("tests",))
+
+
+def ids(file, count, function="test_f"):
+    return [f"tests/{file}.py::{function}[{number}]" for number in range(count)]
+
+
+def selected(names, known=(), repeat=GIT):
+    """Return pytest's arguments in both commands, and the number of benchmarks that they select."""
+    commands = repeat.commands(names, known)
+    words = [shlex.split(text) for text in (commands.ab, commands.bisect)]
+    assert [one[: one.index("--")] for one in words] == [
+        ["gnnbench", "ab", "git:main", ".", *repeat.options],
+        ["gnnbench", "bisect", "git:main", "git:HEAD"],
+    ]
+    first, second = (one[one.index("--") + 1 :] for one in words)
+    assert first == second
+    return first, commands.count
+
+
+def test_a_few_benchmarks_are_selected_by_their_ids():
+    names = ids("test_a", MOST_IDS)
+    assert selected(names, names) == (names, MOST_IDS)
+
+
+def test_many_are_selected_by_a_file_a_function_or_a_word_that_selects_no_others():
+    names, others = ids("test_a", 9), ids("test_b", 3)
+    assert selected(names, [*names, *others]) == (["tests/test_a.py"], 9)
+    assert selected(names, [*names, *ids("test_a", 3, "test_g")]) == (["tests/test_a.py::test_f"], 9)
+    mixed = [*names, others[0]]
+    assert selected(mixed, [*names, *others]) == (["tests/test_a.py", others[0]], 10)
+    some = [
+        f"tests/test_{file}.py::test_f[{'pyg' if n % 2 else 'dgl'}-{n}]"
+        for file in "abcdef"
+        for n in range(4)
+    ]
+    names = [name for name in some if "pyg" in name]
+    assert selected(names, some) == (["tests", "-k", "pyg"], 12)
+    with_k = Repeat(**{**vars(GIT), "pytest": ("-k", "not slow")})
+    assert selected(names, some, with_k) == (["-k", "not slow", *names[:MOST_IDS]], MOST_IDS)
+
+
+def test_of_many_without_a_short_selection_the_first_are_named():
+    known = ids("test_a", 40)
+    assert selected(known[::2], known) == (known[:10:2], MOST_IDS)
+    # Other benchmarks of the file are not known, as in a shard.
+    assert selected(known) == (known[:MOST_IDS], MOST_IDS)
+
+
+@given(st.integers(0, 2**18 - 1))
+def test_a_selection_is_exact(bits):
+    known = [
+        f"t/{file}.py::{function}[{one}]" for file in "ab" for function in "fgh" for one in ("xa", "ya", "yb")
+    ]
+    names = [name for number, name in enumerate(known) if bits >> number & 1]
+    if not names:
+        return
+    words, count = selected(names, known)
+    if "-k" in words:
+        found = [name for name in known if words[-1] in name]
+    else:
+        nodes = [word for word in words if word != "tests"]
+        found = [
+            name
+            for name in known
+            if name in nodes or name.partition("[")[0] in nodes or name.partition("::")[0] in nodes
+        ]
+    assert set(found) <= set(names)
+    assert len(found) == count
+
+
+def test_commands_can_be_copied_whatever_the_names():
+    repeat = Repeat(
+        "git:main env:A='b c'", ".", None, ("--effect", "5%"), ("-m", "not slow"), ("bench",), rootdir=".."
+    )
+    commands = repeat.commands(["bench/test_a.py::test_f[$(rm -rf ~) 'x']"])
+    assert shlex.split(commands.ab) == [
+        *("gnnbench", "ab", "git:main env:A='b c'", ".", "--effect", "5%", "--", "-m", "not slow"),
+        "../bench/test_a.py::test_f[$(rm -rf ~) 'x']",
+    ]
+    assert commands.bisect is None
+    hostile = GIT.commands(["--basetemp=/home::x"]).ab
+    assert shlex.split(hostile)[-1] == "./--basetemp=/home::x"
+
+
+def test_it_is_read_as_it_was_saved():
+    for one in (GIT, Repeat("env:A=1", ".", options=("--effect", "5%"), pytest=("-x",), rootdir="..")):
+        assert Repeat.from_json(json.loads(json.dumps(one.as_json()))) == one
+    assert Repeat.from_json(None) is None
+
+
+@pytest.mark.parametrize(
+    ("base", "head", "expected"),
+    [
+        ("git:main", ".", ("git:main", "git:HEAD")),
+        ("git:v1", "git:v2", ("git:v1", "git:v2")),
+        ("git:../pyg@2.7", "git:../pyg/@2.8", ("git:../pyg@2.7", "git:../pyg/@2.8")),
+        ("git:../pyg@2.7", "git:../dgl@2.8", None),
+        ("git:../pyg@2.7", ".", None),
+        ("pip:torch_geometric==2.7.0", ".", ("pip:torch_geometric==2.7.0", "pip:torch_geometric==9.9")),
+        *[
+            ("pip:a==1", f"pip:{one}", expected)
+            for one, expected in [
+                ("A==2", ("pip:a==1", "pip:A==2")),
+                ("b==2", None),
+                ("a>1", None),
+                ("./a.whl", None),
+            ]
+        ],
+        ("pip:unknown==1", ".", None),
+        (".", "env:A=1", None),
+        ("git:main env:A=1", "git:HEAD env:A=1", None),
+        ("path:old", "path:new", None),
+        ("git:main pip:a==1", ".", None),
+        ("git:main", "path:new", None),
+    ],
+)
+def test_a_bisection_needs_two_versions_of_one_thing(base, head, expected):
+    installed = {"torch_geometric": "9.9+cpu"}
+    assert ends_of(parse(base), parse(head), installed.get, clean=True) == expected
+
+
+def test_changes_that_are_in_no_commit_are_found_by_no_bisection():
+    assert ends_of(parse("git:main"), parse("."), {}.get, clean=False) is None
