@@ -10,6 +10,8 @@ from . import units
 from .errors import UsageError
 from .files import read_whole
 
+DAMAGE = (KeyError, TypeError, ValueError, AttributeError, IndexError, ArithmeticError)
+"""What reading a file's content raises if the content departs from its format."""
 _MEMORY_BYTES = 2**29
 """What reading a file may take: ten times as much as the run of a large suite needs."""
 _COSTS = {b"[": 88, b"{": 184, b",": 40, b'"': 32}

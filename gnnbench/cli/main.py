@@ -19,6 +19,7 @@ from . import (
     calibrate,
     comment,
     compare,
+    export,
     merge,
     profile,
     report,
@@ -119,6 +120,8 @@ def _parser() -> argparse.ArgumentParser:
     profile.add_arguments(commands.add_parser("profile", help=text, description=text))
     text = "compare saved runs: compare A.json... -- B.json..."
     compare.add_arguments(commands.add_parser("compare", help=text, description=text))
+    text = "write a run's times for another tool: export RUN.json --to FORMAT"
+    export.add_arguments(commands.add_parser("export", help=text, description=text))
     text = "write results as a comment for a pull request: comment RESULT.json..."
     comment.add_arguments(commands.add_parser("comment", help=text, description=text))
     text = "join the results of shards: merge SHARD.json... -o WHOLE.json"

@@ -7,8 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from .. import environment
-from ..errors import UsageError
+from .. import environment, json_io
 from ..results.benchmark import Benchmark
 from ..results.run_file import RunFile
 from .axis import Axis, Pair, pair
@@ -21,6 +20,7 @@ FORMAT_VERSION = 1
 
 _SAME = ("graph_hash", "definition_hash", "code_hash", "estimand")
 """Fields of a benchmark that are equal in all processes of a run."""
+_REMEDY = "give the files of one run"
 _NUMBERS = ("ratio", "low", "high", "own_low", "own_high")
 
 
@@ -128,20 +128,20 @@ def _check_one_run(runs: Sequence[RunFile]) -> None:
     """Refuse files that are not processes of one run."""
     first = runs[0]
     for run in runs[1:]:
-        both = f"{first.path} and {run.path} are not processes of one run"
+        other_run = f"not a process of the run of {first.path}"
         fields = differing_fields([first], [run])
         if run.environment and first.environment:
             fields += environment.differences(first.environment, run.environment, environment.WHAT)
         if run.commit != first.commit:
             fields.append(("commit", first.commit, run.commit))
         if fields:
-            raise UsageError(f"{both}: they differ in {describe_fields(fields)}; give the files of one run")
+            json_io.refuse(run.path, f"{other_run}: they differ in {describe_fields(fields)}", _REMEDY)
         for name, one in first.benchmarks.items():
             other = run.benchmarks.get(name, one)
             for field in _SAME:
                 if getattr(one, field) != getattr(other, field):
-                    what = f"{name} has another {field.replace('_', ' ')}"
-                    raise UsageError(f"{both}: {what}; give the files of one run")
+                    what = f"another {field.replace('_', ' ')} of {name}"
+                    json_io.refuse(run.path, f"{other_run}: {what}", _REMEDY)
 
 
 def _row(one: Pair, judgement: Judgement, axis: Axis, head: list[Benchmark], base: list[Benchmark]) -> Row:

@@ -12,6 +12,10 @@ from ..workloads.spec import Spec
 THREADS = "threads"
 """Not a field of the spec: the end of an operation's name says how many CPU threads it uses."""
 _THREADS = re.compile(r"(?P<operation>.+)_(?P<threads>1|2|all)_threads?")
+_MOST_NAMES = 20
+"""Names that a message lists."""
+_LONGEST_NAME = 60
+"""Characters of such a name."""
 _GRAPH = "graph"
 """Name of the data set among pytest's parameters."""
 
@@ -75,7 +79,7 @@ def pair(benchmarks: Iterable[Benchmark], axis: Axis) -> Paired:
     groups: dict[tuple[str, tuple[tuple[str, str], ...]], dict[str, list[str]]] = {}
     names: set[str] = set()
     for benchmark in benchmarks:
-        function, fields = _fields(benchmark, axis.field)
+        function, fields = fields_of(benchmark, axis.field)
         names |= fields.keys()
         if (value := fields.pop(axis.field, None)) is not None:
             group = groups.setdefault((function, tuple(fields.items())), {})
@@ -83,11 +87,11 @@ def pair(benchmarks: Iterable[Benchmark], axis: Axis) -> Paired:
     if not names:
         raise UsageError("these benchmarks have no parameters: there is nothing to compare them by")
     if not groups:
-        raise unknown_name("field", axis.field, names)
+        raise _unknown("field", axis.field, names)
     values = {value: None for group in groups.values() for value in group}
     base = next(iter(values)) if axis.base is None else axis.base
     if base not in values:
-        raise unknown_name(axis.field, base, values)
+        raise _unknown(axis.field, base, values)
     pairs, alone, ambiguous = [], 0, 0
     for (function, key), group in groups.items():
         single = {value: found[0] for value, found in group.items() if len(found) == 1}
@@ -98,8 +102,21 @@ def pair(benchmarks: Iterable[Benchmark], axis: Axis) -> Paired:
     return Paired(base, tuple(pairs), alone, ambiguous)
 
 
-def _fields(benchmark: Benchmark, axis: str) -> tuple[str, dict[str, str]]:
-    """Return what tells a benchmark from others: its test function, and its fields by name."""
+def _unknown(kind: str, name: str, known: Iterable[str]) -> UsageError:
+    """Return the error for an unknown name; the file may have any number of others, of any length."""
+    short = sorted(one for one in known if len(one) <= _LONGEST_NAME)
+    return unknown_name(kind, name[:_LONGEST_NAME], short[:_MOST_NAMES])
+
+
+def fields_of(benchmark: Benchmark, axis: str = "") -> tuple[str, dict[str, str]]:
+    """Return what tells a benchmark from others: its test function, and its fields by name.
+
+    The function is an empty text if the benchmark has a spec.
+
+    Args:
+        benchmark: the benchmark.
+        axis: THREADS also divides the names of operations; else they stay as they are.
+    """
     params = dict(benchmark.params)
     if benchmark.spec is None:
         return benchmark.fullname.partition("[")[0], params

@@ -17,8 +17,6 @@ from .view import BenchmarkView, Calibrated, Found, JudgedBy, View
 if TYPE_CHECKING:
     from ..compare.calibration import Calibration, Rate
 
-_DAMAGE = (KeyError, TypeError, ValueError, AttributeError, IndexError, ArithmeticError)
-
 
 def compose(sources: Sources, thresholds: Thresholds) -> View:
     """Return the view of files.
@@ -41,7 +39,7 @@ def compose(sources: Sources, thresholds: Thresholds) -> View:
         else:
             view = _profiles(sources.profiles)
         return replace(view, breakdowns=breakdown.of([one.content for one in sources.profiles]))
-    except _DAMAGE as error:
+    except json_io.DAMAGE as error:
         what = f"no {error}" if isinstance(error, KeyError) else str(error)
         json_io.refuse(main.path, f"damaged: {clean(what)}", "save it again")
 

@@ -9,7 +9,8 @@ INDENT = "  "
 _NARROWEST = 10
 """Characters per line, at least."""
 _SUBCOMMANDS = (
-    "ab|accept|affected|baseline|bisect|calibrate|comment|compare|doctor|list|merge|profile|report|trend"
+    "ab|accept|affected|baseline|bisect|calibrate|comment|compare|doctor|"
+    "export|list|merge|profile|report|trend"
 )
 _COMMAND = re.compile(
     rf"(?<=: )(?:gnnbench (?:{_SUBCOMMANDS})|pip install|git checkout|pytest (?=[^;]*--benchmark-compare))"

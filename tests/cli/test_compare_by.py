@@ -76,7 +76,7 @@ def test_the_files_are_those_of_one_run(files, capsys, tmp_path):
     for words, message in (
         ((files[0], "--", files[1]), "--by compares within one run: name its files without --"),
         ((files[0], files[0]), "is named twice"),
-        ((files[0], *save(tmp_path, content(entry("b"), threads=4))), "are not processes of one run"),
+        ((files[0], *save(tmp_path, content(entry("b"), threads=4))), "not a process of the run of"),
         ((tmp_path / "nothing.json",), "cannot be read"),
     ):
         status, _, err = by(capsys, "platform", *words)

@@ -105,13 +105,16 @@ _OF_RUNS = (
     ("compare", "--by", "platform", FILE, *_JSON),
     ("compare", "--by", "n=1", FILE, "--format", "markdown"),
     ("compare", "--by", "dataset", FILE, OTHER, "--format", "csv"),
+    ("export", FILE, "--to", "bencher"),
+    ("export", FILE, "--to", "github-action-benchmark", "-o", "output.json"),
+    ("export", FILE, "--to", "csv"),
     ("trend", FILE),
     ("report", FILE, *_PAGE),
     ("report", OTHER, FILE, *_PAGE),
 )
 _OF_RESULTS = (
     *(("comment", FILE), ("comment", FILE, OTHER, "--title", "title"), ("merge", FILE, "-o", "whole.json")),
-    *(("report", FILE, *_PAGE), ("compare", FILE, "--", FILE)),
+    *(("report", FILE, *_PAGE), ("compare", FILE, "--", FILE), ("export", FILE, "--to", "csv")),
 )
 _VERDICTS = frozenset((0, 1, 2, 3))
 

@@ -1,0 +1,130 @@
+"""The times of a run in the formats of other tools."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from .. import json_io, units
+from ..compare import result_file
+from ..compare.axis import fields_of
+from ..errors import UsageError
+from ..results import former_names, run_file
+from . import csv_text, measured, table
+from .view import CallCounts, Measured
+
+REMEDY = "give a run file: one of pytest --benchmark-json, or saved with --benchmark-save-data"
+_LONGEST_NAME = 1024
+"""Bencher's limit for the name of a benchmark, in characters."""
+
+
+@dataclass(frozen=True)
+class Exported:
+    """One benchmark of a run."""
+
+    name: str
+    fields: Mapping[str, str]
+    """Of the spec, or pytest's parameters."""
+    time: Measured
+    work: CallCounts | None
+    """None: its work was not counted."""
+    contention_share: float | None
+    """None: not recorded."""
+
+    @property
+    def ns(self) -> tuple[float, float | None, float | None]:
+        """The time, and the bounds of its interval, in nanoseconds."""
+        low, high = (
+            None if bound is None else _nanoseconds(bound)
+            for bound in (self.time.low_seconds, self.time.high_seconds)
+        )
+        return _nanoseconds(self.time.seconds), low, high
+
+
+def read(path: Path) -> tuple[list[Exported], int]:
+    """Return the benchmarks of a run file that have a time, and the number of others.
+
+    Raises:
+        UsageError: it is no run file, or has no benchmark with a time.
+    """
+    content, raw = former_names.read(path, "run file", run_file.MAX_BYTES, REMEDY)
+    if (kind := result_file.kind(content)) not in ("run", None):
+        json_io.refuse(path, f"not a run file: it is a {kind} file", REMEDY)
+    run = run_file.parse(path, run_file.check(path, content, raw))
+    found = {}
+    try:
+        for entry in content["benchmarks"]:
+            if time := measured.time_of(entry):
+                name = entry["fullname"]
+                share = (measured.ours(entry).get("measurement") or {}).get("others_share")
+                share = None if share is None else json_io.finite(share)
+                _, fields = fields_of(run.benchmarks[name])
+                found[name] = Exported(name, fields, time, measured.work_of(entry), share)
+    except json_io.DAMAGE as error:
+        json_io.refuse(path, f"damaged: {f'no {error}' if isinstance(error, KeyError) else error}", REMEDY)
+    if not found:
+        json_io.refuse(path, "no benchmark in it has a time", REMEDY)
+    return list(found.values()), len(run.benchmarks) - len(found) + len(run.incomplete)
+
+
+def bencher(found: Sequence[Exported]) -> dict[str, Any]:
+    """Return Bencher Metric Format: measures by name of the benchmark.
+
+    The measure `latency` is Bencher's own, in nanoseconds; `peak-memory` is in bytes.
+
+    Raises:
+        UsageError: Bencher does not take the name of a benchmark.
+    """
+    content: dict[str, Any] = {}
+    for one in found:
+        if not one.name.strip() or one.name != one.name.strip() or len(one.name) > _LONGEST_NAME:
+            shown = f"{one.name[:40]}..." if len(one.name) > _LONGEST_NAME else f"'{one.name}'"
+            limit = f"1 to {_LONGEST_NAME:,} characters, without spaces at the ends"
+            raise UsageError(f"Bencher does not take the name {shown}: a name has {limit}; rename the test")
+        value, low, high = one.ns
+        bounds = {"lower_value": low, "upper_value": high}
+        latency = {"value": value, **{name: bound for name, bound in bounds.items() if bound is not None}}
+        content[one.name] = {"latency": latency}
+        if one.work and one.work.peak_bytes is not None:
+            content[one.name]["peak-memory"] = {"value": one.work.peak_bytes}
+    return content
+
+
+def github_action_benchmark(found: Sequence[Exported]) -> list[dict[str, Any]]:
+    """Return the entries of github-action-benchmark's tool `customSmallerIsBetter`."""
+    entries: list[dict[str, Any]] = []
+    for one in found:
+        value, low, high = one.ns
+        entry = {"name": one.name, "unit": "ns", "value": value}
+        facts = [one.time.location, *(note for note in one.time.remarks if note != table.NO_INTERVAL)]
+        if low is not None and high is not None:
+            entry["range"] = f"± {max(high - value, value - low):.6g}"
+            facts.insert(0, f"{units.level(one.time.level)} interval: {low:.6g} to {high:.6g} ns")
+        entries.append({**entry, "extra": "\n".join(facts)})
+        if one.work and one.work.peak_bytes is not None:
+            peak = {"name": f"{one.name} (peak memory)", "unit": "bytes", "value": one.work.peak_bytes}
+            entries.append(peak)
+    return entries
+
+
+def csv(found: Sequence[Exported]) -> str:
+    """Return a row for each benchmark, with its fields as columns."""
+    return csv_text.text(csv_text.row_of({"benchmark": one.name}, one.fields, _values(one)) for one in found)
+
+
+def _values(one: Exported) -> dict[str, Any]:
+    work = one.work
+    return {
+        **dict(zip(("time_ns", "low_ns", "high_ns"), one.ns, strict=True)),
+        "level": one.time.level,
+        "estimate": one.time.location,
+        "contention_share": one.contention_share,
+        "peak_bytes": work and work.peak_bytes,
+        "allocated_bytes": work and work.allocated_bytes,
+        "operators": work and work.count,
+        "host_reads": work and work.host_reads,
+    }
+
+
+def _nanoseconds(seconds: float) -> float:
+    return round(seconds * 1e9, 3)
