@@ -69,7 +69,7 @@ FLAGS = ("all", "dry-run", "real", "strict")
 
 COMMANDS = ("ab", "affected", "baseline", "calibrate", "comment", "compare", "profile", "report", "trend")
 """Subcommands of gnnbench that may have a table of their own options in a project's settings."""
-ON_COMMAND_LINE = ("diff", "fresh", "json", "markdown", "output", "slides", "yes")
+ON_COMMAND_LINE = ("by", "diff", "format", "fresh", "json", "markdown", "output", "slides", "yes")
 """Options of the command that belong to one run, such as paths of results; settings have none of them."""
 ONE_RUN = ("affected-by", "counters", "dry-run", "profile", "shard")
 """Options that say what one run does; settings of a project have no default for them."""
