@@ -67,6 +67,7 @@ def run(options: argparse.Namespace) -> int:
     from ..compare import calibration, result_file
     from ..compare.ab import coordinator
     from ..compare.acceptance import Acceptance
+    from ..compare.revision import Revision
     from ..files import cache_folder
     from ..report import causes, markdown, verdicts
     from ..report.calibration import notes as calibrated_notes
@@ -111,6 +112,7 @@ def run(options: argparse.Namespace) -> int:
                 seed,
                 shard,
                 time_all=options.time_all,
+                allowed=acceptance.allowed(Revision.of(base), Revision.of(head)),
             )
     found = _repeatable(found.accepting(acceptance), options)
     comparison = found.comparison()

@@ -1,17 +1,20 @@
 """The accepted slowdowns of a project that are in force between two commits."""
 
-from collections.abc import Callable, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from datetime import date
 from pathlib import Path
+from typing import Literal
 
 from .. import git
 from ..results.accepted import PATTERN, Accepted, Entry
 from . import accepted
-from .comparison import Compared, Comparison
+from .comparison import Allowed, Compared, Comparison
 from .revision import Revision
 from .verdict import Thresholds
 
+_State = Literal["in force", "elsewhere", "ended", "expired", "unknown"]
 _NAMED = 3
 """Most entries that a line names."""
 
@@ -37,9 +40,7 @@ class Acceptance:
     def __init__(self, found: Accepted, folder: Path, today: date | None = None) -> None:
         self._found, self._folder, self._today = found, folder, today or date.today()  # noqa: DTZ011 - the user's day
         self._contains: dict[tuple[str, Entry], bool | None] = {}
-        self._expired: dict[Entry, None] = {}
-        self._ended: dict[Entry, None] = {}
-        self._unknown: dict[Entry, None] = {}
+        self._noticed: dict[_State, dict[Entry, None]] = defaultdict(dict)
         self._recovered: dict[str, None] = {}
 
     def judge(
@@ -69,7 +70,7 @@ class Acceptance:
         drifted: bool,
     ) -> Compared:
         ours = [one for one in self._found.entries if one.benchmark == row.fullname]
-        entries = self.in_force(ours, *sides(row.fullname)) if ours else []
+        entries = self._noted(ours, *sides(row.fullname)) if ours else []
         own = thresholds.of(row.fullname)
         row = accepted.judge(row, entries, own)
         # With a drift removed, a ratio is relative: a slowdown of all benchmarks is not in it.
@@ -77,27 +78,35 @@ class Acceptance:
             self._recovered[self._recovery(row, entries)] = None
         return row
 
+    def _noted(self, entries: Sequence[Entry], base: Revision, head: Revision) -> list[Entry]:
+        """Return the entries that are in force, and note the others that matter."""
+        for one in entries:
+            self._noticed[self._state(one, base, head)][one] = None
+        return self.in_force(entries, base, head)
+
+    def allowed(self, base: Revision, head: Revision) -> dict[str, Allowed]:
+        """Return how much slower benchmarks may be, of those for which an entry is in force."""
+        found: dict[str, list[Entry]] = {}
+        for one in self.in_force(self._found.entries, base, head):
+            found.setdefault(one.benchmark, []).append(one)
+        return {name: accepted.allowed(entries) for name, entries in found.items()}
+
     def in_force(self, entries: Sequence[Entry], base: Revision, head: Revision) -> list[Entry]:
-        """Return the entries that are in force between two sides, and note the others that matter.
+        """Return the entries that are in force between two sides.
 
         What git does not know does not accept anything.
         """
-        return [one for one in entries if self._is_in_force(one, base, head)]
+        return [one for one in entries if self._state(one, base, head) == "in force"]
 
-    def _is_in_force(self, entry: Entry, base: Revision, head: Revision) -> bool:
+    def _state(self, entry: Entry, base: Revision, head: Revision) -> _State:
         in_head = self._all_contain(entry, head)
         if in_head is False:
-            return False  # another branch
-        in_base = self._any_contains(entry, base)
+            return "elsewhere"
+        if in_base := self._any_contains(entry, base):
+            return "ended"
         if entry.is_expired(self._today):
-            if not in_base:
-                self._expired[entry] = None
-            return False
-        if in_base:
-            self._ended[entry] = None
-        elif in_head is None or in_base is None:
-            self._unknown[entry] = None
-        return bool(in_head) and in_base is False
+            return "expired"
+        return "unknown" if None in (in_head, in_base) else "in force"
 
     def _all_contain(self, entry: Entry, side: Revision) -> bool | None:
         found = [self._contained(entry, commit) for commit in side.commits]
@@ -130,23 +139,24 @@ class Acceptance:
 
     def lines(self) -> list[str]:
         """Return what is to be said after `judge`: one line for each kind of entry, if there are any."""
-        file = self._found.name
         found = list(self._recovered)
-        if self._expired:
-            days = ", ".join(sorted({f"{one.until}" for one in self._expired}))
+        named = {
+            state: f"{_named(entries)} of {self._found.name}"
+            for state, entries in self._noticed.items()
+            if entries
+        }
+        if "expired" in named:
+            days = ", ".join(sorted({f"{one.until}" for one in self._noticed["expired"]}))
             found.append(
-                f"expired ({days}), so not accepted any more: {_named(self._expired)} of {file}; "
+                f"expired ({days}), so not accepted any more: {named['expired']}; "
                 "make it faster, or accept it again"
             )
-        if self._ended:
+        if "ended" in named:
+            found.append(f"ended, because the base already contains what was accepted: {named['ended']}")
+        if "unknown" in named:
             found.append(
-                f"ended, because the base already contains what was accepted: {_named(self._ended)} of {file}"
-            )
-        if self._unknown:
-            found.append(
-                f"not accepted, because it is unknown whether base and head contain it: "
-                f"{_named(self._unknown)} of {file}; results must name their commits, and git must have "
-                "their history (git fetch --unshallow)"
+                f"not accepted, because it is unknown whether base and head contain it: {named['unknown']}; "
+                "results must name their commits, and git must have their history (git fetch --unshallow)"
             )
         return found
 
@@ -175,7 +185,7 @@ def contains(folder: Path, commit: str, entry: Entry) -> bool | None:
     return None if git.is_shallow(folder) else False
 
 
-def _named(entries: Sequence[Entry] | dict[Entry, None]) -> str:
+def _named(entries: Iterable[Entry]) -> str:
     names = [one.place for one in entries]
     more = [f"{len(names) - _NAMED} more"] if len(names) > _NAMED else []
     return ", ".join([*names[:_NAMED], *more])

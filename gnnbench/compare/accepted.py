@@ -16,6 +16,14 @@ from .comparison import Allowed, Compared
 from .verdict import Judgement, Thresholds
 
 
+def allowed(entries: Sequence[Entry]) -> Allowed:
+    """Return how much slower a benchmark may be with these entries, of which there is at least one."""
+    log_ratio = sum(one.log_ratio for one in entries)
+    width = math.hypot(*(one.half_width for one in entries))
+    ratio, low, high = (math.exp(log_ratio + change) for change in (0.0, -width, width))
+    return Allowed(ratio, low, high, tuple(dict.fromkeys(one.reason for one in entries)))
+
+
 def judge(row: Compared, entries: Sequence[Entry], thresholds: Thresholds) -> Compared:
     """Return a benchmark's verdict with the accepted slowdowns that are in force.
 
@@ -29,30 +37,50 @@ def judge(row: Compared, entries: Sequence[Entry], thresholds: Thresholds) -> Co
     """
     if not entries:
         return row
-    found, allowed = row.judgement, _allowed(entries)
-    if found.verdict == "slower":
-        excess, width = _excess(found, allowed)
-        if excess <= width or excess < math.log1p(thresholds.effect):
-            reason = f"accepted: {'; '.join(allowed.reasons)}"
-            found = replace(found, verdict="accepted", reason=reason, code=None)
-    return replace(row, judgement=found, allowed=allowed, notes=(*notes(found, allowed), *row.notes))
+    found, limit = row.judgement, allowed(entries)
+    if found.verdict == "slower" and not _is_beyond(found, limit, thresholds):
+        reason = f"accepted: {'; '.join(limit.reasons)}"
+        found = replace(found, verdict="accepted", reason=reason, code=None)
+    return replace(row, judgement=found, allowed=limit, notes=(*notes(found, limit), *row.notes))
 
 
-def notes(found: Judgement, allowed: Allowed | None) -> tuple[str, ...]:
+def is_settled(found: Judgement, limit: Allowed, thresholds: Thresholds) -> bool:
+    """Tell whether a verdict would not gain from more measurements.
+
+    *Slower* than the base is known early. It is settled when the time is beyond what is accepted, or when the
+    per-benchmark interval lies below what is accepted and the minimum effect of interest.
+
+    Args:
+        found: the verdict as if no slowdown was accepted.
+        limit: what is accepted.
+        thresholds: of the verdict.
+    """
+    if found.verdict != "slower":
+        return True
+    within = found.own_high is not None and found.own_high < limit.ratio * (1 + thresholds.effect)
+    return within or _is_beyond(found, limit, thresholds)
+
+
+def _is_beyond(found: Judgement, limit: Allowed, thresholds: Thresholds) -> bool:
+    excess, width = _excess(found, limit)
+    return excess > width and excess >= math.log1p(thresholds.effect)
+
+
+def notes(found: Judgement, limit: Allowed | None) -> tuple[str, ...]:
     """Return the notes of verdict tables on what is accepted, and on what is more than that.
 
     Args:
         found: the verdict with the accepted slowdowns.
-        allowed: what they allow; None: there are none.
+        limit: what they allow; None: there are none.
     """
-    if allowed is None or found.verdict not in ("slower", "accepted"):
+    if limit is None or found.verdict not in ("slower", "accepted"):
         return ()
-    reasons = "; ".join(allowed.reasons)
+    reasons = "; ".join(limit.reasons)
     if found.verdict == "accepted":
-        return (f"accepted {allowed.ratio:.2f}x ({units.interval(allowed.low, allowed.high)}): {reasons}",)
-    excess, width = _excess(found, allowed)
+        return (f"accepted {limit.ratio:.2f}x ({units.interval(limit.low, limit.high)}): {reasons}",)
+    excess, width = _excess(found, limit)
     bounds = units.interval(math.exp(excess - width), math.exp(excess + width))
-    return (f"{math.exp(excess):.2f}x ({bounds}) beyond the accepted {allowed.ratio:.2f}x: {reasons}",)
+    return (f"{math.exp(excess):.2f}x ({bounds}) beyond the accepted {limit.ratio:.2f}x: {reasons}",)
 
 
 def is_recovered(row: Compared, thresholds: Thresholds) -> bool:
@@ -72,16 +100,9 @@ def is_recovered(row: Compared, thresholds: Thresholds) -> bool:
     return excess < -width and excess <= -math.log1p(thresholds.effect)
 
 
-def _allowed(entries: Sequence[Entry]) -> Allowed:
-    log_ratio = sum(one.log_ratio for one in entries)
-    width = math.hypot(*(one.half_width for one in entries))
-    ratio, low, high = (math.exp(log_ratio + change) for change in (0.0, -width, width))
-    return Allowed(ratio, low, high, tuple(dict.fromkeys(one.reason for one in entries)))
-
-
-def _excess(found: Judgement, allowed: Allowed) -> tuple[float, float]:
+def _excess(found: Judgement, limit: Allowed) -> tuple[float, float]:
     """Return by how much the measured log ratio is above the accepted one, and the half-width of that."""
     assert found.ratio
     assert found.high
-    own, accepted = math.log(found.high / found.ratio), math.log(allowed.high / allowed.ratio)
-    return math.log(found.ratio / allowed.ratio), math.hypot(own, accepted)
+    own, accepted = math.log(found.high / found.ratio), math.log(limit.high / limit.ratio)
+    return math.log(found.ratio / limit.ratio), math.hypot(own, accepted)

@@ -125,7 +125,12 @@ class JudgedSession:
         first = {row.fullname: row for row in self.comparison.rows}
         judged = [row for row in self.comparison.rows if is_open(row, self._head)]
         self._turns = turns.run(
-            self._config, self._groups, self._thresholds, len(judged), self._options.budget_seconds
+            self._config,
+            self._groups,
+            self._thresholds,
+            len(judged),
+            self._options.budget_seconds,
+            acceptance,
         )
         for one in self._turns:
             if one.result is not None:

@@ -15,6 +15,8 @@ from ..compare.ab import coordinator
 from ..compare.ab.coordinator import Budget
 from ..compare.ab.result import AbResult
 from ..compare.ab.schedule import Decision
+from ..compare.acceptance import Acceptance
+from ..compare.revision import Revision
 from ..compare.verdict import Thresholds
 from ..errors import UsageError, one_line
 from ..files import cache_folder
@@ -61,6 +63,7 @@ def run(
     thresholds: Thresholds,
     judged: int,
     budget_seconds: float,
+    acceptance: Acceptance,
 ) -> list[Turns]:
     """Time the groups one after the other; an interruption ends the run.
 
@@ -70,6 +73,7 @@ def run(
         thresholds: minimum effect of interest, and the levels for all judged benchmarks together.
         judged: number of benchmarks that need a verdict; those of the groups are among them.
         budget_seconds: time for all groups, without preparing their bases.
+        acceptance: the project's accepted slowdowns.
     """
     found: list[Turns] = []
     left_count, left_seconds = sum(len(group.names) for group in groups), budget_seconds
@@ -77,7 +81,7 @@ def run(
         # Each benchmark has an equal part of the family-wise error rate.
         share = len(group.names) / judged
         own = replace(thresholds, family_level=1 - (1 - thresholds.family_level) * share)
-        one = _of(config, group, own, left_seconds * len(group.names) / left_count)
+        one = _of(config, group, own, left_seconds * len(group.names) / left_count, acceptance)
         found.append(one)
         left_count -= len(group.names)
         left_seconds -= one.result.seconds if one.result else 0.0
@@ -86,9 +90,11 @@ def run(
     return found
 
 
-def _of(config: pytest.Config, group: Group, thresholds: Thresholds, seconds: float) -> Turns:
+def _of(
+    config: pytest.Config, group: Group, thresholds: Thresholds, seconds: float, acceptance: Acceptance
+) -> Turns:
     try:
-        result = _timed(config, group, thresholds, seconds)
+        result = _timed(config, group, thresholds, seconds, acceptance)
     except KeyboardInterrupt:
         return Turns(group, None, "interrupted", interrupted=True)
     except UsageError as error:
@@ -98,7 +104,9 @@ def _of(config: pytest.Config, group: Group, thresholds: Thresholds, seconds: fl
     return Turns(group, result, interrupted=result.interrupted)
 
 
-def _timed(config: pytest.Config, group: Group, thresholds: Thresholds, seconds: float) -> AbResult:
+def _timed(
+    config: pytest.Config, group: Group, thresholds: Thresholds, seconds: float, acceptance: Acceptance
+) -> AbResult:
     folder = config.invocation_params.dir
     with (
         _Progress(config, group) as progress,
@@ -117,6 +125,7 @@ def _timed(config: pytest.Config, group: Group, thresholds: Thresholds, seconds:
             progress,
             secrets.randbits(32),
             only=group.names,
+            allowed=acceptance.allowed(Revision.of(base), Revision.of(head)),
         )
 
 

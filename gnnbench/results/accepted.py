@@ -23,6 +23,8 @@ _HEADER = """\
 # Slowdowns that are intended, written by gnnbench accept (docs/accept.md). To end one, remove its entry.
 """
 _DIGITS = 4
+_LONGEST = 200
+"""Characters of an id in a message."""
 
 
 @dataclass(frozen=True)
@@ -53,7 +55,7 @@ class Entry:
     @property
     def place(self) -> str:
         """Where it is: `entry 2 (test_a.py::test_a)`."""
-        return f"entry {self.number} ({self.benchmark})"
+        return f"entry {self.number} ({_short(self.benchmark)})"
 
     @property
     def log_ratio(self) -> float:
@@ -116,7 +118,7 @@ def read(file: Path) -> Accepted:
         raise UsageError(f"{file} is not valid TOML: {error}; correct it") from None
     for key in content:
         if key != _LIST:
-            raise UsageError(f"{file}: {unknown_name('key', key, [_LIST])}")
+            raise UsageError(f"{file}: {unknown_name('key', _short(key), [_LIST])}")
     tables = content.get(_LIST, [])
     if not isinstance(tables, list) or not all(isinstance(one, dict) for one in tables):
         raise UsageError(f"{file}: {_LIST} must be a list of tables, as in [[{_LIST}]]")
@@ -125,10 +127,10 @@ def read(file: Path) -> Accepted:
 
 def _entry(file: Path, number: int, table: Mapping[str, Any]) -> Entry:
     named = table.get("benchmark")
-    place = f"{file}: entry {number}{f' ({named})' if isinstance(named, str) else ''}"
+    place = f"{file}: entry {number}{f' ({_short(named)})' if isinstance(named, str) else ''}"
     for key in table:
         if key not in _READERS:
-            raise UsageError(f"{place}: {unknown_name('key', key, _READERS)}")
+            raise UsageError(f"{place}: {unknown_name('key', _short(key), _READERS)}")
     values: dict[str, Any] = {}
     for key, (read_value, form) in _READERS.items():
         if key not in table:
@@ -193,6 +195,11 @@ def _table(one: Entry) -> Any:
     if one.patches:
         table["patches"] = list(one.patches)
     return table
+
+
+def _short(name: str) -> str:
+    """Shorten a name for a message."""
+    return name if len(name) <= _LONGEST else f"{name[: _LONGEST - 3]}..."
 
 
 def _text(given: Any) -> str | None:

@@ -3,7 +3,7 @@ import math
 
 import pytest
 
-from gnnbench.compare.accepted import is_recovered, judge
+from gnnbench.compare.accepted import allowed, is_recovered, is_settled, judge
 from gnnbench.compare.comparison import Compared
 from gnnbench.compare.verdict import SAME_CODE, Judgement, Thresholds, judge_ratio
 from gnnbench.results.accepted import Entry
@@ -52,6 +52,18 @@ def test_the_errors_of_both_count():
 
 def test_less_than_the_effect_beyond_is_accepted():
     assert judge(row(1.22, error=1e-4), [entry(width=1e-4)], THRESHOLDS).judgement.verdict == "accepted"
+
+
+def test_a_verdict_is_settled_when_it_is_known_whether_it_is_more_than_accepted():
+    def settled(ratio, error):
+        return is_settled(row(ratio, error).judgement, allowed([entry(1.2, width=0.01)]), THRESHOLDS)
+
+    assert not settled(1.2, 0.02)
+    assert settled(1.2, 0.005)
+    assert settled(1.12, 0.01), "less than accepted"
+    assert not settled(1.23, 0.01)
+    assert settled(1.3, 0.01)
+    assert settled(1.0, 0.02), "not slower"
 
 
 def test_several_entries_multiply():

@@ -1,6 +1,7 @@
 """Real files of each kind, in the current folder."""
 
 import json
+import re
 import shutil
 from pathlib import Path
 
@@ -130,11 +131,54 @@ def results_of_ab() -> None:
     changed = {kind: [f"suite:{kind}"] for kind in names}
     for number, one in enumerate(saved["benchmarks"]):
         one |= {"same_code": False, "changed": changed if number else None, "no_fingerprint": "a reason"}
+        one["accepted"] = {"ratio": 1.2, "low": 1.1, "high": 1.3, "reasons": ["a reason"]}
         one["counters"] = [{"name": "aten::mm", "base": 1, "head": 3}]
     for side in ("base", "head"):
         saved[side]["checkouts"] = {"../pyg": "c" * 40}
     for name in (FILE, OTHER):
         _write(name, saved | {"notes": ["a note"], "shard": "1/1", "interrupted": True})
+
+
+def accepted_slowdowns() -> None:
+    """Write the entries as JSON, which `as_toml` translates, and runs of two commits that they are about."""
+    for number, name in enumerate(("a.json", "b.json")):
+        _write(name, suite(number, factor=1 + number, commit=f"{number}" * 40))
+    one = {
+        "benchmark": "test_a.py::b0",
+        "ratio": 1.2,
+        "low": 1.1,
+        "high": 1.3,
+        "base": "0" * 40,
+        "head": "1" * 40,
+        "author": "A <a@b>",
+        "date": "2026-11-24",
+        "reason": "a reason",
+        "until": "2026-11-25",
+        "patches": ["2" * 40],
+    }
+    _write(FILE, {"accepted": [one, {**one, "benchmark": "test_a.py::b1"}]})
+
+
+def as_toml(text: str) -> str:
+    """Return JSON as TOML; what is not JSON stays."""
+    try:
+        content = json.loads(text)
+        if not isinstance(content, dict):
+            return text
+        return "".join(f"{json.dumps(key)} = {_toml(value)}\n" for key, value in content.items())
+    except (ValueError, RecursionError):
+        return text
+
+
+def _toml(value: object) -> str:
+    match value:
+        case dict():
+            return f"{{{', '.join(f'{json.dumps(key)} = {_toml(one)}' for key, one in value.items())}}}"
+        case list():
+            return f"[{', '.join(map(_toml, value))}]"
+        case str() if re.fullmatch(r"\d{4}-\d\d-\d\d", value):
+            return value
+    return json.dumps(value, ensure_ascii=False)
 
 
 def profiles() -> None:

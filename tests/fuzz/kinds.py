@@ -14,7 +14,8 @@ from gnnbench.compare.verdict import Thresholds
 from gnnbench.errors import one_line
 from gnnbench.plugin import records
 from gnnbench.report import verdicts
-from gnnbench.results import base, counter_baseline, run_file
+from gnnbench.results import accepted, base, counter_baseline, run_file
+from gnnbench.results.accepted import FILE as ACCEPTED
 from gnnbench.results.baseline import FOLDER, RecordStore
 from gnnbench.variants import rebuild
 from tests.fuzz import files
@@ -97,6 +98,17 @@ def _with_calibration() -> int:
     return main.main(["compare", "a.json", "--", "b.json"])
 
 
+def _with_accepted() -> int:
+    """Compare where slowdowns are accepted, and accept one more."""
+    ACCEPTED.parent.mkdir(exist_ok=True)
+    ACCEPTED.write_text(files.as_toml(Path(FILE).read_text(errors="surrogatepass")), errors="surrogatepass")
+    status = main.main(["compare", "a.json", "--", "b.json"])
+    found = accepted.read(ACCEPTED)
+    accepted.write(found, found.entries[:1], {one.number for one in found.entries[1:]})
+    assert len(accepted.read(ACCEPTED).entries) == 2 * bool(found.entries)
+    return status
+
+
 _OF_RUNS = (
     ("compare", FILE, "--", OTHER),
     ("compare", OTHER, *_JSON, "--", FILE),
@@ -109,12 +121,14 @@ _OF_RUNS = (
     ("export", FILE, "--to", "github-action-benchmark", "-o", "output.json"),
     ("export", FILE, "--to", "csv"),
     ("trend", FILE),
+    ("accept", FILE, "--reason", "fuzz"),
     ("report", FILE, *_PAGE),
     ("report", OTHER, FILE, *_PAGE),
 )
 _OF_RESULTS = (
     *(("comment", FILE), ("comment", FILE, OTHER, "--title", "title"), ("merge", FILE, "-o", "whole.json")),
     *(("report", FILE, *_PAGE), ("compare", FILE, "--", FILE), ("export", FILE, "--to", "csv")),
+    *(("accept", FILE, "--reason", "fuzz"), ("accept", FILE, "test_a.py::slower", "--reason", "fuzz")),
 )
 _VERDICTS = frozenset((0, 1, 2, 3))
 
@@ -156,6 +170,7 @@ KINDS = {
     "calibration": Kind(
         files.calibrations, (FILE,), (_as_calibrate, _with_calibration, ("report", FILE, *_PAGE)), _VERDICTS
     ),
+    "accepted slowdowns": Kind(files.accepted_slowdowns, (FILE,), (_with_accepted,), _VERDICTS),
     "counters": Kind(files.counters, (FILE,), (_as_gate_of_counters,)),
     "history": Kind(
         files.histories,

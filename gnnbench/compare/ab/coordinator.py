@@ -17,6 +17,7 @@ from ...packages import version
 from ...shard import Shard
 from ...variants import variant
 from ...variants.prepare import Prepared
+from ..comparison import Allowed
 from ..repeat import Repeat, ends_of
 from ..verdict import Thresholds
 from .pair import NO_DEFAULT, Workers
@@ -72,6 +73,7 @@ def run(
     *,
     only: Sequence[str] | None = None,
     time_all: bool = False,
+    allowed: Mapping[str, Allowed] | None = None,
 ) -> AbResult:
     """Time two variants in turns, in as many pairs of fresh processes as needed.
 
@@ -89,6 +91,7 @@ def run(
         shard: the part of the benchmarks to time, to which the thresholds apply; None: all.
         only: ids of the benchmarks to time, the most important first; None: all.
         time_all: also time the benchmarks for which both sides run the same code.
+        allowed: how much slower benchmarks may be.
 
     Raises:
         UsageError: there is nothing to time, or a variant cannot run it.
@@ -109,6 +112,7 @@ def run(
             shard,
             only=only,
             time_all=time_all,
+            allowed=allowed,
         )
         try:
             while session.pair():
@@ -150,6 +154,7 @@ class _Session:
         *,
         only: Sequence[str] | None,
         time_all: bool,
+        allowed: Mapping[str, Allowed] | None,
     ) -> None:
         self.schedule: Schedule | None = None
         self.head_logs: dict[str, list[float]] = {}
@@ -160,7 +165,7 @@ class _Session:
         self._thresholds, self._budget, self._watcher = thresholds, budget, watcher
         self._rng = random.Random(seed)  # noqa: S311 - turns, not secrets
         self._seed = seed
-        self._shard, self._only, self._time_all = shard, only, time_all
+        self._shard, self._only, self._time_all, self._allowed = shard, only, time_all, allowed
         self.inspections: dict[str, Inspections] = {}
         self._names: list[str] = []
         """All benchmarks that are not skipped, in the order of collection."""
@@ -310,4 +315,5 @@ class _Session:
             budget.total_seconds,
             np.random.default_rng(self._seed),
             budget.total_option,
+            self._allowed,
         )

@@ -12,6 +12,8 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
+from .. import accepted
+from ..comparison import Allowed
 from ..verdict import SAME_CODE as SAME
 from ..verdict import Judgement, Thresholds
 from .estimate import FEWEST_PAIRS, RatioEstimate, judged
@@ -103,6 +105,8 @@ class Schedule:
         total_seconds: limit of the whole budget; None: no limit.
         random: draws the order of the visits.
         total_option: the option that sets `total_seconds`, for messages.
+        allowed: how much slower benchmarks may be. One that is slower is measured until it is known whether
+            it is more than that.
     """
 
     def __init__(
@@ -113,8 +117,9 @@ class Schedule:
         total_seconds: float | None = None,
         random: np.random.Generator | None = None,
         total_option: str = "--total-budget",
+        allowed: Mapping[str, Allowed] | None = None,
     ) -> None:
-        self._total_option = total_option
+        self._allowed, self._total_option = allowed or {}, total_option
         self._random = np.random.default_rng() if random is None else random
         self._evidence = Evidence(names)
         self._benchmarks = {name: _Benchmark(thresholds.of(name)) for name in names}
@@ -285,7 +290,7 @@ class Schedule:
         self._evidence.add(pair.visits)
         estimates = self._evidence.estimates()
         for name in pair.visits:
-            self._analyse(self._benchmarks[name], estimates[name])
+            self._analyse(self._benchmarks[name], estimates[name], self._allowed.get(name))
         for name, why in pair.failures.items():
             one = self._benchmarks[name]
             one.failures += 1
@@ -293,7 +298,7 @@ class Schedule:
             if one.decided or not one.pairs:
                 one.judgement = Judgement("incomparable", why.text)
 
-    def _analyse(self, one: _Benchmark, estimate: RatioEstimate) -> None:
+    def _analyse(self, one: _Benchmark, estimate: RatioEstimate, limit: Allowed | None) -> None:
         one.excluded = estimate.outliers.excluded
         if estimate.pairs < FEWEST_PAIRS:
             one.judgement = judged(
@@ -315,3 +320,5 @@ class Schedule:
             return  # the last intervals stay
         one.judgement = judged(estimate, one.thresholds, len(self._benchmarks), (wide, own))
         one.decided = one.judgement.verdict in ("slower", "faster", "same")
+        if limit and one.decided:
+            one.decided = accepted.is_settled(one.judgement, limit, one.thresholds)

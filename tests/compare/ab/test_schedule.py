@@ -14,6 +14,7 @@ from gnnbench.compare.ab.schedule import (
     Schedule,
 )
 from gnnbench.compare.ab.visit import NotTimed, Pair, Visit
+from gnnbench.compare.comparison import Allowed
 from gnnbench.compare.verdict import Thresholds
 from gnnbench.settings import parse
 
@@ -302,3 +303,22 @@ def test_mirrored_sides_give_the_mirrored_course():
         assert mirror.get(forward.judgement.verdict, forward.judgement.verdict) == backward.judgement.verdict
         assert forward.pairs == backward.pairs
         assert forward.judgement.low == pytest.approx(1 / backward.judgement.high)
+
+
+def test_what_is_accepted_is_measured_until_it_is_known_whether_it_is_more():
+    def found(ratio, allowed):
+        one = schedule(
+            allowed={"b3": Allowed(allowed, allowed / 1.01, allowed * 1.01, ("x",))} if allowed else {}
+        )
+        run(one, Bench(ratios={"b3": ratio}, sd=0.04))
+        return one.decisions()["b3"]
+
+    early, accepted, more = found(1.3, None), found(1.3, 1.3), found(1.3, 1.2)
+    assert {one.judgement.verdict for one in (early, accepted, more)} == {"slower"}
+    assert early.decided
+    assert accepted.decided
+    assert more.decided
+    assert accepted.pairs > early.pairs
+    assert accepted.judgement.own_high < 1.3 * 1.03
+    assert more.judgement.ratio / 1.2 > more.judgement.high / more.judgement.ratio
+    assert found(1.0, 1.3).judgement.verdict == "same"
