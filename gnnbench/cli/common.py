@@ -86,7 +86,7 @@ def exit_code(found: "Comparison", *, strict: bool) -> int:
     judged = not counted or any(judgement.judged for judgement in counted)
     if found.shared:
         verdicts.add(found.shared.verdict)
-    if "slower" in verdicts:
+    if "slower" in verdicts or any(row.needs_more_memory for row in found.rows):
         return SLOWER
     unsure = verdicts & {"undecided", "incomparable"}
     return NOTHING_SLOWER if judged and not (strict and unsure) else NOT_JUDGED

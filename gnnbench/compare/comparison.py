@@ -7,6 +7,7 @@ from typing import Any, Self
 from .. import json_io
 from ..measure.counter_changes import CounterChange
 from ..measure.fingerprint.difference import Difference
+from .memory import MemoryChange
 from .verdict import Judgement
 
 
@@ -84,6 +85,13 @@ class Compared:
     """How the definitions of the benchmark differ, in graph or code; None: they do not."""
     allowed: Allowed | None = None
     """None: no accepted slowdown is in force for it."""
+    memory: MemoryChange | None = None
+    """None: a side has no peak, the peaks cannot be compared, or both sides run the same code."""
+
+    @property
+    def needs_more_memory(self) -> bool:
+        """Whether it needs more memory, and nothing excuses that."""
+        return self.memory is not None and self.memory.fails
 
 
 @dataclass(frozen=True)

@@ -19,7 +19,11 @@ def ignored(found: Comparison, settings: Settings) -> Comparison:
 
 def _ruled(row: Compared, settings: Settings) -> Compared:
     rule, before = settings.rule("ignore", row.fullname), row.judgement
-    if rule is None or before.verdict not in _FAILING:
+    if rule is None:
+        return row
+    if row.memory and row.memory.fails:
+        row = replace(row, memory=replace(row.memory, excused=settings.reason(rule)))
+    if before.verdict not in _FAILING:
         return row
     reason = f"{settings.reason(rule)}; without the rule: {before.verdict}, {before.reason}"
     return replace(row, judgement=replace(before, verdict="ignored", reason=reason))

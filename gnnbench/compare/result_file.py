@@ -10,6 +10,7 @@ from ..results import former_names
 from . import accepted
 from .ab import result
 from .comparison import Allowed, Compared, Comparison, Work
+from .memory import MemoryChange
 from .repeat import Repeat
 from .revision import Revision
 from .verdict import Judgement, Thresholds
@@ -113,9 +114,17 @@ def _ab(path: Path, content: Mapping[str, Any]) -> ResultFile:
     for one in content["benchmarks"]:
         allowed, work = _allowed(one), Work.from_json(one)
         judgement = Judgement.from_json({**one, "visible": one["smallest_effect"]})
-        notes = (*accepted.notes(judgement, allowed), *work.notes())
-        seconds = _seconds(one["head_ns"])
-        rows.append(Compared(one["id"], judgement, seconds, notes=notes, work=work, allowed=allowed))
+        rows.append(
+            Compared(
+                one["id"],
+                judgement,
+                _seconds(one["head_ns"]),
+                notes=(*accepted.notes(judgement, allowed), *work.notes()),
+                work=work,
+                allowed=allowed,
+                memory=MemoryChange.from_json(one.get("memory")),
+            )
+        )
     level = content["level"]
     thresholds = _thresholds(content["effect"], level["simultaneous"], level["own"])
     base, head = (
@@ -190,6 +199,7 @@ def compare_json(
                 "accepted": row.allowed and row.allowed.as_json(),
                 **row.work.as_json(),
                 "head_ns": None if row.seconds is None else row.seconds * 1e9,
+                "memory": row.memory and row.memory.as_json(),
             }
             for row in found.rows
         },
@@ -206,6 +216,7 @@ def _compare(path: Path, content: Mapping[str, Any]) -> ResultFile:
             notes=tuple(one["notes"]),
             allowed=_allowed(one),
             work=Work.from_json(one),
+            memory=MemoryChange.from_json(one.get("memory")),
         )
         for name, one in content["benchmarks"].items()
     ]

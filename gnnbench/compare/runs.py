@@ -16,6 +16,7 @@ from ..results import counter_baseline
 from ..results.benchmark import Benchmark
 from ..results.run_file import RunFile
 from .comparison import Compared, Comparison, Work
+from .memory import MemoryChange, Peaks
 from .two_sample import SideTimings, judge
 from .verdict import SAME_CODE, Judgement, Thresholds
 
@@ -205,7 +206,12 @@ def _row(
         _spec(head),
         work,
         redefined,
+        memory=None if mismatch or redefined else MemoryChange.between(_peaks(base), _peaks(head)),
     )
+
+
+def _peaks(side: list[Benchmark]) -> Peaks | None:
+    return Peaks.all(Peaks.of(one.memory) for one in side)
 
 
 def _one_sided(renamed: str | None, *, new: bool) -> str:

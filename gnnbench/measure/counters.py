@@ -7,7 +7,7 @@ import sys
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, nullcontext
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from typing import Any
 
 import torch
@@ -68,8 +68,8 @@ class Counters:
     """Names of nondeterministic counts: two passes differed."""
     details: Counts = field(default_factory=dict, compare=False)
     """Counts that are not compared: `host_reads` and `mask_reads`, the operators and copies that synchronise
-    host and device; the GPU's `kernels`; `memory`, as `allocated_bytes` and `peak_bytes`. Kernels and memory
-    depend on the machine."""
+    host and device; the GPU's `kernels`; `memory`, as `allocated_bytes`, `peak_bytes` (the larger peak of two
+    calls) and `least_peak_bytes` (the smaller one). Kernels and memory depend on the machine."""
 
     def as_json(self) -> dict[str, Any]:
         """Return the JSON form, see docs/formats.md."""
@@ -94,9 +94,9 @@ class Counters:
 def count(run: Callable[[], object], device: str = "cpu", watch: Watch | None = None) -> Counters:
     """Call a function several times in two passes, and return the counts on which both passes agree.
 
-    Compilation and memory are measured in the first calls only. Operators are counted by a
-    TorchDispatchMode: below autograd, with the backward pass, and in compiled code those that it dispatches.
-    The mode itself runs Python code, so Python calls are counted in a call without it.
+    Compilation is measured in the first calls only, memory in the first and in the last ones. Operators are
+    counted by a TorchDispatchMode: below autograd, with the backward pass, and in compiled code those that it
+    dispatches. The mode itself runs Python code, so Python calls are counted in a call without it.
 
     Args:
         run: the function.
@@ -106,13 +106,19 @@ def count(run: Callable[[], object], device: str = "cpu", watch: Watch | None = 
     with collector_paused():  # finalisers would be counted
         memory, compilation = _from_cold(run, device)
         first, second = _pass(run, device, watch), _pass(run, device, watch)
+        peaks = memory.peak_bytes, trace(run, device).peak_bytes
     names = {(kind, name) for counts in (first, second) for kind in counts for name in counts[kind]}
     unsteady = sorted(name for kind, name in names if first[kind].get(name) != second[kind].get(name))
     steady = {
         kind: {name: number for name, number in sorted(counts.items()) if name not in unsteady}
         for kind, counts in first.items()
     }
-    steady |= {"compilation": compilation, "memory": asdict(memory)}
+    steady |= {"compilation": compilation}
+    steady["memory"] = {
+        "allocated_bytes": memory.allocated_bytes,
+        "peak_bytes": max(peaks),
+        "least_peak_bytes": min(peaks),
+    }
     details = {kind: steady.pop(kind) for kind in _DETAILS}
     return Counters(steady, tuple(unsteady), details)
 

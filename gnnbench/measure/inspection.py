@@ -26,10 +26,11 @@ class Inspection:
     """Why there is no fingerprint; None: there is one."""
 
     def as_json(self) -> dict[str, Any]:
-        """Return the counters that are compared, by name, and the fingerprint; see docs/formats.md."""
+        """Return the counters that are compared, by name, memory and fingerprint; see docs/formats.md."""
         counts = self.counters.counts.values() if self.counters else ()
         return {
             "counts": {name: number for kind in counts for name, number in kind.items()},
+            "memory": self.counters and self.counters.details["memory"],
             "fingerprint": self.fingerprint and self.fingerprint.as_json(),
             "unseen": self.unseen,
         }

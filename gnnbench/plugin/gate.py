@@ -218,12 +218,12 @@ class Gate:
         for item, reports in self._withheld.tests.items():
             row = rows.pop(item.nodeid)
             self._timed()[item.nodeid]["gnnbench"]["comparison"] = judged.row_as_json(row)
-            if row.judgement.verdict in ("slower", *unsure):
+            if row.judgement.verdict in ("slower", *unsure) or row.needs_more_memory:
                 _fail(reports, judged.sentence(row))
         self._failures.extend(
             f"{name}: {judged.sentence(row)}"
             for name, row in rows.items()
-            if row.judgement.verdict in ("slower", *unsure)
+            if row.judgement.verdict in ("slower", *unsure) or row.needs_more_memory
         )
         shared = judged.comparison.shared
         if shared and (shared.verdict == "slower" or (strict and shared.verdict != "same")):

@@ -262,6 +262,7 @@ class JudgedSession:
             "in_turns": in_turns,
             "base": self._base_of(row.fullname).as_json(),
             "accepted": row.allowed and row.allowed.as_json(),
+            "memory": row.memory and row.memory.as_json(),
         }
 
     def as_json(self) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from rich.table import Table
 
 from ..compare.ab.affected import AffectedResult, Inspected
 from ..measure.fingerprint.difference import Difference
-from . import labels
+from . import labels, memory
 from .console import UNLIMITED, Console
 from .labels import Labels
 from .names import spec_of
@@ -94,6 +94,8 @@ def explanation(name: str, one: Inspected) -> Iterator[str]:
     if changes := one.inspections.counters:
         yield "\ncounters"
         yield from (f"  {change.name}: {change.base:,} → {change.head:,}" for change in changes)
+    for note in memory.notes(one.inspections.memory):
+        yield f"\n{note}"
 
 
 def _functions(difference: Difference) -> Iterator[str]:

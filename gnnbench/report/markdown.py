@@ -12,7 +12,7 @@ from ..compare.comparison import Compared, Comparison
 from ..compare.result_file import ResultFile
 from ..compare.verdict import Thresholds
 from ..errors import UsageError
-from . import labels, verdicts
+from . import labels, memory, verdicts
 from .labels import Labels
 from .markdown_text import cell, code, prose
 from .table import grouped
@@ -179,6 +179,8 @@ def _verdict(rows: Sequence[Compared], *, shared_slower: bool) -> str:
         said = f"No slowdown found in {total}"
     if shared_slower:
         said += "; all benchmarks together got slower"
+    if more := sum(row.needs_more_memory for row in rows):
+        said += f"; {more} need{'s' if more == 1 else ''} more memory"
     others = ", ".join(f"{counts[name]} {name}" for name in _ORDER[1:] if counts[name])
     return f"**{said}**{f': {others}' if others else ''}"
 
@@ -186,10 +188,10 @@ def _verdict(rows: Sequence[Compared], *, shared_slower: bool) -> str:
 def _section(part: _Excerpt, details_url: str, most: int, *, name_machine: bool) -> list[str]:
     section, rows, remarks = part.section, part.rows, part.remarks
     kept = rows[:most]
-    changed = [row for row in kept if row.judgement.verdict in _CHANGED]
+    changed = [row for row in kept if _is_changed(row)]
     shown = kept if len(rows) <= _FEW else changed
     folded = kept[len(shown) :]
-    why = [f"- {_name(part.names, row)}: {_joined(row.notes)}" for row in changed if row.notes]
+    why = [f"- {_name(part.names, row)}: {_joined(notes)}" for row in changed if (notes := _notes(row))]
     place = f", on {code(section.machine)}" if section.machine and name_machine else ""
     shared = f": {code(part.names.shared)}" if part.names.shared else ""
     lines = [f"{prose(section.base)} → {prose(section.head)}{place}{shared}"]
@@ -226,29 +228,45 @@ def _section(part: _Excerpt, details_url: str, most: int, *, name_machine: bool)
     return [*lines, *remarks[:most], *_key(section.thresholds), "", "</details>"]
 
 
+def _is_changed(row: Compared) -> bool:
+    return row.judgement.verdict in _CHANGED or bool(memory.cell(row.memory))
+
+
+def _notes(row: Compared) -> tuple[str, ...]:
+    return (*memory.notes(row.memory), *row.notes)
+
+
 def _joined(notes: Sequence[str]) -> str:
     more = f"; {len(notes) - _NAMED} more" if len(notes) > _NAMED else ""
     return "; ".join(map(prose, notes[:_NAMED])) + more
 
 
-def _rank(row: Compared) -> tuple[int, float]:
+def _rank(row: Compared) -> tuple[bool, int, float]:
     """Sort key: changed benchmarks first, larger changes before smaller ones."""
     found = row.judgement
     change = abs(math.log(found.ratio)) if found.ratio and found.ratio > 0 else 0.0
-    return _ORDER.index(found.verdict), -change
+    return not _is_changed(row), _ORDER.index(found.verdict), -change
 
 
 def _table(rows: Sequence[Compared], names: Labels) -> list[str]:
-    columns = (*names.columns, *_COLUMNS)
-    alignments = ["---"] * (len(columns) - _NUMBERS) + ["---:"] * _NUMBERS
+    shows_memory = any(memory.cell(row.memory) for row in rows)
+    columns = (*names.columns, *_COLUMNS, *(("memory",) if shows_memory else ()))
+    count = _NUMBERS + shows_memory
+    alignments = ["---"] * (len(columns) - count) + ["---:"] * count
     lines = [f"| {' | '.join(columns)} |", f"|{'|'.join(alignments)}|"]
     for row in rows:
         time, ratio, interval, verdict, sees = verdicts.cells(row)
         verdict = f"**{verdict}**" if verdict in _CHANGED else verdict
-        numbers = (_number(text) for text in (ratio, interval, time, sees))
+        last = (_memory(row),) if shows_memory else ()
+        numbers = (*(_number(text) for text in (ratio, interval, time, sees)), *last)
         cells = *map(cell, names.cells[row.fullname]), verdict, *numbers
         lines.append(f"| {' | '.join(cells)} |")
     return lines
+
+
+def _memory(row: Compared) -> str:
+    text = _number(memory.cell(row.memory))
+    return f"**{text}**" if text else ""
 
 
 def _name(names: Labels, row: Compared) -> str:
@@ -266,10 +284,10 @@ def _remarks(section: Section, rows: Sequence[Compared], names: Labels) -> list[
     by_row = []
     for row in rows:
         verdict, reason = row.judgement.verdict, row.judgement.reason
-        if verdict not in _CHANGED:
-            unsure = verdict in ("undecided", "incomparable")
-            reasons = [reason] if unsure else verdicts.reasons(row.judgement)
-            by_row.append((_name(names, row), [prose(note) for note in (*reasons, *row.notes) if note]))
+        unsure = verdict in ("undecided", "incomparable")
+        reasons = [reason] if unsure else verdicts.reasons(row.judgement)
+        others = () if _is_changed(row) else row.notes  # those of changed ones are below the table
+        by_row.append((_name(names, row), [prose(note) for note in (*reasons, *others) if note]))
     whole = map(prose, (*verdicts.remarks_on_all(section.comparison), *section.notes))
     return [f"- {line}" for line in chain(grouped(by_row), filter(None, whole))]
 
@@ -282,4 +300,5 @@ def _key(thresholds: Thresholds) -> list[str]:
         f"- slower, faster: the simultaneous interval excludes 1, and the change is at least {effect}",
         f"- same: the per-benchmark {own} interval lies within {effect}; undecided: neither",
         "- time: of the second side; sees: minimum detectable effect (power 90%)",
+        "- more memory, less memory: the peak of a call beside its inputs differs by at least 1% and 64 KiB",
     ]

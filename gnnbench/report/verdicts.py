@@ -10,7 +10,7 @@ from rich.table import Table
 from .. import units
 from ..compare.comparison import Compared, Comparison
 from ..compare.verdict import Judgement
-from . import labels
+from . import labels, memory
 from .causes import Told, notes_of
 from .console import UNLIMITED, Console
 from .labels import Labels
@@ -91,9 +91,16 @@ def _table(group: Labels, rows: Mapping[str, Compared]) -> Table:
         table.add_column(name, justify="right", no_wrap=True)
     table.add_column("verdict", no_wrap=True)
     table.add_column("sees", justify="right", no_wrap=True)
+    shows_memory = any(memory.cell(rows[name].memory) for name in group.cells)
+    if shows_memory:
+        table.add_column("memory", justify="right", no_wrap=True)
     for name in group.cells:
-        time, ratio, interval, verdict, sees = cells(rows[name])
-        table.add_row(*group.row(name), time, ratio, interval, styled(verdict), sees)
+        row = rows[name]
+        time, ratio, interval, verdict, sees = cells(row)
+        numbers = [time, ratio, interval, styled(verdict), sees]
+        if shows_memory:
+            numbers.append(memory.styled(row.memory))
+        table.add_row(*group.row(name), *numbers)
     return table
 
 
@@ -132,7 +139,8 @@ def notes(found: Comparison, causes: Sequence[Told] = ()) -> list[str]:
     remarks = []
     for row in rows:
         judgement = row.judgement
-        remarks.append((names[row.fullname], [*reasons(judgement), *notes_of(row, causes)]))
+        said = (*reasons(judgement), *memory.notes(row.memory), *notes_of(row, causes))
+        remarks.append((names[row.fullname], said))
     return [*grouped(remarks), *remarks_on_all(found)]
 
 
@@ -161,11 +169,12 @@ def remarks_on_all(found: Comparison) -> list[str]:
 
 
 def count(rows: Sequence[Compared]) -> str:
-    """Count the verdicts: `1 slower, 0 faster, 40 same, 3 undecided, 0 incomparable`."""
+    """Count the verdicts: `1 slower, 0 faster, 40 same, 3 undecided, 0 incomparable; 2 more memory`."""
     found: Counter[str] = Counter(row.judgement.verdict for row in rows)
-    return ", ".join(
+    times = ", ".join(
         f"{found[verdict]} {verdict}" for verdict in ORDER if found[verdict] or verdict not in _SELDOM
     )
+    return "; ".join(filter(None, (times, memory.counted(rows))))
 
 
 def sentence(row: Compared, *, drifted: bool = False, in_turns: bool = False) -> str:
@@ -188,4 +197,7 @@ def sentence(row: Compared, *, drifted: bool = False, in_turns: bool = False) ->
     text += f"; {found.reason}; {f'{pairs} of processes' if in_turns else f'processes: {processes}'}"
     if found.verdict == "undecided" and found.minimum_detectable_effect is not None:
         text += f"; minimum detectable effect: {sees(found.minimum_detectable_effect)}"
-    return "; ".join((text, *row.notes))
+    of_memory = memory.notes(row.memory)
+    # The verdict that fails comes first.
+    first = (*of_memory, text) if row.needs_more_memory and found.verdict != "slower" else (text, *of_memory)
+    return "; ".join((*first, *row.notes))

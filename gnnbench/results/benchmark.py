@@ -24,7 +24,9 @@ _SHAPES = {
     "graph": Maybe({"content_hash": Maybe(str)}),
     "code_hash": Maybe(str),
     "definition_hash": Maybe(str),
-    "counters": Maybe({"counts": {str: {str: int}}, "unsteady": [str]}),
+    "counters": Maybe(
+        {"counts": {str: {str: int}}, "unsteady": [str], "details": Maybe({"memory": Maybe({str: int})})}
+    ),
 }
 """Of the fields that are compared."""
 _OBJECT = "UNSERIALIZABLE["
@@ -75,6 +77,8 @@ class Benchmark:
     definition_hash: str | None = None
     """Of the test and its reference, or its fixtures; older files lack it."""
     counters: Mapping[str, Any] | None = None
+    memory: Mapping[str, int] | None = None
+    """What one call allocates, as among the counters of the file; None: it was not counted."""
     fingerprint: Fingerprint | None = None
     """What one call runs; None: the file does not say."""
     params: Mapping[str, str] = field(default_factory=dict)
@@ -133,6 +137,7 @@ def read(path: Path, entry: Mapping[str, Any]) -> Benchmark:
         ours.get("code_hash"),
         ours.get("definition_hash"),
         ours.get("counters"),
+        ((ours.get("counters") or {}).get("details") or {}).get("memory"),
         fingerprint,
         params,
     )

@@ -1,4 +1,5 @@
 import tomllib
+from dataclasses import replace
 from datetime import date
 from pathlib import Path
 
@@ -7,6 +8,7 @@ import pytest
 from gnnbench.cli.common import exit_code
 from gnnbench.compare.comparison import Compared, Comparison
 from gnnbench.compare.ignored import ignored
+from gnnbench.compare.memory import MemoryChange
 from gnnbench.compare.verdict import SAME_CODE, Judgement
 from gnnbench.settings import Settings, parse
 
@@ -73,3 +75,15 @@ def test_benchmarks_without_a_rule_and_those_of_expired_rules_keep_theirs():
 def test_the_exit_code_is_that_of_the_other_benchmarks(judgements, others, strict, code):
     rows = [*compared(*judgements).rows, *compared(*others, name="test_a.py::test_other[{}]").rows]
     assert exit_code(ignored(Comparison(rows, None), settings()), strict=strict) == code
+
+
+def test_more_memory_of_an_ignored_benchmark_does_not_fail():
+    more, less = MemoryChange("more memory", 2**20, 2**21), MemoryChange("less memory", 2**21, 2**20)
+    rows = [replace(row, memory=memory) for row in compared(SAME).rows for memory in (more, less)]
+    found = Comparison(rows, None)
+    assert exit_code(found, strict=True) == 1
+    assert exit_code(ignored(found, settings()), strict=True) == 0
+    first, second = (row.memory for row in ignored(found, settings()).rows)
+    assert first == replace(more, excused="waits for the new driver (rule 2 of gnnbench.toml)")
+    assert second == less
+    assert exit_code(ignored(found, settings("2027-02-01")), strict=True) == 1

@@ -36,6 +36,7 @@ def test_a_call_that_cannot_be_inspected_says_why():
 
     assert inspected(fail).as_json() == {
         "counts": {},
+        "memory": None,
         "fingerprint": None,
         "unseen": "it cannot be inspected (KeyError)",
     }

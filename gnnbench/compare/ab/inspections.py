@@ -8,6 +8,7 @@ from ...measure.counter_changes import CounterChange, between
 from ...measure.fingerprint.difference import Difference
 from ...measure.fingerprint.fingerprint import Fingerprint
 from ..comparison import Work
+from ..memory import MemoryChange, Peaks
 
 
 @dataclass(frozen=True)
@@ -22,6 +23,8 @@ class Inspections:
     """Why a side has no fingerprint."""
     sides: tuple[Mapping[str, Any], ...] = field(default=(), compare=False)
     """What the workers of base and head answered; empty: this was read from a result."""
+    memory: MemoryChange | None = None
+    """None: a side has no peak, or both run the same code."""
 
     @property
     def work(self) -> Work:
@@ -43,14 +46,20 @@ class Inspections:
             difference = Difference.between(
                 *(Fingerprint.from_json(one["fingerprint"]) for one in (base, head))
             )
-        return cls(between(*counts) if all(counts) else (), difference, unseen, (base, head))
+        memory = MemoryChange.between(*(Peaks.of(one.get("memory")) for one in (base, head)))
+        if difference is not None and not difference:
+            memory = None
+        changes = between(*counts) if all(counts) else ()
+        return cls(changes, difference, unseen, (base, head), memory)
 
     def as_json(self) -> dict[str, Any]:
         """Return the fields of a benchmark in the result of `gnnbench ab`, see docs/formats.md."""
-        return {**self.work.as_json(), "no_fingerprint": self.unseen}
+        memory = self.memory and self.memory.as_json()
+        return {**self.work.as_json(), "no_fingerprint": self.unseen, "memory": memory}
 
     @classmethod
     def from_json(cls, saved: Mapping[str, Any]) -> "Inspections":
         """Read what `as_json` returned; older results have counters only."""
         work = Work.from_json(saved)
-        return cls(work.counters, work.difference, saved.get("no_fingerprint"))
+        memory = MemoryChange.from_json(saved.get("memory"))
+        return cls(work.counters, work.difference, saved.get("no_fingerprint"), memory=memory)

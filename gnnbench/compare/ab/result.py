@@ -68,11 +68,21 @@ class AbResult:
         rows = []
         for name, decision in self.decisions.items():
             allowed = self.allowed.get(name)
-            work = self.inspections.get(name, Inspections()).work
-            notes = (*accepted.notes(decision.judgement, allowed), *work.notes())
+            inspected = self.inspections.get(name, Inspections())
+            notes = (*accepted.notes(decision.judgement, allowed), *inspected.work.notes())
             nanoseconds = self.head_ns.get(name)
             seconds = None if nanoseconds is None else nanoseconds / 1e9
-            rows.append(Compared(name, decision.judgement, seconds, notes=notes, work=work, allowed=allowed))
+            rows.append(
+                Compared(
+                    name,
+                    decision.judgement,
+                    seconds,
+                    notes=notes,
+                    work=inspected.work,
+                    allowed=allowed,
+                    memory=inspected.memory,
+                )
+            )
         return rows
 
     def as_json(self) -> dict[str, Any]:

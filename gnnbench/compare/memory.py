@@ -1,0 +1,119 @@
+"""The verdict on the peak memory of one call on both sides."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass
+from typing import Any, Literal, Self, get_args
+
+from ..shape import fits
+
+MemoryVerdict = Literal["more memory", "less memory", "same memory"]
+
+LEAST_FRACTION = 0.01
+"""Least difference that counts, as a fraction of the base's peak."""
+LEAST_BYTES = 64 * 1024
+"""Least difference that counts. Libraries round small arrays up, and keep some for themselves."""
+_SPREADS = 10
+"""Where calls of one side differ among themselves, the sides must differ by this many times as much."""
+
+
+@dataclass(frozen=True)
+class Peaks:
+    """The peak of a benchmark's calls beside their inputs, from the smallest to the largest one."""
+
+    least_bytes: int
+    most_bytes: int
+
+    @classmethod
+    def of(cls, saved: Mapping[str, int] | None) -> "Peaks | None":
+        """Read the `memory` of a benchmark's counters, see docs/formats.md.
+
+        Args:
+            saved: the field; None or without a peak: it was not measured.
+        """
+        if not saved or "peak_bytes" not in saved:
+            return None
+        most = saved["peak_bytes"]
+        return cls(saved.get("least_peak_bytes", most), most)  # older files have one peak
+
+    @classmethod
+    def all(cls, found: "Iterable[Peaks | None]") -> "Peaks | None":
+        """Return the peaks of all processes of a side; None: some process, or all, did not measure it."""
+        peaks = list(found)
+        known = [one for one in peaks if one]
+        if not known or len(known) < len(peaks):
+            return None
+        return cls(min(one.least_bytes for one in known), max(one.most_bytes for one in known))
+
+
+@dataclass(frozen=True)
+class MemoryChange:
+    """The verdict on the memory of one benchmark."""
+
+    verdict: MemoryVerdict
+    base_bytes: int
+    """Peak of one call of the base beside its inputs, from the allocators of PyTorch. Where calls of a side
+    differ, those two of both sides that are closest to each other."""
+    head_bytes: int
+    excused: str | None = None
+    """Why more memory does not fail: a rule of the settings ignores it. None: it fails."""
+
+    @classmethod
+    def between(cls, base: Peaks | None, head: Peaks | None) -> "MemoryChange | None":
+        """Judge the peaks of two sides; None: a side has none.
+
+        The smallest difference between a call of the base and a call of the head counts.
+        """
+        if base is None or head is None:
+            return None
+        if head.least_bytes > base.most_bytes:
+            there, here = base.most_bytes, head.least_bytes
+        elif head.most_bytes < base.least_bytes:
+            there, here = base.least_bytes, head.most_bytes
+        else:
+            both = min(base.most_bytes, head.most_bytes)  # a value that both sides reach
+            return cls("same memory", both, both)
+        spread = max(base.most_bytes - base.least_bytes, head.most_bytes - head.least_bytes)
+        if not differs(there, here) or abs(here - there) < _SPREADS * spread:
+            return cls("same memory", there, here)
+        return cls("more memory" if here > there else "less memory", there, here)
+
+    @property
+    def changed(self) -> bool:
+        """Whether the sides differ by enough."""
+        return self.verdict != "same memory"
+
+    @property
+    def is_more(self) -> bool:
+        """Whether the head needs more."""
+        return self.verdict == "more memory"
+
+    @property
+    def fails(self) -> bool:
+        """Whether the head needs more, and nothing excuses it."""
+        return self.is_more and self.excused is None
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the JSON form of docs/formats.md."""
+        return asdict(self)
+
+    @classmethod
+    def from_json(cls, saved: Mapping[str, Any] | None) -> Self | None:
+        """Read what `as_json` returned; None: there is no verdict, or the file is older.
+
+        Raises:
+            ValueError: a field has an impossible value.
+        """
+        if saved is None:
+            return None
+        if saved["verdict"] not in get_args(MemoryVerdict):
+            raise ValueError(f"{saved['verdict']!r} is not a verdict on memory")
+        sizes = saved["base_bytes"], saved["head_bytes"]
+        if not all(fits(one, int) and one >= 0 for one in sizes):
+            raise ValueError(f"{sizes} are no sizes in bytes")
+        excused = saved["excused"]
+        return cls(saved["verdict"], *sizes, None if excused is None else str(excused))
+
+
+def differs(before: int, after: int) -> bool:
+    """Return whether two exact peaks [bytes] differ by at least 1 % and 64 KiB."""
+    return abs(after - before) >= max(LEAST_BYTES, LEAST_FRACTION * before)

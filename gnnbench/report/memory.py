@@ -1,0 +1,42 @@
+"""Verdicts on peak memory as text."""
+
+from collections.abc import Iterable
+
+from .. import units
+from ..compare.comparison import Compared
+from ..compare.memory import MemoryChange, MemoryVerdict
+
+_COLOURS: dict[MemoryVerdict, str] = {"more memory": "red", "less memory": "green"}
+
+
+def cell(found: MemoryChange | None) -> str:
+    """Return the difference of the peaks, `+3.9 MiB`; empty: the sides do not differ by enough."""
+    if found is None or not found.changed:
+        return ""
+    return f"{'+' if found.is_more else '-'}{units.size(abs(found.head_bytes - found.base_bytes))}"
+
+
+def styled(found: MemoryChange | None) -> str:
+    """Return the cell in its colour, in rich's markup."""
+    text = cell(found)
+    style = "dim" if found and found.excused else _COLOURS[found.verdict] if found and text else ""
+    return f"[{style}]{text}[/{style}]" if style else text
+
+
+def sentence(found: MemoryChange) -> str:
+    """Write a verdict and both peaks: `more memory: 8 MiB beside the inputs, 4 MiB in the base (2.00x)`."""
+    ratio = f" ({found.head_bytes / found.base_bytes:.2f}x)" if found.base_bytes else ""
+    here, there = units.size(found.head_bytes), units.size(found.base_bytes)
+    excused = f", ignored: {found.excused}" if found.excused else ""
+    return f"{found.verdict}: {here} beside the inputs, {there} in the base{ratio}{excused}"
+
+
+def notes(found: MemoryChange | None) -> tuple[str, ...]:
+    """Return the note of verdict tables, if the memory changed."""
+    return (sentence(found),) if found and found.changed else ()
+
+
+def counted(rows: Iterable[Compared]) -> str:
+    """Count what changed: `2 more memory, 1 less memory`; empty: nothing did."""
+    words = [row.memory.verdict for row in rows if row.memory and row.memory.changed]
+    return ", ".join(f"{words.count(word)} {word}" for word in _COLOURS if word in words)

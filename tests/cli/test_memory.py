@@ -1,0 +1,143 @@
+"""A copy of the features in a kernel is found by the commands that compare two sides, each with real calls.
+
+The clock is simulated: both sides take the same time.
+"""
+
+import json
+import shutil
+
+import pytest
+
+from tests.suite import gnnbench, run_kernels
+from tests.variants.repositories import git
+
+LIBRARY = """
+import torch
+
+
+def gather_scatter(x, edges):
+    source, target = edges
+    return torch.zeros_like(x).index_add_(0, target, x[source])
+
+
+def scaled(x):
+    return 2 * x
+"""
+SUITE = """
+import kernels
+import torch
+
+X = torch.ones(4000, 64)
+EDGES = torch.arange(8000).remainder(4000).reshape(2, -1)
+
+
+def test_gather_scatter(benchmark):
+    benchmark(kernels.gather_scatter, X, EDGES)
+
+
+def test_scaled(benchmark):
+    benchmark(kernels.scaled, X)
+"""
+TIMES = {"benchmarks": {"test_gather_scatter": 1e-3, "test_scaled": 1e-3}}
+NOISE = {"sigma": 0.01, "drift": 0, "spike_probability": 0, "process_sigma": 0.001}
+ID = "benchmarks/test_kernels.py::test_gather_scatter"
+FEATURES_BYTES = 4 * 4000 * 64
+FOUND = {
+    "verdict": "more memory",
+    "base_bytes": 2 * FEATURES_BYTES,
+    "head_bytes": 3 * FEATURES_BYTES,
+    "excused": None,
+}
+NOTE = "more memory: 2.9 MiB beside the inputs, 2.0 MiB in the base (1.50x)"
+
+
+@pytest.fixture
+def project(tmp_path):
+    folder = tmp_path / "project"
+    (folder / "benchmarks").mkdir(parents=True)
+    (folder / "kernels.py").write_text(LIBRARY)
+    (folder / "benchmarks" / "test_kernels.py").write_text(SUITE)
+    (folder / "pytest.ini").write_text("[pytest]\n")
+    (folder / "conftest.py").write_text("")
+    (folder / ".gitignore").write_text("__pycache__\n")
+    (tmp_path / "times.json").write_text(json.dumps({**TIMES, "noise": NOISE}))
+    git(folder, "init", "-q", "-b", "main")
+    git(folder, "add", ".")
+    git(folder, "commit", "-qm", "first")
+    return folder
+
+
+def plant(folder):
+    """Copy the features."""
+    text = LIBRARY.replace("    source, target", "    x = x.clone()\n    source, target")
+    (folder / "kernels.py").write_text(text)
+
+
+def variables(folder):
+    cache = folder.parent / "cache"
+    return {"GNNBENCH_FAKE_CLOCK": f"5:{folder.parent / 'times.json'}", "GNNBENCH_CACHE": str(cache)}
+
+
+def timed(folder, *arguments):
+    saved = folder.parent / f"{len(list(folder.parent.glob('run-*')))}.json"
+    saved = saved.with_name(f"run-{saved.name}")
+    result = run_kernels(
+        "benchmarks",
+        "--gnn-layouts=sample",
+        f"--benchmark-json={saved}",
+        *arguments,
+        cwd=folder,
+        **variables(folder),
+    )
+    return result, saved
+
+
+def test_ab_finds_a_copy_of_the_features_in_its_first_pair_of_processes(project):
+    plant(project)
+    files = ("--json=ab.json", "--markdown=ab.md")
+    words = ("git:HEAD", ".", "--budget=1", *files, "--", "benchmarks", "-k", "gather")
+    result = gnnbench("ab", *words, cwd=project, **variables(project))
+    assert result.returncode == 1, result.stderr
+    assert "0 slower, 0 faster, 0 same, 1 undecided, 0 incomparable; 1 more memory" in result.stdout
+    assert NOTE in result.stdout
+    (found,) = json.loads((project / "ab.json").read_text())["benchmarks"]
+    assert (found["id"], found["memory"], found["pairs"]) == (ID, FOUND, 1)
+    assert "1 needs more memory" in (project / "ab.md").read_text()
+    assert NOTE in gnnbench("comment", "ab.json", cwd=project).stdout
+
+
+def test_the_gate_fails_the_test_whose_kernel_copies_the_features(project):
+    plant(project)
+    result, saved = timed(project, "--benchmark-compare=git:HEAD", "--gnn-budget=60")
+    assert result.returncode == 1, result.stdout
+    assert "1 failed, 1 passed" in result.stdout
+    assert f"{NOTE}; same: " in result.stdout
+    content = json.loads(saved.read_text())
+    first, second = (one["extra_info"]["gnnbench"]["comparison"] for one in content["benchmarks"])
+    assert (first["verdict"], first["memory"], second["memory"]) == ("same", FOUND, None)
+
+
+def test_saved_runs_are_compared_from_one_process_a_side(project):
+    _, older = timed(project)
+    plant(project)
+    _, newer = timed(project)
+    result = gnnbench("compare", str(older), "--json=found.json", "--", str(newer), cwd=project)
+    assert result.returncode == 1, result.stderr
+    assert NOTE in result.stdout
+    found = json.loads((project / "found.json").read_text())["benchmarks"]
+    assert found[ID]["memory"] == FOUND
+    assert found[ID]["verdict"] == "incomparable"
+    back = gnnbench("compare", str(newer), "--", str(older), cwd=project)
+    assert "1 less memory" in back.stdout
+    assert back.returncode != 1
+
+
+def test_what_runs_the_same_code_or_another_definition_has_no_verdict(project):
+    _, older = timed(project)
+    shutil.copy(older, older.with_name("copy.json"))
+    _, again = timed(project)
+    (project / "benchmarks" / "test_kernels.py").write_text(SUITE.replace("4000, 64", "8000, 64"))
+    _, larger = timed(project)
+    for newer in (again, larger):
+        result = gnnbench("compare", str(older), "--", str(newer), cwd=project)
+        assert " memory" not in result.stdout

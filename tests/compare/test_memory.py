@@ -1,0 +1,73 @@
+import json
+
+import pytest
+
+from gnnbench.compare.memory import MemoryChange, Peaks
+
+MIB = 2**20
+
+
+def verdict(base, head):
+    found = MemoryChange.between(
+        *(Peaks(*one) if isinstance(one, tuple) else Peaks(one, one) for one in (base, head))
+    )
+    assert MemoryChange.from_json(json.loads(json.dumps(found.as_json()))) == found
+    return found.verdict
+
+
+@pytest.mark.parametrize(
+    ("base", "head", "expected"),
+    [
+        (MIB, MIB, "same memory"),
+        (MIB, MIB + 64 * 1024, "more memory"),
+        (MIB, MIB + 64 * 1024 - 1, "same memory"),
+        (MIB, MIB - 64 * 1024, "less memory"),
+        (1000 * MIB, 1010 * MIB, "more memory"),
+        (1000 * MIB, 1010 * MIB - 1, "same memory"),
+        (0, MIB, "more memory"),
+        (MIB, 0, "less memory"),
+    ],
+)
+def test_a_verdict_needs_one_percent_and_64_kib(base, head, expected):
+    assert verdict(base, head) == expected
+
+
+def test_calls_that_differ_among_themselves_need_a_larger_difference():
+    base = (100 * MIB, 101 * MIB)
+    assert verdict(base, (100 * MIB, 104 * MIB)) == "same memory"
+    assert verdict(base, 110 * MIB) == "same memory"
+    assert verdict(base, 111 * MIB) == "more memory"
+    assert verdict(90 * MIB, base) == "more memory"
+    assert MemoryChange.between(Peaks(*base), Peaks(200 * MIB, 201 * MIB)) == MemoryChange(
+        "more memory", 101 * MIB, 200 * MIB
+    )
+
+
+def test_without_a_peak_on_both_sides_there_is_no_verdict():
+    assert MemoryChange.between(None, Peaks(1, 1)) is None
+    assert MemoryChange.between(Peaks(1, 1), None) is None
+    assert MemoryChange.from_json(None) is None
+
+
+def test_peaks_of_counters_and_of_a_side():
+    assert Peaks.of(None) is None
+    assert Peaks.of({"allocated_bytes": 3}) is None
+    assert Peaks.of({"allocated_bytes": 3, "peak_bytes": 2}) == Peaks(2, 2), "of an older file"
+    now = Peaks.of({"allocated_bytes": 3, "peak_bytes": 2, "least_peak_bytes": 1})
+    assert now == Peaks(1, 2)
+    assert Peaks.all([now, Peaks(2, 5)]) == Peaks(1, 5)
+    assert Peaks.all([now, None]) is None
+    assert Peaks.all([]) is None
+
+
+@pytest.mark.parametrize(
+    "saved",
+    [
+        {"verdict": "much memory", "base_bytes": 1, "head_bytes": 1},
+        {"verdict": "more memory", "base_bytes": -1, "head_bytes": 1},
+        {"verdict": "more memory", "base_bytes": 1, "head_bytes": 10**30},
+    ],
+)
+def test_impossible_values_are_refused(saved):
+    with pytest.raises(ValueError, match=r"is not a verdict|are no sizes"):
+        MemoryChange.from_json(saved)

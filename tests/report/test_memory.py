@@ -1,0 +1,60 @@
+from gnnbench.compare.comparison import Compared, Comparison
+from gnnbench.compare.memory import MemoryChange
+from gnnbench.compare.verdict import Judgement, Thresholds
+from gnnbench.report import markdown, memory, verdicts
+
+MIB = 2**20
+SAME = Judgement("same", "a reason", 1.0, 0.99, 1.01, 0.995, 1.005, 0.02)
+MORE = MemoryChange("more memory", 4 * MIB, 8 * MIB)
+LESS = MemoryChange("less memory", 8 * MIB, 2 * MIB)
+ROWS = [
+    Compared("test_a", SAME, 1e-3, memory=MemoryChange("same memory", MIB, MIB)),
+    Compared("test_b", SAME, 1e-3, notes=("counters: +1 aten::clone",), memory=MORE),
+    Compared("test_c", SAME, 1e-3, memory=LESS),
+    Compared("test_d", SAME, 1e-3),
+]
+
+
+def written(rows, width=80):
+    texts = []
+    verdicts.write(Comparison(rows, None), texts.append, width, colour=False)
+    return "".join(texts)
+
+
+def test_the_column_and_its_notes_are_there_if_a_peak_changed():
+    text = written(ROWS)
+    lines = text.splitlines()
+    assert max(map(len, lines)) <= 80
+    assert lines[2].split() == ["benchmark", "time", "ratio", "interval", "verdict", "sees", "memory"]
+    assert [line.partition("%")[2].strip() for line in lines[3:7]] == ["", "+4.0 MiB", "-6.0 MiB", ""]
+    assert "more memory: 8.0 MiB beside the inputs, 4.0 MiB in the base (2.00x): " in text
+    assert "memory" not in written([ROWS[0], ROWS[3]])
+
+
+def test_changes_are_counted():
+    assert verdicts.count(ROWS) == (
+        "0 slower, 0 faster, 4 same, 0 undecided, 0 incomparable; 1 more memory, 1 less memory"
+    )
+    assert memory.counted(ROWS[:1]) == ""
+
+
+def test_a_sentence_begins_with_what_fails():
+    assert verdicts.sentence(ROWS[1]).startswith(
+        "more memory: 8.0 MiB beside the inputs, 4.0 MiB in the base (2.00x); same: 1.000x"
+    )
+    assert verdicts.sentence(ROWS[2]).endswith(
+        "; less memory: 2.0 MiB beside the inputs, 8.0 MiB in the base (0.25x)"
+    )
+    assert memory.sentence(MemoryChange("more memory", 0, MIB)).endswith("0 B in the base")
+
+
+def test_a_comment_names_and_shows_first_what_needs_more():
+    text = markdown.write([markdown.Section(Comparison(ROWS, None), Thresholds(0.03), "old", "new")])
+    assert text.startswith("**No slowdown found in 4 benchmarks; 1 needs more memory**: 4 same\n")
+    table = [line for line in text.splitlines() if line.startswith("| ")]
+    assert table[0].endswith("| memory |")
+    assert [row.split()[1] for row in table[1:3]] == ["`test_b`", "`test_c`"]
+    assert (
+        "- `test_b`: more memory: 8.0 MiB beside the inputs, 4.0 MiB in the base (2.00x); counters: +1"
+        in text
+    )
