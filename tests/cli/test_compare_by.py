@@ -116,3 +116,30 @@ def test_a_suite_of_another_project_by_its_parameter(tmp_path):
     assert "3 benchmarks" in ran.stdout
     ran = suite.gnnbench("compare", "--by", "join=sorted", *names, "--format", "csv", cwd=tmp_path)
     assert {row["base_join"] for row in csv.DictReader(io.StringIO(ran.stdout))} == {"sorted"}
+
+
+def test_two_platforms_in_processes_of_the_real_suite(tmp_path):
+    """Real kernels on a simulated clock: PyTorch takes twice as long for one operation, half for the other."""
+    truth = {"spmm_sum": 2.0, "spmm_mean": 0.5}
+    seconds = {
+        f"test_spmm[{operation}-forward-{platform}-float32-int64-rmat:5-8-cpu]": 1e-3 * factor
+        for operation, slower in truth.items()
+        for platform, factor in (("pyg", 1.0), ("torch", slower))
+    }
+    clock = tmp_path / "truth.json"
+    clock.write_text(json.dumps({"benchmarks": seconds, "noise": {"process_sigma": 0.01}}))
+    names = [str(tmp_path / f"run-{number}.json") for number in range(3)]
+    tests = [f"{suite.ROOT}/benchmarks/test_spmm.py::{name}" for name in seconds]
+    for number, name in enumerate(names):
+        variables = {"GNNBENCH_FAKE_CLOCK": f"{number}:{clock}"}
+        ran = suite.run_kernels(*tests, *suite.SMALL, "--benchmark-json", name, **variables)
+        assert ran.returncode == 0, ran.stdout
+    ran = suite.gnnbench("compare", "--by", "platform=pyg", *names, "--format", "json")
+    assert ran.returncode == 0, ran.stderr
+    found = json.loads(ran.stdout)
+    for row in found["rows"]:
+        assert row["value"] == "torch"
+        assert row["low"] < truth[row["fields"]["operation"]] < row["high"]
+        assert row["verdict"] == ("slower" if row["ratio"] > 1 else "faster")
+    (mean,) = found["means"]
+    assert (mean["benchmarks"], mean["own_low"] < 1 < mean["own_high"]) == (2, True)
