@@ -119,7 +119,7 @@ def test_a_suite_of_another_project_by_its_parameter(tmp_path):
 
 
 def test_two_platforms_in_processes_of_the_real_suite(tmp_path):
-    """Real kernels on a simulated clock: PyTorch takes twice as long for one operation, half for the other."""
+    """Real kernels on a simulated clock: PyTorch takes twice as long for one, half for the other."""
     truth = {"spmm_sum": 2.0, "spmm_mean": 0.5}
     seconds = {
         f"test_spmm[{operation}-forward-{platform}-float32-int64-rmat:5-8-cpu]": 1e-3 * factor
