@@ -21,7 +21,7 @@ say     := @printf '==> %s\n'
 base    := $(VENV)/.installed
 sparse  := $(VENV)/.installed-sparse
 
-.PHONY: help environment sparse test simulations bench counters lint lint-workflows baseline-pull-request clean
+.PHONY: help environment sparse test simulations bench counters growth lint lint-workflows baseline-pull-request clean
 
 help: $(base)
 	@sed -n '/^$$/q; s/^# \{0,1\}//p' Makefile
@@ -74,6 +74,10 @@ counters: $(base)
 	$(say) "what each benchmark does, against baselines/counters: a minute or two"
 	@$(python) -m pytest benchmarks --gnn-all --gnn-counters --gnn-strict --gnn-dataset cora -n 2 $(ARGS)
 	@$(python) -m pytest $(relational) --gnn-all --gnn-counters --gnn-strict --gnn-dataset aifb:synthetic -n 2 $(ARGS)
+
+growth: $(base)
+	$(say) "what 50 calls of each core benchmark leave behind, on Cora: a minute or two"
+	@$(python) -m pytest benchmarks -m core --gnn-growth --gnn-dataset cora -n 2 $(ARGS)
 
 lint: lint-workflows $(base)
 	$(say) "ruff, mypy and import-linter"

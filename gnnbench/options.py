@@ -47,6 +47,8 @@ HELP = {
     "slower, before its test fails. Default: 3.",
     "counters": "count operators, copies, library calls and Python calls instead of timing, and fail "
     "benchmarks whose counts differ from baselines/counters; --gnn-counters=update records the counts.",
+    "growth": "compare the state after 50 calls with that after 5 instead of timing, and fail benchmarks "
+    "that leave more and more behind (tensors, Python objects, other memory) or take longer and longer.",
     "profile": f"profile instead of timing; repeatable or comma-separated: {', '.join(kinds.KINDS)}.",
     "epochs": "number of profiled calls, after a first call that is shown separately. Default: 10.",
     "profile-folder": "folder in which profiles are saved. Default: .benchmarks/profiles.",
@@ -64,14 +66,14 @@ HELP = {
 LISTS = ("dataset", "platform", "hidden", "dtype", "index-dtype", "profile")
 """Options that may be repeated."""
 
-FLAGS = ("all", "dry-run", "real", "strict")
+FLAGS = ("all", "dry-run", "growth", "real", "strict")
 """Options without a value."""
 
 COMMANDS = ("ab", "affected", "baseline", "calibrate", "comment", "compare", "profile", "report", "trend")
 """Subcommands of gnnbench that may have a table of their own options in a project's settings."""
 ON_COMMAND_LINE = ("by", "diff", "format", "fresh", "json", "markdown", "output", "slides", "yes")
 """Options of the command that belong to one run, such as paths of results; settings have none of them."""
-ONE_RUN = ("affected-by", "counters", "dry-run", "profile", "shard")
+ONE_RUN = ("affected-by", "counters", "dry-run", "growth", "profile", "shard")
 """Options that say what one run does; settings of a project have no default for them."""
 
 COUNTERS = ("check", "update")
@@ -110,6 +112,8 @@ class Options:
     real_only: bool
     counters: str | None
     """`check` or `update`; None: time instead."""
+    growth: bool
+    """Whether to measure growth instead of time."""
     strict: bool
     precision: float
     """Measuring stops at this half-width of the interval, a fraction of the time."""
@@ -150,6 +154,7 @@ class Options:
         data: str | None = None,
         real: bool = False,
         counters: str | None = None,
+        growth: bool = False,
         strict: bool = False,
         precision: str | None = None,
         layouts: str | None = None,
@@ -175,6 +180,9 @@ class Options:
         kinds_of_profile = kinds.parse(profile)
         if kinds_of_profile and counters:
             raise UsageError("--gnn-profile counts too; leave out --gnn-counters")
+        if growth and (kinds_of_profile or counters):
+            other = "--gnn-profile" if kinds_of_profile else "--gnn-counters"
+            raise UsageError(f"--gnn-growth makes calls of its own; leave out {other}")
         if counters not in (None, *COUNTERS):
             raise unknown_name("value of --gnn-counters", counters, COUNTERS)
         if layouts not in (None, *LAYOUTS):
@@ -195,6 +203,7 @@ class Options:
             data_root=data_folder(data),
             real_only=real,
             counters=counters,
+            growth=growth,
             strict=strict,
             precision=fraction("precision", precision) if precision else PRECISION,
             layouts=layouts,

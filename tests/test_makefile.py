@@ -25,7 +25,7 @@ def installs_sparse(commands):
     return any("pip install" in line and "torch_sparse" in line for line in commands.splitlines())
 
 
-@pytest.mark.parametrize("target", ["help", "environment", "bench", "counters", "lint"])
+@pytest.mark.parametrize("target", ["help", "environment", "bench", "counters", "growth", "lint"])
 def test_the_first_number_does_not_wait_for_a_compiler(planned, target):
     commands = planned(target)
     assert "pip install" in commands

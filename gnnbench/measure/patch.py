@@ -7,7 +7,8 @@ type, its marker, `weave`, `extra_info`, `stats`, and a suite's override of the 
 import cProfile
 import inspect
 import os
-from collections.abc import Callable, Iterator
+from array import array
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import wraps
@@ -68,6 +69,12 @@ class TimingSettings:
     """Reason of the `in_place` marker; the inputs are not copied then."""
     inspect_only: bool = False
     """Whether a call is only inspected, not timed."""
+    growth: bool = False
+    """Whether growth is measured instead of time, also where pytest-benchmark is disabled, as with -n."""
+
+    def apply_to(self, fixture: Any) -> bool:
+        """Return whether gnnbench takes the place of pytest-benchmark."""
+        return self.growth or not fixture.disabled
 
 
 @dataclass
@@ -110,18 +117,20 @@ class Patch:
 
         @wraps(raw)
         def _raw(self: Any, function_to_benchmark: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
-            if patch.settings is None or self.disabled:
+            settings = patch.settings
+            if settings is None or not settings.apply_to(self):
                 return raw(self, function_to_benchmark, *args, **kwargs)
-            return patch._measure(self, patch.settings, function_to_benchmark, args, kwargs)
+            return patch._measure(self, settings, function_to_benchmark, args, kwargs)
 
         @wraps(pedantic)
         def _raw_pedantic(self: Any, target: Callable[..., Any], **options: Any) -> Any:
-            if patch.settings is None or self.disabled or not _valid(**options):
+            settings = patch.settings
+            if settings is None or not settings.apply_to(self) or not _valid(**options):
                 return pedantic(self, target, **options)
             from .pedantic import Pedantic
 
             options["kwargs"] = options["kwargs"] or {}
-            return patch._measure_pedantic(self, patch.settings, Pedantic(target, **options))
+            return patch._measure_pedantic(self, settings, Pedantic(target, **options))
 
         self._replace(BenchmarkFixture, "_raw", _raw)
         self._replace(BenchmarkFixture, "_raw_pedantic", _raw_pedantic)
@@ -151,6 +160,10 @@ class Patch:
     ) -> Any:
         if settings.inspect_only:
             return self._only_inspect(fixture, function, args, kwargs)
+        if settings.growth:
+            from .pedantic import Pedantic
+
+            return self._watch_growth(fixture, Pedantic(function, args, kwargs, rounds=2))
         from .sampler import Effort, sample
 
         with self._measuring(fixture, settings, function, args, kwargs) as (layouts, clock, measurement, add):
@@ -179,6 +192,32 @@ class Patch:
         self._inspect(fixture, Layouts(Call(function, args, kwargs)))
         return function(*args, **kwargs)
 
+    def _watch_growth(self, fixture: Any, asked: "Pedantic") -> Any:
+        """Save what many calls leave behind, and return the result of one more."""
+        from . import growth
+        from .clock import Call
+        from .layouts import Layouts
+
+        self.used = True
+        devices = Layouts(Call(asked.target, asked.args, asked.kwargs)).devices
+        clock = self._clock(fixture, devices, flush=False)
+        seconds = array("d")  # no objects, which would be counted
+
+        def call() -> float:
+            inputs = asked.inputs()
+            seconds.extend(clock.block(inputs, 1, 1).seconds)
+            asked.tear_down(inputs)
+            return seconds[-1]
+
+        with PauseInstrumentation():
+            found = growth.ONCE if asked.only_once else growth.watch(call)
+        fixture.extra_info.setdefault("gnnbench", {"version": self.version})["growth"] = found
+        if seconds and not fixture.disabled:
+            fixture._make_stats(1)  # noqa: SLF001 - the run file has only what has statistics
+            for one in seconds:
+                fixture.stats.update(one)
+        return asked.once()
+
     def _inspect(self, fixture: Any, layouts: "Layouts") -> None:
         """Add counters and fingerprint of a call."""
         from .inspection import inspect
@@ -193,12 +232,11 @@ class Patch:
 
     def _measure_pedantic(self, fixture: Any, settings: TimingSettings, asked: "Pedantic") -> Any:
         if settings.inspect_only:
-            inputs = asked.inputs()
             fixture.extra_info.setdefault("gnnbench", {"version": self.version})
             self.inspected[fixture.fullname] = fixture.extra_info
-            result = inputs()
-            asked.tear_down(inputs)
-            return result
+            return asked.once()
+        if settings.growth:
+            return self._watch_growth(fixture, asked)
         settings = replace(settings, in_place="benchmark.pedantic fixes the calls")
         call = asked.target, asked.args, asked.kwargs
         with self._measuring(fixture, settings, *call) as (_, clock, measurement, add):
@@ -214,6 +252,13 @@ class Patch:
             _profile(fixture, asked.iterations, inputs, lambda: asked.tear_down(inputs))
         return result
 
+    def _clock(self, fixture: Any, devices: Sequence[str], *, flush: bool) -> "Clock":
+        from .clock_choice import clock_for
+
+        if self._machine:
+            return self._machine.clock(fixture.fullname)
+        return clock_for(devices, fixture._timer, flush=flush)  # noqa: SLF001
+
     @contextmanager
     def _measuring(
         self, fixture: Any, settings: TimingSettings, *call: Any
@@ -221,16 +266,12 @@ class Patch:
         """Prepare the measurement of a call, and save its result, also if it is interrupted."""
         from ..cpu import UNWATCHED_CLOCKS
         from .clock import Call
-        from .clock_choice import clock_for
         from .layouts import Layouts
         from .measurement import Measurement
 
         self.used = True
         layouts = Layouts(Call(*call))
-        if self._machine:
-            clock: Clock = self._machine.clock(fixture.fullname)
-        else:
-            clock = clock_for(layouts.devices, fixture._timer, flush=settings.flush)  # noqa: SLF001
+        clock = self._clock(fixture, layouts.devices, flush=settings.flush)
         in_place = settings.in_place or (None if settings.sample_layouts else "--gnn-layouts one")
         in_place = in_place or layouts.why_in_place()
         measurement = Measurement(clock.name, "one" if in_place else "sampled", in_place)

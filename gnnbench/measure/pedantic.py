@@ -16,11 +16,11 @@ class Pedantic:
     target: Callable[..., Any]
     args: tuple[Any, ...]
     kwargs: dict[str, Any]
-    setup: Callable[[], Any] | None
-    teardown: Callable[..., Any] | None
-    rounds: int
-    warmup_rounds: int
-    iterations: int
+    setup: Callable[[], Any] | None = None
+    teardown: Callable[..., Any] | None = None
+    rounds: int = 1
+    warmup_rounds: int = 0
+    iterations: int = 1
 
     def measure(self, clock: Clock, add: Callable[[Block], None], *, disable_gc: bool) -> Any:
         """Time each round as a block, and return the result of the last call.
@@ -41,11 +41,19 @@ class Pedantic:
             if number >= 0:
                 add(block)
             self.tear_down(call)
-        if self.iterations > 1:
-            call = self.inputs()
-            result = call()
-            self.tear_down(call)
+        return self.once() if self.iterations > 1 else result
+
+    def once(self) -> Any:
+        """Make a call, and return its result."""
+        call = self.inputs()
+        result = call()
+        self.tear_down(call)
         return result
+
+    @property
+    def only_once(self) -> bool:
+        """Whether one call is asked for, so that another may fail or do something else."""
+        return not self.setup and self.rounds * self.iterations + self.warmup_rounds == 1
 
     def inputs(self) -> Call:
         """Return the next call, with the arguments that `setup` returns or else the given ones.

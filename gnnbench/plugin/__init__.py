@@ -20,6 +20,8 @@ from ..variants.overrides import SILENT, override
 from ..workloads import cells as selection
 from . import choice, fixtures, histogram
 from .choice import Choice, choice_of
+from .growth import PLUGIN as GROWTH
+from .growth import GrowthCheck
 from .limits import GATE, Limits
 from .limits import PLUGIN as LIMITS
 from .session import MARKER, given, is_ours, run_of, stop, take_settings
@@ -90,6 +92,8 @@ def _take_options(config: pytest.Config) -> None:
         chosen = run_of(config).options
         if chosen.profile:
             _profile(config)
+        if chosen.growth:
+            _watch_growth(config)
         if chosen.gpu is not None:
             config.pluginmanager.register(_OnGpu(chosen.gpu), "gnnbench-gpu")
         if chosen.shard:
@@ -159,6 +163,17 @@ def _profile(config: pytest.Config) -> None:
     store = ProfileStore(options.profile_folder.absolute())
     store.check()
     config.pluginmanager.register(Profiling(options.profile, options.epochs, store), PROFILING)
+
+
+def _watch_growth(config: pytest.Config) -> None:
+    """Register the hooks that judge growth.
+
+    Raises:
+        UsageError: another option excludes it.
+    """
+    if config.getoption("benchmark_compare", None):
+        raise UsageError("--gnn-growth does not time benchmarks; leave out --benchmark-compare")
+    config.pluginmanager.register(GrowthCheck(), GROWTH)
 
 
 def _is_judged_here(config: pytest.Config) -> bool:
@@ -275,8 +290,8 @@ def pytest_collection_finish(session: pytest.Session) -> None:
     config = session.config
     reporter = config.pluginmanager.get_plugin("terminalreporter")
     ours = [item for item in session.items if is_ours(item)]
-    judging = config.pluginmanager.has_plugin(GATE)
-    if not (ours or judging) or reporter is None or config.option.collectonly:
+    alone = any(map(config.pluginmanager.has_plugin, (GATE, GROWTH)))  # no times, or a table of their own
+    if not (ours or alone) or reporter is None or config.option.collectonly:
         return
     from . import terminal
 

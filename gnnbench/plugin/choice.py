@@ -83,7 +83,9 @@ class Choice:
         return [wrapped(f"gnnbench: {text}", writing.width(reporter))]
 
     def _is_timed(self) -> bool:
-        instead = any(self._config.getoption(f"gnn_{name}") for name in ("counters", "profile", "dry_run"))
+        instead = any(
+            self._config.getoption(f"gnn_{name}") for name in ("counters", "growth", "profile", "dry_run")
+        )
         theirs: Any = getattr(self._config, "_benchmarksession", None)
         return not instead and theirs is not None and not theirs.disabled
 

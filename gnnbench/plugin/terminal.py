@@ -11,6 +11,7 @@ from rich.markup import escape
 from .. import environment, units
 from ..errors import one_line
 from ..profile.hooks import profiling_of
+from ..report import growth as wording
 from ..report import speed_up
 from ..report.console import Console
 from ..report.lines import wrapped
@@ -73,11 +74,17 @@ def record(item: pytest.Item) -> dict[str, Any] | None:
         "spec": asdict(spec),
         "synthetic": ours["graph"]["synthetic"] if ours else False,
         "row": row,
-        "seconds": row.seconds if row else benchmark.stats.stats.median if benchmark.stats else None,
+        "seconds": row.seconds if row else _median(benchmark, ours),
+        "grows": wording.sentence(ours["growth"]) or "does not grow" if "growth" in ours else None,
         "counted": item.stash.get(COUNTED, None),
         "out_of_memory": out_of_memory,
         "profiled": _kinds(item),
     }
+
+
+def _median(benchmark: Any, ours: dict[str, Any]) -> float | None:
+    """Return pytest-benchmark's time; None: the benchmark was not timed."""
+    return None if "growth" in ours or not benchmark.stats else float(benchmark.stats.stats.median)
 
 
 def _kinds(item: pytest.Item) -> str:
@@ -179,8 +186,8 @@ class SessionProgress:
             result = f"{counted['operators']:5} operators {counted['host_reads']:3} synchronisations"
         elif measured["out_of_memory"]:
             result = measured["out_of_memory"]
-        elif measured["profiled"]:
-            result = measured["profiled"]
+        elif measured["profiled"] or measured["grows"]:
+            result = measured["profiled"] or measured["grows"]
         elif measured["row"]:
             row = measured["row"]
             result = f"{units.seconds(row.seconds):>9} {row.interval:>6} {row.stopped_by}"

@@ -46,6 +46,8 @@ class Timing:
         config = self._config
         if "benchmark" not in getattr(item, "fixturenames", ()):
             return None
+        if config.getoption("gnn_growth"):
+            return TimingSettings(sample_layouts=False, precision=0, flush=False, growth=True)
         if not is_ours(item) and not config.getoption("gnn_layouts") and not self._all_benchmarks:
             return None
         if config.getoption("benchmark_precision", None) is not None:

@@ -114,7 +114,8 @@ def read(path: Path, entry: Mapping[str, Any]) -> Benchmark:
         json_io.refuse(path, f"{fullname}: damaged: its fingerprint has another form", REMEDY)
     measured = ours.get("measurement")
     if measured is None:
-        blocks = [[_time(path, fullname, seconds) * 1e9] for seconds in entry["stats"].get("data", ())]
+        rounds = () if "growth" in ours else entry["stats"].get("data", ())
+        blocks = [[_time(path, fullname, seconds) * 1e9] for seconds in rounds]
         processes = tuple(_process(part) for part in [blocks] if part)
         estimand = "first decile of pytest-benchmark's rounds"
         return Benchmark(fullname, processes, estimand, fingerprint=fingerprint, params=params)

@@ -47,6 +47,7 @@ _OPTIONS: Mapping[str, Any] = {
     **SILENT,
     "maxfail": 0,
     "gnn_counters": None,
+    "gnn_growth": False,
     "gnn_profile": [],
     "benchmark_enable": True,
     "benchmark_disable": False,

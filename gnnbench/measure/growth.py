@@ -1,0 +1,222 @@
+"""Does a call leave more behind each time? Compares the state after call 50 with that after call 5.
+
+Objects and tensors are counted exactly. What grows does so between all checkpoints: a cache that is filled
+once, or memory that comes and goes, does not. What seems to grow must go on growing in as many further calls.
+"""
+
+import gc
+import resource
+import sys
+from array import array
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, replace
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from . import live
+from .holders import holder
+from .live import Snapshot
+
+if TYPE_CHECKING:
+    from weakref import ReferenceType
+
+FIRST, STEP, STEPS = 5, 9, 5
+CALLS = STEP * STEPS
+"""Calls between the two states that are compared."""
+
+RESIDENT_BYTES = 2**20
+"""Growth of the resident set that is not noise: allocators ask the system for memory in portions."""
+SLOWER = 1.5
+"""Growth of the time that is not noise."""
+_NAMED = 4
+"""Types whose holders are looked for: each takes some hundredths of a second."""
+
+
+@dataclass(frozen=True)
+class Objects:
+    """Objects of one type that calls leave behind."""
+
+    type: str
+    """Its full name."""
+    count: int
+    bytes: int
+    """Their own size, without what they refer to."""
+    held_by: str | None = None
+    """None: not looked for."""
+
+
+@dataclass(frozen=True)
+class Growth:
+    """What 45 calls leave behind."""
+
+    objects: tuple[Objects, ...] = ()
+    """The types of which there are more and more, those with most objects first."""
+    tensor_bytes: int = 0
+    """Memory of tensors that are alive; 0: it does not grow."""
+    resident_bytes: int = 0
+    """Growth of the resident set, unless it is noise: 0."""
+    seconds: tuple[float, float] | None = None
+    """Times of a call, the first and the last; None: they do not grow."""
+    resident: tuple[int, ...] = ()
+    """The resident set at each checkpoint, in bytes."""
+    fastest: tuple[float, ...] = ()
+    """The fastest call between each two checkpoints, in seconds."""
+
+    @property
+    def bytes(self) -> int:
+        """All memory that is left behind."""
+        seen = self.tensor_bytes + sum(one.bytes for one in self.objects)
+        return max(seen, self.resident_bytes)
+
+    def __bool__(self) -> bool:
+        """Return whether anything grows."""
+        return bool(self.objects or self.tensor_bytes or self.resident_bytes or self.seconds)
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the JSON form of docs/formats.md."""
+        return {
+            "calls": CALLS,
+            "bytes": self.bytes,
+            "objects": [asdict(one) for one in self.objects],
+            "tensor_bytes": self.tensor_bytes,
+            "resident_bytes": self.resident_bytes,
+            "slower": self.seconds is not None,
+            "resident": list(self.resident),
+            "fastest_ns": [1e9 * one for one in self.fastest],
+        }
+
+
+ONCE = {"left_out": "benchmark.pedantic asks for one call"}
+_ELSEWHERE = {"left_out": "the work is done in other processes"}
+"""In the place of a growth: why it was not measured."""
+
+
+class _Series(NamedTuple):
+    """45 calls."""
+
+    snapshots: list[Snapshot]
+    """One before the first call, and one after each ninth."""
+    fastest: list[float]
+    """Of each nine calls, in seconds."""
+
+    def growing(self) -> dict[str, int]:
+        """Return how many more objects there are, by type, where there are more at each checkpoint."""
+        last = self.snapshots[-1].objects
+        numbers = {name: [one.objects.get(name, 0) for one in self.snapshots] for name in last}
+        return {name: found[-1] - found[0] for name, found in numbers.items() if _rises(found)}
+
+    def growth(self) -> Growth:
+        """Return what grows, without the sizes and the holders of objects."""
+        tensors = [one.tensor_bytes for one in self.snapshots]
+        resident = [one.resident_bytes for one in self.snapshots]
+        grown = resident[-1] - resident[0]
+        return Growth(
+            tuple(Objects(name, count, 0) for name, count in self.growing().items()),
+            tensors[-1] - tensors[0] if _rises(tensors) else 0,
+            grown if _rises(resident) and grown > RESIDENT_BYTES else 0,
+            (self.fastest[0], self.fastest[-1]) if _rises(self.fastest) else None,
+            tuple(resident),
+            tuple(self.fastest),
+        )
+
+
+def watch(call: Callable[[], float]) -> dict[str, Any]:
+    """Make 50 calls, and 45 more if something seems to grow.
+
+    Args:
+        call: makes one call, and returns its time in seconds.
+
+    Returns:
+        The JSON form of docs/formats.md.
+    """
+    live.collect()
+    tensors = live.tensors()
+    with _only_new_objects():
+        children = _children()
+        for _ in range(FIRST):
+            call()
+        if _children() != children:
+            return _ELSEWHERE
+        first = _series(call, tensors)
+        found = first.growth()
+        if found.seconds and found.seconds[1] < SLOWER * found.seconds[0]:
+            found = replace(found, seconds=None)
+        fresh = gc.get_objects() if found.objects else []
+    if not found:
+        return found.as_json()
+    named = _described(found.objects, fresh)
+    del fresh
+    # Now all objects count. So what takes the place of something older does not.
+    again = _series(call, tensors)
+    return _confirmed(replace(found, objects=named), again.growth()).as_json()
+
+
+def _confirmed(first: Growth, second: Growth) -> Growth:
+    """Return what grows in both series."""
+    still = {one.type for one in second.objects}
+    slower = first.seconds and second.seconds and _rises((*first.fastest, *second.fastest))
+    return replace(
+        first,
+        objects=tuple(one for one in first.objects if one.type in still),
+        tensor_bytes=first.tensor_bytes if second.tensor_bytes else 0,
+        resident_bytes=first.resident_bytes if second.resident_bytes else 0,
+        seconds=first.seconds if slower else None,
+    )
+
+
+def _series(call: Callable[[], float], tensors: "Sequence[ReferenceType[Any]]") -> _Series:
+    snapshots = []
+    snapshots.append(live.snapshot(tensors))  # now that the list is there
+    fastest = array("d")  # no objects, which would be counted
+    for _ in range(STEPS):
+        fastest.append(min(call() for _ in range(STEP)))
+        snapshots.append(live.snapshot(tensors))
+    return _Series(snapshots, list(fastest))
+
+
+@contextmanager
+def _only_new_objects() -> Iterator[None]:
+    """Hide all present objects from the garbage collector, which then takes microseconds instead of 0.2 s."""
+    gc.freeze()
+    try:
+        yield
+    finally:
+        gc.unfreeze()
+
+
+def _described(grown: Sequence[Objects], fresh: list[Any]) -> tuple[Objects, ...]:
+    """Add sizes and holders.
+
+    Args:
+        grown: what grows.
+        fresh: the objects that are new.
+    """
+    places: dict[str, list[int]] = {one.type: [] for one in grown}
+    for place, each in enumerate(fresh):
+        if (name := live.name_of(type(each))) in places:
+            places[name].append(place)
+    found = []
+    for number, one in enumerate(sorted(grown, key=lambda one: (-one.count, one.type))):
+        there = places[one.type]
+        size = one.count * sum(_size(fresh[place]) for place in there) // len(there)
+        # Not one of the last, which the last call made and the next may free.
+        held_by = holder(fresh[there[len(there) // 2]], fresh) if number < _NAMED else None
+        found.append(replace(one, bytes=size, held_by=held_by))
+    return tuple(found)
+
+
+def _size(one: Any) -> int:
+    try:
+        return sys.getsizeof(one)
+    except Exception:  # noqa: BLE001 - its class may define it
+        return 0
+
+
+def _children() -> int:
+    """Return a number that grows when a child process has ended: how many pages all of them touched."""
+    return resource.getrusage(resource.RUSAGE_CHILDREN).ru_minflt
+
+
+def _rises(numbers: Sequence[float]) -> bool:
+    return all(one < another for one, another in pairwise(numbers))
