@@ -200,6 +200,11 @@ def first_parents(folder: Path, old: str, new: str) -> list[Commit]:
     return [Commit(hash_, day, title, len(parents.split())) for hash_, day, parents, title in found]
 
 
+def tags(folder: Path) -> list[str]:
+    """Return the names of the tags of a folder's repository."""
+    return _ask(folder, "for-each-ref", "--format=%(refname:lstrip=2)", "refs/tags").splitlines()
+
+
 def within(folder: Path, old: str, new: str) -> list[str]:
     """Return the hashes of all commits that are in `new`'s history and not in `old`'s."""
     return _ask(folder, "rev-list", f"{old}..{new}").split()

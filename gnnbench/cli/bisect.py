@@ -7,6 +7,8 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from .. import units
+from ..errors import UsageError
 from ..files import check_writable, save
 from ..options import suite
 from . import streams
@@ -27,11 +29,12 @@ if TYPE_CHECKING:
 
 BUDGET_SECONDS = 60.0
 TOTAL_SECONDS = 1800.0
+BUILD_CACHE = "10 GiB"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
-    ends = "git:REF or git:DIR@REF"
+    ends = "git:REF, git:DIR@REF, pip:NAME==VERSION, or lock:FILE, an output of pip freeze"
     parser.add_argument("good", metavar="GOOD", help=f"the older end: {ends}")
     parser.add_argument("bad", metavar="BAD", help="the newer end, of the same kind")
     add_processes(parser)
@@ -58,9 +61,34 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="REF",
         help="do not measure this candidate; of commits also a range, A..B. Repeatable",
     )
+    parser.add_argument(
+        "--repository",
+        action="append",
+        default=[],
+        metavar="NAME=DIR",
+        help="a package and the local repository with its history, to find the commit within a release. "
+        "Repeatable",
+    )
+    parser.add_argument(
+        "--build",
+        metavar="CMD",
+        help="build each commit by this shell command, in its folder, with its submodules. Builds are kept",
+    )
+    parser.add_argument(
+        "--build-cache",
+        default=BUILD_CACHE,
+        metavar="SIZE",
+        help=f"size of all kept builds, at most. Default: {BUILD_CACHE}.",
+    )
     parser.add_argument("--fresh", action="store_true", help="forget an interrupted run and start again")
     parser.add_argument(
         "--markdown", type=Path, metavar="FILE", help="also write the answer in Markdown to FILE"
+    )
+    parser.add_argument(
+        "--test",
+        type=Path,
+        metavar="FILE",
+        help="also write a test to FILE that passes before the largest slowdown and fails after it",
     )
     parser.set_defaults(run=run)
 
@@ -68,32 +96,34 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     """Bisect, print the answer, and return the exit code."""
     from .. import environment
+    from ..compare.bisect import refine
     from ..compare.bisect import run as bisection
     from ..compare.bisect.session import Limits
     from ..compare.verdict import Thresholds
     from ..files import cache_folder
     from ..report import bisect as shown
+    from ..variants.builds import Build
 
-    thresholds = Thresholds(effect_of(options))
+    repositories = refine.repositories(options.repository)
     arguments = suite(options.rest, "gnnbench bisect GOOD BAD")
-    for file in filter(None, (options.json, options.markdown)):
+    for file in filter(None, (options.json, options.markdown, options.test)):
         check_writable(file)
+    setting = bisection.Setting(
+        tuple(arguments),
+        Path.cwd(),
+        cache_folder(),
+        Thresholds(effect_of(options)),
+        Limits(options.budget, options.total_budget),
+        options.timeout,
+        secrets.randbits(32),
+        dependencies=options.dependencies,
+        build=None if options.build is None else Build(options.build, _most_bytes(options.build_cache)),
+        fresh=options.fresh,
+    )
     environment.let_idle_threads_sleep()
     with AbProgress() as progress:
         found = bisection.run(
-            options.good,
-            options.bad,
-            arguments,
-            Path.cwd(),
-            cache=cache_folder(),
-            thresholds=thresholds,
-            limits=Limits(options.budget, options.total_budget),
-            timeout_seconds=options.timeout,
-            skip=options.skip,
-            dependencies=options.dependencies,
-            fresh=options.fresh,
-            seed=secrets.randbits(32),
-            watcher=progress,
+            options.good, options.bad, setting, progress, skip=options.skip, repositories=repositories
         )
     try:
         shown.write(found, streams.write_rendered, streams.width(), colour=sys.stdout.isatty())
@@ -109,7 +139,26 @@ def run(options: argparse.Namespace) -> int:
             save(options.json, json.dumps(found.as_json(), indent=1) + "\n")
         if options.markdown:
             save(options.markdown, shown.markdown(found))
+        if options.test:
+            _write_test(found, options.test)
     return _exit_code(found)
+
+
+def _most_bytes(text: str) -> int:
+    found = units.read_size(text)
+    if found is None:
+        raise UsageError(f"--build-cache {text!r} must be a size with its unit, as in '10 GiB'")
+    return found
+
+
+def _write_test(found: "BisectResult", file: Path) -> None:
+    from ..compare.bisect import written_test
+
+    text = written_test.write(found)
+    if text:
+        save(file, text)
+    else:
+        streams.say(f"{file} is not written: no slowdown that was found changed a counter or a fingerprint")
 
 
 def _exit_code(found: "BisectResult") -> int:

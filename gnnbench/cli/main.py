@@ -112,7 +112,7 @@ def _parser() -> argparse.ArgumentParser:
     accept.add_arguments(commands.add_parser("accept", help=text, description=text))
     text = "list the benchmarks whose code changed, without timing: affected BASE HEAD [-- PYTEST ARGS]"
     affected.add_arguments(commands.add_parser("affected", help=text, description=text))
-    text = "find the commit that made benchmarks slower: bisect GOOD BAD [-- PYTEST ARGS]"
+    text = "find the commit, release or package that changed a time: bisect GOOD BAD [-- PYTEST ARGS]"
     bisect.add_arguments(commands.add_parser("bisect", help=text, description=text))
     text = "measure false positives and power of ab on this machine: calibrate [-- PYTEST ARGS]"
     calibrate.add_arguments(commands.add_parser("calibrate", help=text, description=text))

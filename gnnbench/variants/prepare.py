@@ -8,6 +8,7 @@ from pathlib import Path
 from ..errors import UsageError, one_line
 from ..files import CACHE_VARIABLE, real_path
 from ..git import state, tracked
+from .builds import Build, built
 from .overlay import local_path, overlay, versions
 from .variant import UnbuildableError, Variant
 from .worktree import Repository, worktree
@@ -59,6 +60,8 @@ def prepared(
     *,
     cache: Path,
     dependencies: bool = False,
+    apart: bool = False,
+    build: Build | None = None,
     say: Callable[[str], None],
     step: Callable[[str], None] | None = None,
 ) -> Iterator[Prepared]:
@@ -66,8 +69,8 @@ def prepared(
 
     - `git:REF` is checked out into a new worktree, which is removed at the end. If a run is killed, the next
       run removes its worktree, in any repository. No hook runs; index, branches and stash do not change.
-      Submodules are not initialised and nothing is built: for a package with compiled parts, use `pip:`, or
-      `path:` to a folder where it is built.
+      Without `build`, submodules are not initialised and nothing is built: for a package with compiled parts,
+      use `pip:`, or `path:` to a folder where it is built.
     - `git:DIR@REF` is the same for the repository that contains DIR, which is relative to `root`.
     - `path:DIR` is used in place, relative to `root`.
     - For all three, the import roots are the folder's `src`, if it exists, and the folder itself. In a
@@ -82,6 +85,8 @@ def prepared(
         root: the caller's folder.
         cache: folder for worktrees and overlays.
         dependencies: also install the requirements' own dependencies.
+        apart: whether each requirement gets an overlay of its own, which other variants may share.
+        build: how to build what is checked out, with its submodules; None: it is not built.
         say: called with notes: versions that pip found, and folders that cannot be removed.
         step: called before a slow step; None: `say`.
 
@@ -97,7 +102,11 @@ def prepared(
             name = part.removeprefix("git:")
             step(f"checking out {commit[:10]}" if ref == commit else f"checking out {name} ({commit[:10]})")
             with _writes(cache):
-                tree = stack.enter_context(worktree(repository, commit, cache, say))
+                tree = stack.enter_context(
+                    worktree(repository, commit, cache, say)
+                    if build is None
+                    else built(repository, commit, build, cache, say, step)
+                )
             folder = tree / repository.prefix
             if not folder.is_dir():
                 raise UnbuildableError(
@@ -123,10 +132,11 @@ def prepared(
             trees += roots
         installed: dict[str, str] = {}
         if variant.pip:
-            with _writes(cache):
-                beside = overlay(variant.pip, root, cache, dependencies=dependencies, say=say, step=step)
-            trees += (beside,)
-            installed = versions(beside)
+            for requirements in [(one,) for one in variant.pip] if apart else [variant.pip]:
+                with _writes(cache):
+                    beside = overlay(requirements, root, cache, dependencies=dependencies, say=say, step=step)
+                trees += (beside,)
+                installed |= versions(beside)
         yield Prepared(variant.text, trees, dict(variant.env), commit, dirty, installed, checkouts)
 
 

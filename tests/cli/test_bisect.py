@@ -22,10 +22,11 @@ def bisect(folder, *words, good="git:good", bad="git:main", **variables):
     return gnnbench("bisect", good, bad, "--json", "b.json", *words, *rest, cwd=folder, **settings)
 
 
-def saved(folder):
+def saved(folder, stage=0):
+    """Return a stage of the result, or all."""
     found = json.loads((folder / "b.json").read_text())
     assert schema.departure(found, "bisect") is None
-    return found["stages"][0]
+    return found["stages"] if stage is None else found["stages"][stage]
 
 
 def changes(folder):
@@ -65,6 +66,38 @@ def test_the_commit_is_named_with_what_it_changed_and_how_to_repeat_it(history):
     assert len(git(folder, "worktree", "list").splitlines()) == 1
     # Binary search by fingerprints: no candidate between the ends is timed.
     assert saved(folder)["pairs"] <= 6 + 4
+
+
+def run_written_test(folder, number, file):
+    """Run a written test where a commit is checked out."""
+    git(folder, "checkout", "-q", hash_of(folder, number))
+    command = [sys.executable, "-m", "pytest", file]
+    variables = environment(**ALONE)
+    result = subprocess.run(command, cwd=folder, env=variables, capture_output=True, text=True, check=False)
+    git(folder, "checkout", "-q", "main")
+    return result.returncode, result.stdout
+
+
+@pytest.mark.parametrize(
+    ("slow", "name"),
+    [
+        ("def helper(x):\n    return x\ndef one(x):\n    return helper(x)\n", "no_other_functions"),
+        ("def one(x):\n    return x + 1 - 1\n", "the_same_functions"),
+    ],
+)
+def test_a_written_test_fails_after_the_change_and_passes_before(history, slow, name):
+    def at(number):
+        text = content(number, 1.2 if number >= 3 else 1.0)
+        return text + (slow if number >= 3 else "def one(x):\n    return x\n")
+
+    folder = history([at(number) for number in range(5)])
+    bisect(folder, "--test", "test_it.py")
+    assert f"def test_{name}(" in (folder / "test_it.py").read_text()
+    code, output = run_written_test(folder, 4, "test_it.py")
+    assert code == 1, output
+    assert run_written_test(folder, 3, "test_it.py")[0] == 1
+    code, output = run_written_test(folder, 2, "test_it.py")
+    assert code == 0, output
 
 
 def test_two_steps_and_benchmarks_that_the_same_commit_slowed(history):
@@ -166,6 +199,27 @@ def test_commits_of_another_repository(history, tmp_path_factory, monkeypatch):
     assert f"'git:{other}@{hash_of(other, 2)}" in saved(folder)["changes"][0]["command"].replace(
         "'\"'\"'", "'"
     )
+
+
+def test_commits_are_built_once(history):
+    """The package is what a command makes of its source."""
+
+    def at(number):
+        return content(number, 1.2 if number >= 3 else 1.0) + ("syntax error\n" if number == 2 else "")
+
+    folder = history(["" for _ in range(1)])
+    git(folder, "rm", "-q", "thing.py")
+    for number in range(5):
+        (folder / "thing.source").write_text(at(number))
+        git(folder, "add", ".")
+        git(folder, "commit", "-q", "-m", f"built {number}")
+    command = f"{sys.executable} -m py_compile thing.source && cp thing.source thing.py"
+    result = bisect(folder, "--build", command, good="git:main~4", bad="git:main")
+    assert result.returncode == 1, result.stderr
+    (change,) = saved(folder)["changes"]
+    assert [cause["title"] for cause in change["causes"]] == ["built 2", "built 3"]
+    assert "cannot be built" in saved(folder)["unmeasured"][0]["reason"]
+    assert len(list((folder / ".cache" / "builds").glob("*/tree/thing.py"))) == 4
 
 
 @pytest.mark.parametrize("end", [signal.SIGKILL, signal.SIGINT])

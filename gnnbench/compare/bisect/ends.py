@@ -4,10 +4,12 @@ import shlex
 from collections.abc import Sequence
 from pathlib import Path
 
+from packaging.utils import canonicalize_name
+
 from ...errors import UsageError
 from ...variants import variant
 from ...variants.overlay import local_path
-from . import commits
+from . import commits, packages, releases
 from .line import Line
 
 FORM = "give git:REF, git:DIR@REF, pip:NAME==VERSION or lock:FILE"
@@ -18,6 +20,7 @@ def line(
     good: str,
     bad: str,
     root: Path,
+    install: packages.Installed,
     *,
     skip: Sequence[str] = (),
 ) -> Line:
@@ -30,6 +33,7 @@ def line(
         good: the good end.
         bad: the bad end.
         root: the caller's folder.
+        install: installs a release, for lock files.
         skip: candidates that are not to be measured.
 
     Raises:
@@ -55,7 +59,15 @@ def line(
             f"{old!r} and {new!r} are of two kinds: give two commits, two releases or two lock files"
         )
     variant.parse(shlex.join(common or ["."]))
-    return _commits(old, new, common, root, skip)
+    if kinds[0] == "git":
+        return _commits(old, new, common, root, skip)
+    if kinds[0] == "lock":
+        files = [text.partition(":")[2] for text in (old, new)]
+        return packages.line(files[0], files[1], root, install, common=common, skip=skip)
+    (name, good), (other, bad) = (releases.pinned(text.partition(":")[2]) for text in (old, new))
+    if canonicalize_name(name) != canonicalize_name(other):
+        raise UsageError(f"{old!r} and {new!r} are two packages: give two releases of one, or lock:FILE")
+    return releases.line(name, good, bad, root, common=common, skip=skip)
 
 
 def _parts(text: str) -> list[str]:

@@ -1,15 +1,23 @@
 """A line of candidates: versions of the code in order, from the good end to the bad one."""
 
-import shlex
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-from ...errors import UsageError
+from ...errors import UsageError, unknown_name
 
 Kind = Literal["commit", "release", "package"]
 SHORT = 10
 """Characters of a commit's hash in names."""
+
+
+@dataclass(frozen=True)
+class Move:
+    """A package that gets another release."""
+
+    name: str
+    old: str
+    new: str
 
 
 @dataclass(frozen=True)
@@ -27,6 +35,8 @@ class Cause:
     """Whether the step takes the commit back: it is on the good end's side of the common history only."""
     parents: int = 1
     """Number of a commit's parents."""
+    moves: tuple[Move, ...] = ()
+    """The packages that a release or package step exchanges."""
 
     @property
     def short(self) -> str:
@@ -67,18 +77,20 @@ class Line:
         return [one.cause for one in self.candidates[low + 1 : high + 1] if one.cause]
 
 
-def positions(skip: Collection[str], found: Sequence[int | None], line: str) -> frozenset[int]:
+def skipped(skip: Collection[str], places: Mapping[str, int]) -> frozenset[int]:
     """Return the positions of the candidates to skip.
 
     Args:
         skip: as the user typed them.
-        found: the position of each; None: there is no such candidate.
-        line: what there is instead, for messages.
+        places: position of each candidate.
 
     Raises:
-        UsageError: one is no candidate, or is an end.
+        UsageError: one is no candidate, or is the bad end.
     """
-    for text, position in zip(skip, found, strict=True):
-        if position is None:
-            raise UsageError(f"--skip {shlex.quote(text)} is no candidate: {line}")
-    return frozenset(position for position in found if position is not None)
+    for text in skip:
+        if text not in places:
+            raise unknown_name("candidate to skip", text, list(places))
+    found = frozenset(places[text] for text in skip)
+    if found & {0, max(places.values())}:
+        raise UsageError("--skip names an end; give another good or bad end instead")
+    return found

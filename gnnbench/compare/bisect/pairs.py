@@ -17,6 +17,7 @@ from ..ab.inspections import Inspections
 from ..ab.pair import Workers
 from ..ab.processes import Processes
 from ..ab.visit import NotTimed, Visit
+from ..one_call import SEED
 from .measured import Measured, Seen
 
 if TYPE_CHECKING:
@@ -26,8 +27,6 @@ _KEPT = 4
 """Candidates that are kept ready beside candidate 0: a checkout has the bytecode of the last start."""
 _STARTS = 2
 """The run ends after this many pairs in a row whose good side does not start."""
-_SEED = 0
-"""Of all inspections, so that they can be compared across pairs."""
 
 
 class Watcher(Protocol):
@@ -183,7 +182,7 @@ class Pairs:
             for name in names:
                 if workers.broken:
                     break
-                one = workers.inspect(name, _SEED)
+                one = workers.inspect(name, SEED)
                 if isinstance(one, Inspections):
                     found[name] = one
         return found
@@ -245,7 +244,7 @@ class Pairs:
         """Inspect a benchmark in the first pair of a candidate; return why it is not timed; None: it is."""
         if name in self._inspections[position] or name in self._blind:
             return None
-        one = workers.inspect(name, _SEED)
+        one = workers.inspect(name, SEED)
         if isinstance(one, NotTimed):
             return one
         self._inspections[position][name] = one

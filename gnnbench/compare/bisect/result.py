@@ -65,25 +65,7 @@ class BisectResult:
 
     def findings(self, stage: Bisected) -> list[Finding]:
         """Return where benchmarks changed, the largest change first."""
-        places: dict[tuple[int, int], dict[str, Span]] = {}
-        for name, spans in stage.spans.items():
-            for span in spans:
-                places.setdefault((span.low, span.high), {})[name] = span
-        found = [self._finding(stage, *place, spans) for place, spans in places.items()]
-        return sorted(found, key=lambda one: -max(map(size, one.spans.values())))
-
-    def _finding(self, stage: Bisected, low: int, high: int, spans: Mapping[str, Span]) -> Finding:
-        ordered = dict(sorted(spans.items(), key=lambda item: -size(item[1])))
-        ends = [stage.line.candidates[position].variant for position in (low, high)]
-        words = ["gnnbench", "ab", *ends, "--", *ordered, *_options(self.arguments)]
-        return Finding(
-            low,
-            high,
-            tuple(stage.line.causes(low, high)),
-            ordered,
-            stage.compared.get((low, high), {}),
-            shlex.join(words),
-        )
+        return findings(stage, self.arguments)
 
     def as_json(self) -> dict[str, Any]:
         """Return the JSON form, see docs/formats.md."""
@@ -130,6 +112,28 @@ class BisectResult:
         }
 
 
+def findings(stage: Bisected, arguments: Sequence[str]) -> list[Finding]:
+    """Return where benchmarks changed, the largest change first.
+
+    Args:
+        stage: what was found on a line.
+        arguments: pytest's.
+    """
+    places: dict[tuple[int, int], dict[str, Span]] = {}
+    for name, spans in stage.spans.items():
+        for span in spans:
+            places.setdefault((span.low, span.high), {})[name] = span
+    found = []
+    for (low, high), spans_there in places.items():
+        ordered = dict(sorted(spans_there.items(), key=lambda item: -size(item[1])))
+        ends = [stage.line.candidates[position].variant for position in (low, high)]
+        words = ["gnnbench", "ab", *ends, "--", *ordered, *pytest_options(arguments)]
+        causes = tuple(stage.line.causes(low, high))
+        inspections = stage.compared.get((low, high), {})
+        found.append(Finding(low, high, causes, ordered, inspections, shlex.join(words)))
+    return sorted(found, key=lambda one: -max(map(size, one.spans.values())))
+
+
 def size(span: Span) -> float:
     """Return how large a change is, whatever its direction."""
     return max(span.ratio, 1 / span.ratio)
@@ -155,7 +159,7 @@ def _change(stage: Bisected, found: Finding) -> dict[str, Any]:
     }
 
 
-def _options(arguments: Sequence[str]) -> Iterator[str]:
+def pytest_options(arguments: Sequence[str]) -> Iterator[str]:
     """Return pytest's arguments without those that select tests."""
     before = ""
     for word in arguments:

@@ -1,77 +1,159 @@
-"""Runs a bisection: reads the ends, opens the saved state, and measures."""
+"""Runs a bisection: reads the ends, and bisects the line between them, then the steps that were found."""
 
 import tempfile
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import asdict
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 from ... import environment
+from ...errors import UsageError
 from ...variants import variant
+from ...variants.builds import Build
+from ...variants.overlay import overlay
 from ...variants.prepare import Prepared, prepared
 from ..verdict import Thresholds
-from . import ends, journal
+from . import ends, journal, refine
 from .journal import Journal
+from .line import Line
 from .pairs import Pairs
-from .result import BisectResult
-from .session import Limits, Session, Watcher
+from .result import BisectResult, findings, pytest_options
+from .session import Bisected, Limits, Session, Watcher
+
+
+@dataclass(frozen=True)
+class Setting:
+    """How to measure."""
+
+    arguments: tuple[str, ...]
+    """Pytest's."""
+    folder: Path
+    """Pytest's working directory: the caller's tree, whose benchmarks run."""
+    cache: Path
+    """The cache folder."""
+    thresholds: Thresholds
+    limits: Limits
+    timeout_seconds: float
+    """A process that does not answer for so long is given up."""
+    seed: int
+    """Seeds the order of sides and of benchmarks."""
+    dependencies: bool = False
+    """Whether to install the dependencies of pip: requirements too."""
+    build: Build | None = None
+    """How to build commits; None: they are not built."""
+    fresh: bool = False
+    """Whether to forget an earlier, unfinished run."""
 
 
 def run(
     good: str,
     bad: str,
-    arguments: Sequence[str],
-    folder: Path,
-    *,
-    cache: Path,
-    thresholds: Thresholds,
-    limits: Limits,
-    timeout_seconds: float,
-    skip: Sequence[str],
-    dependencies: bool,
-    fresh: bool,
-    seed: int,
+    setting: Setting,
     watcher: Watcher,
+    *,
+    skip: Sequence[str] = (),
+    repositories: Mapping[str, str] | None = None,
 ) -> BisectResult:
     """Find what changed the benchmarks between two ends.
 
     Args:
         good: the good end, as the user typed it.
         bad: the bad end.
-        arguments: pytest's arguments.
-        folder: pytest's working directory: the caller's tree, whose benchmarks run.
-        cache: the cache folder.
-        thresholds: levels, and the minimum effect of interest.
-        limits: of time.
-        timeout_seconds: a process that does not answer for so long is given up.
-        skip: candidates that are not to be measured.
-        dependencies: also install the dependencies of pip: requirements.
-        fresh: whether to forget an earlier, unfinished run.
-        seed: seeds the order of sides and of benchmarks.
+        setting: how to measure.
         watcher: receives the progress.
+        skip: candidates that are not to be measured.
+        repositories: folders with the history of packages, by canonical name.
 
     Raises:
         UsageError: an end cannot be used, or there is nothing to time.
     """
-    line = ends.line(good, bad, folder, skip=skip)
+
+    def install(requirement: str) -> Path:
+        return overlay(
+            [requirement],
+            setting.folder,
+            setting.cache,
+            dependencies=False,
+            say=watcher.say,
+            step=watcher.step,
+        )
+
+    stages: list[Bisected] = []
+    left_seconds = setting.limits.total_seconds
+    with ExitStack() as held:
+        lines = [(ends.line(good, bad, setting.folder, install, skip=skip), setting.arguments)]
+        states = []
+        while lines and not (stages and stages[-1].unfinished):
+            line, arguments = lines.pop(0)
+            limits = replace(setting.limits, total_seconds=left_seconds)
+            state = held.enter_context(_state(line, arguments, setting))
+            states.append(state)
+            stage = _stage(line, state, replace(setting, arguments=arguments, limits=limits), watcher)
+            stages.append(stage)
+            left_seconds -= stage.seconds
+            lines += _closer(stage, setting, repositories or {}, watcher)
+        if not stages[-1].unfinished:
+            for state in states:
+                state.forget()
+    found = asdict(environment.collect(setting.folder))
+    return BisectResult(good, bad, setting.arguments, setting.thresholds, found, tuple(stages))
+
+
+@contextmanager
+def _state(line: Line, arguments: Sequence[str], setting: Setting) -> Iterator[Journal]:
+    """Open the saved state of a line."""
+    what = [str(setting.thresholds), str(setting.limits.per_benchmark_seconds), str(setting.dependencies)]
+    what.append(setting.build.command if setting.build else "")
+    name = journal.key([*(one.variant for one in line.candidates), *what], arguments, setting.folder)
+    with Journal.held(setting.cache / "bisect", name, setting.seed, fresh=setting.fresh) as state:
+        yield state
+
+
+def _stage(line: Line, state: Journal, setting: Setting, watcher: Watcher) -> Bisected:
+    """Bisect one line."""
 
     @contextmanager
     def prepare(position: int) -> Iterator[Prepared]:
-        one = variant.parse(line.candidates[position].variant)
-        say, step = watcher.say, watcher.step
-        with prepared(one, folder, cache=cache, dependencies=dependencies, say=say, step=step) as made:
+        with prepared(
+            variant.parse(line.candidates[position].variant),
+            setting.folder,
+            cache=setting.cache,
+            dependencies=setting.dependencies,
+            apart=True,
+            build=setting.build,
+            say=watcher.say,
+            step=watcher.step,
+        ) as made:
             yield made
 
-    settings = [str(thresholds), str(limits.per_benchmark_seconds), str(dependencies)]
-    what = [one.variant for one in line.candidates]
-    key = journal.key([*what, *settings], arguments, folder)
     with (
-        Journal.held(cache / "bisect", key, seed, fresh=fresh) as state,
         tempfile.TemporaryDirectory(prefix="gnnbench-bisect-") as logs,
-        Pairs(prepare, arguments, folder, Path(logs), timeout_seconds, watcher, state.seed) as pairs,
+        Pairs(
+            prepare,
+            setting.arguments,
+            setting.folder,
+            Path(logs),
+            setting.timeout_seconds,
+            watcher,
+            state.seed,
+        ) as pairs,
     ):
-        stage = Session(line, pairs, state, thresholds, limits, watcher).run()
-        if not stage.unfinished:
-            state.forget()
-    found = asdict(environment.collect(folder))
-    return BisectResult(good, bad, tuple(arguments), thresholds, found, (stage,))
+        return Session(line, pairs, state, setting.thresholds, setting.limits, watcher).run()
+
+
+def _closer(
+    stage: Bisected, setting: Setting, repositories: Mapping[str, str], watcher: Watcher
+) -> Iterator[tuple[Line, tuple[str, ...]]]:
+    """Yield the lines within the steps that were found, each with pytest's arguments."""
+    for found in findings(stage, setting.arguments):
+        if not found.exact:
+            continue
+        (cause,) = found.causes
+        before = stage.line.candidates[found.low]
+        try:
+            line = refine.closer(stage.line, before, cause, repositories, setting.folder)
+        except UsageError as error:
+            watcher.say(f"{cause.name}: not looked at closer: {error}")
+            continue
+        if line:
+            yield line, (*found.spans, *pytest_options(setting.arguments))

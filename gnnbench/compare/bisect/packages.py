@@ -1,0 +1,176 @@
+"""The packages that differ between two lock files, in the order in which they can be exchanged."""
+
+import importlib.metadata
+import shlex
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from packaging.requirements import InvalidRequirement, Requirement
+from packaging.utils import canonicalize_name
+
+from ...errors import UsageError, one_line
+from ...files import read_whole
+from ...variants.overlay import local_path
+from . import releases
+from .line import Candidate, Cause, Line, Move, skipped
+
+_MAX_BYTES = 2**22
+_MOST_NAMED = 4
+"""Packages that a note names."""
+
+Installed = Callable[[str], Path]
+"""Installs a requirement, and returns the folder."""
+
+
+@dataclass(frozen=True)
+class Lock:
+    """The content of a lock file."""
+
+    releases: Mapping[str, str]
+    """Version by canonical name."""
+    others: frozenset[str]
+    """Lines that pin no release, such as editable installations."""
+
+
+def line(
+    good: str,
+    bad: str,
+    root: Path,
+    install: Installed,
+    *,
+    common: Sequence[str] = (),
+    skip: Sequence[str] = (),
+) -> Line:
+    """Return the line that exchanges the packages that differ, one after the other.
+
+    Packages that require each other's new release move together, and a package moves after those that its new
+    release requires. The metadata of both releases tell.
+
+    Args:
+        good: the lock file of the good end, an output of pip freeze, as the user typed it.
+        bad: that of the bad end.
+        root: paths are relative to it.
+        install: installs a release.
+        common: parts of all candidates' variants.
+        skip: packages after whose exchange nothing is to be measured.
+
+    Raises:
+        UsageError: a file cannot be read, nothing differs, or a release cannot be installed.
+    """
+    old, new = (read(local_path(text, root), text) for text in (good, bad))
+    names = [
+        name for name in new.releases if old.releases.get(name, new.releases[name]) != new.releases[name]
+    ]
+    if not names:
+        raise UsageError(f"lock:{good} and lock:{bad} have no package with two releases: nothing to exchange")
+    moves = {name: Move(name, old.releases[name], new.releases[name]) for name in names}
+    steps = _ordered(moves, install)
+    candidates = []
+    for done in range(len(steps) + 1):
+        moved = {move.name for step in steps[:done] for move in step}
+        parts = [
+            part
+            for move in moves.values()
+            for part in releases.part(move.name, move.new if move.name in moved else move.old)
+        ]
+        cause = _cause(steps[done - 1]) if done else None
+        name = f"with {cause.name}" if cause else f"the packages of {good}"
+        candidates.append(Candidate(name, shlex.join([*parts, *common]) or ".", cause))
+    places = {move.name: position for position, step in enumerate(steps, 1) for move in step}
+    notes = tuple(_notes(old, new, good, bad))
+    return Line(
+        "package", tuple(candidates), skipped([canonicalize_name(one) for one in skip], places), notes
+    )
+
+
+def read(path: Path, typed: str) -> Lock:
+    """Read an output of pip freeze.
+
+    Raises:
+        UsageError: the file cannot be read, or pins nothing.
+    """
+    try:
+        text = read_whole(path, _MAX_BYTES).decode()
+    except (OSError, ValueError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "it is no text"
+        raise UsageError(f"lock:{typed} cannot be read ({reason}): give an output of pip freeze") from None
+    found: dict[str, str] = {}
+    others = set()
+    for row in text.splitlines():
+        words = row.removesuffix("\\").strip()
+        if not words or words.startswith(("#", "--")):
+            continue
+        try:
+            name, version = releases.pinned(words.partition(";")[0].strip())
+        except UsageError:
+            others.add(one_line(words))
+            continue
+        found[canonicalize_name(name)] = version
+    if not found:
+        raise UsageError(f"lock:{typed} pins no release, as in torch==2.4.0: give an output of pip freeze")
+    return Lock(found, frozenset(others))
+
+
+def _cause(step: Sequence[Move]) -> Cause:
+    return Cause(
+        "package", " and ".join(f"{one.name} {one.old} → {one.new}" for one in step), moves=tuple(step)
+    )
+
+
+def _notes(old: Lock, new: Lock, good: str, bad: str) -> Iterator[str]:
+    for here, there, text in ((old, new, good), (new, old, bad)):
+        alone = sorted({*(here.releases.keys() - there.releases.keys()), *(here.others - there.others)})
+        if alone:
+            shown = ", ".join(alone[:_MOST_NAMED]) + (" and more" if len(alone) > _MOST_NAMED else "")
+            yield f"not exchanged, because only {text} has it: {shown}"
+
+
+def _ordered(moves: Mapping[str, Move], install: Installed) -> list[list[Move]]:
+    """Return the steps: packages that move together, each after what it needs."""
+    before = {name: {name} for name in moves}
+    for name, first in _needs(moves, install):
+        before[name].add(first)
+    for middle in moves:  # Warshall's algorithm: all that must have moved by then
+        for name in moves:
+            if middle in before[name]:
+                before[name] |= before[middle]
+    steps: list[list[Move]] = []
+    done: set[str] = set()
+    for name in sorted(moves, key=lambda one: (len(before[one]), list(moves).index(one))):
+        if name in done:
+            continue
+        together = [one for one in moves if one in before[name] and name in before[one]]
+        steps.append([moves[one] for one in together])
+        done.update(together)
+    return steps
+
+
+def _needs(moves: Mapping[str, Move], install: Installed) -> Iterator[tuple[str, str]]:
+    """Yield a package and one that must move before it or with it."""
+    for move in moves.values():
+        for version, is_new in ((move.new, True), (move.old, False)):
+            for required in _requirements(move.name, version, install):
+                other = moves.get(canonicalize_name(required.name))
+                if other is None or other is move:
+                    continue
+                # The new release needs the other's new one; or the old release does not go with it.
+                unfit = other.old if is_new else other.new
+                if not required.specifier.contains(unfit, prereleases=True):
+                    yield (move.name, other.name) if is_new else (other.name, move.name)
+
+
+def _requirements(name: str, version: str, install: Installed) -> Iterator[Requirement]:
+    asked = releases.part(name, version)
+    if asked:
+        folders = [str(install(asked[0].removeprefix("pip:")))]
+        found = list(importlib.metadata.distributions(name=name, path=folders))
+    else:
+        found = [importlib.metadata.distribution(name)]
+    for text in (one for each in found for one in each.requires or ()):
+        try:
+            required = Requirement(text)
+        except InvalidRequirement:
+            continue
+        if required.marker is None or required.marker.evaluate({"extra": ""}):
+            yield required

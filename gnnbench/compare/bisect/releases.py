@@ -1,0 +1,113 @@
+"""The releases of a package between two ends, as pip's index has them."""
+
+import os
+import re
+import shlex
+import sys
+from collections.abc import Sequence
+from itertools import pairwise
+from pathlib import Path
+
+from packaging.requirements import InvalidRequirement, Requirement
+from packaging.utils import canonicalize_name
+from packaging.version import InvalidVersion, Version
+
+from ...errors import UsageError, one_line
+from ...measure.sources import installed
+from ...variants.command import call, last_line
+from .line import Candidate, Cause, Line, Move, skipped
+
+_PIP = (sys.executable, "-P", "-m", "pip")
+_QUIET = ("--no-input", "--disable-pip-version-check")
+
+
+def line(
+    name: str, good: str, bad: str, root: Path, *, common: Sequence[str] = (), skip: Sequence[str] = ()
+) -> Line:
+    """Return the line of releases between two ends, without pre-releases and yanked releases.
+
+    Args:
+        name: of the package.
+        good: the version of the good end, which may be newer than that of the bad one.
+        bad: likewise.
+        root: pip's working directory.
+        common: parts of all candidates' variants.
+        skip: versions that are not to be measured.
+
+    Raises:
+        UsageError: pip cannot list the releases, or a version is none.
+    """
+    ends = [_version(name, text) for text in (good, bad)]
+    between = [one for one in _available(name, root) if min(ends) < one < max(ends)]
+    if ends[0] > ends[1]:
+        between.reverse()
+    texts = [good, *map(str, between), bad]
+    candidates = [
+        Candidate(f"{name} {new}", variant(name, new, common), _cause(name, old, new))
+        for old, new in pairwise(texts)
+    ]
+    whole = (Candidate(f"{name} {good}", variant(name, good, common)), *candidates)
+    places = {text: position for position, text in enumerate(texts)}
+    return Line("release", whole, skipped(skip, places))
+
+
+def variant(name: str, version: str, common: Sequence[str]) -> str:
+    """Return the variant of a release; what is installed here needs no part of its own."""
+    return shlex.join([*part(name, version), *common]) or "."
+
+
+def part(name: str, version: str) -> tuple[str, ...]:
+    """Return the part of a variant that installs a release; none, if this environment has it."""
+    here = installed(canonicalize_name(name).replace("-", "_"))
+    return () if here and here.version == version else (f"pip:{name}=={version}",)
+
+
+def pinned(text: str) -> tuple[str, str]:
+    """Read `NAME==VERSION`.
+
+    Raises:
+        UsageError: it is anything else.
+    """
+    try:
+        found = Requirement(text)
+    except (InvalidRequirement, RecursionError):
+        found = None
+    pins = list(found.specifier) if found else []
+    if not found or found.url or found.extras or found.marker or [one.operator for one in pins] != ["=="]:
+        raise UsageError(f"{'pip:' + text!r} is not one release: give pip:NAME==VERSION")
+    version = pins[0].version
+    _version(found.name, version)
+    return found.name, version
+
+
+def _version(name: str, text: str) -> Version:
+    try:
+        return Version(text)
+    except InvalidVersion:
+        raise UsageError(
+            f"{one_line(text)} is no version of {name}: give one as in pip:{name}==1.2"
+        ) from None
+
+
+def _cause(name: str, old: str, new: str) -> Cause:
+    return Cause("release", f"{name} {new}", moves=(Move(name, old, new),))
+
+
+def _available(name: str, root: Path) -> list[Version]:
+    """Return the final releases that pip finds for this environment, the oldest first; none is yanked.
+
+    Raises:
+        UsageError: pip finds none.
+    """
+    answer = call([*_PIP, "index", "versions", *_QUIET, "--", name], root, os.environ)
+    listed = re.search(r"^Available versions: (.+)$", answer.stdout, re.MULTILINE)
+    if answer.returncode or not listed:
+        reason = last_line(answer.stderr) or "it lists none"
+        raise UsageError(f"pip finds no releases of {name}: {reason}; check the name and the index")
+    found = []
+    for text in listed[1].split(","):
+        try:
+            found.append(Version(text.strip()))
+        except InvalidVersion:
+            continue
+    return sorted(one for one in found if not one.is_prerelease)

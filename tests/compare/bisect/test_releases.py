@@ -1,0 +1,152 @@
+"""`gnnbench bisect` between releases in a local folder, and between lock files."""
+
+import shlex
+
+import pytest
+
+from gnnbench.compare.bisect import releases
+from gnnbench.errors import UsageError
+from tests.cli.test_bisect import bisect, saved
+from tests.compare.bisect.histories import ONE, content, create, wheel
+from tests.variants.repositories import git
+
+FIVE = ("alpha", "beta", "gamma", "delta", "thing")
+IMPORTS_ALL = "import alpha, beta, gamma, delta\n"
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    """A suite in a repository, and an empty folder of wheels."""
+    suite = tmp_path / "suite"
+    suite.mkdir()
+    create(suite, [content(0)], monkeypatch)
+    (suite / "thing.py").unlink()
+    (tmp_path / "wheels").mkdir()
+    monkeypatch.setenv("PIP_FIND_LINKS", str(tmp_path / "wheels"))
+    return suite
+
+
+@pytest.fixture
+def wheels(tmp_path):
+    return tmp_path / "wheels"
+
+
+def test_the_release_is_named(folder, wheels):
+    for number in range(1, 8):
+        wheel(wheels, "thing", f"1.{number}", content(number, 1.2 if number >= 5 else 1.0))
+    wheel(wheels, "thing", "1.6rc1", content(0, 9.0))
+    result = bisect(folder, good="pip:thing==1.1", bad="pip:thing==1.7")
+    assert result.returncode == 1, result.stderr
+    (change,) = saved(folder)["changes"]
+    assert saved(folder)["candidates"] == 6
+    assert [cause["name"] for cause in change["causes"]] == ["thing 1.5"]
+    assert change["command"] == f"gnnbench ab pip:thing==1.4 pip:thing==1.5 -- '{ONE}'"
+    assert "\nthing 1.5\n" in result.stdout
+
+
+def test_a_yanked_release_is_no_candidate(folder, wheels, tmp_path, monkeypatch):
+    for number in range(1, 6):
+        wheel(wheels, "thing", number, content(number, 1.2 if number >= 4 else 1.0))
+    index = tmp_path / "index.html"
+    links = [
+        f'<a href="{file.as_uri()}"{" data-yanked=bad" if "-3-" in file.name else ""}>{file.name}</a>'
+        for file in sorted(wheels.iterdir())
+    ]
+    index.write_text(f"<!DOCTYPE html><html><body>{''.join(links)}</body></html>")
+    monkeypatch.setenv("PIP_FIND_LINKS", str(index))
+    line = releases.line("thing", "1", "5", folder)
+    assert [one.name for one in line.candidates] == ["thing 1", "thing 2", "thing 4", "thing 5"]
+    down = releases.line("thing", "5", "1", folder)
+    assert down.candidates[0].name == "thing 5"
+    assert [one.cause.name for one in down.candidates[1:]] == ["thing 4", "thing 2", "thing 1"]
+
+
+def locks(folder, old, new):
+    """Write two lock files; return the ends."""
+    for name, pins in (("old.txt", old), ("new.txt", new)):
+        lines = [f"{package}=={version}" for package, version in pins.items()]
+        (folder / name).write_text("\n".join(["# made by pip freeze", *lines, "-e git+ssh://x/y@1#egg=z"]))
+    return {"good": "lock:old.txt", "bad": "lock:new.txt"}
+
+
+def test_of_five_packages_first_the_one_that_matters_then_its_release_then_its_commit(
+    folder, wheels, tmp_path, monkeypatch
+):
+    for name in FIVE[:-1]:
+        for version in ("1.0", "2.0"):
+            wheel(wheels, name, version, f"VERSION = {version}\n")
+
+    def at(number):
+        return IMPORTS_ALL + content(number, 1.2 if number >= 4 else 1.0)
+
+    library = tmp_path / "library"
+    library.mkdir()
+    create(library, [at(number) for number in range(7)], monkeypatch)
+    for release, number in (("1.0", 0), ("1.1", 2), ("1.2", 5), ("2.0", 6)):
+        wheel(wheels, "thing", release, at(number))
+        git(library, "tag", f"v{release}", f"main~{6 - number}")
+    monkeypatch.setenv("PIP_FIND_LINKS", str(wheels))
+    ends = locks(folder, dict.fromkeys(FIVE, "1.0"), dict.fromkeys(FIVE, "2.0"))
+    result = bisect(folder, "--repository", f"thing={library}", **ends)
+    assert result.returncode == 1, result.stderr
+    package, release, commit = saved(folder, stage=None)
+    assert [stage["kind"] for stage in (package, release, commit)] == ["package", "release", "commit"]
+    assert [cause["name"] for cause in package["changes"][0]["causes"]] == ["thing 1.0 → 2.0"]
+    assert [cause["name"] for cause in release["changes"][0]["causes"]] == ["thing 1.2"]
+    assert [cause["title"] for cause in commit["changes"][0]["causes"]] == ["change 4"]
+    words = shlex.split(commit["changes"][0]["command"])
+    assert words[2].split()[0].startswith(f"git:{library}@")
+    assert "pip:alpha==2.0" in words[2].split()
+
+
+def test_packages_that_need_each_other_move_together(folder, wheels):
+    for version in (1, 2):
+        wheel(wheels, "alpha", version, f"VERSION = {version}\n", needs=[f"beta=={version}"])
+        wheel(wheels, "beta", version, f"VERSION = {version}\n")
+        # Imports fail where gamma, which does not say so, is not as new.
+        check = "import gamma\nassert gamma.VERSION >= 2\n" if version == 2 else ""
+        wheel(wheels, "thing", version, check + content(version, 1.2 if version == 2 else 1.0))
+        wheel(wheels, "gamma", version, f"VERSION = {version}\n")
+    names = ("alpha", "beta", "thing", "gamma")
+    bisect(folder, **locks(folder, dict.fromkeys(names, "1"), dict.fromkeys(names, "2")))
+    stage = saved(folder)
+    assert stage["candidates"] == 3
+    (change,) = stage["changes"]
+    assert [cause["name"] for cause in change["causes"]] == ["thing 1 → 2", "gamma 1 → 2"]
+    assert len(stage["unmeasured"]) == 1
+
+
+@pytest.mark.parametrize(
+    ("good", "bad", "text"),
+    [
+        ("pip:thing==1", "pip:other==2", "are two packages"),
+        ("pip:thing>=1", "pip:thing==2", "is not one release: give pip:NAME==VERSION"),
+        ("pip:thing==1", "pip:thing==x;y", "is not one release"),
+        ("pip:--index-url=x", "pip:thing==2", "is not one release"),
+        ("pip:../thing", "pip:thing==2", "is not one release"),
+        ("pip:thing[a]==1", "pip:thing==2", "is not one release"),
+        ("pip:no-such-thing==1", "pip:no-such-thing==2", "pip finds no releases of no-such-thing"),
+        ("lock:nowhere.txt", "lock:pytest.ini", "lock:nowhere.txt cannot be read"),
+        ("lock:.", "lock:pytest.ini", "lock:. cannot be read (it is a folder)"),
+        ("lock:pytest.ini", "lock:pytest.ini ", "both ends are"),
+        ("lock:pytest.ini", "lock:test_suite.py", "lock:pytest.ini pins no release"),
+    ],
+)
+def test_wrong_usage_is_a_line(folder, good, bad, text):
+    result = bisect(folder, good=good, bad=bad)
+    assert result.returncode == 2
+    last = result.stderr.splitlines()[-1]
+    assert last.startswith("gnnbench: ")
+    assert text in last
+
+
+def test_a_hostile_name_in_a_lock_file_is_no_option_of_pip(folder):
+    ends = locks(folder, {"--index-url=x": "1", "thing": "1"}, {"--index-url=x": "2", "thing": "1"})
+    result = bisect(folder, **ends)
+    assert result.returncode == 2
+    assert "have no package with two releases" in result.stderr
+
+
+def test_a_version_that_is_none_is_refused():
+    with pytest.raises(UsageError, match="is no version of thing"):
+        releases._version("thing", "one")
