@@ -1,8 +1,10 @@
 """The options of the plugin and the command: their help texts, and how their values are read."""
 
+import json
 import math
 import os
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -69,10 +71,18 @@ LISTS = ("dataset", "platform", "hidden", "dtype", "index-dtype", "profile")
 FLAGS = ("all", "dry-run", "growth", "real", "strict")
 """Options without a value."""
 
-COMMANDS = ("ab", "affected", "baseline", "calibrate", "comment", "compare", "profile", "report", "trend")
+COMMANDS = (
+    *("ab", "affected", "baseline", "bisect", "calibrate", "comment", "compare"),
+    *("profile", "report", "trend"),
+)
 """Subcommands of gnnbench that may have a table of their own options in a project's settings."""
-ON_COMMAND_LINE = ("by", "diff", "format", "fresh", "json", "markdown", "output", "slides", "yes")
+ON_COMMAND_LINE = (
+    *("by", "details-url", "diff", "environment", "explain", "format", "fresh", "json", "markdown", "name"),
+    *("output", "pull-request", "reason", "skip", "slides", "yes"),
+)
 """Options of the command that belong to one run, such as paths of results; settings have none of them."""
+DEFAULTS_VARIABLE = "GNNBENCH_DEFAULTS"
+"""Environment variable: the defaults of pytest's options in a process that gnnbench starts, as JSON."""
 ONE_RUN = ("affected-by", "counters", "dry-run", "growth", "profile", "shard")
 """Options that say what one run does; settings of a project have no default for them."""
 
@@ -252,31 +262,88 @@ def from_settings(settings: Settings, typed: Collection[str] = ()) -> dict[str, 
         if key in COMMANDS and isinstance(value, dict):
             continue  # the options of a command, see cli/defaults.py
         place = f"{settings.file}: {key}"
-        if key in ON_COMMAND_LINE or known.get(key) in ONE_RUN:
+        if key in COMMANDS and key not in known:
+            raise UsageError(f"{place} = {shown(value)} must be a table, as in [tool.gnnbench.{key}]")
+        if key.replace("_", "-") in ON_COMMAND_LINE or known.get(key) in ONE_RUN:
             raise UsageError(f"{place} belongs to one run: give it on the command line, and remove it here")
         if key not in known:
             names = [*(key for key, name in known.items() if name not in ONE_RUN), *COMMANDS, RULES]
             raise UsageError(f"{settings.file}: {unknown_name('key', key, names)}")
-        found[key] = _as_typed(settings, known[key], value)
-        elsewhere = key in typed and known[key] in ("data", "device")
-        try:
-            if not elsewhere:
-                Options.parse(**{"device": "cpu", "data": os.curdir, key: found[key]})
-        except UsageError as error:
-            raise UsageError(f"{place} = {shown(value)}: {error}") from None
+        place = f"{place} = {shown(value)}"
+        found[key] = as_typed(settings, known[key], value, place)
+        if key not in typed or key not in ("data", "device"):
+            check(key, found[key], place)
     return found
 
 
-def _as_typed(settings: Settings, name: str, value: Any) -> Any:
-    """Return a value of a file as the command line gives it: a flag, a list of texts, or a text."""
+@contextmanager
+def passed_on(settings: Settings, arguments: Sequence[str] = ()) -> Iterator[None]:
+    """Let the processes that are started meanwhile take these defaults, and no settings of their own.
+
+    Both sides of a comparison then run with the caller's, even if a side brings another gnnbench, which may
+    know other keys.
+
+    Args:
+        settings: the caller's.
+        arguments: pytest's. A device or folder of data that they name is used instead of the settings'.
+
+    Raises:
+        UsageError: a value cannot be used.
+    """
+    named = {word.partition("=")[0] for word in arguments}
+    typed = [key for key in ("data", "device") if f"--gnn-{key}" in named]
+    before = os.environ.get(DEFAULTS_VARIABLE)
+    os.environ[DEFAULTS_VARIABLE] = json.dumps(from_settings(settings, typed))
+    try:
+        yield
+    finally:
+        del os.environ[DEFAULTS_VARIABLE]
+        if before is not None:
+            os.environ[DEFAULTS_VARIABLE] = before
+
+
+def passed(text: str) -> dict[str, Any]:
+    """Return the defaults that `passed_on` wrote, without options that this gnnbench does not know."""
+    known = {name.replace("-", "_") for name in HELP}
+    return {key: value for key, value in json.loads(text).items() if key in known}
+
+
+def check(key: str, typed: Any, place: str) -> None:
+    """Check the value of an option.
+
+    Args:
+        key: one of the names of `Options.parse`.
+        typed: the value as the command line gives it.
+        place: file, key and value, for messages.
+
+    Raises:
+        UsageError: the value cannot be used.
+    """
+    try:
+        Options.parse(**{"device": "cpu", "data": os.curdir, key: typed})
+    except UsageError as error:
+        raise UsageError(f"{place}: {error}") from None
+
+
+def as_typed(settings: Settings, name: str, value: Any, place: str) -> Any:
+    """Return a value of a file as the command line gives it: a flag, a list of texts, or a text.
+
+    Args:
+        settings: of the file.
+        name: the option.
+        value: its value in the file.
+        place: file, key and value, for messages.
+
+    Raises:
+        UsageError: the value has another type.
+    """
     assert settings.file
-    place = f"{settings.file}: {name.replace('-', '_')} = {shown(value)}"
     if name in FLAGS:
         if not isinstance(value, bool):
             raise UsageError(f"{place} must be true or false")
         return value
     values = value if name in LISTS and isinstance(value, list) else [value]
-    if not values or not all(_is_word(one) for one in values):
+    if not values or not all(is_word(one) for one in values):
         form = (
             'a text or a list of texts, as in ["cora", "pubmed"]' if name in LISTS else "a text or a number"
         )
@@ -290,7 +357,8 @@ def _as_typed(settings: Settings, name: str, value: Any) -> Any:
     return texts if name in LISTS else texts[0]
 
 
-def _is_word(value: Any) -> bool:
+def is_word(value: Any) -> bool:
+    """Return whether a value of a file is a text that is not blank, or a number."""
     is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
     return is_number or (isinstance(value, str) and bool(value.strip()))
 

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from gnnbench.cli import main
 from gnnbench.errors import UsageError
 from gnnbench.options import from_settings
 from gnnbench.settings import NONE, Settings, find, parse
@@ -25,6 +26,8 @@ WRONG = {
     "gnn_effect = '3%'": "unknown key 'gnn_effect': did you mean effect",
     "rule = []": "unknown key 'rule': did you mean rules",
     "zzz = 1": "unknown key 'zzz': known: ab, affected, all,",
+    "ab = 3": "ab = 3 must be a table, as in [tool.gnnbench.ab]",
+    "profile = 'layers'": "profile belongs to one run",
     "json = 'out.json'": "json belongs to one run: give it on the command line, and remove it here",
     "output = 'page.html'": "output belongs to one run",
     "markdown = 'table.md'": "markdown belongs to one run",
@@ -98,6 +101,24 @@ def test_wrong_settings_are_refused_in_one_line(tmp_path, content, expected):
     assert message.startswith(str(file))
     assert expected in message
     assert "\n" not in message
+
+
+@pytest.mark.parametrize(("content", "expected"), WRONG.items(), ids=range(len(WRONG)))
+def test_pytest_and_gnnbench_end_with_that_line(pytester, capsys, content, expected):
+    """In this process, because each start of Python takes a second."""
+    pytester.makefile(".toml", gnnbench=content)
+    pytester.makepyfile("def test_sum(benchmark):\n    benchmark(sum, [1])\n")
+    result = pytester.runpytest_inprocess("-p", "no:hypothesispytest")
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    (line,) = filter(None, result.errlines)
+    file = pytester.path / "gnnbench.toml"
+    assert line.startswith(f"ERROR: gnnbench: {file}")
+    assert expected in line
+    capsys.readouterr()
+    assert main.main(["ab", ".", ".", "--", "."]) == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert line.startswith(f"gnnbench: {file}")
+    assert expected in line
 
 
 @pytest.mark.parametrize("content", [one for one in WRONG if one.startswith(RULE)])

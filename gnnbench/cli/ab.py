@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from .. import units
 from ..errors import UsageError
 from ..files import check_writable, save
-from ..options import suite
+from ..options import passed_on, suite
 from ..shard import Shard
 from . import streams
 from .common import (
@@ -48,11 +48,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_effect(parser)
     parser.add_argument(
         "--time-all",
-        action="store_true",
+        action=argparse.BooleanOptionalAction,
         help="also time benchmarks for which both variants run the same code",
     )
     parser.add_argument(
-        "--strict", action="store_true", help="exit with 3 if a benchmark is undecided or incomparable"
+        "--strict",
+        action=argparse.BooleanOptionalAction,
+        help="exit with 3 if a benchmark is undecided or incomparable",
     )
     parser.add_argument(
         "--shard", metavar="I/N", help="time only part I of N, with 1/N of the family-wise error rate"
@@ -92,7 +94,7 @@ def run(options: argparse.Namespace) -> int:
     root = Path.cwd()
     acceptance = Acceptance(accepted.find(root), root)
     cache = cache_folder()
-    with AbProgress() as progress:
+    with passed_on(options.settings, arguments), AbProgress() as progress:
         common = {
             "cache": cache,
             "dependencies": options.dependencies,

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from .. import units
 from ..files import check_writable, save
-from ..options import suite
+from ..options import passed_on, suite
 from . import streams
 from .common import NOT_JUDGED, add_variants
 from .progress import AbProgress
@@ -41,7 +41,7 @@ def run(options: argparse.Namespace) -> int:
         check_writable(options.json)
     environment.let_idle_threads_sleep()
     root = Path.cwd()
-    with AbProgress() as progress:
+    with passed_on(options.settings, arguments), AbProgress() as progress:
         say, step = progress.say, progress.step
         common = {"cache": cache_folder(), "dependencies": options.dependencies, "say": say, "step": step}
         with prepared(variants[0], root, **common) as base, prepared(variants[1], root, **common) as head:

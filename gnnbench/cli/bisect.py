@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from .. import units
 from ..errors import UsageError
 from ..files import check_writable, save
-from ..options import suite
+from ..options import passed_on, suite
 from . import streams
 from .common import (
     INTERRUPTED,
@@ -121,7 +121,7 @@ def run(options: argparse.Namespace) -> int:
         fresh=options.fresh,
     )
     environment.let_idle_threads_sleep()
-    with AbProgress() as progress:
+    with passed_on(options.settings, arguments), AbProgress() as progress:
         found = bisection.run(
             options.good, options.bad, setting, progress, skip=options.skip, repositories=repositories
         )

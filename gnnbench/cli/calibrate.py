@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from .. import units
 from ..errors import UsageError
-from ..options import TIMEOUT_SECONDS, suite
+from ..options import TIMEOUT_SECONDS, passed_on, suite
 from . import streams
 from .common import (
     INTERRUPTED,
@@ -93,7 +93,7 @@ def run(options: argparse.Namespace) -> int:
     work = _Work(store, settings, options.runs, options.planted)
     judged, interrupted = True, False
     try:
-        with _CalibrationProgress() as progress:
+        with passed_on(options.settings, options.rest), _CalibrationProgress() as progress:
             judged = work.go(known, progress, fresh=options.fresh)
     except KeyboardInterrupt:
         interrupted = True

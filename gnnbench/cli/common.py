@@ -15,9 +15,8 @@ INTERRUPTED = 130
 
 
 def add_effect(parser: argparse.ArgumentParser, text: str = "minimum effect of interest") -> None:
-    """Declare `--effect`, and what holds where it is not typed."""
+    """Declare `--effect`; the settings' default is in `usual`, because rules win over it alone."""
     parser.add_argument("--effect", metavar="E", help=f"{text}. Default: 3%%.")
-    parser.set_defaults(usual_effect=f"{EFFECT:.0%}")
 
 
 def effect_of(options: argparse.Namespace) -> float:
@@ -26,7 +25,8 @@ def effect_of(options: argparse.Namespace) -> float:
     Raises:
         UsageError: it is out of range.
     """
-    return fraction("effect", options.usual_effect if options.effect is None else options.effect)
+    usual = options.usual.get("effect", f"{EFFECT:.0%}")
+    return fraction("effect", usual if options.effect is None else options.effect)
 
 
 def thresholds_of(options: argparse.Namespace) -> "Thresholds":
@@ -63,7 +63,9 @@ def add_processes(parser: argparse.ArgumentParser) -> None:
         help=f"stop a process that has not answered for S seconds. Default: {TIMEOUT_SECONDS:.0f}.",
     )
     parser.add_argument(
-        "--dependencies", action="store_true", help="also install the dependencies of pip: requirements"
+        "--dependencies",
+        action=argparse.BooleanOptionalAction,
+        help="also install the dependencies of pip: requirements",
     )
     parser.add_argument("--json", type=Path, metavar="FILE", help="also write the result to FILE")
 

@@ -35,7 +35,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     add_effect(parser)
     parser.add_argument(
-        "--strict", action="store_true", help="exit with 3 if a benchmark is undecided or incomparable"
+        "--strict",
+        action=argparse.BooleanOptionalAction,
+        help="exit with 3 if a benchmark is undecided or incomparable",
     )
     parser.add_argument("--json", type=Path, metavar="FILE", help="also write the result to FILE")
     parser.add_argument(

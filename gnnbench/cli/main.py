@@ -19,6 +19,7 @@ from . import (
     calibrate,
     comment,
     compare,
+    defaults,
     export,
     merge,
     profile,
@@ -58,12 +59,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _run(words: list[str]) -> int:
     """Run the command, and flush its output so that a failed write is noticed here."""
     end = words.index("--") if "--" in words else len(words)
+    parser = _parser()
     try:
-        options = _parser().parse_args(words[:end])
+        parser.parse_args(words[:end])
     finally:
-        sys.stdout.flush()  # --help raises SystemExit
-    options.rest = words[end + 1 :]
-    options.settings = settings.find(Path.cwd())
+        sys.stdout.flush()  # --help raises SystemExit, whatever the settings are
+    found = settings.find(Path.cwd())
+    defaults.take(parser, found)
+    options = parser.parse_args(words[:end])
+    defaults.fill(options)
+    options.rest, options.settings = words[end + 1 :], found
     try:
         status: int = options.run(options)
     except SystemExit:  # rich raises it when a pipe is closed

@@ -5,7 +5,7 @@ import sys
 from pathlib import Path
 
 from ..errors import UsageError
-from ..options import FLAGS, HELP, LISTS
+from ..options import FLAGS, HELP, LISTS, passed_on
 from ..profile.kinds import KINDS
 from . import streams
 from .profile_session import COMMAND, DEFAULT, DONE, EPOCH, INTERRUPTED, PASSED_ON, SORT, Session
@@ -34,7 +34,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
             metavar = "N" if name == "hidden" else "NAME"
             parser.add_argument(f"--{name}", action="append", default=[], metavar=metavar, help=HELP[name])
         elif name in FLAGS:
-            parser.add_argument(f"--{name}", action="store_true", help=HELP[name])
+            parser.add_argument(f"--{name}", action=argparse.BooleanOptionalAction, help=HELP[name])
         else:
             parser.add_argument(f"--{name}", metavar=name.upper(), help=HELP[name])
     parser.add_argument("--folder", metavar="DIR", help=HELP["profile-folder"])
@@ -46,7 +46,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--seed-table",
-        action="store_true",
+        action=argparse.BooleanOptionalAction,
         help="show the counts and fractions that github.com/jh0shin/Graph-Neural-Network published in 2021 "
         "next to the measured ones",
     )
@@ -68,11 +68,12 @@ def run(options: argparse.Namespace) -> int:
         raise UsageError(f"name a benchmark: {COMMAND}, such as gnnbench profile epoch")
     session = Session(options)
     try:
-        if options.diff:
-            from . import profile_diff
+        with passed_on(options.settings, session.wanted.arguments):
+            if options.diff:
+                from . import profile_diff
 
-            return profile_diff.run(session, options.diff)
-        return session.show()
+                return profile_diff.run(session, options.diff)
+            return session.show()
     except KeyboardInterrupt:
         streams.say(f"gnnbench: interrupted; finished profiles are in {session.wanted.folder}", sys.stderr)
         return INTERRUPTED

@@ -147,7 +147,7 @@ def _passed_on(given: Mapping[str, Any]) -> list[str]:
     arguments = []
     for name, value in given.items():
         if name in FLAGS:
-            arguments += [f"--gnn-{name}"] if value else []
+            arguments += [] if value is None else [f"--{'' if value else 'no-'}gnn-{name}"]
         else:
             values = value if name in LISTS else filter(None, [value])
             arguments += [f"--gnn-{name}={one}" for one in values]

@@ -86,16 +86,20 @@ def given(config: pytest.Config) -> dict[str, Any]:
 def take_settings(config: pytest.Config) -> None:
     """Read the project's settings, and give options that were not typed their defaults.
 
+    In a process that gnnbench started, these are the defaults that it passed on, and there are no rules.
+
     Raises:
         UsageError: see `settings.find` and `options.from_settings`.
     """
-    found = settings.find(config.rootpath)
+    passed = os.environ.get(options.DEFAULTS_VARIABLE)
+    found = settings.find(config.rootpath) if passed is None else settings.NONE
     typed = {
         name: value
         for option in options.HELP
         if (value := config.getoption(f"gnn_{(name := option.replace('-', '_'))}")) not in (None, [])
     }
-    for name, value in options.from_settings(found, typed).items():
+    usual = options.from_settings(found, typed) if passed is None else options.passed(passed)
+    for name, value in usual.items():
         if name not in typed:
             setattr(config.option, f"gnn_{name}", value)
     config.stash[_SETTINGS] = found.without_effects() if "effect" in typed else found

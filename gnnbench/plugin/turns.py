@@ -20,11 +20,12 @@ from ..compare.revision import Revision
 from ..compare.verdict import Thresholds
 from ..errors import UsageError, one_line
 from ..files import cache_folder
-from ..options import TIMEOUT_SECONDS
+from ..options import TIMEOUT_SECONDS, passed_on
 from ..variants import variant
 from ..variants.prepare import Prepared, prepared
 from ..variants.variant import Variant
 from . import writing
+from .session import settings_of
 
 _UNLIMITED = 1e9
 """Seconds for each benchmark, of which all together have fewer."""
@@ -109,6 +110,7 @@ def _timed(
 ) -> AbResult:
     folder = config.invocation_params.dir
     with (
+        passed_on(settings_of(config), arguments(config)),
         _Progress(config, group) as progress,
         signals.as_ctrl_c(),
         _prepared(group.base, config, progress) as base,

@@ -88,6 +88,32 @@ def test_what_is_slower_is_told_to_people_and_programs(suite):
     assert "| `test_more` |" in (suite / "ab.md").read_text()
 
 
+def test_both_sides_take_the_caller_s_settings(suite):
+    """The base is a commit without them, and its own gnnbench.toml would be refused."""
+    (suite / "pytest.ini").write_text("[pytest]\naddopts = -p pytest_benchmark.plugin -p gnnbench.plugin\n")
+    (suite / "gnnbench.toml").write_text("of_a_later_version = 3\n")
+    (suite / "library.py").write_text("def work(n=100):\n    return sum(range(n))\n")
+    git(suite, "init", "-q")
+    git(suite, "add", ".")
+    git(suite, "commit", "-qm", "base")
+    (suite / "gnnbench.toml").write_text('layouts = "one"\n[ab]\nbudget = 20\ntime_all = true\n')
+    (suite / "test_suite.py").write_text(
+        "from library import work\n"
+        "def test_sum(benchmark, request):\n"
+        "    assert request.config.getoption('gnn_layouts') == 'one'\n"
+        "    benchmark(work)\n"
+    )
+    (suite / "truth.json").write_text(json.dumps({"benchmarks": {"test_sum": 1e-3}, "noise": NOISE}))
+    clock = {"GNNBENCH_FAKE_CLOCK": f"5:{suite / 'truth.json'}"}
+    result = ab(suite, "git:HEAD", ".", "--json", "ab.json", "--", "test_suite.py", **clock)
+    assert result.returncode == 0, result.stderr
+    (found,) = json.loads((suite / "ab.json").read_text())["benchmarks"]
+    assert (found["verdict"], found["same_code"]) == ("same", False)
+    (suite / "gnnbench.toml").write_text('layouts = "sample"\n')
+    result = ab(suite, "git:HEAD", ".", "--", "test_suite.py", **clock)
+    assert "base and head: raised: AssertionError" in " ".join(result.stdout.split())
+
+
 def test_what_a_rule_ignores_does_not_count(suite):
     (suite / "gnnbench.toml").write_text('[[rules]]\nbenchmarks = "*test_more"\nignore = "known"\n')
     sides = truths(suite, "base.json"), truths(suite, "head.json", test_more=1.2e-3)

@@ -107,6 +107,21 @@ def test_defaults_of_options_and_the_command_line_above_them(project):
     assert "gnnbench" not in saved["benchmarks"][0]["extra_info"]
 
 
+def test_a_process_that_gnnbench_starts_takes_the_defaults_that_it_passes_on_and_no_file(project):
+    project.set("not valid")
+    passed = {"layouts": "one", "precision": "5%", "of_a_later_version": 3}
+    result = run(
+        "--benchmark-json=run.json",
+        cwd=project.folder,
+        GNNBENCH_FAKE_CLOCK=f"3:{project.folder / 'truth.json'}",
+        GNNBENCH_DEFAULTS=json.dumps(passed),
+    )
+    assert result.returncode == 0, result.stdout
+    saved = json.loads((project.folder / "run.json").read_text())
+    measured = saved["benchmarks"][0]["extra_info"]["gnnbench"]["measurement"]
+    assert measured["in_place"] == "--gnn-layouts one"
+
+
 def test_a_flag_of_the_file_is_switched_off_on_the_command_line(project):
     project.set("strict = true\n")
     failed, _ = project.run("--benchmark-compare")

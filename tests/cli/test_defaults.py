@@ -1,0 +1,143 @@
+from pathlib import Path
+
+import pytest
+
+from gnnbench.cli import defaults, main
+from gnnbench.cli.common import effect_of, thresholds_of
+from gnnbench.errors import UsageError
+from gnnbench.settings import find
+
+SETTINGS = """
+effect = "4%"
+strict = true
+budget = 900
+data = "data"
+platform = ["pyg"]
+epochs = 3
+[ab]
+budget = 30
+time_all = true
+[calibrate]
+effect = 0.02
+[profile]
+with = ["layers", "operators"]
+sort = "self"
+folder = "profiles"
+hidden = 16
+[baseline]
+processes = 5
+keep = 7
+[[rules]]
+benchmarks = "*spmm*"
+effect = "9%"
+"""
+
+WRONG = {
+    "ab = 3": "gnnbench.toml: ab = 3 must be a table, as in [tool.gnnbench.ab]",
+    "merge = 3": "unknown key 'merge'",
+    "[merge]\noutput = 'x'": "unknown key 'merge'",
+    "[ab]\nbudgt = 30": "ab: unknown key 'budgt': did you mean budget",
+    "[ab]\ntime-all = true": "ab: unknown key 'time-all': did you mean time_all",
+    "[ab]\nplatform = 'pyg'": "ab: unknown key 'platform': known: budget,",
+    "[ab]\nbudget = 'long'": 'ab.budget = "long": long must be more than 0 seconds, as in 30',
+    "[ab]\nbudget = 0": "ab.budget = 0: 0 must be more than 0 seconds, as in 30",
+    "[ab]\nbudget = true": "ab.budget = true must be a text or a number",
+    "[ab]\nstrict = 'yes'": 'ab.strict = "yes" must be true or false',
+    "[ab]\ntime_all = 1": "ab.time_all = 1 must be true or false",
+    "[ab]\neffect = 3": "ab.effect = 3: effect '3' must lie between 0 and 1, as in 2% or 0.02",
+    "[ab]\nshard = '1/4'": "ab.shard belongs to one run: give it on the command line, and remove it here",
+    "[ab]\njson = 'ab.json'": "ab.json belongs to one run",
+    "[affected]\nexplain = 'b0'": "affected.explain belongs to one run",
+    "[baseline]\nkeep = 2.5": "baseline.keep = 2.5 must be a whole number, as in 5",
+    "[baseline]\nreason = 'why'": "baseline.reason belongs to one run",
+    "[baseline]\nyes = true": "baseline.yes belongs to one run",
+    "[bisect]\nskip = ['a']": "bisect.skip belongs to one run",
+    "[calibrate]\nfresh = true": "calibrate.fresh belongs to one run",
+    "[comment]\ndetails_url = 'x'": "comment.details_url belongs to one run",
+    "[compare]\nformat = 'csv'": "compare.format belongs to one run",
+    "[profile]\nwith = 'layer'": "profile.with = \"layer\": unknown kind of profile 'layer': choose",
+    "[profile]\nplatform = 'pygg'": "profile.platform = \"pygg\": unknown platform 'pygg': did you mean pyg?",
+    "[profile]\nhidden = [16, 0]": "profile.hidden = [16, 0]: hidden width '0' must be a whole number",
+    "[profile]\nreal = 'no'": 'profile.real = "no" must be true or false',
+    "[report]\noutput = 'page.html'": "report.output belongs to one run",
+    "[trend]\nlast = 0": "trend.last = 0: '0' must be a whole number of runs, as in 1000",
+}
+"""Content of gnnbench.toml, and what every command says of it."""
+
+
+@pytest.fixture
+def parsed(tmp_path):
+    """Return a function that reads a command line as the command does."""
+    (tmp_path / "gnnbench.toml").write_text(SETTINGS)
+    found = find(tmp_path)
+
+    def parse(*words):
+        parser = main._parser()
+        defaults.take(parser, found)
+        options = parser.parse_args(words)
+        defaults.fill(options)
+        options.settings = found
+        return options
+
+    return parse
+
+
+def test_a_table_has_the_defaults_of_its_command(parsed):
+    options = parsed("ab", "git:main", ".")
+    assert (options.budget, options.time_all, options.timeout) == (30.0, True, 120.0)
+    assert parsed("baseline", "record").processes == 5
+    assert parsed("baseline", "prune").keep == 7
+    options = parsed("profile", "spmm")
+    assert (options.kinds, options.sort, options.hidden) == (["layers", "operators"], "self", ["16"])
+
+
+def test_a_key_at_the_top_holds_for_commands_for_which_it_means_the_same(parsed, tmp_path):
+    assert parsed("ab", ".", ".").strict
+    assert parsed("compare", "a.json").strict
+    assert effect_of(parsed("trend", "runs")) == 0.04
+    assert effect_of(parsed("calibrate")) == 0.02
+    assert parsed("list").data == str(tmp_path / "data")
+    options = parsed("profile", "spmm")
+    assert (options.platform, options.epochs) == (["pyg"], "3")
+    assert options.folder == str(tmp_path / "profiles")
+    assert parsed("bisect", "a", "b").budget == 60, "of pytest, the seconds for all"
+
+
+def test_the_command_line_wins(parsed):
+    options = parsed("ab", ".", ".", "--budget=5", "--no-strict", "--no-time-all", "--effect=1%")
+    assert (options.budget, options.strict, options.time_all) == (5.0, False, False)
+    options = parsed("profile", "spmm", "--with=phases", "--platform=torch", "--hidden=32")
+    assert (options.kinds, options.platform, options.hidden) == (["phases"], ["torch"], ["32"])
+
+
+def test_rules_win_over_the_default_effect_and_what_is_typed_over_the_rules(parsed):
+    usual = thresholds_of(parsed("ab", ".", "."))
+    assert [usual.of(name).effect for name in ("test_spmm", "test_other")] == [0.09, 0.04]
+    typed = thresholds_of(parsed("ab", ".", ".", "--effect=1%"))
+    assert [typed.of(name).effect for name in ("test_spmm", "test_other")] == [0.01, 0.01]
+
+
+@pytest.mark.parametrize(("content", "expected"), WRONG.items(), ids=range(len(WRONG)))
+def test_wrong_tables_are_refused_in_one_line_by_every_command(
+    tmp_path, capsys, monkeypatch, content, expected
+):
+    monkeypatch.chdir(tmp_path)
+    Path("gnnbench.toml").write_text(content)
+    for words in (["ab", ".", "."], ["compare", "a.json", "--", "b.json"], ["baseline", "list"]):
+        assert main.main(words) == 2
+        out, err = capsys.readouterr()
+        (line,) = err.splitlines()
+        assert line.startswith(f"gnnbench: {tmp_path / 'gnnbench.toml'}")
+        assert expected in line
+        assert not out
+
+
+def test_what_is_asked_for_help_needs_no_settings(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    Path("gnnbench.toml").write_text("effect = ")
+    with pytest.raises(SystemExit) as ended:
+        main.main(["ab", "--help"])
+    assert ended.value.code == 0
+    assert "--time-all, --no-time-all" in capsys.readouterr().out
+    with pytest.raises(UsageError):
+        find(tmp_path)
