@@ -56,6 +56,21 @@ _PARAMETERS: dict[type, dict[str, tuple[str, ...]]] = {
 
 
 @dataclass(frozen=True)
+class Weight:
+    """The memory of one call beside its inputs."""
+
+    peak_bytes: int | None
+    """From PyTorch's allocators; None: it has no tensors among its inputs, or cannot be traced."""
+    resident_bytes: int | None
+    """Growth of the resident set; None: only Linux can tell."""
+
+    @property
+    def limited_bytes(self) -> int | None:
+        """What `max_memory` limits: the allocators' peak where there is one."""
+        return self.resident_bytes if self.peak_bytes is None else self.peak_bytes
+
+
+@dataclass(frozen=True)
 class TimingSettings:
     """How a benchmark is timed."""
 
@@ -91,6 +106,10 @@ class Patch:
     """The exception that interrupted the last measurement, if any."""
     incomplete: list[dict[str, Any]] = field(default_factory=list)
     """Interrupted benchmarks, with the rounds until then."""
+    weighing: bool = False
+    """Whether the memory of the running test's benchmark is measured although pytest-benchmark times it."""
+    weighed: dict[str, "Weight"] = field(default_factory=dict)
+    """The memory of one call of each benchmark that was timed, by id."""
     inspected: dict[str, dict[str, Any]] = field(default_factory=dict)
     """The `extra_info` of the benchmarks that were only inspected, by id."""
     _machine: "FakeMachine | None" = None
@@ -119,7 +138,10 @@ class Patch:
         def _raw(self: Any, function_to_benchmark: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
             settings = patch.settings
             if settings is None or not settings.apply_to(self):
-                return raw(self, function_to_benchmark, *args, **kwargs)
+                result = raw(self, function_to_benchmark, *args, **kwargs)
+                if patch.weighing and not self.disabled:
+                    patch._weigh(self, function_to_benchmark, args, kwargs)
+                return result
             return patch._measure(self, settings, function_to_benchmark, args, kwargs)
 
         @wraps(pedantic)
@@ -219,16 +241,39 @@ class Patch:
         return asked.once()
 
     def _inspect(self, fixture: Any, layouts: "Layouts") -> None:
-        """Add counters and fingerprint of a call."""
+        """Add counters, fingerprint and growth of the resident set of a call."""
+        from . import resident
         from .inspection import inspect
 
         with PauseInstrumentation():
             found = inspect(layouts.original, layouts.devices)
+            growth = resident.growth_bytes(layouts.original.__call__)
         ours = fixture.extra_info["gnnbench"]
+        peak = None
         if found.counters:
             ours["counters"] = found.counters.as_json()
+            peak = found.counters.details["memory"]["peak_bytes"]
+        if growth is not None:
+            ours["resident_growth_bytes"] = growth
+        self.weighed[fixture.fullname] = Weight(peak, growth)
         if found.fingerprint:
             ours["fingerprint"] = found.fingerprint.as_json()
+
+    def _weigh(self, fixture: Any, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        """Measure the memory of one call."""
+        from . import resident
+        from .clock import Call
+        from .layouts import Layouts
+
+        layouts, peak = Layouts(Call(function, args, kwargs)), None
+        with PauseInstrumentation():
+            if devices := layouts.devices:
+                from . import memory
+
+                run = layouts.original.__call__
+                peak = memory.trace(run, "cuda" if "cuda" in devices else "cpu").peak_bytes
+            growth = resident.growth_bytes(layouts.original.__call__)
+        self.weighed[fixture.fullname] = Weight(peak, growth)
 
     def _measure_pedantic(self, fixture: Any, settings: TimingSettings, asked: "Pedantic") -> Any:
         if settings.inspect_only:

@@ -15,6 +15,8 @@ GATE = "gnnbench-gate"
 EXCEEDED = pytest.StashKey[list[str]]()
 """In a test's stash: a line for each limit that its benchmark is above."""
 
+_NOT_WEIGHED = "benchmark.pedantic fixes its calls, or this system does not tell the resident set"
+
 
 class Limits:
     """Checks the limits of each benchmark, and names the rules that expired.
@@ -27,6 +29,8 @@ class Limits:
         self._config = config
         self._collected = False
         """Whether there is a benchmark among the tests."""
+        self._not_weighed: dict[str, str] = {}
+        """The rule that limits the memory of each benchmark whose memory was not measured, by its id."""
 
     def pytest_collection_finish(self, session: pytest.Session) -> None:
         """Remember whether the rules matter."""
@@ -40,6 +44,7 @@ class Limits:
         report = yield
         if call.when == "call" and report.passed:
             item.stash[EXCEEDED] = lines = _exceeded(item)
+            self._note_not_weighed(item)
             for line in () if self._is_withheld(item) else lines:
                 writing.fail(report, line)
         return report
@@ -48,8 +53,19 @@ class Limits:
         config = self._config
         return config.pluginmanager.has_plugin(GATE) and timing_of(config).settings(item) is not None
 
+    def _note_not_weighed(self, item: pytest.Item) -> None:
+        settings = settings_of(self._config)
+        rule, weight = (
+            settings.rule("max_memory_bytes", item.nodeid),
+            timing_of(self._config).weight(item.nodeid),
+        )
+        if rule and _seconds(item) and (weight is None or weight.limited_bytes is None):
+            self._not_weighed[item.nodeid] = settings.place(rule)
+
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
-        """Name the rules that expired."""
+        """Name the limits that were not checked, and the rules that expired."""
+        for name, place in self._not_weighed.items():
+            writing.say(terminalreporter, f"{name}: max_memory ({place}) not checked: {_NOT_WEIGHED}")
         if self._collected:
             for line in settings_of(self._config).expired():
                 writing.say(terminalreporter, line)
@@ -57,16 +73,31 @@ class Limits:
 
 def _exceeded(item: pytest.Item) -> list[str]:
     """Return a line for each limit that a test's benchmark is above; none if its verdict is ignored."""
-    settings, name = settings_of(item.config), item.nodeid
-    if settings.rule("ignore", name):
+    if settings_of(item.config).rule("ignore", item.nodeid):
         return []
-    lines = []
-    seconds, rule = _seconds(item), settings.rule("max_time_seconds", name)
-    if rule and seconds and rule.max_time_seconds and seconds > rule.max_time_seconds:
-        above = units.fraction(seconds / rule.max_time_seconds - 1)
-        limit = units.seconds(rule.max_time_seconds)
-        lines.append(f"{units.seconds(seconds)}, {above} above max_time = {limit} ({settings.place(rule)})")
-    return lines
+    return [line for line in (_above_time(item), _above_memory(item)) if line]
+
+
+def _above_time(item: pytest.Item) -> str:
+    settings = settings_of(item.config)
+    found, rule = _seconds(item), settings.rule("max_time_seconds", item.nodeid)
+    limit = rule and rule.max_time_seconds
+    if not rule or not limit or not found or found <= limit:
+        return ""
+    above = f"{units.fraction(found / limit - 1)} above max_time = {units.seconds(limit)}"
+    return f"{units.seconds(found)}, {above} ({settings.place(rule)})"
+
+
+def _above_memory(item: pytest.Item) -> str:
+    settings = settings_of(item.config)
+    weight, rule = timing_of(item.config).weight(item.nodeid), settings.rule("max_memory_bytes", item.nodeid)
+    limit, found = rule and rule.max_memory_bytes, weight and weight.limited_bytes
+    if not rule or not limit or not weight or not found or found <= limit:
+        return ""
+    above = f"{units.fraction(found / limit - 1)} above max_memory = {units.size(limit)}"
+    by_peak = weight.peak_bytes is not None
+    size = f"{units.size(found)} beside the inputs" if by_peak else f"resident set: +{units.size(found)}"
+    return f"{size}, {above} ({settings.place(rule)})"
 
 
 def _seconds(item: pytest.Item) -> float | None:

@@ -11,13 +11,13 @@ import pytest
 from .. import environment
 from ..errors import UsageError
 from ..measure.clock import ClockError
-from ..measure.patch import Patch, TimingSettings
+from ..measure.patch import Patch, TimingSettings, Weight
 from ..results.entry import FORMAT_VERSION
 from ..variants.import_roots import LEFT, left
 from . import writing
 from .choice import choice_of
 from .saving import Saving
-from .session import OUT_OF_MEMORY, is_ours, places, run_of, stop
+from .session import OUT_OF_MEMORY, is_ours, places, run_of, settings_of, stop
 
 if TYPE_CHECKING:
     from ..measure.sources import Sources
@@ -64,6 +64,15 @@ class Timing:
             inspect_only=chosen.dry_run,
         )
 
+    def _weighing(self, item: pytest.Item) -> bool:
+        """Return whether a rule limits the memory of a test's benchmark."""
+        has_benchmark = "benchmark" in getattr(item, "fixturenames", ())
+        return has_benchmark and settings_of(self._config).rule("max_memory_bytes", item.nodeid) is not None
+
+    def weight(self, name: str) -> Weight | None:
+        """Return the memory of one call of a benchmark; None: it was not measured."""
+        return self._patch.weighed.get(name)
+
     @property
     def inspected(self) -> dict[str, dict[str, Any]]:
         """The `extra_info` of the benchmarks that were only inspected, by id."""
@@ -90,7 +99,7 @@ class Timing:
     def pytest_collection_finish(self, session: pytest.Session) -> None:
         """Replace pytest-benchmark's timing if gnnbench times any benchmark."""
         timed = [item for item in session.items if self.settings(item)]
-        if not timed:
+        if not timed and not any(map(self._weighing, session.items)):
             return
         # Before anything runs, because the contents of global variables count.
         self._definitions = {
@@ -116,10 +125,12 @@ class Timing:
     def pytest_runtest_protocol(self, item: pytest.Item) -> Generator[None, object, object]:
         """Set how the next benchmark is timed."""
         self._patch.settings = self.settings(item)
+        self._patch.weighing = self._weighing(item)
         try:
             return (yield)
         finally:
             self._patch.settings = self._patch.failure = None  # whose frames hold the inputs
+            self._patch.weighing = False
 
     @pytest.hookimpl(wrapper=True)
     def pytest_pyfunc_call(self, pyfuncitem: pytest.Function) -> Generator[None, object, object]:

@@ -55,6 +55,8 @@ def time_of(entry: Mapping[str, Any]) -> Measured | None:
             for mode in measured["modes"]
         )
         facts.append(("layout modes", ", ".join(texts)))
+    if (growth := ours(entry).get("resident_growth_bytes")) is not None:
+        facts.append(("resident set", f"grows by {units.size(int(finite(growth)))} in a call"))
     return Measured(
         positive(middle) / 1e9,
         None if low is None else positive(low) / 1e9,

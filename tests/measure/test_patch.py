@@ -210,6 +210,8 @@ def test_what_is_timed_is_inspected_afterwards_without_torch(tmp_path, truth):
     assert result.returncode == 0, result.stdout + result.stderr
     assert "inspected: fails plain" in result.stdout
     found = {entry["name"]: entry["extra_info"]["gnnbench"] for entry in content["benchmarks"]}
+    weighed = [name for name, ours in found.items() if ours.pop("resident_growth_bytes", None) is not None]
+    assert weighed == (["test_plain", "test_fails"] if sys.platform == "linux" else [])
     assert {name: sorted(ours) for name, ours in found.items()} == {
         "test_plain": ["definition_hash", "fingerprint", "measurement", "version"],
         "test_pedantic": ["definition_hash", "measurement", "version"],

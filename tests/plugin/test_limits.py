@@ -1,6 +1,8 @@
 """Real pytest runs of projects with settings of their own, on the simulated machine."""
 
 import json
+import re
+import sys
 
 import pytest
 
@@ -182,3 +184,46 @@ def test_a_limit_fails_a_run_that_compares(project):
     assert "1 failed, 2 passed" in result.stdout
     assert "above max_time = 5.00 ms (rule 1 of gnnbench.toml)" in result.stdout
     assert len(saved["benchmarks"]) == 2
+
+
+WEIGHTS = """
+import torch
+
+X = torch.ones(2**20)  # 4 MiB
+
+def test_tensors(benchmark):
+    benchmark(lambda x: (x + x) + (x + x), X)
+
+def test_bytes(benchmark):
+    benchmark(bytearray, 2**24)
+
+def test_pedantic(benchmark):
+    benchmark.pedantic(bytearray, (2**24,))
+"""
+SHORT = ("--benchmark-max-time=0.001", "--benchmark-min-rounds=1")
+FIXED = "test_pedantic: max_memory (rule 1 of gnnbench.toml) not checked: benchmark.pedantic fixes its calls"
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells the resident set")
+@pytest.mark.parametrize("timing", [("--gnn-layouts", "sample"), ()], ids=["gnnbench", "pytest-benchmark"])
+def test_memory_above_max_memory_fails_whoever_times_it(tmp_path, timing):
+    (tmp_path / "test_suite.py").write_text(WEIGHTS)
+    (tmp_path / "pytest.ini").write_text("[pytest]\n")
+    rule = '[[rules]]\nbenchmarks = "{}"\nmax_memory = "{}"\n'
+    (tmp_path / "gnnbench.toml").write_text(rule.format("*", "10 MiB"))
+    result = run_kernels(*timing, *SHORT, cwd=tmp_path)
+    assert result.returncode == 1
+    assert "2 failed, 1 passed" in result.stdout
+    tensors = "12.0 MiB beside the inputs, 20% above max_memory = 10.0 MiB (rule 1 of gnnbench.toml)"
+    assert tensors in result.stdout
+    assert re.search(
+        r"^resident set: \+1\d\.\d MiB, \d\d% above max_memory = 10\.0 MiB \(rule 1",
+        result.stdout,
+        re.MULTILINE,
+    )
+    assert FIXED in " ".join(result.stdout.split())
+    rules = (rule.format("*tensors", "12 MiB"), rule.format("*bytes", "20 MiB"))
+    (tmp_path / "gnnbench.toml").write_text("".join(rules))
+    result = run_kernels(*timing, *SHORT, cwd=tmp_path)
+    assert result.returncode == 0, result.stdout
+    assert "not checked" not in result.stdout
