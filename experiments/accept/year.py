@@ -1,6 +1,6 @@
 """A simulated year with accepted slowdowns.
 
-    python experiments/accept/year.py [--years 10] [--windows 6] [--seed 1] [--out FILE.json]
+    python experiments/accept/year.py [--years 10] [--windows 6] [--seed 1] [--early] [--out FILE.json]
 
 A year has six windows of 50 commits, in a real git repository. Each commit is compared in turns with the
 record of its window, which is the last commit before it. The machine, with twenty benchmarks of 60 seconds
@@ -15,6 +15,9 @@ record contains them.
 
 In each window two slowdowns are not intended; they are mended after four commits. One may be on top of an
 accepted one, or come where one was undone, as large as that.
+
+With --early, a benchmark is not timed any more as soon as it is slower than the base, as if nothing was
+accepted: an ablation of the schedule's rule.
 
 Prediction, before the first run: no benchmark fails while its acceptance holds, and at most 1 in 200 commits
 without a slowdown fails. All unintended slowdowns that stand alone are found at their first commit. Of those
@@ -32,6 +35,7 @@ from collections import Counter
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import asdict, dataclass, field
 from datetime import date, datetime, timedelta
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -174,12 +178,14 @@ class Year:
 
     Args:
         seed: of the year.
-        windows: its number of windows; with fewer than six, the first slowdown of each is undone, and the
-            second expires.
+        windows: its number of windows; with fewer than six, the first slowdown of each expires, and the
+            second is undone.
         folder: for the repository.
+        early: see --early.
     """
 
-    def __init__(self, seed: int, windows: int, folder: Path) -> None:
+    def __init__(self, seed: int, windows: int, folder: Path, *, early: bool) -> None:
+        self.early = early
         self.random = np.random.default_rng([seed, 8])
         self.slowdowns = planned(self.random, windows)
         self.repository = Repository(folder)
@@ -274,7 +280,7 @@ class Year:
     def _compared(self, base: str, head: str, effects: dict[str, float], today: date) -> AbResult:
         """Compare two commits as `gnnbench ab` does, on the simulated machine."""
         acceptance = Acceptance(accepted.find(self.folder), self.folder, today)
-        limits = acceptance.allowed(Revision((base,)), Revision((head,)))
+        limits = {} if self.early else acceptance.allowed(Revision((base,)), Revision((head,)))
         schedule = Schedule(ab.NAMES, ab.THRESHOLDS, ab.BUDGET, random=self.random, allowed=limits)
         machine = ab.Machine(self.random, effects)
         while plan := schedule.next():
@@ -332,12 +338,12 @@ class Year:
         self.counts["wrongly named as recovered"] += len(said - undone - mended)
 
 
-def one_year(seed: int, windows: int = WINDOWS) -> dict[str, Any]:
+def one_year(seed: int, windows: int = WINDOWS, *, early: bool = False) -> dict[str, Any]:
     """Simulate a year."""
     with tempfile.TemporaryDirectory(prefix="gnnbench-year-") as folder:
         project = Path(folder, "project")
         project.mkdir()
-        return Year(seed, windows, project).run()
+        return Year(seed, windows, project, early=early).run()
 
 
 def summary(years: list[dict[str, Any]]) -> dict[str, Any]:
@@ -354,6 +360,7 @@ def summary(years: list[dict[str, Any]]) -> dict[str, Any]:
             "found at once": sum(not one["missed_at_first"] for one in ours),
             "found before mended": sum(bool(one["seen"]) for one in ours),
             "missed": sorted(one["size"] for one in ours if not one["seen"]),
+            "sizes": dict(sorted(Counter(one["size"] for one in ours).items())),
         }
     intended = [one for one in slowdowns if one["kind"] in KINDS]
     found["intended"] = {
@@ -370,13 +377,15 @@ def main() -> None:
     parser.add_argument("--years", type=int, default=10)
     parser.add_argument("--windows", type=int, default=WINDOWS)
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--early", action="store_true")
     parser.add_argument("--out", type=Path)
     options = parser.parse_args()
     seeds = range(options.seed * 1000, options.seed * 1000 + options.years)
     ab.medians()  # the workers are forked, and have it too
     years = []
     with ProcessPoolExecutor() as pool:
-        for year in pool.map(one_year, seeds, [options.windows] * len(seeds)):
+        simulated = partial(one_year, windows=options.windows, early=options.early)
+        for year in pool.map(simulated, seeds):
             years.append(year)
             print(f"{len(years)} of {len(seeds)}: {year['counts']}", file=sys.stderr, flush=True)
     text = json.dumps(summary(years), indent=1)

@@ -40,12 +40,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     """Write the page and the slides, and return 0, whatever the verdicts are."""
     from .. import packages, units
+    from ..compare.acceptance import Acceptance
     from ..report import composed, slides, sources, view_page, wording
+    from ..results import accepted
 
     if reason := packages.missing(_PACKAGES):
         raise UsageError(reason)
     thresholds = thresholds_of(options)
-    view = composed.compose(sources.read(options.files), thresholds)
+    acceptance = Acceptance(accepted.find(Path.cwd()), Path.cwd())
+    view = composed.compose(sources.read(options.files), thresholds, acceptance)
     page = view_page.html(view)
     save(options.output, page, options.files)
     print(f"{wording.headline(view)}\n{options.output}: {units.size(len(page.encode()))}")

@@ -4,6 +4,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from datetime import date
+from functools import cache
 from pathlib import Path
 from typing import Literal
 
@@ -177,12 +178,18 @@ def contains(folder: Path, commit: str, entry: Entry) -> bool | None:
         return None
     if entry.patches:
         whole, *each = entry.patches
-        there = git.patch_ids(folder, entry.base, commit, PATTERN)
+        there = _changes(folder, entry.base, commit)
         if whole in there or (each and there.issuperset(each)):
             return True
     if git.changed_together(folder, entry.base, commit, entry.head, PATTERN):
         return True
     return None if git.is_shallow(folder) else False
+
+
+@cache
+def _changes(folder: Path, after: str, commit: str) -> frozenset[str]:
+    """Return the patch ids since a commit; several entries ask for the same."""
+    return frozenset(git.patch_ids(folder, after, commit, PATTERN))
 
 
 def _named(entries: Iterable[Entry]) -> str:

@@ -5,6 +5,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from .. import json_io, units
+from ..compare.acceptance import Acceptance
 from ..compare.result_file import ResultFile
 from ..compare.verdict import Thresholds
 from ..results.run_file import RunFile
@@ -18,12 +19,13 @@ if TYPE_CHECKING:
     from ..compare.calibration import Calibration, Rate
 
 
-def compose(sources: Sources, thresholds: Thresholds) -> View:
+def compose(sources: Sources, thresholds: Thresholds, acceptance: Acceptance) -> View:
     """Return the view of files.
 
     Args:
         sources: the files.
         thresholds: of runs that are compared here.
+        acceptance: the accepted slowdowns, for the same.
 
     Raises:
         UsageError: a file is damaged.
@@ -33,7 +35,7 @@ def compose(sources: Sources, thresholds: Thresholds) -> View:
         if isinstance(main.checked, ResultFile):
             view = _result(main.checked)
         elif isinstance(main.checked, RunFile):
-            view = run.view(main, sources.base, thresholds)
+            view = run.view(main, sources.base, thresholds, acceptance)
         elif main.checked is not None:
             view = _calibration(main, main.checked)
         else:

@@ -6,8 +6,10 @@ from typing import Any
 
 from .. import json_io, units
 from ..compare import runs as comparison
+from ..compare.acceptance import Acceptance
 from ..compare.comparison import Compared
 from ..compare.ignored import ignored
+from ..compare.revision import Revision
 from ..compare.verdict import Judgement, Thresholds
 from ..results.run_file import RunFile
 from ..workloads.spec import Spec
@@ -21,13 +23,14 @@ Entries = Mapping[str, Mapping[str, Any]]
 """Records of benchmarks, by fullname."""
 
 
-def view(head: Source, base: tuple[Source, ...], thresholds: Thresholds) -> View:
+def view(head: Source, base: tuple[Source, ...], thresholds: Thresholds, acceptance: Acceptance) -> View:
     """Return the view of a run, with verdicts against the base, or else with its saved verdicts.
 
     Args:
         head: the run.
         base: runs of the older side; may be empty.
         thresholds: of the verdicts against the base.
+        acceptance: the accepted slowdowns, for the same.
 
     Raises:
         KeyError, TypeError, ValueError, AttributeError, IndexError, ArithmeticError: the content departs from
@@ -37,7 +40,9 @@ def view(head: Source, base: tuple[Source, ...], thresholds: Thresholds) -> View
     before = [_entries(one) for one in base]
     ours = head.content.get("gnnbench") or {}
     cut = {entry["fullname"]: clean(entry["error"]) for entry in ours.get("incomplete", ())}
-    rows, judged = _against(head, base, thresholds) if base else _saved(entries, ours.get("compared"))
+    rows, judged = (
+        _against(head, base, thresholds, acceptance) if base else _saved(entries, ours.get("compared"))
+    )
     names = list(dict.fromkeys([*entries, *rows, *cut]))
     specs = [_spec(entries.get(name), name) for name in names]
     labels, common = titles(names, specs)
@@ -53,7 +58,8 @@ def view(head: Source, base: tuple[Source, ...], thresholds: Thresholds) -> View
         there = [one for run in before if name in run for one in measured.processes_of(run[name], "base")]
         benchmarks.append(replace(benchmark, processes=(*there, *benchmark.processes)))
     facts = (*_taken(head.content), *environment_facts(ours.get("environment") or {}))
-    return View("run", clean(head.path.name), common, tuple(benchmarks), judged, facts=facts)
+    source, said = clean(head.path.name), tuple(map(clean, acceptance.lines()))
+    return View("run", source, common, tuple(benchmarks), judged, facts=facts, notes=said)
 
 
 def _entries(source: Source) -> Entries:
@@ -61,11 +67,15 @@ def _entries(source: Source) -> Entries:
 
 
 def _against(
-    head: Source, base: tuple[Source, ...], thresholds: Thresholds
+    head: Source, base: tuple[Source, ...], thresholds: Thresholds, acceptance: Acceptance
 ) -> tuple[dict[str, Compared], JudgedBy]:
     runs = [one.checked for one in base if isinstance(one.checked, RunFile)]
     assert isinstance(head.checked, RunFile)
-    found = ignored(comparison.compare(runs, [head.checked], thresholds), thresholds.rules)
+    sides = Revision.of_runs(runs), Revision.of_runs([head.checked])
+    found = acceptance.judge(
+        comparison.compare(runs, [head.checked], thresholds), thresholds, lambda _: sides
+    )
+    found = ignored(found, thresholds.rules)
     judged = JudgedBy(thresholds, units.count(len(runs), "run"), shared=found.shared)
     return {row.fullname: row for row in found.rows}, judged
 

@@ -12,6 +12,7 @@ from typing import Any
 from .. import git, settings
 from ..errors import UsageError, unknown_name
 from ..files import read_whole, save
+from . import former_names
 
 FILE = Path("baselines") / "accepted.toml"
 PATTERN = f"**/{FILE.as_posix()}"
@@ -111,7 +112,8 @@ def read(file: Path) -> Accepted:
         UsageError: it cannot be read, or an entry is wrong; the message is one line.
     """
     try:
-        content = tomllib.loads(read_whole(file, _MAX_BYTES).decode())
+        raw = read_whole(file, _MAX_BYTES)
+        content = former_names.renewed(tomllib.loads(raw.decode()), raw)
     except OSError as error:
         raise UsageError(f"{file} cannot be read: {error.strerror}") from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:

@@ -209,6 +209,8 @@ def test_runs_of_two_commits_are_compared_with_what_is_accepted(project):
     markdown = gnnbench("compare", *names[:4], "--markdown", "--", *names[4:], cwd=project.folder)
     assert markdown.returncode == 0
     assert "**No slowdown in 6 benchmarks beyond what is accepted**" in markdown.stdout
+    page = gnnbench("report", names[4], *names[:4], cwd=project.folder)
+    assert page.stdout.startswith("No slowdown found beyond what is accepted: 1 of 6 benchmarks is accepted")
 
 
 @pytest.mark.parametrize(
