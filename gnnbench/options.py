@@ -78,7 +78,7 @@ COMMANDS = (
 """Subcommands of gnnbench that may have a table of their own options in a project's settings."""
 ON_COMMAND_LINE = (
     *("by", "details-url", "diff", "environment", "explain", "format", "fresh", "json", "markdown", "name"),
-    *("output", "pull-request", "reason", "skip", "slides", "yes"),
+    *("output", "pull-request", "reason", "skip", "slides", "test", "yes"),
 )
 """Options of the command that belong to one run, such as paths of results; settings have none of them."""
 DEFAULTS_VARIABLE = "GNNBENCH_DEFAULTS"

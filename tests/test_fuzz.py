@@ -6,7 +6,7 @@ from tests.fuzz import cases
 from tests.fuzz.kinds import KINDS
 
 CASES = 20
-REFUSED = {"compare --by", "trend"}
+REFUSED = {"bisection", "compare --by", "trend"}
 """Kinds that are read by no command: each is refused."""
 
 

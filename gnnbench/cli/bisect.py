@@ -19,15 +19,15 @@ from .common import (
     SLOWER,
     add_effect,
     add_processes,
-    effect_of,
     positive_seconds,
+    thresholds_of,
 )
 from .progress import AbProgress
 
 if TYPE_CHECKING:
     from ..compare.bisect.result import BisectResult
 
-BUDGET_SECONDS = 60.0
+BUDGET_SECONDS = 180.0
 TOTAL_SECONDS = 1800.0
 BUILD_CACHE = "10 GiB"
 
@@ -84,6 +84,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--markdown", type=Path, metavar="FILE", help="also write the answer in Markdown to FILE"
     )
+    parser.add_argument("-o", "--output", type=Path, metavar="FILE", help="also write an HTML page to FILE")
     parser.add_argument(
         "--test",
         type=Path,
@@ -95,24 +96,26 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Bisect, print the answer, and return the exit code."""
-    from .. import environment
+    from .. import environment, packages
     from ..compare.bisect import refine
     from ..compare.bisect import run as bisection
     from ..compare.bisect.session import Limits
-    from ..compare.verdict import Thresholds
     from ..files import cache_folder
     from ..report import bisect as shown
+    from ..report import bisect_page
     from ..variants.builds import Build
 
+    if options.output and (reason := packages.missing(("jinja2",))):
+        raise UsageError(reason)
     repositories = refine.repositories(options.repository)
     arguments = suite(options.rest, "gnnbench bisect GOOD BAD")
-    for file in filter(None, (options.json, options.markdown, options.test)):
+    for file in filter(None, (options.json, options.markdown, options.output, options.test)):
         check_writable(file)
     setting = bisection.Setting(
         tuple(arguments),
         Path.cwd(),
         cache_folder(),
-        Thresholds(effect_of(options)),
+        thresholds_of(options),
         Limits(options.budget, options.total_budget),
         options.timeout,
         secrets.randbits(32),
@@ -139,6 +142,8 @@ def run(options: argparse.Namespace) -> int:
             save(options.json, json.dumps(found.as_json(), indent=1) + "\n")
         if options.markdown:
             save(options.markdown, shown.markdown(found))
+        if options.output:
+            save(options.output, bisect_page.html(found))
         if options.test:
             _write_test(found, options.test)
     return _exit_code(found)

@@ -1,5 +1,6 @@
 """`gnnbench bisect` on real repositories, whose commits have known times on the simulated clock."""
 
+import html
 import json
 import re
 import signal
@@ -46,7 +47,7 @@ def history(tmp_path, monkeypatch):
 
 def test_the_commit_is_named_with_what_it_changed_and_how_to_repeat_it(history):
     folder = history([content(number, 1.1 if number >= 9 else 1.0) for number in range(13)])
-    result = bisect(folder, "--markdown", "b.md")
+    result = bisect(folder, "--markdown", "b.md", "-o", "b.html")
     assert result.returncode == 1, result.stderr
     (change,) = saved(folder)["changes"]
     (one,) = change["benchmarks"]
@@ -63,6 +64,9 @@ def test_the_commit_is_named_with_what_it_changed_and_how_to_repeat_it(history):
     assert f"repeat: {command}" in lines
     assert lines[-1].startswith("1 slower, 1 same; 12 candidates, ")
     assert command in (folder / "b.md").read_text()
+    page = (folder / "b.html").read_text()
+    assert html.escape(command) in page.replace("&#39;", "&#x27;")
+    assert re.search(r"<h1>.*one.* became slower, 1.1\dx: commit \w+ \([-\d]+\): change 9</h1>", page)
     assert len(git(folder, "worktree", "list").splitlines()) == 1
     # Binary search by fingerprints: no candidate between the ends is timed.
     assert saved(folder)["pairs"] <= 6 + 4
@@ -222,6 +226,10 @@ def test_commits_are_built_once(history):
     assert len(list((folder / ".cache" / "builds").glob("*/tree/thing.py"))) == 4
 
 
+def pairs_in(state):
+    return json.loads(state.read_text().partition("\n")[2])["measured"]
+
+
 @pytest.mark.parametrize("end", [signal.SIGKILL, signal.SIGINT])
 def test_after_an_interruption_the_same_command_continues(history, end):
     folder = history([content(number, 1.1 if number >= 9 else 1.0, rewritten=True) for number in range(13)])
@@ -232,7 +240,7 @@ def test_after_an_interruption_the_same_command_continues(history, end):
     )
     states = folder / ".cache" / "bisect"
     until = time.monotonic() + 60
-    while not any(len(json.loads(file.read_text())["measured"]) > 2 for file in states.glob("*.json")):
+    while not any(len(pairs_in(file)) > 2 for file in states.glob("*.json")):
         assert time.monotonic() < until
         time.sleep(0.05)
     process.send_signal(end)
@@ -241,7 +249,7 @@ def test_after_an_interruption_the_same_command_continues(history, end):
         assert process.returncode == 130
         assert "interrupted; the same command continues" in output
     (state,) = states.glob("*.json")
-    before = len(json.loads(state.read_text())["measured"])
+    before = len(pairs_in(state))
     result = bisect(folder)
     assert f"continuing after {before} pairs of an earlier run" in result.stderr
     assert changes(folder).keys() == {(9,)}

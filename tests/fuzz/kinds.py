@@ -1,5 +1,7 @@
 """The kinds of saved files, and the commands that read them."""
 
+import contextlib
+import json
 import shutil
 import sys
 from collections.abc import Callable, Sequence
@@ -9,6 +11,7 @@ from pathlib import Path
 from gnnbench import environment
 from gnnbench.cli import calibrate, main
 from gnnbench.compare import runs
+from gnnbench.compare.bisect import packages
 from gnnbench.compare.calibration import CalibrationStore
 from gnnbench.compare.verdict import Thresholds
 from gnnbench.errors import one_line
@@ -109,6 +112,18 @@ def _with_accepted() -> int:
     return status
 
 
+def _as_lock_file() -> int:
+    """Read a lock file as `gnnbench bisect` does."""
+    text = Path(FILE).read_text(errors="surrogatepass")
+    with contextlib.suppress(ValueError):  # else the text as it is
+        lines = json.loads(text)
+        text = "\n".join(map(str, lines)) if isinstance(lines, list) else text
+    Path("lock.txt").write_text(text, errors="surrogatepass")
+    found = packages.read(Path("lock.txt"), "lock.txt")
+    print(one_line(f"{dict(found.releases)} {sorted(found.others)}"))  # noqa: T201
+    return 0
+
+
 _OF_RUNS = (
     ("compare", FILE, "--", OTHER),
     ("compare", OTHER, *_JSON, "--", FILE),
@@ -171,6 +186,8 @@ KINDS = {
         files.calibrations, (FILE,), (_as_calibrate, _with_calibration, ("report", FILE, *_PAGE)), _VERDICTS
     ),
     "accepted slowdowns": Kind(files.accepted_slowdowns, (FILE,), (_with_accepted,), _VERDICTS),
+    "bisection": Kind(files.results_of_bisect, (FILE,), _OF_RESULTS),
+    "lock file": Kind(files.lock_files, (FILE,), (_as_lock_file,)),
     "counters": Kind(files.counters, (FILE,), (_as_gate_of_counters,)),
     "history": Kind(
         files.histories,

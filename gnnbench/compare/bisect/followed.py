@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from ..ab.schedule import Decision
+from ..verdict import Thresholds
 from .measured import Measured, Seen, observation
 from .posterior import PAIR_VARIANCE, Observation
 from .search import ERROR, Change, Search, least_change, next_position
@@ -29,12 +30,12 @@ class Followed:
 
     Args:
         last: position of the bad end.
-        effect: minimum effect of interest.
+        thresholds: minimum effects of interest.
         skipped: candidates that are not to be measured.
     """
 
-    def __init__(self, last: int, effect: float, skipped: frozenset[int]) -> None:
-        self._last, self._effect, self._skipped = last, effect, skipped
+    def __init__(self, last: int, thresholds: Thresholds, skipped: frozenset[int]) -> None:
+        self._last, self._thresholds, self._skipped = last, thresholds, skipped
         self.searches: dict[str, Search] = {}
         """By benchmark."""
         self.reasons: dict[int, str] = {}
@@ -51,7 +52,10 @@ class Followed:
         }
         for name, ratio in ratios.items():
             log_ratio = math.log(ratio)
-            least, sign = least_change(self._effect, log_ratio), 1 if log_ratio > 0 else -1
+            least, sign = (
+                least_change(self._thresholds.of(name).effect, log_ratio),
+                1 if log_ratio > 0 else -1,
+            )
             search = Search(self._last, least, sign, ERROR / len(ratios))
             for position in self._skipped:
                 search.cannot(position)

@@ -54,6 +54,8 @@ def _suite(arguments: Sequence[str], folder: Path) -> set[Path]:
 class Journal:
     """A file with the pairs so far, which is held by one run at a time.
 
+    Its first line is the digest of the rest, which is JSON.
+
     Args:
         path: the file; it need not exist.
     """
@@ -99,15 +101,16 @@ class Journal:
             yield made
 
     def read(self) -> None:
-        """Read the file; one that is missing, damaged or of another version counts as empty."""
+        """Read the file; one that is missing or damaged counts as empty."""
         try:
-            content: Any = json.loads(read_whole(self._path, _MAX_BYTES))
-            if content["version"] != FORMAT_VERSION:
+            digest, _, text = read_whole(self._path, _MAX_BYTES).partition(b"\n")
+            if digest.decode() != _digest(text):
                 return
+            content: Any = json.loads(text)
             measured = [Measured.from_json(one) for one in content["measured"]]
             self.names, self.notes = ([str(one) for one in content[kind]] for kind in ("names", "notes"))
             self.seed, self.measured = int(content["seed"]), measured
-        except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        except (OSError, ValueError):
             return
 
     def add(self, one: Measured) -> None:
@@ -118,20 +121,24 @@ class Journal:
         """
         self.measured.append(one)
         content = {
-            "version": FORMAT_VERSION,
             "seed": self.seed,
             "names": self.names,
             "notes": self.notes,
             "measured": [each.as_json() for each in self.measured],
         }
         try:
-            write_whole(self._path, json.dumps(content))
+            text = json.dumps(content).encode()
+            write_whole(self._path, f"{_digest(text)}\n".encode() + text)
         except OSError as error:
             raise _unwritable(self._path.parent, error) from None
 
     def forget(self) -> None:
         """Remove the file: the bisection is finished."""
         self._path.unlink(missing_ok=True)
+
+
+def _digest(text: bytes) -> str:
+    return hashlib.sha256(text).hexdigest()
 
 
 def _unwritable(folder: Path, error: OSError) -> UsageError:

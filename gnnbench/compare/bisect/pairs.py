@@ -2,13 +2,10 @@
 
 import random
 import time
-from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractContextManager, ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
-from types import TracebackType
-from typing import TYPE_CHECKING, Protocol, Self
+from typing import TYPE_CHECKING, Protocol
 
 from ...errors import UsageError
 from ...variants.prepare import Prepared
@@ -19,12 +16,11 @@ from ..ab.processes import Processes
 from ..ab.visit import NotTimed, Visit
 from ..one_call import SEED
 from .measured import Measured, Seen
+from .ready import Ready
 
 if TYPE_CHECKING:
     from ..ab.turns import Size
 
-_KEPT = 4
-"""Candidates that are kept ready beside candidate 0: a checkout has the bytecode of the last start."""
 _STARTS = 2
 """The run ends after this many pairs in a row whose good side does not start."""
 
@@ -39,8 +35,6 @@ class Watcher(Protocol):
         """Receive the step that begins, and the longest time that it can take, if known."""
 
 
-Prepare = Callable[[int], AbstractContextManager[Prepared]]
-"""Prepares the candidate at a position."""
 Plan = Callable[[Workers], tuple[Mapping[str, float], float]]
 """Returns, for both processes when they have started, the benchmarks with the seconds of their turns, and
 the seconds after which no further one is begun."""
@@ -59,10 +53,10 @@ class _Found:
 
 
 class Pairs:
-    """Pairs of processes, one after the other. On exit, all candidates are cleaned up.
+    """Pairs of processes, one after the other.
 
     Args:
-        prepare: prepares a candidate.
+        ready: prepares the candidates.
         arguments: pytest's arguments.
         folder: pytest's working directory.
         logs: folder for the output of the processes.
@@ -73,7 +67,7 @@ class Pairs:
 
     def __init__(
         self,
-        prepare: Prepare,
+        ready: Ready,
         arguments: Sequence[str],
         folder: Path,
         logs: Path,
@@ -81,10 +75,9 @@ class Pairs:
         watcher: Watcher,
         seed: int,
     ) -> None:
-        self._prepare, self._arguments, self._folder, self._logs = prepare, arguments, folder, logs
+        self._ready, self._arguments, self._folder, self._logs = ready, arguments, folder, logs
         self._timeout_seconds, self._watcher = timeout_seconds, watcher
         self._rng = random.Random(seed)  # noqa: S311 - turns, not secrets
-        self._ready: OrderedDict[int, tuple[ExitStack, Prepared]] = OrderedDict()
         self._sizes: dict[str, Size] = {}
         self._inspections: dict[int, dict[str, Inspections]] = {}
         self._blind: set[str] = set()
@@ -92,38 +85,6 @@ class Pairs:
         self._what = ""
         self._number = self._failed_starts = 0
         self._fake_seconds = 0.0
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        """Clean up."""
-        with ExitStack() as stack:
-            for one, _ in self._ready.values():
-                stack.push(one)
-            self._ready.clear()
-
-    def prepared(self, position: int) -> Prepared:
-        """Return a candidate, ready to start with.
-
-        Raises:
-            UnbuildableError: this candidate cannot be built.
-            UsageError: nothing can be built.
-        """
-        if position not in self._ready:
-            with ExitStack() as stack:
-                made = stack.enter_context(self._prepare(position))
-                self._ready[position] = stack.pop_all(), made
-        self._ready.move_to_end(position)
-        return self._ready[position][1]
-
-    def _forget(self, keep: Sequence[int]) -> None:
-        """Clean up the candidates that were used longest ago."""
-        others = [position for position in self._ready if position not in keep]
-        for position in others[: max(len(others) - _KEPT, 0)]:
-            self._ready.pop(position)[0].close()
 
     def measure(
         self, position: int, what: str, plan: Plan, known: Known, *, ends: bool = False
@@ -145,13 +106,13 @@ class Pairs:
         """
         begin = time.monotonic()
         try:
-            base = self.prepared(0)
-            head = self.prepared(position)
+            base = self._ready.get(0)
+            head = self._ready.get(position)
         except UnbuildableError as error:
             if ends or 0 not in self._ready:
                 raise
             return Measured(position, ends, time.monotonic() - begin, broken=str(error))
-        self._forget((0, position))
+        self._ready.forget((0, position))
         inspections = self._inspections.setdefault(position, {})
         self._what = what
         self._watcher.step(f"{what}: starting both sides, and collecting", 2 * self._timeout_seconds)
@@ -178,7 +139,7 @@ class Pairs:
             UsageError: a candidate cannot be built.
         """
         found: dict[str, Inspections] = {}
-        with self._workers(self.prepared(low), self.prepared(high), {}) as workers:
+        with self._workers(self._ready.get(low), self._ready.get(high), {}) as workers:
             for name in names:
                 if workers.broken:
                     break

@@ -144,7 +144,7 @@ def _change(stage: Bisected, found: Finding) -> dict[str, Any]:
         "before": stage.line.candidates[found.low].variant,
         "after": stage.line.candidates[found.high].variant,
         "exact": found.exact,
-        "causes": [asdict(cause) for cause in found.causes],
+        "causes": [{**asdict(cause), "moves": list(map(asdict, cause.moves))} for cause in found.causes],
         "benchmarks": [
             {
                 "id": name,

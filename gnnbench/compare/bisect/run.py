@@ -13,10 +13,11 @@ from ...variants.builds import Build
 from ...variants.overlay import overlay
 from ...variants.prepare import Prepared, prepared
 from ..verdict import Thresholds
-from . import ends, journal, refine
+from . import journal, lines, refine
 from .journal import Journal
 from .line import Line
 from .pairs import Pairs
+from .ready import Ready
 from .result import BisectResult, findings, pytest_options
 from .session import Bisected, Limits, Session, Watcher
 
@@ -81,17 +82,17 @@ def run(
     stages: list[Bisected] = []
     left_seconds = setting.limits.total_seconds
     with ExitStack() as held:
-        lines = [(ends.line(good, bad, setting.folder, install, skip=skip), setting.arguments)]
+        left = [(lines.line(good, bad, setting.folder, install, skip=skip), setting.arguments)]
         states = []
-        while lines and not (stages and stages[-1].unfinished):
-            line, arguments = lines.pop(0)
+        while left and not (stages and stages[-1].unfinished):
+            line, arguments = left.pop(0)
             limits = replace(setting.limits, total_seconds=left_seconds)
             state = held.enter_context(_state(line, arguments, setting))
             states.append(state)
             stage = _stage(line, state, replace(setting, arguments=arguments, limits=limits), watcher)
             stages.append(stage)
             left_seconds -= stage.seconds
-            lines += _closer(stage, setting, repositories or {}, watcher)
+            left += _closer(stage, setting, repositories or {}, watcher)
         if not stages[-1].unfinished:
             for state in states:
                 state.forget()
@@ -102,7 +103,9 @@ def run(
 @contextmanager
 def _state(line: Line, arguments: Sequence[str], setting: Setting) -> Iterator[Journal]:
     """Open the saved state of a line."""
-    what = [str(setting.thresholds), str(setting.limits.per_benchmark_seconds), str(setting.dependencies)]
+    thresholds = setting.thresholds
+    what = [str(thresholds.effect), *(str(rule.as_json()) for rule in thresholds.rules.rules)]
+    what += [str(setting.limits.per_benchmark_seconds), str(setting.dependencies)]
     what.append(setting.build.command if setting.build else "")
     name = journal.key([*(one.variant for one in line.candidates), *what], arguments, setting.folder)
     with Journal.held(setting.cache / "bisect", name, setting.seed, fresh=setting.fresh) as state:
@@ -128,16 +131,17 @@ def _stage(line: Line, state: Journal, setting: Setting, watcher: Watcher) -> Bi
 
     with (
         tempfile.TemporaryDirectory(prefix="gnnbench-bisect-") as logs,
-        Pairs(
-            prepare,
+        Ready(prepare) as ready,
+    ):
+        pairs = Pairs(
+            ready,
             setting.arguments,
             setting.folder,
             Path(logs),
             setting.timeout_seconds,
             watcher,
             state.seed,
-        ) as pairs,
-    ):
+        )
         return Session(line, pairs, state, setting.thresholds, setting.limits, watcher).run()
 
 

@@ -13,7 +13,7 @@ from itertools import pairwise
 
 from .posterior import Interval, Observation, Posterior, posterior
 
-ERROR = 0.005
+ERROR = 0.01
 """Probability of naming a wrong commit, at most."""
 _MISSED = 0.2
 """Once a change is named, an interval that has another one with at most this probability is not searched."""

@@ -6,15 +6,13 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Protocol
 
-import numpy as np
-
 from ... import units
 from ...errors import UsageError
 from ..ab.inspections import Inspections
 from ..ab.pair import NO_DEFAULT, Workers
-from ..ab.schedule import SAME_CODE, Decision, Plan, Schedule
-from ..ab.visit import Pair
+from ..ab.schedule import Decision, Plan
 from ..verdict import Thresholds
+from .ends import Ends
 from .followed import Followed, Span
 from .journal import Journal
 from .line import Line
@@ -103,10 +101,9 @@ class Session:
     ) -> None:
         self._line, self._pairs, self._journal = line, pairs, journal
         self._thresholds, self._limits, self._watcher = thresholds, limits, watcher
-        self._followed = Followed(line.last, thresholds.effect, line.skipped)
-        self._schedule: Schedule | None = None
-        self._names: list[str] = []
-        self._skipped = self._base_failures = 0
+        self._followed = Followed(line.last, thresholds, line.skipped)
+        self._ends: Ends | None = None
+        self._base_failures = 0
         self._spent_seconds = 0.0
 
     def run(self) -> Bisected:
@@ -127,8 +124,9 @@ class Session:
         spans = self._followed.spans()
         compared = {} if unfinished == "interrupted" else self._compared(spans)
         notes = [*self._line.notes, *self._journal.notes]
-        if self._skipped:
-            notes.append(f"skipped on both sides, and left out: {units.count(self._skipped, 'benchmark')}")
+        if self._ends and self._ends.skipped:
+            left_out = units.count(self._ends.skipped, "benchmark")
+            notes.append(f"skipped on both sides, and left out: {left_out}")
         return Bisected(
             self._line,
             self._decisions(),
@@ -152,21 +150,19 @@ class Session:
                 self._followed.begin(self._decisions())
             self._take(one)
             following = done[number + 1 : number + 2]
-            if self._schedule and following and following[0].ends:
-                self._schedule.next()
+            if self._ends and following and following[0].ends:
+                self._ends.next()
 
-    def _begin(self, names: Sequence[str]) -> Schedule:
-        self._names = list(names)
+    def _begin(self, names: Sequence[str]) -> Ends:
         budget = self._limits.per_benchmark_seconds
-        random = np.random.default_rng(self._journal.seed)
-        self._schedule = Schedule(names, self._thresholds, budget, None, random)
-        return self._schedule
+        self._ends = Ends(names, self._thresholds, budget, self._journal.seed)
+        return self._ends
 
     def _measure_ends(self) -> None:
         """Compare the bad end with the good one, until each benchmark is decided or its budget is spent."""
         while not self._followed.searches:
-            plan = self._schedule.next() if self._schedule else None
-            if self._schedule and plan is None:
+            plan = self._ends.next() if self._ends else None
+            if self._ends and plan is None:
                 self._followed.begin(self._decisions())
                 return
             self._check_time()
@@ -174,8 +170,8 @@ class Session:
             found = self._pairs.measure(self._line.last, "the ends", begin, _unknown, ends=True)
             if found:
                 self._keep(found)
-                assert self._schedule
-                left_seconds = min(self._schedule.left_seconds, self._left_seconds)
+                assert self._ends
+                left_seconds = min(self._ends.left_seconds, self._left_seconds)
                 self._watcher.update(self._decisions(), self._spent_seconds, left_seconds)
 
     def _planned(self, workers: Workers, *, plan: Plan | None) -> _Seconds:
@@ -222,30 +218,12 @@ class Session:
 
     def _take(self, one: Measured) -> None:
         self._spent_seconds += one.seconds
-        if one.ends:
-            self._take_ends(one)
+        if one.ends and self._ends:
+            self._ends.add(one)
         self._followed.add(one)
 
-    def _take_ends(self, one: Measured) -> None:
-        assert self._schedule
-        failures = {}
-        for name, failure in one.failures.items():
-            if failure.kind == "same code" or (failure.kind == "skipped" and self._is_new(name)):
-                self._schedule.leave_out(name)
-                if failure.kind == "skipped":
-                    self._skipped += 1
-                    self._names.remove(name)
-            else:
-                failures[name] = failure
-        self._schedule.add(Pair(one.start_seconds, one.visits, failures, one.settled_seconds))
-
-    def _is_new(self, name: str) -> bool:
-        return not any(name in one.visits for one in self._journal.measured)
-
     def _decisions(self) -> dict[str, Decision]:
-        """Return the verdicts on the ends, without benchmarks that both sides skip."""
-        timed = self._schedule.decisions() if self._schedule else {}
-        return {name: timed.get(name, SAME_CODE) for name in self._names}
+        return self._ends.decisions() if self._ends else {}
 
     def _compared(
         self, spans: Mapping[str, Sequence[Span]]

@@ -32,7 +32,7 @@ def test_a_state_is_read_as_it_was_saved(tmp_path):
 
 
 @pytest.mark.parametrize(
-    "damage", [lambda text: text[: len(text) // 2], lambda _: "[]", lambda _: '{"version": 1}']
+    "damage", [lambda text: text[: len(text) // 2], lambda _: "[]", lambda text: text.replace("1.25", "1.5")]
 )
 def test_a_damaged_state_counts_as_none(tmp_path, damage):
     with Journal.held(tmp_path, "one", 7, fresh=False) as first:
@@ -64,7 +64,7 @@ def test_where_the_disk_is_full_the_last_state_stays(tmp_path, monkeypatch):
         with pytest.raises(UsageError, match=r"No space left on device.*what was saved stays"):
             state.add(PAIR)
     assert (tmp_path / "one.json").read_text() == before
-    assert len(json.loads(before)["measured"]) == 1
+    assert len(json.loads(before.partition("\n")[2])["measured"]) == 1
 
 
 def test_a_state_belongs_to_the_suite_as_it_is(tmp_path):
