@@ -93,9 +93,9 @@ def run(options: argparse.Namespace) -> int:
 
 def exit_code(found: "TrendResult") -> int:
     """Return the exit code for a history, see docs/cli.md."""
-    if not found.judged:
-        return NOT_JUDGED
-    return SLOWER if found.slower else NOTHING_SLOWER
+    if found.slower or found.heavier:
+        return SLOWER
+    return NOTHING_SLOWER if found.judged else NOT_JUDGED
 
 
 def _warn(refused: "Sequence[Refused]", of: int) -> None:

@@ -23,6 +23,11 @@ class Peaks:
     least_bytes: int
     most_bytes: int
 
+    @property
+    def spread_bytes(self) -> int:
+        """Largest difference between two calls."""
+        return self.most_bytes - self.least_bytes
+
     @classmethod
     def of(cls, saved: Mapping[str, int] | None) -> "Peaks | None":
         """Read the `memory` of a benchmark's counters, see docs/formats.md.
@@ -72,7 +77,7 @@ class MemoryChange:
         else:
             both = min(base.most_bytes, head.most_bytes)  # a value that both sides reach
             return cls("same memory", both, both)
-        spread = max(base.most_bytes - base.least_bytes, head.most_bytes - head.least_bytes)
+        spread = max(base.spread_bytes, head.spread_bytes)
         if not differs(there, here) or abs(here - there) < _SPREADS * spread:
             return cls("same memory", there, here)
         return cls("more memory" if here > there else "less memory", there, here)

@@ -11,7 +11,7 @@ from ..compare.verdict import Thresholds
 from ..results.run_file import RunFile
 from . import breakdown, run
 from .facts import environment_facts
-from .names import clean, cleaned, spec_of, titles
+from .names import clean, cleaned, cleaned_memory, spec_of, titles
 from .sources import Source, Sources
 from .view import BenchmarkView, Calibrated, Found, JudgedBy, View
 
@@ -63,6 +63,7 @@ def _result(found: ResultFile) -> View:
             spec,
             row.seconds,
             judgement=cleaned(row.judgement),
+            memory=cleaned_memory(row.memory),
             notes=tuple(map(clean, row.notes)),
         )
         for row, spec, label in zip(rows, specs, labels, strict=True)

@@ -23,6 +23,11 @@ def styled(found: MemoryChange | None) -> str:
     return f"[{style}]{text}[/{style}]" if style else text
 
 
+def style(found: MemoryChange) -> str:
+    """Return the class of the cell in a page."""
+    return "ignored" if found.excused else "slower" if found.is_more else "faster"
+
+
 def sentence(found: MemoryChange) -> str:
     """Write a verdict and both peaks: `more memory: 8 MiB beside the inputs, 4 MiB in the base (2.00x)`."""
     ratio = f" ({found.head_bytes / found.base_bytes:.2f}x)" if found.base_bytes else ""

@@ -5,6 +5,7 @@ import unicodedata
 from collections.abc import Sequence
 from dataclasses import replace
 
+from ..compare.memory import MemoryChange
 from ..compare.verdict import Judgement
 from ..workloads.spec import DIRECTIONS, Spec
 from .table import SHORT_DIRECTION, inputs, shared_place
@@ -62,6 +63,11 @@ def in_lines(text: str, letters: int) -> list[str]:
 def cleaned(judgement: Judgement) -> Judgement:
     """Return a judgement with a clean reason, which may quote names and values from files."""
     return replace(judgement, reason=clean(judgement.reason))
+
+
+def cleaned_memory(found: MemoryChange | None) -> MemoryChange | None:
+    """Return a verdict on memory with a clean excuse, which may quote a file."""
+    return replace(found, excused=clean(found.excused)) if found and found.excused else found
 
 
 def spec_of(fullname: str) -> Spec | None:

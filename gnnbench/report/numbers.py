@@ -3,7 +3,7 @@
 from typing import Any
 
 from .. import units
-from . import layouts, verdicts
+from . import layouts, memory, verdicts
 from .view import BenchmarkView, CallCounts
 
 _POINTS = 150_000
@@ -77,6 +77,8 @@ def facts(one: BenchmarkView) -> list[tuple[str, str]]:
             found.append(("minimum detectable effect", verdicts.sees(judged.minimum_detectable_effect)))
         if judged.base_processes or judged.head_processes:
             found.append(("processes", f"{judged.base_processes} older, {judged.head_processes} newer"))
+    if one.memory:
+        found.append(("verdict on memory", memory.sentence(one.memory)))
     if measured := one.measured:
         bounds = (measured.low_seconds, measured.high_seconds)
         low, high = ("?" if bound is None else units.seconds(bound) for bound in bounds)

@@ -9,13 +9,14 @@ from ..compare import runs as comparison
 from ..compare.acceptance import Acceptance
 from ..compare.comparison import Compared
 from ..compare.ignored import ignored
+from ..compare.memory import MemoryChange
 from ..compare.revision import Revision
 from ..compare.verdict import Judgement, Thresholds
 from ..results.run_file import RunFile
 from ..workloads.spec import Spec
 from . import measured
 from .facts import environment_facts
-from .names import clean, cleaned, spec_of, titles
+from .names import clean, cleaned, cleaned_memory, spec_of, titles
 from .sources import Source
 from .view import BenchmarkView, JudgedBy, View
 
@@ -53,7 +54,10 @@ def view(head: Source, base: tuple[Source, ...], thresholds: Thresholds, accepta
             benchmark = _measured(benchmark, entries[name])
         if row := rows.get(name):
             benchmark = replace(
-                benchmark, judgement=cleaned(row.judgement), notes=tuple(map(clean, row.notes))
+                benchmark,
+                judgement=cleaned(row.judgement),
+                memory=cleaned_memory(row.memory),
+                notes=tuple(map(clean, row.notes)),
             )
         there = [one for run in before if name in run for one in measured.processes_of(run[name], "base")]
         benchmarks.append(replace(benchmark, processes=(*there, *benchmark.processes)))
@@ -90,7 +94,13 @@ def _saved(
     if not found:
         return {}, None
     rows = {
-        name: Compared(name, Judgement.from_json(one), None, notes=tuple(one["notes"]))
+        name: Compared(
+            name,
+            Judgement.from_json(one),
+            None,
+            notes=tuple(one["notes"]),
+            memory=MemoryChange.from_json(one.get("memory")),
+        )
         for name, one in found.items()
     }
     records = sorted({clean(one["against"]) for one in found.values() if one["against"] is not None})

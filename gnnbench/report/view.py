@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from typing import Literal
 
+from ..compare.memory import MemoryChange
 from ..compare.verdict import Judgement, Thresholds
 from ..workloads.spec import Spec
 
@@ -78,6 +79,8 @@ class BenchmarkView:
     work: CallCounts | None = None
     limit: Limit | None = None
     judgement: Judgement | None = None
+    memory: MemoryChange | None = None
+    """None: there is no verdict on its memory."""
     notes: tuple[str, ...] = ()
     """Changed counters, changed share of slow layouts."""
     processes: tuple[ProcessBlocks, ...] = ()

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from . import drawing, page, wording
+from . import drawing, memory, page, wording
 from .charts import distribution
 from .numbers import Numbers, notes
 from .pictures import Picture, pictures, side_by_side
@@ -37,7 +37,7 @@ def html(view: View) -> str:
     if drawn:
         drawing.prepare()
     numbers = Numbers(rows)
-    moved = wording.moved(view.benchmarks)
+    moved, weighed = wording.moved(view.benchmarks), wording.weighed(view.benchmarks)
     return page.render(
         "report.html",
         styles=(*page.STYLES, "report.css"),
@@ -51,6 +51,9 @@ def html(view: View) -> str:
         rows=rows,
         moved=moved[:_MOST_CHANGED],
         more_moved=max(len(moved) - _MOST_CHANGED, 0),
+        weighed=weighed[:_MOST_CHANGED],
+        more_weighed=max(len(weighed) - _MOST_CHANGED, 0),
+        memory=memory,
         figures=_figures(view),
         remarks=grouped(_remarks(rows)),
         incomplete=[one for one in view.benchmarks if one.error],
@@ -117,6 +120,7 @@ def _columns(view: View) -> list[str]:
         "ratio": any(one.judgement and one.judgement.ratio for one in view.rows),
         "interval": any(one.judgement and one.judgement.low for one in view.rows),
         "verdict": view.judged is not None,
+        "memory": any(one.memory and one.memory.changed for one in view.rows),
         "limit": any(one.limit for one in view.rows),
         "peak": any(one.work and one.work.peak_bytes is not None for one in view.rows),
         "operators": any(one.work for one in view.rows),

@@ -27,9 +27,21 @@ def headline(view: View) -> str:
     cut = len(view.benchmarks) - len(others)
     if view.judged:
         text = _whole(view.judged, _verdicts(others, view.judged.thresholds))
+        more = sum(one.memory is not None and one.memory.fails for one in others)
+        text += f"; {more} need{'s' if more == 1 else ''} more memory" if more else ""
     else:
         text = f"{units.count(len(others), 'benchmark')}, not compared with a baseline"
     return f"{text}; {cut} interrupted" if cut else text
+
+
+def weighed(benchmarks: Sequence[BenchmarkView]) -> list[BenchmarkView]:
+    """Return the benchmarks whose memory changed, those that need most more first."""
+    changed = [one for one in benchmarks if one.memory and one.memory.changed]
+    return sorted(changed, key=_added_bytes, reverse=True)
+
+
+def _added_bytes(benchmark: BenchmarkView) -> int:
+    return benchmark.memory.head_bytes - benchmark.memory.base_bytes if benchmark.memory else 0
 
 
 def moved(benchmarks: Sequence[BenchmarkView]) -> list[BenchmarkView]:

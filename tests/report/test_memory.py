@@ -1,5 +1,9 @@
+from pathlib import Path
+
+from gnnbench.compare import result_file
 from gnnbench.compare.comparison import Compared, Comparison
 from gnnbench.compare.memory import MemoryChange
+from gnnbench.compare.revision import Revision
 from gnnbench.compare.verdict import Judgement, Thresholds
 from gnnbench.report import markdown, memory, verdicts
 
@@ -57,4 +61,27 @@ def test_a_comment_names_and_shows_first_what_needs_more():
     assert (
         "- `test_b`: more memory: 8.0 MiB beside the inputs, 4.0 MiB in the base (2.00x); counters: +1"
         in text
+    )
+
+
+def test_a_page_has_what_changed_in_a_table_of_its_own(report):
+    ignored = MemoryChange("more memory", MIB, 2 * MIB, "known <b>")
+    rows = [*ROWS, Compared("test_e", SAME, 1e-3, memory=ignored)]
+    sides, unknown = ([Path("a")], [Path("b")]), Revision((), dirty=False)
+    both = unknown, unknown
+    content = result_file.compare_json(Comparison(rows, None), Thresholds(0.03), *sides, both, None)
+    text = report(content).read_text()
+    assert (
+        "<h1>No slowdown found: 5 of 5 benchmarks are the same within 3.0%; 1 needs more memory</h1>" in text
+    )
+    table = text[text.index("Changed memory") :]
+    table = table[: table.index("</table>")].replace("<wbr>", "")
+    assert table.index(">test_b<") < table.index(">test_e<") < table.index(">test_c<")
+    assert '<td class="slower" data-name="change">+4.0 MiB</td>' in table
+    assert '<td class="faster" data-name="change">-6.0 MiB</td>' in table
+    assert "4.0 MiB → 8.0 MiB" in table
+    assert "ignored: known &lt;b&gt;; " in table
+    assert (
+        "Changed memory"
+        not in report({**content, "benchmarks": {"a": content["benchmarks"]["test_a"]}}).read_text()
     )

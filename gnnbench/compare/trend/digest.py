@@ -13,6 +13,7 @@ from ... import environment, json_io
 from ...results import run_file
 from ...results.benchmark import Benchmark
 from ...workloads.spec import Spec
+from ..memory import Peaks
 
 PLAIN = "median of pytest-benchmark's rounds"
 """The estimate for benchmarks that gnnbench did not measure."""
@@ -32,6 +33,8 @@ class BenchmarkDigest:
     """Natural logarithm of the time in nanoseconds, of each process without contention."""
     contended: int
     """Number of processes with contention."""
+    peaks: tuple[int, int] | None = None
+    """Least and largest peak of a call beside its inputs [bytes]; None: not measured."""
 
 
 @dataclass(frozen=True)
@@ -94,7 +97,10 @@ class Digest:
             KeyError, TypeError, ValueError: the content is damaged.
         """
         benchmarks = tuple(
-            BenchmarkDigest(**{**one, "logs": tuple(one["logs"])}) for one in content["benchmarks"]
+            BenchmarkDigest(
+                **{**one, "logs": tuple(one["logs"]), "peaks": one["peaks"] and tuple(one["peaks"])}
+            )
+            for one in content["benchmarks"]
         )
         record = content["record"]
         return cls(**{**content, "record": record and tuple(record), "benchmarks": benchmarks})
@@ -128,12 +134,14 @@ def _plain(path: Path, fullname: str, statistics: Any) -> BenchmarkDigest:
 
 def _ours(one: Benchmark) -> BenchmarkDigest:
     logs = tuple(process.log for process in one.processes if not process.contended)
+    peaks = Peaks.of(one.memory)
     return BenchmarkDigest(
         one.fullname,
         Spec(**one.spec).id if one.spec else one.fullname,
         _digest(one.estimand, one.graph_hash, one.code_hash),
         logs,
         len(one.processes) - len(logs),
+        (peaks.least_bytes, peaks.most_bytes) if peaks else None,
     )
 
 

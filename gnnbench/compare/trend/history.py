@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from ..memory import Peaks
 from .digest import Digest
 from .index import Refused
 
@@ -40,6 +41,8 @@ class Series:
     """Indices of the history's runs that have the benchmark, ascending [n]."""
     logs: Array
     """Natural logarithm of the time in nanoseconds, mean over processes [n]."""
+    peaks: tuple[tuple[int, Peaks], ...] = ()
+    """Index and peak memory of each run that measured it, ascending."""
 
 
 @dataclass(frozen=True)
@@ -88,6 +91,7 @@ class _Growing:
     label: str
     runs: list[int] = field(default_factory=list)
     logs: list[float] = field(default_factory=list)
+    peaks: list[tuple[int, Peaks]] = field(default_factory=list)
 
 
 def histories(digests: Mapping[Path, Digest], newest: int) -> tuple[list[History], list[Refused]]:
@@ -129,16 +133,21 @@ def _history(name: str, runs: list[_Recording], newest: int) -> History:
     contended = 0
     for number, run in enumerate(kept):
         times: dict[tuple[str, str], list[float]] = {}
+        peaks: dict[tuple[str, str], list[Peaks | None]] = {}
         for one in run.digests:
             for benchmark in one.benchmarks:
                 key = (benchmark.fullname, benchmark.work)
                 growing.setdefault(key, _Growing(benchmark.label))
                 times.setdefault(key, []).extend(benchmark.logs)
+                peaks.setdefault(key, []).append(benchmark.peaks and Peaks(*benchmark.peaks))
                 contended += benchmark.contended
         for key, logs in times.items():
             if logs:
                 growing[key].runs.append(number)
                 growing[key].logs.append(math.fsum(logs) / len(logs))
+        for key, found in peaks.items():
+            if whole := Peaks.all(found):
+                growing[key].peaks.append((number, whole))
     # If a benchmark was changed, only the series that was timed last is kept.
     last: dict[str, tuple[str, str]] = {}
     for key, grown in growing.items():
@@ -149,7 +158,13 @@ def _history(name: str, runs: list[_Recording], newest: int) -> History:
         COMMIT if by_commit else DATE,
         tuple(run.run() for run in kept),
         tuple(
-            Series(key[0], growing[key].label, np.array(growing[key].runs), np.array(growing[key].logs))
+            Series(
+                key[0],
+                growing[key].label,
+                np.array(growing[key].runs),
+                np.array(growing[key].logs),
+                tuple(growing[key].peaks),
+            )
             for key in last.values()
         ),
         sum(bool(one.runs) for one in growing.values()) - len(last),

@@ -12,6 +12,7 @@ import numpy as np
 from . import findings
 from .findings import SeriesChange
 from .history import History, HistoryRun, Series
+from .memory import MemoryStep, WeighedSeries, weighed
 from .penalty import SHORTEST_SERIES, Penalties
 
 FORMAT_VERSION = 1
@@ -69,13 +70,20 @@ class TrendResult:
     """False positive rate for one series."""
     now: str
     """Time of the analysis, ISO 8601, UTC."""
+    weighed: tuple[WeighedSeries, ...] = ()
+    """The series whose peak memory changed, of any length."""
 
     @property
     def slower(self) -> list[JudgedSeries]:
         """Current series that are slower since the last change of their level."""
         return [one for one in self.judged if one.slower and self.current(one)]
 
-    def current(self, one: JudgedSeries) -> bool:
+    @property
+    def heavier(self) -> list[WeighedSeries]:
+        """Current series that need more memory since the last change of their peak."""
+        return [one for one in self.weighed if one.heavier and self.current(one)]
+
+    def current(self, one: JudgedSeries | WeighedSeries) -> bool:
         """Tell whether a series was timed within `CURRENT` before the newest run of all histories."""
         # In the order of commits, the last run is not always the newest.
         last = max(one.history.runs[number].date for number in one.series.runs)
@@ -106,7 +114,8 @@ def judge(histories: Sequence[History], penalties: Penalties, effect: float, now
         small = tuple(change for change in found if not change.matters(effect))
         judged.append(JudgedSeries(history, one, matters, small))
     too_short = sum(1 for _ in _all(histories)) - len(long)
-    return TrendResult(tuple(histories), aligned(judged), too_short, effect, level, now)
+    changed = aligned(judged)
+    return TrendResult(tuple(histories), changed, too_short, effect, level, now, weighed(histories))
 
 
 def lengths(histories: Iterable[History]) -> list[int]:
@@ -206,6 +215,14 @@ def _environment(result: TrendResult, history: History) -> dict[str, Any]:
         "older": history.older,
         "superseded": history.superseded,
         "disturbed": history.contended,
+        "memory": {
+            one.series.benchmark: {
+                "current": result.current(one),
+                "changes": [_memory_step(one, step) for step in one.steps],
+            }
+            for one in result.weighed
+            if one.history is history
+        },
         "benchmarks": {
             one.series.benchmark: {
                 "runs": len(one.series.runs),
@@ -220,6 +237,20 @@ def _environment(result: TrendResult, history: History) -> dict[str, Any]:
             for one in result.judged
             if one.history is history
         },
+    }
+
+
+def _memory_step(one: WeighedSeries, step: MemoryStep) -> dict[str, Any]:
+    before, after = one.between(step)
+    return {
+        "verdict": step.change.verdict,
+        "run": step.at,
+        "base_bytes": step.change.base_bytes,
+        "head_bytes": step.change.head_bytes,
+        "after_commit": before.commit,
+        "after_dirty": before.dirty,
+        "by_commit": after.commit,
+        "by_dirty": after.dirty,
     }
 
 

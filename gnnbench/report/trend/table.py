@@ -14,6 +14,7 @@ from ...compare.trend.penalty import SHORTEST_SERIES
 from ...compare.trend.result import JudgedSeries, TrendResult, together
 from ...workloads.spec import Spec
 from .. import labels
+from ..causes import listed
 from ..console import UNLIMITED, Console
 from ..labels import Labels
 from ..lines import wrapped
@@ -28,6 +29,9 @@ _TOGETHER = 3
 """Most common changes that get a note."""
 _NAMED = 2
 """Most changed benchmarks that the headline names."""
+
+_NAMED_MEMORY = 4
+"""Most benchmarks that a line on memory names."""
 
 Row = tuple[JudgedSeries, SeriesChange, int]
 """A change, and the number of earlier ones."""
@@ -123,17 +127,35 @@ def notes(result: TrendResult, history: History) -> list[str]:
         "times excluded, other programs used too much CPU time": history.contended,
         "old runs excluded": history.older,
     }
-    return [*found, *(f"{what}: {count}" for what, count in counted.items() if count)]
+    counts = (f"{what}: {count}" for what, count in counted.items() if count)
+    return [*found, *_memory(result, history), *counts]
+
+
+def _memory(result: TrendResult, history: History) -> list[str]:
+    """Return a line for each run at which peaks changed, of the last change of each benchmark."""
+    mine = [one for one in result.weighed if one.history is history]
+    names = labels.short({one.series.benchmark: spec_of(one.series.benchmark) for one in mine})
+    lines: dict[str, list[str]] = {}
+    for one in sorted(mine, key=lambda one: one.steps[-1].at, reverse=True):
+        step = one.steps[-1]
+        between = "..".join(dict.fromkeys(map(commit, one.between(step))))
+        peaks = " to ".join(map(units.size, (step.change.base_bytes, step.change.head_bytes)))
+        where = f"run {step.at + 1}, {between}: {step.change.verdict}"
+        lines.setdefault(where, []).append(f"{names[one.series.benchmark]} {peaks}")
+    return [f"{where}: {listed(found, _NAMED_MEMORY)}" for where, found in lines.items()]
 
 
 def headline(result: TrendResult) -> str:
     """Return the main result on one line: what changed, and what is slower now."""
+    count = len(result.heavier)
+    heavier = f"; {count} need{'s' if count == 1 else ''} more memory now" if count else ""
     if not result.judged:
-        return f"No benchmark has the {SHORTEST_SERIES} runs that are needed"
+        return f"No benchmark has the {SHORTEST_SERIES} runs that are needed{heavier}"
     of = units.count(len(result.judged), "benchmark")
     changed = [one for one in result.judged if one.findings]
     if not changed:
-        return f"None of {of} changed" if len(result.judged) > 1 else "The one benchmark did not change"
+        text = f"None of {of} changed" if len(result.judged) > 1 else "The one benchmark did not change"
+        return f"{text}{heavier}"
     slower = {id(one) for one in result.slower}
     changed.sort(key=lambda one: date(one, one.findings[-1]), reverse=True)
     changed.sort(key=lambda one: id(one) not in slower)
@@ -141,7 +163,7 @@ def headline(result: TrendResult) -> str:
     named = [f"{names[one.series.benchmark]} {_summary(one)}" for one in changed[:_NAMED]]
     more = f" and {len(changed) - _NAMED} more" if len(changed) > _NAMED else ""
     now = {0: "none is slower now", 1: "1 is slower now"}.get(len(slower), f"{len(slower)} are slower now")
-    return f"{len(changed)} of {of} changed: {', '.join(named)}{more}; {now}"
+    return f"{len(changed)} of {of} changed: {', '.join(named)}{more}; {now}{heavier}"
 
 
 def date(one: JudgedSeries, change: SeriesChange) -> str:
