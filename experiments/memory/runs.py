@@ -19,8 +19,14 @@ from gnnbench.results import run_file
 _ROOT = Path(__file__).parents[2]
 _SHORT = ("--benchmark-max-time=0.001", "--benchmark-min-rounds=1", "-q", "-p", "no:cacheprovider")
 _KERNELS = (
-    *("spmm_sum", "scatter_sum", "edge_softmax", "gcn_norm", "self_loops", "message_passing"),
-    *("update_all_copy_u_sum", "gat_conv", "conv_compiled", "epoch"),
+    *(
+        "test_spmm.py and pyg",
+        "test_scatter.py and torch",
+        "edge_softmax-forward-",
+        "gcn_norm-forward-",
+        "self_loops",
+    ),
+    *("update_all_copy_u_sum", "message_passing and forward-pyg"),
 )
 _DEFAULT = ("benchmarks", "--gnn-dataset=rmat:11", "--gnn-hidden=64", "-k", " or ".join(_KERNELS))
 
