@@ -12,7 +12,7 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
-from . import units
+from . import schema, units
 from .errors import UsageError, unknown_name
 from .files import read_whole
 
@@ -113,12 +113,36 @@ class Settings:
             if not one.applies(self.today)
         ]
 
-    def as_json(self) -> dict[str, Any] | None:
-        """Return the JSON form of docs/formats.md; None: there are no settings."""
+    def as_json(self, command: str | None = None) -> dict[str, Any] | None:
+        """Return the JSON form of docs/formats.md: what is in force; None: there are no settings.
+
+        Args:
+            command: the command whose table is in force; None: pytest, which has none.
+        """
         if self.file is None:
             return None
-        rules = [one.as_json() for one in self.rules]
-        return {"file": self.file.name, "defaults": dict(self.defaults), "rules": rules}
+        defaults = {
+            key: value
+            for key, value in self.defaults.items()
+            if key == command or not isinstance(value, Mapping)
+        }
+        rules = [one.as_json() for one in self.rules if one.applies(self.today)]
+        return {"file": self.file.name, "defaults": defaults, "rules": rules}
+
+    @classmethod
+    def from_json(cls, saved: Mapping[str, Any] | None) -> "Settings":
+        """Read what `as_json` returned: all its rules were in force.
+
+        Raises:
+            ValueError: it departs from the schema.
+        """
+        if saved is None:
+            return NONE
+        if departure := schema.departure(saved, "run", "settings"):
+            raise ValueError(f"settings: {departure}")
+        days = [one.get("until") and date.fromisoformat(one["until"]) for one in saved["rules"]]
+        rules = tuple(Rule(**{**one, "until": day}) for one, day in zip(saved["rules"], days, strict=True))
+        return cls(Path(saved["file"]), saved["defaults"], rules, today=date.min)
 
 
 NONE = Settings()

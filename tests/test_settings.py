@@ -182,6 +182,7 @@ def test_units_of_rules():
     rule = found.rules[0]
     assert (rule.max_time_seconds, rule.max_memory_bytes, rule.max_growth_bytes) == (0.005, 64 << 20, 1024)
     assert (rule.effect, rule.until) == (0.03, dt.date(2027, 1, 31))
+    assert Settings.from_json(found.as_json()).rules == found.rules
     assert found.as_json() == {
         "file": "gnnbench.toml",
         "defaults": {},
@@ -220,6 +221,20 @@ ID = "benchmarks/test_spmm.py::test_spmm_sum[spmm_sum-forward-torch-float32-int6
 def test_patterns_are_about_the_whole_id_and_brackets_stand_for_themselves(pattern, matches):
     found = settings(f"[[rules]]\nbenchmarks = {pattern!r}\neffect = 0.1")
     assert (found.rule("effect", ID) is not None) is matches
+
+
+def test_what_was_in_force_is_kept_without_other_commands_tables_and_expired_rules():
+    text = f"effect = 0.05\n[ab]\nbudget = 30\n[trend]\nlast = 3\n{RULE}effect = 0.1\nuntil = 2026-01-31\n"
+    found = settings(f'{text}[[rules]]\nbenchmarks = "*"\nignore = "why"')
+    assert found.as_json()["defaults"] == {"effect": 0.05}
+    kept = found.as_json("ab")
+    assert kept["defaults"] == {"effect": 0.05, "ab": {"budget": 30}}
+    assert kept["rules"] == [{"number": 2, "benchmarks": "*", "ignore": "why"}]
+    again = Settings.from_json(kept)
+    assert again.reason(again.rule("ignore", ID)) == "why (rule 2 of gnnbench.toml)"
+    assert Settings.from_json(None) == NONE
+    with pytest.raises(ValueError, match=r"settings: .*effect"):
+        Settings.from_json({**kept, "rules": [{**kept["rules"][0], "effect": "3%"}]})
 
 
 def test_for_each_key_the_last_rule_that_matches_wins():

@@ -147,10 +147,17 @@ def _alike(first: _Shard, other: _Shard) -> None:
         raise UsageError(f"{both} have different commits: {commits}; merge files of one commit")
     if bool(first.environment.get("dirty")) != bool(other.environment.get("dirty")):
         raise UsageError(f"{both}: one had uncommitted changes, the other had none; merge files of one tree")
+    if _settings(first) != _settings(other):
+        raise UsageError(f"{both} were measured with different settings; merge files of one project")
     if first.kind == "ab":
         for field, there, here in _differences(first.content, other.content):
             values = f"{there!r} and {here!r}"
             raise UsageError(f"{both} differ in {field}: {values}; merge shards of one comparison")
+
+
+def _settings(part: _Shard) -> Any:
+    """Return the settings in force; older files have none."""
+    return (part.content["gnnbench"] if part.kind == "run" else part.content).get("settings")
 
 
 def _differences(one: Mapping[str, Any], other: Mapping[str, Any]) -> Iterable[tuple[str, Any, Any]]:

@@ -7,6 +7,7 @@ from typing import Any, Literal
 
 from .. import json_io, schema, units
 from ..results import former_names
+from ..settings import Settings
 from . import accepted
 from .ab import result
 from .comparison import Allowed, Compared, Comparison, Work
@@ -126,7 +127,7 @@ def _ab(path: Path, content: Mapping[str, Any]) -> ResultFile:
             )
         )
     level = content["level"]
-    thresholds = _thresholds(content["effect"], level["simultaneous"], level["own"])
+    thresholds = _thresholds(content, level["simultaneous"], level["own"])
     base, head = (
         _variant(one["variant"], one["commit"], one["dirty"], one.get("checkouts", {}))
         for one in _sides(content)
@@ -204,6 +205,7 @@ def compare_json(
             for row in found.rows
         },
         "repeat": repeat and repeat.as_json(),
+        "settings": thresholds.rules.as_json("compare"),
     }
 
 
@@ -221,7 +223,7 @@ def _compare(path: Path, content: Mapping[str, Any]) -> ResultFile:
         for name, one in content["benchmarks"].items()
     ]
     shared = content["shared"] and Judgement.from_json(content["shared"])
-    thresholds = _thresholds(content["effect"], content["family_level"], content["own_level"])
+    thresholds = _thresholds(content, content["family_level"], content["own_level"])
     base, head = (units.count(len(side), "run") for side in _sides(content))
     saved = content.get("revisions") or {}
     revisions = Revision.from_json(saved.get("base")), Revision.from_json(saved.get("head"))
@@ -247,9 +249,10 @@ def _sides(content: Mapping[str, Any]) -> tuple[Any, Any]:
     return content["base"], content["head"]
 
 
-def _thresholds(effect: float, family_level: float, own_level: float) -> Thresholds:
+def _thresholds(content: Mapping[str, Any], family_level: float, own_level: float) -> Thresholds:
     levels = json_io.finite(family_level), json_io.finite(own_level)
-    return Thresholds(json_io.finite(effect), *levels)
+    rules = Settings.from_json(content.get("settings"))
+    return Thresholds(json_io.finite(content["effect"]), *levels, rules=rules)
 
 
 def _seconds(nanoseconds: float | None) -> float | None:

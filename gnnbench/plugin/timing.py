@@ -209,6 +209,7 @@ class Timing:
             "environment": asdict(here),
             "sources": self.sources().as_json(),
             "incomplete": self._patch.incomplete,
+            "settings": settings_of(config).as_json(),
             "covers": [] if left_out or getattr(config.option, "lf", False) else places(config),
         }
         if not_default:

@@ -225,7 +225,7 @@ def _section(part: _Excerpt, details_url: str, most: int, *, name_machine: bool)
     lines += ["", "<details>", f"<summary>{what} and how to read this</summary>", ""]
     if folded:
         lines += [*_table(folded, part.names), ""]
-    return [*lines, *remarks[:most], *_key(section.thresholds), "", "</details>"]
+    return [*lines, *remarks[:most], *_key(section), "", "</details>"]
 
 
 def _is_changed(row: Compared) -> bool:
@@ -292,9 +292,10 @@ def _remarks(section: Section, rows: Sequence[Compared], names: Labels) -> list[
     return [f"- {line}" for line in chain(grouped(by_row), filter(None, whole))]
 
 
-def _key(thresholds: Thresholds) -> list[str]:
+def _key(section: Section) -> list[str]:
+    thresholds = section.thresholds
     family, own = units.level(thresholds.family_level), units.level(thresholds.own_level)
-    effect = units.fraction(thresholds.effect)
+    effect = prose(verdicts.effect(thresholds, (row.fullname for row in section.comparison.rows)))
     return [
         f"- ratio: the second side's time divided by the first's; interval: simultaneous {family} interval",
         f"- slower, faster: the simultaneous interval excludes 1, and the change is at least {effect}",

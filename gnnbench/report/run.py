@@ -13,6 +13,7 @@ from ..compare.memory import MemoryChange
 from ..compare.revision import Revision
 from ..compare.verdict import Judgement, Thresholds
 from ..results.run_file import RunFile
+from ..settings import Settings
 from ..workloads.spec import Spec
 from . import measured
 from .facts import environment_facts
@@ -41,9 +42,7 @@ def view(head: Source, base: tuple[Source, ...], thresholds: Thresholds, accepta
     before = [_entries(one) for one in base]
     ours = head.content.get("gnnbench") or {}
     cut = {entry["fullname"]: clean(entry["error"]) for entry in ours.get("incomplete", ())}
-    rows, judged = (
-        _against(head, base, thresholds, acceptance) if base else _saved(entries, ours.get("compared"))
-    )
+    rows, judged = _against(head, base, thresholds, acceptance) if base else _saved(entries, ours)
     names = list(dict.fromkeys([*entries, *rows, *cut]))
     specs = [_spec(entries.get(name), name) for name in names]
     labels, common = titles(names, specs)
@@ -84,9 +83,7 @@ def _against(
     return {row.fullname: row for row in found.rows}, judged
 
 
-def _saved(
-    entries: Entries, compared: Mapping[str, Any] | None
-) -> tuple[dict[str, Compared], JudgedBy | None]:
+def _saved(entries: Entries, ours: Mapping[str, Any]) -> tuple[dict[str, Compared], JudgedBy | None]:
     """Return the verdicts of `--benchmark-compare` that were saved with a run."""
     found = {
         name: saved for name, entry in entries.items() if (saved := measured.ours(entry).get("comparison"))
@@ -105,12 +102,14 @@ def _saved(
     }
     records = sorted({clean(one["against"]) for one in found.values() if one["against"] is not None})
     base = f"record {', '.join(records)}" if records else "other runs"
+    compared = ours.get("compared")
     if not compared:
         return rows, JudgedBy(None, base)
     thresholds = Thresholds(
         json_io.positive(compared["effect"]),
         measured.level(compared["family_level"]),
         measured.level(compared["own_level"]),
+        rules=Settings.from_json(ours.get("settings")),
     )
     shared = None if compared["shared"] is None else cleaned(Judgement.from_json(compared["shared"]))
     return rows, JudgedBy(thresholds, base, shared=shared)

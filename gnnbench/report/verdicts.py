@@ -9,7 +9,7 @@ from rich.table import Table
 
 from .. import units
 from ..compare.comparison import Compared, Comparison
-from ..compare.verdict import Judgement
+from ..compare.verdict import Judgement, Thresholds
 from . import labels, memory
 from .causes import Told, notes_of
 from .console import UNLIMITED, Console
@@ -166,6 +166,14 @@ def remarks_on_all(found: Comparison) -> list[str]:
             f"All benchmarks together: {sentence(Compared('', shared, None))}"
         )
     return lines
+
+
+def effect(thresholds: Thresholds, names: Iterable[str]) -> str:
+    """Write the minimum effect of interest: `3.0%`, or `3.0% (10% by rule 2 of pyproject.toml)`."""
+    rules = thresholds.rules
+    found = dict.fromkeys(rule for name in names if (rule := rules.rule("effect", name)))
+    own = [f"{units.fraction(rule.effect or 0.0)} by {rules.place(rule)}" for rule in found]
+    return units.fraction(thresholds.effect) + (f" ({', '.join(own)})" if own else "")
 
 
 def count(rows: Sequence[Compared]) -> str:

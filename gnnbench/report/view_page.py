@@ -9,11 +9,12 @@ from typing import Any
 
 from . import drawing, memory, page, wording
 from .charts import distribution
+from .names import clean
 from .numbers import Numbers, notes
 from .pictures import Picture, pictures, side_by_side
 from .style import PAGE
 from .table import grouped
-from .verdicts import ORDER, divided, reasons
+from .verdicts import ORDER, divided, effect, reasons
 from .view import BenchmarkView, Breakdown, BreakdownPart, View
 
 _MOST_CHANGED = 100
@@ -38,13 +39,15 @@ def html(view: View) -> str:
         drawing.prepare()
     numbers = Numbers(rows)
     moved, weighed = wording.moved(view.benchmarks), wording.weighed(view.benchmarks)
+    thresholds = view.judged and view.judged.thresholds
     return page.render(
         "report.html",
         styles=(*page.STYLES, "report.css"),
         scripts=(*page.SCRIPTS, "report.js"),
         libraries=(drawing.library(),) if drawn else (),
         view=view,
-        thresholds=view.judged and view.judged.thresholds,
+        thresholds=thresholds,
+        effect=thresholds and clean(effect(thresholds, (one.fullname for one in view.benchmarks))),
         headline=wording.headline(view),
         counts=_counts(view.benchmarks),
         same_code=divided(view.benchmarks)[1],

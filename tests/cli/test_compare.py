@@ -65,6 +65,14 @@ def test_the_effect_of_a_rule_and_the_command_line_above_it(tmp_path, base, caps
     monkeypatch.chdir(tmp_path)
     (tmp_path / "gnnbench.toml").write_text('[[rules]]\nbenchmarks = "*::b0"\neffect = "50%"\n')
     head = save(tmp_path, *(suite(seed, factor=1.3) for seed in (20, 21)))
+    file = tmp_path / "result.json"
+    status, out, _ = compare(capsys, base, head, "--json", str(file), "--markdown")
+    assert status == 0
+    assert "the change is at least 3.0% (50% by rule 1 of `gnnbench.toml`)" in out
+    content = json.loads(file.read_text())
+    assert content["settings"]["rules"] == [{"number": 1, "benchmarks": "*::b0", "effect": 0.5}]
+    assert main.main(["comment", str(file)]) == 0
+    assert "the change is at least 3.0% (50% by rule 1 of `gnnbench.toml`)" in capsys.readouterr().out
     status, out, _ = compare(capsys, base, head)
     assert status == 0
     assert "0 slower" in out

@@ -3,6 +3,7 @@ from pathlib import Path
 import pytest
 
 from gnnbench.cli import defaults, main
+from gnnbench.cli.bisect import BUDGET_SECONDS
 from gnnbench.cli.common import effect_of, thresholds_of
 from gnnbench.errors import UsageError
 from gnnbench.settings import find
@@ -100,7 +101,7 @@ def test_a_key_at_the_top_holds_for_commands_for_which_it_means_the_same(parsed,
     options = parsed("profile", "spmm")
     assert (options.platform, options.epochs) == (["pyg"], "3")
     assert options.folder == str(tmp_path / "profiles")
-    assert parsed("bisect", "a", "b").budget == 60, "of pytest, the seconds for all"
+    assert parsed("bisect", "a", "b").budget == BUDGET_SECONDS, "of pytest, the seconds for all"
 
 
 def test_the_command_line_wins(parsed):

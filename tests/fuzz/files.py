@@ -28,6 +28,15 @@ _RUNS = 14
 GRAPH = {"name": "cora", "synthetic": True, "nodes": 9, "entries": 9, "features": 9, "classes": 9}
 GRAPH["content_hash"] = "1" * 16
 
+SETTINGS = {
+    "file": "pyproject.toml",
+    "defaults": {"effect": "3%"},
+    "rules": [
+        {"number": 1, "benchmarks": "*", "effect": 0.1, "until": "2027-01-31"},
+        {"number": 2, "benchmarks": "*own*", "ignore": "a reason", "max_time_seconds": 0.005},
+    ],
+}
+
 
 def _write(name: str, whole: object) -> None:
     Path(name).parent.mkdir(parents=True, exist_ok=True)
@@ -64,6 +73,7 @@ def _run(seed: int, version: int = 1, **changes: object) -> dict:
     }
     whole["gnnbench"] |= {
         "compared": {"effect": 0.03, "family_level": 0.99, "own_level": 0.95, "shared": shared},
+        "settings": SETTINGS,
         "covers": ["benchmarks"],
         "not_default": ["test_a.py::left_out"],
         "incomplete": [{"fullname": "test_a.py::cut", "error": "Interrupted", "measurement": None}],
@@ -117,7 +127,10 @@ def records() -> None:
 def results_of_compare() -> None:
     runs()
     assert main.main(["compare", OTHER, "--json", "saved.json", "--", FILE]) == 0
-    saved = json.loads(Path("saved.json").read_text()) | {"shared": contents.judgement("slower")}
+    saved = json.loads(Path("saved.json").read_text()) | {
+        "shared": contents.judgement("slower"),
+        "settings": SETTINGS,
+    }
     slower = {**contents.judgement("slower"), "head_ns": 1e6}
     for name in (FILE, OTHER):
         _write(name, saved | {"benchmarks": {**saved["benchmarks"], "test_a.py::slower": slower}})
@@ -145,7 +158,7 @@ def results_of_ab() -> None:
     for side in ("base", "head"):
         saved[side]["checkouts"] = {"../pyg": "c" * 40}
     for name in (FILE, OTHER):
-        _write(name, saved | {"notes": ["a note"], "shard": "1/1", "interrupted": True})
+        _write(name, saved | {"settings": SETTINGS, "notes": ["a note"], "shard": "1/1", "interrupted": True})
 
 
 def accepted_slowdowns() -> None:

@@ -54,6 +54,8 @@ def test_a_time_above_max_time_fails_a_plain_run(project):
     assert lines[0].startswith("7.9")  # the first decile of times about 8 ms
     assert lines[0].endswith("(rule 1 of gnnbench.toml)")
     assert lines[1].startswith("FAILED test_suite.py::test_sum[2]")
+    rule = {"number": 1, "benchmarks": "*test_sum*", "max_time_seconds": 0.005}
+    assert saved["gnnbench"]["settings"] == {"file": "gnnbench.toml", "defaults": {}, "rules": [rule]}
     assert len(saved["benchmarks"]) == 2
 
 

@@ -13,7 +13,7 @@ from ..comparison import Allowed, Compared, Comparison
 from ..ignored import ignored
 from ..repeat import Repeat
 from ..revision import Revision
-from ..verdict import Judgement, Thresholds
+from ..verdict import Thresholds
 from .inspections import Inspections
 from .schedule import Decision
 
@@ -87,8 +87,8 @@ class AbResult:
 
     def as_json(self) -> dict[str, Any]:
         """Return the JSON form, see docs/formats.md."""
-        judgements = {row.fullname: row.judgement for row in self.comparison().rows}
-        verdicts = Counter(judgement.verdict for judgement in judgements.values())
+        rows = self.comparison().rows
+        verdicts = Counter(row.judgement.verdict for row in rows)
         levels = {"simultaneous": self.thresholds.family_level, "own": self.thresholds.own_level}
         return {
             "version": FORMAT_VERSION,
@@ -97,18 +97,19 @@ class AbResult:
             "environment": dict(self.environment),
             "level": levels,
             "effect": self.thresholds.effect,
-            "benchmarks": [self._benchmark(name, judgement) for name, judgement in judgements.items()],
+            "benchmarks": [self._benchmark(row) for row in rows],
             "summary": dict(sorted(verdicts.items())),
             "seconds": round(self.seconds, 3),
             "interrupted": self.interrupted,
             "shard": str(self.shard) if self.shard else None,
             "notes": list(self.notes),
             "repeat": self.repeat and self.repeat.as_json(),
+            "settings": self.thresholds.rules.as_json("ab"),
         }
 
-    def _benchmark(self, name: str, judgement: Judgement) -> dict[str, Any]:
+    def _benchmark(self, row: Compared) -> dict[str, Any]:
+        name, judgement, allowed = row.fullname, row.judgement, row.allowed
         decision = self.decisions[name]
-        allowed = self.allowed.get(name)
         inspections = self.inspections.get(name, Inspections())
         return {
             "id": name,
@@ -129,6 +130,7 @@ class AbResult:
             "seconds": round(decision.seconds, 3),
             "accepted": allowed and allowed.as_json(),
             **inspections.as_json(),
+            "memory": row.memory and row.memory.as_json(),  # a rule may excuse it
         }
 
 
