@@ -19,6 +19,8 @@ Kind = Literal["functions", "values", "libraries", "settings", "counters"]
 
 _KINDS: tuple[Kind, ...] = ("functions", "values", "libraries", "settings")
 """Parts of a fingerprint that can be a cause, the likeliest first."""
+_ALONE = 2
+"""What one benchmark alone has comes last."""
 _MORE, _FEWER = len(_KINDS), len(_KINDS) + 1
 _INSIDE = ".<locals>."
 _VAGUE = "Python calls"
@@ -96,21 +98,24 @@ def _cover(slowed: Mapping[_Part, Collection[str]], against: Mapping[_Part, int]
     """Yield the benchmarks of each cause; each benchmark is in one of them."""
     left = {name for names in slowed.values() for name in names}
 
-    def key(part: _Part) -> tuple[int, int, _Part]:
+    def key(part: _Part) -> tuple[int, int, int, _Part]:
         count = len(left.intersection(slowed[part]))
-        return against[part] - count, -count, part
+        # Counters say what the code does, so they come after code that several benchmarks share.
+        is_code = part[0] < _MORE and count > against[part]
+        last = _ALONE if count < 2 else int(not is_code)  # noqa: PLR2004 - several
+        return last, against[part] - count, -count, part
 
     # As benchmarks are covered, keys only rise. So the first one that is up to date is the smallest.
     queue = [key(part) for part in slowed]
     heapq.heapify(queue)
     while left:
         known = queue[0]
-        now = key(known[2])
-        if now == known and now[1]:
-            names = left.intersection(slowed[now[2]])
+        now = key(known[-1])
+        if now == known and now[2]:
+            names = left.intersection(slowed[now[-1]])
             yield names
             left -= names
-        elif now[1]:
+        elif now[2]:
             heapq.heapreplace(queue, now)
         else:
             heapq.heappop(queue)
@@ -119,15 +124,17 @@ def _cover(slowed: Mapping[_Part, Collection[str]], against: Mapping[_Part, int]
 def _cause(rows: Collection[Compared], against: Mapping[_Part, int]) -> Cause:
     ranked = tuple(sorted(rows, key=_rank))
     shared = set.intersection(*(_parts(row.work) for row in ranked))
+    counters = _counters(ranked)
     for rank, kind in enumerate(_KINDS):
-        if parts := {part for part in shared if part[0] == rank}:
-            fewest = min(against[part] for part in parts)
+        parts = {part for part in shared if part[0] == rank}
+        fewest = min((against[part] for part in parts), default=0)
+        if parts and (fewest < len(ranked) or not counters):
             difference = ranked[0].work.difference
             assert difference
             likeliest = {name for _, name in parts if against[rank, name] == fewest}
             names = _innermost_first(difference, kind, likeliest)
-            return Cause(kind, names, _counters(ranked), ranked, fewest)
-    return Cause("counters", (), _counters(ranked), ranked)
+            return Cause(kind, names, counters, ranked, fewest)
+    return Cause("counters", (), counters, ranked)
 
 
 def _rank(row: Compared) -> tuple[float, str]:

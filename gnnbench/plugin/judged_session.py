@@ -278,9 +278,11 @@ class JudgedSession:
                     "against": one.group.asked,
                     "base": side_json(one.result.base),
                     "seconds": one.result.seconds,
+                    "repeat": repeat and repeat.as_json(),
                 }
                 for one in self._turns
                 if one.result
+                for repeat in [self.repeat([name for name in one.group.names if name in self._in_turns])]
             ],
         }
 

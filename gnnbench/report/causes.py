@@ -2,20 +2,26 @@
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 from .. import units
 from ..compare import causes
 from ..compare.causes import Cause
 from ..compare.comparison import Compared
 from ..compare.repeat import Repeat
+from ..compare.result_file import ResultFile
 from ..measure.fingerprint.difference import short_names
+from .names import clean
+from .view import CauseView
 
 _MOST = 5
 """Causes that are shown."""
 _PARTS = 3
 """Functions or counters that are named."""
-_BENCHMARKS = 8
+BENCHMARKS = 8
 """Benchmarks that are named."""
+LONGEST = 2000
+"""Characters of a command in a comment or a page."""
 
 RepeatOf = Callable[[Sequence[str]], Repeat | None]
 """Returns how the benchmarks with these ids were compared; None: no command does that again."""
@@ -26,10 +32,33 @@ class Told:
     """A cause in words."""
 
     cause: Cause
-    sentence: str
-    """`6 slower through add_remaining_self_loops`."""
     commands: tuple[tuple[str, str], ...]
     """What each does, and the command."""
+
+    def sentence(self, write: Callable[[str], str] = str) -> str:
+        """Return the cause: `6 slower through add_remaining_self_loops`.
+
+        Args:
+            write: writes a name.
+        """
+        cause, count = self.cause, len(self.cause.rows)
+        counters = listed([write(one) for one in cause.counters], _PARTS)
+        if cause.kind == "counters":
+            return f"{count} slower with {counters}"
+        names = short_names(cause.names) if cause.kind == "functions" else cause.names
+        parts = listed([write(one) for one in names], _PARTS)
+        text = f"{count} slower through "
+        text += parts if cause.kind == "functions" else f"other {cause.kind} ({parts})"
+        if counters:
+            text += f", {'each ' if count > 1 else ''}with {counters}"
+        if cause.not_slower:
+            text += f"; also changed in {units.count(cause.not_slower, 'benchmark')} not slower"
+        return text
+
+    @cached_property
+    def fullnames(self) -> frozenset[str]:
+        """The benchmarks."""
+        return frozenset(row.fullname for row in self.cause.rows)
 
     def lines(self, names: Mapping[str, str]) -> list[str]:
         """Return the lines for a terminal.
@@ -37,8 +66,8 @@ class Told:
         Args:
             names: name of each benchmark in a sentence, by fullname.
         """
-        which = listed([names[row.fullname] for row in self.cause.rows], _BENCHMARKS)
-        return [f"{self.sentence}: {which}", *(f"  {does}: {command}" for does, command in self.commands)]
+        which = listed([names[row.fullname] for row in self.cause.rows], BENCHMARKS)
+        return [f"{self.sentence()}: {which}", *(f"  {does}: {command}" for does, command in self.commands)]
 
 
 def told(
@@ -61,13 +90,38 @@ def told(
             commands = commands[1:]
             if not commands:
                 continue
-        found.append(Told(one, _sentence(one), commands))
+        found.append(Told(one, commands))
     return found
+
+
+def of_result(found: ResultFile) -> list[Told]:
+    """Return the causes to show of a saved result."""
+    return told(found.comparison.rows, lambda _: found.repeat, whole=found.shard is None)
+
+
+def views(shown: Iterable[Told]) -> tuple[CauseView, ...]:
+    """Return the form that pages take."""
+    return tuple(
+        CauseView(
+            clean(one.sentence()),
+            tuple(row.fullname for row in one.cause.rows),
+            tuple(
+                (does, clean(command, LONGEST)) for does, command in one.commands if len(command) <= LONGEST
+            ),
+        )
+        for one in shown
+    )
+
+
+def apart(row: Compared, shown: Iterable[Told]) -> list[str]:
+    """Return the notes on a benchmark, without those on its work if it stands with its cause."""
+    together = any(row.fullname in one.fullnames for one in shown)
+    return [note for note in row.notes if not together or note not in row.work.notes()]
 
 
 def notes_of(row: Compared, shown: Iterable[Told]) -> list[str]:
     """Return the notes on a benchmark, without those that its cause says."""
-    said = any(row in one.cause.rows and one.cause.tells_all(row) for one in shown)
+    said = any(row.fullname in one.fullnames and one.cause.tells_all(row) for one in shown)
     return [note for note in row.notes if not said or note not in row.work.notes()]
 
 
@@ -75,20 +129,6 @@ def listed(names: Sequence[str], most: int) -> str:
     """Write names in a sentence: `a, b and 3 more`."""
     more = f" and {len(names) - most} more" if len(names) > most else ""
     return f"{', '.join(names[:most])}{more}"
-
-
-def _sentence(cause: Cause) -> str:
-    count, counters = len(cause.rows), listed(cause.counters, _PARTS)
-    if cause.kind == "counters":
-        return f"{count} slower with {counters}"
-    names = short_names(cause.names) if cause.kind == "functions" else cause.names
-    parts = listed(names, _PARTS)
-    text = f"{count} slower through {parts if cause.kind == 'functions' else f'other {cause.kind} ({parts})'}"
-    if counters:
-        text += f", {'each ' if count > 1 else ''}with {counters}"
-    if cause.not_slower:
-        text += f"; also changed in {units.count(cause.not_slower, 'benchmark')} not slower"
-    return text
 
 
 def _commands(names: Sequence[str], repeat: RepeatOf, known: Collection[str]) -> tuple[tuple[str, str], ...]:

@@ -9,7 +9,7 @@ from ..compare.acceptance import Acceptance
 from ..compare.result_file import ResultFile
 from ..compare.verdict import Thresholds
 from ..results.run_file import RunFile
-from . import breakdown, run
+from . import breakdown, causes, run
 from .facts import environment_facts
 from .names import clean, cleaned, cleaned_memory, spec_of, titles
 from .sources import Source, Sources
@@ -79,7 +79,16 @@ def _result(found: ResultFile) -> View:
             "The comparison was interrupted: benchmarks without a verdict by then are undecided.",
             *notes,
         )
-    return View(found.command, clean(found.path.name), common, benchmarks, judged, facts=facts, notes=notes)
+    return View(
+        found.command,
+        clean(found.path.name),
+        common,
+        benchmarks,
+        judged,
+        causes.views(causes.of_result(found)),
+        facts=facts,
+        notes=notes,
+    )
 
 
 def _calibration(source: Source, kept: "Sequence[Calibration]") -> View:

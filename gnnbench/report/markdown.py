@@ -12,7 +12,8 @@ from ..compare.comparison import Compared, Comparison
 from ..compare.result_file import ResultFile
 from ..compare.verdict import Thresholds
 from ..errors import UsageError
-from . import labels, memory, verdicts
+from . import causes, labels, memory, verdicts
+from .causes import BENCHMARKS, LONGEST, Told, apart, listed, notes_of
 from .labels import Labels
 from .markdown_text import cell, code, prose
 from .table import grouped
@@ -50,6 +51,8 @@ class Section:
     """Notes on the whole result."""
     source: str = ""
     """Name of the complete file."""
+    causes: tuple[Told, ...] = ()
+    """What slower benchmarks have in common."""
 
 
 def section(found: ResultFile, notes: Sequence[str] = ()) -> Section:
@@ -72,6 +75,7 @@ def section(found: ResultFile, notes: Sequence[str] = ()) -> Section:
         machine=_machine(found.environment or {}),
         notes=(*first, *found.notes, *notes),
         source=found.path.name,
+        causes=tuple(causes.of_result(found)),
     )
 
 
@@ -126,7 +130,8 @@ class _Excerpt:
 
 def _excerpt(section: Section) -> _Excerpt:
     found, same_code = verdicts.divided(section.comparison.rows)
-    rows = sorted(found, key=_rank)
+    place = {row.fullname: number for number, one in enumerate(section.causes) for row in one.cause.rows}
+    rows = sorted(found, key=lambda row: _rank(row, place.get(row.fullname, len(place))))
     names = Labels.of(labels.specs_of(rows))
     return _Excerpt(section, rows, names, same_code, _remarks(section, rows, names))
 
@@ -191,7 +196,10 @@ def _section(part: _Excerpt, details_url: str, most: int, *, name_machine: bool)
     changed = [row for row in kept if _is_changed(row)]
     shown = kept if len(rows) <= _FEW else changed
     folded = kept[len(shown) :]
-    why = [f"- {_name(part.names, row)}: {_joined(notes)}" for row in changed if (notes := _notes(row))]
+    told = section.causes[:most]
+    why = [line for one in told for line in _cause(one, part.names)]
+    remain = [(row, notes) for row in changed if (notes := _notes(row, told))]
+    why += [f"- {_name(part.names, row)}: {_joined(notes)}" for row, notes in remain]
     place = f", on {code(section.machine)}" if section.machine and name_machine else ""
     shared = f": {code(part.names.shared)}" if part.names.shared else ""
     lines = [f"{prose(section.base)} → {prose(section.head)}{place}{shared}"]
@@ -232,8 +240,19 @@ def _is_changed(row: Compared) -> bool:
     return row.judgement.verdict in _CHANGED or bool(memory.cell(row.memory))
 
 
-def _notes(row: Compared) -> tuple[str, ...]:
-    return (*memory.notes(row.memory), *row.notes)
+def _notes(row: Compared, told: Sequence[Told]) -> tuple[str, ...]:
+    return (*memory.notes(row.memory), *apart(row, told))
+
+
+def _cause(told: Told, names: Labels) -> list[str]:
+    """Write what slower benchmarks have in common, and the commands, except those that are too long."""
+    which = listed([_name(names, row) for row in told.cause.rows], BENCHMARKS)
+    commands = (
+        f"  - {does}: {code(command, most=LONGEST)}"
+        for does, command in told.commands
+        if len(command) <= LONGEST
+    )
+    return [f"- {told.sentence(code)}: {which}", *commands]
 
 
 def _joined(notes: Sequence[str]) -> str:
@@ -241,11 +260,11 @@ def _joined(notes: Sequence[str]) -> str:
     return "; ".join(map(prose, notes[:_NAMED])) + more
 
 
-def _rank(row: Compared) -> tuple[bool, int, float]:
-    """Sort key: changed benchmarks first, larger changes before smaller ones."""
+def _rank(row: Compared, cause: int) -> tuple[bool, int, int, float]:
+    """Sort key: changed benchmarks first, each cause together, larger changes before smaller ones."""
     found = row.judgement
     change = abs(math.log(found.ratio)) if found.ratio and found.ratio > 0 else 0.0
-    return not _is_changed(row), _ORDER.index(found.verdict), -change
+    return not _is_changed(row), _ORDER.index(found.verdict), cause, -change
 
 
 def _table(rows: Sequence[Compared], names: Labels) -> list[str]:
@@ -280,13 +299,15 @@ def _number(text: str) -> str:
 
 
 def _remarks(section: Section, rows: Sequence[Compared], names: Labels) -> list[str]:
-    """Return the folded notes: on unchanged benchmarks, and on the whole result."""
+    """Return the folded notes: on unchanged benchmarks, what else changed in others, the whole result."""
     by_row = []
     for row in rows:
         verdict, reason = row.judgement.verdict, row.judgement.reason
         unsure = verdict in ("undecided", "incomparable")
         reasons = [reason] if unsure else verdicts.reasons(row.judgement)
-        others = () if _is_changed(row) else row.notes  # those of changed ones are below the table
+        # Those of changed ones are below the table.
+        above = _notes(row, section.causes) if _is_changed(row) else ()
+        others = (note for note in notes_of(row, section.causes) if note not in above)
         by_row.append((_name(names, row), [prose(note) for note in (*reasons, *others) if note]))
     whole = map(prose, (*verdicts.remarks_on_all(section.comparison), *section.notes))
     return [f"- {line}" for line in chain(grouped(by_row), filter(None, whole))]

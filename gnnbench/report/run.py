@@ -7,15 +7,17 @@ from typing import Any
 from .. import json_io, units
 from ..compare import runs as comparison
 from ..compare.acceptance import Acceptance
-from ..compare.comparison import Compared
+from ..compare.comparison import Compared, Work
 from ..compare.ignored import ignored
 from ..compare.memory import MemoryChange
+from ..compare.repeat import Repeat, of_runs
 from ..compare.revision import Revision
 from ..compare.verdict import Judgement, Thresholds
 from ..results.run_file import RunFile
 from ..settings import Settings
 from ..workloads.spec import Spec
-from . import measured
+from . import causes, measured
+from .causes import Told
 from .facts import environment_facts
 from .names import clean, cleaned, cleaned_memory, spec_of, titles
 from .sources import Source
@@ -42,7 +44,7 @@ def view(head: Source, base: tuple[Source, ...], thresholds: Thresholds, accepta
     before = [_entries(one) for one in base]
     ours = head.content.get("gnnbench") or {}
     cut = {entry["fullname"]: clean(entry["error"]) for entry in ours.get("incomplete", ())}
-    rows, judged = _against(head, base, thresholds, acceptance) if base else _saved(entries, ours)
+    rows, judged, told = _against(head, base, thresholds, acceptance) if base else _saved(entries, ours)
     names = list(dict.fromkeys([*entries, *rows, *cut]))
     specs = [_spec(entries.get(name), name) for name in names]
     labels, common = titles(names, specs)
@@ -62,7 +64,8 @@ def view(head: Source, base: tuple[Source, ...], thresholds: Thresholds, accepta
         benchmarks.append(replace(benchmark, processes=(*there, *benchmark.processes)))
     facts = (*_taken(head.content), *environment_facts(ours.get("environment") or {}))
     source, said = clean(head.path.name), tuple(map(clean, acceptance.lines()))
-    return View("run", source, common, tuple(benchmarks), judged, facts=facts, notes=said)
+    shown = causes.views(told)
+    return View("run", source, common, tuple(benchmarks), judged, shown, facts=facts, notes=said)
 
 
 def _entries(source: Source) -> Entries:
@@ -71,7 +74,7 @@ def _entries(source: Source) -> Entries:
 
 def _against(
     head: Source, base: tuple[Source, ...], thresholds: Thresholds, acceptance: Acceptance
-) -> tuple[dict[str, Compared], JudgedBy]:
+) -> tuple[dict[str, Compared], JudgedBy, list[Told]]:
     runs = [one.checked for one in base if isinstance(one.checked, RunFile)]
     assert isinstance(head.checked, RunFile)
     sides = Revision.of_runs(runs), Revision.of_runs([head.checked])
@@ -80,31 +83,40 @@ def _against(
     )
     found = ignored(found, thresholds.rules)
     judged = JudgedBy(thresholds, units.count(len(runs), "run"), shared=found.shared)
-    return {row.fullname: row for row in found.rows}, judged
+    repeat = of_runs(runs[0], head.checked, ())
+    told = causes.told(found.rows, lambda _: repeat, whole=head.checked.shard is None)
+    return {row.fullname: row for row in found.rows}, judged, told
 
 
-def _saved(entries: Entries, ours: Mapping[str, Any]) -> tuple[dict[str, Compared], JudgedBy | None]:
+def _saved(
+    entries: Entries, ours: Mapping[str, Any]
+) -> tuple[dict[str, Compared], JudgedBy | None, list[Told]]:
     """Return the verdicts of `--benchmark-compare` that were saved with a run."""
     found = {
         name: saved for name, entry in entries.items() if (saved := measured.ours(entry).get("comparison"))
     }
     if not found:
-        return {}, None
+        return {}, None, []
     rows = {
         name: Compared(
             name,
             Judgement.from_json(one),
             None,
             notes=tuple(one["notes"]),
+            work=Work.from_json(one),
             memory=MemoryChange.from_json(one.get("memory")),
         )
         for name, one in found.items()
     }
+    compared = ours.get("compared")
+    in_turns = {name for name, one in found.items() if one.get("in_turns")}
+    told = causes.told(
+        rows.values(), lambda names: _repeat(compared or {}, in_turns.issuperset(names)), whole=False
+    )
     records = sorted({clean(one["against"]) for one in found.values() if one["against"] is not None})
     base = f"record {', '.join(records)}" if records else "other runs"
-    compared = ours.get("compared")
     if not compared:
-        return rows, JudgedBy(None, base)
+        return rows, JudgedBy(None, base), told
     thresholds = Thresholds(
         json_io.positive(compared["effect"]),
         measured.level(compared["family_level"]),
@@ -112,7 +124,13 @@ def _saved(entries: Entries, ours: Mapping[str, Any]) -> tuple[dict[str, Compare
         rules=Settings.from_json(ours.get("settings")),
     )
     shared = None if compared["shared"] is None else cleaned(Judgement.from_json(compared["shared"]))
-    return rows, JudgedBy(thresholds, base, shared=shared)
+    return rows, JudgedBy(thresholds, base, shared=shared), told
+
+
+def _repeat(compared: Mapping[str, Any], in_turns: bool) -> Repeat | None:
+    """Return how benchmarks were timed in turns; None: they were not, or with one of several bases."""
+    turns = compared.get("turns", ())
+    return Repeat.from_json(turns[0].get("repeat")) if in_turns and len(turns) == 1 else None
 
 
 def _measured(benchmark: BenchmarkView, entry: Mapping[str, Any]) -> BenchmarkView:

@@ -108,6 +108,17 @@ class JudgedBy:
 
 
 @dataclass(frozen=True)
+class CauseView:
+    """What slower benchmarks have in common."""
+
+    sentence: str
+    fullnames: tuple[str, ...]
+    """Of the benchmarks, the largest ratio first."""
+    commands: tuple[tuple[str, str], ...]
+    """What each does, and the command."""
+
+
+@dataclass(frozen=True)
 class BreakdownPart:
     """A range of a profiled call."""
 
@@ -182,6 +193,8 @@ class View:
     benchmarks: tuple[BenchmarkView, ...] = ()
     judged: JudgedBy | None = None
     """None: there are no verdicts."""
+    causes: tuple[CauseView, ...] = ()
+    """Those of most benchmarks first."""
     breakdowns: tuple[Breakdown, ...] = ()
     calibrations: tuple[Calibrated, ...] = ()
     facts: tuple[tuple[str, str], ...] = ()

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from . import drawing, memory, page, wording
+from .causes import BENCHMARKS
 from .charts import distribution
 from .names import clean
 from .numbers import Numbers, notes
@@ -15,7 +16,7 @@ from .pictures import Picture, pictures, side_by_side
 from .style import PAGE
 from .table import grouped
 from .verdicts import ORDER, divided, effect, reasons
-from .view import BenchmarkView, Breakdown, BreakdownPart, View
+from .view import BenchmarkView, Breakdown, BreakdownPart, CauseView, View
 
 _MOST_CHANGED = 100
 """Most rows in the table of changed benchmarks; the table of all benchmarks has the others."""
@@ -38,7 +39,8 @@ def html(view: View) -> str:
     if drawn:
         drawing.prepare()
     numbers = Numbers(rows)
-    moved, weighed = wording.moved(view.benchmarks), wording.weighed(view.benchmarks)
+    moved = _together(wording.moved(view.benchmarks), view.causes)
+    weighed = wording.weighed(view.benchmarks)
     thresholds = view.judged and view.judged.thresholds
     return page.render(
         "report.html",
@@ -50,6 +52,7 @@ def html(view: View) -> str:
         effect=thresholds and clean(effect(thresholds, (one.fullname for one in view.benchmarks))),
         headline=wording.headline(view),
         counts=_counts(view.benchmarks),
+        causes=_causes(view),
         same_code=divided(view.benchmarks)[1],
         rows=rows,
         moved=moved[:_MOST_CHANGED],
@@ -80,6 +83,24 @@ def html(view: View) -> str:
 def fragment(benchmark: BenchmarkView) -> str:
     """Return the id of a benchmark's row."""
     return page.fragment(benchmark.fullname)
+
+
+def _causes(view: View) -> list[tuple[CauseView, list[BenchmarkView], int]]:
+    """Return each cause with the benchmarks to name, and the number of others."""
+    known = {one.fullname: one for one in view.benchmarks}
+    found = []
+    for cause in view.causes:
+        shown = [known[name] for name in cause.fullnames[:BENCHMARKS]]
+        found.append((cause, shown, len(cause.fullnames) - len(shown)))
+    return found
+
+
+def _together(moved: Sequence[BenchmarkView], causes: Sequence[CauseView]) -> list[BenchmarkView]:
+    """Order slower benchmarks by their cause, as far as it is known; the others stay behind them."""
+    place = {name: number for number, cause in enumerate(causes) for name in cause.fullnames}
+    slower = [one for one in moved if wording.verdict(one) == "slower"]
+    others = [one for one in moved if wording.verdict(one) != "slower"]
+    return sorted(slower, key=lambda one: place.get(one.fullname, len(causes))) + others
 
 
 def _packed(content: Any) -> str:

@@ -51,7 +51,7 @@ def test_a_result_of_ab_is_written_whatever_its_verdict(tmp_path, capsys):
     page = render(out)
     assert out.startswith("**1 of 2 benchmarks got slower**: 1 same · GCN kernels\n")
     assert page.rows[1][0] == "b[<b>|@x]"
-    assert "counters: +1 `aten::mm`" in out
+    assert "- 1 slower with `+1 aten::mm`: " in out
     assert "git:main (aaaaaaaa)" in page.codes
     assert out.rstrip().endswith(marker("GCN kernels"))
     assert len(page.comments) == 1

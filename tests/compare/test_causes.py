@@ -79,6 +79,19 @@ def test_without_a_function_in_common_values_libraries_settings_and_counters_are
     assert (one.kind, one.names, one.counters) == ("counters", (), ("+1 aten::sort",))
 
 
+def test_a_counter_that_more_benchmarks_share_than_a_function_does_not_join_what_is_apart():
+    sort = [("aten::sort", 1, 2)]
+    rows = [row(name, functions, counters=sort) for name, functions in zip("abcd", "ffgh", strict=True)]
+    first, second = causes(rows)
+    assert (first.names, [one.fullname for one in first.rows]) == (("library:f",), ["a", "b"])
+    assert (second.kind, [one.fullname for one in second.rows]) == ("counters", ["c", "d"])
+    # A function that more benchmarks run without becoming slower says less than a counter.
+    (cause,) = causes(
+        [row(name, "p", counters=sort) for name in "ab"] + [row(name, "p", "same") for name in "cd"]
+    )
+    assert (cause.kind, cause.counters) == ("counters", ("+1 aten::sort",))
+
+
 def test_counters_in_common_stand_beside_the_function():
     one, two = [("aten::mm", 2, 1), ("aten::sort", 1, 2)], [("aten::mm", 3, 1), ("aten::sort", 1, 2)]
     (cause,) = causes([row("a", "f", counters=one), row("b", "f", counters=two)])

@@ -57,9 +57,13 @@ def _run(seed: int, version: int = 1, **changes: object) -> dict:
             "code_hash": "2" * 16,
             "definition_hash": "3" * 16,
             "fingerprint": fingerprint(work=version if number % 2 else 1, other=1),
-            "comparison": contents.judgement(
-                ("slower", "faster", "same", "undecided", "incomparable", "ignored")[number % 6]
-            ),
+            "comparison": {
+                **contents.judgement(
+                    ("slower", "faster", "same", "undecided", "incomparable", "ignored")[number % 6]
+                ),
+                **contents.work("scale"),
+                "in_turns": True,
+            },
         }
         ours["measurement"]["others_share"] = 0.01
         ours["measurement"]["modes"] = [{"median_ns": 1e6, "share": 0.7}, {"median_ns": 3e6, "share": 0.3}]
@@ -72,7 +76,13 @@ def _run(seed: int, version: int = 1, **changes: object) -> dict:
         "compiled": False,
     }
     whole["gnnbench"] |= {
-        "compared": {"effect": 0.03, "family_level": 0.99, "own_level": 0.95, "shared": shared},
+        "compared": {
+            "effect": 0.03,
+            "family_level": 0.99,
+            "own_level": 0.95,
+            "shared": shared,
+            "turns": [{"against": "0001", "base": {}, "seconds": 9.0, "repeat": contents.REPEAT}],
+        },
         "settings": SETTINGS,
         "covers": ["benchmarks"],
         "not_default": ["test_a.py::left_out"],
@@ -130,8 +140,9 @@ def results_of_compare() -> None:
     saved = json.loads(Path("saved.json").read_text()) | {
         "shared": contents.judgement("slower"),
         "settings": SETTINGS,
+        "repeat": contents.REPEAT,
     }
-    slower = {**contents.judgement("slower"), "head_ns": 1e6}
+    slower = {**contents.judgement("slower"), **contents.work("scale"), "head_ns": 1e6}
     for name in (FILE, OTHER):
         _write(name, saved | {"benchmarks": {**saved["benchmarks"], "test_a.py::slower": slower}})
 
@@ -155,10 +166,13 @@ def results_of_ab() -> None:
         one |= {"same_code": False, "changed": changed if number else None, "no_fingerprint": "a reason"}
         one["accepted"] = {"ratio": 1.2, "low": 1.1, "high": 1.3, "reasons": ["a reason"]}
         one["counters"] = [{"name": "aten::mm", "base": 1, "head": 3}]
+        if number == 1:
+            one |= {"verdict": "slower", "ratio": 1.2, "low": 1.1, "high": 1.3}
     for side in ("base", "head"):
         saved[side]["checkouts"] = {"../pyg": "c" * 40}
     for name in (FILE, OTHER):
-        _write(name, saved | {"settings": SETTINGS, "notes": ["a note"], "shard": "1/1", "interrupted": True})
+        whole = {"notes": ["a note"], "shard": "1/1", "interrupted": True, "repeat": contents.REPEAT}
+        _write(name, saved | whole | {"settings": SETTINGS})
 
 
 def accepted_slowdowns() -> None:

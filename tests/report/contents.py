@@ -154,6 +154,28 @@ def calibration():
     return {"version": 1, "environment": ENVIRONMENT, "calibrations": [{"settings": settings, "runs": runs}]}
 
 
+REPEAT = {
+    "base": "git:main",
+    "head": ".",
+    "ends": ["git:main", "git:HEAD"],
+    "options": [],
+    "pytest": ["-m", "core"],
+    "places": ["benchmarks"],
+    "rootdir": ".",
+}
+"""What commands need, of a saved result."""
+
+
+def work(*functions):
+    """Return the fields of a saved verdict on what changed: functions of a module, and a counter."""
+    kinds = ("values", "libraries", "work", "settings", "base_only", "head_only")
+    names = [f"suite:{name}" for name in functions]
+    return {
+        "changed": {"functions": names, **{kind: [] for kind in kinds}},
+        "counters": [{"name": "aten::mm", "base": 1, "head": 2}],
+    }
+
+
 def judgement(verdict):
     """Return a saved verdict."""
     return {

@@ -4,9 +4,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gnnbench.compare.comparison import Compared, Comparison
+from gnnbench.compare.comparison import Compared, Comparison, Work
+from gnnbench.compare.repeat import Repeat
 from gnnbench.compare.verdict import SAME_CODE, Judgement, Thresholds
 from gnnbench.errors import UsageError
+from gnnbench.measure.fingerprint.difference import Difference
+from gnnbench.report import causes
 from gnnbench.report.markdown import MOST_CHARACTERS, Section, write
 from tests.gfm import hostile, render
 
@@ -68,6 +71,66 @@ def test_what_is_ignored_is_counted_and_says_why():
     assert write([section(ignored, gone)]).startswith(
         "**No verdict on 2 benchmarks**: 1 incomparable, 1 ignored"
     )
+
+
+def changed(name, *functions, ratio=1.3, notes=()):
+    """Return a slower benchmark in which functions changed."""
+    work = Work(Difference(tuple(f"library:{one}" for one in functions)))
+    return Compared(name, replace(SLOWER, ratio=ratio), 1e-3, notes=(*work.notes(), *notes), work=work)
+
+
+def with_causes(*rows):
+    repeat = Repeat("git:main", ".", ("git:main", "git:HEAD"))
+    return section(*rows, causes=tuple(causes.told(rows, lambda _: repeat)))
+
+
+def test_what_slower_benchmarks_share_is_one_entry_with_its_commands():
+    rows = (
+        changed("test_a.py::a", "scale_all"),
+        changed("test_a.py::b", "other", ratio=1.5),
+        changed(
+            "test_a.py::c", "scale_all", "more", ratio=1.4, notes=("share of slow memory layouts changed",)
+        ),
+    )
+    text = write([with_causes(*rows, Compared("test_a.py::d", SAME, 1e-3))])
+    top = text.partition("<details>")[0]
+    selection = "-- test_a.py::c test_a.py::a"
+    assert [line for line in top.splitlines() if line.lstrip().startswith("- ")] == [
+        "- 2 slower through `scale_all`: `c`, `a`",
+        f"  - repeat: `gnnbench ab git:main . {selection}`",
+        f"  - find the commit: `gnnbench bisect git:main git:HEAD {selection}`",
+        "- 1 slower through `other`: `b`",
+        "  - repeat: `gnnbench ab git:main . -- test_a.py::b`",
+        "  - find the commit: `gnnbench bisect git:main git:HEAD -- test_a.py::b`",
+        "- `c`: share of slow memory layouts changed",
+    ]
+    page = render(top)
+    assert [row[0] for row in page.rows[1:]] == ["c", "a", "b", "d"], "the rows of a cause stand together"
+    assert (page.tags["ul"], page.tags["li"]) == (3, 7)
+    assert f"gnnbench ab git:main . {selection}" in page.codes
+    folded = text.partition("</summary>")[2]
+    assert "- code: `scale_all`, more: `c`" in folded, "what else changed is not lost"
+    assert "`a`" not in folded
+
+
+@given(names=st.lists(hostile, min_size=1, max_size=3, unique=True), function=hostile)
+@settings(max_examples=100, deadline=None)
+def test_names_in_causes_and_commands_are_text(names, function):
+    page = render(write([with_causes(*(changed(f"test_a.py::{name}", function) for name in names))]))
+    known = ("table", "thead", "tbody", "tr", "th", "td", "p", "ul", "li", "code", "strong", "br")
+    assert set(page.tags) <= {*known, "details", "summary"}
+    assert page.comments == []
+    assert "@" not in page.plain
+
+
+def test_a_command_that_is_too_long_to_copy_is_left_out():
+    rows = [changed(f"test_a.py::{number}{'x' * 600}", "scale") for number in range(5)]
+    assert "gnnbench ab" not in write([with_causes(*rows)])
+
+
+def test_causes_give_way_where_a_comment_would_be_too_long():
+    rows = [changed(f"test_a.py::{'x' * 180}{number}", f"f{number}") for number in range(9)]
+    assert len(write([with_causes(*rows)], most=3000)) <= 3000
 
 
 def test_our_own_have_columns_for_operation_direction_and_platform():

@@ -1,6 +1,7 @@
 """The page in a real browser."""
 
 import re
+import shlex
 
 import pytest
 
@@ -16,6 +17,15 @@ PAYLOADS = (
     "\"' onmouseover=document.body.dataset.hacked=1 x='",
     "{{ 7 * 7 }} UNIT \u202e\u0000 datum.x",
 )
+
+
+COMPARED = {
+    "effect": 0.03,
+    "family_level": 0.99,
+    "own_level": 0.95,
+    "shared": None,
+    "turns": [{"against": "0001", "base": {}, "seconds": 9.0, "repeat": contents.REPEAT}],
+}
 
 
 @pytest.fixture
@@ -35,6 +45,33 @@ def test_verdicts_stand_first(slower, visit):
     assert "counters: +4 aten::add" in moved[0]
     headings = view.page.locator("h2").all_inner_texts()
     assert headings == ["Verdicts", "Phases", "Platforms side by side", "Benchmarks", "Where it was measured"]
+
+
+def test_what_slower_benchmarks_share_stands_above_them(report, visit):
+    head = contents.family(9, operations=1)
+    functions = ("scale",), ("other",), ("scale", "more"), ("scale",)
+    for number, (one, names) in enumerate(zip(head["benchmarks"], functions, strict=True)):
+        verdict = {**contents.judgement("slower"), **contents.work(*names), "ratio": 1.2 + number / 100}
+        one["extra_info"]["gnnbench"]["comparison"] = {**verdict, "in_turns": True}
+    head["gnnbench"]["compared"] = COMPARED
+    view = visit(report(head))
+    first, second = view.page.locator(".causes > li").all()
+    platforms = [one["extra_info"]["gnnbench"]["spec"]["platform"] for one in head["benchmarks"]]
+    names = [f"op0 fwd {platforms[number]}" for number in (3, 2, 0, 1)]
+    assert first.inner_text().splitlines()[0] == (
+        f"3 slower through scale, each with +1 aten::mm: {', '.join(names[:3])}"
+    )
+    assert second.inner_text().startswith(f"1 slower through other, with +1 aten::mm: {names[3]}")
+    ids = [head["benchmarks"][number]["fullname"] for number in (3, 2, 0)]
+    assert [one.inner_text() for one in first.locator("dd").all()] == [
+        f"gnnbench ab git:main . -- -m core {shlex.join(ids)}",
+        f"gnnbench bisect git:main git:HEAD -- -m core {shlex.join(ids)}",
+    ]
+    rows = view.page.locator("section[aria-labelledby=verdicts] tbody th").all_inner_texts()
+    assert rows == names, "the rows of a cause stand together"
+    view.page.locator(".causes a").first.click()
+    view.page.locator("tr.detail").wait_for()
+    assert view.page.evaluate("document.activeElement.textContent") == names[0]
 
 
 def test_a_row_opens_and_shows_what_is_inside(slower, visit):
@@ -217,7 +254,12 @@ def poisoned(value, payload, path=()):
 def test_what_is_in_a_file_is_text(report, visit, payload):
     head = contents.family(9, operations=1)
     for one, verdict in zip(head["benchmarks"], ("slower", "faster", "incomparable", "same"), strict=True):
-        one["extra_info"]["gnnbench"]["comparison"] = contents.judgement(verdict)
+        one["extra_info"]["gnnbench"]["comparison"] = {
+            **contents.judgement(verdict),
+            **contents.work("scale"),
+            "in_turns": True,
+        }
+    head["gnnbench"]["compared"] = COMPARED
     head["gnnbench"]["incomplete"] = [{"fullname": "test_x.py::x", "error": "OOM", "measurement": None}]
     profiles = [contents.profile("pyg"), contents.profile("torch")]
     for one in profiles:
