@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from ..errors import UsageError
 from ..files import save, user_path
+from ..settings import NONE, Settings
 from . import streams
 from .common import NOT_JUDGED, NOTHING_SLOWER, SLOWER, add_effect, effect_of
 from .progress import Progress
@@ -88,12 +89,19 @@ def run(options: argparse.Namespace) -> int:
     streams.say(table.headline(found))
     if options.output:
         print(f"{options.output}: {units.size(options.output.stat().st_size)}")
-    return exit_code(found)
+    return exit_code(found, options.settings)
 
 
-def exit_code(found: "TrendResult") -> int:
-    """Return the exit code for a history, see docs/cli.md."""
-    if found.slower or found.heavier:
+def exit_code(found: "TrendResult", settings: Settings = NONE) -> int:
+    """Return the exit code for a history, see docs/cli.md, and name what rules ignore."""
+    from ..report.names import clean
+
+    worse = [one.series for one in found.slower] + [one.series for one in found.heavier]
+    failing = dict.fromkeys(one.benchmark for one in worse)
+    ignored = {name: rule for name in failing if (rule := settings.rule("ignore", name))}
+    for name, rule in ignored.items():
+        streams.say(f"ignored: {clean(name)}: {settings.reason(rule)}")
+    if failing.keys() - ignored.keys():
         return SLOWER
     return NOTHING_SLOWER if found.judged else NOT_JUDGED
 

@@ -51,6 +51,15 @@ def test_a_slowdown_is_exit_1_and_what_was_undone_0(tmp_path, capsys):
     assert trend(capsys, "runs", "--last", "12")[0] == 0
 
 
+def test_what_a_rule_ignores_is_named_and_does_not_count(tmp_path, capsys):
+    history(tmp_path / "runs")
+    (tmp_path / "gnnbench.toml").write_text('[[rules]]\nbenchmarks = "*::b0"\nignore = "known"\n')
+    status, out, _ = trend(capsys, "runs")
+    assert status == 0
+    assert "b0 slower 1.3" in out
+    assert out.endswith("\nignored: test_a.py::b0: known (rule 1 of gnnbench.toml)\n")
+
+
 def test_folders_patterns_and_files_are_the_same_history(tmp_path, capsys):
     paths = history(tmp_path / "runs")
     expected = trend(capsys, "runs")
