@@ -6,16 +6,15 @@ once, or memory that comes and goes, does not. What seems to grow must go on gro
 
 import gc
 import resource
-import sys
 from array import array
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
-from itertools import pairwise
+from itertools import accumulate, pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from . import live
-from .holders import holder
+from . import containers, leaked, live
+from .leaked import Leaked
 from .live import Snapshot
 
 if TYPE_CHECKING:
@@ -29,28 +28,13 @@ RESIDENT_BYTES = 2**20
 """Growth of the resident set that is not noise: allocators ask the system for memory in portions."""
 SLOWER = 1.5
 """Growth of the time that is not noise."""
-_NAMED = 4
-"""Types whose holders are looked for: each takes some hundredths of a second."""
-
-
-@dataclass(frozen=True)
-class Objects:
-    """Objects of one type that calls leave behind."""
-
-    type: str
-    """Its full name."""
-    count: int
-    bytes: int
-    """Their own size, without what they refer to."""
-    held_by: str | None = None
-    """None: not looked for."""
 
 
 @dataclass(frozen=True)
 class Growth:
     """What 45 calls leave behind."""
 
-    objects: tuple[Objects, ...] = ()
+    objects: tuple[Leaked, ...] = ()
     """The types of which there are more and more, those with most objects first."""
     tensor_bytes: int = 0
     """Memory of tensors that are alive; 0: it does not grow."""
@@ -68,10 +52,6 @@ class Growth:
         """All memory that is left behind."""
         seen = self.tensor_bytes + sum(one.bytes for one in self.objects)
         return max(seen, self.resident_bytes)
-
-    def __bool__(self) -> bool:
-        """Return whether anything grows."""
-        return bool(self.objects or self.tensor_bytes or self.resident_bytes or self.seconds)
 
     def as_json(self) -> dict[str, Any]:
         """Return the JSON form of docs/formats.md."""
@@ -100,19 +80,26 @@ class _Series(NamedTuple):
     fastest: list[float]
     """Of each nine calls, in seconds."""
 
-    def growing(self) -> dict[str, int]:
+    def types(self) -> dict[str, int]:
         """Return how many more objects there are, by type, where there are more at each checkpoint."""
         last = self.snapshots[-1].objects
         numbers = {name: [one.objects.get(name, 0) for one in self.snapshots] for name in last}
         return {name: found[-1] - found[0] for name, found in numbers.items() if _rises(found)}
 
+    def untracked(self) -> int:
+        """Return how many more blocks there are, in whole blocks for each call."""
+        own = accumulate((one.own_blocks for one in self.snapshots), initial=0)
+        found = [one.blocks - earlier for one, earlier in zip(self.snapshots, own, strict=False)]
+        # A few in each step are those of the snapshot itself.
+        return CALLS * max(0, min(later - earlier for earlier, later in pairwise(found)) // STEP)
+
     def growth(self) -> Growth:
-        """Return what grows, without the sizes and the holders of objects."""
+        """Return what grows, without the objects."""
         tensors = [one.tensor_bytes for one in self.snapshots]
         resident = [one.resident_bytes for one in self.snapshots]
         grown = resident[-1] - resident[0]
         return Growth(
-            tuple(Objects(name, count, 0) for name, count in self.growing().items()),
+            (),
             tensors[-1] - tensors[0] if _rises(tensors) else 0,
             grown if _rises(resident) and grown > RESIDENT_BYTES else 0,
             (self.fastest[0], self.fastest[-1]) if _rises(self.fastest) else None,
@@ -142,23 +129,38 @@ def watch(call: Callable[[], float]) -> dict[str, Any]:
         found = first.growth()
         if found.seconds and found.seconds[1] < SLOWER * found.seconds[0]:
             found = replace(found, seconds=None)
-        fresh = gc.get_objects() if found.objects else []
-    if not found:
+        types, others = first.types(), first.untracked()
+        fresh = gc.get_objects() if types else []
+    if others and not types:
+        found = replace(found, objects=_untracked(call, others))
+    if not (found.tensor_bytes or found.resident_bytes or found.seconds or types):
         return found.as_json()
-    named = _described(found.objects, fresh)
+    objects = leaked.tracked(types, fresh)
     del fresh
     # Now all objects count. So what takes the place of something older does not.
     again = _series(call, tensors)
-    return _confirmed(replace(found, objects=named), again.growth()).as_json()
+    still = again.types()
+    objects = (*found.objects, *(one for one in objects if one.type in still))
+    return replace(_confirmed(found, again.growth()), objects=objects).as_json()
+
+
+def _untracked(call: Callable[[], float], count: int) -> tuple[Leaked, ...]:
+    """Return the objects that are not tracked, if some container gets an item with each of 45 more calls.
+
+    Native libraries have blocks too, and some keep a few of each call.
+    """
+    lengths = containers.lengths()
+    for _ in range(CALLS):
+        call()
+    container = containers.filled(lengths, CALLS)
+    return () if container is None else (leaked.untracked(count, container),)
 
 
 def _confirmed(first: Growth, second: Growth) -> Growth:
     """Return what grows in both series."""
-    still = {one.type for one in second.objects}
     slower = first.seconds and second.seconds and _rises((*first.fastest, *second.fastest))
     return replace(
         first,
-        objects=tuple(one for one in first.objects if one.type in still),
         tensor_bytes=first.tensor_bytes if second.tensor_bytes else 0,
         resident_bytes=first.resident_bytes if second.resident_bytes else 0,
         seconds=first.seconds if slower else None,
@@ -183,34 +185,6 @@ def _only_new_objects() -> Iterator[None]:
         yield
     finally:
         gc.unfreeze()
-
-
-def _described(grown: Sequence[Objects], fresh: list[Any]) -> tuple[Objects, ...]:
-    """Add sizes and holders.
-
-    Args:
-        grown: what grows.
-        fresh: the objects that are new.
-    """
-    places: dict[str, list[int]] = {one.type: [] for one in grown}
-    for place, each in enumerate(fresh):
-        if (name := live.name_of(type(each))) in places:
-            places[name].append(place)
-    found = []
-    for number, one in enumerate(sorted(grown, key=lambda one: (-one.count, one.type))):
-        there = places[one.type]
-        size = one.count * sum(_size(fresh[place]) for place in there) // len(there)
-        # Not one of the last, which the last call made and the next may free.
-        held_by = holder(fresh[there[len(there) // 2]], fresh) if number < _NAMED else None
-        found.append(replace(one, bytes=size, held_by=held_by))
-    return tuple(found)
-
-
-def _size(one: Any) -> int:
-    try:
-        return sys.getsizeof(one)
-    except Exception:  # noqa: BLE001 - its class may define it
-        return 0
 
 
 def _children() -> int:

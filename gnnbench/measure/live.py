@@ -1,11 +1,13 @@
 """What is alive in this process: Python objects by type, bytes of tensors, the resident set."""
 
 import gc
+import os
 import sys
 import weakref
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import cache
 from itertools import chain
 from typing import Any
 
@@ -33,6 +35,10 @@ class Snapshot:
 
     objects: Counts
     """Only those that the garbage collector tracks, and that are not frozen (`gc.freeze`)."""
+    blocks: int
+    """Pieces of memory of at most 512 bytes that Python's objects have, of tracked objects and of others."""
+    own_blocks: int
+    """Those that this snapshot takes, on top of `blocks`."""
     tensor_bytes: int
     """Storages of all tensors among them, each counted once."""
     resident_bytes: int
@@ -45,6 +51,21 @@ def snapshot(tensors: Sequence["weakref.ref[Any]"]) -> Snapshot:
         tensors: tensors that count too, although they may be frozen.
     """
     collect()
+    blocks = sys.getallocatedblocks()
+    counts, memory = _counted(tensors)
+    resident = _process(os.getpid()).memory_info().rss
+    gc.collect()  # also Python's free lists, whose blocks are counted
+    return Snapshot(counts, blocks, sys.getallocatedblocks() - blocks, memory, resident)
+
+
+@cache
+def _process(number: int) -> psutil.Process:
+    """Return a process, always the same object: it is a reference cycle, which would be garbage."""
+    return psutil.Process(number)
+
+
+def _counted(tensors: Sequence["weakref.ref[Any]"]) -> tuple[Counts, int]:
+    """Return the objects by type, and the bytes of tensors."""
     objects = gc.get_objects()
     counts = Counter(map(id, map(type, objects)))
     types = {id(type(one)): type(one) for one in objects}
@@ -53,8 +74,7 @@ def snapshot(tensors: Sequence["weakref.ref[Any]"]) -> Snapshot:
         name = name_of(types[key])
         if types[key] not in (Counts, Snapshot) and name != _STORAGE:
             found[name] = found.get(name, 0) + number  # two classes may have one name
-    memory = tensor_bytes(chain(objects, (one() for one in tensors)))
-    return Snapshot(found, memory, psutil.Process().memory_info().rss)
+    return found, tensor_bytes(chain(objects, (one() for one in tensors)))
 
 
 def tensors() -> list["weakref.ref[Any]"]:

@@ -32,6 +32,11 @@ def test_cache(benchmark):
     benchmark(lambda: cached.setdefault("result", [1]))
 
 
+def test_sum(benchmark):
+    sums = []
+    benchmark(lambda: sums.append(sum([0.5, len(sums)])))
+
+
 def test_native(benchmark):
     benchmark(lambda: native.memset(native.malloc(2**20), 1, 2**20))
 
@@ -168,14 +173,16 @@ def test_a_stranger_s_suite_without_torch(suite):
     result = run("--gnn-growth", "--benchmark-json=run.json", cwd=suite)
     assert result.returncode == 1
     found = messages(result)
-    assert found.keys() == {"test_log", "test_native", "test_pedantic"}
+    assert found.keys() == {"test_log", "test_native", "test_pedantic", "test_sum"}
     assert found["test_log"] == LOG
-    assert found["test_native"].startswith("grows by 4")
+    assert found["test_sum"] == (
+        "grows by 45 numbers, texts or arrays in 45 calls; held by test_sum.sums (list)"
+    )
     assert found["test_native"].endswith("MiB of resident memory in 45 calls: native code keeps it")
     assert found["test_pedantic"].startswith("grows by 45 list in 45 calls")
-    assert "3 failed, 5 passed" in result.stdout
+    assert "4 failed, 5 passed" in result.stdout
     assert summary(result) == [
-        "gnnbench: 5 benchmarks called 50 times, none timed: 3 grow",
+        "gnnbench: 6 benchmarks called 50 times, none timed: 4 grow",
         (
             "gnnbench: 2 left out: test_suite.py::test_once (benchmark.pedantic asks for one call), "
             "test_suite.py::test_processes (the work is done in other processes)"
@@ -190,8 +197,8 @@ def test_a_stranger_s_suite_without_torch(suite):
 def test_in_parallel(suite):
     result = run("--gnn-growth", "-n", "2", cwd=suite)
     assert result.returncode == 1
-    assert messages(result).keys() == {"test_log", "test_native", "test_pedantic"}
-    assert "gnnbench: 5 benchmarks called 50 times, none timed: 3 grow" in summary(result)
+    assert messages(result).keys() == {"test_log", "test_native", "test_pedantic", "test_sum"}
+    assert "gnnbench: 6 benchmarks called 50 times, none timed: 4 grow" in summary(result)
 
 
 def test_rules_tolerate_so_much_or_anything(suite):
