@@ -26,6 +26,7 @@ FILE, OTHER = "x.json", "y.json"
 _RUNS = 14
 
 GRAPH = {"name": "cora", "synthetic": True, "nodes": 9, "entries": 9, "features": 9, "classes": 9}
+MEMORY = {"verdict": "more memory", "base_bytes": 2**20, "head_bytes": 2**21, "excused": "a reason"}
 GRAPH["content_hash"] = "1" * 16
 
 SETTINGS = {
@@ -63,8 +64,13 @@ def _run(seed: int, version: int = 1, **changes: object) -> dict:
                 ),
                 **contents.work("scale"),
                 "in_turns": True,
+                "memory": MEMORY,
             },
+            "resident_growth_bytes": 2**20,
         }
+        if counters := ours.get("counters"):
+            peaks = {"allocated_bytes": 2**22, "peak_bytes": version * 2**21, "least_peak_bytes": 2**21}
+            ours["counters"] = {**counters, "details": {**counters["details"], "memory": peaks}}
         ours["measurement"]["others_share"] = 0.01
         ours["measurement"]["modes"] = [{"median_ns": 1e6, "share": 0.7}, {"median_ns": 3e6, "share": 0.3}]
     shared = contents.judgement("same")
@@ -165,6 +171,7 @@ def results_of_ab() -> None:
     for number, one in enumerate(saved["benchmarks"]):
         one |= {"same_code": False, "changed": changed if number else None, "no_fingerprint": "a reason"}
         one["accepted"] = {"ratio": 1.2, "low": 1.1, "high": 1.3, "reasons": ["a reason"]}
+        one["memory"] = MEMORY
         one["counters"] = [{"name": "aten::mm", "base": 1, "head": 3}]
         if number == 1:
             one |= {"verdict": "slower", "ratio": 1.2, "low": 1.1, "high": 1.3}
