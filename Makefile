@@ -76,8 +76,8 @@ counters: $(base)
 	@$(python) -m pytest $(relational) --gnn-all --gnn-counters --gnn-strict --gnn-dataset aifb:synthetic -n 2 $(ARGS)
 
 growth: $(base)
-	$(say) "what 50 calls of each default benchmark leave behind, on Cora: about three minutes"
-	@$(python) -m pytest benchmarks --gnn-growth --gnn-dataset cora -n 2 $(ARGS)
+	$(say) "what 50 calls of each core benchmark leave behind, on Cora: a minute or two"
+	@$(python) -m pytest benchmarks -m core --gnn-growth --gnn-dataset cora -n 2 $(ARGS)
 
 lint: lint-workflows $(base)
 	$(say) "ruff, mypy and import-linter"
