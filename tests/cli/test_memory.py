@@ -108,7 +108,7 @@ def test_ab_finds_a_copy_of_the_features_in_its_first_pair_of_processes(project)
 
 def test_the_gate_fails_the_test_whose_kernel_copies_the_features(project):
     plant(project)
-    result, saved = timed(project, "--benchmark-compare=git:HEAD", "--gnn-budget=60")
+    result, saved = timed(project, "--benchmark-compare=git:HEAD", "--gnn-budget=600")
     assert result.returncode == 1, result.stdout
     assert "1 failed, 1 passed" in result.stdout
     assert f"{NOTE}; same: " in result.stdout
