@@ -1,6 +1,7 @@
 """What a bisection found, as text and Markdown."""
 
 import io
+import shlex
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
@@ -9,7 +10,7 @@ from rich.table import Table
 from .. import units
 from ..compare.ab.inspections import Inspections
 from ..compare.bisect.followed import Span
-from ..compare.bisect.line import Cause
+from ..compare.bisect.line import Candidate, Cause
 from ..compare.bisect.result import BisectResult, Finding
 from ..compare.bisect.session import Bisected
 from . import labels
@@ -111,13 +112,17 @@ def notes(stage: Bisected) -> Iterator[str]:
     yield from reasons[:_MOST_UNMEASURED]
     if (more := len(reasons) - _MOST_UNMEASURED) > 0:
         yield f"and {more} more"
-    for place in stage.spans.values():
-        for one in place:
-            merges = [cause for cause in stage.line.causes(one.low, one.high) if cause.parents > 1]
-            if one.high == one.low + 1 and merges:
-                yield f"{merges[0].short} is a merge: its own commits were not told apart"
-                break
+    for low, high in dict.fromkeys((one.low, one.high) for found in stage.spans.values() for one in found):
+        (cause, *others) = stage.line.causes(low, high)
+        if not others and cause.parents > 1:
+            yield _merge(stage.line.candidates[high], cause)
     yield from stage.notes
+
+
+def _merge(merge: Candidate, cause: Cause) -> str:
+    """Return the line on a merge, whose own commits are not candidates."""
+    ends = [merge.variant.replace(cause.name, f"{cause.name}^{parent}") for parent in (1, 2)]
+    return f"{cause.short} is a merge; to search its own commits: {shlex.join(['gnnbench', 'bisect', *ends])}"
 
 
 def summary(found: BisectResult) -> str:

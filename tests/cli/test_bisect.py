@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from gnnbench import schema
-from tests.compare.bisect.histories import ALONE, ONE, TWO, content, create, hash_of
+from tests.compare.bisect.histories import ALONE, NOISE, ONE, TWO, content, create, hash_of
 from tests.suite import environment, gnnbench
 from tests.variants.repositories import git
 
@@ -104,6 +104,39 @@ def test_a_written_test_fails_after_the_change_and_passes_before(history, slow, 
     assert code == 0, output
 
 
+TENSORS = """
+import pytest
+import thing
+import torch
+
+def test_thing(benchmark):
+    benchmark(thing.one, torch.ones(3))
+"""
+
+
+def test_a_written_test_of_counters(history):
+    def at(number):
+        call = "(x + 1).clone()" if number else "x + 1"
+        return f"ONE = {1e-3 * (1 + 0.2 * number)}\ndef one(x):\n    return {call}\n"
+
+    folder = history([at(0), at(1)])
+    (folder / "test_suite.py").write_text(TENSORS)
+    truths = {"benchmarks": {"test_thing": "thing:ONE"}, "noise": NOISE}
+    (folder / "truths.json").write_text(json.dumps(truths))
+    git(folder, "commit", "-qam", "a suite with tensors")
+    bisect(folder, "--test", "test_it.py", bad="git:main~1")
+    text = (folder / "test_it.py").read_text()
+    assert "def test_no_more_work(" in text
+    assert "found.counts.get('aten::clone', 0) <= 0" in text
+    # The suite of the working tree, on the code of both commits.
+    (folder / "thing.py").write_text(at(1))
+    command = [sys.executable, "-m", "pytest", "test_it.py"]
+    variables = environment(**ALONE)
+    assert subprocess.run(command, cwd=folder, env=variables, check=False).returncode == 1
+    (folder / "thing.py").write_text(at(0))
+    assert subprocess.run(command, cwd=folder, env=variables, check=False).returncode == 0
+
+
 def test_two_steps_and_benchmarks_that_the_same_commit_slowed(history):
     def at(number):
         one = 1.3 if number >= 8 else 1.15 if number >= 3 else 1.0
@@ -191,6 +224,23 @@ def test_the_ends_may_be_on_two_branches(history):
     assert changes(folder).keys() == {(20,), (2,)}
     assert [one["causes"][0]["undone"] for one in saved(folder)["changes"]] == [True, False]
     assert re.search(r"^without commit \w+ \([-\d]+\): change 20$", result.stdout, re.MULTILINE)
+
+
+def test_a_merge_is_named_with_the_command_that_looks_into_it(history):
+    folder = history([content(0)])
+    git(folder, "checkout", "-q", "-b", "side")
+    for number in (1, 2):
+        (folder / "thing.py").write_text(content(number, 1.0 + 0.1 * number))
+        git(folder, "commit", "-qam", f"change {number}")
+    git(folder, "checkout", "-q", "main")
+    git(folder, "merge", "-q", "--no-ff", "-m", "change 3", "side")
+    result = bisect(folder)
+    assert changes(folder).keys() == {(3,)}
+    merge = hash_of(folder, 3)
+    ends = [f"git:{merge}^{parent}" for parent in (1, 2)]
+    assert f"is a merge; to search its own commits: gnnbench bisect '{ends[0]}' '{ends[1]}'" in result.stdout
+    bisect(folder, good=ends[0], bad=ends[1])
+    assert changes(folder).keys() == {(1,), (2,)}
 
 
 def test_commits_of_another_repository(history, tmp_path_factory, monkeypatch):

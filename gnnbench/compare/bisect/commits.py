@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from ... import git
-from ...errors import UsageError
+from ...errors import UsageError, one_line
 from ...variants.worktree import Repository
 from .line import SHORT, Candidate, Cause, Line
 
@@ -57,7 +57,7 @@ def _part(typed: str | None, ref: str) -> str:
 
 
 def _cause(commit: git.Commit, undone: bool) -> Cause:
-    return Cause("commit", commit.hash, commit.title, commit.day, undone, commit.parents)
+    return Cause("commit", commit.hash, one_line(commit.title), commit.day, undone, commit.parents)
 
 
 def _skipped(folder: Path, hashes: Sequence[str], skip: Sequence[str]) -> frozenset[int]:

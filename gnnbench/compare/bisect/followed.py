@@ -149,7 +149,8 @@ def _spans(search: Search) -> list[Span]:
     if changes:
         return [_span(one) for one in changes]
     # No interval alone is certain: those that may have it, together.
-    may = [one for one in search.posterior.intervals if one.changed > search.error]
+    intervals = search.posterior.intervals
+    may = [one for one in intervals if one.changed > search.error] or list(intervals)
     low, high = may[0].low, may[-1].high
     likely = max(may, key=lambda one: one.changed)
     bounds = math.exp(min(one.bounds[0] for one in may)), math.exp(max(one.bounds[1] for one in may))

@@ -1,0 +1,77 @@
+"""Bisects PyG's history, and two lock files of which one package of five matters.
+
+    python experiments/bisect/real.py PYG FOLDER [mask_select | to_torch_csr_tensor | lock]
+
+PYG is a clone of PyG with its tags. FOLDER gets the results and the cache; a case whose result is in it
+already is not run again. `lock` needs a package index. Run it on a quiet machine.
+"""
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+SUITES = {
+    "mask_select": "experiments/known/suites/pyg/test_utils.py::test_mask_select",
+    "to_torch_csr_tensor": "examples/ab/test_pyg.py::test_to_torch_csr_tensor",
+    "lock": "experiments/known/suites/pyg/test_utils.py::test_mask_select",
+}
+LOCKS = {
+    "fsspec": ("2024.2.0", "2024.6.0"),
+    "jinja2": ("3.1.3", "3.1.4"),
+    "pyparsing": ("3.1.1", "3.1.2"),
+    "torch_geometric": ("2.3.1", "2.5.0"),
+    "tqdm": ("4.66.1", "4.66.4"),
+}
+
+
+def ends(case: str, pyg: Path, folder: Path) -> list[str]:
+    """Return the words that name the ends of a case."""
+    if case != "lock":
+        return [f"git:{pyg}@2.3.1", f"git:{pyg}@2.5.0"]
+    files = [folder / "before.txt", folder / "after.txt"]
+    for number, file in enumerate(files):
+        file.write_text("".join(f"{name}=={pins[number]}\n" for name, pins in LOCKS.items()))
+    return [*(f"lock:{file}" for file in files), "--repository", f"torch_geometric={pyg}"]
+
+
+def run(case: str, pyg: Path, folder: Path) -> None:
+    """Bisect a case, and save the result and a test."""
+    script = str(Path(sys.executable).with_name("gnnbench"))
+    result = folder / f"{case}.json"
+    files = ("--json", str(result), "--test", str(folder / f"test_{case}.py"))
+    words = [script, "bisect", *ends(case, pyg, folder), *files, "--total-budget", "3600", "--", SUITES[case]]
+    variables = {**os.environ, "GNNBENCH_CACHE": str(folder / "cache")}
+    status = subprocess.run(words, cwd=ROOT, env=variables, check=False).returncode
+    if status not in (0, 1, 3):
+        raise SystemExit(status)
+
+
+def main() -> None:
+    """Run what is left, and print what each step of each case found."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
+    parser.add_argument("pyg", type=Path)
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("cases", nargs="*", metavar="CASE", default=list(SUITES), help="default: all")
+    options = parser.parse_args()
+    pyg, folder = options.pyg.resolve(), options.folder.resolve()
+    folder.mkdir(parents=True, exist_ok=True)
+    for case in options.cases:
+        file = folder / f"{case}.json"
+        if not file.exists():
+            run(case, pyg, folder)
+        for stage in json.loads(file.read_text())["stages"]:
+            for change in stage["changes"]:
+                causes = [f"{cause['name'][:40]} {cause['title']}".strip() for cause in change["causes"]]
+                ratios = [f"{one['ratio']:.2f}x" for one in change["benchmarks"]]
+                print(
+                    f"{case}: {stage['kind']}: {', '.join(ratios)}: {' | '.join(causes[:3])} ({len(causes)})"
+                )
+            print(f"{case}: {stage['kind']}: {stage['pairs']} pairs, {stage['seconds']:.0f} s")
+
+
+if __name__ == "__main__":
+    main()
