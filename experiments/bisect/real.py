@@ -43,7 +43,18 @@ def run(case: str, pyg: Path, folder: Path) -> None:
     script = str(Path(sys.executable).with_name("gnnbench"))
     result = folder / f"{case}.json"
     files = ("--json", str(result), "--test", str(folder / f"test_{case}.py"))
-    words = [script, "bisect", *ends(case, pyg, folder), *files, "--total-budget", "3600", "--", SUITES[case]]
+    words = [
+        script,
+        "bisect",
+        *ends(case, pyg, folder),
+        *files,
+        "--budget",
+        "900",
+        "--total-budget",
+        "3600",
+        "--",
+        SUITES[case],
+    ]
     variables = {**os.environ, "GNNBENCH_CACHE": str(folder / "cache")}
     status = subprocess.run(words, cwd=ROOT, env=variables, check=False).returncode
     if status not in (0, 1, 3):

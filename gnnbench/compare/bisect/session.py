@@ -196,9 +196,9 @@ class Session:
             self._check_time()
             position, names = chosen
             at_most_seconds = min(self._left_seconds, self._followed.left * MOST_PAIRS * self._usual_seconds)
-            self._watcher.update({}, self._spent_seconds, at_most_seconds)
-            left = units.count(self._followed.left, "candidate")
-            what = f"{left} left: {self._line.candidates[position].name}"
+            self._watcher.update({}, self._spent_seconds, 0.0)  # which only knows the ends' time
+            left, at_most = units.count(self._followed.left, "candidate"), units.duration(at_most_seconds)
+            what = f"{left} left, at most {at_most}: {self._line.candidates[position].name}"
             seconds = self._followed.seconds(names), math.inf
             found = self._pairs.measure(position, what, partial(_at_once, seconds), self._followed.known)
             if found:
