@@ -1,7 +1,8 @@
 """A project's own settings: defaults of options, and rules for single benchmarks.
 
 They are read from the table `[tool.gnnbench]` of pyproject.toml, or from gnnbench.toml, which has the same
-keys at its top. This module reads the file and its rules; options.py knows which options may have a default.
+keys at its top. This module reads the file and its rules; option_defaults.py knows which options may have
+a default.
 """
 
 import tomllib

@@ -6,7 +6,7 @@ import pytest
 
 from gnnbench.cli import main
 from gnnbench.errors import UsageError
-from gnnbench.options import from_settings
+from gnnbench.option_defaults import from_settings
 from gnnbench.settings import NONE, Settings, find, parse
 
 RULE = '[[rules]]\nbenchmarks = "*"\n'

@@ -7,7 +7,8 @@ from pathlib import Path
 
 from .. import units
 from ..files import check_writable, save
-from ..options import passed_on, suite
+from ..option_defaults import passed_on
+from ..options import suite
 from . import streams
 from .common import NOT_JUDGED, add_variants
 from .progress import AbProgress

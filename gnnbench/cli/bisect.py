@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 from .. import units
 from ..errors import UsageError
 from ..files import check_writable, save
-from ..options import passed_on, suite
+from ..option_defaults import passed_on
+from ..options import suite
 from . import streams
 from .common import (
     INTERRUPTED,

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING
 
 from .. import units
 from ..errors import UsageError
-from ..options import TIMEOUT_SECONDS, passed_on, suite
+from ..option_defaults import passed_on
+from ..options import TIMEOUT_SECONDS, suite
 from . import streams
 from .common import (
     INTERRUPTED,

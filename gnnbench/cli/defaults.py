@@ -9,7 +9,8 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from ..errors import UsageError, unknown_name
-from ..options import COMMANDS, HELP, ON_COMMAND_LINE, ONE_RUN, as_typed, check, from_settings, is_word
+from ..option_defaults import COMMANDS, ON_COMMAND_LINE, ONE_RUN, as_typed, check, from_settings, is_word
+from ..options import HELP
 from ..settings import Settings, shown
 
 _OWN_MEANING = ("budget",)

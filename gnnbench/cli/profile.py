@@ -5,7 +5,8 @@ import sys
 from pathlib import Path
 
 from ..errors import UsageError
-from ..options import FLAGS, HELP, LISTS, passed_on
+from ..option_defaults import passed_on
+from ..options import FLAGS, HELP, LISTS
 from ..profile.kinds import KINDS
 from . import streams
 from .profile_session import COMMAND, DEFAULT, DONE, EPOCH, INTERRUPTED, PASSED_ON, SORT, Session

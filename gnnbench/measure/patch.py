@@ -21,6 +21,7 @@ from pytest_benchmark.storage.file import FileStorage
 
 from ..errors import UsageError
 from .clock import ClockError
+from .weight import Weight, weigh
 
 if TYPE_CHECKING:
     from ..cpu import Watch
@@ -53,21 +54,6 @@ _PARAMETERS: dict[type, dict[str, tuple[str, ...]]] = {
     FileStorage: {"save": ("self", "output_json", "save"), "get": ("self", "name")},
 }
 """Parameters of pytest-benchmark's methods that this module and plugin/saving.py rely on."""
-
-
-@dataclass(frozen=True)
-class Weight:
-    """The memory of one call beside its inputs."""
-
-    peak_bytes: int | None
-    """From PyTorch's allocators; None: it has no tensors among its inputs, or cannot be traced."""
-    resident_bytes: int | None
-    """Growth of the resident set; None: only Linux can tell."""
-
-    @property
-    def limited_bytes(self) -> int | None:
-        """What `max_memory` limits: the allocators' peak where there is one."""
-        return self.resident_bytes if self.peak_bytes is None else self.peak_bytes
 
 
 @dataclass(frozen=True)
@@ -108,7 +94,7 @@ class Patch:
     """Interrupted benchmarks, with the rounds until then."""
     weighing: bool = False
     """Whether the memory of the running test's benchmark is measured although pytest-benchmark times it."""
-    weighed: dict[str, "Weight"] = field(default_factory=dict)
+    weighed: dict[str, Weight] = field(default_factory=dict)
     """The memory of one call of each benchmark that was timed, by id."""
     inspected: dict[str, dict[str, Any]] = field(default_factory=dict)
     """The `extra_info` of the benchmarks that were only inspected, by id."""
@@ -261,19 +247,12 @@ class Patch:
 
     def _weigh(self, fixture: Any, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         """Measure the memory of one call."""
-        from . import resident
         from .clock import Call
         from .layouts import Layouts
 
-        layouts, peak = Layouts(Call(function, args, kwargs)), None
+        layouts = Layouts(Call(function, args, kwargs))
         with PauseInstrumentation():
-            if devices := layouts.devices:
-                from . import memory
-
-                run = layouts.original.__call__
-                peak = memory.trace(run, "cuda" if "cuda" in devices else "cpu").peak_bytes
-            growth = resident.growth_bytes(layouts.original.__call__)
-        self.weighed[fixture.fullname] = Weight(peak, growth)
+            self.weighed[fixture.fullname] = weigh(layouts.original, layouts.devices)
 
     def _measure_pedantic(self, fixture: Any, settings: TimingSettings, asked: "Pedantic") -> Any:
         if settings.inspect_only:

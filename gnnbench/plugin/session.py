@@ -8,7 +8,7 @@ from typing import Any, NoReturn
 
 import pytest
 
-from .. import options, settings
+from .. import option_defaults, options, settings
 from ..errors import UsageError
 from ..files import cache_folder
 from ..options import Options
@@ -89,16 +89,16 @@ def take_settings(config: pytest.Config) -> None:
     In a process that gnnbench started, these are the defaults that it passed on, and there are no rules.
 
     Raises:
-        UsageError: see `settings.find` and `options.from_settings`.
+        UsageError: see `settings.find` and `option_defaults.from_settings`.
     """
-    passed = os.environ.get(options.DEFAULTS_VARIABLE)
+    passed = os.environ.get(option_defaults.DEFAULTS_VARIABLE)
     found = settings.find(config.rootpath) if passed is None else settings.NONE
     typed = {
         name: value
         for option in options.HELP
         if (value := config.getoption(f"gnn_{(name := option.replace('-', '_'))}")) not in (None, [])
     }
-    usual = options.from_settings(found, typed) if passed is None else options.passed(passed)
+    usual = option_defaults.from_settings(found, typed) if passed is None else option_defaults.passed(passed)
     for name, value in usual.items():
         if name not in typed:
             setattr(config.option, f"gnn_{name}", value)

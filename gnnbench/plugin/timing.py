@@ -11,7 +11,8 @@ import pytest
 from .. import environment
 from ..errors import UsageError
 from ..measure.clock import ClockError
-from ..measure.patch import Patch, TimingSettings, Weight
+from ..measure.patch import Patch, TimingSettings
+from ..measure.weight import Weight
 from ..results.entry import FORMAT_VERSION
 from ..variants.import_roots import LEFT, left
 from . import writing

@@ -20,7 +20,8 @@ from ..compare.revision import Revision
 from ..compare.verdict import Thresholds
 from ..errors import UsageError, one_line
 from ..files import cache_folder
-from ..options import TIMEOUT_SECONDS, passed_on
+from ..option_defaults import passed_on
+from ..options import TIMEOUT_SECONDS
 from ..variants import variant
 from ..variants.prepare import Prepared, prepared
 from ..variants.variant import Variant
