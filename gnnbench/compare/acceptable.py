@@ -1,5 +1,6 @@
 """The slower benchmarks of a saved result, and the entries that accept them."""
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
@@ -9,7 +10,7 @@ from .. import git, json_io
 from ..errors import UsageError
 from ..results import former_names, run_file
 from ..results.accepted import PATTERN, Accepted, Entry
-from . import acceptance, result_file
+from . import acceptance, accepted, result_file
 from .revision import Revision
 from .verdict import Judgement
 
@@ -88,7 +89,8 @@ def entries(
 ) -> tuple[list[Entry], set[int]]:
     """Return an entry for each benchmark, and the numbers of the entries that they replace.
 
-    A new entry replaces those in force for the same base and head: its ratio includes theirs.
+    If slowdowns were accepted before that are in force for the same base and head, a new entry has what is
+    beyond them. It replaces an entry only if both have the same head.
 
     Args:
         judged: the saved result.
@@ -100,7 +102,8 @@ def entries(
         until: the last day on which they are accepted.
 
     Raises:
-        UsageError: a benchmark is not slower, or the commit that made it slower is unknown.
+        UsageError: a benchmark is not slower, or not slower than accepted; or the commit that made it slower
+            is unknown.
     """
     author = git.author(folder)
     if author is None:
@@ -118,15 +121,30 @@ def entries(
             )
         base, head = _commits(judged.path, row, folder)
         ours = [one for one in found.entries if one.benchmark == name]
-        replaced |= {one.number for one in checked.in_force(ours, row.base, row.head)}
-        found_ratio = row.judgement
-        assert found_ratio.ratio
-        assert found_ratio.low
-        assert found_ratio.high
-        numbers = found_ratio.ratio, found_ratio.low, found_ratio.high
+        in_force = checked.in_force(ours, row.base, row.head)
+        replaced |= {one.number for one in in_force if one.head == head}
+        numbers = _beyond(judged.path, name, row.judgement, [one for one in in_force if one.head != head])
         patches = _patches(folder, base, head)
         new.append(Entry(name, *numbers, base, head, author, today, reason, until, patches))
     return new, replaced
+
+
+def _beyond(path: Path, name: str, found: Judgement, before: Sequence[Entry]) -> tuple[float, float, float]:
+    """Return ratio and interval of a slowdown, without what was accepted before.
+
+    Raises:
+        UsageError: it is within what was accepted before.
+    """
+    assert found.ratio
+    assert found.low
+    assert found.high
+    if not before:
+        return found.ratio, found.low, found.high
+    excess, width = accepted.beyond(found, accepted.allowed(before))
+    if excess <= width:
+        json_io.refuse(path, f"{name} is within what {before[-1].place} accepts", "leave it out")
+    ratio, low, high = (math.exp(excess + change) for change in (0.0, -width, width))
+    return ratio, low, high
 
 
 def _commits(path: Path, row: Row, folder: Path) -> tuple[str, str]:

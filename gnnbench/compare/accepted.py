@@ -62,7 +62,7 @@ def is_settled(found: Judgement, limit: Allowed, thresholds: Thresholds) -> bool
 
 
 def _is_beyond(found: Judgement, limit: Allowed, thresholds: Thresholds) -> bool:
-    excess, width = _excess(found, limit)
+    excess, width = beyond(found, limit)
     return excess > width and excess >= math.log1p(thresholds.effect)
 
 
@@ -78,7 +78,7 @@ def notes(found: Judgement, limit: Allowed | None) -> tuple[str, ...]:
     reasons = "; ".join(limit.reasons)
     if found.verdict == "accepted":
         return (f"accepted {limit.ratio:.2f}x ({units.interval(limit.low, limit.high)}): {reasons}",)
-    excess, width = _excess(found, limit)
+    excess, width = beyond(found, limit)
     bounds = units.interval(math.exp(excess - width), math.exp(excess + width))
     return (f"{math.exp(excess):.2f}x ({bounds}) beyond the accepted {limit.ratio:.2f}x: {reasons}",)
 
@@ -96,12 +96,17 @@ def is_recovered(row: Compared, thresholds: Thresholds) -> bool:
         return True
     if row.judgement.low is None:
         return False
-    excess, width = _excess(row.judgement, row.allowed)
+    excess, width = beyond(row.judgement, row.allowed)
     return excess < -width and excess <= -math.log1p(thresholds.effect)
 
 
-def _excess(found: Judgement, limit: Allowed) -> tuple[float, float]:
-    """Return by how much the measured log ratio is above the accepted one, and the half-width of that."""
+def beyond(found: Judgement, limit: Allowed) -> tuple[float, float]:
+    """Return by how much the measured log ratio is above the accepted one, and the half-width of that.
+
+    Args:
+        found: a verdict with a ratio and its simultaneous interval.
+        limit: what is accepted.
+    """
     assert found.ratio
     assert found.high
     own, accepted = math.log(found.high / found.ratio), math.log(limit.high / limit.ratio)

@@ -149,6 +149,9 @@ def test_a_slowdown_that_is_accepted_fails_no_more_but_what_is_beyond_does(proje
     named = project.accept("ab.json", MORE)
     assert f"{MORE} is accepted, not slower (accepted: more accurate); leave it out" in named.stderr
 
+
+def test_a_slowdown_on_top_of_an_accepted_one_has_an_entry_of_its_own(project):
+    assert project.accept("ab.json").returncode == 0
     project.version(3)
     result, verdicts = project.ab("git:main", "git:feature", factors=(1.0, 1.32))
     assert result.returncode == 1, result.stdout
@@ -156,10 +159,23 @@ def test_a_slowdown_that_is_accepted_fails_no_more_but_what_is_beyond_does(proje
     assert "beyond the accepted 1.20x: more accurate: test_more\n" in result.stdout
     both = project.accept("ab.json", reason="and safer")
     assert both.returncode == 0, both.stderr
-    assert ", instead of 1 older one; " in both.stdout
-    (one,) = project.entries()
-    assert one["reason"] == "and safer"
-    assert one["ratio"] == pytest.approx(1.32, rel=0.02)
+    assert "1 entry written to " in both.stdout
+    first, second = project.entries()
+    assert (first["reason"], second["reason"]) == ("more accurate", "and safer")
+    assert first["ratio"] * second["ratio"] == pytest.approx(1.32, rel=0.02)
+    # The file was judged before the second entry was written: the same head again replaces that entry.
+    again = project.accept("ab.json", reason="and much safer")
+    assert ", instead of 1 older one; " in again.stdout
+    assert [one["reason"] for one in project.entries()] == ["more accurate", "and much safer"]
+    # A base that has the first slowdown is allowed the second one only.
+    result, verdicts = project.ab("git:feature~1", "git:feature", factors=(1.2, 1.32))
+    assert (result.returncode, verdicts[MORE]) == (0, "accepted"), result.stdout
+    assert "as slow as accepted" not in result.stdout
+    result, verdicts = project.ab("git:feature~1", "git:feature", factors=(1.0, 1.32))
+    assert (result.returncode, verdicts[MORE]) == (1, "slower"), result.stdout
+    # A head that has the first one only is still allowed that.
+    result, verdicts = project.ab("git:main", "git:feature~1")
+    assert (result.returncode, verdicts[MORE]) == (0, "accepted"), result.stdout
 
 
 def test_a_squash_merge_ends_it_and_a_recovery_is_named(project):

@@ -80,7 +80,7 @@ def ab(tmp_path, watcher, monkeypatch):
         write(tmp_path, suite)
         sides = [
             Prepared(
-                name,
+                f"env:SIDE={name}",
                 (),
                 {
                     "GNNBENCH_FAKE_CLOCK": f"7:{truths(name, **(slower if name == 'head' else {}))}",
@@ -365,7 +365,7 @@ def test_where_all_run_the_same_code_one_pair_is_enough(sides, watcher):
 
 
 def test_another_setting_is_not_the_same_code(sides, watcher):
-    base, head = sides[0], Prepared("env", (), {"OMP_DYNAMIC": "true"}, None, False, {})
+    base, head = sides[0], Prepared("env:OMP_DYNAMIC=true", (), {"OMP_DYNAMIC": "true"}, None, False, {})
     found = judge((base, head), watcher)
     assert not any(one.judgement.same_code for one in found.decisions.values())
     row = found.comparison().rows[0]
