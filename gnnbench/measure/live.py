@@ -14,6 +14,7 @@ from typing import Any
 import psutil
 
 from .copies import sparse_parts
+from .resident import trim
 
 _STORAGE = "torch.storage.UntypedStorage"
 """`tensor_bytes` makes one for each tensor, which lives as long as the tensor's memory does."""
@@ -53,6 +54,7 @@ def snapshot(tensors: Sequence["weakref.ref[Any]"]) -> Snapshot:
     collect()
     blocks = sys.getallocatedblocks()
     counts, memory = _counted(tensors)
+    trim()  # what earlier calls freed would hide what these keep
     resident = _process(os.getpid()).memory_info().rss
     gc.collect()  # also Python's free lists, whose blocks are counted
     return Snapshot(counts, blocks, sys.getallocatedblocks() - blocks, memory, resident)

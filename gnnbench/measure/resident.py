@@ -7,6 +7,7 @@ Python keeps of earlier calls serves again.
 
 import ctypes
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 
 from .garbage import collector_paused
@@ -24,9 +25,7 @@ def growth_bytes(run: Callable[[], object]) -> int | None:
         Bytes beyond what was resident before the call; None: only Linux can tell.
     """
     with collector_paused():
-        trim = getattr(ctypes.CDLL(None), "malloc_trim", None)  # not in every C library
-        if trim:
-            trim(0)
+        trim()
         try:
             _RESET.write_text(_PEAK)
         except OSError:
@@ -34,6 +33,16 @@ def growth_bytes(run: Callable[[], object]) -> int | None:
         before = _peak_bytes()
         run()
         return max(_peak_bytes() - before, 0)
+
+
+def trim() -> None:
+    """Give memory that the allocator of C keeps for later back to the system, where the C library can."""
+    _malloc_trim()(0)
+
+
+@cache
+def _malloc_trim() -> Callable[[int], object]:
+    return getattr(ctypes.CDLL(None), "malloc_trim", lambda _: None)
 
 
 def _peak_bytes() -> int:

@@ -209,7 +209,7 @@ def test_rules_tolerate_so_much_or_anything(suite):
     result = run("--gnn-growth", cwd=suite)
     (name, message), *more = messages(result).items()
     assert (name, more) == ("test_native", [])
-    assert message.endswith("MiB a call, above max_growth = 1.0 KiB (rule 1 of gnnbench.toml)")
+    assert message.endswith("iB a call, above max_growth = 1.0 KiB (rule 1 of gnnbench.toml)")
     tolerated = {line.split()[2]: line for line in summary(result) if "tolerated" in line}
     assert f"{LOG}; " in tolerated["test_suite.py::test_log"]
     assert tolerated["test_suite.py::test_log"].endswith(
