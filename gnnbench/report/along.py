@@ -160,7 +160,7 @@ def notes(found: Along, thresholds: Thresholds) -> list[str]:
     family, own = units.level(thresholds.family_level), units.level(thresholds.own_level)
     lines = [f"ratio: time divided by that with {base}; interval: {family}, simultaneous for all rows"]
     if found.means:
-        lines.append(f"a mean is of its own benchmarks only, each with equal weight; interval: {own}")
+        lines.append(f"each mean uses only the benchmarks in its row, with equal weights; interval: {own}")
     if found.processes == 1:
         lines.append(
             "one process: the intervals cover variation within it only. Separate processes differ by more, "

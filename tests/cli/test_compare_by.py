@@ -26,6 +26,7 @@ def test_within_a_run_nothing_is_a_regression(files, capsys):
     status, out, _ = by(capsys, "platform", *files)
     assert status == 0
     assert " slower" in out
+    assert "each mean uses only the benchmarks in its row, with equal weights; interval: 95%" in out
     status, out, _ = by(capsys, "platform=dgl", files[0])
     assert status == 0
     assert "pyg / dgl" in out
