@@ -316,8 +316,8 @@ def sides(tmp_path, monkeypatch):
     return Prepared(".", (), {}, None, False, {}), there
 
 
-def judge(sides, watcher, total=4.0, *, time_all=False):
-    budget = Budget(20.0, total, 60.0)
+def judge(sides, watcher, total=4.0, *, each=20.0, time_all=False):
+    budget = Budget(each, total, 60.0)
     folder, thresholds = Path.cwd(), Thresholds(0.03)
     return coordinator.run(
         *sides, ["test_suite.py"], folder, thresholds, budget, watcher, 1, time_all=time_all
@@ -343,7 +343,7 @@ def test_benchmarks_that_run_the_same_code_are_same_and_are_not_timed(sides, wat
 
 
 def test_the_budget_goes_to_the_others_and_the_correction_counts_only_them(sides, watcher):
-    found = judge(sides, watcher, 60.0)
+    found = judge(sides, watcher, 120.0, each=60.0)
     assert verdicts(found)["test_changed"] == "slower"
     timed = [
         text for text, _ in watcher.steps if text.startswith("timing benchmark") and "pair 1," not in text
