@@ -169,8 +169,13 @@ def _verdict(rows: Sequence[Compared], *, shared_slower: bool) -> str:
     if not rows:
         return "**No benchmark in the result**"
     total = units.count(len(rows), "benchmark")
+    more = sum(row.needs_more_memory for row in rows)
+    needs = f"need{'s' if more == 1 else ''} more memory"
     if counts["slower"]:
         said = f"{counts['slower']} of {total} got slower"
+    elif more and not shared_slower:
+        # The run failed by its memory, which comes first.
+        said, more = f"{more} of {total} {needs}", 0
     elif counts["accepted"]:
         said = f"No slowdown in {total} beyond what is accepted"
         said += ", but some are undecided" if counts["undecided"] else ""
@@ -184,8 +189,8 @@ def _verdict(rows: Sequence[Compared], *, shared_slower: bool) -> str:
         said = f"No slowdown found in {total}"
     if shared_slower:
         said += "; all benchmarks together got slower"
-    if more := sum(row.needs_more_memory for row in rows):
-        said += f"; {more} need{'s' if more == 1 else ''} more memory"
+    if more:
+        said += f"; {more} {needs}"
     others = ", ".join(f"{counts[name]} {name}" for name in _ORDER[1:] if counts[name])
     return f"**{said}**{f': {others}' if others else ''}"
 

@@ -102,7 +102,7 @@ def test_ab_finds_a_copy_of_the_features_in_its_first_pair_of_processes(project)
     assert NOTE in result.stdout
     (found,) = json.loads((project / "ab.json").read_text())["benchmarks"]
     assert (found["id"], found["memory"], found["pairs"]) == (ID, FOUND, 1)
-    assert "1 needs more memory" in (project / "ab.md").read_text()
+    assert "**1 of 1 benchmark needs more memory**" in (project / "ab.md").read_text()
     assert NOTE in gnnbench("comment", "ab.json", cwd=project).stdout
 
 

@@ -1,3 +1,4 @@
+from dataclasses import replace
 from pathlib import Path
 
 from gnnbench.compare import result_file
@@ -54,13 +55,27 @@ def test_a_sentence_begins_with_what_fails():
 
 def test_a_comment_names_and_shows_first_what_needs_more():
     text = markdown.write([markdown.Section(Comparison(ROWS, None), Thresholds(0.03), "old", "new")])
-    assert text.startswith("**No slowdown found in 4 benchmarks; 1 needs more memory**: 4 same\n")
+    assert text.startswith("**1 of 4 benchmarks needs more memory**: 4 same\n")
     table = [line for line in text.splitlines() if line.startswith("| ")]
     assert table[0].endswith("| memory |")
     assert [row.split()[1] for row in table[1:3]] == ["`test_b`", "`test_c`"]
     assert (
         "- `test_b`: more memory: 8.0 MiB beside the inputs, 4.0 MiB in the base (2.00x); counters: +1"
         in text
+    )
+
+
+def test_the_headline_of_a_comment_never_denies_a_failure():
+    undecided = replace(ROWS[1], judgement=replace(SAME, verdict="undecided"))
+    slower = replace(ROWS[0], judgement=replace(SAME, verdict="slower"))
+
+    def headline(*rows):
+        found = Comparison([*rows], None)
+        return markdown.write([markdown.Section(found, Thresholds(0.03), "old", "new")]).splitlines()[0]
+
+    assert headline(undecided) == "**1 of 1 benchmark needs more memory**: 1 undecided"
+    assert headline(slower, undecided) == (
+        "**1 of 2 benchmarks got slower; 1 needs more memory**: 1 undecided"
     )
 
 
