@@ -8,7 +8,7 @@ from typing import Any
 from . import containers, live
 from .holders import holder
 
-UNTRACKED = "numbers, texts or arrays"
+UNTRACKED = "blocks of untracked objects (numbers, texts, arrays, plain dicts)"
 """Stands for the types of objects that Python's garbage collector does not track, and so cannot list."""
 _NAMED = 4
 """Types whose holders are looked for: each takes some hundredths of a second."""

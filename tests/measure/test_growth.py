@@ -60,7 +60,7 @@ def test_what_the_garbage_collector_does_not_track(made, size):
         return 1.0
 
     (found,) = watch(call)["objects"]
-    assert found["type"] == "numbers, texts or arrays"
+    assert found["type"] == "blocks of untracked objects (numbers, texts, arrays, plain dicts)"
     assert found["count"] == 2 * CALLS  # with the keys
     assert found["bytes"] == pytest.approx(CALLS * (size + 28), rel=0.1)
     assert found["held_by"] == "Layer.outputs (dict)"

@@ -176,7 +176,8 @@ def test_a_stranger_s_suite_without_torch(suite):
     assert found.keys() == {"test_log", "test_native", "test_pedantic", "test_sum"}
     assert found["test_log"] == LOG
     assert found["test_sum"] == (
-        "grows by 45 numbers, texts or arrays in 45 calls; held by test_sum.sums (list)"
+        "grows by 45 blocks of untracked objects (numbers, texts, arrays, plain dicts) in 45 calls; "
+        "held by test_sum.sums (list)"
     )
     assert found["test_native"].endswith("MiB of resident memory in 45 calls: native code keeps it")
     assert found["test_pedantic"].startswith("grows by 45 list in 45 calls")
