@@ -14,6 +14,7 @@ INSTALL = {
     **dict.fromkeys(("torch", "torch_geometric", "ogb"), "pip install 'gnnbench[pyg]'"),
     "dgl": "pip install 'gnnbench[dgl]'",
     "aiohttp": "pip install 'gnnbench[github]'",
+    "shtab": "pip install 'gnnbench[completion]'",
     **dict.fromkeys(("jinja2", "altair", "vl_convert"), "pip install 'gnnbench[report]'"),
 }
 """Package: its install command, if that is not `pip install PACKAGE`."""

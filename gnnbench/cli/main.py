@@ -19,6 +19,7 @@ from . import (
     calibrate,
     comment,
     compare,
+    completion,
     defaults,
     export,
     merge,
@@ -135,6 +136,10 @@ def _parser() -> argparse.ArgumentParser:
     report.add_arguments(commands.add_parser("report", help=text, description=text))
     text = "find changes in a history of runs: trend DIR|GLOB..."
     trend.add_arguments(commands.add_parser("trend", help=text, description=text))
+    text = "print what makes a shell complete this command: completion SHELL"
+    command = commands.add_parser("completion", help=text, description=text)
+    completion.add_arguments(command)
+    command.set_defaults(run=lambda options: completion.run(options, parser))
     return parser
 
 

@@ -21,6 +21,7 @@ BASE = " ".join(f"run-{number}.json" for number in range(5))
 HEAD = "run-5.json run-6.json"
 COMMANDS = {
     "--help": 0,
+    "completion bash": 0,
     "list": 0,
     "list spmm": 0,
     "doctor": 0,
