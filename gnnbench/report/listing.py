@@ -95,8 +95,9 @@ def operation(name: str) -> Iterator[str]:
 
 def _described(one: Operation) -> Iterator[str]:
     graphs = f"; graphs: {', '.join(one.graphs)}" if one.graphs else ""
-    core = "; core: pull requests run it" if one.core else ""
-    yield f"{one.name} ({one.group}): {', '.join(one.directions)}{core}{graphs}"
+    when = "; core: pull requests run it" if one.core else ""
+    when += "" if one.default else "; not default: --gnn-all runs it"
+    yield f"{one.name} ({one.group}): {', '.join(one.directions)}{when}{graphs}"
     for platform in PLATFORMS:
         call = one.calls.get(platform)
         text = call.text if call else f"– {one.absent[platform]}"

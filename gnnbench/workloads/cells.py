@@ -91,7 +91,8 @@ def is_default(spec: Spec, first_graphs: Collection[str]) -> bool:
     """Return whether a benchmark is a default one, which runs unless the user selects others.
 
     Default is the last direction of an operation that a platform can run, on the first graph; of a core
-    operation, on every graph. All benchmarks of a suite's own operations are.
+    operation, on every graph; of one with `default=False`, none. All benchmarks of a suite's own operations
+    are.
 
     Args:
         spec: the benchmark.
@@ -100,6 +101,8 @@ def is_default(spec: Spec, first_graphs: Collection[str]) -> bool:
     operation = OPERATIONS.get(spec.operation)
     if operation is None:
         return True
+    if not operation.default:
+        return False
     directions = [
         direction
         for direction in operation.directions

@@ -55,6 +55,8 @@ class Operation:
     directions: tuple[str, ...] = (FORWARD, FORWARD_BACKWARD)
     core: bool = False
     """Whether pull requests run it, in its last direction."""
+    default: bool = True
+    """Whether a run that selects no benchmarks runs it; False for what takes long or resembles another."""
     reference: "Callable[..., Tensor | tuple[Tensor, ...]] | None" = None
     """The definition that kernels are checked against; it takes the graph and float64 tensors."""
     linear: bool = False

@@ -106,6 +106,12 @@ def test_default_are_the_last_directions_on_the_first_graph_and_what_is_core_on_
     assert [graph for *_, graph in named] == ["cora", "pubmed"]
 
 
+def test_an_operation_may_be_no_default_one(monkeypatch):
+    for name in ("spmm_sum", "spmm_mean"):
+        monkeypatch.setitem(OPERATIONS, name, replace(OPERATIONS[name], default=False))
+        assert default(name, platforms=("torch",)) == []
+
+
 def test_a_direction_that_a_platform_cannot_run_is_not_the_last():
     limited = default("spmm_max", platforms=("torch",), dtypes=("float32", "bfloat16"))
     assert limited == [("spmm_max", "forward", "cora"), ("spmm_max", "forward_backward", "cora")]
@@ -126,7 +132,7 @@ def test_all_of_a_suite_s_own_operations_are_default():
 
 @pytest.mark.parametrize("name", OPERATIONS)
 @pytest.mark.parametrize("dtype", FLOATS)
-def test_each_operation_has_a_default_benchmark_that_runs(name, dtype):
+def test_each_operation_has_a_default_benchmark_that_runs_unless_it_says_not(name, dtype):
     operation = OPERATIONS[name]
     runnable = [
         cell
@@ -135,9 +141,10 @@ def test_each_operation_has_a_default_benchmark_that_runs(name, dtype):
         and not operation.limit(cell.platform, cell.direction, dtype, "int64", "cpu")
     ]
     found = [cell for cell in runnable if selection.is_default(spec(cell, "cora"), ["cora"])]
-    assert {cell.platform for cell in found} == {cell.platform for cell in runnable}
+    expected = runnable if operation.default else []
+    assert {cell.platform for cell in found} == {cell.platform for cell in expected}
     if dtype == "float32":
-        assert found
+        assert bool(found) == operation.default
 
 
 def test_the_operations_of_a_benchmark_have_the_same_graphs():
