@@ -5,6 +5,10 @@ import unicodedata
 from collections.abc import Iterable
 
 _INSTEAD = ord("?")
+_NEAR = 0.6
+"""Similarity of a suggested name, by difflib, at least."""
+_AS_NEAR = 0.1
+"""Another name is suggested too if it is less similar by at most this."""
 
 
 class UsageError(Exception):
@@ -47,8 +51,13 @@ def printable(text: str) -> str:
 
 
 def unknown_name(kind: str, name: str, known: Iterable[str]) -> UsageError:
-    """Return the error for a `name` that is not `known`; it suggests up to three similar names."""
+    """Return the error for a `name` that is not `known`.
+
+    It suggests the most similar name, and others that are about as similar; or it lists all, if none is near.
+    """
     names = sorted(known)
-    near = difflib.get_close_matches(name.lower(), names, n=3, cutoff=0.5)
+    near = difflib.get_close_matches(name.lower(), names, n=3, cutoff=_NEAR)
+    scores = [difflib.SequenceMatcher(None, one, name.lower()).ratio() for one in near]
+    near = [one for one, score in zip(near, scores, strict=True) if score > scores[0] - _AS_NEAR]
     hint = f"did you mean {' or '.join(near)}?" if near else f"known: {', '.join(names)}"
     return UsageError(f"unknown {kind} '{name}': {hint}")

@@ -58,6 +58,11 @@ def count(number: int, noun: str) -> str:
     return f"{number:,} {noun}{plural}"
 
 
+def article(noun: str) -> str:
+    """Put the article before a noun: `a run file`, `an ab file`."""
+    return f"{'an' if noun[0] in 'aeiou' else 'a'} {noun}"
+
+
 def interval(low: float | None, high: float | None, digits: int = 2) -> str:
     """Write an interval of ratios: `0.98-1.03`, `0.01-over 100`; an empty text without bounds."""
     if low is None or high is None:

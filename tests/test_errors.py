@@ -20,10 +20,11 @@ def test_unknown_name_names_the_nearest_or_all(name, hint):
     assert str(error) == f"unknown platform '{name}': {hint}"
 
 
-def test_several_near_names_are_all_offered():
-    assert str(unknown_name("dtype", "float16", ("float32", "bfloat16"))).endswith(
-        "did you mean bfloat16 or float32?"
-    )
+def test_names_that_are_as_near_are_all_offered_and_others_are_not():
+    error = unknown_name("order", "time_1", ("time_0", "time_2", "size", "time_0_of_2"))
+    assert str(error).endswith("did you mean time_2 or time_0?")
+    error = unknown_name("key", "efect", ("effect", "affected", "bisect", "reject"))
+    assert str(error).endswith("did you mean effect?")
 
 
 def test_nothing_leaves_a_line_of_a_terminal():

@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gnnbench.units import duration, fraction, interval, level, seconds, size
+from gnnbench.units import article, duration, fraction, interval, level, seconds, size
 
 FACTOR = {"s": 1.0, "ms": 1e-3, "µs": 1e-6, "ns": 1e-9}
 
@@ -27,6 +27,10 @@ FACTOR = {"s": 1.0, "ms": 1e-3, "µs": 1e-6, "ns": 1e-9}
 )
 def test_examples(value, text):
     assert seconds(value) == text
+
+
+def test_articles():
+    assert list(map(article, ("run file", "ab file", "export"))) == ["a run file", "an ab file", "an export"]
 
 
 @given(st.floats(1e-9, 999))

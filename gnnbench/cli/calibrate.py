@@ -242,7 +242,7 @@ class _CalibrationProgress(Progress):
         """Show how many benchmarks of the run are decided."""
         del spent_seconds, left_seconds  # they concern this run only
         decided = sum(one.decided for one in decisions.values())
-        self._show_run(f"{decided} of {len(decisions)} benchmarks decided")
+        self._show_run(f"{decided} of {units.count(len(decisions), 'benchmark')} decided")
 
     def done(self, title: str, found: "CalibrationRun", left_seconds: float) -> None:
         """Print the verdicts of a run that has ended."""

@@ -80,7 +80,7 @@ def pair(benchmarks: Iterable[Benchmark], axis: Axis) -> Paired:
     names: set[str] = set()
     for benchmark in benchmarks:
         function, fields = fields_of(benchmark, axis.field)
-        names |= fields.keys()
+        names |= fields_of(benchmark, THREADS)[1].keys()
         if (value := fields.pop(axis.field, None)) is not None:
             group = groups.setdefault((function, tuple(fields.items())), {})
             group.setdefault(value, []).append(benchmark.fullname)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from .. import environment, json_io, schema
+from .. import environment, json_io, schema, units
 from ..errors import UsageError
 from ..results import former_names, run_file
 from ..shard import Shard
@@ -67,7 +67,7 @@ def _read(path: Path) -> _Shard:
     if kind == "run":
         return _run(path, run_file.check(path, content, raw))
     if kind != "ab":
-        found = f": it is a {kind} file" if kind else ""
+        found = f": it is {units.article(f'{kind} file')}" if kind else ""
         json_io.refuse(path, f"neither a run file nor a result of gnnbench ab{found}", _REMEDY)
     result_file.parse(path, content)
     names = tuple(one["id"] for one in content["benchmarks"])

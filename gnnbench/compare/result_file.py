@@ -101,7 +101,7 @@ def parse(path: Path, content: Any) -> ResultFile:
     """
     command = kind(content)
     if command not in READABLE:
-        found = f": it is a {command} file" if command else ""
+        found = f": it is {units.article(f'{command} file')}" if command else ""
         json_io.refuse(path, f"not a result of gnnbench ab or compare{found}", _REMEDY)
     schema.check(path, content, command, READABLE[command], _REMEDY)
     try:

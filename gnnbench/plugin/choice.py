@@ -71,7 +71,8 @@ class Choice:
         """Return the header line on which benchmarks run, or how long all of them take."""
         kept, left_out = self._counts
         if left_out:
-            text = f"{kept} of {kept + left_out} benchmarks run, the default ones; --gnn-all runs all"
+            run = "runs, the default one" if kept == 1 else "run, the default ones"
+            text = f"{kept} of {units.count(kept + left_out, 'benchmark')} {run}; --gnn-all runs all"
         elif self._to_time and self._config.getoption("gnn_all") and self._is_timed():
             each = float(self._config.getoption("benchmark_max_time")) + _SET_UP_SECONDS
             takes = "takes" if self._to_time == 1 else "take"

@@ -7,6 +7,7 @@ from typing import Any
 from rich.markup import escape
 from rich.table import Table
 
+from .. import units
 from ..compare.ab.affected import AffectedResult, Inspected
 from ..measure.fingerprint.difference import Difference
 from . import labels, memory
@@ -69,10 +70,15 @@ def _fitted(label: str, names: Sequence[str], width: int) -> str:
 def summary(found: AffectedResult) -> str:
     """Count: `12 of 43 benchmarks run changed code, 31 run the same code`."""
     changed, same, unknown = (len(found.named(status)) for status in ("changed", "same", "unknown"))
-    text = f"{changed} of {len(found.benchmarks)} benchmarks run changed code, {same} run the same code"
+    of = units.count(len(found.benchmarks), "benchmark")
+    text = f"{changed} of {of} {_run(changed)} changed code, {same} {_run(same)} the same code"
     if not unknown:
         return text
     return f"{text}, {unknown} could not be compared and count{'s' if unknown == 1 else ''} as affected"
+
+
+def _run(count: int) -> str:
+    return "runs" if count == 1 else "run"
 
 
 def explanation(name: str, one: Inspected) -> Iterator[str]:

@@ -49,7 +49,7 @@ def read(path: Path) -> tuple[list[Exported], int]:
     """
     content, raw = former_names.read(path, "run file", run_file.MAX_BYTES, REMEDY)
     if (kind := result_file.kind(content)) not in ("run", None):
-        json_io.refuse(path, f"not a run file: it is a {kind} file", REMEDY)
+        json_io.refuse(path, f"not a run file: it is {units.article(f'{kind} file')}", REMEDY)
     run = run_file.parse(path, run_file.check(path, content, raw))
     found = {}
     try:

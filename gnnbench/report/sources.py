@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from .. import environment, json_io
+from .. import environment, json_io, units
 from ..compare import result_file
 from ..compare import runs as comparison
 from ..compare.result_file import Kind, ResultFile
@@ -79,7 +79,7 @@ def _read(path: Path) -> Source:
     content, raw = former_names.read(path, "file", run_file.MAX_BYTES, _REMEDY)
     kind = result_file.kind(content)
     if kind is None or kind == "compare --by":
-        reason = f"there is no page of a {kind} file" if kind else "unknown format"
+        reason = f"there is no page of {units.article(f'{kind} file')}" if kind else "unknown format"
         json_io.refuse(path, reason, _REMEDY)
     if kind == "run":
         return Source(path, kind, content, run_file.parse(path, run_file.check(path, content, raw)))

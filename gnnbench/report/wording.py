@@ -116,7 +116,7 @@ def _times(word: str, factor: float) -> str:
 
 def _verdicts(benchmarks: Sequence[BenchmarkView], thresholds: Thresholds | None) -> str:
     words = [verdict(one) for one in benchmarks if one.judgement]
-    of = f"of {len(words):,} benchmarks"
+    of = f"of {units.count(len(words), 'benchmark')}"
     changed = moved(benchmarks)
     slower = words.count("slower")
     if slower == 1:

@@ -63,7 +63,7 @@ def test_affected_benchmarks_and_the_functions_that_changed(folder):
     assert first.split()[0] == "test_thing[first]"
     assert first.split(maxsplit=1)[1].strip() == "helper, renamed_helper, first"
     assert second.split(maxsplit=1)[1].strip() == "helper, second"
-    assert count.startswith("2 of 3 benchmarks run changed code, 1 run the same code; ")
+    assert count.startswith("2 of 3 benchmarks run changed code, 1 runs the same code; ")
     assert not empty
     assert result.stderr.startswith("gnnbench: checking out main (")
     saved = json.loads((folder / "affected.json").read_text())

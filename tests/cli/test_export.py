@@ -45,7 +45,7 @@ def test_what_is_left_out_is_said_beside_the_data(tmp_path, capsys):
 @pytest.mark.parametrize(
     ("file", "message"),
     [
-        (ROOT / "tests/data/5603223/ab.json", "not a run file: it is a ab file; give a run file"),
+        (ROOT / "tests/data/5603223/ab.json", "not a run file: it is an ab file; give a run file"),
         (ROOT / "pyproject.toml", "not JSON"),
         (ROOT / "missing.json", "cannot be read"),
     ],

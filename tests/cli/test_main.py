@@ -62,10 +62,7 @@ def test_list_refuses_an_unknown_operation_in_one_line(capsys):
     assert main(["list", "spmm_sum", "spmm_smu"]) == 2
     shown = capsys.readouterr()
     assert not shown.out
-    assert (
-        shown.err
-        == "gnnbench: unknown operation 'spmm_smu': did you mean spmm_sum or spmm_max or spmm_mean?\n"
-    )
+    assert shown.err == "gnnbench: unknown operation 'spmm_smu': did you mean spmm_sum?\n"
 
 
 def test_list_says_what_is_missing(monkeypatch, capsys):

@@ -112,6 +112,14 @@ def test_an_unknown_name_is_one_line(tmp_path, axis, message):
         pair(found, axis)
 
 
+def test_an_unknown_field_names_all_there_are(tmp_path):
+    found = benchmarks(tmp_path, contents.ours("op_2_threads", "pyg", 1.0), contents.ours("op", "dgl", 1.0))
+    with pytest.raises(UsageError) as caught:
+        pair(found, Axis("nope"))
+    fields = "dataset, device, direction, dtype, hidden, index_dtype, operation, platform, threads"
+    assert str(caught.value) == f"unknown field 'nope': known: {fields}"
+
+
 def test_without_parameters_there_is_no_axis(tmp_path):
     with pytest.raises(UsageError, match="these benchmarks have no parameters"):
         pair(benchmarks(tmp_path, entry("b")), Axis("platform"))

@@ -23,6 +23,7 @@ def view(*verdicts, shared=None):
     ("verdicts", "text"),
     [
         (("slower", "same"), "1 of 2 benchmarks is slower: b0 is 1.20x slower"),
+        (("slower",), "1 of 1 benchmark is slower: b0 is 1.20x slower"),
         (("slower", "slower"), "2 of 2 benchmarks are slower; b0 is 1.20x slower"),
         (("same", "same"), "No slowdown found: 2 of 2 benchmarks are the same within 3.0%"),
         (("same", "faster"), "No slowdown found: 1 of 2 benchmarks is faster"),

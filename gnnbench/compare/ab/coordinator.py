@@ -305,7 +305,7 @@ class _Session:
             self.notes.extend(choice)
         if self._shard:
             whole, names = len(names), [name for name in names if self._shard.has(name)]
-            self.notes.append(f"shard {self._shard}: {len(names)} of {whole} benchmarks")
+            self.notes.append(f"shard {self._shard}: {len(names)} of {units.count(whole, 'benchmark')}")
         self._names = names
         budget = self._budget
         return Schedule(
