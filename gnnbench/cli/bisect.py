@@ -26,6 +26,8 @@ from .common import (
 from .progress import AbProgress
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from ..compare.bisect.result import BisectResult
 
 BUDGET_SECONDS = 180.0
@@ -98,7 +100,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     """Bisect, print the answer, and return the exit code."""
     from .. import environment, packages
-    from ..compare.bisect import refine
+    from ..compare.bisect import refine, written_test
     from ..compare.bisect import run as bisection
     from ..compare.bisect.session import Limits
     from ..files import cache_folder
@@ -139,14 +141,15 @@ def run(options: argparse.Namespace) -> int:
             streams.say(f"{unfinished}; the same command with {more} continues")
         sys.stdout.flush()
     finally:  # also if the output was closed
-        if options.json:
-            save(options.json, json.dumps(found.as_json(), indent=1) + "\n")
-        if options.markdown:
-            save(options.markdown, shown.markdown(found))
-        if options.output:
-            save(options.output, bisect_page.html(found))
-        if options.test:
-            _write_test(found, options.test)
+        texts: dict[Path | None, Callable[[], str | None]] = {
+            options.json: lambda: json.dumps(found.as_json(), indent=1) + "\n",
+            options.markdown: lambda: shown.markdown(found),
+            options.output: lambda: bisect_page.html(found),
+            options.test: lambda: written_test.write(found),
+        }
+        written = [_save(file, text()) for file, text in texts.items() if file]
+    for line in written:
+        streams.say(line)
     return _exit_code(found)
 
 
@@ -157,14 +160,12 @@ def _most_bytes(text: str) -> int:
     return found
 
 
-def _write_test(found: "BisectResult", file: Path) -> None:
-    from ..compare.bisect import written_test
-
-    text = written_test.write(found)
-    if text:
-        save(file, text)
-    else:
-        streams.say(f"{file} is not written: no slowdown that was found changed a counter or a fingerprint")
+def _save(file: Path, text: str | None) -> str:
+    """Write a file; return the line that says so. Only a test may have no text."""
+    if text is None:
+        return f"{file} is not written: no slowdown that was found changed a counter or a fingerprint"
+    save(file, text)
+    return f"{file}: {units.size(len(text.encode()))}"
 
 
 def _exit_code(found: "BisectResult") -> int:
