@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from gnnbench import schema
+from gnnbench import schema, units
 from tests.compare.bisect.histories import ALONE, NOISE, ONE, TWO, content, create, hash_of
 from tests.suite import environment, gnnbench
 from tests.variants.repositories import git
@@ -62,7 +62,13 @@ def test_the_commit_is_named_with_what_it_changed_and_how_to_repeat_it(history):
     assert re.fullmatch(rf"commit {hash_of(folder, 9)[:10]} \(\d{{4}}-\d\d-\d\d\): change 9", lines[1])
     assert "code: one" in lines
     assert f"repeat: {command}" in lines
-    assert lines[-1].startswith("1 slower, 1 same; 12 candidates, ")
+    summary = next(
+        number for number, line in enumerate(lines) if line.startswith("1 slower, 1 same; 12 cand")
+    )
+    written = [
+        f"{file}: {units.size((folder / file).stat().st_size)}" for file in ("b.json", "b.md", "b.html")
+    ]
+    assert lines[summary + 1 :] == written
     assert command in (folder / "b.md").read_text()
     page = (folder / "b.html").read_text()
     assert html.escape(command) in page.replace("&#39;", "&#x27;")
@@ -221,9 +227,23 @@ def test_the_ends_may_be_on_two_branches(history):
     git(folder, "commit", "-qam", "change 20")
     git(folder, "checkout", "-q", "main")
     result = bisect(folder, good="git:release")
+    (note,) = saved(folder)["notes"]
+    assert note.startswith("the ends are on two branches: 1 of the 4 steps take back commits of the good end")
     assert changes(folder).keys() == {(20,), (2,)}
     assert [one["causes"][0]["undone"] for one in saved(folder)["changes"]] == [True, False]
     assert re.search(r"^without commit \w+ \([-\d]+\): change 20$", result.stdout, re.MULTILINE)
+
+
+def test_ends_in_the_wrong_order_are_to_be_swapped(history):
+    folder = history([content(number, 1.2 if number >= 2 else 1.0) for number in range(4)])
+    result = bisect(folder, good="git:main", bad="git:good")
+    assert result.returncode == 0
+    assert changes(folder).keys() == {(2,)}
+    note = (
+        "git:main (GOOD) is newer than git:good (BAD): swap them to search for what came after the older one"
+    )
+    assert result.stderr.splitlines()[0] == f"gnnbench: {note}"
+    assert saved(folder)["notes"] == [note]
 
 
 def test_a_merge_is_named_with_the_command_that_looks_into_it(history):

@@ -84,7 +84,7 @@ def _skipped(folder: Path, hashes: Sequence[str], skip: Sequence[str]) -> frozen
 
 
 def _notes(undone: Sequence[git.Commit], done: Sequence[git.Commit]) -> Iterator[str]:
-    if undone:
+    if undone and done:
         yield (
             f"the ends are on two branches: {len(undone)} of the {len(undone) + len(done)} steps take back "
             "commits of the good end's"

@@ -72,6 +72,11 @@ class Line:
         """Position of the bad end."""
         return len(self.candidates) - 1
 
+    @property
+    def goes_back(self) -> bool:
+        """Whether each step takes a commit back: the bad end is an ancestor of the good one."""
+        return all(one.cause.undone for one in self.candidates if one.cause)
+
     def causes(self, low: int, high: int) -> list[Cause]:
         """Return what the steps after candidate `low`, up to `high`, change."""
         return [one.cause for one in self.candidates[low + 1 : high + 1] if one.cause]

@@ -2,9 +2,11 @@
 
 import shlex
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from packaging.utils import canonicalize_name
+from packaging.version import Version
 
 from ...errors import UsageError
 from ...variants import variant
@@ -60,14 +62,22 @@ def line(
         )
     variant.parse(shlex.join(common or ["."]))
     if kinds[0] == "git":
-        return _commits(old, new, common, root, skip)
+        between = _commits(old, new, common, root, skip)
+        return _noted(between, old, new) if between.goes_back else between
     if kinds[0] == "lock":
         files = [text.partition(":")[2] for text in (old, new)]
         return packages.line(files[0], files[1], root, install, common=common, skip=skip)
     (name, good), (other, bad) = (releases.pinned(text.partition(":")[2]) for text in (old, new))
     if canonicalize_name(name) != canonicalize_name(other):
         raise UsageError(f"{old!r} and {new!r} are two packages: give two releases of one, or lock:FILE")
-    return releases.line(name, good, bad, root, common=common, skip=skip)
+    between = releases.line(name, good, bad, root, common=common, skip=skip)
+    return _noted(between, old, new) if Version(good) > Version(bad) else between
+
+
+def _noted(line: Line, good: str, bad: str) -> Line:
+    """Note that the good end is the newer one: usually the ends were confused."""
+    note = f"{good} (GOOD) is newer than {bad} (BAD): swap them to search for what came after the older one"
+    return replace(line, notes=(note, *line.notes))
 
 
 def _parts(text: str) -> list[str]:

@@ -82,7 +82,10 @@ def run(
     stages: list[Bisected] = []
     left_seconds = setting.limits.total_seconds
     with ExitStack() as held:
-        left = [(lines.line(good, bad, setting.folder, install, skip=skip), setting.arguments)]
+        first = lines.line(good, bad, setting.folder, install, skip=skip)
+        for note in first.notes:
+            watcher.say(note)  # before all the work, as it may be in vain
+        left = [(first, setting.arguments)]
         states = []
         while left and not (stages and stages[-1].unfinished):
             line, arguments = left.pop(0)

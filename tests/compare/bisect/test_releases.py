@@ -1,10 +1,11 @@
 """`gnnbench bisect` between releases in a local folder, and between lock files."""
 
 import shlex
+from pathlib import Path
 
 import pytest
 
-from gnnbench.compare.bisect import releases
+from gnnbench.compare.bisect import lines, releases
 from gnnbench.errors import UsageError
 from tests.cli.test_bisect import bisect, saved
 from tests.compare.bisect.histories import ONE, content, create, wheel
@@ -59,6 +60,9 @@ def test_a_yanked_release_is_no_candidate(folder, wheels, tmp_path, monkeypatch)
     down = releases.line("thing", "5", "1", folder)
     assert down.candidates[0].name == "thing 5"
     assert [one.cause.name for one in down.candidates[1:]] == ["thing 4", "thing 2", "thing 1"]
+    assert down.notes == ()  # a lock file may take a package back
+    typed = lines.line("pip:thing==5", "pip:thing==1", folder, Path)
+    assert typed.notes[0].startswith("pip:thing==5 (GOOD) is newer than pip:thing==1 (BAD): swap them")
 
 
 def locks(folder, old, new):
