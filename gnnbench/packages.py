@@ -2,7 +2,7 @@
 
 import importlib.util
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from importlib import metadata
 
@@ -50,6 +50,15 @@ def missing(packages: Iterable[str], device: str = "cpu") -> str | None:
     verb = "is" if len(absent) == 1 else "are"
     # Its command installs the packages before it as well.
     return f"{' and '.join(absent)} {verb} not installed: {install_command(absent[-1], device)}"
+
+
+def missing_one_of(packages: Sequence[str]) -> str | None:
+    """Say that none of some packages is installed; None: one is, or there are none."""
+    if not packages or any(map(is_installed, packages)):
+        return None
+    if len(packages) == 1:
+        return missing(packages)
+    return f"none of {', '.join(packages)} is installed: {install_command(packages[-1])}"
 
 
 @contextmanager

@@ -12,6 +12,7 @@ import torch
 
 from gnnbench.packages import missing
 from gnnbench.workloads.case import Case
+from gnnbench.workloads.cells import not_installed
 from gnnbench.workloads.graphs.catalog import DATASETS, DatasetName
 from gnnbench.workloads.graphs.graph import Graph
 from gnnbench.workloads.graphs.load import load
@@ -64,10 +65,14 @@ def _started_processes_load_little() -> Iterator[None]:
 
 @pytest.fixture(autouse=True)
 def _platform_is_installed(request: pytest.FixtureRequest) -> None:
-    """Skip a test whose parameter `platform` needs a package that was left out."""
+    """Skip a test whose `platform`, or its call of `operation`, needs a package that was left out."""
     callspec = getattr(request.node, "callspec", None)
     platform = PLATFORMS.get(callspec.params.get("platform")) if callspec else None
-    if platform and (reason := missing(platform.packages)):
+    if platform is None:
+        return
+    operation = OPERATIONS.get(str(callspec.params.get("operation")))
+    reason = not_installed(operation, platform.name, "cpu") if operation else missing(platform.packages)
+    if reason:
         pytest.skip(reason)
 
 

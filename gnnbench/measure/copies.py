@@ -251,7 +251,17 @@ _KINDS: dict[str, _Kind] = {
     "torch_geometric.data.hetero_data.HeteroData": _Kind(
         lambda data: (part for store in data.stores for part in store.values()), _copy_whole
     ),
+    "torch_geometric.sampler.neighbor_sampler.NeighborSampler": _Kind(
+        lambda sampler: vars(sampler).values(), _copy_whole
+    ),
+    "torch_geometric.loader.graph_saint.GraphSAINTSampler": _Kind(
+        lambda sampler: (sampler.adj, sampler.data), _copy_whole
+    ),
     "torch_sparse.tensor.SparseTensor": _Kind(lambda matrix: vars(matrix.storage).values(), _copy_whole),
     "dgl.heterograph.DGLGraph": _Kind(_dgl_parts, _copy_dgl),
+    # Keeps the graph that it sampled last, and an array for its nodes.
+    "dgl.dataloading.neighbor_sampler.NeighborSampler": _Kind(
+        lambda sampler: (sampler.g, sampler.mapping), _copy_whole
+    ),
 }
 """By the full name of a type; a subclass is looked up by its nearest base."""

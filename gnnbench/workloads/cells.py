@@ -4,7 +4,7 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 
 from ..errors import UsageError
-from ..packages import missing
+from ..packages import missing, missing_one_of
 from .operation import Call, Operation
 from .operations import FORMER_NAMES, OPERATIONS
 from .platforms import PLATFORMS
@@ -113,6 +113,12 @@ def is_default(spec: Spec, first_graphs: Collection[str]) -> bool:
     return spec.direction == last and (operation.core or spec.dataset in first_graphs)
 
 
+def not_installed(operation: Operation, platform: str, device: str) -> str | None:
+    """Say which packages a platform's call needs that are not installed; None: none."""
+    call = operation.calls.get(platform)
+    return missing(PLATFORMS[platform].packages, device) or missing_one_of(call.one_of if call else ())
+
+
 def cells(
     operations: Sequence[Operation],
     platforms: Sequence[str],
@@ -128,7 +134,7 @@ def cells(
             ):
                 for dtype in dtypes:
                     for index_dtype in index_dtypes:
-                        skip = operation.absent.get(platform) or missing(PLATFORMS[platform].packages, device)
+                        skip = operation.absent.get(platform) or not_installed(operation, platform, device)
                         if not skip and (
                             limit := operation.limit(platform, direction, dtype, index_dtype, device)
                         ):

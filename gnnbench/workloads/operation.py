@@ -41,6 +41,8 @@ class Call(NamedTuple):
     The kernel must call `module.function(...)`, because `gnnbench profile` wraps attributes of modules.
     """
     limits: tuple[Limit, ...] = ()
+    one_of: tuple[str, ...] = ()
+    """Packages of which it needs one, besides the platform's."""
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,21 @@
+"""Neighbours of a batch of nodes are drawn at two hops, and edges become a block.
+
+Training on large graphs does it for each batch, on the CPU, and the GPU waits if it is slow. Samplers have
+become slower more than once: with weights by a factor of 1.9 in DGL (dgl#6257).
+"""
+
+import pytest
+
+
+@pytest.mark.operations("sample_neighbors", "sample_neighbors_weighted", "sample_blocks")
+def test_sample_neighbors(case, kernel, measure):
+    """At most 15 neighbours of each of 128 nodes, then 10 of each neighbour; each call draws the same."""
+    from gnnbench.workloads.operations.neighbors import checked
+
+    measure(kernel.run, kernel.build(case), result=checked(case, kernel))
+
+
+@pytest.mark.operations("to_block")
+def test_to_block(case, kernel, measure):
+    """All edges to an eighth of the nodes: their ends are numbered anew, targets first."""
+    measure(kernel.run, kernel.build(case), result=kernel.result)

@@ -1,0 +1,89 @@
+"""Neighbourhoods that a sampler drew, and what must hold of every one, whatever was drawn."""
+
+from typing import Any, NamedTuple
+
+import torch
+from torch import Tensor
+
+from .graphs.graph import Graph
+from .verify import MismatchError
+
+SEED = 0
+"""Random numbers start anew with it in each timed call, so that each call draws the same."""
+
+
+class Hop(NamedTuple):
+    """The edges that were drawn at one hop, with the numbers that nodes and entries have in the graph."""
+
+    source: Tensor
+    """int64 [m]: the neighbours."""
+    target: Tensor
+    """int64 [m]: the nodes whose neighbours they are."""
+    entry: Tensor
+    """int64 [m]: positions in the graph's entries."""
+    expanded: Tensor
+    """int64 [n]: the nodes whose neighbours had to be drawn."""
+
+
+def require(holds: Any, what: str) -> None:
+    """Raise a MismatchError unless something holds of a draw."""
+    if not holds:
+        raise MismatchError(f"wrong draw: {what}")
+
+
+def require_hop(graph: Graph, hop: Hop, fan_out: int) -> Tensor:
+    """Check the edges that were drawn at one hop without replacement.
+
+    Args:
+        graph: the whole graph.
+        hop: what was drawn.
+        fan_out: neighbours to draw of each node; of one that has fewer, all.
+
+    Returns:
+        The number of neighbours that were drawn of each node: int64 [N].
+
+    Raises:
+        MismatchError: an edge is not one of the graph, or drawn twice, or a node has too few or too many.
+    """
+    inside = (hop.entry >= 0) & (hop.entry < graph.num_edges)
+    require(bool(inside.all()), "an edge is none of the graph's entries")
+    source, target = graph.edge_index[:, hop.entry]
+    require(
+        torch.equal(hop.source, source) and torch.equal(hop.target, target),
+        "an edge does not have the ends of its entry: nodes or entries are numbered wrongly",
+    )
+    require(len(hop.entry.unique()) == len(hop.entry), "an edge was drawn twice, without replacement")
+    drawn = hop.target.bincount(minlength=graph.num_nodes)
+    expected = torch.zeros_like(drawn)
+    expected[hop.expanded] = degrees(graph)[hop.expanded].clamp(max=fan_out)
+    wrong = (drawn != expected).nonzero().squeeze(1).tolist()
+    if wrong:
+        node = wrong[0]
+        require(
+            holds=False,
+            what=f"{drawn[node]} neighbours of node {node} instead of {expected[node]}; "
+            f"so are those of {len(wrong)} nodes",
+        )
+    return drawn
+
+
+def degrees(graph: Graph) -> Tensor:
+    """Return the number of entries that end at each node: int64 [N]."""
+    return graph.edge_index[1].bincount(minlength=graph.num_nodes)
+
+
+def without(nodes: Tensor, others: Tensor) -> Tensor:
+    """Return those of some nodes that are none of the others, ascending and once each."""
+    found = nodes.unique()
+    return found[~torch.isin(found, others)]
+
+
+def whole(tensor: Tensor) -> Tensor:
+    """Return node numbers or positions as int64 on the CPU, for checks."""
+    return tensor.detach().to("cpu", torch.int64)
+
+
+def has_edges(graph: Graph, source: Tensor, target: Tensor) -> Tensor:
+    """Return for each pair of nodes whether an edge leads from the first to the second: bool [m]."""
+    sources, targets = graph.edge_index
+    return torch.isin(source * graph.num_nodes + target, sources * graph.num_nodes + targets)
