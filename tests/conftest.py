@@ -158,10 +158,17 @@ def typed_graph() -> Graph:
 
 
 @pytest.fixture(scope="session")
-def make_case(small_graph: Graph, typed_graph: Graph) -> Callable[..., Case]:
+def molecules() -> Graph:
+    """Sixteen molecules, 371 atoms."""
+    return load(DatasetName.parse("molecules:4"), None, Path())
+
+
+@pytest.fixture(scope="session")
+def make_case(small_graph: Graph, typed_graph: Graph, molecules: Graph) -> Callable[..., Case]:
     """Make a case, on the CPU, in float32 and forward where nothing else is asked for.
 
-    Its graph is the small one, or the one with types for an operation that needs relations.
+    Its graph is the small one, the one with types for an operation that needs relations, or molecules for one
+    that needs several graphs.
     """
 
     def make(
@@ -174,7 +181,9 @@ def make_case(small_graph: Graph, typed_graph: Graph) -> Callable[..., Case]:
         graph: Graph | None = None,
     ) -> Case:
         known = OPERATIONS.get(operation)
-        graph = graph or (typed_graph if known and known.relational else small_graph)
+        if graph is None:
+            graph = typed_graph if known and known.relational else small_graph
+            graph = molecules if known and known.batched else graph
         return Case(
             Spec(operation, direction, platform, dtype, index_dtype, graph.name, hidden, "cpu"), graph
         )

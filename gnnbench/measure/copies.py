@@ -146,10 +146,21 @@ def sparse_parts(value: Any) -> tuple[Any, ...]:
 
 
 def _copy_whole(value: Any, copies: Copies) -> Any:
-    """Copy with deepcopy, after the tensors: deepcopy alone loses their gradients."""
-    for tensor in tensors(value):
+    """Copy with deepcopy, after the tensors: deepcopy alone loses gradients, and shares CSR indices."""
+    for tensor in _of_any_layout(value):
         copies.of(tensor)
     return copy.deepcopy(value, copies.memo)
+
+
+def _of_any_layout(value: Any) -> Iterator[Any]:
+    """Yield the tensors in a value of a known type; a sparse one as itself, not as its parts."""
+    kind = _kind(value)
+    if kind is _STRIDED:
+        if not value.is_nested:
+            yield value
+    elif kind is not None:
+        for part in kind.tensors(value):
+            yield from _of_any_layout(part)
 
 
 def _copy_optimizer(value: Any, copies: Copies) -> Any:

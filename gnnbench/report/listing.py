@@ -26,6 +26,7 @@ _GROUPS = (
     "normalisation",
     "structure",
     "layers",
+    "batches",
     "training",
     "compiled",
     "threads",
@@ -37,12 +38,12 @@ _WIDTH_IN_A_PIPE = 80
 _SHORTEST_CALL = 10
 _PLATFORM_WIDTH = max(map(len, PLATFORMS))
 _DATA_SETS = (
-    "planetoid: Yang et al. 2016, through PyG's Planetoid; ogb: Hu et al. 2020, through ogb's loaders; "
-    "entities: Ristoski et al. 2016, the files of PyG's Entities, with made-up features. aifb has 90 "
-    "relations, ogbn-mag-hetero four types of nodes and 7 relations. "
+    "planetoid: Yang et al. 2016, through PyG's Planetoid; ogb, ogbg: Hu et al. 2020, through ogb's "
+    "loaders; entities: Ristoski et al. 2016, the files of PyG's Entities, with made-up features. aifb has "
+    "90 relations, ogbn-mag-hetero four types of nodes and 7 relations, ogbg-molhiv 41,127 molecules. "
     "NAME:synthetic is a data set's synthetic stand-in, NAME:synthetic@0.1 one of a tenth of its size; "
     "rmat:SCALE is a random graph with 2**SCALE nodes, hub:SCALE one with a node that has a tenth of the "
-    "edges; a path that ends in .mtx is a Matrix Market file. "
+    "edges, molecules:SCALE 2**SCALE molecules as in ZINC; a path that ends in .mtx is a Matrix Market file. "
     "The number of edges is as published: Planetoid counts both directions, the others one."
 )
 

@@ -81,6 +81,8 @@ class Operation:
     """Whether it needs a graph with relations."""
     simple: bool = False
     """Whether it needs a graph in which two nodes have at most one relation."""
+    batched: bool = False
+    """Whether it needs a graph that consists of several, such as molecules."""
     formerly: tuple[str, ...] = ()
     """Former names, which saved files may contain."""
 
@@ -94,6 +96,8 @@ class Operation:
         """Return why it does not run on a graph; None: it does."""
         if self.relational and not graph.relations:
             return f"{graph.name} has one relation: use --gnn-dataset {' or '.join(self.graphs)}"
+        if self.batched and graph.sizes is None:
+            return f"{graph.name} is one graph, not many: use --gnn-dataset {' or '.join(self.graphs)}"
         if self.simple and not graph.is_simple:
             return f"nodes of {graph.name} have several relations with each other: use another graph"
         return None

@@ -63,6 +63,7 @@ MADE = {
     "coo": lambda: torch.eye(3).to_sparse_coo(),
     "EdgeIndex": edge_index,
     "Data": lambda: Data(x=torch.ones(3), edge_index=torch.zeros(2, 4, dtype=torch.int64)),
+    "Data with a CSR matrix": lambda: Data(adj_t=torch.eye(3).to_sparse_csr()),
     "HeteroData": hetero,
     "module": batch_norm,
     "list": lambda: [torch.ones(3), {"a": (torch.ones(2), 3)}],

@@ -20,18 +20,29 @@ ATTRIBUTES_CLASSES = 16
 
 
 class Family(NamedTuple):
-    """A family of random graphs, of 2**scale nodes."""
+    """A family of random graphs, of 2**scale nodes or of as many molecules."""
 
-    edges_per_node: int
-    """Edges drawn for each node."""
+    edges: float
+    """Edges for each node, or bonds of a molecule."""
     scales: range
+    nodes: float = 1
+    """Nodes of a molecule."""
+    features: int = ATTRIBUTES_WIDTH
+    classes: int = ATTRIBUTES_CLASSES
+    unit: str = "nodes"
 
 
-# R-MAT as in Graph500. A smaller graph with a hub has too few pairs of nodes for its edges.
-FAMILIES = {"rmat": Family(16, range(4, 31)), "hub": Family(8, range(6, 31))}
+FAMILIES = {
+    "rmat": Family(16, range(4, 31)),  # as in Graph500
+    "hub": Family(8, range(6, 31)),  # a smaller one has too few pairs of nodes for its edges
+    "molecules": Family(24.9, range(4, 18), 23.16, features=28, classes=2, unit="molecules"),  # as in ZINC
+}
 
 
-FORMS = "NAME, NAME:synthetic, NAME:synthetic@FRACTION, rmat:SCALE, hub:SCALE, or the path of a .mtx file"
+FORMS = (
+    "NAME, NAME:synthetic, NAME:synthetic@FRACTION, rmat:SCALE, hub:SCALE, molecules:SCALE, or the path of a "
+    ".mtx file"
+)
 """The forms that `DatasetName.parse` accepts, for help texts."""
 
 
@@ -50,9 +61,9 @@ class DatasetName:
     fraction: float = 1.0
     """Fraction of the published nodes and edges, in (0, 1]; below 1 for stand-ins only."""
     family: str = ""
-    """`rmat`, or `hub` for a graph of which one node has a tenth of the edges."""
+    """`rmat`, `hub` for a graph of which one node has a tenth of the edges, or `molecules`."""
     scale: int = 0
-    """A random graph has 2**scale nodes."""
+    """A random graph has 2**scale nodes, or molecules."""
     path: Path | None = None
     """A Matrix Market file."""
 
@@ -99,7 +110,7 @@ class DatasetName:
         if not (scale.isascii() and scale.isdecimal() and int(scale) in scales):
             raise UsageError(
                 f"dataset '{text}': the scale must be a whole number from {scales[0]} to "
-                f"{scales[-1]}, such as {family}:14 for 2**14 nodes"
+                f"{scales[-1]}, such as {family}:14 for 2**14 {FAMILIES[family].unit}"
             )
         return cls(f"{family}:{int(scale)}", synthetic=True, family=family, scale=int(scale))
 
@@ -123,9 +134,16 @@ class DatasetName:
         """Numbers of nodes by type; not defined for a file."""
         assert self.path is None
         if self.published is None:
-            return {NODE: 1 << self.scale}
+            return {NODE: round(FAMILIES[self.family].nodes * (1 << self.scale))}
         types = self.published.node_types or ((NODE, self.published.nodes),)
         return {name: round(count * self.fraction) for name, count in types}
+
+    @property
+    def graphs(self) -> int:
+        """The number of separate graphs that it consists of; 0: it is one graph."""
+        if self.published:
+            return round(self.published.graphs * self.fraction)
+        return 1 << self.scale if self.family == "molecules" else 0
 
     @property
     def relations(self) -> tuple[Relation, ...]:
@@ -141,7 +159,7 @@ class DatasetName:
     def blocks(self) -> dict[tuple[str, str], dict[int, int]]:
         """Numbers of undirected edges, by the types of their two nodes, then by position in `relations`."""
         if self.published is None:
-            return {(NODE, NODE): {0: FAMILIES[self.family].edges_per_node << self.scale}}
+            return {(NODE, NODE): {0: round(FAMILIES[self.family].edges * (1 << self.scale))}}
         blocks: dict[tuple[str, str], dict[int, int]] = {}
         listed = self.published.relations or ((Relation(NODE, "", NODE), self.published.pairs),)
         for position, (relation, edges) in enumerate(listed):
@@ -162,7 +180,7 @@ class DatasetName:
 
     @cached_property
     def split(self) -> tuple[int, int, int]:
-        """Numbers of a stand-in's nodes to train, validate and test on."""
+        """Numbers of a stand-in's nodes, or of its separate graphs, to train, validate and test on."""
         assert self.published is not None
         train, val, test = (int(size * self.fraction) for size in self.published.split)
         return train, val, test
@@ -170,12 +188,16 @@ class DatasetName:
     @property
     def features(self) -> int:
         """The number of features per node."""
-        return self.published.features if self.published else ATTRIBUTES_WIDTH
+        if self.published:
+            return self.published.features
+        return FAMILIES[self.family].features if self.family else ATTRIBUTES_WIDTH
 
     @property
     def classes(self) -> int:
         """Classes, or tasks."""
-        return self.published.classes if self.published else ATTRIBUTES_CLASSES
+        if self.published:
+            return self.published.classes
+        return FAMILIES[self.family].classes if self.family else ATTRIBUTES_CLASSES
 
 
 def _fraction(text: str, number: str) -> float:

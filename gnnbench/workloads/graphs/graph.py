@@ -47,6 +47,9 @@ class Graph:
     node_type: Tensor | None = None
     """Positions in `node_types`, int64 [N], ascending; None: there is one type."""
     node_types: tuple[str, ...] = (NODE,)
+    sizes: Tensor | None = None
+    """Numbers of nodes of the separate graphs that it consists of, such as molecules, in the order of the
+    nodes: int64 [M]. All nodes of one have its label and its part of the split. None: it is one graph."""
 
     @classmethod
     def build(
@@ -65,6 +68,7 @@ class Graph:
         edge_type: NDArray[np.int64] | None = None,
         relations: tuple[Relation, ...] = (),
         type_sizes: Mapping[str, int] | None = None,
+        sizes: NDArray[np.int64] | None = None,
     ) -> "Graph":
         """Make a graph from listed edges, in any order and direction.
 
@@ -82,6 +86,7 @@ class Graph:
             edge_type: positions in `relations` of the listed edges, int64 [M].
             relations: all relations, with their reverses; one without a reverse is its own.
             type_sizes: numbers of nodes by type, in the order of the nodes; None: there is one type.
+            sizes: numbers of nodes of the separate graphs, int64 [M]; None: it is one graph.
 
         Raises:
             UsageError: a node number is outside [0, N), a feature is not finite, or shapes do not match.
@@ -123,6 +128,7 @@ class Graph:
             relations=relations,
             node_type=_node_type(type_sizes),
             node_types=tuple(type_sizes or (NODE,)),
+            sizes=None if sizes is None else _tensor(sizes),
         )
 
     @property
@@ -154,7 +160,7 @@ class Graph:
         return self.edge_type is None or not bool((self.edge_index.diff() == 0).all(dim=0).any())
 
     def part(self, nodes: Tensor, edges: Tensor) -> "Graph":
-        """Return the graph of some nodes and entries, renumbered.
+        """Return the graph of some nodes and entries, renumbered, as one graph.
 
         Args:
             nodes: int64 [n], ascending.
@@ -170,6 +176,7 @@ class Graph:
             test_mask=self.test_mask[nodes],
             edge_type=None if self.edge_type is None else self.edge_type[edges],
             node_type=None if self.node_type is None else self.node_type[nodes],
+            sizes=None,
         )
 
     @cached_property
@@ -177,8 +184,8 @@ class Graph:
         """16 hexadecimal digits of the SHA-256 of shapes, bytes and relations, without the name."""
         digest = hashlib.sha256()
         tensors = [self.edge_index, self.x, self.y, self.train_mask, self.val_mask, self.test_mask]
-        # A graph without types has the hash that it had before there were types.
-        tensors += [types for types in (self.edge_type, self.node_type) if types is not None]
+        # A graph without types and sizes has the hash that it had before there were any.
+        tensors += [one for one in (self.edge_type, self.node_type, self.sizes) if one is not None]
         if self.relations:
             digest.update(f"{[tuple(relation) for relation in self.relations]}".encode())
         for tensor in tensors:

@@ -26,9 +26,9 @@ def load(name: DatasetName, data_root: Path | None, cache: Path) -> Graph:
         return matrix_market.read(name.path)
     dataset = name.published
     if dataset is None:
-        from . import hub, rmat
+        from . import hub, molecules, rmat
 
-        return (rmat if name.family == "rmat" else hub).generate(name)
+        return {"rmat": rmat, "hub": hub, "molecules": molecules}[name.family].generate(name)
     if name.synthetic:
         from . import synthetic
 
@@ -43,9 +43,9 @@ def load(name: DatasetName, data_root: Path | None, cache: Path) -> Graph:
         from . import entities
 
         return entities.read(dataset, origin, cache)
-    from . import ogb
+    from . import ogb, ogbg
 
-    return ogb.read(dataset, origin, cache)
+    return (ogbg if dataset.family == "ogbg" else ogb).read(dataset, origin, cache)
 
 
 def load_by_id(text: str) -> Graph:

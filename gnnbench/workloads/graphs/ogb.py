@@ -1,5 +1,6 @@
 """Reads Open Graph Benchmark node data sets through ogb's NodePropPredDataset."""
 
+import importlib
 import zipfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -47,8 +48,8 @@ def read(dataset: Dataset, origin: Path | None, cache: Path, meta: Mapping[str, 
         if origin:
             link_files(origin, folder)
             (folder / "processed").mkdir(exist_ok=True)
-        with _loader() as loader:
-            data = loader(dataset.title, str(root), dict(meta, dir_path=str(folder)) if meta else None)
+        with loader("ogb.nodeproppred", "NodePropPredDataset") as load:
+            data = load(dataset.title, str(root), dict(meta, dir_path=str(folder)) if meta else None)
             parts = data.get_idx_split()
         graph, labels = data[0]
         split = [parts["train"], parts["valid"], parts["test"]]
@@ -114,22 +115,26 @@ def _mean_of_edges(
 
 
 @contextmanager
-def _loader() -> Iterator[Any]:
-    """Import NodePropPredDataset without two unneeded dependencies, and make it read files safely.
+def loader(package: str, name: str) -> Iterator[Any]:
+    """Import one of ogb's classes without two unneeded dependencies, and make it read files safely.
 
     `import ogb` queries a package index for newer versions, in threads without timeout that delay the end
-    of the process; `ogb.nodeproppred` imports dgl. Both are hidden from it.
+    of the process; its packages import dgl. Both are hidden from it.
+
+    Args:
+        package: such as `ogb.nodeproppred`.
+        name: the class, such as NodePropPredDataset.
     """
     with hidden("outdated", "dgl"):
-        from ogb.nodeproppred import dataset
-    dataset.torch = SimpleNamespace(load=_load, save=torch.save)
+        module: Any = importlib.import_module(f"{package}.dataset")
+    module.torch = SimpleNamespace(load=_load, save=torch.save)
     try:
-        yield dataset.NodePropPredDataset
+        yield getattr(module, name)
     finally:
-        dataset.torch = torch
+        module.torch = torch
 
 
-def _load(path: str) -> Any:
+def _load(path: str, *_: str) -> Any:  # ogb passes a mode where torch.load has none
     # By default torch >= 2.6 refuses arrays in torch.load. `safe_globals` does not help: ogb writes pickle
     # protocol 4, which torch's safe reader does not support.
     if zipfile.is_zipfile(path):

@@ -20,7 +20,7 @@ class Dataset:
     title: str
     """Its name in the loader and, for ogb, of its folder."""
     family: str
-    """`planetoid`, `ogb` or `entities`, the loader."""
+    """`planetoid`, `ogb`, `ogbg` or `entities`, the loader."""
     nodes: int
     edges: int
     """The published number, counted as `listed` says."""
@@ -30,7 +30,8 @@ class Dataset:
     classes: int
     """Classes; if `multi_label`, tasks."""
     split: tuple[int, int, int]
-    """Numbers of nodes to train, validate and test on; with several types, of the first."""
+    """Numbers of nodes to train, validate and test on; with several types, of the first; with several graphs,
+    numbers of graphs."""
     homophily: float
     """Fraction of edges that connect equal classes; if `multi_label`, equal communities of the stand-in."""
     content: str
@@ -52,11 +53,13 @@ class Dataset:
     """Names and numbers of nodes, if there are several types; nodes of the first type have the classes."""
     relations: tuple[tuple[Relation, int], ...] = ()
     """Relations, also the reverses, and their numbers of edges; empty: edges have no types."""
+    graphs: int = 0
+    """Separate graphs that it consists of; 0: it is one graph."""
 
     @property
     def folder(self) -> str:
         """The name of its folder in the cache; ogbn-mag and ogbn-mag-hetero share one."""
-        return self.title if self.family == "ogb" else self.id
+        return self.title if self.family.startswith("ogb") else self.id
 
     @property
     def pairs(self) -> int:
@@ -167,6 +170,30 @@ def _aifb(relations: int, edges: int) -> Dataset:
     )
 
 
+def _molhiv() -> Dataset:
+    """41,127 molecules of 25.5 atoms and 27.5 bonds on average, as published; totals are not."""
+    graphs, atoms, bonds = 41_127, 25.5, 27.5
+    return Dataset(
+        id="ogbg-molhiv",
+        title="ogbg-molhiv",
+        family="ogbg",
+        nodes=round(graphs * atoms),
+        edges=round(graphs * bonds),
+        listed="undirected pairs",
+        features=9,
+        classes=2,
+        split=(32_901, 4_113, 4_113),
+        homophily=1.0,
+        content="dense",
+        words=0,
+        download_bytes=3_000_000,
+        url="http://snap.stanford.edu/ogb/data/graphproppred/csv_mol_download/hiv.zip",
+        source="Open Graph Benchmark (Hu et al. 2020), through ogb's GraphPropPredDataset",
+        hidden=128,
+        graphs=graphs,
+    )
+
+
 _ALL = (
     _planetoid("Cora", 2708, 10556, 1433, 7, train=140, homophily=0.81, words=18, download_bytes=580_000),
     _planetoid(
@@ -243,6 +270,7 @@ _ALL = (
         homophily=0.57,
         download_bytes=60_300_000_000,
     ),
+    _molhiv(),
     _aifb(relations=45, edges=29_043),
 )
 DATASETS = {dataset.id: dataset for dataset in _ALL}

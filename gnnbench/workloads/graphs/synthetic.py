@@ -6,7 +6,7 @@ A seed gives the same bytes on any machine: randomness comes from `Stream`, edge
 import numpy as np
 from numpy.typing import NDArray
 
-from . import attributes, matching
+from . import attributes, matching, molecules
 from .catalog import DatasetName
 from .graph import Graph
 from .stream import Stream
@@ -22,10 +22,13 @@ def twin(name: DatasetName, seed: int = SEED) -> Graph:
     fraction. Degrees follow Cora's distribution scaled to the mean, with a Pareto tail, so that larger
     graphs have larger hubs. Edges come from matching stubs (the configuration model, Molloy & Reed 1995),
     some of them within a class, so that homophily is as published. Features and labels come from
-    `attributes`. A data set with several types of nodes or edges has all of them; see `_typed`.
+    `attributes`. A data set with several types of nodes or edges has all of them; see `_typed`. One of
+    molecules has as many `molecules`.
     """
     published = name.published
     assert published is not None
+    if published.graphs:
+        return molecules.generate(name, seed)
     if published.relations:
         return _typed(name, seed)
     stream = Stream(seed)

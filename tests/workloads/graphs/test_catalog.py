@@ -11,7 +11,8 @@ from gnnbench.workloads.graphs.catalog import DATASETS, DatasetName
 
 
 @pytest.mark.parametrize(
-    "name", [*DATASETS, "cora:synthetic", "ogbn-mag-hetero:synthetic@0.1", "rmat:14", "hub:14"]
+    "name",
+    [*DATASETS, "cora:synthetic", "ogbn-mag-hetero:synthetic@0.1", "rmat:14", "hub:14", "molecules:10"],
 )
 def test_an_id_reads_back_as_itself(name: str) -> None:
     assert DatasetName.parse(name).id == name
@@ -35,6 +36,12 @@ def test_counts_are_the_published_ones() -> None:
     assert (part.nodes, part.pairs, part.features, part.classes) == (16934, 116624, 128, 40)
     assert (DatasetName.parse("rmat:4").nodes, DatasetName.parse("rmat:4").pairs) == (16, 256)
     assert (DatasetName.parse("hub:6").nodes, DatasetName.parse("hub:6").pairs) == (64, 512)
+    zinc = DatasetName.parse("molecules:10")
+    assert (zinc.graphs, zinc.nodes, zinc.pairs) == (1024, 23_716, 25_498)
+    assert (zinc.features, zinc.classes) == (28, 2)
+    molhiv = DatasetName.parse("ogbg-molhiv:synthetic@0.1")
+    assert (molhiv.graphs, molhiv.nodes, molhiv.split) == (4113, 104_874, (3290, 411, 411))
+    assert DatasetName.parse("cora").graphs == DatasetName.parse("rmat:4").graphs == 0
     hidden = {name: DatasetName.parse(name).hidden for name in ("cora", "aifb", "ogbn-mag", "hub:6")}
     assert hidden == {"cora": 256, "aifb": 16, "ogbn-mag": 128, "hub:6": 128}
 
@@ -87,6 +94,7 @@ def test_a_file_goes_by_its_name(tmp_path: Path) -> None:
         ("aifb:synthetic@0.02", "give a larger fraction"),
         ("hub:5", "from 6 to 30, such as hub:14"),
         ("hub", "from 6 to 30"),
+        ("molecules:18", "from 4 to 17, such as molecules:14 for 2**14 molecules"),
         ("rmat:3", "from 4 to 30"),
         ("rmat:x", "from 4 to 30"),
         ("rmat:", "from 4 to 30"),

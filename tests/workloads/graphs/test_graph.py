@@ -131,3 +131,10 @@ def test_bad_input_is_one_line(bad: dict[str, object], message: str) -> None:
         _build(**bad)
     assert message in str(caught.value)
     assert "\n" not in str(caught.value)
+
+
+def test_several_graphs_are_other_content_than_one() -> None:
+    one, several = _build([0, 3], [1, 4]), _build([0, 3], [1, 4], sizes=np.array([2, 3]))
+    assert (one.sizes, several.sizes.tolist()) == (None, [2, 3])
+    assert one.content_hash != several.content_hash
+    assert several.part(torch.arange(2), torch.arange(2)).sizes is None

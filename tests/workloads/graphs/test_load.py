@@ -8,7 +8,11 @@ from gnnbench.workloads.graphs.load import load
 
 
 @pytest.mark.parametrize(
-    "text", ["cora:synthetic", "aifb:synthetic", "ogbn-arxiv:synthetic@0.01", "rmat:6", "hub:6"]
+    "text",
+    [
+        *("cora:synthetic", "aifb:synthetic", "ogbn-arxiv:synthetic@0.01", "ogbg-molhiv:synthetic@0.001"),
+        *("rmat:6", "hub:6", "molecules:4"),
+    ],
 )
 def test_each_kind_of_name_loads_under_its_own_id(text: str, tmp_path: Path) -> None:
     graph = load(DatasetName.parse(text), None, tmp_path / "cache")

@@ -1,0 +1,67 @@
+"""Reads Open Graph Benchmark data sets of many graphs through ogb's GraphPropPredDataset, as one graph."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from .catalog import Dataset
+from .graph import Graph
+from .library import tamed
+from .ogb import loader
+from .workspace import link_files, workspace
+
+
+def read(dataset: Dataset, origin: Path | None, cache: Path, meta: Mapping[str, Any] | None = None) -> Graph:
+    """Read a data set with its standard split; features of edges are left out.
+
+    Args:
+        dataset: one of the family `ogbg`, with one task.
+        origin: its folder in the data folder, which is only read; None: download.
+        cache: folder in which the library downloads and processes.
+        meta: ogb's `meta_dict`, for a custom data set; its `dir_path` is replaced.
+
+    Raises:
+        UsageError: files are broken, the download failed, or the cache is not writable.
+    """
+    answer = "n" if origin else "y"  # as in `ogb.read`
+    with workspace(dataset, origin, cache) as root, tamed(dataset, origin, answer):
+        folder = root / dataset.folder.replace("-", "_")
+        if origin:
+            link_files(origin, folder)
+            (folder / "processed").mkdir(exist_ok=True)
+        with loader("ogb.graphproppred", "GraphPropPredDataset") as load:
+            data = load(dataset.title, str(root), dict(meta, dir_path=str(folder)) if meta else None)
+            parts = data.get_idx_split()
+        graphs = data.graphs
+        sizes = np.array([graph["num_nodes"] for graph in graphs], dtype=np.int64)
+        labels = data.labels.reshape(-1).astype(np.int64)
+        if len(labels) != len(graphs):
+            raise ValueError(f"{len(labels)} labels for {len(graphs)} graphs")
+        first = np.cumsum(sizes) - sizes
+        edges = []
+        for start, size, graph in zip(first, sizes, graphs, strict=True):
+            ends = graph["edge_index"]
+            if ends.size and not 0 <= ends.min() <= ends.max() < size:
+                raise ValueError(f"a graph of {size} nodes has an edge to node {ends.max()}")
+            edges.append(ends + start)
+        source, target = np.concatenate(edges, axis=1)
+        owner = np.repeat(np.arange(len(sizes)), sizes)
+        train, val, test = (
+            np.flatnonzero(np.isin(owner, np.asarray(parts[part]))) for part in ("train", "valid", "test")
+        )
+        x = np.concatenate([graph["node_feat"] for graph in graphs]).astype(np.float32)
+    return Graph.build(
+        dataset.id,
+        source,
+        target,
+        x,
+        labels[owner],
+        dataset.classes,
+        train,
+        val,
+        test,
+        synthetic=False,
+        sizes=sizes,
+    )
