@@ -13,7 +13,7 @@ _CONTROL = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 
 
 def run(
-    command: list[str], cwd: Path, environment: dict[str, str], columns: int = 80
+    command: list[str], cwd: Path, environment: dict[str, str], columns: int = 80, typed: str = ""
 ) -> subprocess.CompletedProcess[str]:
     """Run a command, and return all that it wrote, without colours and movements of the cursor."""
     own, its = pty.openpty()
@@ -22,6 +22,7 @@ def run(
         command, cwd=cwd, env={**environment, "TERM": "xterm"}, stdin=its, stdout=its, stderr=its
     )
     os.close(its)
+    os.write(own, typed.encode())
     parts = []
     while True:
         try:

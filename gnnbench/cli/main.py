@@ -22,6 +22,7 @@ from . import (
     completion,
     defaults,
     export,
+    init,
     merge,
     profile,
     report,
@@ -110,6 +111,8 @@ def _parser() -> argparse.ArgumentParser:
                 help="show all calls of an operation, their limits, and why a platform has none; also the "
                 "beginning of several names (spmm)",
             )
+    text = "set up a repository: settings, a first benchmark and a workflow, shown before they are written"
+    init.add_arguments(commands.add_parser("init", help=text, description=text))
     text = "record timings for pytest --benchmark-compare, and manage the records"
     baseline.add_commands(commands.add_parser("baseline", help=text, description=text))
     text = "compare two variants of the code, timed alternately: ab BASE HEAD [-- PYTEST ARGS]"

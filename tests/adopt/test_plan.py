@@ -1,0 +1,84 @@
+import pytest
+
+from gnnbench.adopt import plan
+from gnnbench.adopt.repository import Repository
+from gnnbench.errors import UsageError
+from tests.variants.repositories import commit, create, git
+
+SUITE = "def test_sum(benchmark):\n    benchmark(sum, [1])\n"
+
+
+@pytest.fixture
+def repository(tmp_path):
+    """A repository with a benchmark."""
+    (tmp_path / "test_sum.py").write_text(SUITE)
+    return Repository(tmp_path)
+
+
+def made(repository, *, settings=True):
+    return plan.make(repository, None, "me/gnnbench@v1", settings=settings)
+
+
+def test_lines_are_added_to_what_git_ignores(repository):
+    file = repository.folder / ".gitignore"
+    file.write_text("*.pyc\n.benchmarks/")
+    plan.write(made(repository))
+    assert file.read_text() == "*.pyc\n.benchmarks/\n/report.html\n"
+    assert all(str(one.path) != ".gitignore" for one in made(repository).files)
+
+
+def test_nothing_that_exists_is_overwritten(repository):
+    workflow = repository.folder / ".github/workflows/benchmarks.yml"
+    workflow.parent.mkdir(parents=True)
+    workflow.symlink_to("nowhere")
+    found = made(repository)
+    assert [str(path) for path in found.kept] == [".github/workflows/benchmarks.yml"]
+    (repository.folder / "gnnbench.toml").write_text("mine")  # between the plan and the writing
+    with pytest.raises(UsageError, match=r"gnnbench.toml cannot be written \(File exists\)"):
+        plan.write(found)
+    assert (repository.folder / "gnnbench.toml").read_text() == "mine"
+
+
+def test_settings_are_left_out_where_there_are_some(repository):
+    assert "gnnbench.toml" not in [str(one.path) for one in made(repository, settings=False).files]
+
+
+@pytest.mark.parametrize("action", ["gnnbench", "me/gnnbench", "me/gnnbench@v1\nrun: x", "a/b/c@v1"])
+def test_an_action_of_another_form_is_refused(repository, action):
+    with pytest.raises(UsageError, match="must be OWNER/NAME@REF"):
+        plan.make(repository, None, action, settings=True)
+
+
+def test_gnnbench_in_a_clone_knows_its_repository(tmp_path, monkeypatch):
+    clone = tmp_path / "clone"
+    create(clone)
+    commit(clone, 1)
+    monkeypatch.setattr(plan, "__file__", str(clone / "gnnbench/adopt/plan.py"))
+    assert plan.action_source() is None
+    git(clone, "remote", "add", "origin", "git@github.com:me/gnnbench.git")
+    head = git(clone, "rev-parse", "HEAD").strip()
+    assert plan.action_source() == f"me/gnnbench@{head}"
+    git(clone, "remote", "set-url", "origin", "https://gitlab.com/me/gnnbench.git")
+    assert plan.action_source() is None
+
+
+@pytest.mark.parametrize(
+    ("direct", "source"),
+    [
+        (None, None),
+        ('{"url": "file:///home/me/gnnbench", "dir_info": {}}', None),
+        (
+            '{"url": "https://github.com/me/gnnbench.git", "vcs_info": {"vcs": "git", "commit_id": "1f2e"}}',
+            "me/gnnbench@1f2e",
+        ),
+    ],
+)
+def test_gnnbench_that_pip_installed_knows_from_where(tmp_path, monkeypatch, direct, source):
+    monkeypatch.setattr(plan, "__file__", str(tmp_path / "site-packages/gnnbench/adopt/plan.py"))
+    folder = tmp_path / "gnnbench-1.dist-info"
+    folder.mkdir()
+    (folder / "METADATA").write_text("Name: gnnbench\nVersion: 1\n")
+    if direct:
+        (folder / "direct_url.json").write_text(direct)
+    monkeypatch.syspath_prepend(tmp_path)
+    assert plan.action_source() == source

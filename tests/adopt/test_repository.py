@@ -1,0 +1,74 @@
+from pathlib import PurePath
+
+import pytest
+
+from gnnbench.adopt.repository import Repository
+
+
+def write(folder, files):
+    for name, text in files.items():
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    return Repository(folder)
+
+
+def test_packages_are_found_in_src_and_at_the_top(tmp_path):
+    at_the_top = write(tmp_path / "a", {"kernels/__init__.py": "", "tests/__init__.py": "", "setup.py": ""})
+    assert (at_the_top.packages, at_the_top.root) == (["kernels"], PurePath())
+    assert at_the_top.module(PurePath("kernels/spmm.py")) == "kernels.spmm"
+    in_src = write(
+        tmp_path / "b", {"src/kernels/__init__.py": "", "src/kernels/spmm.py": "", "docs/conf.py": ""}
+    )
+    assert (in_src.packages, in_src.root) == (["kernels"], PurePath("src"))
+    assert in_src.module(PurePath("src/kernels/spmm.py")) == "kernels.spmm"
+    assert in_src.module(PurePath("docs/conf.py")) is None
+    modules = write(tmp_path / "c", {"model.py": "", "train.py": "", "conftest.py": ""})
+    assert modules.packages == ["model", "train"]
+    assert modules.module(PurePath("run-2.py")) is None
+
+
+def test_benchmarks_are_the_tests_that_use_the_fixture(tmp_path):
+    found = write(
+        tmp_path,
+        {
+            "tests/test_a.py": "def test_one(benchmark): ...\ndef test_two(a): ...\ndef b(benchmark): ...\n",
+            "bench/bench_b.py": "class TestB:\n    def test_three(self, x, *, benchmark_weave): ...\n",
+            ".venv/test_c.py": "def test_c(benchmark): ...\n",
+            "env2/pyvenv.cfg": "",
+            "env2/test_c.py": "def test_c(benchmark): ...\n",
+            "broken.py": "def test_(benchmark",
+            "nul.py": "\0",
+        },
+    )
+    assert list(found.benchmarks) == ["bench/bench_b.py::TestB::test_three", "tests/test_a.py::test_one"]
+    assert found.suite == ["bench/bench_b.py", "tests/test_a.py"]
+
+
+def test_many_files_are_named_by_their_folder(tmp_path):
+    files = {f"bench/{name}/test_{name}.py": "def test_it(benchmark): ...\n" for name in "abcd"}
+    assert write(tmp_path / "one", files).suite == ["bench"]
+    files["test_e.py"] = files["bench/a/test_a.py"]
+    assert write(tmp_path / "two", files).suite == ["."]
+
+
+@pytest.mark.parametrize(
+    ("files", "command"),
+    [
+        ({}, None),
+        ({"requirements.txt": ""}, "python -m pip install -r requirements.txt"),
+        ({"setup.py": "", "requirements.txt": ""}, "python -m pip install -e ."),
+        ({"pyproject.toml": "[tool.ruff]\n"}, None),
+        ({"pyproject.toml": "not TOML", "setup.py": ""}, "python -m pip install -e ."),
+        (
+            {"pyproject.toml": "[project.optional-dependencies]\ntest = []\nbench = []\n"},
+            "python -m pip install -e '.[bench]'",
+        ),
+        (
+            {"pyproject.toml": "[project]\n[dependency-groups]\ndev = []\n"},
+            "python -m pip install -e . --group dev",
+        ),
+    ],
+)
+def test_how_it_is_installed(tmp_path, files, command):
+    assert write(tmp_path, files).install == command
