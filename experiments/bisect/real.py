@@ -72,7 +72,7 @@ def main() -> None:
     folder.mkdir(parents=True, exist_ok=True)
     for case in options.cases:
         file = folder / f"{case}.json"
-        if not file.exists():
+        if not file.exists() or json.loads(file.read_text())["interrupted"]:
             run(case, pyg, folder)
         for stage in json.loads(file.read_text())["stages"]:
             for change in stage["changes"]:

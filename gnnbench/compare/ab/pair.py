@@ -101,7 +101,7 @@ class Workers:
 
         Args:
             name: pytest's node id.
-            seconds: for the turns, of which there are at least three, without set-up and calibration. If a
+            seconds: for the turns, of which there are at least five, without set-up and calibration. If a
                 process can time it only once, it gets one turn, in the first visit of a pair.
         """
         return self._with_turns(name, lambda turns: turns.visit(seconds))

@@ -13,7 +13,7 @@ from .visit import Visit
 
 Array = NDArray[np.float64]
 
-_FEWEST_BLOCKS = 5
+FEWEST_BLOCKS = 5
 """With fewer blocks the noise within a visit is not estimated."""
 
 
@@ -44,7 +44,7 @@ def sample(visit: Visit) -> Sample:
     base, head = (np.log(np.asarray(side, dtype=float)) for side in (visit.base_ns, visit.head_ns))
     turns = head - base
     noise = np.full((2, 2), math.nan)
-    if len(turns) >= _FEWEST_BLOCKS:
+    if len(turns) >= FEWEST_BLOCKS:
         of_base, of_head = (_without_each(side, estimate.QUANTILE) for side in (base, head))
         noise = np.cov(of_head - of_base, _without_each(turns, 0.5), bias=True) * (len(turns) - 1)
     return Sample(

@@ -9,6 +9,7 @@ from typing import Any, Literal, NamedTuple, TypeVar
 
 from .inspections import Inspections
 from .processes import SIDES, Processes
+from .sample import FEWEST_BLOCKS
 from .visit import NotTimed, Visit
 
 SAME_CODE = NotTimed("same code", "runs the same code")
@@ -16,7 +17,6 @@ NO_BENCHMARK = NotTimed("no benchmark", "no benchmark: it never calls `benchmark
 
 _BLOCK_SECONDS = 0.01
 _MOST_ROUNDS = 50
-_FEWEST_TURNS = 3
 
 _Found = TypeVar("_Found")
 
@@ -67,7 +67,7 @@ class Turns:
         """Whether it can be timed only once in a process."""
 
     def visit(self, seconds: float) -> Visit | NotTimed:
-        """Set up, time turns for some seconds, at least three, and tear down.
+        """Set up, time turns for some seconds, and enough of them to estimate their noise, and tear down.
 
         Raises:
             DiedError: a side cannot be used any more.
@@ -126,7 +126,7 @@ class Turns:
         rounds = turns = 0
         start = self._processes.now()
         block: dict[str, Any] = {"command": "block", "rounds": size.rounds, "iterations": size.iterations}
-        while turns < _FEWEST_TURNS or self._processes.now() - start < seconds:
+        while turns < FEWEST_BLOCKS or self._processes.now() - start < seconds:
             core = self._core_rng.choice(cores) if cores else None
             for side in self._processes.order():
                 answer = self._ask(side, **block, core=core)

@@ -139,7 +139,7 @@ def test_the_same_code_is_the_same_and_what_is_slower_is_slower(ab, watcher):
 
 
 def test_each_step_is_told_before_it_begins(ab, watcher):
-    ab(total=12.0)
+    ab(total=30.0)
     start, *timing, end = watcher.steps[:6]
     assert start == ("starting the processes of pair 1, and collecting", 120.0)
     assert {text.partition(": ")[2].partition("::")[2] for text, _ in timing} == {
@@ -153,7 +153,7 @@ def test_each_step_is_told_before_it_begins(ab, watcher):
     ]
     assert end == ("ending the processes of pair 1", None)
     decisions, spent, left = watcher.updates[0]
-    assert (len(decisions), spent, left) == (4, 0.0, 12.0), "what there is to time is known after the start"
+    assert (len(decisions), spent, left) == (4, 0.0, 30.0), "what there is to time is known after the start"
 
 
 def test_swapping_the_sides_is_faster(ab):

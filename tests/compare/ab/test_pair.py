@@ -116,13 +116,13 @@ def test_turns(folder):
         assert pair.declared == set(pair.names) - {name("test_no_benchmark")}
         found = pair.visit(name("test_good"), 0.1)
         assert isinstance(found, Visit)
-        assert len(found.base_ns) == len(found.head_ns) >= 3
+        assert len(found.base_ns) == len(found.head_ns) >= 5
         assert all(one > 0 for one in (*found.base_ns, *found.head_ns))
         size = sizes[name("test_good")]
         assert found.rounds == len(found.base_ns) * size.rounds
         assert size.iterations > 100
         slow = pair.visit(name("test_slow"), 0)
-        assert len(slow.base_ns) == 3
+        assert len(slow.base_ns) == 5
         assert sizes[name("test_slow")] == Size(1, 1)
         # Once more, of the same size.
         assert isinstance(pair.visit(name("test_good"), 0), Visit)
