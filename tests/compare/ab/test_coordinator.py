@@ -316,7 +316,7 @@ def sides(tmp_path, monkeypatch):
     return Prepared(".", (), {}, None, False, {}), there
 
 
-def judge(sides, watcher, total=4.0, *, each=20.0, time_all=False):
+def judge(sides, watcher, total=12.0, *, each=20.0, time_all=False):
     budget = Budget(each, total, 60.0)
     folder, thresholds = Path.cwd(), Thresholds(0.03)
     return coordinator.run(
