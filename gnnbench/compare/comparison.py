@@ -43,10 +43,14 @@ class Work:
     difference: Difference | None = None
     """Between the fingerprints; None: a side has none."""
     counters: tuple[CounterChange, ...] = ()
+    unseen: str | None = None
+    """Why a side has no fingerprint; None: both have one, or nothing says why."""
 
     def notes(self) -> tuple[str, ...]:
         """Return the notes on code and counters that changed, if any did."""
         code = (f"code: {self.difference.sentence()}",) if self.difference else ()
+        if self.difference is None and self.unseen:
+            code = (f"code not compared, {self.unseen}",)
         counters = (f"counters: {', '.join(map(str, self.counters))}",) if self.counters else ()
         return (*code, *counters)
 
@@ -55,6 +59,7 @@ class Work:
         return {
             "counters": [asdict(change) for change in self.counters],
             "changed": None if self.difference is None else self.difference.as_json(),
+            "no_fingerprint": self.unseen,
         }
 
     @classmethod
@@ -64,6 +69,7 @@ class Work:
         return cls(
             None if changed is None else Difference.from_json(changed),
             tuple(CounterChange(**change) for change in saved.get("counters", ())),
+            saved.get("no_fingerprint"),
         )
 
 

@@ -196,7 +196,8 @@ def _row(
             head_processes=judgement.head_processes,
             base_processes=judgement.base_processes,
         )
-    work = Work(_difference(base, head), _counters(base, head))
+    unseen = next((one.no_fingerprint for one in base + head if one.no_fingerprint), None)
+    work = Work(_difference(base, head), _counters(base, head), unseen)
     return Compared(
         name,
         judgement,

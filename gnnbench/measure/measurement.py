@@ -25,6 +25,8 @@ class Measurement:
     """Why the inputs are not copied."""
     not_copied: tuple[str, ...] = ()
     """Names of inputs that are not copied."""
+    whole_call: str | None = None
+    """Why each round is one whole call, see `whole_calls`; None: rounds and layouts are chosen."""
     iterations: int = 1
     """Calls in a round."""
     blocks_ns: list[list[float]] = field(default_factory=list)
@@ -72,6 +74,7 @@ class Measurement:
             "layouts": self.layouts,
             "in_place": self.in_place,
             "not_copied": list(self.not_copied),
+            "whole_call": self.whole_call,
             "iterations": self.iterations,
             "rejected_rounds": self.rejected_rounds,
             "changes_inputs": self.changes_inputs,

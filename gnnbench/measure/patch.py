@@ -21,14 +21,15 @@ from pytest_benchmark.storage.file import FileStorage
 
 from ..errors import UsageError
 from .clock import ClockError
+from .pedantic import FIXED, Pedantic
 from .weight import Weight, weigh
+from .whole_calls import sample_whole, why_unseen
 
 if TYPE_CHECKING:
     from ..cpu import Watch
     from .clock import Call, Clock
     from .layouts import Layouts
     from .measurement import Measurement
-    from .pedantic import Pedantic
     from .simulated_clock import FakeMachine
 
 _PARAMETERS: dict[type, dict[str, tuple[str, ...]]] = {
@@ -68,6 +69,8 @@ class TimingSettings:
     """Whether the GPU's L2 cache is flushed before each round."""
     in_place: str | None = None
     """Reason of the `in_place` marker; the inputs are not copied then."""
+    whole_call: str | None = None
+    """Reason of the `whole_call` marker; see `whole_calls`."""
     inspect_only: bool = False
     """Whether a call is only inspected, not timed."""
     growth: bool = False
@@ -135,8 +138,6 @@ class Patch:
             settings = patch.settings
             if settings is None or not settings.apply_to(self) or not _valid(**options):
                 return pedantic(self, target, **options)
-            from .pedantic import Pedantic
-
             options["kwargs"] = options["kwargs"] or {}
             return patch._measure_pedantic(self, settings, Pedantic(target, **options))
 
@@ -167,11 +168,10 @@ class Patch:
         kwargs: dict[str, Any],
     ) -> Any:
         if settings.inspect_only:
-            return self._only_inspect(fixture, function, args, kwargs)
+            return self._only_inspect(fixture, settings, function, args, kwargs)
         if settings.growth:
-            from .pedantic import Pedantic
-
-            return self._watch_growth(fixture, Pedantic(function, args, kwargs, rounds=2))
+            asked = Pedantic(function, args, kwargs, rounds=2)
+            return self._watch_growth(fixture, asked, settings)
         from .sampler import Effort, sample
 
         with self._measuring(fixture, settings, function, args, kwargs) as (layouts, clock, measurement, add):
@@ -183,24 +183,33 @@ class Patch:
                 warmup_iterations=fixture._warmup or 1,  # noqa: SLF001
                 disable_gc=fixture._disable_gc,  # noqa: SLF001
             )
-            sample(layouts, clock, effort, measurement, add)
-        self._inspect(fixture, layouts)
+            result = None
+            if settings.whole_call:
+                result = sample_whole(layouts.original, clock, effort, measurement, add)
+            else:
+                sample(layouts, clock, effort, measurement, add)
+        self._inspect(fixture, layouts, settings)
         if not fixture.cprofile:
-            return function(*args, **kwargs)
+            return result if settings.whole_call else function(*args, **kwargs)
         return _profile(fixture, measurement.iterations, layouts.original)
 
     def _only_inspect(
-        self, fixture: Any, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
+        self,
+        fixture: Any,
+        settings: TimingSettings,
+        function: Any,
+        args: tuple[Any, ...],
+        kwargs: dict[str, Any],
     ) -> Any:
         from .clock import Call
         from .layouts import Layouts
 
         fixture.extra_info.setdefault("gnnbench", {"version": self.version})
         self.inspected[fixture.fullname] = fixture.extra_info
-        self._inspect(fixture, Layouts(Call(function, args, kwargs)))
+        self._inspect(fixture, Layouts(Call(function, args, kwargs)), settings)
         return function(*args, **kwargs)
 
-    def _watch_growth(self, fixture: Any, asked: "Pedantic") -> Any:
+    def _watch_growth(self, fixture: Any, asked: "Pedantic", settings: TimingSettings) -> Any:
         """Save what many calls leave behind, and return the result of one more."""
         from . import growth
         from .clock import Call
@@ -218,7 +227,10 @@ class Patch:
             return seconds[-1]
 
         with PauseInstrumentation():
-            found = growth.ONCE if asked.only_once else growth.watch(call)
+            if settings.whole_call:
+                found = growth.left_out(why_unseen(settings.whole_call))
+            else:
+                found = growth.ONCE if asked.only_once else growth.watch(call)
         fixture.extra_info.setdefault("gnnbench", {"version": self.version})["growth"] = found
         if seconds and not fixture.disabled:
             fixture._make_stats(1)  # noqa: SLF001 - the run file has only what has statistics
@@ -226,15 +238,18 @@ class Patch:
                 fixture.stats.update(one)
         return asked.once()
 
-    def _inspect(self, fixture: Any, layouts: "Layouts") -> None:
-        """Add counters, fingerprint and growth of the resident set of a call."""
+    def _inspect(self, fixture: Any, layouts: "Layouts", settings: TimingSettings) -> None:
+        """Add counters, fingerprint and growth of the resident set of a call, unless it is timed whole."""
         from . import resident
         from .inspection import inspect
 
+        ours = fixture.extra_info["gnnbench"]
+        if settings.whole_call:
+            ours["no_fingerprint"] = why_unseen(settings.whole_call)
+            return
         with PauseInstrumentation():
             found = inspect(layouts.original, layouts.devices)
             growth = resident.growth_bytes(layouts.original.__call__)
-        ours = fixture.extra_info["gnnbench"]
         peak = None
         if found.counters:
             ours["counters"] = found.counters.as_json()
@@ -244,6 +259,8 @@ class Patch:
         self.weighed[fixture.fullname] = Weight(peak, growth)
         if found.fingerprint:
             ours["fingerprint"] = found.fingerprint.as_json()
+        elif found.unseen:
+            ours["no_fingerprint"] = found.unseen
 
     def _weigh(self, fixture: Any, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         """Measure the memory of one call."""
@@ -260,8 +277,8 @@ class Patch:
             self.inspected[fixture.fullname] = fixture.extra_info
             return asked.once()
         if settings.growth:
-            return self._watch_growth(fixture, asked)
-        settings = replace(settings, in_place="benchmark.pedantic fixes the calls")
+            return self._watch_growth(fixture, asked, settings)
+        settings = replace(settings, in_place=FIXED)
         call = asked.target, asked.args, asked.kwargs
         with self._measuring(fixture, settings, *call) as (_, clock, measurement, add):
             measurement.iterations = asked.iterations
@@ -271,6 +288,7 @@ class Patch:
                 raise ClockError(
                     f"none of {asked.rounds} rounds had a positive time on the clock {clock.name}"
                 )
+        fixture.extra_info["gnnbench"]["no_fingerprint"] = FIXED
         if fixture.cprofile:
             inputs = asked.inputs()
             _profile(fixture, asked.iterations, inputs, lambda: asked.tear_down(inputs))
@@ -295,10 +313,16 @@ class Patch:
 
         self.used = True
         layouts = Layouts(Call(*call))
-        clock = self._clock(fixture, layouts.devices, flush=settings.flush)
-        in_place = settings.in_place or (None if settings.sample_layouts else "--gnn-layouts one")
+        flush = settings.flush and not settings.whole_call
+        clock = self._clock(fixture, layouts.devices, flush=flush)
+        in_place = (
+            settings.in_place
+            or settings.whole_call
+            or (None if settings.sample_layouts else "--gnn-layouts one")
+        )
         in_place = in_place or layouts.why_in_place()
         measurement = Measurement(clock.name, "one" if in_place else "sampled", in_place)
+        measurement.whole_call = settings.whole_call
 
         def add(block: Any) -> None:
             seconds = measurement.add(block)

@@ -117,11 +117,7 @@ def _sample(
         with collector_paused() if effort.disable_gc else nullcontext():
             block = clock.block(layouts.current, rounds, measurement.iterations)
         add(block)
-        if measurement.rejected_rounds > measurement.rounds + _MAX_REJECTED:
-            raise ClockError(
-                f"{measurement.rejected_rounds} rounds had no positive time by {clock.name}, "
-                f"{measurement.rounds} had one: use a clock that nobody sets"
-            )
+        check_rejected(measurement, clock)
         blocks = measurement.blocks_ns
         if len(blocks) == _PILOT_BLOCKS and rounds > 1:
             round_seconds = sum(map(sum, blocks)) * measurement.iterations / 1e9 / measurement.rounds
@@ -129,6 +125,19 @@ def _sample(
                 blocks, round_seconds, renewal_seconds / max(1, renewals), effort.max_seconds
             )
         measurement.stopped_by = stopping.reason(blocks, measurement.rounds, clock.now() - start)
+
+
+def check_rejected(measurement: Measurement, clock: Clock) -> None:
+    """Check that a clock shows a positive time in enough rounds.
+
+    Raises:
+        ClockError: it does not.
+    """
+    if measurement.rejected_rounds > measurement.rounds + _MAX_REJECTED:
+        raise ClockError(
+            f"{measurement.rejected_rounds} rounds had no positive time by {clock.name}, "
+            f"{measurement.rounds} had one: use a clock that nobody sets"
+        )
 
 
 def _renew(layouts: Layouts, clock: Clock) -> None:

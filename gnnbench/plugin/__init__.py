@@ -10,6 +10,7 @@ import pytest
 from .. import options
 from ..environment import let_idle_threads_sleep
 from ..errors import UsageError
+from ..measure import marks
 from ..packages import missing
 from ..profile.hooks import PLUGIN as PROFILING
 from ..profile.hooks import Profiling
@@ -113,7 +114,12 @@ def _declare_markers(config: pytest.Config) -> None:
         "parametrised by platform, direction, type and graph. The keywords are for operations of your own.",
     )
     config.addinivalue_line(
-        "markers", "in_place(reason): time this benchmark on its original inputs, never on copies."
+        "markers", f"{marks.IN_PLACE}(reason): time this benchmark on its original inputs, never on copies."
+    )
+    config.addinivalue_line(
+        "markers",
+        f"{marks.WHOLE_CALL}(reason): time whole calls of this benchmark by the wall clock, and trace none: "
+        "it starts processes or threads.",
     )
     config.addinivalue_line("markers", "core: the few dozen benchmarks that run for each pull request.")
     config.addinivalue_line(

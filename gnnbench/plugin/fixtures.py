@@ -15,6 +15,7 @@ import pytest
 from .. import environment
 from ..errors import UsageError
 from ..files import cache_folder
+from ..measure import marks
 from ..options import Options
 from ..results import counter_baseline
 from ..workloads import operations, platforms
@@ -168,6 +169,7 @@ def measure(
     from ..measure.clock import Call
     from ..measure.counters import count
     from ..measure.threads import cpu_threads
+    from ..measure.whole_calls import why_unseen
     from ..results import entry
     from ..workloads import roofline
     from ..workloads.verify import MismatchError, verify, with_backward
@@ -195,6 +197,8 @@ def measure(
         with cpu_threads(own.threads if own else None):
             if spec.direction == FORWARD_BACKWARD:
                 run, inputs = with_backward(library, run, inputs)
+            if options.counters and (whole := marks.reason(request.node, marks.WHOLE_CALL)):
+                pytest.skip(f"no counters: {why_unseen(whole)}")
             if options.counters:
                 found = count(Call(run, inputs, {}).__call__, spec.device)
                 return _judge_counters(request, spec, found, options)

@@ -10,6 +10,7 @@ import pytest
 
 from .. import environment
 from ..errors import UsageError
+from ..measure import marks
 from ..measure.clock import ClockError
 from ..measure.patch import Patch, TimingSettings
 from ..measure.weight import Weight
@@ -47,8 +48,11 @@ class Timing:
         config = self._config
         if "benchmark" not in getattr(item, "fixturenames", ()):
             return None
+        whole_call = marks.reason(item, marks.WHOLE_CALL)
         if config.getoption("gnn_growth"):
-            return TimingSettings(sample_layouts=False, precision=0, flush=False, growth=True)
+            return TimingSettings(
+                sample_layouts=False, precision=0, flush=False, whole_call=whole_call, growth=True
+            )
         if not is_ours(item) and not config.getoption("gnn_layouts") and not self._all_benchmarks:
             return None
         if config.getoption("benchmark_precision", None) is not None:
@@ -56,12 +60,12 @@ class Timing:
         chosen = run_of(config).options
         if chosen.layouts == "off":
             return None
-        marker = item.get_closest_marker("in_place")
         return TimingSettings(
             sample_layouts=chosen.layouts != "one",
             precision=chosen.precision,
             flush=chosen.flush_l2,
-            in_place=_reason(marker) if marker else None,
+            in_place=marks.reason(item, marks.IN_PLACE),
+            whole_call=whole_call,
             inspect_only=chosen.dry_run,
         )
 
@@ -234,11 +238,6 @@ def _definition(item: pytest.Function) -> str:
     files = {Path(one.__code__.co_filename) for one in fixtures if hasattr(one, "__code__")}
     own = {item.path, *(file for file in files if file.name == "conftest.py")}
     return code_hash([item.function, *fixtures], own)
-
-
-def _reason(marker: pytest.Mark) -> str:
-    words = (*marker.args, *marker.kwargs.values())
-    return " ".join(map(str, words)) or "marked in_place"
 
 
 def _out_of_memory(error: Exception) -> str | None:

@@ -33,25 +33,26 @@ class TableRow:
     """Roofline bound / measured time; None: no model for the operation."""
     peak_bytes: int | None
     """None: nondeterministic."""
-    operators: int
-    host_reads: int
+    operators: int | None
+    """None: not counted."""
+    host_reads: int | None
     notes: tuple[str, ...] = ()
 
     @classmethod
     def of(cls, spec: Spec, ours: dict[str, Any]) -> "TableRow":
         """Make a row from gnnbench's part of a benchmark's record."""
         measured = ours["measurement"]
-        limit, counters = ours.get("limit"), ours["counters"]
+        limit, counters = ours.get("limit"), ours.get("counters")
         return cls(
             spec,
             measured["location_ns"] / 1e9,
             interval(measured),
             measured["stopped_by"],
             limit and limit["fraction"],
-            counters["details"]["memory"].get("peak_bytes"),
-            sum(counters["counts"]["operators"].values()),
-            counters["host_reads"],
-            (*remarks(measured), *_over(limit), *_compiled(counters["counts"].get("compilation", {}))),
+            counters and counters["details"]["memory"].get("peak_bytes"),
+            counters and sum(counters["counts"]["operators"].values()),
+            counters and counters["host_reads"],
+            (*remarks(measured), *_over(limit), *_compiled(counters)),
         )
 
 
@@ -67,8 +68,10 @@ def remarks(measured: dict[str, Any]) -> list[str]:
     """Return the notes on a measurement."""
     contended = (measured["others_share"] or 0) > CONTENDED
     few = measured["low_ns"] is None or measured["high_ns"] is None
+    whole = measured.get("whole_call")
     found = {
-        f"inputs not copied to new memory, {measured['in_place']}": measured["in_place"],
+        f"whole calls timed by the wall clock, none counted, no fingerprint: {whole}": whole,
+        f"inputs not copied to new memory, {measured['in_place']}": measured["in_place"] and not whole,
         "writes to its inputs, so rounds have different inputs": measured["changes_inputs"],
         "rounds without a positive time were excluded": measured["rejected_rounds"],
         f"other programs used more than {CONTENDED:.0%} of the CPU time": contended,
@@ -82,7 +85,8 @@ def _over(limit: dict[str, Any] | None) -> list[str]:
     return [f"above the roofline bound: {limit['note']}"] if limit and limit["note"] else []
 
 
-def _compiled(compilation: dict[str, int]) -> list[str]:
+def _compiled(counters: dict[str, Any] | None) -> list[str]:
+    compilation = counters and counters["counts"].get("compilation")
     if not compilation:
         return []
     graphs, again = (units.count(compilation[name], name[:-1]) for name in ("graphs", "recompilations"))
@@ -127,8 +131,8 @@ def _table(operations: Sequence[Sequence[TableRow]]) -> Table:
                 row.stopped_by[:4],
                 "" if row.limit is None else units.fraction(row.limit),
                 "" if row.peak_bytes is None else units.size(row.peak_bytes),
-                str(row.operators),
-                str(row.host_reads),
+                "" if row.operators is None else str(row.operators),
+                "" if row.host_reads is None else str(row.host_reads),
             )
     return table
 

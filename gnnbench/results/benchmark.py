@@ -24,6 +24,7 @@ _SHAPES = {
     "graph": Maybe({"content_hash": Maybe(str)}),
     "code_hash": Maybe(str),
     "definition_hash": Maybe(str),
+    "no_fingerprint": Maybe(str),
     "counters": Maybe(
         {"counts": {str: {str: int}}, "unsteady": [str], "details": Maybe({"memory": Maybe({str: int})})}
     ),
@@ -83,6 +84,8 @@ class Benchmark:
     """What one call runs; None: the file does not say."""
     params: Mapping[str, str] = field(default_factory=dict)
     """pytest's parameters as text, in the order of the test id."""
+    no_fingerprint: str | None = None
+    """Why it has no fingerprint; None: it has one, or the file does not say."""
 
 
 def read(path: Path, entry: Mapping[str, Any]) -> Benchmark:
@@ -141,6 +144,7 @@ def read(path: Path, entry: Mapping[str, Any]) -> Benchmark:
         ((ours.get("counters") or {}).get("details") or {}).get("memory"),
         fingerprint,
         params,
+        ours.get("no_fingerprint"),
     )
 
 

@@ -10,8 +10,8 @@ if TYPE_CHECKING:
 
 FORMAT_VERSION = 2
 # 1: spec and graph.
-# 2: code_hash, measurement, counters, limit; since November 2026 also fingerprint, sources
-#    and definition_hash.
+# 2: code_hash, measurement, counters, limit; since November 2026 also fingerprint, no_fingerprint,
+#    sources, definition_hash and measurement.whole_call.
 
 
 def identity(

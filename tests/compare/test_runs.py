@@ -198,6 +198,19 @@ def test_a_side_whose_files_disagree_has_no_fingerprint(tmp_path, other):
     assert row.notes == ()
 
 
+def test_whole_calls_are_judged_by_their_times_though_nothing_changed(tmp_path):
+    def made(seed):
+        return content(entry("b", seed=seed, no_fingerprint="its calls are timed whole: it starts a process"))
+
+    base, head = runs(tmp_path, *map(made, range(5))), runs(tmp_path, *map(made, range(10, 13)))
+    (row,) = compare(base, head, THRESHOLDS).rows
+    assert row.judgement.verdict == "same"
+    assert not row.judgement.same_code
+    assert row.judgement.low is not None
+    assert row.notes == ("code not compared, its calls are timed whole: it starts a process",)
+    assert row.work.as_json()["no_fingerprint"] == "its calls are timed whole: it starts a process"
+
+
 def test_changed_weights_of_layout_modes_stand_beside_the_verdict(tmp_path):
     def modes(share):
         return [{"median_ns": 1e6, "share": 1 - share}, {"median_ns": 2.1e6, "share": share}]

@@ -68,6 +68,10 @@ def _run(seed: int, version: int = 1, **changes: object) -> dict:
             },
             "resident_growth_bytes": 2**20,
         }
+        if number % 3 == 2:
+            del ours["fingerprint"]
+            ours["no_fingerprint"] = "its calls are timed whole: it starts a process"
+            ours["measurement"]["whole_call"] = "it starts a process"
         if counters := ours.get("counters"):
             peaks = {"allocated_bytes": 2**22, "peak_bytes": version * 2**21, "least_peak_bytes": 2**21}
             ours["counters"] = {**counters, "details": {**counters["details"], "memory": peaks}}

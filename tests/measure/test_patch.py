@@ -18,6 +18,7 @@ from tests.suite import ROOT, environment, run
 
 SUITE = """
 import itertools
+import sys
 import pytest
 import torch
 
@@ -55,6 +56,17 @@ class TestClass:
     def test_marked(self, benchmark):
         benchmark(torch.add, x, other=x)
 
+@pytest.mark.whole_call("it starts a process")
+@pytest.mark.benchmark(min_rounds=3)
+def test_whole(benchmark):
+    places, calls = set(), itertools.count(1)
+    def call(y):
+        assert not sys.getprofile()
+        places.add(y.data_ptr())
+        return next(calls)
+    benchmark.extra_info["calls"] = benchmark(call, x)
+    assert places == {x.data_ptr()}
+
 @pytest.fixture
 def timed(benchmark):
     return benchmark(torch.neg, x)
@@ -65,6 +77,7 @@ def test_in_a_fixture(timed):
 
 INSPECTED = """
 import sys
+import pytest
 
 inspected = set()
 
@@ -83,6 +96,10 @@ def test_pedantic(benchmark):
 
 def test_fails(benchmark):
     assert benchmark(work, [1, 2], "fails", fails=True) == 3
+
+@pytest.mark.whole_call
+def test_whole(benchmark):
+    assert benchmark(work, [1, 2], "whole") == 3
 
 def test_in_the_end():
     assert "torch" not in sys.modules
@@ -140,6 +157,10 @@ def measure(folder, suite, *options, **changes):
     return result, content
 
 
+def unfolded(text):
+    return " ".join(text.split())
+
+
 def measurements(content):
     return {
         entry["name"]: entry["extra_info"].get("gnnbench", {}).get("measurement")
@@ -149,7 +170,7 @@ def measurements(content):
 
 def test_any_benchmark_is_timed_on_sampled_layouts_where_that_is_asked_for(tmp_path, truth):
     in_place = ("in_place", "in_place_without_a_reason", "in_place_by_name", "captured")
-    names = ("plain", "pedantic", "no_tensors", *in_place, "marked", "in_a_fixture")
+    names = ("plain", "pedantic", "no_tensors", *in_place, "marked", "whole", "in_a_fixture")
     fake = truth({f"test_{name}": 1e-3 for name in names})
     result, content = measure(
         tmp_path, SUITE, "--gnn-layouts", "sample", "--gnn-precision", "1%", GNNBENCH_FAKE_CLOCK=fake
@@ -162,6 +183,7 @@ def test_any_benchmark_is_timed_on_sampled_layouts_where_that_is_asked_for(tmp_p
         "test_no_tensors": "one",
         **{f"test_{name}": "one" for name in in_place},
         "test_marked": "sampled",
+        "test_whole": "one",
         "test_in_a_fixture": "sampled",
     }
     assert [found[f"test_{name}"]["in_place"] for name in in_place] == [
@@ -175,6 +197,14 @@ def test_any_benchmark_is_timed_on_sampled_layouts_where_that_is_asked_for(tmp_p
     )
     note = "gnnbench: inputs not copied to new memory, it has to be: test_suite.py::test_in_place\n"
     assert note in result.stdout
+    whole = "whole calls timed by the wall clock, none counted, no fingerprint: it starts a process"
+    assert f"gnnbench: {whole}: test_suite.py::test_whole" in unfolded(result.stdout)
+    assert found["test_whole"]["whole_call"] == found["test_whole"]["in_place"] == "it starts a process"
+    assert found["test_whole"]["iterations"] == 1
+    calls = found["test_whole"]["processes"][0]["blocks_ns"]
+    assert {len(block) for block in calls} == {1}
+    entry = next(one for one in content["benchmarks"] if one["name"] == "test_whole")
+    assert entry["extra_info"]["calls"] == len(calls) + 1  # one untimed call before, and none afterwards
     assert "OMP_WAIT_POLICY is unset: idle OpenMP threads use CPU time" in result.stdout
     assert found["test_plain"]["stopped_by"] == "precision"
     assert found["test_pedantic"]["stopped_by"] == "rounds"
@@ -205,7 +235,7 @@ def test_layouts_off_leaves_our_own_benchmarks_to_pytest_benchmark(tmp_path):
 
 
 def test_what_is_timed_is_inspected_afterwards_without_torch(tmp_path, truth):
-    fake = truth({f"test_{name}": 1e-3 for name in ("plain", "pedantic", "fails")})
+    fake = truth({f"test_{name}": 1e-3 for name in ("plain", "pedantic", "fails", "whole")})
     result, content = measure(tmp_path, INSPECTED, "-s", "--gnn-layouts=sample", GNNBENCH_FAKE_CLOCK=fake)
     assert result.returncode == 0, result.stdout + result.stderr
     assert "inspected: fails plain" in result.stdout
@@ -214,9 +244,13 @@ def test_what_is_timed_is_inspected_afterwards_without_torch(tmp_path, truth):
     assert weighed == (["test_plain", "test_fails"] if sys.platform == "linux" else [])
     assert {name: sorted(ours) for name, ours in found.items()} == {
         "test_plain": ["definition_hash", "fingerprint", "measurement", "version"],
-        "test_pedantic": ["definition_hash", "measurement", "version"],
-        "test_fails": ["definition_hash", "measurement", "version"],
+        "test_pedantic": ["definition_hash", "measurement", "no_fingerprint", "version"],
+        "test_fails": ["definition_hash", "measurement", "no_fingerprint", "version"],
+        "test_whole": ["definition_hash", "measurement", "no_fingerprint", "version"],
     }
+    assert found["test_pedantic"]["no_fingerprint"] == "benchmark.pedantic fixes the calls"
+    assert found["test_fails"]["no_fingerprint"] == "it cannot be inspected (ValueError)"
+    assert found["test_whole"]["no_fingerprint"] == "its calls are timed whole: marked whole_call"
     assert list(found["test_plain"]["fingerprint"]["functions"]) == ["test_suite:work"]
     schema = json.loads((ROOT / "gnnbench/schemas/run.schema.json").read_text())
     for ours in found.values():

@@ -2,6 +2,7 @@ import json
 import re
 
 from gnnbench import plugin
+from gnnbench.schema import departure
 from tests.suite import SHORT, SMALL, run_kernels
 
 OWN = """
@@ -34,12 +35,28 @@ def test_a_call_that_fails_while_it_is_inspected_is_timed_without_counters(tmp_p
     assert "2 benchmarks checked against the reference, 2 timed" in result.stdout
     for found in json.loads((tmp_path / "run.json").read_text())["benchmarks"]:
         assert sorted(found["extra_info"]["gnnbench"]) == [
-            *("code_hash", "definition_hash", "graph", "limit", "measurement", "resident_growth_bytes"),
-            *("spec", "version"),
+            *("code_hash", "definition_hash", "graph", "limit", "measurement", "no_fingerprint"),
+            *("resident_growth_bytes", "spec", "version"),
         ]
     strict = run_kernels(*SMALL, *SHORT, "--benchmark-compare", "--gnn-strict", cwd=tmp_path)
     assert strict.returncode == 1
     assert "its operators could not be counted" in strict.stdout
+
+
+def test_whole_calls_are_checked_and_timed_but_not_counted(tmp_path):
+    marked = OWN.replace("@pytest", '@pytest.mark.whole_call("it starts a process")\n@pytest')
+    (tmp_path / "test_own.py").write_text(marked)
+    result = run_kernels(*SMALL, *SHORT, "--benchmark-json=run.json", "-k", "own-forward-", cwd=tmp_path)
+    assert result.returncode == 0, result.stdout
+    assert re.search(r"^own +fwd +torch +[\d.]+ [mµ]?s +\S+ +\w+ *$", result.stdout, re.MULTILINE)
+    note = "whole calls timed by the wall clock, none counted, no fingerprint: it starts a process"
+    assert f"{note}: own fwd torch" in " ".join(result.stdout.split())
+    (found,) = json.loads((tmp_path / "run.json").read_text())["benchmarks"]
+    assert departure(found["extra_info"]["gnnbench"], "run") is None
+    assert "counters" not in found["extra_info"]["gnnbench"]
+    counted = run_kernels(*SMALL, "--gnn-counters=update", "-rs", cwd=tmp_path)
+    assert "no counters: its calls are timed whole: it starts a process" in " ".join(counted.stdout.split())
+    assert counted.returncode == 0, counted.stdout
 
 
 def test_an_operation_without_a_reference_of_its_own_fails_in_a_line(tmp_path):

@@ -12,6 +12,8 @@ PLAIN = """
 import ctypes
 import subprocess
 
+import pytest
+
 LOG = {}
 native = ctypes.CDLL(None)
 native.malloc.restype = ctypes.c_void_p
@@ -53,6 +55,13 @@ def test_once(benchmark):
 
 def test_processes(benchmark):
     benchmark(subprocess.run, ["true"])
+
+
+@pytest.mark.whole_call("it starts a process")
+def test_whole(benchmark):
+    calls = []
+    benchmark(calls.append, 1)
+    assert calls == [1]
 
 
 def test_no_benchmark():
@@ -181,12 +190,13 @@ def test_a_stranger_s_suite_without_torch(suite):
     )
     assert found["test_native"].endswith("MiB of resident memory in 45 calls: native code keeps it")
     assert found["test_pedantic"].startswith("grows by 45 list in 45 calls")
-    assert "4 failed, 5 passed" in result.stdout
+    assert "4 failed, 6 passed" in result.stdout
     assert summary(result) == [
         "gnnbench: 6 benchmarks called 50 times, none timed: 4 grow",
         (
-            "gnnbench: 2 left out: test_suite.py::test_once (benchmark.pedantic asks for one call), "
-            "test_suite.py::test_processes (the work is done in other processes)"
+            "gnnbench: 3 left out: test_suite.py::test_once (benchmark.pedantic asks for one call), "
+            "test_suite.py::test_processes (the work is done in other processes), "
+            "test_suite.py::test_whole (its calls are timed whole: it starts a process)"
         ),
     ]
     saved = json.loads((suite / "run.json").read_text())

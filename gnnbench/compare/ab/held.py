@@ -7,17 +7,18 @@ from contextlib import nullcontext
 from typing import Any, Protocol
 
 from ...cpu import Placement
-from ...measure.clock import Block, Clock, ClockError
+from ...measure.clock import Block, Call, Clock, ClockError
 from ...measure.garbage import collector_paused
 from ...measure.inspection import Inspection, inspect
 from ...measure.layouts import Layouts
-from ...measure.pedantic import Pedantic
+from ...measure.pedantic import FIXED, Pedantic
 from ...measure.rounds import calibrated_iterations, wanted_seconds
+from ...measure.whole_calls import why_unseen
 
 _SLOW_SECONDS = 0.1
 """A calibration round that takes longer is not repeated."""
 _TRIES = 4
-_PEDANTIC = Inspection(unseen="benchmark.pedantic fixes the calls")
+_PEDANTIC = Inspection(unseen=FIXED)
 
 
 class Timed(Protocol):
@@ -27,6 +28,8 @@ class Timed(Protocol):
     """Whether it can be timed only once in a process."""
     iterations: int | None
     """Iterations of a round, if the benchmark sets them."""
+    warms: bool
+    """Whether the first round of a block is slower, so that an untimed one precedes it."""
 
     def renew(self) -> None:
         """Copy the inputs to another place in memory, if possible."""
@@ -42,6 +45,7 @@ class Plain:
     """`benchmark(function, ...)`."""
 
     once = False
+    warms = True
     iterations: int | None = None
 
     def __init__(self, layouts: Layouts, clock: Clock, *, in_place: bool, disable_gc: bool) -> None:
@@ -67,10 +71,46 @@ class Plain:
         return inspect(self._layouts.current, self._layouts.devices)
 
 
+class Whole:
+    """`benchmark(function, ...)` of a test with the marker `whole_call`."""
+
+    once = False
+    warms = False
+    iterations: int | None = 1
+
+    def __init__(self, call: Call, clock: Clock, reason: str, *, disable_gc: bool) -> None:
+        """Take the reason that the marker gives."""
+        self._clock, self._reason, self._disable_gc = clock, reason, disable_gc
+        self._function, self._call = call.function, call._replace(function=self._kept)
+        self._results: list[Any] = []
+
+    def _kept(self, *args: Any, **kwargs: Any) -> None:
+        self._results[:] = [self._function(*args, **kwargs)]
+
+    def renew(self) -> None:
+        """Do nothing: what the call starts places its own data."""
+
+    def block(self, rounds: int, _iterations: int) -> list[float]:
+        """Time whole calls."""
+        with collector_paused() if self._disable_gc else nullcontext():
+            return self._clock.block(self._call, rounds, 1).seconds
+
+    def inspect(self) -> Inspection:
+        """Inspect nothing: what runs elsewhere cannot be seen."""
+        return Inspection(unseen=why_unseen(self._reason))
+
+    def result(self) -> Any:
+        """Return the result of the last call; make one if no command did."""
+        if not self._results:
+            self._call()
+        return self._results[-1]
+
+
 class Repeated:
     """`benchmark.pedantic` with several rounds; more rounds than given may be timed."""
 
     once = False
+    warms = True
 
     def __init__(
         self, asked: Pedantic, layouts: Layouts, clock: Clock, *, in_place: bool, disable_gc: bool
@@ -115,6 +155,7 @@ class Once:
     """`benchmark.pedantic` with a single round: it may have side effects, so it runs exactly once."""
 
     once = True
+    warms = False
 
     def __init__(self, asked: Pedantic, clock: Clock, *, disable_gc: bool) -> None:
         """Make no call yet."""
@@ -216,8 +257,8 @@ class Held:
         """Time rounds, after one untimed round: the first on new buffers is slower."""
         rounds, iterations = command["rounds"], self._timed.iterations or command["iterations"]
         with self._placement.on(command.get("core")):
-            if not self._timed.once:
-                self._timed.renew()
+            self._timed.renew()
+            if self._timed.warms:
                 self._timed.block(1, iterations)
             seconds = self._keep(self._timed.block(rounds, iterations), iterations)
         return {

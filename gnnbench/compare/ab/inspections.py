@@ -29,7 +29,7 @@ class Inspections:
     @property
     def work(self) -> Work:
         """What differs."""
-        return Work(self.difference, self.counters)
+        return Work(self.difference, self.counters, self.unseen)
 
     @property
     def same_code(self) -> bool:
@@ -55,11 +55,11 @@ class Inspections:
     def as_json(self) -> dict[str, Any]:
         """Return the fields of a benchmark in the result of `gnnbench ab`, see docs/formats.md."""
         memory = self.memory and self.memory.as_json()
-        return {**self.work.as_json(), "no_fingerprint": self.unseen, "memory": memory}
+        return {**self.work.as_json(), "memory": memory}
 
     @classmethod
     def from_json(cls, saved: Mapping[str, Any]) -> "Inspections":
         """Read what `as_json` returned; older results have counters only."""
         work = Work.from_json(saved)
         memory = MemoryChange.from_json(saved.get("memory"))
-        return cls(work.counters, work.difference, saved.get("no_fingerprint"), memory=memory)
+        return cls(work.counters, work.difference, work.unseen, memory=memory)

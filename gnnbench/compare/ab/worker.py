@@ -25,6 +25,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from ...measure import marks
 from ...measure.clock import Call, Clock
 from ...measure.clock_choice import clock_for
 from ...measure.layouts import Layouts
@@ -35,7 +36,7 @@ from ...variants.overrides import ALONE, SILENT, override
 from ...variants.pipe import ClosedError, Link
 from ...variants.startup import end_group
 from . import slowdown
-from .held import Held, Once, Plain, Repeated, Timed
+from .held import Held, Once, Plain, Repeated, Timed, Whole
 
 if TYPE_CHECKING:
     from ...measure.simulated_clock import FakeMachine
@@ -194,8 +195,13 @@ class Worker:
         def _raw(self: Any, function_to_benchmark: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any:
             if self.disabled or worker._item is None:
                 return raw(self, function_to_benchmark, *args, **kwargs)
-            layouts, clock, in_place = worker._prepare(self, Call(function_to_benchmark, args, kwargs))
-            timed = Plain(layouts, clock, in_place=in_place, disable_gc=self._disable_gc)
+            call, gc = Call(function_to_benchmark, args, kwargs), self._disable_gc
+            layouts, clock, in_place = worker._prepare(self, call)
+            if reason := marks.reason(worker._item, marks.WHOLE_CALL):
+                whole = Whole(call, clock, reason, disable_gc=gc)
+                worker._hold(self, clock, whole, pause)
+                return whole.result()
+            timed = Plain(layouts, clock, in_place=in_place, disable_gc=gc)
             worker._hold(self, clock, timed, pause)
             return function_to_benchmark(*args, **kwargs)
 
@@ -233,7 +239,7 @@ class Worker:
             clock = clock_for(layouts.devices, fixture._timer, flush=True)  # noqa: SLF001
             if self._slowdown:
                 clock = slowdown.Slowed(clock, self._slowdown)
-        return layouts, clock, self._item.get_closest_marker("in_place") is not None
+        return layouts, clock, marks.reason(self._item, marks.IN_PLACE) is not None
 
     def _hold(self, fixture: Any, clock: Clock, timed: Timed, pause: Callable[[], Any]) -> None:
         self._held = True

@@ -5,7 +5,7 @@ from contextlib import nullcontext
 import pytest
 import torch
 
-from gnnbench.compare.ab.held import Held, Once, Plain, Repeated
+from gnnbench.compare.ab.held import Held, Once, Plain, Repeated, Whole
 from gnnbench.cpu import cores
 from gnnbench.measure.clock import Block, Call, ClockError
 from gnnbench.measure.layouts import Layouts
@@ -148,6 +148,27 @@ def test_inputs_in_place():
     serve(plain(call, clock, in_place=True), clock, *[block()] * 5)
     assert clock.renewals == 0
     assert set(places) == {call.args[0].data_ptr()}
+
+
+def test_whole_calls_are_neither_repeated_nor_preceded_nor_traced():
+    clock, calls = CallClock(0.2), []
+    whole = Whole(Call(calls.append, (1,), {}), clock, "it starts a process", disable_gc=True)
+    _, answers = serve(whole, clock, {"command": "inspect"}, calibrate(50), block())
+    assert answers[1]["unseen"] == "its calls are timed whole: it starts a process"
+    assert answers[1]["fingerprint"] is None
+    assert answers[1]["counts"] == {}
+    assert answers[2]["iterations"] == 1
+    assert [made[1:3] for made in clock.blocks] == [(1, 1), (block()["rounds"], 1)]
+    assert clock.renewals == 0
+    assert len(calls) == 2
+
+
+def test_the_result_of_a_whole_call_is_that_of_the_last():
+    clock, calls = CallClock(0.2), []
+    whole = Whole(Call(lambda: calls.append(1) or len(calls), (), {}), clock, "why", disable_gc=False)
+    assert whole.result() == 1  # no command made a call
+    serve(whole, clock, block())
+    assert whole.result() == len(calls) == 2
 
 
 def pedantic(target, **options):

@@ -193,6 +193,12 @@ def test_renewed(benchmark):
 def test_in_place(benchmark):
     benchmark(note, "in place", torch.ones(3000))
     assert len(set(PLACES["in place"])) == 1
+
+@pytest.mark.whole_call("it starts a process")
+def test_whole(benchmark):
+    places = []
+    assert benchmark(lambda x: places.append(x.data_ptr()) or len(places), torch.ones(3000)) == 6 * 2
+    assert len(set(places)) == 1
 """
 
 
@@ -336,6 +342,7 @@ def test_inputs_are_renewed(tmp_path):
         suite = Suite(worker)
         assert suite.run("test_renewed", 6)[-1]["failure"] is None
         assert suite.run("test_in_place", 6)[-1]["failure"] is None
+        assert suite.run("test_whole", 6)[-1]["failure"] is None
 
 
 def test_files_that_cannot_be_collected(tmp_path):
