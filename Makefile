@@ -2,6 +2,7 @@
 # make bench    the default benchmarks      make lint     ruff, mypy, import-linter
 # make sparse   adds torch_scatter and torch_sparse, compiled from source in about 11 minutes, once
 # make simulations  the simulations that make test runs in short, in full
+# make dist     wheel and source distribution, in dist/; the version is the tag
 #
 # SPARSE=0           make test without torch_scatter and torch_sparse
 # SPARSE_WHEELS=...  folder or page of wheels from which make sparse takes them instead of compiling
@@ -20,8 +21,9 @@ install := $(pip) install --disable-pip-version-check --progress-bar off -c cons
 say     := @printf '==> %s\n'
 base    := $(VENV)/.installed
 sparse  := $(VENV)/.installed-sparse
+release := $(VENV)/.installed-release
 
-.PHONY: help environment sparse test simulations bench counters growth lint lint-workflows baseline-pull-request clean
+.PHONY: help environment sparse test simulations bench counters growth lint lint-workflows dist baseline-pull-request clean
 
 help: $(base)
 	@sed -n '/^$$/q; s/^# \{0,1\}//p' Makefile
@@ -50,6 +52,14 @@ endif
 $(sparse): $(base)
 	$(say) "torch_scatter, then torch_sparse, $(if $(SPARSE_WHEELS),from $(SPARSE_WHEELS),from source: about 11 minutes the first time)"
 	@MAX_JOBS=$${MAX_JOBS:-$$(nproc 2>/dev/null || echo 2)} $(install) $(wheels) torch_scatter torch_sparse
+	@touch $@
+
+# Neither torch nor the development tools: dependency groups, which pip takes since 25.1.
+$(release): pyproject.toml constraints.txt
+	$(say) "the tools of make dist"
+	@test -x $(python) || $(PYTHON) -m venv $(VENV)
+	@$(install) 'pip>=25.1'
+	@$(install) --group release
 	@touch $@
 
 test: $(base) $(if $(filter-out 0,$(SPARSE)),$(sparse))
@@ -93,6 +103,13 @@ lint-workflows: $(base)
 	@$(VENV)/bin/check-jsonschema --builtin-schema custom.github-workflows-require-timeout $(GITHUB)/workflows/*.yml
 	@$(VENV)/bin/check-jsonschema --builtin-schema vendor.dependabot $(GITHUB)/dependabot.yml
 	@$(VENV)/bin/zizmor --quiet --offline --no-progress --persona=auditor --strict-collection $(GITHUB)
+
+dist: $(release)
+	$(say) "wheel and source distribution, checked"
+	@rm -rf dist
+	@$(python) -m build --outdir dist .
+	@$(VENV)/bin/twine check --strict dist/*
+	@$(VENV)/bin/check-wheel-contents dist/*.whl
 
 baseline-pull-request:
 	@.ci/baseline-pull-request

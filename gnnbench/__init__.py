@@ -1,3 +1,8 @@
 """Performance regression suite for graph neural network kernels, on pytest and pytest-benchmark."""
 
-__version__ = "0.1.0"
+from importlib.metadata import PackageNotFoundError, version
+
+try:
+    __version__ = version("gnnbench")
+except PackageNotFoundError:  # run from a folder, without an installation
+    __version__ = "0+unknown"

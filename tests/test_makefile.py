@@ -1,11 +1,14 @@
 """What `make` would install for each target, in a clone that has no environment yet."""
 
+import re
 import shutil
 import subprocess
+import sys
 
 import pytest
 
 from tests.suite import ROOT
+from tests.variants.repositories import git
 
 
 @pytest.fixture
@@ -45,3 +48,34 @@ def test_wheels_are_taken_from_where_the_user_says(planned):
     commands = planned("sparse", "SPARSE_WHEELS=some wheels")
     assert "--find-links 'some wheels' --only-binary torch_scatter,torch_sparse" in commands
     assert "--no-build-isolation" not in commands
+
+
+@pytest.mark.parametrize("target", ["dist"])
+def test_tools_come_from_their_group_without_torch(planned, target):
+    commands = planned(target)
+    assert "--group release" in commands
+    assert " torch " not in commands
+    assert "twine check --strict" in commands
+
+
+@pytest.mark.parametrize(
+    ("tag", "later", "version"),
+    [
+        ("v1.2.3", False, r"1\.2\.3"),
+        ("v1.2.3", True, r"1\.2\.4\.dev1\+g[0-9a-f]+"),
+        (None, False, r"0\.1\.dev1\+g.*"),
+    ],
+)
+def test_the_version_is_the_tag(tmp_path, tag, later, version):
+    for name in ("pyproject.toml", "README.md", "LICENSE"):
+        shutil.copy(ROOT / name, tmp_path)
+    git(tmp_path, "init", "-q")
+    git(tmp_path, "add", ".")
+    git(tmp_path, "commit", "-q", "-m", "first")
+    if tag:
+        git(tmp_path, "tag", tag)
+    if later:
+        git(tmp_path, "commit", "-q", "-m", "second", "--allow-empty")
+    command = [sys.executable, "-m", "hatchling", "version"]
+    found = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True)
+    assert re.fullmatch(version, found.stdout.strip())

@@ -46,6 +46,10 @@ JOBS = {f"{file} {name}": job for file, content in FILES.items() for name, job i
 BASE = "${{ github.event.pull_request.base.sha }}"
 
 
+PUBLISHER = "pypa/gh-action-pypi-publish"
+"""The one action that is not GitHub's: the index's own, for trusted publishing."""
+
+
 def _steps(job, action):
     return [step for step in job["steps"] if step.get("uses", "").startswith(f"actions/{action}@")]
 
@@ -145,11 +149,11 @@ def test_nothing_is_granted_to_all_jobs(file):
 
 
 @pytest.mark.parametrize("name", JOBS)
-def test_only_actions_of_github_by_one_commit_each(name):
+def test_only_actions_of_github_and_the_index_by_one_commit_each(name):
     text = (WORKFLOWS / name.split()[0]).read_text()
     for step in JOBS[name]["steps"]:
         if "uses" in step:
-            assert re.fullmatch(r"actions/[a-z-]+(/restore)?@[0-9a-f]{40}", step["uses"])
+            assert re.fullmatch(rf"(actions/[a-z-]+(/restore)?|{PUBLISHER})@[0-9a-f]{{40}}", step["uses"])
             assert re.search(re.escape(step["uses"]) + r" # v\d+\.\d+\.\d+\n", text)
     for checkout in _steps(JOBS[name], "checkout"):
         assert checkout["with"]["persist-credentials"] is False
@@ -184,6 +188,17 @@ def test_what_may_write_never_runs_what_a_pull_request_brought(name):
 
 def test_no_expression_is_written_into_a_shell():
     assert [line for line, _ in (param.values for param in COMMANDS) if "${{" in line] == []
+
+
+def test_what_publishes_runs_no_code_of_the_repository():
+    assert FILES["release.yml"]["on"] == {"push": {"tags": ["v*"]}}
+    build, publish = FILES["release.yml"]["jobs"].values()
+    assert set(build["permissions"].values()) == {"read"}
+    assert publish["environment"] == "release"
+    assert publish["permissions"] == {"id-token": "write", "attestations": "write"}
+    assert not [step for step in publish["steps"] if "run" in step or "checkout" in step["uses"]]
+    publishers = [name for name, job in JOBS.items() if PUBLISHER in str(job["steps"])]
+    assert publishers == ["release.yml publish"]
 
 
 def test_all_shards_of_all_kinds_are_measured_and_joined():
