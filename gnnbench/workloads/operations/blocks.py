@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 
 
 def _blocks() -> Kernel:
+    from .. import sampled
     from ..platforms.dgl import dgl, structure
-    from ..sampled import SEED
 
     def build(case: "Case") -> Batch:
         return batch_of(
@@ -24,7 +24,7 @@ def _blocks() -> Kernel:
         )
 
     def run(batch: Batch) -> Any:
-        dgl.seed(SEED)
+        dgl.seed(sampled.SEED)
         sampler, graph = batch.graph
         return sampler.sample(graph, batch.seeds)
 

@@ -54,7 +54,7 @@ def _pyg() -> Kernel:
     from torch_geometric import sampler
     from torch_geometric.data import Data
 
-    from ..sampled import SEED
+    from .. import sampled
 
     def build(case: "Case") -> Batch:
         data = Data(edge_index=case.edge_index(), num_nodes=case.graph.num_nodes)
@@ -63,7 +63,7 @@ def _pyg() -> Kernel:
             return batch_of(case, sampler.NeighborSampler(data, list(FAN_OUTS)))
 
     def run(batch: Batch) -> Any:
-        torch.default_generator.manual_seed(SEED)
+        torch.default_generator.manual_seed(sampled.SEED)
         return batch.graph.sample_from_nodes(sampler.NodeSamplerInput(None, batch.seeds))
 
     def result(output: Any, batch: Batch) -> Any:
@@ -79,10 +79,10 @@ def _sparse() -> Kernel:
     import torch
     import torch_sparse  # noqa: F401 - registers its operators
 
-    from ..sampled import SEED
+    from .. import sampled
 
     def run(batch: Batch) -> Any:
-        torch.default_generator.manual_seed(SEED)
+        torch.default_generator.manual_seed(sampled.SEED)
         pointer, columns = batch.graph
         return torch.ops.torch_sparse.neighbor_sample(
             pointer, columns, batch.seeds, list(FAN_OUTS), False, True
@@ -96,8 +96,8 @@ def _sparse() -> Kernel:
 def _dgl(*, weighted: bool) -> Kernel:
     import torch
 
+    from .. import sampled
     from ..platforms.dgl import dgl, structure
-    from ..sampled import SEED
 
     def build(case: "Case") -> Batch:
         graph = structure(case)
@@ -106,7 +106,7 @@ def _dgl(*, weighted: bool) -> Kernel:
         return batch_of(case, graph)
 
     def run(batch: Batch) -> "list[Any]":
-        dgl.seed(SEED)
+        dgl.seed(sampled.SEED)
         nodes, parts = batch.seeds, []
         for fan_out in FAN_OUTS:
             part = dgl.sampling.sample_neighbors(batch.graph, nodes, fan_out, prob="w" if weighted else None)
@@ -181,9 +181,10 @@ def sampling(
     name: str,
     calls: "Mapping[str, Call]",
     absent: "Mapping[str, str]",
-    reference: "Callable[..., tuple[Tensor, ...]]" = reference,
+    reference: "Callable[..., Tensor | tuple[Tensor, ...]]" = reference,
     *,
     default: bool = True,
+    graphs: tuple[str, ...] = GRAPHS,
 ) -> Operation:
     """Return an operation of this group; plain PyTorch has none of them."""
     return Operation(
@@ -194,7 +195,7 @@ def sampling(
         default=default,
         reference=reference,
         group="sampling",
-        graphs=GRAPHS,
+        graphs=graphs,
     )
 
 

@@ -1,0 +1,15 @@
+"""4,096 pairs of nodes between which there is no edge, as negative examples of link prediction.
+
+Training draws them for each batch or epoch. PyG draws with Python's random numbers and looks for the edges
+among them with NumPy; DGL draws and looks in one call.
+"""
+
+import pytest
+
+
+@pytest.mark.operations("negative_sampling")
+def test_negative_sampling(case, kernel, measure):
+    """Each call draws the same pairs."""
+    from gnnbench.workloads.operations.negative_sampling import checked
+
+    measure(kernel.run, kernel.build(case), result=checked(case))

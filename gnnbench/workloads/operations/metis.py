@@ -1,0 +1,85 @@
+"""METIS's division of a graph into parts with few edges between them, of which Cluster-GCN makes batches."""
+
+from typing import TYPE_CHECKING, Any
+
+from ..limits import Limit
+from ..operation import Call, Kernel
+from .neighbors import ON_CPU, sampling
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from torch import Tensor
+
+    from ..case import Case
+    from ..graphs.graph import Graph
+
+PARTS = 8
+IMBALANCE = 1.05
+"""Nodes of the largest part, as a multiple of the mean; METIS tries to reach 1.03."""
+
+_INT64 = Limit("DGL's METIS takes int64 only", frozenset({"int32"}))
+
+
+def _dgl() -> Kernel:
+    import contextlib
+    import io
+
+    from ..platforms.dgl import dgl, structure
+
+    def run(graph: Any) -> "Tensor":
+        with contextlib.redirect_stdout(io.StringIO()):  # DGL prints its times
+            parts: Tensor = dgl.metis_partition_assignment(graph, PARTS)
+        return parts
+
+    return Kernel(structure, run)
+
+
+def checked(case: "Case") -> "Callable[..., Tensor]":
+    """Return a function that says of a division what `reference` does."""
+
+    def result(parts: "Tensor", _graph: Any) -> "Tensor":
+        import torch
+
+        from ..sampled import whole
+
+        part = whole(parts)
+        sizes = part.bincount(minlength=PARTS)
+        source, target = case.graph.edge_index
+        between = float((part[source] != part[target]).double().mean())
+        most = max(IMBALANCE * len(part) / PARTS, len(part) / PARTS + 2)
+        found = (
+            len(part) == case.graph.num_nodes,
+            len(sizes) == PARTS,
+            int(sizes.max()) <= most,
+            # A random division would leave this fraction of the edges between its parts.
+            between < 1 - 1 / PARTS,
+        )
+        return torch.tensor(found, device=case.device)
+
+    return result
+
+
+def reference(_graph: "Graph") -> "Tensor":
+    """Return what must hold: bool [4].
+
+    Each node has a part; there are PARTS; none is larger than allowed; fewer edges lie between parts than if
+    nodes were divided at random.
+    """
+    import torch
+
+    return torch.ones(4, dtype=torch.bool)
+
+
+OPERATIONS = (
+    sampling(
+        "metis_partition",
+        {"dgl": Call("dgl.metis_partition_assignment(8)", _dgl, (_INT64, ON_CPU))},
+        {
+            "pyg": "ClusterData needs pyg-lib, or a torch_sparse that was built with METIS",
+            "sparse": "torch_sparse is built without METIS",
+        },
+        reference,
+        default=False,
+    ),
+)
