@@ -171,22 +171,23 @@ def write(old: Accepted, new: Sequence[Entry], replaced: Collection[int] = ()) -
         raise UsageError(f"{old.file} cannot be read: {error.strerror}") from None
     document = tomlkit.parse(text)
     tables = document.get(_LIST)
-    if not isinstance(tables, tomlkit.items.AoT):  # there is none, or it is written in brackets
+    if isinstance(tables, tomlkit.items.AoT):
+        for number in sorted(replaced, reverse=True):
+            del tables[number - 1]
+    else:  # there is none, or it is written in brackets
+        new = [*(one for one in old.entries if one.number not in replaced), *new]
+        tables = []
+    if not tables:
         document.pop(_LIST, None)
-        tables = document[_LIST] = tomlkit.aot()
-        new, replaced = [*(one for one in old.entries if one.number not in replaced), *new], ()
-    for number in sorted(replaced, reverse=True):
-        del tables[number - 1]
-    for one in new:
-        tables.append(_table(one))
-    save(old.file, tomlkit.dumps(document))
+    before = tomlkit.dumps(document).rstrip("\n") or _HEADER.rstrip("\n")
+    save(old.file, "\n\n".join((before, *map(_text_of, new))) + "\n")
 
 
-def _table(one: Entry) -> Any:
+def _text_of(one: Entry) -> str:
+    """Return the table of an entry, without the line break at its end."""
     import tomlkit
 
     table = tomlkit.table()
-    table.trivia.indent = "\n"  # a line between entries
     table["benchmark"] = one.benchmark
     for key in ("ratio", "low", "high"):
         table[key] = round(getattr(one, key), _DIGITS)
@@ -196,7 +197,9 @@ def _table(one: Entry) -> Any:
         table["until"] = one.until
     if one.patches:
         table["patches"] = list(one.patches)
-    return table
+    tables = tomlkit.aot()
+    tables.append(table)
+    return tomlkit.dumps({_LIST: tables}).strip("\n")
 
 
 def _short(name: str) -> str:

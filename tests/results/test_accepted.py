@@ -77,10 +77,15 @@ def test_entries_in_brackets_become_tables(tmp_path):
     assert [one.until for one in accepted.read(file).entries] == [None, ENTRY.until]
 
 
-def test_all_entries_may_be_replaced(tmp_path):
-    file = written(tmp_path, TEXT)
-    accepted.write(accepted.read(file), [ENTRY], replaced={1})
-    assert len(accepted.read(file).entries) == 1
+@pytest.mark.parametrize("replaced", [(1,), (3,), (1, 3), (2, 3), (1, 2, 3)])
+def test_what_is_replaced_leaves_no_blank_lines(tmp_path, replaced):
+    found = accepted.find(tmp_path)
+    accepted.write(found, [ENTRY] * 3)
+    before = found.file.read_text()
+    assert before.count("\n\n[[accepted]]\n") == 3
+    for _ in range(2):
+        accepted.write(accepted.read(found.file), [ENTRY] * len(replaced), replaced)
+    assert found.file.read_text() == before
 
 
 def test_it_is_written_whole_or_not_at_all(tmp_path, monkeypatch):
