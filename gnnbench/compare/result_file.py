@@ -113,7 +113,7 @@ def parse(path: Path, content: Any) -> ResultFile:
 def _ab(path: Path, content: Mapping[str, Any]) -> ResultFile:
     rows = []
     for one in content["benchmarks"]:
-        allowed, work = _allowed(one), Work.from_json(one)
+        allowed, work = allowed_of(one), Work.from_json(one)
         judgement = Judgement.from_json({**one, "visible": one["smallest_effect"]})
         rows.append(
             Compared(
@@ -216,7 +216,7 @@ def _compare(path: Path, content: Mapping[str, Any]) -> ResultFile:
             Judgement.from_json(one),
             _seconds(one["head_ns"]),
             notes=tuple(one["notes"]),
-            allowed=_allowed(one),
+            allowed=allowed_of(one),
             work=Work.from_json(one),
             memory=MemoryChange.from_json(one.get("memory")),
         )
@@ -240,7 +240,7 @@ def _compare(path: Path, content: Mapping[str, Any]) -> ResultFile:
     )
 
 
-def _allowed(saved: Mapping[str, Any]) -> Allowed | None:
+def allowed_of(saved: Mapping[str, Any]) -> Allowed | None:
     """Return what was accepted for a benchmark; None: nothing, or an older file."""
     return Allowed.from_json(saved["accepted"]) if saved.get("accepted") else None
 

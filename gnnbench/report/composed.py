@@ -63,6 +63,7 @@ def _result(found: ResultFile) -> View:
             spec,
             row.seconds,
             judgement=cleaned(row.judgement),
+            allowed=row.allowed,
             memory=cleaned_memory(row.memory),
             notes=tuple(map(clean, row.notes)),
         )

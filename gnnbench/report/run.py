@@ -11,6 +11,7 @@ from ..compare.comparison import Compared, Work
 from ..compare.ignored import ignored
 from ..compare.memory import MemoryChange
 from ..compare.repeat import Repeat, of_runs
+from ..compare.result_file import allowed_of
 from ..compare.revision import Revision
 from ..compare.verdict import Judgement, Thresholds
 from ..results.run_file import RunFile
@@ -57,6 +58,7 @@ def view(head: Source, base: tuple[Source, ...], thresholds: Thresholds, accepta
             benchmark = replace(
                 benchmark,
                 judgement=cleaned(row.judgement),
+                allowed=row.allowed,
                 memory=cleaned_memory(row.memory),
                 notes=tuple(map(clean, row.notes)),
             )
@@ -105,6 +107,7 @@ def _saved(
             notes=tuple(one["notes"]),
             work=Work.from_json(one),
             memory=MemoryChange.from_json(one.get("memory")),
+            allowed=allowed_of(one),
         )
         for name, one in found.items()
     }

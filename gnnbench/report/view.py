@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from typing import Literal
 
+from ..compare.comparison import Allowed
 from ..compare.memory import MemoryChange
 from ..compare.verdict import Judgement, Thresholds
 from ..workloads.spec import Spec
@@ -79,6 +80,8 @@ class BenchmarkView:
     work: CallCounts | None = None
     limit: Limit | None = None
     judgement: Judgement | None = None
+    allowed: Allowed | None = None
+    """What is accepted; None: nothing is."""
     memory: MemoryChange | None = None
     """None: there is no verdict on its memory."""
     notes: tuple[str, ...] = ()

@@ -1,6 +1,7 @@
 """Real commands on a real repository: what is accepted, what that changes, and what is refused."""
 
 import json
+import re
 import shutil
 import tomllib
 
@@ -157,6 +158,9 @@ def test_a_slowdown_on_top_of_an_accepted_one_has_an_entry_of_its_own(project):
     assert result.returncode == 1, result.stdout
     assert verdicts[MORE] == "slower"
     assert "beyond the accepted 1.20x: more accurate: test_more\n" in result.stdout
+    page = gnnbench("report", "ab.json", cwd=project.folder)
+    said = r"1 of 2 benchmarks is slower: test_more is 1\.\d\dx slower than accepted \(1\.3\dx in all\)\n"
+    assert re.match(said, page.stdout)
     both = project.accept("ab.json", reason="and safer")
     assert both.returncode == 0, both.stderr
     assert "1 entry written to " in both.stdout

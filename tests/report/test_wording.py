@@ -2,6 +2,7 @@ from dataclasses import replace
 
 import pytest
 
+from gnnbench.compare.comparison import Allowed
 from gnnbench.compare.verdict import Judgement, Thresholds
 from gnnbench.report.view import BenchmarkView, JudgedBy, Measured, View
 from gnnbench.report.wording import headline, moved, spread, whole
@@ -44,6 +45,13 @@ def view(*verdicts, shared=None):
 )
 def test_the_headline_says_what_matters(verdicts, text):
     assert headline(view(*verdicts)) == text
+
+
+def test_of_what_is_slower_than_accepted_the_headline_says_by_how_much():
+    first, second = view("slower", "same").benchmarks
+    first = replace(first, allowed=Allowed(1.1, 1.05, 1.15, ("safer",)))
+    found = headline(replace(view("same"), benchmarks=(first, second)))
+    assert found == "1 of 2 benchmarks is slower: b0 is 1.09x slower than accepted (1.20x in all)"
 
 
 @pytest.mark.parametrize(
