@@ -1,6 +1,5 @@
 """What a change affects, as text: `gnnbench affected`."""
 
-import io
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -11,9 +10,9 @@ from .. import units
 from ..compare.ab.affected import AffectedResult, Inspected
 from ..measure.fingerprint.difference import Difference
 from . import labels, memory
-from .console import UNLIMITED, Console
 from .labels import Labels
 from .names import spec_of
+from .printout import Printout
 
 _FEWEST_CHARACTERS = 24
 """Width of the column of functions, at least."""
@@ -30,16 +29,15 @@ def write(found: AffectedResult, out: Callable[[str], Any], width: int | None, *
         width: characters per line; None: the output is not a terminal.
         colour: whether the output shows colours.
     """
-    text = io.StringIO()
-    console = Console(file=text, width=width or UNLIMITED, force_terminal=colour)
+    printout = Printout(width, colour=colour)
     shown = {name: one for name, one in found.benchmarks.items() if one.status != "same"}
     for group in labels.groups({name: spec_of(name) for name in shown}):
-        console.print()
-        console.print(group.heading())
-        console.print(_table(group, shown, width or _WIDTH_IN_A_PIPE))
+        printout.show()
+        printout.show(group.heading())
+        printout.show(_table(group, shown, width or _WIDTH_IN_A_PIPE))
     if shown:
-        console.print()
-    out(text.getvalue())
+        printout.show()
+    out(printout.text)
 
 
 def _table(group: Labels, found: Mapping[str, Inspected], width: int) -> Table:

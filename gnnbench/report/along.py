@@ -1,6 +1,5 @@
 """Benchmarks of a run along an axis: tables in a terminal and in Markdown, and the notes below them."""
 
-import io
 from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -13,11 +12,10 @@ from .. import units
 from ..compare.along import Along, Mean, Row
 from ..compare.axis import Pair
 from ..compare.verdict import Reason, Thresholds
-from .console import UNLIMITED, Console
 from .labels import Folded
-from .lines import wrapped
 from .markdown_text import cell, code, prose
 from .names import clean
+from .printout import Printout
 from .table import SHORT_DIRECTION, grouped, shared_place
 from .verdicts import ORDER, styled
 
@@ -54,19 +52,18 @@ def write(
         width: characters per line; None: the output is not a terminal.
         colour: whether the output shows colours.
     """
-    text = io.StringIO()
-    console = Console(file=text, width=width or UNLIMITED, force_terminal=colour)
+    printout = Printout(width, colour=colour)
     for block in _blocks(found):
-        console.print()
-        console.print(Text(block.heading, "bold"))
-        console.print(_table(block, found))
+        printout.show()
+        printout.show(Text(block.heading, "bold"))
+        printout.show(_table(block, found))
     if found.means:
-        console.print()
-        console.print(Text(MEANS, "bold"))
-        console.print(_means(found))
+        printout.show()
+        printout.show(Text(MEANS, "bold"))
+        printout.show(_means(found))
     for line in notes(found, thresholds):
-        text.write(f"{wrapped(line, width)}\n")
-    out(text.getvalue())
+        printout.say(line)
+    out(printout.text)
 
 
 def _table(block: _Block, found: Along) -> Table:

@@ -1,6 +1,5 @@
 """What a bisection found, as text and Markdown."""
 
-import io
 import shlex
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
@@ -14,11 +13,10 @@ from ..compare.bisect.line import Candidate, Cause
 from ..compare.bisect.result import BisectResult, Finding
 from ..compare.bisect.session import Bisected
 from . import labels
-from .console import UNLIMITED, Console
 from .labels import Labels
-from .lines import wrapped
 from .markdown_text import cell, code, prose
 from .names import spec_of
+from .printout import Printout
 
 _MOST_CAUSES = 10
 """Candidates of a range that are listed."""
@@ -35,29 +33,25 @@ def write(found: BisectResult, out: Callable[[str], Any], width: int | None, *, 
         width: characters per line; None: the output is not a terminal.
         colour: whether the output shows colours.
     """
-    text = io.StringIO()
-    console = Console(file=text, width=width or UNLIMITED, force_terminal=colour)
-
-    def say(line: str) -> None:
-        text.write(f"{wrapped(line, width)}\n")
+    printout = Printout(width, colour=colour)
 
     for stage in found.stages:
         for finding in found.findings(stage):
-            say("")
+            printout.say("")
             for line in heading(stage, finding):
-                say(line)
+                printout.say(line)
             for group in labels.groups({name: spec_of(name) for name in finding.spans}):
-                console.print(group.heading())
-                console.print(_table(group, finding.spans))
+                printout.show(group.heading())
+                printout.show(_table(group, finding.spans))
             for line in changed(finding.inspections):
-                say(line)
-            say(f"repeat: {finding.command}")
+                printout.say(line)
+            printout.say(f"repeat: {finding.command}")
         if found.findings(stage):
-            say("")
+            printout.say("")
         for line in notes(stage):
-            say(line)
-    say(summary(found))
-    out(text.getvalue())
+            printout.say(line)
+    printout.say(summary(found))
+    out(printout.text)
 
 
 def _table(group: Labels, spans: Mapping[str, Span]) -> Table:

@@ -1,6 +1,5 @@
 """What `gnnbench list` shows: data sets, platforms and operations."""
 
-import io
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from textwrap import shorten
@@ -16,8 +15,8 @@ from ..workloads.graphs.locate import place
 from ..workloads.operation import Operation
 from ..workloads.operations import FORMER_NAMES, OPERATIONS
 from ..workloads.platforms import PLATFORMS
-from .console import UNLIMITED, Console
-from .lines import folded, wrapped
+from .lines import folded
+from .printout import Printout
 
 _GROUPS = (
     "aggregation",
@@ -60,24 +59,20 @@ def write(
         width: characters per line; None: the output is not a terminal.
         colour: whether the output shows colours.
     """
-    text = io.StringIO()
-    console = Console(file=text, width=width or UNLIMITED, force_terminal=colour)
+    printout = Printout(width, colour=colour)
 
-    def say(line: str) -> None:
-        text.write(f"{wrapped(line, width)}\n")
-
-    console.print(Text("Data sets (--gnn-dataset)", "bold"))
-    console.print(_datasets(data_root, cache))
-    say(_DATA_SETS)
-    console.print(Text("\nPlatforms (--gnn-platform)", "bold"))
-    console.print(_platforms())
+    printout.show(Text("Data sets (--gnn-dataset)", "bold"))
+    printout.show(_datasets(data_root, cache))
+    printout.say(_DATA_SETS)
+    printout.show(Text("\nPlatforms (--gnn-platform)", "bold"))
+    printout.show(_platforms())
     for platform in PLATFORMS.values():
         if reason := missing(platform.packages):
-            say(f"{platform.name}: {reason}")
-    console.print(Text("\nOperations, their platforms, and the call that is timed on the first", "bold"))
-    console.print(_operations(width or _WIDTH_IN_A_PIPE))
-    say("gnnbench list OPERATION shows the calls on all platforms, and why a platform has none.")
-    out(text.getvalue())
+            printout.say(f"{platform.name}: {reason}")
+    printout.show(Text("\nOperations, their platforms, and the call that is timed on the first", "bold"))
+    printout.show(_operations(width or _WIDTH_IN_A_PIPE))
+    printout.say("gnnbench list OPERATION shows the calls on all platforms, and why a platform has none.")
+    out(printout.text)
 
 
 def operation(name: str) -> Iterator[str]:

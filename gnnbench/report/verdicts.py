@@ -1,6 +1,5 @@
 """Verdicts as tables and text."""
 
-import io
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Protocol, TypeVar
@@ -12,9 +11,8 @@ from ..compare.comparison import Compared, Comparison
 from ..compare.verdict import Judgement, Thresholds
 from . import labels, memory
 from .causes import Told, notes_of
-from .console import UNLIMITED, Console
 from .labels import Labels
-from .lines import wrapped
+from .printout import Printout
 from .table import grouped
 
 _COLOURS = {
@@ -72,17 +70,16 @@ def write(
     """
     shown, same_code = divided(found.rows)
     rows = {row.fullname: row for row in shown}
-    text = io.StringIO()
-    console = Console(file=text, width=width or UNLIMITED, force_terminal=colour)
+    printout = Printout(width, colour=colour)
     for group in labels.groups(labels.specs_of(shown)):
-        console.print()
-        console.print(group.heading())
-        console.print(_table(group, rows))
+        printout.show()
+        printout.show(group.heading())
+        printout.show(_table(group, rows))
     names = labels.short(labels.specs_of(shown))
     of_causes = (line for one in causes for line in one.lines(names))
     for line in filter(None, (same_code, *notes(found, causes), *of_causes)):
-        text.write(f"{wrapped(line, width)}\n")
-    out(text.getvalue())
+        printout.say(line)
+    out(printout.text)
 
 
 def _table(group: Labels, rows: Mapping[str, Compared]) -> Table:

@@ -1,6 +1,5 @@
 """The tables of `gnnbench trend`."""
 
-import io
 import math
 from collections.abc import Iterator, Mapping, Sequence
 
@@ -15,10 +14,9 @@ from ...compare.trend.result import JudgedSeries, TrendResult, together
 from ...workloads.spec import Spec
 from .. import labels
 from ..causes import listed
-from ..console import UNLIMITED, Console
 from ..labels import Labels
-from ..lines import wrapped
 from ..names import clean, spec_of
+from ..printout import Printout
 from . import sparkline
 from .commits import name as commit
 
@@ -47,23 +45,22 @@ def text(result: TrendResult, width: int | None, encoding: str, *, colour: bool)
         colour: whether the output shows colours.
     """
     heights = sparkline.BLOCKS if _has(encoding, sparkline.BLOCKS) else sparkline.ASCII
-    out = io.StringIO()
-    console = Console(file=out, width=width or UNLIMITED, force_terminal=colour)
+    printout = Printout(width, colour=colour)
     for history in result.histories:
         mine = [one for one in result.judged if one.history is history]
-        console.print(f"\n[bold]{escape(clean(history.environment))}[/bold]", soft_wrap=True)
-        out.write(f"{wrapped(span(history), width)}\n")
+        printout.show(f"\n[bold]{escape(clean(history.environment))}[/bold]", soft_wrap=True)
+        printout.say(span(history))
         rows = [(one, change, earlier) for one in mine for change, earlier in latest(one)]
         rows.sort(key=lambda row: row[0].run(row[1].at), reverse=True)
         for number, group in enumerate(labels.groups(_specs([one for one, _, _ in rows]))):
             if number:
-                console.print()
+                printout.show()
             if group.shared:
-                console.print(group.heading())
-            console.print(_table(group, rows, result.effect, heights))
+                printout.show(group.heading())
+            printout.show(_table(group, rows, result.effect, heights))
         for note in notes(result, history):
-            out.write(f"{wrapped(note, width)}\n")
-    return out.getvalue()
+            printout.say(note)
+    return printout.text
 
 
 def _specs(judged: Sequence[JudgedSeries]) -> Mapping[str, Spec | None]:
