@@ -34,7 +34,7 @@ class Figure:
 
 def html(view: View) -> str:
     """Return the page: one file that loads nothing else."""
-    rows = view.rows
+    rows = wording.ordered(view.rows)
     drawn = any(one.processes for one in rows)
     if drawn:
         drawing.prepare()
@@ -64,7 +64,7 @@ def html(view: View) -> str:
         remarks=grouped(_remarks(rows)),
         incomplete=[one for one in view.benchmarks if one.error],
         columns=_columns(view),
-        platforms=_platforms(rows),
+        platforms=_platforms(view.rows),
         breakdowns=[(found, _lines(found)) for found in view.breakdowns],
         choices=_choices(rows),
         numbers=numbers,
@@ -126,11 +126,11 @@ def _counts(benchmarks: Sequence[BenchmarkView]) -> list[tuple[str, int]]:
 
 
 def _remarks(benchmarks: Sequence[BenchmarkView]) -> list[tuple[str, list[str]]]:
-    """Return the notes on each benchmark by label, without those that the table of changed ones shows."""
+    """Return the notes on each benchmark by label, without those that a table of changed ones shows."""
     found = []
     for one in benchmarks:
         why = reasons(one.judgement) if one.judgement else []
-        in_table = one.notes if wording.verdict(one) in wording.CHANGED else ()
+        in_table = one.notes if wording.is_changed(one) else ()
         said = [f"interrupted: {one.error}", *in_table]
         found.append((one.label, [*why, *(note for note in notes(one) if note not in said)]))
     return found

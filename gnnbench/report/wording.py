@@ -1,7 +1,7 @@
 """Sentences about benchmarks."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from .. import units
 from ..compare.verdict import Judgement, Thresholds
@@ -48,6 +48,21 @@ def moved(benchmarks: Sequence[BenchmarkView]) -> list[BenchmarkView]:
     """Return slower benchmarks, accepted ones, then faster ones, each with the largest change first."""
     changed = [one for one in benchmarks if verdict(one) in CHANGED]
     return sorted(changed, key=lambda one: (CHANGED.index(verdict(one)), -abs(math.log(ratio(one)))))
+
+
+def ordered(benchmarks: Iterable[BenchmarkView]) -> tuple[BenchmarkView, ...]:
+    """Return what failed, then other changes, then the rest, each in the order of the file."""
+    return tuple(sorted(benchmarks, key=lambda one: 0 if _failed(one) else 1 if is_changed(one) else 2))
+
+
+def _failed(benchmark: BenchmarkView) -> bool:
+    needs_more = benchmark.memory is not None and benchmark.memory.fails
+    return verdict(benchmark) == "slower" or needs_more or bool(benchmark.error)
+
+
+def is_changed(benchmark: BenchmarkView) -> bool:
+    """Return whether its time or its memory changed."""
+    return verdict(benchmark) in CHANGED or bool(benchmark.memory and benchmark.memory.changed)
 
 
 def verdict(benchmark: BenchmarkView) -> str:

@@ -3,9 +3,10 @@ from dataclasses import replace
 import pytest
 
 from gnnbench.compare.comparison import Allowed
+from gnnbench.compare.memory import MemoryChange
 from gnnbench.compare.verdict import Judgement, Thresholds
 from gnnbench.report.view import BenchmarkView, JudgedBy, Measured, View
-from gnnbench.report.wording import headline, moved, spread, whole
+from gnnbench.report.wording import headline, moved, ordered, spread, whole
 
 RATIOS = {"slower": 1.2, "faster": 0.8, "same": 1.0, "undecided": 1.01, "incomparable": None, "ignored": 1.3}
 
@@ -100,6 +101,14 @@ def test_the_grounds_of_the_whole():
 def test_what_is_slower_stands_before_what_is_faster():
     found = moved(view("faster", "same", "slower").benchmarks)
     assert [one.fullname for one in found] == ["b2", "b0"]
+
+
+def test_rows_begin_with_what_failed_and_then_with_what_changed():
+    benchmarks = [*view("same", "faster", "slower", "undecided", "slower").benchmarks]
+    benchmarks[3] = replace(benchmarks[3], memory=MemoryChange("less memory", 2**24, 2**20))
+    benchmarks.append(BenchmarkView("b5", "b5", "", error="OOM"))
+    benchmarks.append(replace(benchmarks[0], fullname="b6", memory=MemoryChange("more memory", 2**20, 2**24)))
+    assert [one.fullname for one in ordered(benchmarks)] == ["b2", "b4", "b5", "b6", "b1", "b3", "b0"]
 
 
 @pytest.mark.parametrize(
