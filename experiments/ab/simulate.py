@@ -14,7 +14,8 @@ that finds 95 % of slowdowns of 5 % and calls 70 % of identical benchmarks with 
 
 FEW are separate runs of few benchmarks: some whose pairs vary more, as on some real days, and some in which
 part of the processes are 6.5x faster. A real gather took 2.9 ms where the allocator had kept its pages, and
-19 ms elsewhere.
+19 ms elsewhere. In others a call takes 0.2 s: a block is one call and an untimed one, and a visit has three
+turns or more.
 
 Finished runs are kept in FILE.jsonl, one per line, and not repeated.
 """
@@ -47,6 +48,8 @@ SIGMA, AUTOCORRELATION, SPIKES, SPIKE = 0.1, 0.5, 0.02, 3.0
 DRIFT, PERIOD = 0.2, 60.0
 PAIR_SD, BROKEN, BROKEN_FACTOR = 0.01, 0.05, 25.0
 MODES_APART = 6.5
+FEWEST_TURNS, SLOW_SET_UP = 3, 1.0
+"""Of slow calls: turns of a visit at least, and seconds of a set-up."""
 START, BUDGET = 3.0, 60.0
 EFFECTS = (0.0, 0.01, 0.02, 0.03, 0.04, 0.05, 0.06)
 THRESHOLDS = Thresholds(effect=0.03)
@@ -69,6 +72,8 @@ class Few(NamedTuple):
     """On the first, of runs that are to find it."""
     fast_share: float = 0.0
     """Of the processes of each benchmark, that are in the faster mode."""
+    slow_seconds: float = 0.0
+    """Of a call, if it is slow; 0: blocks are ten rounds of a millisecond."""
 
 
 FEW = {
@@ -77,6 +82,8 @@ FEW = {
     "four, noisy, in little time": Few(4, 0.05, 3.7, 10.0, 0.3),
     "four, a process in fifty is fast": Few(4, 0.01, 3.7, 60.0, 0.05, 0.02),
     "four, three processes in ten are fast": Few(4, 0.01, 3.7, 60.0, 0.05, 0.3),
+    "one, slow calls": Few(1, 0.01, 3.0, 180.0, 0.1, slow_seconds=0.2),
+    "four, slow calls": Few(4, 0.01, 3.0, 60.0, 0.1, slow_seconds=0.2),
 }
 
 
@@ -104,10 +111,12 @@ class Machine:
         pair_sd: float = PAIR_SD,
         start: float = START,
         fast_share: float = 0.0,
+        slow_seconds: float = 0.0,
     ) -> None:
         self._random = random
         self._effects = effects
         self._pair_sd, self._start, self._fast_share = pair_sd, start, fast_share
+        self._slow_seconds = slow_seconds
         self._now = float(random.uniform(0, PERIOD))
 
     def pair(self, plan: Plan) -> Pair:
@@ -120,7 +129,8 @@ class Machine:
             factors = speeds * np.exp([-offset / 2, offset / 2])
             if self._fast_share:
                 factors = factors * np.where(self._random.random(2) < self._fast_share, 1 / MODES_APART, 1.0)
-            visits[name] = self._visit(name, seconds, factors)
+            visit = self._slow_visit if self._slow_seconds else self._visit
+            visits[name] = visit(name, seconds, factors)
         return Pair(self._start, visits)
 
     def _visit(self, name: str, seconds: float, factors: Array) -> Visit:
@@ -138,6 +148,15 @@ class Machine:
         took = float(blocks.sum()) * ROUNDS * 1e-9
         self._now += took
         return Visit(tuple(blocks[0].tolist()), tuple(blocks[1].tolist()), count * ROUNDS, took)
+
+    def _slow_visit(self, _name: str, seconds: float, factors: Array) -> Visit:
+        turn = 2 * self._slow_seconds * factors.sum()
+        count = max(FEWEST_TURNS, int(np.ceil(seconds / turn)))
+        draws = np.exp(self._random.normal(0, SIGMA, (2, count)))
+        blocks = 1e9 * self._slow_seconds * draws * factors[:, None]
+        took = SLOW_SET_UP + 2e-9 * float(blocks.sum())
+        self._now += took
+        return Visit(tuple(blocks[0].tolist()), tuple(blocks[1].tolist()), count, took)
 
 
 def adaptive(seed: int, effect: float) -> dict[str, Any]:
@@ -179,7 +198,9 @@ def few(kind: str, seed: int, effect: float) -> dict[str, Any]:
     case = FEW[kind]
     names = [f"one-{number}" for number in range(case.benchmarks)]
     random = np.random.default_rng([seed, 3])
-    machine = Machine(random, {names[0]: effect}, case.pair_sd, case.start, case.fast_share)
+    machine = Machine(
+        random, {names[0]: effect}, case.pair_sd, case.start, case.fast_share, case.slow_seconds
+    )
     schedule = Schedule(names, THRESHOLDS, case.budget, random=random)
     while plan := schedule.next():
         schedule.add(machine.pair(plan))
