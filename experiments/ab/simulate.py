@@ -14,7 +14,7 @@ that finds 95 % of slowdowns of 5 % and calls 70 % of identical benchmarks with 
 
 FEW are separate runs of few benchmarks: some whose pairs vary more, as on some real days, and some in which
 part of the processes are 6.5x faster. A real gather took 2.9 ms where the allocator had kept its pages, and
-19 ms elsewhere. In others a call takes 0.2 s: a block is one call and an untimed one, and a visit has three
+19 ms elsewhere. In others a call takes 0.2 s: a block is one call and an untimed one, and a visit has five
 turns or more.
 
 Finished runs are kept in FILE.jsonl, one per line, and not repeated.
@@ -34,6 +34,7 @@ from scipy import signal
 
 from gnnbench.compare.ab.estimate import judged
 from gnnbench.compare.ab.evidence import Evidence
+from gnnbench.compare.ab.sample import FEWEST_BLOCKS
 from gnnbench.compare.ab.schedule import Plan, Schedule
 from gnnbench.compare.ab.visit import Pair, Visit
 from gnnbench.compare.verdict import Thresholds
@@ -48,8 +49,8 @@ SIGMA, AUTOCORRELATION, SPIKES, SPIKE = 0.1, 0.5, 0.02, 3.0
 DRIFT, PERIOD = 0.2, 60.0
 PAIR_SD, BROKEN, BROKEN_FACTOR = 0.01, 0.05, 25.0
 MODES_APART = 6.5
-FEWEST_TURNS, SLOW_SET_UP = 3, 1.0
-"""Of slow calls: turns of a visit at least, and seconds of a set-up."""
+SLOW_SET_UP = 1.0
+"""Seconds of a set-up of slow calls."""
 START, BUDGET = 3.0, 60.0
 EFFECTS = (0.0, 0.01, 0.02, 0.03, 0.04, 0.05, 0.06)
 THRESHOLDS = Thresholds(effect=0.03)
@@ -151,7 +152,7 @@ class Machine:
 
     def _slow_visit(self, _name: str, seconds: float, factors: Array) -> Visit:
         turn = 2 * self._slow_seconds * factors.sum()
-        count = max(FEWEST_TURNS, int(np.ceil(seconds / turn)))
+        count = max(FEWEST_BLOCKS, int(np.ceil(seconds / turn)))
         draws = np.exp(self._random.normal(0, SIGMA, (2, count)))
         blocks = 1e9 * self._slow_seconds * draws * factors[:, None]
         took = SLOW_SET_UP + 2e-9 * float(blocks.sum())

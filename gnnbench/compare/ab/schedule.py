@@ -18,7 +18,6 @@ from ..verdict import SAME_CODE as SAME
 from ..verdict import Judgement, Thresholds
 from .estimate import FEWEST_PAIRS, RatioEstimate, judged
 from .evidence import Evidence
-from .sample import FEWEST_BLOCKS
 from .spending import Boundary, Spending
 from .visit import Pair
 
@@ -256,9 +255,8 @@ class Schedule:
         """Return the length of each benchmark's visit in the next pair.
 
         If a visit of t seconds costs c + t and has the variance v + w / t, the information per second is
-        largest at t = sqrt(c w / v) (Cochran, Sampling Techniques, 1977, 10.6). If w is unknown, as calls are
-        slow and visits had few turns, a visit is long enough to estimate it. PAIRS_TO_AFFORD must fit in the
-        budget.
+        largest at t = sqrt(c w / v) (Cochran, Sampling Techniques, 1977, 10.6). PAIRS_TO_AFFORD must fit in
+        the budget.
         """
         noises = self._evidence.block_noise()
         rates = {
@@ -272,20 +270,9 @@ class Schedule:
         for name in names:
             cost = start / len(names) + self._extra(name)
             best = math.sqrt(cost * rates.get(name, usual) / variance)
-            if name not in rates:
-                best = max(best, self._seconds_for_noise(name))
             affordable = self.left_seconds / self._pairs_to_afford(name) / len(names) - cost
             seconds[name] = max(min(best, affordable, LONGEST_VISIT), SHORTEST_VISIT)
         return seconds
-
-    def _seconds_for_noise(self, name: str) -> float:
-        """Return the length of a visit with enough turns to estimate its noise.
-
-        A turn takes at most the mean so far, in which set-up and calibration count. 0 if visits have a single
-        turn, or if there was none.
-        """
-        one = self._benchmarks[name]
-        return FEWEST_BLOCKS * one.seconds / one.layouts if one.layouts > one.pairs else 0.0
 
     def add(self, pair: Pair) -> None:
         """Add the measurements of a pair, and analyse its benchmarks."""

@@ -5,7 +5,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from gnnbench.compare.ab.sample import FEWEST_BLOCKS
 from gnnbench.compare.ab.schedule import (
     LONGEST_VISIT,
     NOT_REACHED,
@@ -185,47 +184,6 @@ def test_the_noisy_benchmark_is_visited_for_longer():
         one.add(bench.pair(one.next()))
     seconds = one.next().seconds
     assert seconds.pop("b2") > 3 * max(seconds.values())
-
-
-class Slow(Bench):
-    """A call takes 0.2 s: a turn is two timed and two untimed ones, and a visit has at least three turns."""
-
-    def visit(self, name, seconds):
-        return super().visit(name, max(3, math.ceil(seconds / self.block)) * self.block)
-
-
-def slow_calls(seed, ratio):
-    """Return what is found out about four slow calls with a set-up of some seconds, on a busy machine."""
-    names = NAMES[:4]
-    one = schedule(names, seed, per_benchmark_seconds=120.0)
-    bench = Slow(seed, dict.fromkeys(names, ratio), noise=0.1, start=8.0, extra=8.0, block=0.8)
-    plans = run(one, bench)
-    return list(one.decisions().values()), plans
-
-
-def test_slow_calls_get_enough_turns_to_know_their_noise():
-    found, plans = slow_calls(0, 1.0)
-    assert plans[0].seconds == dict.fromkeys(NAMES[:4], PILOT_SECONDS)  # three turns: unknown noise
-    assert all(seconds >= FEWEST_BLOCKS * 0.8 for seconds in plans[1].seconds.values())
-    assert min(one.layouts for one in found) > FEWEST_BLOCKS * min(one.pairs for one in found)
-
-
-def test_what_a_process_can_time_only_once_gets_no_longer_visits():
-    class Once(Bench):
-        def visit(self, name, _seconds):
-            return super().visit(name, self.block)
-
-    one = schedule()
-    one.add(Once(extra=8.0, block=0.8).pair(one.next()))
-    assert one.next().seconds == dict.fromkeys(one.undecided, SHORTEST_VISIT)
-
-
-def test_slow_calls_on_a_busy_machine_are_decided():
-    """In visits of three turns 27 of the 48 were."""
-    seeds = range(12)
-    assert {one.judgement.verdict for seed in seeds for one in slow_calls(seed, 1.12)[0]} == {"slower"}
-    identical = {one.judgement.verdict for seed in seeds for one in slow_calls(seed, 1.0)[0]}
-    assert not {"slower", "faster"} & identical
 
 
 def test_set_up_counts_as_a_cost():
