@@ -9,14 +9,16 @@ INDENT = "  "
 _NARROWEST = 10
 """Characters per line, at least."""
 _SUBCOMMANDS = (
-    "ab|accept|affected|baseline|bisect|calibrate|comment|compare|doctor|"
-    "export|list|merge|profile|report|trend"
+    "ab|accept|affected|baseline|bisect|calibrate|comment|compare|completion|"
+    "doctor|export|init|list|merge|profile|report|trend"
 )
 _COMMAND = re.compile(
     rf"(?<=: )(?:gnnbench (?:{_SUBCOMMANDS})|pip install|git checkout|pytest (?=[^;]*--benchmark-compare))"
     r"(?:'[^']*'|[^;'])*"
 )
 """A command to copy: in a message it follows a colon, and ends with the message or at a semicolon."""
+_SHELL_WORD = re.compile(r"(?:'[^']*'|[^' ])+")
+_CONTINUED = " \\"
 _SEPARATORS = (re.compile(r"(?<=::)|(?=\[)|(?<=[-/])"), re.compile(r"(?<=[_.,:=@])"))
 """Where a name is broken; the second where the first are missing."""
 
@@ -25,8 +27,8 @@ def wrapped(text: str, width: int | None, indent: str = INDENT) -> str:
     """Replace unprintable characters, and break long lines at words.
 
     A word longer than a line, such as a test id, is broken at its natural separators. A command that does not
-    fit begins a line of its own and is not broken, so that it can be copied: the terminal continues it on its
-    next line.
+    fit begins a line of its own. If it is longer than a line, it is broken between its words by backslashes,
+    as in a shell, so that it can be pasted; its words stay whole.
 
     Args:
         text: the lines, usually one.
@@ -43,13 +45,28 @@ def _broken(line: str, width: int, indent: str) -> str:
         start = f"{lines[-1]} " if number else ""
         if len(start) + len(word) <= width:
             lines[-1] = start + word
-        elif " " in word or len(indent) + len(word) <= width:
+        elif len(indent) + len(word) <= width:
             lines.append(indent + word)
+        elif " " in word:
+            lines.extend(_continued(word, width, indent))
         else:
             first, *rest = folded(word, width - len(indent), width - len(start))
             lines[-1] = start + first
             lines.extend(indent + part for part in rest)
     return "\n".join(part.rstrip() for part in lines)
+
+
+def _continued(command: str, width: int, indent: str) -> list[str]:
+    """Break a command between its words; each line but the last ends with a backslash."""
+    first, *others = _SHELL_WORD.findall(command)
+    lines = [indent + first]
+    for word in others:
+        if len(lines[-1]) + len(word) + len(" ") + len(_CONTINUED) <= width:
+            lines[-1] += f" {word}"
+        else:
+            lines[-1] += _CONTINUED
+            lines.append(f"{indent}{INDENT}{word}")
+    return lines
 
 
 def _words(line: str) -> Iterator[str]:

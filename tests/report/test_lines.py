@@ -1,4 +1,5 @@
 import shlex
+import subprocess
 
 import pytest
 
@@ -54,13 +55,21 @@ def test_hyphens_and_columns_of_a_line_stay():
         ),
     ],
 )
-def test_a_command_is_never_broken_so_that_it_can_be_copied(before, command, after):
-    command = command.format(ids=f"{OURS} {OURS}", hash="a" * 40)
+def test_a_long_command_can_be_pasted(before, command, after):
+    command = command.format(
+        ids=f"{shlex.quote(OURS)} {shlex.quote('a name with spaces' * 9)}", hash="a" * 40
+    )
+    assert wrapped(f"{before}{command}{after}", 500) == f"{before}{command}{after}"
     lines = wrapped(f"{before}{command}{after}", 80).splitlines()
-    (whole,) = [line for line in lines if "benchmarks/" in line]
-    assert shlex.split(whole.removesuffix(";")) == shlex.split(command)
-    assert max(len(line) for line in lines if line != whole) <= 80
-    assert joined("\n".join(lines)) == f"{before}{command}{after}"
+    first = next(number for number, line in enumerate(lines) if line.startswith(f"  {command[:6]}"))
+    last = next(number for number in range(first, len(lines)) if not lines[number].endswith(" \\"))
+    pasted = "\n".join(lines[first : last + 1]).removesuffix(after.partition(" ")[0])
+    words = pasted.replace(command.split()[0], "printf '%s\\n'", 1)
+    shown = subprocess.run(["bash", "-c", words], capture_output=True, text=True, check=True).stdout
+    assert shown.splitlines() == shlex.split(command)[1:]
+    assert last > first
+    assert all(len(line) <= 80 or len(shlex.split(line.strip("\\;"))) == 1 for line in lines)
+    assert joined("\n".join(lines).replace(" \\\n", "\n")) == f"{before}{command}{after}"
 
 
 def test_a_short_command_stands_in_its_line_or_begins_the_next():
