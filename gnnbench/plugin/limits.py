@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from .. import units
+from ..variants.collected import unmatched, whole_folders
 from . import writing
 from .session import settings_of
 from .timing import timing_of
@@ -19,7 +20,7 @@ _NOT_WEIGHED = "benchmark.pedantic fixes its calls, or this system does not tell
 
 
 class Limits:
-    """Checks the limits of each benchmark, and names the rules that expired.
+    """Checks the limits of each benchmark, and names the rules that expired or match no benchmark.
 
     Args:
         config: of the session.
@@ -29,8 +30,21 @@ class Limits:
         self._config = config
         self._collected = False
         """Whether there is a benchmark among the tests."""
+        self._names: set[str] = set()
+        """The benchmarks that were collected, also those that are deselected."""
+        self._is_whole = True
+        """Whether all files could be collected."""
         self._not_weighed: dict[str, str] = {}
         """The rule that limits the memory of each benchmark whose memory was not measured, by its id."""
+
+    def pytest_itemcollected(self, item: pytest.Item) -> None:
+        """Remember a benchmark."""
+        if "benchmark" in getattr(item, "fixturenames", ()):
+            self._names.add(item.nodeid)
+
+    def pytest_collectreport(self, report: pytest.CollectReport) -> None:
+        """Notice a file that cannot be collected, or skips itself."""
+        self._is_whole &= report.passed
 
     def pytest_collection_finish(self, session: pytest.Session) -> None:
         """Remember whether the rules matter."""
@@ -63,11 +77,14 @@ class Limits:
             self._not_weighed[item.nodeid] = settings.place(rule)
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
-        """Name the limits that were not checked, and the rules that expired."""
+        """Name the limits that were not checked, and the rules that expired or match nothing."""
         for name, place in self._not_weighed.items():
             writing.say(terminalreporter, f"{name}: max_memory ({place}) not checked: {_NOT_WEIGHED}")
         if self._collected:
-            for line in settings_of(self._config).expired():
+            settings = settings_of(self._config)
+            folders = whole_folders(self._config) if self._is_whole else None
+            idle = [] if folders is None else unmatched(settings, self._names, folders)
+            for line in (*settings.expired(), *idle):
                 writing.say(terminalreporter, line)
 
 

@@ -113,10 +113,14 @@ def test_both_sides_take_the_caller_s_settings(suite):
 
 
 def test_what_a_rule_ignores_does_not_count(suite):
-    (suite / "gnnbench.toml").write_text('[[rules]]\nbenchmarks = "*test_more"\nignore = "known"\n')
+    (suite / "gnnbench.toml").write_text(
+        '[[rules]]\nbenchmarks = "*test_more"\nignore = "known"\n'
+        '[[rules]]\nbenchmarks = "*old*"\neffect = 0.1\n'
+    )
     sides = truths(suite, "base.json"), truths(suite, "head.json", test_more=1.2e-3)
-    result = ab(suite, *sides, "--budget", "20", "--time-all", "--json", "ab.json", "--", "test_suite.py")
+    result = ab(suite, *sides, "--budget", "20", "--time-all", "--json", "ab.json", "--", ".")
     assert result.returncode == 0, result.stdout
+    assert "\nrule 2 of gnnbench.toml (*old*) matches no benchmark here: " in result.stdout
     assert "0 slower, 0 faster, 1 same, 0 undecided, 0 incomparable, 1 ignored" in result.stdout
     assert "ignored: known (rule 1 of gnnbench.toml); without the rule: slower" in result.stdout
     found = json.loads((suite / "ab.json").read_text())

@@ -99,6 +99,28 @@ def test_an_expired_rule_is_named_once_and_does_not_apply(project):
     assert "expired on" not in result.stdout
 
 
+def test_a_rule_that_matches_nothing_is_named_where_the_whole_suite_is_collected(project):
+    project.set(
+        '[[rules]]\nbenchmarks = "*test_sun*"\nmax_time = "1 s"\n'
+        '[[rules]]\nbenchmarks = "*test_sum*"\nmax_time = "1 s"\n'
+        '[[rules]]\nbenchmarks = "*test_sam*"\nmax_time = "1 s"\nuntil = 2020-01-31\n'
+    )
+    line = (
+        "gnnbench: rule 1 of gnnbench.toml (*test_sun*) matches no benchmark here: "
+        "correct its pattern, unless it is for another machine"
+    )
+    result, _ = project.run()
+    assert result.stdout.splitlines().count(line) == 1
+    assert result.stdout.count("matches no benchmark") == 1
+    for part in (("-k", "sum"), ("test_suite.py::test_sum[1]",), ("test_suite.py",), ("--gnn-hidden", "16")):
+        result, _ = project.run(*part)
+        assert result.returncode == 0, result.stdout
+        assert "matches no benchmark" not in result.stdout
+    (project.folder / "test_other.py").write_text("import pytest\npytest.importorskip('nowhere')\n")
+    result, _ = project.run()
+    assert "matches no benchmark" not in result.stdout
+
+
 def test_defaults_of_options_and_the_command_line_above_them(project):
     project.set('layouts = "one"\nprecision = "5%"\n')
     result, saved = project.run()

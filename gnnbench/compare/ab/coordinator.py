@@ -16,6 +16,7 @@ from ...errors import UsageError
 from ...packages import version
 from ...shard import Shard
 from ...variants import variant
+from ...variants.collected import unmatched
 from ...variants.prepare import Prepared
 from ..comparison import Allowed
 from ..repeat import Repeat, ends_of
@@ -303,6 +304,8 @@ class _Session:
             names = [name for name in self._only if name in names]
         else:
             self.notes.extend(choice)
+            if workers.folders is not None:
+                self.notes.extend(unmatched(self._thresholds.rules, workers.declared, workers.folders))
         if self._shard:
             whole, names = len(names), [name for name in names if self._shard.has(name)]
             self.notes.append(f"shard {self._shard}: {len(names)} of {units.count(whole, 'benchmark')}")

@@ -63,6 +63,8 @@ class Workers:
         """By side, the files that it cannot collect, each with the reason."""
         self.places: tuple[str, ...] = ()
         """The folders, files and ids among pytest's arguments, as the newer side reads them."""
+        self.folders: tuple[str, ...] | None = None
+        """The folders whose benchmarks are all collected, relative to rootdir; None: only some are."""
         self.rootdir = "."
         """The folder in which ids begin, relative to pytest's working directory."""
 
@@ -84,6 +86,8 @@ class Workers:
             self.left_out = tuple(name for name in names if name in left_out)
             self.declared = frozenset(name for one in found for name in one["declared"])
             self.places, self.rootdir = tuple(head["places"]), head["rootdir"]
+            if all(one["folders"] is not None for one in found):
+                self.folders = tuple(head["folders"])
             self.refused = {side: one["refused"] for side, one in self._collected.items()}
         self.start_seconds = time.monotonic() - start
         return self

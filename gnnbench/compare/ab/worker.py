@@ -31,6 +31,7 @@ from ...measure.clock_choice import clock_for
 from ...measure.layouts import Layouts
 from ...measure.pedantic import Pedantic
 from ...variants import outcome
+from ...variants.collected import whole_folders
 from ...variants.import_roots import Trees
 from ...variants.overrides import ALONE, SILENT, override
 from ...variants.pipe import ClosedError, Link
@@ -85,6 +86,7 @@ class Worker:
         self._reports: dict[str, pytest.TestReport] = {}
         self._held = False
         self._refused: dict[str, str] = {}
+        self._is_whole = True
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_cmdline_main(self, config: pytest.Config) -> Iterator[None]:
@@ -103,7 +105,8 @@ class Worker:
         return (yield)
 
     def pytest_collectreport(self, report: pytest.CollectReport) -> None:
-        """Note why a file cannot be collected."""
+        """Note why a file cannot be collected, or that it skips itself."""
+        self._is_whole &= report.passed
         if report.failed:
             self._refused[report.nodeid] = outcome.line(report)
 
@@ -129,6 +132,7 @@ class Worker:
                     "left_out": list(left_out),
                     "refused": {place: f"{reason}{older}" for place, reason in self._refused.items()},
                     "places": list(map(str, config.args)),
+                    "folders": whole_folders(config) if self._is_whole else None,
                     "rootdir": os.path.relpath(config.rootpath, config.invocation_params.dir),
                 }
             )
