@@ -4,7 +4,7 @@ They use no sparse kernels. They gather and scatter rows, a few columns at a tim
 the gradient of a maximum keeps all gathered rows.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, Literal
 
 import torch
@@ -141,6 +141,35 @@ def matrix(graph: Graph, entries: Tensor, weight: Tensor) -> Tensor:
     """Return the COO matrix [N, N] of entries (sources and targets [2, E]); rows are targets."""
     size = (graph.num_nodes, graph.num_nodes)
     return torch.sparse_coo_tensor(entries.flip(0), weight, size).coalesce()
+
+
+def trained(parameters: Sequence[Tensor], losses: Sequence[Callable[[Sequence[Tensor]], Tensor]]) -> Tensor:
+    """Train with a step of Adam for each batch (Kingma and Ba, ICLR 2015, algorithm 1).
+
+    Args:
+        parameters: float64; they are not changed.
+        losses: by batch, a function of the parameters that returns the loss [].
+
+    Returns:
+        The loss of each batch before its step, and that of the first one after all steps: float64 [B + 1].
+    """
+    first = [torch.zeros_like(one) for one in parameters]
+    second = [torch.zeros_like(one) for one in parameters]
+    found = []
+    for step, loss in enumerate(losses, 1):
+        with torch.enable_grad():
+            current = [one.detach().requires_grad_() for one in parameters]
+            value = loss(current)
+            gradients = torch.autograd.grad(value, current)
+        found.append(value.detach())
+        first = [0.9 * m + 0.1 * g for m, g in zip(first, gradients, strict=True)]
+        second = [0.999 * v + 0.001 * g * g for v, g in zip(second, gradients, strict=True)]
+        rate = LEARNING_RATE / (1 - 0.9**step)
+        parameters = [
+            one.detach() - rate * m / ((v / (1 - 0.999**step)).sqrt() + 1e-8)
+            for one, m, v in zip(current, first, second, strict=True)
+        ]
+    return torch.stack([*found, losses[0](parameters).detach()])
 
 
 def adam_step(parameter: Tensor, gradient: Tensor) -> Tensor:

@@ -25,8 +25,8 @@ class Parameters(NamedTuple):
     """[out]."""
 
 
-def initial_parameters(graph: Graph, hidden: int, seed: int = 0) -> list[Parameters]:
-    """Draw each layer's weights; the bias is zero."""
+def initial_parameters(graph: Graph, hidden: int, seed: int = 0, out: int | None = None) -> list[Parameters]:
+    """Draw each layer's weights; the bias is zero. `out` is the last width; None: the number of classes."""
     generator = torch.Generator().manual_seed(seed)
     return [
         Parameters(
@@ -34,7 +34,7 @@ def initial_parameters(graph: Graph, hidden: int, seed: int = 0) -> list[Paramet
             glorot(fan_in, fan_out, generator),
             torch.zeros(fan_out, dtype=torch.float64),
         )
-        for fan_in, fan_out in pairwise((graph.num_features, hidden, graph.num_classes))
+        for fan_in, fan_out in pairwise((graph.num_features, hidden, out or graph.num_classes))
     ]
 
 

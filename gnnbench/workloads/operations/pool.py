@@ -20,7 +20,7 @@ RATIO = 0.5
 SORTED = 8
 """Nodes that sort pooling keeps of each graph."""
 
-_SEGMENT_SUM = Limit(
+SEGMENT_SUM = Limit(
     "DGL's sums of segments do not support bfloat16 on the CPU", frozenset({"bfloat16", "cpu"})
 )
 _TIES = Limit("scores that order the nodes tie in bfloat16", frozenset({"bfloat16"}), raises=False)
@@ -198,7 +198,7 @@ OPERATIONS = (
         "global_mean_pool",
         {
             "pyg": Call("global_mean_pool", _mean_pyg, (SCATTER_ADD,)),
-            "dgl": Call("dgl.mean_nodes", _mean_dgl, (_SEGMENT_SUM,)),
+            "dgl": Call("dgl.mean_nodes", _mean_dgl, (SEGMENT_SUM,)),
         },
         {"sparse": _SPARSE, "torch": "plain PyTorch has no batches of graphs; see scatter_mean"},
         reference=means,

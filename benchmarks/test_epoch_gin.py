@@ -1,0 +1,19 @@
+"""An epoch of GIN on 854 small graphs in batches of 128: what classifying molecules takes.
+
+Unlike an epoch on one large graph, it joins graphs in each step, and its layers are so small that calls of
+functions take a large part of the time. A slower loader or a slower `Batch` shows here.
+"""
+
+import pytest
+
+
+@pytest.mark.operations("epoch_gin")
+def test_gin(case, kernel, measure):
+    """Three layers, without dropout and batch normalisation; graphs are not shuffled."""
+    import torch
+
+    from gnnbench.workloads import gin, training
+
+    model = gin.build(case)
+    optimizer = torch.optim.Adam(model.parameters(), lr=training.LEARNING_RATE)
+    measure(kernel.run, kernel.build(case), model, optimizer, result=kernel.result)

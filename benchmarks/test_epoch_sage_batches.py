@@ -1,0 +1,16 @@
+"""An epoch of GraphSAGE on batches of 64 nodes, for which neighbours are drawn at two hops.
+
+It is how networks are trained on graphs that do not fit on a GPU. Drawing and copying take most of the time,
+so slower samplers and loaders show here as a user meets them: DGL's took twice as long once (dgl#6257).
+"""
+
+import pytest
+
+
+@pytest.mark.in_place("a loader has its graph in a form of its own")
+@pytest.mark.operations("epoch_sage_batches")
+def test_sage(case, measure):
+    """Without worker processes, dropout and shuffling; each epoch draws the same."""
+    from gnnbench.workloads.operations import epoch_sage_batches
+
+    measure(*epoch_sage_batches.prepare(case), result=epoch_sage_batches.checked(case))

@@ -1,0 +1,167 @@
+"""GraphSAGE on batches of nodes and of drawn neighbours (Hamilton et al., NeurIPS 2017), by library."""
+
+import warnings
+from collections.abc import Iterator, Mapping
+from typing import Any, NamedTuple, Protocol
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from . import sage
+from .case import Case
+from .network import Network
+from .sampled import SEED, Hop, whole, without
+
+BATCH = 64
+"""Training nodes of a batch: three batches on Cora, 143 on a tenth of ogbn-arxiv."""
+FAN_OUTS = (15, 10)
+"""Neighbours to draw of each node at the first hop, and at the second."""
+
+
+class Batch(NamedTuple):
+    """What a loader yields, as the network takes it."""
+
+    structure: Any
+    """edge_index, or an iterator over DGL's blocks."""
+    x: Tensor
+    """Features of all nodes: [n, D]."""
+    y: Tensor
+    """Classes of the nodes that are trained on, which are the first ones: int64 [T]."""
+    found: Any
+    """The library's own object."""
+
+
+class Drawn(NamedTuple):
+    """The same batch for checks, on the CPU."""
+
+    seeds: Tensor
+    """The nodes that are trained on, as the graph numbers them: int64 [T]."""
+    nodes: Tensor
+    """All nodes, as the graph numbers them: int64 [n]."""
+    hops: tuple[Hop, Hop]
+    layers: tuple[tuple[Tensor, int], tuple[Tensor, int]]
+    """By layer: sources and targets, int64 [2, m], as the batch numbers them; the number of results."""
+
+
+class Library(Protocol):
+    """How a library makes batches."""
+
+    def loader(self, case: Case, *, shuffle: bool) -> Any:
+        """Return a loader without worker processes, of features and classes on the CPU."""
+
+    def start(self, seed: int = SEED) -> None:
+        """Let the library draw the same from here on."""
+
+    def batches(self, loader: Any, device: torch.device) -> Iterator[Batch]:
+        """Yield an epoch's batches."""
+
+    def drawn(self, batch: Batch) -> Drawn:
+        """Return a batch for checks."""
+
+
+def build(case: Case, seed: int = 0, dropout: float = 0.0) -> Network:
+    """Return the network on a case's platform; DGL's gives each layer the next block."""
+    model = sage.build(case, sage.initial_parameters(case.graph, case.spec.hidden, seed), dropout)
+    if case.spec.platform == "dgl":
+        model.convolve = lambda blocks, layer, x: layer(next(blocks), x)
+    return model
+
+
+def loss(model: Network, batch: Batch) -> Tensor:
+    """Return the mean negative log-likelihood of the nodes that are trained on."""
+    logits = model(batch.structure, batch.x)[: len(batch.y)]
+    return F.nll_loss(F.log_softmax(logits, dim=1), batch.y)
+
+
+def epoch(library: Library, loader: Any, model: Network, optimizer: torch.optim.Optimizer) -> Tensor:
+    """Train with one step for each batch; return the losses before the steps: [S]."""
+    losses = []
+    device = next(model.parameters()).device
+    for batch in library.batches(loader, device):
+        optimizer.zero_grad(set_to_none=True)
+        value = loss(model, batch)
+        value.backward()
+        optimizer.step()
+        losses.append(value.detach())
+    return torch.stack(losses)
+
+
+class _Pyg:
+    def loader(self, case: Case, *, shuffle: bool) -> Any:
+        from torch_geometric.data import Data
+        from torch_geometric.loader import NeighborLoader
+
+        graph = case.graph
+        edges = graph.edge_index.to(case.index_dtype)
+        data = Data(x=graph.x.to(case.dtype), y=graph.y, edge_index=edges)
+        train = graph.train_mask.nonzero().squeeze(1).to(case.index_dtype)
+        with warnings.catch_warnings():  # that pyg-lib would be faster
+            warnings.simplefilter("ignore")
+            return NeighborLoader(data, list(FAN_OUTS), input_nodes=train, batch_size=BATCH, shuffle=shuffle)
+
+    def start(self, seed: int = SEED) -> None:
+        torch.default_generator.manual_seed(seed)
+
+    def batches(self, loader: Any, device: torch.device) -> Iterator[Batch]:
+        for found in loader:
+            batch = found.to(device)
+            yield Batch(batch.edge_index, batch.x, batch.y[: batch.batch_size], found)
+
+    def drawn(self, batch: Batch) -> Drawn:
+        found = batch.found
+        nodes, edges, entry = (whole(part) for part in (found.n_id, found.edge_index, found.e_id))
+        source, target = nodes[edges]
+        seeds = nodes[: found.batch_size]
+        # Neighbours are drawn once of each node: at the second hop, of those that the first one reached.
+        first = edges[1] < len(seeds)
+        expanded = seeds, without(source[first], seeds)
+        hops = [
+            Hop(source[part], target[part], entry[part], ends)
+            for part, ends in zip((first, ~first), expanded, strict=True)
+        ]
+        return Drawn(seeds, nodes, (hops[0], hops[1]), ((edges, len(nodes)), (edges, len(seeds))))
+
+
+class _Dgl:
+    def loader(self, case: Case, *, shuffle: bool) -> Any:
+        from .platforms.dgl import dgl, structure
+
+        graph = structure(case).to("cpu")
+        graph.ndata["x"], graph.ndata["y"] = case.graph.x.to(case.dtype), case.graph.y
+        train = case.graph.train_mask.nonzero().squeeze(1).to(case.index_dtype)
+        # DGL lists fan-outs by layer; the first layer is the second hop.
+        sampler = dgl.dataloading.NeighborSampler(
+            list(reversed(FAN_OUTS)), prefetch_node_feats=["x"], prefetch_labels=["y"]
+        )
+        return dgl.dataloading.DataLoader(
+            graph, train, sampler, device=case.device, batch_size=BATCH, shuffle=shuffle
+        )
+
+    def start(self, seed: int = SEED) -> None:
+        from .platforms.dgl import dgl
+
+        torch.default_generator.manual_seed(seed)  # for the order of nodes
+        dgl.seed(seed)
+
+    def batches(self, loader: Any, device: torch.device) -> Iterator[Batch]:  # noqa: ARG002 - it has its own
+        with warnings.catch_warnings():  # that cores could be chosen
+            warnings.simplefilter("ignore")
+            for _, _, blocks in loader:
+                yield Batch(iter(blocks), blocks[0].srcdata["x"], blocks[-1].dstdata["y"], blocks)
+
+    def drawn(self, batch: Batch) -> Drawn:
+        from .platforms.dgl import dgl
+
+        layers, hops = [], []
+        for block in batch.found:
+            edges = torch.stack([whole(end) for end in block.edges()])
+            nodes, ends = whole(block.srcdata[dgl.NID]), whole(block.dstdata[dgl.NID])
+            layers.append((edges, len(ends)))
+            hops.append(Hop(nodes[edges[0]], ends[edges[1]], whole(block.edata[dgl.EID]), ends))
+        nodes, seeds = (whole(part) for part in (batch.found[0].srcdata[dgl.NID], hops[1].expanded))
+        return Drawn(seeds, nodes, (hops[1], hops[0]), (layers[0], layers[1]))
+
+
+LIBRARIES: Mapping[str, Library] = {"pyg": _Pyg(), "dgl": _Dgl()}
+"""By platform."""

@@ -1,0 +1,183 @@
+"""A training epoch of link prediction: GraphSAGE, and all edges against as many drawn pairs."""
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from ..limits import SCATTER_ADD
+from ..operation import Call, Operation
+from ..spec import TRAIN
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from torch import Tensor, optim
+
+    from ..case import Case
+    from ..graphs.graph import Graph
+    from ..network import Network
+
+WIDTH = 64
+"""Of a node's embedding."""
+_FEWEST = 0.9
+"""Part of the pairs asked for that must be there: both libraries may return fewer."""
+
+
+class _Library(NamedTuple):
+    """How a library draws pairs and scores them."""
+
+    draw: "Callable[[Any], Tensor]"
+    """Returns as many pairs without an edge as there are edges, the same in each call: int [2, m]."""
+    score: "Callable[[Any, Tensor, Tensor], Tensor]"
+    """Returns z_s . z_t of each edge and of each pair: [E + m]."""
+
+
+def _pyg() -> _Library:
+    import random
+
+    import torch
+    from torch_geometric import utils
+
+    from ..sampled import SEED
+
+    def draw(edge_index: "Tensor") -> "Tensor":
+        random.seed(SEED)  # PyG draws with Python's generator
+        return utils.negative_sampling(edge_index)
+
+    def score(edge_index: "Tensor", pairs: "Tensor", z: "Tensor") -> "Tensor":
+        source, target = torch.cat((edge_index, pairs), dim=1)
+        return (z[source] * z[target]).sum(dim=1)
+
+    return _Library(draw, score)
+
+
+def _dgl() -> _Library:
+    import torch
+
+    from ..platforms.dgl import dgl
+    from ..sampled import SEED
+
+    def draw(graph: Any) -> "Tensor":
+        dgl.seed(SEED)
+        return torch.stack(dgl.sampling.global_uniform_negative_sampling(graph, graph.num_edges()))
+
+    def score(graph: Any, pairs: "Tensor", z: "Tensor") -> "Tensor":
+        negative = dgl.graph(tuple(pairs), num_nodes=graph.num_nodes())
+        scores = [dgl.ops.u_dot_v(one, z, z) for one in (graph, negative)]
+        return torch.cat(scores).squeeze(1)
+
+    return _Library(draw, score)
+
+
+_LIBRARIES = {"pyg": _pyg, "dgl": _dgl}
+
+
+def _loss(library: _Library, structure: Any, pairs: "Tensor", model: "Network", x: "Tensor") -> "Tensor":
+    """Return the binary cross-entropy of all edges and of the drawn pairs."""
+    import torch.nn.functional as F
+
+    scores = library.score(structure, pairs, model(structure, x))
+    labels = scores.new_zeros(len(scores))
+    labels[: len(scores) - pairs.size(1)] = 1
+    return F.binary_cross_entropy_with_logits(scores, labels)
+
+
+def prepare(case: "Case") -> "tuple[Callable[..., Tensor], Any, Network, Tensor, optim.Optimizer]":
+    """Return the timed function and its inputs: an epoch, the graph, the network, x [N, D] and Adam."""
+    import torch
+
+    from .. import sage
+    from ..training import LEARNING_RATE
+
+    library = _LIBRARIES[case.spec.platform]()
+
+    def run(structure: Any, model: "Network", x: "Tensor", optimizer: "optim.Optimizer") -> "Tensor":
+        optimizer.zero_grad(set_to_none=True)
+        value = _loss(library, structure, library.draw(structure), model, x)
+        value.backward()
+        optimizer.step()
+        return value
+
+    model = sage.build(case, _parameters(case))
+    optimizer = torch.optim.Adam(model.parameters(), lr=LEARNING_RATE)
+    return run, sage.kernel(case.spec.platform).build(case), model, case.node_features(), optimizer
+
+
+def _parameters(case: "Case") -> Any:
+    from .. import sage
+
+    return sage.initial_parameters(case.graph, case.spec.hidden, out=WIDTH)
+
+
+def checked(case: "Case") -> "Callable[..., Tensor]":
+    """Return a function that draws the pairs again and checks them and the loss.
+
+    It returns what `reference` returns: the loss, and that after the step, each over the one that float64
+    gives for the same pairs. It raises MismatchError if a pair is an edge, a node with itself or drawn twice,
+    or if too few are drawn.
+    """
+
+    def result(
+        value: "Tensor", structure: Any, model: "Network", x: "Tensor", _: "optim.Optimizer"
+    ) -> "Tensor":
+        import torch
+
+        from ..reference import trained
+        from ..sampled import has_edges, require, whole
+
+        library, graph = _LIBRARIES[case.spec.platform](), case.graph
+        pairs = library.draw(structure)
+        source, target = whole(pairs)
+        require(not has_edges(graph, source, target).any(), "a drawn pair is an edge")
+        require(not (source == target).any(), "a drawn pair is a node with itself")
+        require(len((source * graph.num_nodes + target).unique()) == len(source), "a pair was drawn twice")
+        require(_FEWEST * graph.num_edges <= len(source) <= graph.num_edges, "too few pairs were drawn")
+        flat = [tensor for layer in _parameters(case) for tensor in layer]
+        expected = trained(flat, [lambda parameters: loss(graph, whole(pairs), parameters)])
+        after = _loss(library, structure, pairs, model, x)
+        found = torch.stack((value, after)).detach()
+        return (found.double() / expected.to(found.device)).to(found)
+
+    return result
+
+
+def loss(graph: "Graph", pairs: "Tensor", parameters: "Sequence[Tensor]") -> "Tensor":
+    """Return the mean of -log sigmoid(z_s . z_t) over edges and -log sigmoid(-z_s . z_t) over pairs.
+
+    z are the outputs of both layers; `parameters` are weights and bias of the first, then of the second.
+    """
+    import torch
+    import torch.nn.functional as F
+
+    from .epoch_sage import convolution
+
+    neighbours, own, bias, next_neighbours, next_own, next_bias = parameters
+    hidden = convolution(graph, neighbours, own, bias, graph.x.double()).relu()
+    z = convolution(graph, next_neighbours, next_own, next_bias, hidden)
+    source, target = torch.cat((graph.edge_index, pairs), dim=1)
+    scores = (z[source] * z[target]).sum(dim=1)
+    return -F.logsigmoid(torch.cat((scores[: graph.num_edges], -scores[graph.num_edges :]))).mean()
+
+
+def reference(_graph: "Graph", *_: "Tensor") -> "Tensor":
+    """Return ones: the loss over the right one, before and after the step."""
+    import torch
+
+    return torch.ones(2, dtype=torch.float64)
+
+
+OPERATIONS = (
+    Operation(
+        "epoch_link",
+        {
+            "pyg": Call("negative_sampling, SAGEConv, products", limits=(SCATTER_ADD,)),
+            "dgl": Call("global_uniform_negative_sampling, SAGEConv, u_dot_v"),
+        },
+        {
+            "sparse": "negative_sampling takes edge_index: see pyg",
+            "torch": "plain PyTorch draws no pairs of nodes",
+        },
+        directions=(TRAIN,),
+        reference=reference,
+        default=False,
+        group="training",
+    ),
+)

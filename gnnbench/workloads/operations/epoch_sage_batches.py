@@ -1,0 +1,114 @@
+"""A training epoch of a two-layer GraphSAGE on batches of drawn neighbours; the code is in `minibatch.py`."""
+
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from ..operation import Call, Operation
+from ..spec import TRAIN
+from .neighbors import INT64_ONLY
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from torch import Tensor, optim
+
+    from ..case import Case
+    from ..graphs.graph import Graph
+    from ..minibatch import Drawn
+    from ..network import Network
+
+
+def prepare(case: "Case") -> "tuple[Callable[..., Tensor], Any, Network, optim.Optimizer]":
+    """Return the timed function and its inputs: an epoch, the loader, the network and Adam (lr 0.01)."""
+    import torch
+
+    from .. import minibatch
+    from ..training import LEARNING_RATE
+
+    library = minibatch.LIBRARIES[case.spec.platform]
+
+    def run(loader: Any, model: "Network", optimizer: "optim.Optimizer") -> "Tensor":
+        library.start()
+        return minibatch.epoch(library, loader, model, optimizer)
+
+    model = minibatch.build(case)
+    optimizer = torch.optim.Adam(model.parameters(), lr=LEARNING_RATE)
+    return run, library.loader(case, shuffle=False), model, optimizer
+
+
+def checked(case: "Case") -> "Callable[..., tuple[Tensor, ...]]":
+    """Return a function that draws an epoch's batches again and checks them and the losses.
+
+    It returns what `reference` returns: the nodes that were trained on, and each loss over the one that
+    float64 gives for the same batches. It raises MismatchError if neighbours are missing, drawn twice or none
+    of the graph's.
+    """
+
+    def result(losses: "Tensor", loader: Any, model: "Network", _: Any) -> "tuple[Tensor, ...]":
+        import torch
+
+        from .. import minibatch, sage
+        from ..reference import trained
+        from ..sampled import require_hop
+
+        library = minibatch.LIBRARIES[case.spec.platform]
+        library.start()
+        batches = list(library.batches(loader, losses.device))
+        draws = [library.drawn(batch) for batch in batches]
+        after = minibatch.loss(model, batches[0]).detach()
+        for drawn in draws:
+            for hop, fan_out in zip(drawn.hops, minibatch.FAN_OUTS, strict=True):
+                require_hop(case.graph, hop, fan_out)
+        parameters = sage.initial_parameters(case.graph, case.spec.hidden)
+        flat = [tensor for layer in parameters for tensor in layer]
+        expected = trained(flat, [partial(loss, case.graph, drawn) for drawn in draws])
+        seeds = torch.cat([drawn.seeds for drawn in draws])
+        found = torch.cat((losses, after.unsqueeze(0)))
+        return seeds.to(losses.device), (found.double() / expected.to(losses.device)).to(losses)
+
+    return result
+
+
+def loss(graph: "Graph", drawn: "Drawn", parameters: "Sequence[Tensor]") -> "Tensor":
+    """Return the loss of a batch in float64; `parameters` are both weights and the bias of both layers."""
+    from ..reference import aggregate
+
+    x = graph.x[drawn.nodes].double()
+    for index, (edges, count) in enumerate(drawn.layers):
+        neighbours, own, bias = parameters[3 * index : 3 * index + 3]
+        x = x if index == 0 else x.relu()
+        x = aggregate(edges, None, x, "mean")[:count] @ neighbours + x[:count] @ own + bias
+    y = graph.y[drawn.seeds]
+    return -x.log_softmax(dim=1).gather(1, y.unsqueeze(1)).mean()
+
+
+def reference(graph: "Graph", *_: "Tensor") -> "tuple[Tensor, Tensor]":
+    """Return the training nodes [T], and ones: each loss over the right one, and that after the last step."""
+    import torch
+
+    from ..minibatch import BATCH
+
+    train = graph.train_mask.nonzero().squeeze(1)
+    return train, torch.ones(-(-len(train) // BATCH) + 1, dtype=torch.float64)
+
+
+OPERATIONS = (
+    Operation(
+        "epoch_sage_batches",
+        {
+            "pyg": Call(
+                "NeighborLoader([15, 10]), SAGEConv",
+                limits=(INT64_ONLY,),
+                one_of=("pyg_lib", "torch_sparse"),
+            ),
+            "dgl": Call("DataLoader of NeighborSampler, SAGEConv"),
+        },
+        {
+            "sparse": "NeighborLoader yields edges, no matrix: see pyg",
+            "torch": "plain PyTorch draws no parts of graphs",
+        },
+        directions=(TRAIN,),
+        reference=reference,
+        group="training",
+    ),
+)
