@@ -23,7 +23,7 @@ class Batch(NamedTuple):
     """What a loader yields, as the network takes it."""
 
     structure: Any
-    """edge_index, or an iterator over DGL's blocks."""
+    """edge_index, or DGL's blocks."""
     x: Tensor
     """Features of all nodes: [n, D]."""
     y: Tensor
@@ -61,7 +61,7 @@ class Library(Protocol):
 
 
 def build(case: Case, seed: int = 0, dropout: float = 0.0) -> Network:
-    """Return the network on a case's platform; DGL's gives each layer the next block."""
+    """Return the network on a case's platform; DGL's takes an iterator of blocks, one for each layer."""
     model = sage.build(case, sage.initial_parameters(case.graph, case.spec.hidden, seed), dropout)
     if case.spec.platform == "dgl":
         model.convolve = lambda blocks, layer, x: layer(next(blocks), x)
@@ -70,11 +70,26 @@ def build(case: Case, seed: int = 0, dropout: float = 0.0) -> Network:
 
 def loss(model: Network, batch: Batch) -> Tensor:
     """Return the mean negative log-likelihood of the nodes that are trained on."""
-    logits = model(batch.structure, batch.x)[: len(batch.y)]
+    structure = batch.structure
+    logits = model(iter(structure) if isinstance(structure, list) else structure, batch.x)[: len(batch.y)]
     return F.nll_loss(F.log_softmax(logits, dim=1), batch.y)
 
 
-def epoch(library: Library, loader: Any, model: Network, optimizer: torch.optim.Optimizer) -> Tensor:
+class Record:
+    """The batches of the first epoch, for its check: on several threads DGL may draw others the next time."""
+
+    def __init__(self) -> None:
+        self.batches: list[Batch] | None = []
+        """None: no more are kept."""
+
+
+def epoch(
+    library: Library,
+    loader: Any,
+    model: Network,
+    optimizer: torch.optim.Optimizer,
+    record: Record | None = None,
+) -> Tensor:
     """Train with one step for each batch; return the losses before the steps: [S]."""
     losses = []
     device = next(model.parameters()).device
@@ -84,6 +99,8 @@ def epoch(library: Library, loader: Any, model: Network, optimizer: torch.optim.
         value.backward()
         optimizer.step()
         losses.append(value.detach())
+        if record and record.batches is not None:
+            record.batches.append(batch)
     return torch.stack(losses)
 
 
@@ -148,7 +165,7 @@ class _Dgl:
         with warnings.catch_warnings():  # that cores could be chosen
             warnings.simplefilter("ignore")
             for _, _, blocks in loader:
-                yield Batch(iter(blocks), blocks[0].srcdata["x"], blocks[-1].dstdata["y"], blocks)
+                yield Batch(blocks, blocks[0].srcdata["x"], blocks[-1].dstdata["y"], blocks)
 
     def drawn(self, batch: Batch) -> Drawn:
         from .platforms.dgl import dgl

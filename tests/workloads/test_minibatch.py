@@ -10,7 +10,6 @@ from gnnbench.workloads.platforms import PLATFORMS
 from gnnbench.workloads.spec import Spec
 
 EPOCHS = 30
-SEEDS = [0, *(pytest.param(seed, marks=pytest.mark.simulation) for seed in range(1, 5))]
 
 
 def fitted(case, seed):
@@ -36,15 +35,14 @@ def fitted(case, seed):
     return found
 
 
-@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.simulation
+@pytest.mark.parametrize("seed", range(5))
 @pytest.mark.parametrize("platform", minibatch.LIBRARIES)
-def test_batches_of_neighbours_learn_cora(cora, platform, seed, record_property):
+def test_batches_of_neighbours_learn_cora(cora, platform, seed):
     if reason := missing(PLATFORMS[platform].packages):
         pytest.skip(reason)
     case = Case(Spec("epoch_sage_batches", "train", platform, "float32", "int64", "cora", 256, "cpu"), cora)
-    accuracy = fitted(case, seed)
-    record_property("accuracy", accuracy)
-    assert accuracy >= 0.78
+    assert fitted(case, seed) >= 0.78
 
 
 @pytest.mark.parametrize("platform", minibatch.LIBRARIES)

@@ -80,7 +80,7 @@ def _loss(library: _Library, structure: Any, pairs: "Tensor", model: "Network", 
     return F.binary_cross_entropy_with_logits(scores, labels)
 
 
-def prepare(case: "Case") -> "tuple[Callable[..., Tensor], Any, Network, Tensor, optim.Optimizer]":
+def prepare(case: "Case") -> "tuple[Callable[..., Any], Any, Network, Tensor, optim.Optimizer]":
     """Return the timed function and its inputs: an epoch, the graph, the network, x [N, D] and Adam."""
     import torch
 
@@ -89,12 +89,15 @@ def prepare(case: "Case") -> "tuple[Callable[..., Tensor], Any, Network, Tensor,
 
     library = _LIBRARIES[case.spec.platform]()
 
-    def run(structure: Any, model: "Network", x: "Tensor", optimizer: "optim.Optimizer") -> "Tensor":
+    def run(
+        structure: Any, model: "Network", x: "Tensor", optimizer: "optim.Optimizer"
+    ) -> "tuple[Tensor, Tensor]":
         optimizer.zero_grad(set_to_none=True)
-        value = _loss(library, structure, library.draw(structure), model, x)
+        pairs = library.draw(structure)
+        value = _loss(library, structure, pairs, model, x)
         value.backward()
         optimizer.step()
-        return value
+        return value, pairs
 
     model = sage.build(case, _parameters(case))
     optimizer = torch.optim.Adam(model.parameters(), lr=LEARNING_RATE)
@@ -108,7 +111,7 @@ def _parameters(case: "Case") -> Any:
 
 
 def checked(case: "Case") -> "Callable[..., Tensor]":
-    """Return a function that draws the pairs again and checks them and the loss.
+    """Return a function that checks an epoch's pairs and its loss.
 
     It returns what `reference` returns: the loss, and that after the step, each over the one that float64
     gives for the same pairs. It raises MismatchError if a pair is an edge, a node with itself or drawn twice,
@@ -116,7 +119,7 @@ def checked(case: "Case") -> "Callable[..., Tensor]":
     """
 
     def result(
-        value: "Tensor", structure: Any, model: "Network", x: "Tensor", _: "optim.Optimizer"
+        output: "tuple[Tensor, Tensor]", structure: Any, model: "Network", x: "Tensor", _: "optim.Optimizer"
     ) -> "Tensor":
         import torch
 
@@ -124,7 +127,7 @@ def checked(case: "Case") -> "Callable[..., Tensor]":
         from ..sampled import has_edges, require, whole
 
         library, graph = _LIBRARIES[case.spec.platform](), case.graph
-        pairs = library.draw(structure)
+        value, pairs = output
         source, target = whole(pairs)
         require(not has_edges(graph, source, target).any(), "a drawn pair is an edge")
         require(not (source == target).any(), "a drawn pair is a node with itself")

@@ -14,12 +14,12 @@ if TYPE_CHECKING:
 
     from ..case import Case
     from ..graphs.graph import Graph
-    from ..minibatch import Drawn
+    from ..minibatch import Drawn, Record
     from ..network import Network
 
 
-def prepare(case: "Case") -> "tuple[Callable[..., Tensor], Any, Network, optim.Optimizer]":
-    """Return the timed function and its inputs: an epoch, the loader, the network and Adam (lr 0.01)."""
+def prepare(case: "Case") -> "tuple[Callable[..., Tensor], Any, Network, optim.Optimizer, Record]":
+    """Return the timed function and its inputs: an epoch; the loader, the network, Adam, and the record."""
     import torch
 
     from .. import minibatch
@@ -27,24 +27,26 @@ def prepare(case: "Case") -> "tuple[Callable[..., Tensor], Any, Network, optim.O
 
     library = minibatch.LIBRARIES[case.spec.platform]
 
-    def run(loader: Any, model: "Network", optimizer: "optim.Optimizer") -> "Tensor":
+    def run(loader: Any, model: "Network", optimizer: "optim.Optimizer", record: "Record") -> "Tensor":
         library.start()
-        return minibatch.epoch(library, loader, model, optimizer)
+        return minibatch.epoch(library, loader, model, optimizer, record)
 
     model = minibatch.build(case)
     optimizer = torch.optim.Adam(model.parameters(), lr=LEARNING_RATE)
-    return run, library.loader(case, shuffle=False), model, optimizer
+    return run, library.loader(case, shuffle=False), model, optimizer, minibatch.Record()
 
 
 def checked(case: "Case") -> "Callable[..., tuple[Tensor, ...]]":
-    """Return a function that draws an epoch's batches again and checks them and the losses.
+    """Return a function that checks an epoch's batches and losses, and ends the record.
 
     It returns what `reference` returns: the nodes that were trained on, and each loss over the one that
     float64 gives for the same batches. It raises MismatchError if neighbours are missing, drawn twice or none
     of the graph's.
     """
 
-    def result(losses: "Tensor", loader: Any, model: "Network", _: Any) -> "tuple[Tensor, ...]":
+    def result(
+        losses: "Tensor", _loader: Any, model: "Network", _optimizer: Any, record: "Record"
+    ) -> "tuple[Tensor, ...]":
         import torch
 
         from .. import minibatch, sage
@@ -52,8 +54,8 @@ def checked(case: "Case") -> "Callable[..., tuple[Tensor, ...]]":
         from ..sampled import require_hop
 
         library = minibatch.LIBRARIES[case.spec.platform]
-        library.start()
-        batches = list(library.batches(loader, losses.device))
+        assert record.batches
+        batches, record.batches = record.batches, None
         draws = [library.drawn(batch) for batch in batches]
         after = minibatch.loss(model, batches[0]).detach()
         for drawn in draws:
