@@ -102,7 +102,8 @@ lint-workflows: $(base)
 	@$(VENV)/bin/check-jsonschema --builtin-schema vendor.github-workflows $(GITHUB)/workflows/*.yml
 	@$(VENV)/bin/check-jsonschema --builtin-schema custom.github-workflows-require-timeout $(GITHUB)/workflows/*.yml
 	@$(VENV)/bin/check-jsonschema --builtin-schema vendor.dependabot $(GITHUB)/dependabot.yml
-	@$(VENV)/bin/zizmor --quiet --offline --no-progress --persona=auditor --strict-collection $(GITHUB)
+	@$(VENV)/bin/check-jsonschema --builtin-schema vendor.github-actions action.yml
+	@$(VENV)/bin/zizmor --quiet --offline --no-progress --persona=auditor --strict-collection $(GITHUB) action.yml
 
 dist: $(release)
 	$(say) "wheel and source distribution, checked"

@@ -1,0 +1,234 @@
+"""The steps of action.yml, run as GitHub's runner runs them, in a clean folder; uploads are left to GitHub."""
+
+import json
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import yaml
+
+from gnnbench.adopt.plan import make
+from gnnbench.adopt.repository import Repository
+from tests.github_server import TOKEN, github
+from tests.suite import ROOT, environment
+from tests.variants.repositories import git
+
+ACTION = yaml.safe_load((ROOT / "action.yml").read_text())
+COMPARE = yaml.safe_load((ROOT / ".github/workflows/compare.yml").read_text())
+NOISE = {"sigma": 0.01, "spike_probability": 0, "drift": 0.02}
+SUITE = """
+import thing
+
+def test_sum(benchmark):
+    benchmark(thing.work, range(100))
+
+def test_max(benchmark):
+    benchmark(max, range(100))
+"""
+THING = "SECONDS = {}\n\ndef work(numbers):\n    return sum(numbers) + SECONDS\n"
+
+
+@pytest.fixture(scope="module")
+def installed(tmp_path_factory):
+    """The variables with which the first step installs gnnbench: as on a runner, but without an index."""
+    place = tmp_path_factory.mktemp("installed")
+    offline = {
+        "PIP_NO_INDEX": "1",
+        "PIP_NO_DEPS": "1",
+        "PIP_NO_BUILD_ISOLATION": "0",
+        "PIP_CONFIG_FILE": os.devnull,
+    }
+    paths = {
+        "PYTHONPATH": str(place),
+        "PATH": f"{place}/bin:{Path(sys.executable).parent}:{os.environ['PATH']}",
+    }
+    changes = {**offline, **paths, "GITHUB_ACTION_PATH": str(ROOT), "PYTEST_ADDOPTS": None}
+    [set_up] = [step for step in ACTION["runs"]["steps"] if step["name"] == "set-up"]
+    variables = environment(**changes)
+    subprocess.run(["bash", "-c", set_up["run"]], env={**variables, "PIP_TARGET": str(place)}, check=True)
+    assert (place / "gnnbench/cli/main.py").is_file()
+    return variables
+
+
+@pytest.fixture
+def repository(tmp_path):
+    """Two commits; the second makes one of two benchmarks 1.3 times slower, by the simulated clock."""
+    folder = tmp_path / "repository"
+    (folder / "benchmarks").mkdir(parents=True)
+    (folder / "benchmarks/test_thing.py").write_text(SUITE)
+    times = {"test_sum": "thing:SECONDS", "test_max": 1e-3}
+    (tmp_path / "times.json").write_text(json.dumps({"benchmarks": times, "noise": NOISE}))
+    git(folder, "init", "-q")
+    for seconds in (1e-3, 1.3e-3):
+        (folder / "thing.py").write_text(THING.format(seconds))
+        git(folder, "add", ".")
+        git(folder, "commit", "-q", "-m", f"{seconds} s")
+    return folder
+
+
+class Job:
+    """A job that uses the action."""
+
+    def __init__(self, folder, variables, **inputs):
+        self.folder, self.temporary = folder, folder.parent / f"job-{len(list(folder.parent.iterdir()))}"
+        self.temporary.mkdir()
+        self.summary = self.temporary / "summary.md"
+        self.inputs = {name: one.get("default", "") for name, one in ACTION["inputs"].items()}
+        self.inputs |= {name.replace("_", "-"): value for name, value in inputs.items()}
+        self.variables = {
+            **variables,
+            "GNNBENCH_FAKE_CLOCK": f"5:{folder.parent / 'times.json'}",
+            "GITHUB_STEP_SUMMARY": str(self.summary),
+            "GITHUB_REPOSITORY": "o/r",
+        }
+        self.outputs, self.uploads, self.failed, self.text = {}, {}, [], ""
+
+    def run(self):
+        for step in ACTION["runs"]["steps"][1:]:
+            if not self._holds(step.get("if", "success()")):
+                continue
+            if "uses" in step:
+                paths = self._filled(step["with"]["path"]).split()
+                assert all(Path(path).is_file() for path in paths)
+                self.uploads[self._filled(step["with"]["name"])] = paths
+            else:
+                self._shell(step)
+        return self
+
+    def _shell(self, step):
+        file = self.temporary / "output"
+        file.write_text("")
+        own = {name: self._filled(str(value)) for name, value in step.get("env", {}).items()}
+        done = subprocess.run(
+            ["bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", step["run"]],
+            cwd=self.folder,
+            env={**self.variables, **own, "GITHUB_OUTPUT": str(file)},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        self.text += done.stdout + done.stderr
+        if done.returncode:
+            self.failed.append((step["name"], done.returncode))
+        self.outputs[step.get("id")] = dict(line.split("=", 1) for line in file.read_text().splitlines())
+
+    def _value(self, name):
+        if found := re.fullmatch(r"inputs\.([\w-]+)", name):
+            return self.inputs[found[1]]
+        if found := re.fullmatch(r"steps\.(\w+)\.outputs\.(\w+)", name):
+            return self.outputs.get(found[1], {}).get(found[2], "")
+        others = {"runner.temp": str(self.temporary), "github.server_url": "https://github.com"}
+        return {**others, "github.repository": "o/r", "github.run_id": "3"}[name]
+
+    def _filled(self, text):
+        return re.sub(r"\$\{\{ ([\w.-]+) \}\}", lambda found: self._value(found[1]), text)
+
+    def _holds(self, condition):
+        text = condition.removeprefix("${{").removesuffix("}}").strip()
+        text = text.replace("!cancelled()", "True").replace("success()", str(not self.failed))
+        text = re.sub(r"(inputs|steps)\.[\w.-]+", lambda found: repr(self._value(found[0])), text)
+        return eval(text.replace("&&", " and ").replace("||", " or "))
+
+
+def test_one_job_times_and_shows(repository, installed):
+    job = Job(repository, installed).run()
+    assert job.failed == [("verdict", 1)], job.text
+    result, page = job.uploads["gnnbench-result"]
+    found = json.loads(Path(result).read_text())
+    assert {one["id"]: one["verdict"] for one in found["benchmarks"]} == {
+        "benchmarks/test_thing.py::test_sum": "slower",
+        "benchmarks/test_thing.py::test_max": "same",
+    }
+    assert "test_sum" in Path(page).read_text()
+    assert "1 of 2 benchmarks" in job.summary.read_text()
+    assert list(job.uploads) == ["gnnbench-result"]
+
+
+@pytest.mark.parametrize(
+    ("inputs", "failed"),
+    [
+        ({"fail_on": "never"}, []),
+        ({"arguments": "benchmarks -k 'max or nothing'"}, []),
+        ({"fail_on": "always"}, [("ab", 2), ("merge", 2), ("verdict", 2)]),
+        (
+            {"arguments": "benchmarks; touch made; $(touch made)", "fail_on": "never"},
+            [("merge", 2), ("verdict", 2)],
+        ),
+        ({"head": "git:no-such-branch", "fail_on": "never"}, [("merge", 2), ("verdict", 2)]),
+    ],
+)
+def test_when_a_job_fails(repository, installed, inputs, failed):
+    job = Job(repository, installed, **inputs).run()
+    assert job.failed == failed, job.text
+    assert not (repository / "made").exists()
+
+
+def test_parts_are_merged_by_a_job_that_may_comment(repository, installed):
+    parts = repository.parent / "parts"
+    for part in ("1", "2"):
+        job = Job(repository, installed, shards="2", part=part, fail_on="never").run()
+        assert job.failed == [], job.text
+        [(name, [file])] = job.uploads.items()
+        (parts / name).mkdir(parents=True)
+        Path(file).rename(parts / name / "part.json")
+    (parts / "gnnbench-part-3").mkdir()  # by measured code
+    (parts / "gnnbench-part-3/part.json").write_text("no JSON")
+    clean = repository.parent / "clean"
+    clean.mkdir()
+    with github() as server:
+        variables = {**installed, "GITHUB_API_URL": server.root}
+        inputs = {"results": str(parts), "shards": "2", "pull_request": "7", "token": TOKEN}
+        job = Job(clean, variables, **inputs).run()
+        assert job.failed == [], job.text
+        [comment] = server.comments
+    assert "1 of 2 benchmarks" in comment["body"]
+    assert "https://github.com/o/r/actions/runs/3" in comment["body"]
+    whole = json.loads(Path(job.uploads["gnnbench-result"][0]).read_text())
+    assert whole["shard"] is None
+    assert len(whole["benchmarks"]) == 2
+
+
+def test_a_single_part_lies_in_the_folder_itself(repository, installed):
+    job = Job(repository, installed, show="false", fail_on="never").run()
+    [file] = job.uploads["gnnbench-part-1"]
+    later = Job(repository, installed, results=str(Path(file).parent)).run()
+    assert later.failed == [], later.text
+    assert later.uploads["gnnbench-result"]
+
+
+def test_what_may_comment_has_no_code_of_the_pull_request():
+    measure, result = COMPARE["jobs"]["measure"], COMPARE["jobs"]["result"]
+    assert measure["permissions"] == {"contents": "read"}
+    assert result["permissions"] == {"pull-requests": "write"}
+    assert not [step for step in result["steps"] if "run" in step or "checkout" in step["uses"]]
+    used = [step for job in (measure, result) for step in job["steps"] if step.get("uses") == "$/"]
+    assert [bool(step["with"].get("results")) for step in used] == [False, True]
+    for step in used:
+        assert set(step["with"]) <= set(ACTION["inputs"])
+    assert "token" not in used[0]["with"]
+
+
+def test_the_workflow_of_gnnbench_init_passes_its_schema_and_zizmor(tmp_path):
+    (tmp_path / "test_a.py").write_text("def test_a(benchmark): ...\n")
+    action = f"me/gnnbench@{'1f' * 20}"
+    plan = make(Repository(tmp_path), None, action, settings=True)
+    [text] = [one.text for one in plan.files if one.path.suffix == ".yml"]
+    file = tmp_path / "benchmarks.yml"
+    file.write_text(text)
+    tools = Path(sys.executable).parent
+    for command in (
+        ["check-jsonschema", "--builtin-schema", "vendor.github-workflows", file],
+        ["zizmor", "--quiet", "--offline", "--no-progress", "--persona=auditor", file],
+    ):
+        found = subprocess.run(
+            [tools / command[0], *command[1:]], capture_output=True, text=True, check=False
+        )
+        assert found.returncode == 0, found.stdout + found.stderr
+    [job] = yaml.safe_load(text)["jobs"].values()
+    inputs = COMPARE[True]["workflow_call"]["inputs"]  # YAML 1.1 has `on` for a truth value
+    assert set(job["with"]) <= set(inputs)
+    rights = {scope for one in COMPARE["jobs"].values() for scope in one["permissions"]}
+    assert set(job["permissions"]) == rights
