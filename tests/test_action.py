@@ -1,4 +1,4 @@
-"""The steps of action.yml, run as GitHub's runner runs them, in a clean folder; uploads are left to GitHub."""
+"""The steps of action.yml, run as GitHub's runner runs them, in a clean folder; uploads are GitHub's."""
 
 import json
 import os

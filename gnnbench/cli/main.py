@@ -27,6 +27,7 @@ from . import (
     profile,
     report,
     streams,
+    submit,
     trend,
 )
 from .common import NOTHING_SLOWER
@@ -135,6 +136,10 @@ def _parser() -> argparse.ArgumentParser:
     comment.add_arguments(commands.add_parser("comment", help=text, description=text))
     text = "join the results of shards: merge SHARD.json... -o WHOLE.json"
     merge.add_arguments(commands.add_parser("merge", help=text, description=text))
+    text = (
+        "run shards on the machines of a cluster, and merge them: submit --slurm -o FILE -- gnnbench ab ..."
+    )
+    submit.add_arguments(commands.add_parser("submit", help=text, description=text))
     text = "make an HTML page, and slides: report RUN.json [BASE.json ...]"
     report.add_arguments(commands.add_parser("report", help=text, description=text))
     text = "find changes in a history of runs: trend DIR|GLOB..."
