@@ -13,6 +13,7 @@ from typing import Any
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode, _disable_current_modes
 
+from . import compilation
 from .fingerprint.fingerprint import Watch
 from .garbage import collector_paused
 from .memory import Memory, quiet_profiler, trace
@@ -104,7 +105,7 @@ def count(run: Callable[[], object], device: str = "cpu", watch: Watch | None = 
         watch: records what both passes run; None: only count.
     """
     with collector_paused():  # finalisers would be counted
-        memory, compilation = _from_cold(run, device)
+        memory, compiled = _from_cold(run, device)
         first, second = _pass(run, device, watch), _pass(run, device, watch)
         peaks = memory.peak_bytes, trace(run, device).peak_bytes
     names = {(kind, name) for counts in (first, second) for kind in counts for name in counts[kind]}
@@ -113,7 +114,7 @@ def count(run: Callable[[], object], device: str = "cpu", watch: Watch | None = 
         kind: {name: number for name, number in sorted(counts.items()) if name not in unsteady}
         for kind, counts in first.items()
     }
-    steady |= {"compilation": compilation}
+    steady |= {"compilation": compiled}
     steady["memory"] = {
         "allocated_bytes": memory.allocated_bytes,
         "peak_bytes": max(peaks),
@@ -155,27 +156,12 @@ def _pass(run: Callable[[], object], device: str, watch: Watch | None) -> Counts
 
 
 def _from_cold(run: Callable[[], object], device: str) -> tuple[Memory, dict[str, int]]:
-    """Trace memory, and count what torch.compile does in these calls: graphs, recompilations, graph breaks.
+    """Trace memory, and count what torch.compile does in these calls.
 
-    Compiled code is dropped first, because graph breaks are only reported during compilation. `trace` calls
-    the function twice, so that repeated compilation is seen, and caches are filled for the later counts.
-    Dynamo is slow to import; a function that does not compile does not import it.
+    `trace` calls the function twice, so that repeated compilation is seen, and caches are filled for later.
     """
-    if "torch._dynamo" in sys.modules:
-        torch._dynamo.reset()  # noqa: SLF001
-        torch._dynamo.utils.counters.clear()  # noqa: SLF001
-    memory = trace(run, device)
-    if "torch._dynamo" not in sys.modules:
-        return memory, {}
-    compiled = torch._dynamo.convert_frame.FRAME_COMPILE_COUNTER  # noqa: SLF001 - compilations by function
-    if not compiled:
-        return memory, {}
-    found = torch._dynamo.utils.counters  # noqa: SLF001
-    counts = {"graphs": found["stats"]["unique_graphs"], "recompilations": compiled.total() - len(compiled)}
-    for reason, number in found["graph_break"].items():
-        name = f"graph break: {reason.splitlines()[0]}"  # the other lines are explanations
-        counts[name] = counts.get(name, 0) + number
-    return memory, counts
+    compilation.reset()
+    return trace(run, device), compilation.counts()
 
 
 def _kernels(run: Callable[[], object]) -> dict[str, int]:

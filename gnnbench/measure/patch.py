@@ -240,12 +240,14 @@ class Patch:
 
     def _inspect(self, fixture: Any, layouts: "Layouts", settings: TimingSettings) -> None:
         """Add counters, fingerprint and growth of the resident set of a call, unless it is timed whole."""
-        from . import resident
+        from . import compilation, resident
         from .inspection import inspect
 
         ours = fixture.extra_info["gnnbench"]
         if settings.whole_call:
             ours["no_fingerprint"] = why_unseen(settings.whole_call)
+            if compiled := compilation.counts():
+                ours["compilation"] = compiled
             return
         with PauseInstrumentation():
             found = inspect(layouts.original, layouts.devices)

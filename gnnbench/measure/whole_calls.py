@@ -8,6 +8,7 @@ from collections.abc import Callable
 from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any
 
+from . import compilation
 from .clock import Block, Call, Clock
 from .garbage import collector_paused
 
@@ -52,6 +53,7 @@ def sample_whole(
     for _ in range(effort.warmup_iterations):
         clock.block(timed, 1, 1)
     while measurement.stopped_by is None:
+        compilation.clear()  # the last call's counts are left
         with collector_paused() if effort.disable_gc else nullcontext():
             add(clock.block(timed, 1, 1))
         check_rejected(measurement, clock)

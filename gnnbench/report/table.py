@@ -52,7 +52,7 @@ class TableRow:
             counters and counters["details"]["memory"].get("peak_bytes"),
             counters and sum(counters["counts"]["operators"].values()),
             counters and counters["host_reads"],
-            (*remarks(measured), *_over(limit), *_compiled(counters)),
+            (*remarks(measured), *_over(limit), *_compiled(ours)),
         )
 
 
@@ -85,12 +85,15 @@ def _over(limit: dict[str, Any] | None) -> list[str]:
     return [f"above the roofline bound: {limit['note']}"] if limit and limit["note"] else []
 
 
-def _compiled(counters: dict[str, Any] | None) -> list[str]:
-    compilation = counters and counters["counts"].get("compilation")
+def _compiled(ours: dict[str, Any]) -> list[str]:
+    counters = ours.get("counters") or {"counts": {}}
+    compilation = ours.get("compilation") or counters["counts"].get("compilation")
     if not compilation:
         return []
     graphs, again = (units.count(compilation[name], name[:-1]) for name in ("graphs", "recompilations"))
-    return [f"torch.compile made {graphs}, with {again}"]
+    breaks = sum(number for name, number in compilation.items() if name.startswith("graph break"))
+    broken = f" and {units.count(breaks, 'graph break')}" if breaks else ""
+    return [f"torch.compile made {graphs}, with {again}{broken}"]
 
 
 def inputs(spec: Spec) -> tuple[str, ...]:

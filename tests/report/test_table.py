@@ -122,3 +122,15 @@ def test_what_torch_compile_did_is_noted():
     counts = {**OURS["counters"]["counts"], "compilation": {"graphs": 2, "recompilations": 1}}
     row = TableRow.of(SPEC, {**OURS, "counters": {**OURS["counters"], "counts": counts}})
     assert row.notes == ("torch.compile made 2 graphs, with 1 recompilation",)
+
+
+def test_a_whole_call_has_no_counters_and_what_was_compiled_is_noted():
+    measured = {**OURS["measurement"], "in_place": "why", "whole_call": "it starts a compiler"}
+    ours = {name: value for name, value in OURS.items() if name != "counters"}
+    compilation = {"graphs": 4, "recompilations": 0, "graph break: one": 3, "graph break: other": 1}
+    row = TableRow.of(SPEC, {**ours, "measurement": measured, "compilation": compilation})
+    assert (row.operators, row.host_reads, row.peak_bytes) == (None, None, None)
+    assert row.notes == (
+        "whole calls timed by the wall clock, none counted, no fingerprint: it starts a compiler",
+        "torch.compile made 4 graphs, with 0 recompilations and 4 graph breaks",
+    )

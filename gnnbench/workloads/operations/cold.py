@@ -1,0 +1,211 @@
+"""What happens once: the import of a library, the first call of a layer, its compilation.
+
+An interpreter that has just started has no caches, so imports and first calls run in fresh ones.
+"""
+
+import tempfile
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ..limits import Limit
+from ..operation import Call, Kernel, Operation
+from ..platforms import PLATFORMS, load
+from ..spec import FORWARD
+from . import conv
+
+if TYPE_CHECKING:
+    from torch import Tensor, nn
+
+    from ..case import Case
+    from ..graphs.graph import Graph
+
+_LIMITS = tuple(
+    Limit(f"what happens once hardly depends on types and device: timed with {usual}", where, raises=False)
+    for usual, where in (
+        ("float32", frozenset({"float64"})),
+        ("float32", frozenset({"bfloat16"})),
+        ("int64", frozenset({"int32"})),
+        ("the CPU", frozenset({"cuda"})),
+    )
+)
+
+_IMPORT = "import {module}; print({module}.__file__)\n"
+
+_LAYER = """
+import sys
+import torch
+given = torch.load(sys.argv[1])
+source, target = given["edge_index"]
+num_nodes, width = given["x"].shape
+"""
+_APPLY = {
+    "pyg": """
+from torch_geometric.nn import GCNConv
+layer, graph = GCNConv(width, width), given["edge_index"]
+""",
+    "sparse": """
+from torch_geometric.nn import GCNConv
+from torch_sparse import SparseTensor
+layer = GCNConv(width, width)
+graph = SparseTensor(row=target, col=source, sparse_sizes=(num_nodes, num_nodes), is_sorted=True)
+""",
+    "dgl": """
+import dgl
+layer = dgl.nn.GraphConv(width, width)
+graph = dgl.add_self_loop(dgl.graph((source, target), num_nodes=num_nodes))
+""",
+}
+_CALL = """
+with torch.no_grad():
+    layer.bias.copy_(given["bias"])
+    {weight}.copy_(given["weight"]{transposed})
+    torch.save(layer({arguments}), sys.argv[2])
+"""
+
+
+def _in_a_fresh_interpreter(code: str, *arguments: str) -> str:
+    """Run code as a user's script would; DGL is imported in the way of this process."""
+    from .. import interpreter
+    from ..platforms.dgl_import import STAND_IN, uses_stand_in
+
+    empty = (STAND_IN,) if "import dgl" in code and uses_stand_in() else ()
+    return interpreter.run(code, *arguments, absent=("outdated",), empty=empty)
+
+
+def _import(platform: str) -> Kernel:
+    import sys
+
+    load(platform)
+    module = PLATFORMS[platform].packages[-1]
+
+    def build(case: "Case") -> "Tensor":
+        import torch
+
+        return torch.ones(1, dtype=torch.int64, device=case.device)
+
+    def result(file: str, found: "Tensor") -> "Tensor":
+        return found * (file == f"{sys.modules[module].__file__}\n")
+
+    return Kernel(build, lambda _: _in_a_fresh_interpreter(_IMPORT.format(module=module)), result)
+
+
+def imported(_graph: "Graph") -> "Tensor":
+    """Return 1: the other interpreter has imported the file that this one has."""
+    import torch
+
+    return torch.ones(1, dtype=torch.int64)
+
+
+def _first_call(platform: str) -> Kernel:
+    import torch
+
+    load(platform)
+    is_dgl = platform == "dgl"
+    call = _CALL.format(
+        weight="layer.weight" if is_dgl else "layer.lin.weight",
+        transposed="" if is_dgl else ".t()",
+        arguments="graph, given['x']" if is_dgl else "given['x'], graph",
+    )
+    code = _LAYER + _APPLY[platform] + call
+
+    def run(edge_index: "Tensor", weight: "Tensor", bias: "Tensor", x: "Tensor") -> "Tensor":
+        with tempfile.TemporaryDirectory(prefix="gnnbench-cold-") as folder:
+            given, output = (str(Path(folder, name)) for name in ("given.pt", "output.pt"))
+            torch.save({"edge_index": edge_index, "weight": weight, "bias": bias, "x": x}, given)
+            _in_a_fresh_interpreter(code, given, output)
+            found: Tensor = torch.load(output)
+        return found
+
+    return Kernel(lambda case: case.edge_index(), run)
+
+
+def _new_layer(platform: str) -> Kernel:
+    module = load(platform)
+    kernel = module.convolution(cached=False)
+
+    def run(structure: Any, weight: "Tensor", bias: "Tensor", x: "Tensor") -> "Tensor":
+        found: Tensor = kernel.run(structure, module.layer(weight, bias, cached=False), x)
+        return found
+
+    return Kernel(kernel.build, run)
+
+
+def _compile() -> Kernel:
+    import torch
+    from torch._inductor import utils
+
+    from ..platforms import pyg
+
+    # Named so from torch 2.8 on.
+    fresh_cache = getattr(utils, "fresh_cache", None) or utils.fresh_inductor_cache
+
+    def run(edge_index: "Tensor", layer: "nn.Module", x: "Tensor") -> "Tensor":
+        torch.compiler.reset()
+        with fresh_cache(), torch.no_grad():
+            found: Tensor = torch.compile(pyg.apply)(edge_index, layer, x)
+        return found
+
+    return Kernel(lambda case: case.edge_index(), run)
+
+
+def _call(text: str, platform: str, kernel: Any) -> Call:
+    return Call(text, partial(kernel, platform), _LIMITS)
+
+
+_NO_LAYER = {"torch": "PyTorch has no graph convolution: see conv_cached"}
+
+OPERATIONS = (
+    Operation(
+        "cold_import",
+        {
+            name: _call(f"import {platform.packages[-1]}", name, _import)
+            for name, platform in PLATFORMS.items()
+        },
+        directions=(FORWARD,),
+        default=False,
+        reference=imported,
+        group="first calls",
+    ),
+    Operation(
+        "cold_layer",
+        {
+            "pyg": _call("import, GCNConv, its first call", "pyg", _first_call),
+            "sparse": _call("import, GCNConv, its first call", "sparse", _first_call),
+            "dgl": _call("import, GraphConv, its first call", "dgl", _first_call),
+        },
+        _NO_LAYER,
+        directions=(FORWARD,),
+        default=False,
+        reference=conv.reference,
+        group="first calls",
+    ),
+    Operation(
+        "cold_compile",
+        {"pyg": Call("torch.compile(GCNConv), first call", _compile, _LIMITS)},
+        {
+            "sparse": "torch.compile does not trace torch_sparse's operators",
+            "torch": "PyTorch has no graph convolution: see conv_cached",
+            "dgl": "torch.compile does not trace DGL's kernels",
+        },
+        directions=(FORWARD,),
+        default=False,
+        reference=conv.reference,
+        group="first calls",
+    ),
+    Operation(
+        "conv_new_layer",
+        {
+            name: call._replace(
+                text=f"{call.text}(...), its first call", kernel=partial(_new_layer, name), limits=call.limits
+            )
+            for name, call in conv.OPERATIONS[0].calls.items()
+        },
+        _NO_LAYER,
+        directions=(FORWARD,),
+        reference=conv.reference,
+        reach=2,
+        least_work=conv.least_work,
+        group="first calls",
+    ),
+)
