@@ -12,17 +12,31 @@ _PRIME = 8_388_593
 """The largest prime below 2**23, so that the values of `pattern` stay distinct in float32."""
 _BASE = 5_180_493
 """Large and arbitrary: each column is the previous one times this, so their correlation is near zero."""
+_VALUES_AT_ONCE = 1 << 22
+"""Values of `pattern` that are computed at a time, so that large inputs take little more than their memory."""
 
 
-def pattern(rows: int, columns: int) -> Tensor:
-    """Return float64 [rows, columns] with zero mean, unit variance and distinct values in each column.
+def pattern(rows: int, columns: int, dtype: torch.dtype = torch.float64, shift: float = 0.0) -> Tensor:
+    """Return [rows, columns] with zero mean, unit variance and distinct values in each column.
 
     Entry (i, j) is (i + 1) b**(j + 1) mod p, scaled. Integer arithmetic gives equal values on every machine.
     Up to 8.4 million rows have no ties, so the gradient of a maximum is unique; random float32 values tie.
+    It is computed in float64, some rows at a time.
+
+    Args:
+        rows: number of rows.
+        columns: number of columns.
+        dtype: of the result.
+        shift: added to all values.
     """
     multiplier = torch.tensor([pow(_BASE, exponent, _PRIME) for exponent in range(1, columns + 1)])
-    integers = torch.arange(1, rows + 1).unsqueeze(1) % _PRIME * multiplier % _PRIME
-    return (integers.double() / (_PRIME / 2) - 1) * 3**0.5
+    values = torch.empty(rows, columns, dtype=dtype)
+    step = max(1, _VALUES_AT_ONCE // max(1, columns))
+    for start in range(0, rows, step):
+        number = torch.arange(start + 1, min(start + step, rows) + 1).unsqueeze(1)
+        integers = number % _PRIME * multiplier % _PRIME
+        values[start : start + step] = (integers.double() / (_PRIME / 2) - 1) * 3**0.5 + shift
+    return values
 
 
 def gradient_for(values: Tensor, entries: Tensor | None = None) -> Tensor:
@@ -39,7 +53,7 @@ def gradient_for(values: Tensor, entries: Tensor | None = None) -> Tensor:
         return (integers.double() / _PRIME + 0.5).to(values)
     if values.dim() == 0:
         return torch.ones_like(values)
-    return pattern(len(values), values[:1].numel()).reshape(values.shape).to(values)
+    return pattern(len(values), values[:1].numel(), values.dtype).reshape(values.shape).to(values.device)
 
 
 @dataclass(frozen=True)
@@ -75,7 +89,7 @@ class Case:
 
     def features(self, width: int | None = None) -> Tensor:
         """Return an input [N, width]; None: the spec's hidden width."""
-        return self.tensor(pattern(self.graph.num_nodes, width or self.spec.hidden))
+        return self.tensor(pattern(self.graph.num_nodes, width or self.spec.hidden, self.dtype))
 
     def node_features(self) -> Tensor:
         """Return the data set's features [N, F], without a gradient, as a first layer gets them."""

@@ -28,6 +28,14 @@ def test_pattern_is_the_same_for_more_rows_and_columns():
     assert torch.equal(pattern(50, 4), pattern(100, 9)[:50, :4])
 
 
+def test_pattern_in_parts_of_any_type(monkeypatch):
+    whole = pattern(50, 4)
+    monkeypatch.setattr("gnnbench.workloads.case._VALUES_AT_ONCE", 13)
+    assert torch.equal(pattern(50, 4), whole)
+    assert torch.equal(pattern(50, 4, torch.bfloat16, shift=100), (whole + 100).bfloat16())
+    assert pattern(0, 3).shape == (0, 3)
+
+
 def test_gradient_of_a_dense_output_is_a_pattern_and_of_a_loss_one():
     assert torch.equal(gradient_for(torch.zeros(5, 3)), pattern(5, 3).float())
     assert torch.equal(gradient_for(torch.zeros(5)), pattern(5, 1).squeeze(1).float())

@@ -37,7 +37,7 @@ def scores(case: "Case") -> "Tensor":
     """
     from ..case import pattern
 
-    return case.tensor(pattern(case.graph.num_edges, HEADS) + 100)
+    return case.tensor(pattern(case.graph.num_edges, HEADS, case.dtype, shift=100))
 
 
 def _pyg() -> Kernel:
