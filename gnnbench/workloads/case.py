@@ -13,7 +13,7 @@ _PRIME = 8_388_593
 _BASE = 5_180_493
 """Large and arbitrary: each column is the previous one times this, so their correlation is near zero."""
 _VALUES_AT_ONCE = 1 << 22
-"""Values of `pattern` that are computed at a time, so that large inputs take little more than their memory."""
+"""Values of `pattern` that are computed at a time: large inputs take little more than their own memory."""
 
 
 def pattern(rows: int, columns: int, dtype: torch.dtype = torch.float64, shift: float = 0.0) -> Tensor:
