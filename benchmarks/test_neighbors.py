@@ -1,7 +1,7 @@
 """Neighbours of a batch of nodes are drawn at two hops, and edges become a block.
 
 Training on large graphs does it for each batch, on the CPU, and the GPU waits if it is slow. Samplers have
-become slower more than once: with weights by a factor of 1.9 in DGL (dgl#6257).
+become slower more than once: those with weights in DGL's GraphBolt by a factor of 1.9 (dgl#6257).
 """
 
 import pytest

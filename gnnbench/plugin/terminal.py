@@ -12,7 +12,7 @@ from .. import environment, units
 from ..errors import one_line
 from ..profile.hooks import profiling_of
 from ..report import growth as wording
-from ..report import speed_up
+from ..report import speed_up, throughput
 from ..report.console import Console
 from ..report.lines import wrapped
 from ..report.table import SHORT_DIRECTION, TableRow, grouped, heading, interval, notes, remarks, tables
@@ -219,7 +219,7 @@ def summarize(reporter: Any) -> None:
         console.print(f"\n[bold]{escape(title)}[/bold]")
         console.print(table)
     threads = environment.collect(device="cpu").threads
-    for note in (*speed_up.lines(rows, threads), *notes(rows)):
+    for note in (*speed_up.lines(rows, threads), *throughput.lines(rows), *notes(rows)):
         text.write(f"{wrapped(note, writing.width(reporter))}\n")
     reporter.ensure_newline()
     reporter.write(text.getvalue())

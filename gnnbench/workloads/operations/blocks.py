@@ -2,16 +2,26 @@
 
 from typing import TYPE_CHECKING, Any
 
+from ..limits import Limit
 from ..operation import Call, Kernel
 from . import neighbors
 from .neighbors import Batch, batch_of, sampling
 from .subgraph import drawn
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from torch import Tensor
 
     from ..case import Case
     from ..graphs.graph import Graph
+    from ..sampled import Hop
+
+FUSED = Limit(
+    "with several threads DGL's NeighborSampler numbers nodes wrongly in int32, from its second batch on",
+    frozenset({"int32"}),
+    raises=False,
+)
 
 
 def _blocks() -> Kernel:
@@ -29,20 +39,28 @@ def _blocks() -> Kernel:
         return sampler.sample(graph, batch.seeds)
 
     def result(output: Any, batch: Batch) -> Any:
-        from ..sampled import Hop, require, whole
+        from ..sampled import whole
 
-        nodes, hops = whole(batch.seeds), []
-        for block in reversed(output[2]):
-            sources, targets = whole(block.srcdata[dgl.NID]), whole(block.dstdata[dgl.NID])
-            require(targets.equal(nodes), "a block's targets are not the sources of the next one")
-            require(sources[: len(targets)].equal(targets), "a block's sources do not begin with its targets")
-            require(len(sources.unique()) == len(sources), "a node has two numbers in a block")
-            source, target = map(whole, block.edges())
-            hops.append(Hop(sources[source], targets[target], whole(block.edata[dgl.EID]), targets))
-            nodes = sources
-        return hops
+        return hops(whole(batch.seeds), output[2])
 
     return Kernel(build, run, result)
+
+
+def hops(seeds: "Tensor", blocks: "Sequence[Any]") -> "list[Hop]":
+    """Return what was drawn for int64 seeds, at each hop for all nodes of the last one."""
+    from ..platforms.dgl import dgl
+    from ..sampled import Hop, require, whole
+
+    nodes, found = seeds, []
+    for block in reversed(blocks):
+        sources, targets = whole(block.srcdata[dgl.NID]), whole(block.dstdata[dgl.NID])
+        require(targets.equal(nodes), "a block's targets are not the sources of the next one")
+        require(sources[: len(targets)].equal(targets), "a block's sources do not begin with its targets")
+        require(len(sources.unique()) == len(sources), "a node has two numbers in a block")
+        source, target = map(whole, block.edges())
+        found.append(Hop(sources[source], targets[target], whole(block.edata[dgl.EID]), targets))
+        nodes = sources
+    return found
 
 
 def _to_block() -> Kernel:
@@ -91,11 +109,12 @@ def _sorted(edges: "Tensor") -> "Tensor":
 OPERATIONS = (
     sampling(
         "sample_blocks",
-        {"dgl": Call("dgl.dataloading.NeighborSampler([10, 15])", _blocks)},
+        {"dgl": Call("dgl.dataloading.NeighborSampler([10, 15])", _blocks, (FUSED,))},
         {
             "pyg": "PyG's sample has both hops in one graph: see sample_neighbors",
             "sparse": "torch_sparse's sample has both hops in one graph: see sample_neighbors",
         },
+        default=False,  # neighbor_loader_0_workers does it too
     ),
     sampling(
         "to_block",

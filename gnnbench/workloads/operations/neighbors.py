@@ -70,7 +70,7 @@ def _pyg() -> Kernel:
         # PyG sorts edges by target, as the graph's entries are, and says which it moved.
         moved, entry = batch.graph.edge_permutation, output.edge
         entry = entry if moved is None else moved[entry]
-        return _renumbered(batch, output.node, output.row, output.col, entry)
+        return renumbered(len(batch.seeds), output.node, output.row, output.col, entry)
 
     return Kernel(build, run, result)
 
@@ -88,9 +88,10 @@ def _sparse() -> Kernel:
             pointer, columns, batch.seeds, list(FAN_OUTS), False, True
         )
 
-    return Kernel(
-        lambda case: batch_of(case, case.csr()[:2]), run, lambda output, batch: _renumbered(batch, *output)
-    )
+    def result(output: "tuple[Tensor, ...]", batch: Batch) -> Any:
+        return renumbered(len(batch.seeds), *output)
+
+    return Kernel(lambda case: batch_of(case, case.csr()[:2]), run, result)
 
 
 def _dgl(*, weighted: bool) -> Kernel:
@@ -127,19 +128,18 @@ def _dgl(*, weighted: bool) -> Kernel:
     return Kernel(build, run, result)
 
 
-def _renumbered(batch: Batch, *found: "Tensor") -> Any:
+def renumbered(count: int, *found: "Tensor") -> Any:
     """Return each `Hop` of PyG and torch_sparse, which list both together and number the nodes anew.
 
     They draw neighbours of each node once: at the second hop of those that the first one reached.
 
     Args:
-        batch: the seeds.
+        count: the number of seeds, which are the first nodes.
         found: the nodes by their new numbers [n]; sources, targets and entries [m].
     """
     from ..sampled import Hop, require, whole, without
 
     nodes, source, target, entry = map(whole, found)
-    count = len(batch.seeds)
     require(len(nodes.unique()) == len(nodes), "a node has two numbers")
     first, seeds = target < count, nodes[:count]
     source, target = nodes[source], nodes[target]
@@ -185,6 +185,7 @@ def sampling(
     *,
     default: bool = True,
     graphs: tuple[str, ...] = GRAPHS,
+    batches: int | None = None,
 ) -> Operation:
     """Return an operation of this group; plain PyTorch has none of them."""
     return Operation(
@@ -196,6 +197,7 @@ def sampling(
         reference=reference,
         group="sampling",
         graphs=graphs,
+        batches=batches,
     )
 
 

@@ -140,5 +140,6 @@ OPERATIONS = (
             "sparse": "torch_sparse walks to any neighbour: see random_walk",
         },
         reference,
+        default=False,
     ),
 )

@@ -1,0 +1,203 @@
+"""Loaders that draw neighbours of batches of nodes and fetch their features, with workers and without."""
+
+from typing import TYPE_CHECKING, Any
+
+from ..operation import Call, Operation
+from .blocks import FUSED
+from .neighbors import BATCH, FAN_OUTS, INT64_ONLY, ON_CPU, sampling
+from .subgraph import drawn
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from torch import Tensor
+
+    from ..case import Case
+    from ..graphs.graph import Graph
+    from ..loading import Loading
+    from ..sampled import Hop
+
+BATCHES = 8
+"""Batches that a call takes."""
+_REPEATS = 1000
+"""How often a loader has the same nodes: so that it does not end while it is timed."""
+
+
+def size(graph: "Graph") -> int:
+    """Return the nodes of a batch: BATCH, fewer on a graph that is too small for BATCHES of them."""
+    return min(BATCH, graph.num_nodes // BATCHES)
+
+
+def nodes(graph: "Graph") -> "Tensor":
+    """Return the random nodes of BATCHES batches, the same each time: int64 [n]."""
+    return drawn(graph, BATCHES * size(graph))
+
+
+def loading(case: "Case") -> "Loading":
+    """Return the loader of a case's operation and platform."""
+    from ..loading import Loading
+
+    workers = int(case.spec.operation.split("_")[-2])
+    make = {"pyg": _pyg, "dgl": _dgl}[case.spec.platform]
+    return Loading(make(case, workers))
+
+
+def _pyg(case: "Case", workers: int) -> Any:
+    import warnings
+
+    from torch_geometric import loader
+    from torch_geometric.data import Data
+
+    data = Data(x=case.node_features(), edge_index=case.edge_index(), y=case.graph.y.clone())
+    with warnings.catch_warnings():  # that pyg-lib is faster
+        warnings.simplefilter("ignore")
+        return loader.NeighborLoader(
+            data,
+            list(FAN_OUTS),
+            input_nodes=nodes(case.graph).repeat(_REPEATS),
+            batch_size=size(case.graph),
+            num_workers=workers,
+        )
+
+
+def _dgl(case: "Case", workers: int) -> Any:
+    from ..platforms.dgl import dgl, structure
+
+    graph = structure(case)
+    graph.ndata["x"], graph.ndata["y"] = case.node_features(), case.graph.y.to(case.device)
+    sampler = dgl.dataloading.NeighborSampler(
+        list(FAN_OUTS[::-1]), prefetch_node_feats=["x"], prefetch_labels=["y"]
+    )
+    return dgl.dataloading.DataLoader(
+        graph,
+        nodes(case.graph).to(case.device, case.index_dtype).repeat(_REPEATS),
+        sampler,
+        batch_size=size(case.graph),
+        num_workers=workers,
+        worker_init_fn=seed_worker,
+    )
+
+
+def seed_worker(worker: int) -> None:
+    """Seed DGL's generator in a worker; otherwise all workers draw the numbers of their parent."""
+    from .. import sampled
+    from ..platforms.dgl import dgl
+
+    dgl.seed(sampled.SEED + 1 + worker)
+
+
+def _seed() -> None:
+    import sys
+
+    import torch
+
+    from .. import sampled
+
+    torch.default_generator.manual_seed(sampled.SEED)
+    if "dgl" in sys.modules:
+        from ..platforms.dgl import dgl
+
+        dgl.seed(sampled.SEED)
+
+
+def take(loading: "Loading") -> "list[Any]":
+    """Take BATCHES batches of a loader that runs."""
+    _seed()
+    return loading.take(BATCHES)
+
+
+def first(loading: "Loading") -> "list[Any]":
+    """Start a loader, take its first batch, and end its workers."""
+    _seed()
+    found = loading.take(1)
+    loading.close()
+    return found
+
+
+def checked(case: "Case") -> "Callable[..., Tensor]":
+    """Return a function that checks each batch, and returns how many seeds each has."""
+    hops_of = {"pyg": _hops_of_data, "dgl": _hops_of_blocks}[case.spec.platform]
+
+    def result(batches: "list[Any]", *_inputs: Any) -> "Tensor":
+        import torch
+
+        from ..sampled import require, require_hop
+
+        graph = case.graph
+        for batch in batches:
+            reached, hops, x, y = hops_of(batch)
+            seeds = hops[0].expanded
+            require(bool(torch.isin(seeds, nodes(graph)).all()), "a seed is none of the loader's nodes")
+            require(len(seeds.unique()) == len(seeds), "a seed comes twice")
+            for hop, fan_out in zip(hops, FAN_OUTS, strict=True):
+                require_hop(graph, hop, fan_out)
+            features = graph.x[reached].to(x.dtype)
+            require(x.cpu().equal(features), "the features are those of other nodes")
+            require(y.cpu()[: len(seeds)].equal(graph.y[seeds]), "the labels are those of other nodes")
+        return torch.tensor([len(hops_of(batch)[1][0].expanded) for batch in batches], device=case.device)
+
+    return result
+
+
+def _hops_of_data(batch: Any) -> "tuple[Tensor, list[Hop], Tensor, Tensor]":
+    """Return the nodes of a batch of PyG, the hops, the nodes' features and the labels."""
+    from .neighbors import renumbered
+
+    hops = renumbered(batch.batch_size, batch.n_id, *batch.edge_index, batch.e_id)
+    return batch.n_id, hops, batch.x, batch.y
+
+
+def _hops_of_blocks(batch: Any) -> "tuple[Tensor, list[Hop], Tensor, Tensor]":
+    """Return the nodes of a batch of DGL, the hops, the nodes' features and the seeds' labels."""
+    from ..sampled import whole
+    from .blocks import hops
+
+    reached, seeds, blocks = batch
+    return whole(reached), hops(whole(seeds), blocks), blocks[0].srcdata["x"], blocks[-1].dstdata["y"]
+
+
+def _sizes(graph: "Graph", count: int) -> "Tensor":
+    import torch
+
+    return torch.full((count,), size(graph))
+
+
+def reference(graph: "Graph") -> "Tensor":
+    """Return the number of seeds of each batch: int64 [BATCHES]."""
+    return _sizes(graph, BATCHES)
+
+
+def first_reference(graph: "Graph") -> "Tensor":
+    """Return the number of seeds of the first batch: int64 [1]."""
+    return _sizes(graph, 1)
+
+
+def _loader(name: str, workers: int, reference: "Callable[[Graph], Tensor]", batches: int) -> Operation:
+    with_workers = f"{workers} workers"
+    return sampling(
+        f"{name}_{workers}_workers",
+        {
+            "pyg": Call(
+                f"NeighborLoader([15, 10]), {with_workers}",
+                limits=(INT64_ONLY, ON_CPU),
+                one_of=("pyg_lib", "torch_sparse"),
+            ),
+            "dgl": Call(
+                f"dgl.dataloading.DataLoader, {with_workers}", limits=(ON_CPU, *([] if workers else [FUSED]))
+            ),
+        },
+        {"sparse": "NeighborLoader takes edge_index and SparseTensor alike: see pyg"},
+        reference,
+        default=batches > 1,
+        batches=batches,
+    )
+
+
+OPERATIONS = tuple(
+    _loader(name, workers, reference, batches)
+    for name, reference, batches in (
+        ("neighbor_loader", reference, BATCHES),
+        ("neighbor_loader_first", first_reference, 1),
+    )
+    for workers in (0, 2)
+)

@@ -1,0 +1,131 @@
+"""Loaders of real runs end their workers; what their check must find; how their workers draw."""
+
+import os
+import signal
+import subprocess
+import time
+from dataclasses import replace
+
+import psutil
+import pytest
+import torch
+
+from gnnbench.workloads import platforms
+from gnnbench.workloads.operations import OPERATIONS, neighbor_loader
+from gnnbench.workloads.verify import MismatchError, verify
+from tests.suite import ROOT, environment, pytest_on_cpu
+from tests.workloads.test_operations import workload_of
+
+PLATFORMS = tuple(OPERATIONS["neighbor_loader_2_workers"].calls)
+
+
+def wait_for_workers(process):
+    """Return the run's two workers once they are there."""
+    deadline = time.monotonic() + 240
+    while process.poll() is None and time.monotonic() < deadline:
+        workers = psutil.Process(process.pid).children(recursive=True)
+        if len(workers) == 2:
+            return workers
+        time.sleep(0.01)
+    process.kill()
+    raise AssertionError(process.communicate()[0])
+
+
+@pytest.mark.parametrize(
+    ("platform", "operation", "ctrl_c"),
+    [
+        ("pyg", "neighbor_loader_2_workers", False),
+        ("dgl", "neighbor_loader_first_2_workers", True),
+    ],
+    ids=["kill -INT", "Ctrl-C"],
+)
+def test_an_interrupted_run_leaves_no_process_behind(platform, operation, ctrl_c):
+    """Ctrl-C in a terminal interrupts the workers too."""
+    words = ("benchmarks/test_neighbor_loader.py", "-k", f"{operation} and {platform}", "--gnn-all")
+    timing = ("--gnn-dataset", "rmat:10", "--benchmark-max-time", "600", "-q")
+    process = subprocess.Popen(
+        pytest_on_cpu(*words, *timing),
+        cwd=ROOT,
+        env=environment(),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        start_new_session=True,
+    )
+    workers = wait_for_workers(process)
+    if ctrl_c:
+        os.killpg(process.pid, signal.SIGINT)
+    else:
+        process.send_signal(signal.SIGINT)
+    out, _ = process.communicate(timeout=60)
+    assert process.returncode == pytest.ExitCode.INTERRUPTED, out
+    assert "KeyboardInterrupt" in out
+    assert not psutil.wait_procs(workers, timeout=10)[1]
+    assert not [one for one in psutil.process_iter() if group(one) == process.pid]
+
+
+def group(process):
+    try:
+        return os.getpgid(process.pid)
+    except ProcessLookupError:
+        return None
+
+
+@pytest.mark.parametrize("platform", PLATFORMS)
+def test_workers_of_one_loader_draw_different_neighbors(platform, make_case, small_graph, monkeypatch):
+    """DGL's would draw the same ones, if they were not seeded."""
+    leaves = 400
+    hub = torch.stack((torch.arange(1, leaves + 1), torch.zeros(leaves, dtype=torch.int64)))
+    graph = replace(
+        small_graph,
+        edge_index=hub,
+        x=torch.ones(leaves + 1, 1),
+        y=torch.zeros(leaves + 1, dtype=torch.int64),
+    )
+    monkeypatch.setattr(neighbor_loader, "nodes", lambda _graph: torch.zeros(8, dtype=torch.int64))
+    monkeypatch.setattr(neighbor_loader, "size", lambda _graph: 1)
+    case = make_case("neighbor_loader_2_workers", platform, graph=graph)
+    of = {"pyg": lambda batch: batch.n_id, "dgl": lambda batch: batch[0]}[platform]
+
+    def draws():
+        with neighbor_loader.loading(case) as loading:
+            batches = neighbor_loader.take(loading)
+        return len({frozenset(of(batch).tolist()) for batch in batches})
+
+    assert draws() == neighbor_loader.BATCHES
+    if platform == "dgl":
+        monkeypatch.setattr(neighbor_loader, "seed_worker", lambda _worker: None)
+        assert draws() == neighbor_loader.BATCHES / 2
+
+
+def changed(batch, **parts):
+    batch = batch.clone()
+    for name, value in parts.items():
+        batch[name] = value
+    return batch
+
+
+MUTANTS = {
+    "other features": ("features", lambda b: changed(b, x=b.x.roll(1, 0))),
+    "other labels": ("labels", lambda b: changed(b, y=b.y + 1)),
+    "other edges": ("numbered wrongly", lambda b: changed(b, e_id=b.e_id.roll(1))),
+    "an edge less": ("neither a seed", lambda b: changed(b, e_id=b.e_id[1:], edge_index=b.edge_index[:, 1:])),
+}
+
+
+@pytest.mark.parametrize("mutant", MUTANTS)
+def test_check_finds(mutant, make_case):
+    case = make_case("neighbor_loader_0_workers", "pyg")
+    run, inputs, result = workload_of(case, platforms.load("pyg"))
+    message, change = MUTANTS[mutant]
+
+    def wrong(loading):
+        first, *others = run(loading)
+        return [change(first), *others]
+
+    check = case, platforms.load("pyg")
+    verify(*check, run, inputs, neighbor_loader.reference, result=result)
+    with pytest.raises(MismatchError, match=message):
+        verify(*check, wrong, inputs, neighbor_loader.reference, result=result)
+    with pytest.raises(MismatchError, match="shape"):
+        verify(*check, lambda one: run(one)[1:], inputs, neighbor_loader.reference, result=result)
