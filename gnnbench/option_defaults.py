@@ -23,7 +23,7 @@ ON_COMMAND_LINE = (
 """Options of the command that belong to one run, such as paths of results; settings have none of them."""
 DEFAULTS_VARIABLE = "GNNBENCH_DEFAULTS"
 """Environment variable: the defaults of pytest's options in a process that gnnbench starts, as JSON."""
-ONE_RUN = ("affected-by", "counters", "dry-run", "growth", "profile", "shard")
+ONE_RUN = ("affected-by", "counters", "dry-run", "growth", "instructions", "profile", "shard")
 """Options that say what one run does; settings of a project have no default for them."""
 
 

@@ -47,6 +47,14 @@ def fraction(value: float) -> str:
     return f"{percent:.1f}%" if percent < 9.95 else f"{percent:.0f}%"  # noqa: PLR2004 - where 10 begins
 
 
+def amount(number: int) -> str:
+    """Write a number of things that may be large: `1,234`, `2.1 M`."""
+    for unit, size in (("G", 10**9), ("M", 10**6)):
+        if number >= size:
+            return f"{number / size:.{1 if number < 100 * size else 0}f} {unit}"
+    return f"{number:,}"
+
+
 def level(value: float) -> str:
     """Write a confidence level without rounding it up to 100%: `99%`, `99.75%`."""
     return f"{100 * value:.6g}%"

@@ -7,6 +7,7 @@ type, its marker, `weave`, `extra_info`, `stats`, and a suite's override of the 
 import cProfile
 import inspect
 import os
+import time
 from array import array
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -76,9 +77,12 @@ class TimingSettings:
     growth: bool = False
     """Whether growth is measured instead of time, also where pytest-benchmark is disabled, as with -n."""
 
+    instructions: Callable[[str], dict[str, Any]] | None = None
+    """Counts the instructions of the benchmark with this id, in another process, instead of its time."""
+
     def apply_to(self, fixture: Any) -> bool:
         """Return whether gnnbench takes the place of pytest-benchmark."""
-        return self.growth or not fixture.disabled
+        return self.growth or self.instructions is not None or not fixture.disabled
 
 
 @dataclass
@@ -169,6 +173,8 @@ class Patch:
     ) -> Any:
         if settings.inspect_only:
             return self._only_inspect(fixture, settings, function, args, kwargs)
+        if settings.instructions:
+            return self._count_instructions(fixture, settings, Pedantic(function, args, kwargs))
         if settings.growth:
             asked = Pedantic(function, args, kwargs, rounds=2)
             return self._watch_growth(fixture, asked, settings)
@@ -238,6 +244,22 @@ class Patch:
                 fixture.stats.update(one)
         return asked.once()
 
+    def _count_instructions(self, fixture: Any, settings: TimingSettings, asked: "Pedantic") -> Any:
+        """Save the number of instructions, and return the result of a call.
+
+        That call is timed too, because the run file has only what has statistics.
+        """
+        assert settings.instructions
+        self.used = True
+        found = settings.instructions(fixture.fullname)
+        fixture.extra_info.setdefault("gnnbench", {"version": self.version})["instructions"] = found
+        start = time.perf_counter()
+        result = asked.once()
+        if not fixture.disabled:
+            fixture._make_stats(1)  # noqa: SLF001
+            fixture.stats.update(time.perf_counter() - start)
+        return result
+
     def _inspect(self, fixture: Any, layouts: "Layouts", settings: TimingSettings) -> None:
         """Add counters, fingerprint and growth of the resident set of a call, unless it is timed whole."""
         from . import compilation, resident
@@ -278,6 +300,8 @@ class Patch:
             fixture.extra_info.setdefault("gnnbench", {"version": self.version})
             self.inspected[fixture.fullname] = fixture.extra_info
             return asked.once()
+        if settings.instructions:
+            return self._count_instructions(fixture, settings, asked)
         if settings.growth:
             return self._watch_growth(fixture, asked, settings)
         settings = replace(settings, in_place=FIXED)

@@ -25,7 +25,7 @@ from .growth import PLUGIN as GROWTH
 from .growth import GrowthCheck
 from .limits import GATE, Limits
 from .limits import PLUGIN as LIMITS
-from .session import MARKER, given, is_ours, run_of, stop, take_settings
+from .session import INSTRUCTIONS, MARKER, given, is_ours, run_of, stop, take_settings
 from .sharding import PLUGIN as SHARDING
 from .sharding import Sharding
 from .timing import PLUGIN as TIMING
@@ -49,7 +49,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
             group.addoption(flag, dest=destination, action="append", default=[], metavar=metavar, help=text)
         elif name in options.FLAGS:
             group.addoption(flag, dest=destination, action=argparse.BooleanOptionalAction, help=text)
-        elif name == "counters":
+        elif name in ("counters", "instructions"):
             group.addoption(
                 flag, dest=destination, nargs="?", const="check", metavar="check|update", help=text
             )
@@ -95,6 +95,10 @@ def _take_options(config: pytest.Config) -> None:
             _profile(config)
         if chosen.growth:
             _watch_growth(config)
+        if chosen.instructions:
+            from .instructions import InstructionCounts
+
+            config.pluginmanager.register(InstructionCounts(config, chosen), INSTRUCTIONS)
         if chosen.gpu is not None:
             config.pluginmanager.register(_OnGpu(chosen.gpu), "gnnbench-gpu")
         if chosen.shard:
@@ -296,7 +300,9 @@ def pytest_collection_finish(session: pytest.Session) -> None:
     config = session.config
     reporter = config.pluginmanager.get_plugin("terminalreporter")
     ours = [item for item in session.items if is_ours(item)]
-    alone = any(map(config.pluginmanager.has_plugin, (GATE, GROWTH)))  # no times, or a table of their own
+    alone = any(
+        map(config.pluginmanager.has_plugin, (GATE, GROWTH, INSTRUCTIONS))
+    )  # no times, or a table of their own
     if not (ours or alone) or reporter is None or config.option.collectonly:
         return
     from . import terminal

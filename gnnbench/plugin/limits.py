@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from .. import units
+from ..results.entry import NOT_TIMED
 from ..variants.collected import unmatched, whole_folders
 from . import writing
 from .session import settings_of
@@ -123,8 +124,8 @@ def _seconds(item: pytest.Item) -> float | None:
     if benchmark is None:
         return None
     ours = getattr(benchmark, "extra_info", {}).get("gnnbench", {})
-    if "growth" in ours:
-        return None  # its calls were timed to see a trend
+    if ours.keys() & NOT_TIMED:
+        return None
     if measured := ours.get("measurement"):
         return float(measured["location_ns"]) / 1e9
     stats = getattr(benchmark, "stats", None)

@@ -12,11 +12,12 @@ from .. import environment, units
 from ..errors import one_line
 from ..profile.hooks import profiling_of
 from ..report import growth as wording
-from ..report import speed_up, throughput
+from ..report import instructions, speed_up, throughput
 from ..report.console import Console
 from ..report.lines import wrapped
 from ..report.table import SHORT_DIRECTION, TableRow, grouped, heading, interval, notes, remarks, tables
 from ..results import counter_baseline
+from ..results.entry import NOT_TIMED
 from ..workloads.spec import Spec
 from . import writing
 from .choice import choice_of
@@ -75,7 +76,7 @@ def record(item: pytest.Item) -> dict[str, Any] | None:
         "synthetic": ours["graph"]["synthetic"] if ours else False,
         "row": row,
         "seconds": row.seconds if row else _median(benchmark, ours),
-        "grows": wording.sentence(ours["growth"]) or "does not grow" if "growth" in ours else None,
+        "instead": _instead(ours),
         "counted": item.stash.get(COUNTED, None),
         "out_of_memory": out_of_memory,
         "profiled": _kinds(item),
@@ -84,7 +85,14 @@ def record(item: pytest.Item) -> dict[str, Any] | None:
 
 def _median(benchmark: Any, ours: dict[str, Any]) -> float | None:
     """Return pytest-benchmark's time; None: the benchmark was not timed."""
-    return None if "growth" in ours or not benchmark.stats else float(benchmark.stats.stats.median)
+    return None if ours.keys() & NOT_TIMED or not benchmark.stats else float(benchmark.stats.stats.median)
+
+
+def _instead(ours: dict[str, Any]) -> str:
+    """Return what was measured instead of time; empty: nothing was."""
+    if "growth" in ours:
+        return wording.sentence(ours["growth"]) or "does not grow"
+    return instructions.outcome(ours["instructions"]) if "instructions" in ours else ""
 
 
 def _kinds(item: pytest.Item) -> str:
@@ -186,8 +194,8 @@ class SessionProgress:
             result = f"{counted['operators']:5} operators {counted['host_reads']:3} synchronisations"
         elif measured["out_of_memory"]:
             result = measured["out_of_memory"]
-        elif measured["profiled"] or measured["grows"]:
-            result = measured["profiled"] or measured["grows"]
+        elif measured["profiled"] or measured["instead"]:
+            result = measured["profiled"] or measured["instead"]
         elif measured["row"]:
             row = measured["row"]
             result = f"{units.seconds(row.seconds):>9} {row.interval:>6} {row.stopped_by}"

@@ -14,7 +14,7 @@ from ..measure import estimate
 from ..measure.fingerprint.fingerprint import Fingerprint
 from ..shape import Maybe, fits
 from ..workloads.spec import DIRECTIONS, Spec
-from .entry import FORMAT_VERSION
+from .entry import FORMAT_VERSION, NOT_TIMED
 
 READABLE = (FORMAT_VERSION,)
 REMEDY = "save it again"
@@ -117,7 +117,7 @@ def read(path: Path, entry: Mapping[str, Any]) -> Benchmark:
         json_io.refuse(path, f"{fullname}: damaged: its fingerprint has another form", REMEDY)
     measured = ours.get("measurement")
     if measured is None:
-        rounds = () if "growth" in ours else entry["stats"].get("data", ())
+        rounds = () if ours.keys() & NOT_TIMED else entry["stats"].get("data", ())
         blocks = [[_time(path, fullname, seconds) * 1e9] for seconds in rounds]
         processes = tuple(_process(part) for part in [blocks] if part)
         estimand = "first decile of pytest-benchmark's rounds"

@@ -13,6 +13,9 @@ FORMAT_VERSION = 2
 # 2: code_hash, measurement, counters, limit; since November 2026 also fingerprint, no_fingerprint,
 #    sources, definition_hash and measurement.whole_call.
 
+NOT_TIMED = frozenset(("growth", "instructions"))
+"""Fields of benchmarks whose calls were timed only because pytest-benchmark wants a time."""
+
 
 def identity(
     case: "Case",

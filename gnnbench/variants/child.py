@@ -21,6 +21,8 @@ _DOING = {
     "calibrate": "calibrating",
     "block": "timing",
     "inspect": "inspecting",
+    "count": "counting its instructions",
+    "frames": "dividing its instructions among functions",
     "next": "finishing it",
 }
 _TICK_SECONDS = 1.0
@@ -59,6 +61,8 @@ class Child:
         log: Path,
         pair: int = 0,
         side: int = 0,
+        under: Sequence[str] = (),
+        apart: bool = False,
     ) -> None:
         """Start the process. The calling thread must live as long as the process.
 
@@ -70,6 +74,8 @@ class Child:
             log: file for its output.
             pair: number of its pair; with the side, it seeds a simulated clock.
             side: 0 or 1.
+            under: the command that runs Python, with its arguments; empty: none.
+            apart: whether each test runs in a fork of the process that has collected them.
         """
         self._log = log
         self._seen_bytes = 0
@@ -78,12 +84,13 @@ class Child:
             self._process, self._link = start(
                 "compare.ab.launch",
                 # A variant may have an older gnnbench, which does not know the option.
-                {"pair": pair, "side": side, "all": ALL in arguments},
+                {"pair": pair, "side": side, "all": ALL in arguments, "apart": apart},
                 [word for word in arguments if word != ALL],
                 output,
                 trees=trees,
                 environment=environment,
                 folder=folder,
+                under=under,
             )
         self._open = True
 

@@ -38,6 +38,7 @@ def start(
     trees: Sequence[Path],
     environment: Mapping[str, str],
     folder: Path | None = None,
+    under: Sequence[str] = (),
 ) -> tuple[subprocess.Popen[bytes], Link]:
     """Start a process, leader of its own session and process group.
 
@@ -51,6 +52,7 @@ def start(
         trees: import roots that precede all others; the first that has a package wins.
         environment: variables to set in addition to this process's own.
         folder: the working directory; None: this process's.
+        under: the command that runs Python, with its arguments; empty: none.
     """
     theirs_read, write = os.pipe()
     read, theirs_write = os.pipe()
@@ -63,7 +65,7 @@ def start(
         "coordinator": os.getpid(),
         "trees": [str(tree) for tree in trees],
     }
-    boot = [sys.executable, "-c", _BOOT.replace("MODULE", module), str(_PACKAGE / "__init__.py")]
+    boot = [*under, sys.executable, "-c", _BOOT.replace("MODULE", module), str(_PACKAGE / "__init__.py")]
     try:
         process = subprocess.Popen(  # noqa: S603
             [*boot, json.dumps({**connection, **terms}), *arguments],

@@ -10,6 +10,8 @@ from ...cpu import Placement
 from ...measure.clock import Block, Call, Clock, ClockError
 from ...measure.garbage import collector_paused
 from ...measure.inspection import Inspection, inspect
+from ...measure.instructions import counter_choice, counting
+from ...measure.instructions.counting import Calls
 from ...measure.layouts import Layouts
 from ...measure.pedantic import FIXED, Pedantic
 from ...measure.rounds import calibrated_iterations, wanted_seconds
@@ -39,6 +41,9 @@ class Timed(Protocol):
 
     def inspect(self) -> Inspection:
         """Return the counters and the fingerprint of one call."""
+
+    def calls(self) -> Calls | str:
+        """Return the calls whose instructions can be counted, or why there are none."""
 
 
 class Plain:
@@ -70,6 +75,11 @@ class Plain:
         self.renew()
         return inspect(self._layouts.current, self._layouts.devices)
 
+    def calls(self) -> Calls:
+        """Return calls on the same copies."""
+        call = self._layouts.current
+        return Pedantic(call.function, call.args, dict(call.kwargs))
+
 
 class Whole:
     """`benchmark(function, ...)` of a test with the marker `whole_call`."""
@@ -98,6 +108,10 @@ class Whole:
     def inspect(self) -> Inspection:
         """Inspect nothing: what runs elsewhere cannot be seen."""
         return Inspection(unseen=why_unseen(self._reason))
+
+    def calls(self) -> str:
+        """Return why no instructions are counted: other threads and processes execute them."""
+        return why_unseen(self._reason)
 
     def result(self) -> Any:
         """Return the result of the last call; make one if no command did."""
@@ -143,6 +157,10 @@ class Repeated:
         """Inspect nothing: `pedantic` makes only the calls that were asked for."""
         return _PEDANTIC
 
+    def calls(self) -> Calls:
+        """Return calls, each with its set-up and tear-down."""
+        return self._asked
+
     def result(self) -> Any:
         """Make one more call, and return its result."""
         call = self._asked.inputs()
@@ -175,6 +193,10 @@ class Once:
     def inspect(self) -> Inspection:
         """Inspect nothing: `pedantic` makes only the calls that were asked for."""
         return _PEDANTIC
+
+    def calls(self) -> str:
+        """Return why no instructions are counted: there are no calls beside the round."""
+        return "benchmark.pedantic asks for one round"
 
     def result(self) -> Any:
         """Return the result of the last call; run the round if no command did."""
@@ -209,7 +231,13 @@ class Held:
             ClockError: the clock cannot time the call.
             Exception: what the benchmark raises.
         """
-        obey = {"inspect": self._inspect, "calibrate": self._calibrate, "block": self._block}
+        obey = {
+            "inspect": self._inspect,
+            "calibrate": self._calibrate,
+            "block": self._block,
+            "count": self._count,
+            "frames": self._frames,
+        }
         command = ask({"answer": "ready", "once": self._timed.once})
         while command["command"] != "next":
             with self._pause():
@@ -252,6 +280,19 @@ class Held:
     def _inspect(self, _command: Mapping[str, Any]) -> dict[str, Any]:
         """Take counters and fingerprint of one call."""
         return {"answer": "inspected", **self._timed.inspect().as_json()}
+
+    def _count(self, _command: Mapping[str, Any]) -> dict[str, Any]:
+        """Count the instructions of a call."""
+        calls = self._timed.calls()
+        if isinstance(calls, str):
+            return {"answer": "not counted", "reason": calls}
+        return {"answer": "counted", **counting.take(calls, counter_choice.here())}
+
+    def _frames(self, _command: Mapping[str, Any]) -> dict[str, Any]:
+        """Divide the instructions of a call among the Python functions."""
+        calls = self._timed.calls()
+        assert not isinstance(calls, str)
+        return {"answer": "frames", **counting.take_by_frame(calls, counter_choice.here())}
 
     def _block(self, command: Mapping[str, Any]) -> dict[str, Any]:
         """Time rounds, after one untimed round: the first on new buffers is slower."""

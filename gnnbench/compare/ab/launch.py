@@ -18,7 +18,9 @@ def main() -> NoReturn:
 
     from .worker import Worker
 
-    worker = Worker(link, trees, terms["pair"], terms["side"], all_benchmarks=terms["all"])
+    worker = Worker(
+        link, trees, terms["pair"], terms["side"], all_benchmarks=terms["all"], apart=terms["apart"]
+    )
     status = run(trees, worker)
     # pytest has torn the suite down. Skip the interpreter's own tear-down, which takes a second with torch.
     atexit._run_exitfuncs()  # noqa: SLF001 - there is no public name for it

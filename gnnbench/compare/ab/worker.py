@@ -4,6 +4,8 @@ Each command has one answer:
 
     run        run a test up to its call of `benchmark`                        ready or done
     inspect    count the operations of one call, and take its fingerprint      inspected or done
+    count      count the instructions of one call                              counted or done
+    frames     divide them among the Python functions                          frames or done
     calibrate  warm up, choose the iterations of a round, and list the cores   calibrated or done
     block      copy the inputs and time some rounds, on one core               block or done
     next       run the test to its end; a plugin may then run it again         done or ready
@@ -12,13 +14,15 @@ Each command has one answer:
 The answer is `done` whenever the test has ended: also if it was skipped, raised, or has no benchmark.
 """
 
+import importlib
+import json
 import os
 import random
 import sys
 import tempfile
 import traceback
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager, nullcontext
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import replace
 from functools import wraps
 from typing import TYPE_CHECKING, Any
@@ -50,6 +54,7 @@ _OPTIONS: Mapping[str, Any] = {
     "maxfail": 0,
     "gnn_counters": None,
     "gnn_growth": False,
+    "gnn_instructions": None,
     "gnn_profile": [],
     "benchmark_enable": True,
     "benchmark_disable": False,
@@ -57,6 +62,8 @@ _OPTIONS: Mapping[str, Any] = {
     # pytest-benchmark creates its storage folder: give it one that exists.
     "benchmark_storage": f"file://{tempfile.gettempdir()}",
 }
+_OPERATIONS = "operations"
+"""Marker of gnnbench's own benchmarks."""
 _CHOICE = "gnnbench-choice"
 """Of gnnbench's plugin on this side: which benchmarks run."""
 _PLUGINS_OFF = ("cacheprovider", "stepwise", "timeout")
@@ -67,7 +74,14 @@ class Worker:
     """The plugin."""
 
     def __init__(
-        self, link: Link, trees: Trees, pair: int, side: int, *, all_benchmarks: bool = False
+        self,
+        link: Link,
+        trees: Trees,
+        pair: int,
+        side: int,
+        *,
+        all_benchmarks: bool = False,
+        apart: bool = False,
     ) -> None:
         """Take the connection and the number of this process.
 
@@ -77,9 +91,10 @@ class Worker:
             pair: number of the pair of processes.
             side: 0 for the base, 1 for the head.
             all_benchmarks: whether the user asks for all of gnnbench's benchmarks, and not the default ones.
+            apart: whether each test runs in a fork of this process, and so none depends on those before.
         """
         self._link, self._trees, self._pair, self._side = link, trees, pair, side
-        self._all_benchmarks = all_benchmarks
+        self._all_benchmarks, self._apart = all_benchmarks, apart
         self._machine: FakeMachine | None = None
         self._slowdown = 0.0
         self._item: pytest.Item | None = None
@@ -123,6 +138,8 @@ class Worker:
         items = {**{item.nodeid: item for item in session.items}, **left_out}
         declared = [name for name, item in items.items() if "benchmark" in getattr(item, "fixturenames", ())]
         older = "" if config.pluginmanager.has_plugin(outcome.FIXTURES) else outcome.fixtures(config)
+        if self._apart:
+            _load_libraries(session.items)
         with self._in_our_way():
             command = self._ask(
                 {
@@ -138,7 +155,8 @@ class Worker:
             )
             try:
                 while command["command"] == "run":
-                    command = self._ask(self._run(session, items[command["name"]], command["seed"]))
+                    run = self._run_apart if self._apart else self._run
+                    command = self._ask(run(session, items[command["name"]], command["seed"]))
             finally:
                 # Skip the summary, which may take a second and is not read.
                 config.pluginmanager.unregister(name="terminalreporter")
@@ -161,9 +179,30 @@ class Worker:
             theirs.benchmarks.clear()  # the list would grow with each visit
         failure = outcome.failure(self._reports)
         setup = self._reports.get("setup")
-        if failure and setup is not None and setup.failed and item.get_closest_marker("operations"):
+        if failure and setup is not None and setup.failed and item.get_closest_marker(_OPERATIONS):
             failure = failure._replace(text=f"{failure.text}{outcome.fixtures(item.config)}")
         return {"answer": "done", "failure": failure and failure._asdict(), "held": self._held}
+
+    def _run_apart(self, session: pytest.Session, item: pytest.Item, seed: int) -> dict[str, Any]:
+        """Run a test in a fork, which takes the commands until the test has ended."""
+        read, write = os.pipe()
+        sys.stdout.flush()
+        child = os.fork()
+        if not child:
+            try:
+                os.write(write, json.dumps(self._run(session, item, seed)).encode())
+            finally:
+                os.close(write)
+                os._exit(0)
+        os.close(write)
+        status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+        os.set_blocking(read, False)  # what the test started may still have the other end
+        with os.fdopen(read, "rb") as answer:
+            text = answer.read()
+        if text:
+            return dict(json.loads(text))
+        failure = outcome.Failure(f"its process ended with exit status {status}", skipped=False)
+        return {"answer": "done", "failure": failure._asdict(), "held": False}
 
     def _ask(self, answer: Mapping[str, Any]) -> dict[str, Any]:
         """Send an answer, and return the next command.
@@ -248,6 +287,18 @@ class Worker:
     def _hold(self, fixture: Any, clock: Clock, timed: Timed, pause: Callable[[], Any]) -> None:
         self._held = True
         Held(fixture, clock, timed, pause).serve(self._ask)
+
+
+def _load_libraries(items: Iterable[pytest.Item]) -> None:
+    """Import the libraries that gnnbench's own benchmarks import when they run, whichever of them will run.
+
+    Each fork would import them again, and an import of one changes what others execute.
+    """
+    if any(item.get_closest_marker(_OPERATIONS) for item in items):
+        platforms = importlib.import_module("gnnbench.workloads.platforms")  # that of this side
+        for name in platforms.PLATFORMS:
+            with suppress(Exception):  # it is not installed, or does not work; the test says so
+                platforms.load(name)
 
 
 def _fake_machine(pair: int, side: int, slower: float) -> "FakeMachine | None":

@@ -1,0 +1,187 @@
+"""Counts the instructions of warm calls until two agree, and names what makes calls differ."""
+
+import sys
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import asdict, dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import Any, Protocol, Self, TypeVar
+
+from ...environment import read
+from ..clock import Call
+from ..garbage import collector_paused
+from . import callgrind, frames
+from .counter import ByFrame, InstructionCounter
+
+_WARM_UP = 2
+_MOST_CALLS = 8
+_AGREE = 0.0005
+"""Two calls agree if they differ by at most this fraction."""
+_KEPT = 0.0005
+"""Functions with a smaller fraction of the instructions are not kept."""
+_MOST_NAMED = 3
+
+_Found = TypeVar("_Found")
+
+
+class Calls(Protocol):
+    """Calls of a benchmark, each with its set-up and tear-down."""
+
+    def inputs(self) -> Call:
+        """Return the next call."""
+
+    def tear_down(self, call: Call) -> None:
+        """Clean up after it."""
+
+
+def take(calls: Calls, counter: InstructionCounter) -> dict[str, Any]:
+    """Call until two calls in a row agree, eight times at most; return what `Instructions.read` takes.
+
+    This runs where Python is fifty times slower than usual, and leaves all else to the process that reads it.
+    """
+    with _ready(counter):
+        for _ in range(_WARM_UP):
+            _once(calls, _run)
+        found = [_once(calls, counter.count) for _ in range(2)]
+        while _spread([one.total for one in found]) > _AGREE and len(found) < _MOST_CALLS:
+            found.append(_once(calls, counter.count))
+    return {
+        "totals": [one.total for one in found],
+        "files": [one.file for one in found[-2:] if one.file],
+        "capability": capability(counter),
+    }
+
+
+def take_by_frame(calls: Calls, counter: InstructionCounter) -> dict[str, Any]:
+    """Make two more calls; return what `read_frames` takes."""
+    with _ready(counter):
+        events = _once(calls, frames.record)
+        return _once(calls, lambda run: counter.by_frame(run, events))._asdict()
+
+
+def capability(counter: InstructionCounter) -> str:
+    """Return the processor's vector extensions that libraries use here: `avx512`, `avx2` or `default`.
+
+    Valgrind's emulated processor has no AVX-512.
+    """
+    if torch := sys.modules.get("torch"):
+        return str(torch.backends.cpu.get_cpu_capability()).lower().replace(" ", "-")
+    flags = (read("proc/cpuinfo") or "").split()
+    if "avx512f" in flags and not counter.emulates:
+        return "avx512"
+    return "avx2" if "avx2" in flags else "default"
+
+
+@contextmanager
+def _ready(counter: InstructionCounter) -> Iterator[None]:
+    """Use one thread, and do not collect garbage."""
+    with ExitStack() as stack:
+        if "torch" in sys.modules:
+            from ..threads import cpu_threads
+
+            stack.enter_context(cpu_threads(1))
+        stack.enter_context(collector_paused())
+        counter.begin()
+        yield
+
+
+def _once(calls: Calls, do: Callable[[Callable[[], object]], _Found]) -> _Found:
+    """Do something with one call; set-up and tear-down are not part of it."""
+    call = calls.inputs()
+    try:
+        return do(partial(call.function, *call.args, **call.kwargs))  # which is no Python function itself
+    finally:
+        calls.tear_down(call)
+
+
+def _run(call: Callable[[], object]) -> None:
+    call()
+
+
+@dataclass(frozen=True)
+class Instructions:
+    """What one warm call executes."""
+
+    total: int
+    spread: float = 0.0
+    """Difference between the last two calls, as a fraction."""
+    varying: tuple[str, ...] = ()
+    """Functions that execute more instructions in some calls than in others, if calls do not agree."""
+    functions: Mapping[str, int] = field(default_factory=dict)
+    """Instructions of each function itself, by `package:function`, the most first, without small ones."""
+    frames: Mapping[str, int] | None = None
+    """Those of each Python function and of what it calls in C, by `module:qualified.name`; None: unknown."""
+
+    @property
+    def is_steady(self) -> bool:
+        """Whether the last two calls agree."""
+        return self.spread <= _AGREE
+
+    @classmethod
+    def read(cls, answer: Mapping[str, Any]) -> Self:
+        """Read what `take` returned, and remove its files."""
+        totals = answer["totals"]
+        files = [Path(file) for file in answer["files"]]
+        found = [callgrind.functions(file) for file in files]
+        _remove_all(files)
+        spread = _spread(totals)
+        varying = _varying(*found) if spread > _AGREE and found else ()
+        return cls(totals[-1], spread, varying, _kept(found[-1]) if found else {})
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the JSON form of docs/formats.md."""
+        return {**asdict(self), "spread": round(self.spread, 6), "varying": list(self.varying)}
+
+    @classmethod
+    def from_json(cls, saved: Mapping[str, Any]) -> Self:
+        """Read what `as_json` returned."""
+        frames = saved["frames"]
+        return cls(
+            saved["total"],
+            saved["spread"],
+            tuple(saved["varying"]),
+            dict(saved["functions"]),
+            None if frames is None else dict(frames),
+        )
+
+
+def read_frames(answer: Mapping[str, Any]) -> dict[str, int] | None:
+    """Read what `take_by_frame` returned, and remove its files.
+
+    Returns:
+        Instructions of each Python function without the Python functions that it calls, by
+        `module:qualified.name`, the most first, without small ones. None: each call runs other functions.
+    """
+    files = [Path(file) for file in answer["files"]]
+    numbers = [callgrind.total(file) for file in files] or answer["numbers"]
+    _remove_all(files)
+    found = frames.assigned(ByFrame(answer["names"], numbers))
+    return None if found is None else _kept(found)
+
+
+def _remove_all(files: Sequence[Path]) -> None:
+    for folder in {file.parent for file in files}:
+        for file in folder.glob("out.*"):
+            file.unlink()
+
+
+def _spread(totals: Sequence[int]) -> float:
+    last, before = totals[-1], totals[-2]
+    return abs(last - before) / max(last, before, 1)
+
+
+def _kept(numbers: Mapping[str, int]) -> dict[str, int]:
+    """Return the numbers that are no negligible part of the sum, the largest first."""
+    least = max(1, sum(numbers.values())) * _KEPT
+    ranked = sorted(numbers.items(), key=lambda one: (-one[1], one[0]))
+    return {name: number for name, number in ranked if number >= least}
+
+
+def _varying(before: Mapping[str, int], last: Mapping[str, int]) -> tuple[str, ...]:
+    """Return the functions that differ most between two calls."""
+    changes = Counter(last)
+    changes.subtract(before)
+    ranked = sorted((name for name in changes if changes[name]), key=lambda name: (-abs(changes[name]), name))
+    return tuple(ranked[:_MOST_NAMED])

@@ -1,0 +1,52 @@
+from gnnbench.compare.instructions import InstructionChange
+from gnnbench.measure.instructions.counting import Instructions
+from gnnbench.report import instructions as wording
+
+
+def change(base, head, **functions):
+    sides = [
+        Instructions(total, functions=dict(found))
+        for total, found in zip(
+            (base, head),
+            zip(*([(name, count) for count in counts] for name, counts in functions.items()), strict=True),
+            strict=True,
+        )
+    ]
+    return InstructionChange(*sides)
+
+
+def test_noise_is_no_change():
+    assert not change(1_000_000, 1_002_900, **{"p:f": (1, 1)})
+    assert change(1_000_000, 1_003_100, **{"p:f": (1, 1)})
+    assert change(1_000_000, 996_900, **{"p:f": (1, 1)})
+
+
+def test_calls_that_differ_widen_the_noise():
+    base, head = Instructions(1_000_000, 0.2, ("p:f",)), Instructions(1_150_000)
+    assert not InstructionChange(base, head)
+    assert InstructionChange(base, Instructions(1_250_000))
+
+
+def test_functions_with_most_of_the_change_are_named():
+    found = change(
+        10_000_000,
+        12_100_000,
+        **{"p:f": (5_000_000, 7_000_000), "p:g": (10, 110_000), "q:h": (900_000, 400_000)},
+    )
+    assert [one.name for one in found.functions()] == ["p:f", "q:h"]
+    assert wording.sentence(found) == (
+        "+21.0% instructions (10.0 M → 12.1 M): +2.0 M (+40%) in f (p), -500,000 (-56%) in h (q)"
+    )
+
+
+def test_python_functions_come_first_without_their_modules():
+    base = Instructions(1_000_000, functions={"c:x": 1_000_000}, frames={"a.b:C.forward": 800_000})
+    head = Instructions(3_100_000, functions={"c:x": 3_100_000}, frames={"a.b:C.forward": 2_900_000})
+    assert wording.sentence(InstructionChange(base, head)) == (
+        "+210.0% instructions (1.0 M → 3.1 M): +2.1 M (+262%) in C.forward; +2.1 M (+210%) in x (c)"
+    )
+
+
+def test_json():
+    found = change(10, 20, **{"p:f": (5, 7)})
+    assert InstructionChange.from_json(found.as_json()) == found

@@ -1,0 +1,162 @@
+"""Real runs with --gnn-instructions, under valgrind where the processor counts nothing here."""
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sysconfig
+from pathlib import Path
+
+import pytest
+
+from gnnbench.measure.instructions import hardware
+from gnnbench.schema import departure
+from tests.suite import run
+
+counting = pytest.mark.skipif(
+    bool(hardware.why_not()) and not shutil.which("valgrind"), reason="nothing counts instructions here"
+)
+named = pytest.mark.skipif(
+    not hardware.why_not() or not shutil.which("valgrind"), reason="only callgrind names functions of C"
+)
+
+BARE = "-p no:hypothesispytest -p no:xdist -p no:rerunfailures"
+"""What each import costs is multiplied by ten under valgrind."""
+
+EXTENSION = """
+#include <Python.h>
+
+static volatile double sink;
+
+__attribute__((noinline)) static void mix_rows(long times) {
+    for (long i = 0; i < times; i++) sink = sink * 0.5 + (double)i;
+}
+
+__attribute__((noinline)) static void add_rows(long times) {
+    for (long i = 0; i < times; i++) sink += (double)i;
+}
+
+static PyObject *step(PyObject *self, PyObject *none) {
+    add_rows(400000);
+    mix_rows(TIMES);
+    Py_RETURN_NONE;
+}
+
+static PyMethodDef methods[] = {{"step", step, METH_NOARGS, ""}, {NULL, NULL, 0, NULL}};
+static PyModuleDef module = {PyModuleDef_HEAD_INIT, "rows", "", -1, methods};
+PyMODINIT_FUNC PyInit_rows(void) { return PyModule_Create(&module); }
+"""
+
+SUITE = """
+import random
+
+import rows
+
+
+def smooth(times):
+    return [rows.step() for _ in range(times)]
+
+
+def test_rows(benchmark):
+    benchmark(smooth, 1)
+
+
+def test_draws(benchmark):
+    benchmark(lambda: [None] * random.randrange(2000, 9000))
+
+
+def test_once(benchmark):
+    benchmark.pedantic([1].pop)
+
+
+def test_repeated(benchmark):
+    benchmark.pedantic(list.append, setup=lambda: (([], 1), {}), rounds=3)
+"""
+
+
+def build(folder: Path, times: int) -> None:
+    """Compile the extension so that a call of `mix_rows` executes `times` rounds."""
+    (folder / "rows.c").write_text(EXTENSION)
+    include, suffix = sysconfig.get_paths()["include"], sysconfig.get_config_var("EXT_SUFFIX")
+    command = ["gcc", "-O1", "-g", "-shared", "-fPIC", f"-DTIMES={times}", f"-I{include}", "rows.c"]
+    subprocess.run([*command, "-o", f"rows{suffix}"], cwd=folder, check=True)
+
+
+def count(folder: Path, *arguments: str):
+    path = str(folder)
+    return run("-q", *arguments, cwd=folder, PYTHONPATH=path, PYTEST_ADDOPTS=BARE, TERM="dumb")
+
+
+@named
+@pytest.mark.skipif(not shutil.which("gcc"), reason="needs gcc")
+def test_one_percent_more_work_in_an_extension(tmp_path):
+    (tmp_path / "test_suite.py").write_text(SUITE)
+    build(tmp_path, 200_000)
+    recorded = count(tmp_path, "--gnn-instructions=update", "--benchmark-json", "run.json")
+    assert recorded.returncode == 0, recorded.stdout
+    assert re.search(r"3 recorded in baselines/instructions/python-3\S+\.json", recorded.stdout)
+    assert "test_once: not counted: benchmark.pedantic asks for one round" in recorded.stdout
+    assert re.search(r"test_draws: [\d,]+ instructions; calls differ by [\d.]+% in ", recorded.stdout)
+    content = json.loads((tmp_path / "run.json").read_text())
+    for one in content["benchmarks"]:
+        assert departure(one["extra_info"]["gnnbench"], "run") is None
+    (file,) = (tmp_path / "baselines/instructions").iterdir()
+    saved = json.loads(file.read_text())["instructions"]
+    assert departure(json.loads(file.read_text()), "instructions") is None
+    rows = saved["test_suite.py::test_rows"]
+    assert rows["functions"]["rows:mix_rows"] > 800_000
+    assert sum(number for name, number in rows["frames"].items() if ":smooth" in name) > 4_000_000
+
+    again = count(tmp_path, "--gnn-instructions", "--gnn-instructions-limit", "0.5%")
+    assert again.returncode == 0, again.stdout
+    assert "3 compared with baselines/instructions/" in again.stdout
+    assert "test_rows" not in again.stdout
+
+    build(tmp_path, 205_500)
+    more = count(tmp_path, "--gnn-instructions", "--gnn-instructions-limit", "0.5%", "-k", "test_rows")
+    assert more.returncode == 1
+    assert re.search(
+        r"\+1\.0% instructions .*in smooth.*in mix_rows \(rows\); the limit is \+0.5%", more.stdout
+    )
+    shown = count(tmp_path, "--gnn-instructions", "-k", "test_rows")
+    assert shown.returncode == 0
+    assert "in mix_rows (rows)" in shown.stdout
+
+
+@counting
+def test_benchmarks_that_are_not_recorded(tmp_path):
+    (tmp_path / "test_suite.py").write_text(
+        "def test_sort(benchmark):\n    assert benchmark(sorted, [2, 1]) == [1, 2]\n"
+    )
+    found = count(tmp_path, "--gnn-instructions", "--gnn-strict")
+    assert found.returncode == 1
+    assert "not in baselines/instructions/python-" in found.stdout
+    assert "record with --gnn-instructions=update" in found.stdout
+
+
+def test_without_valgrind(tmp_path):
+    if not hardware.why_not():
+        pytest.skip("this processor counts instructions")
+    (tmp_path / "test_suite.py").write_text("def test_sort(benchmark):\n    benchmark(sorted, [2, 1])\n")
+    elsewhere = os.pathsep.join(
+        one for one in os.environ["PATH"].split(os.pathsep) if not Path(one, "valgrind").exists()
+    )
+    found = run("--gnn-instructions", cwd=tmp_path, PATH=elsewhere)
+    assert found.returncode == 4
+    assert "valgrind counts instructions, and is not installed: apt install valgrind" in found.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["--gnn-instructions=nonsense"], "nonsense"),
+        (["--gnn-instructions", "--gnn-counters"], "leave out --gnn-counters"),
+        (["--gnn-instructions", "--gnn-growth"], "leave out --gnn-growth"),
+        (["--gnn-instructions", "--gnn-instructions-limit", "7"], "instructions-limit '7'"),
+    ],
+)
+def test_wrong_usage(tmp_path, arguments, words):
+    found = run(*arguments, cwd=tmp_path)
+    assert found.returncode == 4
+    assert words in found.stderr
