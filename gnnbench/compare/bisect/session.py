@@ -233,6 +233,8 @@ class Session:
         for name, found in spans.items():
             for one in found:
                 places.setdefault((one.low, one.high), []).append(name)
+        if places:
+            self._watcher.step(f"inspecting what {units.count(len(places), 'change')} changed")
         return {place: self._pairs.compare(*place, names) for place, names in places.items()}
 
     @property
