@@ -1,4 +1,4 @@
-"""`gnnbench accept FILE [ID...] --reason TEXT`: writes down that slowdowns are intended."""
+"""`gnnbench accept FILE [ID...] --reason TEXT`: writes down that slowdowns or more memory are intended."""
 
 import argparse
 from datetime import date
@@ -24,7 +24,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "pytest --benchmark-compare --benchmark-json=FILE",
     )
     parser.add_argument(
-        "ids", nargs="*", metavar="ID", help="the slower benchmarks to accept. Default: all of the file."
+        "ids",
+        nargs="*",
+        metavar="ID",
+        help="the benchmarks to accept. Default: all that are slower or need more memory.",
     )
     parser.add_argument("--reason", required=True, metavar="TEXT", help="why they are intended; it is shown")
     parser.add_argument(
@@ -61,10 +64,10 @@ def run(options: argparse.Namespace) -> int:
     )
     accepted.write(found, new, replaced)
     for one in new:
-        bounds = units.interval(one.low, one.high)
-        streams.say(
-            f"accepted {one.ratio:.2f}x ({bounds}) from {one.base[:10]} to {one.head[:10]}: {one.benchmark}"
-        )
+        times = [f"{one.ratio:.2f}x ({units.interval(one.low, one.high)})"] if one.slows else []
+        memory = [f"{units.size(one.more_bytes)} more memory"] if one.more_bytes else []
+        what = " and ".join(times + memory)
+        streams.say(f"accepted {what} from {one.base[:10]} to {one.head[:10]}: {one.benchmark}")
     instead = f", instead of {units.count(len(replaced), 'older one')}" if replaced else ""
     what = "1 entry" if len(new) == 1 else f"{len(new)} entries"
     streams.say(f"{what} written to {found.file}{instead}; commit the file together with the change")

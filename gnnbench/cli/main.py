@@ -118,7 +118,7 @@ def _parser() -> argparse.ArgumentParser:
     baseline.add_commands(commands.add_parser("baseline", help=text, description=text))
     text = "compare two variants of the code, timed alternately: ab BASE HEAD [-- PYTEST ARGS]"
     ab.add_arguments(commands.add_parser("ab", help=text, description=text))
-    text = "write down that slowdowns are intended: accept RESULT.json [ID...] --reason TEXT"
+    text = "write down that slowdowns or more memory are intended: accept RESULT.json [ID...] --reason TEXT"
     accept.add_arguments(commands.add_parser("accept", help=text, description=text))
     text = "list the benchmarks whose code changed, without timing: affected BASE HEAD [-- PYTEST ARGS]"
     affected.add_arguments(commands.add_parser("affected", help=text, description=text))

@@ -11,6 +11,7 @@ from ..errors import UsageError
 from ..results import former_names, run_file
 from ..results.accepted import PATTERN, Accepted, Entry
 from . import acceptance, accepted, result_file
+from .memory import MemoryChange
 from .revision import Revision
 from .verdict import Judgement
 
@@ -30,6 +31,12 @@ class Row:
     judgement: Judgement
     base: Revision
     head: Revision
+    memory: MemoryChange | None = None
+
+    @property
+    def fails(self) -> bool:
+        """Whether it is slower, or needs more memory."""
+        return self.judgement.verdict == "slower" or (self.memory is not None and self.memory.fails)
 
 
 @dataclass(frozen=True)
@@ -40,14 +47,16 @@ class Judged:
     rows: Mapping[str, Row]
 
     def names(self) -> list[str]:
-        """Return the ids of the slower ones.
+        """Return the ids of those that are slower or need more memory.
 
         Raises:
             UsageError: there are none.
         """
-        found = [name for name, row in self.rows.items() if row.judgement.verdict == "slower"]
+        found = [name for name, row in self.rows.items() if row.fails]
         if not found:
-            raise UsageError(f"{self.path}: no benchmark is slower, so there is nothing to accept")
+            raise UsageError(
+                f"{self.path}: no benchmark is slower or needs more memory, so there is nothing to accept"
+            )
         return found
 
 
@@ -60,7 +69,9 @@ def read(path: Path) -> Judged:
     content, raw = former_names.read(path, "result", run_file.MAX_BYTES, _REMEDY)
     if result_file.kind(content) != "run":
         found = result_file.parse(path, content)
-        rows = {row.fullname: Row(row.judgement, *found.revisions) for row in found.comparison.rows}
+        rows = {
+            row.fullname: Row(row.judgement, *found.revisions, row.memory) for row in found.comparison.rows
+        }
         return Judged(path, rows)
     run = run_file.parse(path, run_file.check(path, content, raw))
     head = Revision.of_runs([run])
@@ -70,7 +81,8 @@ def read(path: Path) -> Judged:
         try:
             if saved:
                 base = Revision.from_json(saved.get("base"))
-                rows[entry["fullname"]] = Row(Judgement.from_json(saved), base, head)
+                memory = MemoryChange.from_json(saved.get("memory"))
+                rows[entry["fullname"]] = Row(Judgement.from_json(saved), base, head, memory)
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             json_io.refuse(path, f"damaged: the comparison of {entry['fullname']}: {error!r}", _REMEDY)
     if not rows:
@@ -89,8 +101,8 @@ def entries(
 ) -> tuple[list[Entry], set[int]]:
     """Return an entry for each benchmark, and the numbers of the entries that they replace.
 
-    If slowdowns were accepted before that are in force for the same base and head, a new entry has what is
-    beyond them. It replaces an entry only if both have the same head.
+    If something was accepted before that is in force for the same base and head, a new entry has what is
+    beyond it. It replaces an entry only if both have the same head.
 
     Args:
         judged: the saved result.
@@ -102,8 +114,8 @@ def entries(
         until: the last day on which they are accepted.
 
     Raises:
-        UsageError: a benchmark is not slower, or not slower than accepted; or the commit that made it slower
-            is unknown.
+        UsageError: a benchmark is neither slower nor needs more memory, or not more than accepted; or the
+            commit that made it so is unknown.
     """
     author = git.author(folder)
     if author is None:
@@ -114,19 +126,37 @@ def entries(
     checked = acceptance.Acceptance(found, folder, today)
     for name in names:
         row = judged.rows[name]
-        if row.judgement.verdict != "slower":
+        if not row.fails:
             raise UsageError(
-                f"{judged.path}: {name} is {row.judgement.verdict}, not slower ({row.judgement.reason}); "
-                "leave it out"
+                f"{judged.path}: {name} is {row.judgement.verdict}, not slower ({row.judgement.reason}), and "
+                "does not need more memory; leave it out"
             )
         base, head = _commits(judged.path, row, folder)
         ours = [one for one in found.entries if one.benchmark == name]
         in_force = checked.in_force(ours, row.base, row.head)
         replaced |= {one.number for one in in_force if one.head == head}
-        numbers = _beyond(judged.path, name, row.judgement, [one for one in in_force if one.head != head])
+        before = [one for one in in_force if one.head != head]
+        more_bytes = _more_bytes(row.memory, before)
+        if row.judgement.verdict == "slower":
+            numbers = _beyond(judged.path, name, row.judgement, [one for one in before if one.slows])
+        elif more_bytes:
+            numbers = (1.0, 1.0, 1.0)
+        else:
+            json_io.refuse(judged.path, _within(name, before), "leave it out")
         patches = _patches(folder, base, head)
-        new.append(Entry(name, *numbers, base, head, author, today, reason, until, patches))
+        new.append(Entry(name, *numbers, base, head, author, today, reason, until, patches, more_bytes))
     return new, replaced
+
+
+def _more_bytes(found: MemoryChange | None, before: Sequence[Entry]) -> int:
+    """Return by how much more memory a benchmark needs than was accepted before; 0: no more."""
+    if found is None or not found.fails:
+        return 0
+    return max(found.head_bytes - found.base_bytes - sum(one.more_bytes for one in before), 0)
+
+
+def _within(name: str, before: Sequence[Entry]) -> str:
+    return f"{name} is within what {before[-1].place} accepts"
 
 
 def _beyond(path: Path, name: str, found: Judgement, before: Sequence[Entry]) -> tuple[float, float, float]:
@@ -142,7 +172,7 @@ def _beyond(path: Path, name: str, found: Judgement, before: Sequence[Entry]) ->
         return found.ratio, found.low, found.high
     excess, width = accepted.beyond(found, accepted.allowed(before))
     if excess <= width:
-        json_io.refuse(path, f"{name} is within what {before[-1].place} accepts", "leave it out")
+        json_io.refuse(path, _within(name, before), "leave it out")
     ratio, low, high = (math.exp(excess + change) for change in (0.0, -width, width))
     return ratio, low, high
 

@@ -73,10 +73,16 @@ class Acceptance:
         ours = [one for one in self._found.entries if one.benchmark == row.fullname]
         entries = self._noted(ours, *sides(row.fullname)) if ours else []
         own = thresholds.of(row.fullname)
-        row = accepted.judge(row, entries, own)
+        slowing = [one for one in entries if one.slows]
+        row = accepted.judge(row, slowing, own)
+        row = replace(row, memory=accepted.judge_memory(row.memory, entries))
         # With a drift removed, a ratio is relative: a slowdown of all benchmarks is not in it.
         if not drifted and accepted.is_recovered(row, own):
-            self._recovered[self._recovery(row, entries)] = None
+            self._recovered[self._recovery(row, slowing)] = None
+        if any(one.more_bytes for one in entries) and row.memory and not row.memory.is_more:
+            where = " and ".join(_memory_of(one) for one in entries if one.more_bytes)
+            text = f"{row.fullname} does not need more memory any more: remove {where} of {self._found.name}"
+            self._recovered[text] = None
         return row
 
     def _noted(self, entries: Sequence[Entry], base: Revision, head: Revision) -> list[Entry]:
@@ -89,7 +95,8 @@ class Acceptance:
         """Return how much slower benchmarks may be, of those for which an entry is in force."""
         found: dict[str, list[Entry]] = {}
         for one in self.in_force(self._found.entries, base, head):
-            found.setdefault(one.benchmark, []).append(one)
+            if one.slows:
+                found.setdefault(one.benchmark, []).append(one)
         return {name: accepted.allowed(entries) for name, entries in found.items()}
 
     def in_force(self, entries: Sequence[Entry], base: Revision, head: Revision) -> list[Entry]:
@@ -190,6 +197,11 @@ def contains(folder: Path, commit: str, entry: Entry) -> bool | None:
 def _changes(folder: Path, after: str, commit: str) -> frozenset[str]:
     """Return the patch ids since a commit; several entries ask for the same."""
     return frozenset(git.patch_ids(folder, after, commit, PATTERN))
+
+
+def _memory_of(entry: Entry) -> str:
+    """Return the part of an entry that accepts more memory."""
+    return f"more_bytes of entry {entry.number}" if entry.slows else f"entry {entry.number}"
 
 
 def _named(entries: Iterable[Entry]) -> str:

@@ -13,6 +13,7 @@ from dataclasses import replace
 from .. import units
 from ..results.accepted import Entry
 from .comparison import Allowed, Compared
+from .memory import ACCEPTED, MemoryChange, differs
 from .verdict import Judgement, Thresholds
 
 
@@ -42,6 +43,21 @@ def judge(row: Compared, entries: Sequence[Entry], thresholds: Thresholds) -> Co
         reason = f"accepted: {'; '.join(limit.reasons)}"
         found = replace(found, verdict="accepted", reason=reason, code=None)
     return replace(row, judgement=found, allowed=limit, notes=(*notes(found, limit), *row.notes))
+
+
+def judge_memory(found: MemoryChange | None, entries: Sequence[Entry]) -> MemoryChange | None:
+    """Return a verdict on memory with the entries in force: more memory is excused as far as they accept it.
+
+    Peaks are exact, so there is no interval. A difference that would give no verdict is accepted too.
+    """
+    added = sum(one.more_bytes for one in entries)
+    if found is None or not found.fails or not added:
+        return found
+    most = found.base_bytes + added
+    if found.head_bytes > most and differs(most, found.head_bytes):
+        return found
+    reasons = dict.fromkeys(one.reason for one in entries if one.more_bytes)
+    return replace(found, excused=f"{ACCEPTED}{'; '.join(reasons)}")
 
 
 def is_settled(found: Judgement, limit: Allowed, thresholds: Thresholds) -> bool:

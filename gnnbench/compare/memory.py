@@ -50,6 +50,10 @@ class Peaks:
         return cls(min(one.least_bytes for one in known), max(one.most_bytes for one in known))
 
 
+ACCEPTED = "accepted: "
+"""Start of `MemoryChange.excused` where more memory is intended."""
+
+
 @dataclass(frozen=True)
 class MemoryChange:
     """The verdict on the memory of one benchmark."""
@@ -60,7 +64,8 @@ class MemoryChange:
     differ, those two of both sides that are closest to each other."""
     head_bytes: int
     excused: str | None = None
-    """Why more memory does not fail: a rule of the settings ignores it. None: it fails."""
+    """Why more memory does not fail: a rule of the settings ignores it, or, after ACCEPTED, it is intended.
+    None: it fails."""
 
     @classmethod
     def between(cls, base: Peaks | None, head: Peaks | None) -> "MemoryChange | None":

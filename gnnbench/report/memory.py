@@ -4,7 +4,7 @@ from collections.abc import Iterable
 
 from .. import units
 from ..compare.comparison import Compared
-from ..compare.memory import MemoryChange, MemoryVerdict
+from ..compare.memory import ACCEPTED, MemoryChange, MemoryVerdict
 
 _COLOURS: dict[MemoryVerdict, str] = {"more memory": "red", "less memory": "green"}
 
@@ -32,8 +32,14 @@ def sentence(found: MemoryChange) -> str:
     """Write a verdict and both peaks: `more memory: 8 MiB beside the inputs, 4 MiB in the base (2.00x)`."""
     ratio = f" ({found.head_bytes / found.base_bytes:.2f}x)" if found.base_bytes else ""
     here, there = units.size(found.head_bytes), units.size(found.base_bytes)
-    excused = f", ignored: {found.excused}" if found.excused else ""
+    excused = f", {excuse(found)}" if found.excused else ""
     return f"{found.verdict}: {here} beside the inputs, {there} in the base{ratio}{excused}"
+
+
+def excuse(found: MemoryChange) -> str:
+    """Write why more memory does not fail: `ignored: known (rule 1 of a.toml)`, `accepted: a reason`."""
+    text = found.excused or ""
+    return text if text.startswith(ACCEPTED) else f"ignored: {text}"
 
 
 def notes(found: MemoryChange | None) -> tuple[str, ...]:

@@ -1,4 +1,4 @@
-"""Accepted slowdowns: the file `baselines/accepted.toml`, read and written."""
+"""Accepted slowdowns and more memory: the file `baselines/accepted.toml`, read and written."""
 
 import datetime as dt
 import math
@@ -21,7 +21,7 @@ _LIST = "accepted"
 """The key of the list of entries."""
 _MAX_BYTES = 2**22
 _HEADER = """\
-# Slowdowns that are intended, written by gnnbench accept (docs/accept.md). To end one, remove its entry.
+# What is intended, written by gnnbench accept (docs/accept.md). To end it, remove its entry.
 """
 _DIGITS = 4
 _LONGEST = 200
@@ -30,12 +30,12 @@ _LONGEST = 200
 
 @dataclass(frozen=True)
 class Entry:
-    """A slowdown of one benchmark that is intended."""
+    """A slowdown of one benchmark, more memory, or both, that are intended."""
 
     benchmark: str
     """The id of its test."""
     ratio: float
-    """Time of the head / time of the base."""
+    """Time of the head / time of the base; 1, as both bounds: the time is not accepted to be longer."""
     low: float
     """Lower bound of the simultaneous interval of the comparison that found it; `high` is the upper one."""
     high: float
@@ -50,6 +50,8 @@ class Entry:
     patches: tuple[str, ...] = ()
     """Patch ids (git patch-id) of what the head changed: of everything together, and, if that is several
     commits, of each."""
+    more_bytes: int = 0
+    """By how much more the head's peak memory beside its inputs is accepted."""
     number: int = 0
     """Its position in the file, from 1; 0: it is not in a file."""
 
@@ -57,6 +59,11 @@ class Entry:
     def place(self) -> str:
         """Where it is: `entry 2 (test_a.py::test_a)`."""
         return f"entry {self.number} ({_short(self.benchmark)})"
+
+    @property
+    def slows(self) -> bool:
+        """Whether it accepts a longer time."""
+        return self.high > 1
 
     @property
     def log_ratio(self) -> float:
@@ -133,10 +140,11 @@ def _entry(file: Path, number: int, table: Mapping[str, Any]) -> Entry:
     for key in table:
         if key not in _READERS:
             raise UsageError(f"{place}: {unknown_name('key', _short(key), _READERS)}")
-    values: dict[str, Any] = {}
+    of_time = "more_bytes" not in table or not table.keys().isdisjoint(_OF_TIME)
+    values: dict[str, Any] = {} if of_time else dict.fromkeys(_OF_TIME, 1.0)
     for key, (read_value, form) in _READERS.items():
         if key not in table:
-            if key in _OPTIONAL:
+            if key in _OPTIONAL or key in values:
                 continue
             raise UsageError(f"{place} has no key {key}; add it, or remove the entry and accept again")
         values[key] = read_value(table[key])
@@ -189,8 +197,10 @@ def _text_of(one: Entry) -> str:
 
     table = tomlkit.table()
     table["benchmark"] = one.benchmark
-    for key in ("ratio", "low", "high"):
+    for key in _OF_TIME if one.slows else ():
         table[key] = round(getattr(one, key), _DIGITS)
+    if one.more_bytes:
+        table["more_bytes"] = one.more_bytes
     for key in ("base", "head", "author", "date", "reason"):
         table[key] = getattr(one, key)
     if one.until:
@@ -220,6 +230,10 @@ def _ratio(given: Any) -> float | None:
     return float(given) if is_number and 1 / _LARGEST < given < _LARGEST else None
 
 
+def _bytes(given: Any) -> int | None:
+    return given if isinstance(given, int) and not isinstance(given, bool) and given > 0 else None
+
+
 def _hash(given: Any) -> str | None:
     return given if isinstance(given, str) and git.HASH.fullmatch(given) else None
 
@@ -243,6 +257,7 @@ _READERS: Mapping[str, tuple[Callable[[Any], Any], str]] = {
     "ratio": (_ratio, _NUMBER),
     "low": (_ratio, _NUMBER),
     "high": (_ratio, _NUMBER),
+    "more_bytes": (_bytes, "a number of bytes, as in 1048576"),
     "base": (_hash, _COMMIT),
     "head": (_hash, _COMMIT),
     "author": (_line, 'who accepted it, as in "Ada <ada@example.org>"'),
@@ -253,4 +268,6 @@ _READERS: Mapping[str, tuple[Callable[[Any], Any], str]] = {
 }
 """By key: the function that reads a value, and what the value must be. The function returns None for what it
 cannot read."""
-_OPTIONAL = ("until", "patches")
+_OPTIONAL = ("until", "patches", "more_bytes")
+_OF_TIME = ("ratio", "low", "high")
+"""All or none; an entry without them has `more_bytes`."""

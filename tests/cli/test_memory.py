@@ -5,9 +5,11 @@ The clock is simulated: both sides take the same time.
 
 import json
 import shutil
+import tomllib
 
 import pytest
 
+from gnnbench.results.accepted import FILE
 from tests.suite import gnnbench, run_kernels
 from tests.variants.repositories import git
 
@@ -104,6 +106,32 @@ def test_ab_finds_a_copy_of_the_features_in_its_first_pair_of_processes(project)
     assert (found["id"], found["memory"], found["pairs"]) == (ID, FOUND, 1)
     assert "**1 of 1 benchmark needs more memory**" in (project / "ab.md").read_text()
     assert NOTE in gnnbench("comment", "ab.json", cwd=project).stdout
+
+
+def test_more_memory_that_is_accepted_fails_no_more(project):
+    plant(project)
+    git(project, "commit", "-qam", "copy")
+    words = ("git:HEAD~1", "git:HEAD", "--budget=1", "--json=ab.json", "--", "benchmarks", "-k", "gather")
+    assert gnnbench("ab", *words, cwd=project, **variables(project)).returncode == 1
+    for name, value in (("user.name", "Ada"), ("user.email", "ada@example.org")):
+        git(project, "config", name, value)
+    result = gnnbench("accept", "ab.json", "--reason", "safer", cwd=project)
+    assert result.returncode == 0, result.stderr
+    assert result.stdout.startswith("accepted 1000 KiB more memory from ")
+    (entry,) = tomllib.loads((project / FILE).read_text())["accepted"]
+    assert (entry["more_bytes"], "ratio" in entry) == (FEATURES_BYTES, False)
+    result = gnnbench("ab", *words, cwd=project, **variables(project))
+    assert result.returncode == 3, "undecided: no pair more"
+    assert f"{NOTE}, accepted: safer" in result.stdout
+    page = gnnbench("report", "ab.json", cwd=project)
+    assert "more memory" not in page.stdout
+    assert "accepted: safer" in (project / "report.html").read_text()
+    again = gnnbench("accept", "ab.json", "--reason", "safer", cwd=project)
+    assert "no benchmark is slower or needs more memory, so there is nothing to accept" in again.stderr
+    # Less than it had is more than is needed.
+    text = (project / FILE).read_text().replace(f"more_bytes = {FEATURES_BYTES}", "more_bytes = 600000")
+    (project / FILE).write_text(text)
+    assert gnnbench("ab", *words, cwd=project, **variables(project)).returncode == 1
 
 
 def test_the_gate_fails_the_test_whose_kernel_copies_the_features(project):

@@ -9,6 +9,7 @@ from gnnbench import git
 from gnnbench.compare.acceptable import _patches
 from gnnbench.compare.acceptance import Acceptance, contains
 from gnnbench.compare.comparison import Compared, Comparison
+from gnnbench.compare.memory import MemoryChange
 from gnnbench.compare.revision import Revision
 from gnnbench.compare.verdict import SAME_CODE, Judgement, Thresholds
 from gnnbench.results import accepted
@@ -192,6 +193,24 @@ def test_a_benchmark_that_recovered_is_named_with_its_entry(repository):
     assert lines == [f"{start}remove entry 1 of baselines/accepted.toml"]
     _, lines = judged(repository, "main", "feature", judgement=SAME_CODE)
     assert "(it runs the same code as the base, accepted 1.20x)" in lines[0]
+
+
+@pytest.mark.parametrize(("ratio", "part"), [(1.2, "more_bytes of entry 1"), (1.0, "entry 1")])
+def test_a_benchmark_that_needs_no_more_memory_is_named_too(repository, ratio, part):
+    changes = {"ratio": ratio, "low": ratio, "high": ratio, "more_bytes": 2**20}
+    entry = Entry(**{**vars(repository.entry), "number": 1, **changes})
+    side = {name: Revision((repository.git("rev-parse", name),)) for name in ("main", "feature")}
+
+    def lines(memory):
+        acceptance = Acceptance(Accepted(FILE, (entry,)), repository.folder, TODAY)
+        rows = [Compared("test_a", Judgement("undecided", ""), 1.0, memory=memory)]
+        acceptance.judge(Comparison(rows, None), Thresholds(0.03), lambda _: (side["main"], side["feature"]))
+        return acceptance.lines()
+
+    assert lines(MemoryChange("same memory", 2**23, 2**23)) == [
+        f"test_a does not need more memory any more: remove {part} of baselines/accepted.toml"
+    ]
+    assert lines(MemoryChange("more memory", 2**23, 2**24)) == lines(None) == []
 
 
 def test_a_relative_ratio_has_not_recovered(repository):

@@ -3,8 +3,9 @@ import math
 
 import pytest
 
-from gnnbench.compare.accepted import allowed, is_recovered, is_settled, judge
+from gnnbench.compare.accepted import allowed, is_recovered, is_settled, judge, judge_memory
 from gnnbench.compare.comparison import Compared
+from gnnbench.compare.memory import MemoryChange
 from gnnbench.compare.verdict import SAME_CODE, Judgement, Thresholds, judge_ratio
 from gnnbench.results.accepted import Entry
 
@@ -64,6 +65,22 @@ def test_a_verdict_is_settled_when_it_is_known_whether_it_is_more_than_accepted(
     assert not settled(1.23, 0.01)
     assert settled(1.3, 0.01)
     assert settled(1.0, 0.02), "not slower"
+
+
+def test_more_memory_within_what_is_accepted_does_not_fail():
+    def found(head_bytes, *entries):
+        return judge_memory(MemoryChange("more memory", 2**23, head_bytes), entries)
+
+    first, second = entry(more_bytes=2**20), entry(reason="safer", more_bytes=2**21)
+    assert found(2**23 + 2**20, first).excused == "accepted: more accurate"
+    assert found(2**23 + 2**20 + 2**15, first).excused, "the rest would give no verdict"
+    assert found(2**23 + 2**21, first).fails
+    assert found(2**23 + 3 * 2**20, first, second).excused == "accepted: more accurate; safer"
+    assert found(2**23 + 2**20, entry()).fails, "of time only"
+    assert found(2**23 + 2**20).fails
+    less = MemoryChange("less memory", 2**23, 2**22)
+    assert judge_memory(less, [first]) is less
+    assert judge_memory(None, [first]) is None
 
 
 def test_several_entries_multiply():

@@ -198,6 +198,7 @@ def accepted_slowdowns() -> None:
         "ratio": 1.2,
         "low": 1.1,
         "high": 1.3,
+        "more_bytes": 2**20,
         "base": "0" * 40,
         "head": "1" * 40,
         "author": "A <a@b>",

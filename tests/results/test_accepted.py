@@ -1,4 +1,5 @@
 import datetime as dt
+from dataclasses import replace
 
 import pytest
 
@@ -77,6 +78,16 @@ def test_entries_in_brackets_become_tables(tmp_path):
     assert [one.until for one in accepted.read(file).entries] == [None, ENTRY.until]
 
 
+def test_an_entry_may_be_about_memory_alone_or_too(tmp_path):
+    found = accepted.find(tmp_path)
+    alone = replace(ENTRY, ratio=1.0, low=1.0, high=1.0, more_bytes=2**20)
+    accepted.write(found, [alone, replace(ENTRY, more_bytes=1)])
+    first, second = accepted.find(tmp_path).entries
+    assert (first, second) == (replace(alone, number=1), replace(ENTRY, more_bytes=1, number=2))
+    assert (first.slows, second.slows) == (False, True)
+    assert found.file.read_text().count("ratio = ") == 1
+
+
 @pytest.mark.parametrize("replaced", [(1,), (3,), (1, 3), (2, 3), (1, 2, 3)])
 def test_what_is_replaced_leaves_no_blank_lines(tmp_path, replaced):
     found = accepted.find(tmp_path)
@@ -131,6 +142,9 @@ WRONG = {
     f"{TEXT}until = 2027\n": "until = 2027 must be a day without quotation marks, as in 2027-01-31",
     f"{TEXT}patches = 'abc'\n": 'patches = "abc" must be a list of patch ids',
     f"{TEXT}patches = ['-p']\n": 'patches = ["-p"] must be a list of patch ids',
+    f"{TEXT}more_bytes = 0\n": "more_bytes = 0 must be a number of bytes, as in 1048576",
+    f"{TEXT}more_bytes = 1.5\n": "more_bytes = 1.5 must be a number of bytes",
+    f"{TEXT}more_bytes = 9\n".replace("low = 1.1", ""): f"entry 1 ({NAME}) has no key low; add it",
     TEXT.replace("author", "# author"): f"entry 1 ({NAME}) has no key author; add it, or remove the entry",
 }
 

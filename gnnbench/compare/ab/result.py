@@ -46,6 +46,9 @@ class AbResult:
     allowed: Mapping[str, Allowed] = field(default_factory=dict)
     """What is accepted, of the benchmarks for which an accepted slowdown is in force."""
 
+    excused: Mapping[str, str] = field(default_factory=dict)
+    """Why more memory is accepted, of the benchmarks whose memory is."""
+
     def accepting(self, acceptance: Acceptance) -> "AbResult":
         """Return the result with the accepted slowdowns, and notes on them."""
         sides = Revision.of(self.base), Revision.of(self.head)
@@ -56,6 +59,7 @@ class AbResult:
                 row.fullname: replace(self.decisions[row.fullname], judgement=row.judgement) for row in rows
             },
             allowed={row.fullname: row.allowed for row in rows if row.allowed},
+            excused={row.fullname: row.memory.excused for row in rows if row.memory and row.memory.excused},
             notes=(*self.notes, *acceptance.lines()),
         )
 
@@ -72,6 +76,9 @@ class AbResult:
             notes = (*accepted.notes(decision.judgement, allowed), *inspected.work.notes())
             nanoseconds = self.head_ns.get(name)
             seconds = None if nanoseconds is None else nanoseconds / 1e9
+            memory = inspected.memory
+            if memory and name in self.excused:
+                memory = replace(memory, excused=self.excused[name])
             rows.append(
                 Compared(
                     name,
@@ -80,7 +87,7 @@ class AbResult:
                     notes=notes,
                     work=inspected.work,
                     allowed=allowed,
-                    memory=inspected.memory,
+                    memory=memory,
                 )
             )
         return rows
