@@ -2,6 +2,7 @@
 # make bench    the default benchmarks      make lint     ruff, mypy, import-linter
 # make sparse   adds torch_scatter and torch_sparse, compiled from source in about 11 minutes, once
 # make simulations  the simulations that make test runs in short, in full
+# make site     docs/ as a site in site/, with all links checked
 # make dist     wheel and source distribution, in dist/; the version is the tag
 #
 # SPARSE=0           make test without torch_scatter and torch_sparse
@@ -22,8 +23,9 @@ say     := @printf '==> %s\n'
 base    := $(VENV)/.installed
 sparse  := $(VENV)/.installed-sparse
 release := $(VENV)/.installed-release
+site    := $(VENV)/.installed-site
 
-.PHONY: help environment sparse test simulations bench counters growth lint lint-workflows dist baseline-pull-request clean
+.PHONY: help environment sparse test simulations bench counters growth lint lint-workflows site dist baseline-pull-request clean
 
 help: $(base)
 	@sed -n '/^$$/q; s/^# \{0,1\}//p' Makefile
@@ -60,6 +62,13 @@ $(release): pyproject.toml constraints.txt
 	@test -x $(python) || $(PYTHON) -m venv $(VENV)
 	@$(install) 'pip>=25.1'
 	@$(install) --group release
+	@touch $@
+
+$(site): pyproject.toml constraints.txt
+	$(say) "the tools of make site"
+	@test -x $(python) || $(PYTHON) -m venv $(VENV)
+	@$(install) 'pip>=25.1'
+	@$(install) --group site -e '.[report]'
 	@touch $@
 
 test: $(base) $(if $(filter-out 0,$(SPARSE)),$(sparse))
@@ -105,6 +114,11 @@ lint-workflows: $(base)
 	@$(VENV)/bin/check-jsonschema --builtin-schema vendor.github-actions action.yml
 	@$(VENV)/bin/zizmor --quiet --offline --no-progress --persona=auditor --strict-collection $(GITHUB) action.yml
 
+# Strict: a link to a page, a heading or a file that is not there fails.
+site: $(site)
+	$(say) "docs/ as a site in site/"
+	@NO_MKDOCS_2_WARNING=1 $(VENV)/bin/mkdocs build --strict --quiet
+
 dist: $(release)
 	$(say) "wheel and source distribution, checked"
 	@rm -rf dist
@@ -116,4 +130,4 @@ baseline-pull-request:
 	@.ci/baseline-pull-request
 
 clean:
-	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis .benchmarks
+	rm -rf $(VENV) dist site .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis .benchmarks

@@ -50,12 +50,15 @@ def test_wheels_are_taken_from_where_the_user_says(planned):
     assert "--no-build-isolation" not in commands
 
 
-@pytest.mark.parametrize("target", ["dist"])
-def test_tools_come_from_their_group_without_torch(planned, target):
+@pytest.mark.parametrize(
+    ("target", "group", "command"),
+    [("dist", "release", "twine check --strict"), ("site", "site", "mkdocs build --strict")],
+)
+def test_tools_come_from_their_group_without_torch(planned, target, group, command):
     commands = planned(target)
-    assert "--group release" in commands
+    assert f"--group {group}" in commands
     assert " torch " not in commands
-    assert "twine check --strict" in commands
+    assert command in commands
 
 
 @pytest.mark.parametrize(

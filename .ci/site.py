@@ -1,0 +1,155 @@
+"""What mkdocs.yml adds to docs/: the first page, navigation, the fixtures' API, and pages that gnnbench made.
+
+Links that lead out of docs/ lead to the repository on GitHub, if SITE_REPOSITORY has its address; else their
+text remains without a link.
+"""
+
+import json
+import math
+import posixpath
+import random
+import re
+import subprocess
+import sys
+import tempfile
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+from mkdocs.config.defaults import MkDocsConfig
+from mkdocs.structure.files import File, Files
+from mkdocs.structure.pages import Page
+
+ROOT = Path(__file__).parents[1]
+_LINK = re.compile(r"(?<!!)\[(?P<text>[^\]]*)\]\((?P<target>[^)\s#]*)(?P<anchor>#[^)\s]*)?\)")
+_API = """\
+# Which fixtures are there for benchmarks of graph kernels?
+
+They come with `gnnbench[pyg]`, in tests with the marker `operations`.
+[adding-an-operation.md](adding-an-operation.md) uses them.
+
+## Fixtures
+
+::: gnnbench.plugin.fixtures
+    options:
+      show_root_heading: false
+      show_root_toc_entry: false
+      members: [graph, case, measure, library, kernel, reference, weights, training]
+
+## What they give
+
+::: gnnbench.workloads.case.Case
+
+::: gnnbench.workloads.graphs.graph.Graph
+
+::: gnnbench.workloads.spec.Spec
+"""
+_EXAMPLES = """\
+# What do the pages look like?
+
+- [A page of `gnnbench report`](examples/report.html): a commit that replaced a SpMM kernel of
+  PyTorch, from `experiments/comment/real.json` ([report.md](report.md)).
+- [A page of `gnnbench trend`](examples/trend.html): a simulated history of 60 runs with a step,
+  a drift and a change of spread ([trend.md](trend.md)).
+"""
+_RUNS, _STEP, _DRIFT = 60, 35, (10, 45)
+
+
+def on_config(config: MkDocsConfig) -> MkDocsConfig:
+    """Order the pages as README.md's table does; those that it lacks follow."""
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    table = readme.partition("\n## More\n")[2]
+    named = [name for name in re.findall(r"\]\(docs/([\w./-]+\.md)\)", table) if "/" not in name]
+    docs = Path(config.docs_dir)
+    others = sorted(path.name for path in docs.glob("*.md") if path.name not in named)
+    experiments = sorted(path.relative_to(docs).as_posix() for path in docs.glob("experiments/*.md"))
+    config.nav = ["index.md", *named, *others, "api.md", "examples.md", {"Experiments": experiments}]
+    return config
+
+
+def on_files(files: Files, config: MkDocsConfig) -> Files:
+    """Add the pages that docs/ has not."""
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    # As if it were in docs/.
+    index = re.sub(
+        r"\]\((?!https?:|#)([^)]*)\)",
+        lambda found: f"]({posixpath.relpath(found[1], 'docs')})",
+        readme,
+    )
+    pages = {"index.md": index, "api.md": _API, "examples.md": _EXAMPLES, **_examples()}
+    for name, content in pages.items():
+        files.append(File.generated(config, name, content=content))
+    return files
+
+
+def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Files) -> str:  # noqa: ARG001
+    """Let links that lead out of docs/ lead to the repository."""
+
+    def changed(link: re.Match[str]) -> str:
+        target = posixpath.normpath(posixpath.join(posixpath.dirname(page.file.src_uri), link["target"]))
+        if not link["target"] or ":" in link["target"] or not target.startswith("../"):
+            return link[0]
+        path = target.removeprefix("../")
+        if not (ROOT / path).exists():
+            raise FileNotFoundError(f"docs/{page.file.src_uri} has a link to {path}, which does not exist")
+        address = (
+            f"{config.repo_url.rstrip('/')}/blob/main/{path}{link['anchor'] or ''}" if config.repo_url else ""
+        )
+        return f"[{link['text']}]({address})" if address else link["text"]
+
+    # Every second part is code.
+    parts = re.split(r"(^```.*?^```$|^ {4}[^\n]*$)", markdown, flags=re.MULTILINE | re.DOTALL)
+    return "".join(part if number % 2 else _LINK.sub(changed, part) for number, part in enumerate(parts))
+
+
+def _examples() -> dict[str, bytes]:
+    with tempfile.TemporaryDirectory() as place:
+        folder = Path(place)
+        _gnnbench("report", str(ROOT / "experiments/comment/real.json"), "-o", str(folder / "report.html"))
+        _history(folder / "runs")
+        _gnnbench("trend", str(folder / "runs"), "-o", str(folder / "trend.html"))
+        return {f"examples/{name}": (folder / name).read_bytes() for name in ("report.html", "trend.html")}
+
+
+def _gnnbench(*words: str) -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "gnnbench", *words], check=False, capture_output=True, text=True
+    )
+    if done.returncode not in (0, 1):  # 1: something is slower
+        raise RuntimeError(done.stderr)
+
+
+def _history(folder: Path) -> None:
+    """Write run files of pytest-benchmark's form, of simulated times."""
+    folder.mkdir()
+    draw = random.Random(0)
+    first, last = _DRIFT
+    for number in range(_RUNS):
+        slope = min(max(number - first, 0), last - first) / (last - first)
+        logs = {
+            "gcn_norm": draw.gauss(0.09 if number >= _STEP else 0.0, 0.01),
+            "spmm_sum": draw.gauss(0.08 * slope, 0.01),
+            "edge_softmax": draw.gauss(0, 0.04 if number >= _STEP else 0.008),
+            "conv": draw.gauss(0, 0.01),
+        }
+        day = datetime(2026, 1, 1, 12, tzinfo=UTC) + timedelta(days=number)
+        machine = {
+            "machine": "x86_64",
+            "system": "Linux",
+            "python_version": "3.11.0",
+            "python_implementation": "CPython",
+            "cpu": {"brand_raw": "simulated", "arch": "X86_64", "count": 2},
+        }
+        content = {
+            "machine_info": machine,
+            "commit_info": {"id": f"{number:02x}" * 20, "time": day.isoformat(), "dirty": False},
+            "datetime": day.isoformat(),
+            "benchmarks": [
+                {
+                    "fullname": f"simulated.py::{name}",
+                    "extra_info": {},
+                    "stats": {"median": 2e-3 * math.exp(log)},
+                }
+                for name, log in logs.items()
+            ],
+        }
+        (folder / f"{number:02}.json").write_text(json.dumps(content))
