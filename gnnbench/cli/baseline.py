@@ -142,7 +142,7 @@ def _show(options: argparse.Namespace) -> int:
     streams.say(f"record {record.id} {record.name} of {record.environment}")
     streams.say(
         f"commit {runs[0].commit}, {f'shard {runs[0].shard}, ' if runs[0].shard else ''}"
-        f"{len(runs)} processes; {first.get('reason') or 'no reason given'}"
+        f"{units.count(len(runs), 'process')}; {first.get('reason') or 'no reason given'}"
     )
     for key, value in (runs[0].environment or {}).items():
         streams.say(f"  {key}: {json.dumps(value)}", indent="    ")
@@ -186,7 +186,7 @@ def _verify(options: argparse.Namespace) -> int:
             wrong += 1
             streams.say(str(error))
         else:
-            count = f"{len(record.files)} processes"
+            count = units.count(len(record.files), "process")
             streams.say(f"{record.environment} {record.id}: {count}, complete and valid")
     return 2 if wrong else 0
 

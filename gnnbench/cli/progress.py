@@ -217,7 +217,7 @@ def _cells(decision: "Decision") -> Sequence[str]:
     """Return pairs, interval, ratio and verdict."""
     found = decision.judgement
     return (
-        f"{decision.pairs} pairs",
+        units.count(decision.pairs, "pair"),
         units.interval(found.low, found.high, 3),
         "" if found.ratio is None else f"{found.ratio:.3f}x",
         found.verdict,

@@ -13,6 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
+from ... import units
+
 Array = NDArray[np.float64]
 
 FACTOR = 3.0
@@ -83,7 +85,7 @@ class Outliers:
             return ""
         if self.modes:
             return (
-                f"; {self.excluded} pairs excluded because their sides are in different modes,"
+                f"; {units.count(self.excluded, 'pair')} excluded because the sides are in different modes,"
                 f" {self.modes.apart:.1f}x apart; in the slower mode: {self.modes.slow_base} of {self.pairs}"
                 f" processes of base, {self.modes.slow_head} of {self.pairs} of head"
             )
@@ -94,9 +96,8 @@ class Outliers:
             "head fast": self.fast_head,
         }
         counts = ", ".join(f"{count} {kind}" for kind, count in kinds.items() if count)
-        return (
-            f"; {self.excluded} pairs excluded as outliers, over {FACTOR:g}x from the median pair: {counts}"
-        )
+        pairs = units.count(self.excluded, "pair")
+        return f"; {pairs} excluded as outliers, over {FACTOR:g}x from the median pair: {counts}"
 
 
 def kept(base: Array, head: Array) -> NDArray[np.bool_]:

@@ -183,7 +183,7 @@ def test_of_two_modes_the_pairs_in_the_same_one_are_compared(ratio, verdict):
     assert found.base_processes < 20, "more pairs were excluded than outliers may be"
     assert found.ratio == pytest.approx(ratio, abs=0.02)
     assert re.search(
-        r"; \d+ pairs excluded because their sides are in different modes, [56]\.\dx apart; in the slower"
+        r"; \d+ pairs excluded because the sides are in different modes, [56]\.\dx apart; in the slower"
         r" mode: \d+ of 30 processes of base, \d+ of 30 of head$",
         found.reason,
     )
