@@ -98,6 +98,8 @@ def _described(one: Operation) -> Iterator[str]:
         call = one.calls.get(platform)
         text = call.text if call else f"– {one.absent[platform]}"
         yield f"  {platform:{_PLATFORM_WIDTH}} {text}"
+        if call and call.one_of:
+            yield f"  {'':{_PLATFORM_WIDTH}} needs {' or '.join(call.one_of)}"
         for limit in call.limits if call else ():
             yield f"  {'':{_PLATFORM_WIDTH}} not with {' and '.join(sorted(limit.where))}: {limit.reason}"
 

@@ -173,7 +173,7 @@ def first_reference(graph: "Graph") -> "Tensor":
 
 
 def _loader(name: str, workers: int, reference: "Callable[[Graph], Tensor]", batches: int) -> Operation:
-    with_workers = f"{workers} workers"
+    with_workers = f"{workers} workers{', first batch' if batches == 1 else ''}"
     return sampling(
         f"{name}_{workers}_workers",
         {

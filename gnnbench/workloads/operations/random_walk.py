@@ -2,6 +2,7 @@
 
 from typing import TYPE_CHECKING, Any
 
+from ..limits import Limit
 from ..operation import Call, Kernel
 from .neighbors import INT64_ONLY, ON_CPU, Batch, sampling
 from .subgraph import drawn
@@ -20,6 +21,8 @@ LENGTH = 10
 P, Q = 0.5, 2.0
 """Of node2vec (Grover and Leskovec, KDD 2016): the weight of the way back is 1 / P, of a node that is no
 neighbour of the last one 1 / Q, and of the others 1."""
+
+_CLUSTER = Limit("torch_cluster walks in int64 only", frozenset({"int32"}))
 
 
 def starts(graph: "Graph") -> "Tensor":
@@ -124,7 +127,7 @@ OPERATIONS = (
         "random_walk",
         {
             "pyg": Call(
-                "torch.ops.torch_cluster.random_walk", _cluster, (INT64_ONLY,), one_of=("torch_cluster",)
+                "torch.ops.torch_cluster.random_walk", _cluster, (_CLUSTER,), one_of=("torch_cluster",)
             ),
             "sparse": Call("SparseTensor.random_walk", _sparse, (INT64_ONLY, ON_CPU)),
             "dgl": Call("dgl.sampling.random_walk", _dgl),
