@@ -43,12 +43,9 @@ def run(code: str, *arguments: str, absent: tuple[str, ...] = (), empty: tuple[s
     Raises:
         InterpreterError: the code raised.
     """
-    words = [sys.executable, "-c", _BEGIN + code, json.dumps(_folders()), json.dumps([absent, empty])]
-    # The interpreter would add the working directory, which may hold a folder of a library's name.
-    environment = {**os.environ, "PYTHONSAFEPATH": "1"}
     found = subprocess.run(  # noqa: S603
-        [*words, "", *arguments],
-        env=environment,
+        command(code, *arguments, absent=absent, empty=empty),
+        env=environment(),
         stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,
@@ -58,6 +55,22 @@ def run(code: str, *arguments: str, absent: tuple[str, ...] = (), empty: tuple[s
         *_, last = ["no message", *found.stderr.split("\n")[:-1]]
         raise InterpreterError(f"a fresh interpreter ended with status {found.returncode}: {last}")
     return found.stdout
+
+
+def command(
+    code: str, *arguments: str, absent: tuple[str, ...] = (), empty: tuple[str, ...] = ()
+) -> list[str]:
+    """Return the words that start an interpreter for `run`; it needs the `environment`."""
+    modules = json.dumps(_folders()), json.dumps([absent, empty])
+    return [sys.executable, "-c", _BEGIN + code, *modules, "", *arguments]
+
+
+def environment() -> dict[str, str]:
+    """Return this process's variables, for an interpreter that does not search the working directory.
+
+    It would do so by itself, and there may be a folder of a library's name.
+    """
+    return {**os.environ, "PYTHONSAFEPATH": "1"}
 
 
 def _folders() -> dict[str, str]:

@@ -79,8 +79,9 @@ class Record:
     """The batches of the first epoch, for its check: on several threads DGL may draw others the next time."""
 
     def __init__(self) -> None:
-        self.batches: list[Batch] | None = []
-        """None: no more are kept."""
+        self.batches: list[Batch] = []
+        self.is_over = False
+        """Whether that epoch has ended: no more are kept."""
 
 
 def epoch(
@@ -99,8 +100,10 @@ def epoch(
         value.backward()
         optimizer.step()
         losses.append(value.detach())
-        if record and record.batches is not None:
+        if record and not record.is_over:
             record.batches.append(batch)
+    if record:
+        record.is_over = True
     return torch.stack(losses)
 
 

@@ -17,10 +17,17 @@ from tests.suite import ROOT, SHORT, SMALL, environment, pytest_on_cpu, run, run
 
 @pytest.fixture(scope="module")
 def whole_run(tmp_path_factory: pytest.TempPathFactory):
-    """The suite on a small graph: what it printed, and its JSON. What starts interpreters takes long."""
+    """The suite on a small graph: what it printed, and its JSON. What starts processes takes long."""
     saved = tmp_path_factory.mktemp("whole") / "run.json"
     words = pytest_on_cpu(
-        "benchmarks", "--gnn-all", "-k", "not cold", *SMALL, *SHORT, "-rs", f"--benchmark-json={saved}"
+        "benchmarks",
+        "--gnn-all",
+        "-k",
+        "not cold and not ddp",
+        *SMALL,
+        *SHORT,
+        "-rs",
+        f"--benchmark-json={saved}",
     )
     # As a user starts it: it sets what OpenMP reads, and imports every library, itself.
     result = subprocess.run(
@@ -36,7 +43,7 @@ def test_every_cell_runs_or_is_a_skip_that_says_why(whole_run):
     assert {(name, platform) for name, platform in measured if name in OPERATIONS} == {
         (name, platform)
         for name, row in OPERATIONS.items()
-        if not row.relational and not name.startswith("cold")
+        if not row.relational and not row.batched and not name.startswith("cold") and name != "epoch_ddp"
         for platform in row.calls
     }
     reasons = {reason for operation in OPERATIONS.values() for reason in operation.absent.values()}
@@ -58,6 +65,21 @@ def test_operations_with_relations_run_on_a_graph_with_relations_only(tmp_path):
     assert all(one["measurement"]["not_copied"] == one["counters"]["unsteady"] == [] for one in measured)
     unfolded = " ".join(result.stdout.split())
     assert "rmat:5 has one relation: use --gnn-dataset aifb" in unfolded
+
+
+def test_operations_on_batches_run_on_small_graphs_only(tmp_path):
+    saved = tmp_path / "run.json"
+    words = ("--gnn-dataset", "rmat:5,molecules:4", "--gnn-hidden", "8", *SHORT, "-rs")
+    files = [f"benchmarks/test_{name}.py" for name in ("batch", "pool", "epoch_gin")]
+    result = run_kernels(*files, *words, "--gnn-all", f"--benchmark-json={saved}")
+    assert result.returncode == 0, result.stdout
+    measured = [one["extra_info"]["gnnbench"] for one in json.loads(saved.read_text())["benchmarks"]]
+    assert {one["spec"]["dataset"] for one in measured} == {"molecules:4"}
+    assert {(one["spec"]["operation"], one["spec"]["platform"]) for one in measured} == {
+        (name, platform) for name, row in OPERATIONS.items() if row.batched for platform in row.calls
+    }
+    assert all(one["measurement"]["not_copied"] == one["counters"]["unsteady"] == [] for one in measured)
+    assert "rmat:5 is one graph, not many: use --gnn-dataset molecules:10" in " ".join(result.stdout.split())
 
 
 def test_run_file_follows_the_schema_and_the_test_id_is_the_spec(whole_run):

@@ -37,17 +37,26 @@ def benchmarks():
 BENCHMARKS = benchmarks()
 
 
-def workload_of(case, module):
-    """Return what the operation's benchmark times, and its inputs."""
+def workload_of(case, module, measure=None):
+    """Return what the operation's benchmark times, its inputs, and what of the output is compared.
+
+    `measure` is called with them before the benchmark ends, and with it the processes that it started.
+    """
     weights = gcn.initial_weights(gcn.widths(case.graph, case.spec.hidden))
     given = []
+
+    def take(run, *inputs, result=None):
+        given.append((run, inputs, result))
+        if measure:
+            measure(run, inputs, result)
+
     fixtures = {
         "case": lambda: case,
         "library": lambda: module,
         "weights": lambda: weights,
         "kernel": lambda: OPERATIONS[case.spec.operation].kernel(case.spec.platform),
         "training": lambda: training.prepare(case, module, weights),
-        "measure": lambda: lambda run, *inputs, result=None: given.append((run, inputs, result)),
+        "measure": lambda: take,
     }
     function = BENCHMARKS[case.spec.operation]
     function(**{name: fixtures[name]() for name in inspect.signature(function).parameters})
@@ -57,11 +66,14 @@ def workload_of(case, module):
 def check(case, view=None):
     """Verify a cell's workload as the suite does before it times it."""
     module = platforms.load(case.spec.platform)
-    run, inputs, result = workload_of(case, module)
-    if case.spec.direction == FORWARD_BACKWARD:
-        run, inputs = with_backward(module, run, inputs)
     reference = OPERATIONS[case.spec.operation].reference
-    verify(case, module, run, inputs, reference, result=result, view=view)
+
+    def measure(run, inputs, result):
+        if case.spec.direction == FORWARD_BACKWARD:
+            run, inputs = with_backward(module, run, inputs)
+        verify(case, module, run, inputs, reference, result=result, view=view)
+
+    workload_of(case, module, measure)
 
 
 @pytest.mark.parametrize("index_dtype", INTEGERS)

@@ -182,5 +182,6 @@ OPERATIONS = (
         reference=reference,
         default=False,
         group="training",
+        graphs=("cora",),
     ),
 )

@@ -37,7 +37,7 @@ def prepare(case: "Case") -> "tuple[Callable[..., Tensor], Any, Network, optim.O
 
 
 def checked(case: "Case") -> "Callable[..., tuple[Tensor, ...]]":
-    """Return a function that checks an epoch's batches and losses, and ends the record.
+    """Return a function that checks an epoch's batches and losses, and empties the record.
 
     It returns what `reference` returns: the nodes that were trained on, and each loss over the one that
     float64 gives for the same batches. It raises MismatchError if neighbours are missing, drawn twice or none
@@ -54,8 +54,7 @@ def checked(case: "Case") -> "Callable[..., tuple[Tensor, ...]]":
         from ..sampled import require_hop
 
         library = minibatch.LIBRARIES[case.spec.platform]
-        assert record.batches
-        batches, record.batches = record.batches, None
+        batches, record.batches = record.batches, []
         draws = [library.drawn(batch) for batch in batches]
         after = minibatch.loss(model, batches[0]).detach()
         for drawn in draws:
@@ -112,5 +111,6 @@ OPERATIONS = (
         directions=(TRAIN,),
         reference=reference,
         group="training",
+        graphs=("cora",),
     ),
 )
