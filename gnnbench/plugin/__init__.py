@@ -25,7 +25,7 @@ from .growth import PLUGIN as GROWTH
 from .growth import GrowthCheck
 from .limits import GATE, Limits
 from .limits import PLUGIN as LIMITS
-from .session import INSTRUCTIONS, MARKER, given, is_ours, run_of, stop, take_settings
+from .session import INSTRUCTIONS, MARKER, given, is_ours, run_of, stop, take_settings, why_too_large
 from .sharding import PLUGIN as SHARDING
 from .sharding import Sharding
 from .timing import PLUGIN as TIMING
@@ -286,12 +286,14 @@ def _marks(cell: selection.Cell) -> list[pytest.MarkDecorator]:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_setup(item: pytest.Item) -> None:
-    """Stop the session if `--gnn-counters` meets a benchmark that is not gnnbench's own."""
+    """Skip a benchmark that does not fit in memory; stop if `--gnn-counters` meets another suite's one."""
     is_benchmark = "benchmark" in getattr(item, "fixturenames", ())
     if is_benchmark and item.config.getoption("gnn_counters") and not is_ours(item):
         stop(
             f"--gnn-counters works with gnnbench's own benchmarks only; leave out {item.nodeid}", item.config
         )
+    if is_ours(item) and (too_large := why_too_large(item)):
+        pytest.skip(too_large)
 
 
 @pytest.hookimpl(trylast=True)

@@ -44,9 +44,12 @@ def graph(request: pytest.FixtureRequest) -> "Graph":
         pytest.fail("gnnbench: the fixtures need a marker: add @pytest.mark.operations(NAME)", pytrace=False)
     run = run_of(request.config)
     try:
-        return load(run.datasets[request.param], run.options.data_root, cache_folder())
+        found = load(run.datasets[request.param], run.options.data_root, cache_folder())
     except UsageError as error:
         mistake = str(error)
+    else:
+        run.loaded = request.param
+        return found
     # Outside the handler, so that pytest shows one line without a chain of exceptions.
     return stop(mistake, request.config)
 

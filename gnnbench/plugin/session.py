@@ -34,6 +34,8 @@ class Run:
         self.options = options
         self.datasets: dict[str, DatasetName] = {}
         """The graphs that were asked for so far, by id."""
+        self.loaded: str | None = None
+        """The graph that is in memory."""
         self.notices: list[str] = []
         """Lines about data sets that are replaced or will be downloaded."""
         self._found: dict[tuple[str, ...], list[DatasetName]] = {}
@@ -175,6 +177,14 @@ def spec_of(item: pytest.Item) -> Spec:
     assert isinstance(item, pytest.Function)
     params: dict[str, Any] = {**item.callspec.params, "dataset": item.callspec.params["graph"]}
     return Spec(**{field.name: params[field.name] for field in fields(Spec)})
+
+
+def why_too_large(item: pytest.Item) -> str | None:
+    """Return why one of gnnbench's own benchmarks does not fit in memory; None: it does, or nobody knows."""
+    from ..workloads import needs
+
+    spec, run = spec_of(item), run_of(item.config)
+    return needs.why_too_large(spec, run.datasets[spec.dataset], is_loaded=run.loaded == spec.dataset)
 
 
 def stop(mistake: str, config: pytest.Config) -> NoReturn:

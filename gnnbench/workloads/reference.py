@@ -16,7 +16,8 @@ from .training import LEARNING_RATE
 Reduce = Literal["sum", "mean", "amax"]
 Reference = Callable[..., Tensor | tuple[Tensor, ...]]
 
-_CHUNK_BYTES = 256 * 2**20
+CHUNK_BYTES = 256 * 2**20
+"""Memory of the rows that are gathered at a time, or of one column if that is more."""
 
 
 def looped(graph: Graph, weight: Tensor | None = None) -> tuple[Tensor, Tensor]:
@@ -61,8 +62,8 @@ def aggregate(entries: Tensor, weight: Tensor | None, x: Tensor, reduce: Reduce 
 
 
 def _width(entries: Tensor) -> int:
-    """Return how many columns of messages fit into _CHUNK_BYTES."""
-    return max(1, _CHUNK_BYTES // (8 * max(1, entries.size(1))))
+    """Return how many columns of messages fit into CHUNK_BYTES."""
+    return max(1, CHUNK_BYTES // (8 * max(1, entries.size(1))))
 
 
 class _WeightedSum(torch.autograd.Function):

@@ -14,13 +14,17 @@ from .operation import Result
 from .platforms import PlatformModule
 from .reference import Reference, adam_step
 from .spec import FORWARD, FORWARD_BACKWARD, STEP, TRAIN
-from .view import View
+from .view import LARGE, View
 
 TOLERANCE = {"float64": 1e-10, "float32": 1e-4, "bfloat16": 0.1}
 """Largest error of an entry, relative to its row's maximum or, if larger, the root mean square of all.
 
 bfloat16 rounds by up to 0.4 % at each addition, and libraries that scatter accumulate in bfloat16.
 """
+
+_MOST_ROUNDING = 0.1
+"""A larger tolerance would let wrong results pass."""
+_UNIT_ROUNDOFF = {"float64": 2.0**-53, "float32": 2.0**-24, "bfloat16": 2.0**-8}
 
 KINK_TOLERANCE = {"float64": 1e-10, "float32": 2e-3, "bfloat16": 0.1}
 """Largest norm of the error in a gradient of a network with ReLU, relative to the gradient's norm.
@@ -29,6 +33,18 @@ Rounding can move a pre-activation across zero, which adds or removes its part o
 entries are not comparable. On Cora and the stand-ins of PubMed and ogbn-arxiv the norm of the error was up to
 1.5e-4 in float32 and 5e-2 in bfloat16.
 """
+
+
+def tolerance(case: Case) -> float:
+    """Return TOLERANCE, or on a large graph the rounding of its largest sum if that is more.
+
+    Adding n numbers one after the other rounds by up to n units (Higham, Accuracy and Stability of Numerical
+    Algorithms, 4.2). With 15,683 neighbours, torch_scatter's softmax was off by 2e-4 in float32.
+    """
+    usual = TOLERANCE[case.spec.dtype]
+    if case.graph.num_edges * case.spec.hidden < LARGE:
+        return usual
+    return max(usual, min(_UNIT_ROUNDOFF[case.spec.dtype] * case.graph.max_degree, _MOST_ROUNDING))
 
 
 class MismatchError(AssertionError):
@@ -241,14 +257,14 @@ def _compare(case: Case, what: str, found: Tensor, expected: Tensor) -> None:
     error = (found.double() - expected).abs()
     row = expected.abs().amax(dim=1, keepdim=True) if expected.dim() > 1 else expected.abs()
     scale = row.clamp(min=expected.square().mean().sqrt().item()).expand_as(error)
-    excess = error - TOLERANCE[case.spec.dtype] * scale
+    allowed_errors = tolerance(case) * scale
+    excess = error - allowed_errors
     # Written so that NaN fails.
     if not bool((excess <= 0).all()):
         worst = int(excess.nan_to_num(torch.inf).argmax())
         place = tuple(map(int, np.unravel_index(worst, error.shape)))
         largest, value, right, allowed = (
-            one.reshape(-1)[worst].item()
-            for one in (error, found, expected, TOLERANCE[case.spec.dtype] * scale)
+            one.reshape(-1)[worst].item() for one in (error, found, expected, allowed_errors)
         )
         raise MismatchError(
             f"{case.spec.id}: {what} is wrong: largest error {largest:.3g} at {place}, where it is "

@@ -59,6 +59,28 @@ def test_whole_calls_are_checked_and_timed_but_not_counted(tmp_path):
     assert counted.returncode == 0, counted.stdout
 
 
+def test_what_does_not_fit_in_memory_is_skipped_before_its_graph_is_made():
+    options = (
+        "--gnn-dataset",
+        "rmat:30",
+        "--gnn-hidden",
+        "32",
+        "--gnn-all",
+        "--gnn-platform",
+        "torch",
+        "-rs",
+    )
+    result = run_kernels("benchmarks/test_spmm.py", *options, "-k", "spmm_sum")
+    assert result.returncode == 0, result.stdout
+    for direction in ("forward", "forward_backward"):
+        skipped = (
+            rf"spmm_sum {direction} on rmat:30 needs about [\d.]+ TiB of memory, but [\d.]+ [GM]iB is free; "
+        )
+        assert re.search(
+            skipped + "use a smaller scale, or a smaller --gnn-hidden", " ".join(result.stdout.split())
+        )
+
+
 def test_an_operation_without_a_reference_of_its_own_fails_in_a_line(tmp_path):
     (tmp_path / "test_own.py").write_text(OWN.replace(", reference=lambda graph, x: 2 * x", ""))
     result = run_kernels(*SMALL, *SHORT, cwd=tmp_path)

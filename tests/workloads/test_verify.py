@@ -6,9 +6,10 @@ import pytest
 import torch
 
 from gnnbench.workloads import gcn, platforms, training
+from gnnbench.workloads import verify as verification
 from gnnbench.workloads.operations import OPERATIONS, REFERENCES
 from gnnbench.workloads.spec import FLOATS
-from gnnbench.workloads.verify import MismatchError, verify, with_backward
+from gnnbench.workloads.verify import TOLERANCE, MismatchError, tolerance, verify, with_backward
 
 
 @pytest.fixture(scope="module")
@@ -305,3 +306,18 @@ def test_parameters_of_three_dimensions_are_given_as_they_are(make_case, check):
         expected=lambda _, scale, x: x * scale[0],
         module=pyg,
     )
+
+
+def test_a_large_graph_s_hubs_allow_the_rounding_of_their_sums(make_case, small_graph, monkeypatch):
+    star = torch.arange(1, 60)
+    hub = torch.zeros_like(star)
+    edges = torch.cat((torch.stack((star, hub)), torch.stack((hub, star))), dim=1)
+    case = make_case(graph=replace(small_graph, edge_index=edges))
+    assert case.graph.max_degree == 59
+    assert tolerance(case) == TOLERANCE["float32"]
+    monkeypatch.setattr(verification, "LARGE", 0)
+    assert tolerance(case) == TOLERANCE["float32"]
+    monkeypatch.setitem(verification._UNIT_ROUNDOFF, "float32", 1e-3)
+    assert tolerance(case) == pytest.approx(0.059)
+    monkeypatch.setitem(verification._UNIT_ROUNDOFF, "float32", 1.0)
+    assert tolerance(case) == 0.1

@@ -43,6 +43,12 @@ def peak_bytes(name: DatasetName) -> int:
     return entry_bytes * entries + _READ_NODE_FACTOR * _node_bytes(name) * nodes
 
 
+def resident_bytes(name: DatasetName) -> int:
+    """Return the memory of a graph once it is made."""
+    types = 8 * (2 * name.pairs + name.nodes) if name.relations else 0
+    return 16 * 2 * name.pairs + _node_bytes(name) * name.nodes + types
+
+
 def _node_bytes(name: DatasetName) -> int:
     """Return the bytes per node of float32 features, labels and three masks."""
     multi_label = name.published is not None and name.published.multi_label
@@ -60,7 +66,7 @@ def check_memory(name: DatasetName, free: int | None = None) -> None:
     if needed > free:
         raise UsageError(
             f"{name.id} needs about {_figure(needed)} of memory, but {_figure(free)} is free; "
-            f"{_smaller(name, needed, free)}"
+            f"{smaller(name, needed, free)}"
         )
 
 
@@ -131,7 +137,8 @@ def _figure(count: int) -> str:
     return f"{units.size(count)} ({count} bytes)"
 
 
-def _smaller(name: DatasetName, needed: int, free: int) -> str:
+def smaller(name: DatasetName, needed: int, free: int) -> str:
+    """Return what to use instead of a graph that needs more memory than is free."""
     if name.published:
         # One digit, with a margin of 10%: free memory changes.
         part = f"{0.9 * free / needed * name.fraction:.0e}"

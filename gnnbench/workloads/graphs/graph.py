@@ -154,6 +154,11 @@ class Graph:
         counts = self.node_type.bincount(minlength=len(self.node_types)).tolist()
         return dict(zip(self.node_types, counts, strict=True))
 
+    @cached_property
+    def max_degree(self) -> int:
+        """The number of entries that end at the node with the most."""
+        return int(self.edge_index[1].bincount().max()) if self.num_edges else 0
+
     @property
     def is_simple(self) -> bool:
         """Whether two nodes have at most one entry in each direction; with relations they may have more."""

@@ -18,12 +18,19 @@ def _kernel(platform: str, *, cached: bool) -> Kernel:
     return load(platform).convolution(cached=cached)
 
 
-def reference(graph: "Graph", weight: "Tensor", bias: "Tensor", x: "Tensor") -> "Tensor":
-    """Return D^-1/2 (A + I) D^-1/2 (x @ weight) + bias: [N, out]."""
-    from ..reference import aggregate, looped, normalized
+def propagation(graph: "Graph") -> "tuple[Tensor, Tensor]":
+    """Return the entries of D^-1/2 (A + I) D^-1/2: int64 [2, E + N] and float64 [E + N]."""
+    from ..reference import looped, normalized
 
     entries, ones = looped(graph)
-    return aggregate(entries, normalized(entries, ones, graph.num_nodes), x @ weight) + bias
+    return entries, normalized(entries, ones, graph.num_nodes)
+
+
+def reference(graph: "Graph", weight: "Tensor", bias: "Tensor", x: "Tensor") -> "Tensor":
+    """Return D^-1/2 (A + I) D^-1/2 (x @ weight) + bias: [N, out]."""
+    from ..reference import aggregate
+
+    return aggregate(*propagation(graph), x @ weight) + bias
 
 
 def least_work(m: Symbols) -> Work:

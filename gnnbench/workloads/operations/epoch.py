@@ -23,10 +23,13 @@ _CALLS = {
 
 def logits(graph: "Graph", *tensors: "Tensor") -> "Tensor":
     """Return the GCN's output [N, C]; `tensors` are its weights, its biases and x."""
+    from ..reference import aggregate
+
     *parameters, x = tensors
     depth = len(parameters) // 2
+    entries, normalized = conv.propagation(graph)  # once: on large graphs it takes gigabytes
     for index, (weight, bias) in enumerate(zip(parameters[:depth], parameters[depth:], strict=True)):
-        x = conv.reference(graph, weight, bias, x if index == 0 else x.relu())
+        x = aggregate(entries, normalized, (x if index == 0 else x.relu()) @ weight) + bias
     return x
 
 

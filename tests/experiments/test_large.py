@@ -1,0 +1,43 @@
+import importlib.util
+import json
+
+import pytest
+
+from tests.suite import ROOT
+
+
+@pytest.fixture(scope="module")
+def sizes():
+    spec = importlib.util.spec_from_file_location("sizes", ROOT / "experiments/large/sizes.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def write(folder, operation, platform, graph, **found):
+    file = folder / f"{operation}-{platform}-{graph.replace(':', '_')}.json"
+    file.write_text(json.dumps({"key": [operation, platform, graph], **found}))
+
+
+def test_the_table_says_how_cost_grows_and_what_was_refused(sizes, tmp_path):
+    for scale, entries, seconds, peak in ((14, 100_000, 1e-3, 2**20), (15, 200_000, 4e-3, 2**21)):
+        peaks = {"call_peak_bytes": peak, "process_peak_bytes": 2**29}
+        write(tmp_path, "spmm_sum", "pyg", f"rmat:{scale}", entries=entries, seconds=seconds, **peaks)
+    write(tmp_path, "spmm_sum", "pyg", "rmat:22", failed="spmm_sum needs about 30 GiB", process_peak_bytes=1)
+    title, head, first, second, refused = sizes.table(tmp_path).strip().splitlines()
+    assert title == "spmm_sum on pyg"
+    assert head.split() == ["graph", "entries", "time", "/entry", "grows", "call", "grows", "process"]
+    assert first.split() == ["rmat:14", "100,000", "1.00", "ms", "10.0", "ns", "1.0", "MiB", "512", "MiB"]
+    assert second.split()[6:12] == ["^2.00*", "2.0", "MiB", "^1.00", "512", "MiB"]
+    assert refused.split(maxsplit=1) == ["rmat:22", "spmm_sum needs about 30 GiB"]
+
+
+def test_a_refusal_is_the_result(sizes, tmp_path):
+    nodeid = next(
+        one
+        for operation, platform, one in sizes.ids("rmat:30", 32)
+        if (operation, platform) == ("epoch", "pyg")
+    )
+    found = sizes.measured(nodeid, 32, tmp_path / "running.json")
+    assert found["failed"].startswith("epoch train on rmat:30 needs about ")
+    assert found["process_peak_bytes"] < 2**31

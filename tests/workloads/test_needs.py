@@ -1,0 +1,107 @@
+from dataclasses import replace
+
+import pytest
+
+from gnnbench.workloads import needs, roofline
+from gnnbench.workloads.case import Case
+from gnnbench.workloads.graphs import capacity
+from gnnbench.workloads.graphs.catalog import DatasetName
+from gnnbench.workloads.graphs.load import load_by_id
+from gnnbench.workloads.operations import OPERATIONS
+from gnnbench.workloads.spec import Spec
+
+PRODUCTS = DatasetName.parse("ogbn-products:synthetic")
+
+
+def spec(operation, name, direction="forward_backward", hidden=32, **changes):
+    return Spec(
+        operation, direction, "pyg", "float32", "int64", name.id, hidden, **{"device": "cpu", **changes}
+    )
+
+
+def test_letters_bound_those_of_the_graph_itself():
+    name = DatasetName.parse("rmat:8")
+    one = spec("spmm_sum", name)
+    known, bound = roofline._symbols(Case(one, load_by_id(name.id))), needs.symbols(one, name)
+    for letter in "NELRQVTDXFCPsiyp":
+        assert getattr(bound, letter) >= getattr(known, letter)
+    assert bound.layers == known.layers
+    assert 2 * known.E > bound.E
+
+
+@pytest.mark.parametrize("name", ["rmat:22", "ogbn-products:synthetic"])
+@pytest.mark.parametrize(
+    ("operation", "direction", "fits"),
+    [
+        ("spmm_sum", "forward_backward", True),
+        ("gcn_norm", "forward_backward", False),
+        ("edge_softmax", "forward_backward", False),
+        ("epoch", "train", False),
+    ],
+)
+def test_what_fits_in_24_gibibytes_of_the_largest_graphs_at_a_small_width(operation, direction, fits, name):
+    graph = DatasetName.parse(name)
+    found = needs.why_too_large(spec(operation, graph, direction), graph, is_loaded=False, free=24 << 30)
+    assert (found is None) == fits
+    part = DatasetName.parse("rmat:19")
+    assert needs.why_too_large(spec(operation, part, direction), part, is_loaded=False, free=24 << 30) is None
+
+
+def test_messages_of_layers_on_edge_index_are_counted():
+    pyg = spec("epoch", PRODUCTS, "train")
+    messages = needs.call_bytes(pyg, PRODUCTS) - needs.call_bytes(replace(pyg, platform="dgl"), PRODUCTS)
+    letters = needs.symbols(pyg, PRODUCTS)
+    assert messages == pytest.approx(2 * 4 * letters.L * (32 + 32 + 47), abs=2)
+
+
+def test_what_does_not_fit_is_one_line_with_figures_and_what_to_do():
+    one = spec("edge_softmax", PRODUCTS)
+    found = needs.why_too_large(one, PRODUCTS, is_loaded=False, free=24 << 30)
+    assert "\n" not in found
+    assert found.startswith("edge_softmax forward_backward on ogbn-products:synthetic needs about ")
+    assert ", but 24.0 GiB is free; use a fraction of it, such as ogbn-products:synthetic@0." in found
+    assert "--gnn-hidden" not in found  # it has a fixed number of heads
+    assert needs.why_too_large(one, PRODUCTS, is_loaded=False, free=1 << 40) is None
+
+
+def test_a_smaller_width_is_offered_where_that_helps():
+    one = spec("spmm_sum", PRODUCTS, hidden=4096)
+    found = needs.why_too_large(one, PRODUCTS, is_loaded=False, free=24 << 30)
+    assert found.endswith(", or a smaller --gnn-hidden")
+
+
+def test_a_graph_in_memory_is_not_counted_again():
+    one = spec("spmm_sum", PRODUCTS)
+    needed = needs.call_bytes(one, PRODUCTS)
+    assert needs.why_too_large(one, PRODUCTS, is_loaded=True, free=needed) is None
+    assert needs.why_too_large(one, PRODUCTS, is_loaded=False, free=needed)
+    assert (
+        needs.why_too_large(one, PRODUCTS, is_loaded=False, free=needed + capacity.resident_bytes(PRODUCTS))
+        is None
+    )
+
+
+def test_training_keeps_each_layer_s_output():
+    wide, narrow = (
+        needs.call_bytes(spec("epoch", PRODUCTS, "train", hidden), PRODUCTS) for hidden in (64, 32)
+    )
+    least = 6 * 4 * PRODUCTS.nodes * 2 * 32
+    assert wide - narrow >= least
+
+
+def test_what_is_unknown_is_never_refused(tmp_path):
+    for one in (spec("mine", PRODUCTS), spec("spmm_sum", PRODUCTS, device="cuda")):
+        assert needs.why_too_large(one, PRODUCTS, is_loaded=False, free=0) is None
+    file = tmp_path / "graph.mtx"
+    file.write_text("%%MatrixMarket matrix coordinate pattern general\n3 3 1\n1 2\n")
+    name = DatasetName.parse(str(file))
+    assert needs.why_too_large(spec("spmm_sum", name), name, is_loaded=False, free=0) is None
+
+
+@pytest.mark.parametrize("operation", OPERATIONS.values(), ids=OPERATIONS)
+def test_every_operation_with_a_least_work_has_an_estimate(operation):
+    for direction in operation.directions:
+        one = replace(spec(operation.name, PRODUCTS), direction=direction)
+        found = needs.call_bytes(one, PRODUCTS)
+        assert (found is None) == (operation.least_work is None)
+        assert found is None or found > 0
