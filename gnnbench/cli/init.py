@@ -4,7 +4,7 @@ import argparse
 import shlex
 import sys
 import tempfile
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import TYPE_CHECKING
 
 from .. import git, units
@@ -104,7 +104,7 @@ def _show(planned: "Plan") -> None:
         count = units.count(len(repository.benchmarks), "benchmark function")
         streams.say(f"{count} in {' '.join(planned.suite)}")
         for name in repository.packages:
-            if any(file.split("/")[len(repository.root.parts) :][0] == name for file in repository.suite):
+            if any(PurePath(one).is_relative_to(repository.root / name) for one in repository.suite):
                 streams.say(
                     f"they lie inside the package {name}: gnnbench ab cannot compare versions of it; "
                     "move them out of it"

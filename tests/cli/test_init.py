@@ -97,6 +97,18 @@ def test_a_repository_with_benchmarks_keeps_them(tmp_path):
     assert not [name for name in after if name.startswith("benchmarks/")]
 
 
+def test_benchmarks_beside_a_package_in_src(tmp_path):
+    (tmp_path / "src/kernels").mkdir(parents=True)
+    (tmp_path / "src/kernels/__init__.py").touch()
+    (tmp_path / "bench").mkdir()
+    for name in "abcd":
+        (tmp_path / f"bench/test_{name}.py").write_text(SUITE)
+    found = init(tmp_path, "--yes")
+    assert found.returncode == 0, found.stderr
+    assert "4 benchmark functions in bench" in found.stdout
+    assert "they lie inside" not in found.stdout
+
+
 def test_a_package_that_holds_its_benchmarks_is_named(tmp_path):
     (tmp_path / "kernels").mkdir()
     (tmp_path / "kernels/__init__.py").touch()
