@@ -48,11 +48,11 @@ def fraction(value: float) -> str:
 
 
 def amount(number: int) -> str:
-    """Write a number of things that may be large: `1,234`, `2.1 M`."""
-    for unit, size in (("G", 10**9), ("M", 10**6)):
+    """Write a number of things that may be large: `120`, `47 k`, `2.1 M`."""
+    for unit, size in (("G", 10**9), ("M", 10**6), ("k", 10**3)):
         if number >= size:
-            return f"{number / size:.{1 if number < 100 * size else 0}f} {unit}"
-    return f"{number:,}"
+            return f"{number / size:.{1 if number < 10 * size else 0}f} {unit}"
+    return str(number)
 
 
 def level(value: float) -> str:

@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gnnbench.units import article, duration, fraction, interval, level, seconds, size
+from gnnbench.units import amount, article, duration, fraction, interval, level, seconds, size
 
 FACTOR = {"s": 1.0, "ms": 1e-3, "µs": 1e-6, "ns": 1e-9}
 
@@ -85,3 +85,8 @@ def test_a_level_is_never_rounded_up_to_certainty():
 )
 def test_times_to_wait_for(seconds, text):
     assert duration(seconds) == text
+
+
+def test_amounts():
+    numbers = (0, 999, 1000, 47_300, 2_100_000, 120_000_000, 3 * 10**9)
+    assert [amount(one) for one in numbers] == ["0", "999", "1.0 k", "47 k", "2.1 M", "120 M", "3.0 G"]

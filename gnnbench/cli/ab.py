@@ -4,6 +4,7 @@ import argparse
 import json
 import secrets
 import sys
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -53,6 +54,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="also time benchmarks for which both variants run the same code",
     )
     parser.add_argument(
+        "--instructions",
+        action=argparse.BooleanOptionalAction,
+        help="afterwards count the instructions of a call, on both sides, where the code differs",
+    )
+    parser.add_argument(
         "--strict",
         action=argparse.BooleanOptionalAction,
         help="exit with 3 if a benchmark is undecided or incomparable",
@@ -89,8 +95,7 @@ def run(options: argparse.Namespace) -> int:
         )
     arguments = suite(options.rest, "gnnbench ab BASE HEAD")
     variants = [variant.parse(text) for text in (options.base, options.head)]
-    for file in filter(None, (options.json, options.markdown)):
-        check_writable(file)
+    _check(options)
     environment.let_idle_threads_sleep()  # the timed processes do so too
     root = Path.cwd()
     acceptance = Acceptance(accepted.find(root), root)
@@ -103,7 +108,6 @@ def run(options: argparse.Namespace) -> int:
             "step": progress.step,
         }
         with prepared(variants[0], root, **common) as base, prepared(variants[1], root, **common) as head:
-            seed = secrets.randbits(32)
             found = coordinator.run(
                 base,
                 head,
@@ -112,11 +116,12 @@ def run(options: argparse.Namespace) -> int:
                 thresholds,
                 budget,
                 progress,
-                seed,
+                secrets.randbits(32),
                 shard,
                 time_all=options.time_all,
                 allowed=acceptance.allowed(Revision.of(base), Revision.of(head)),
             )
+            found = _counted(found, arguments, progress) if options.instructions else found
     found = _repeatable(found.accepting(acceptance), options)
     comparison = found.comparison()
     known = calibration.CalibrationStore(cache, found.environment)
@@ -145,6 +150,35 @@ def run(options: argparse.Namespace) -> int:
     if shard and not comparison.rows:
         return NOTHING_SLOWER  # this shard has no benchmarks
     return exit_code(comparison, strict=options.strict)
+
+
+def _check(options: argparse.Namespace) -> None:
+    """See that files can be written and instructions counted here, before anything is timed.
+
+    Raises:
+        UsageError: they cannot.
+    """
+    for file in filter(None, (options.json, options.markdown)):
+        check_writable(file)
+    if not options.instructions:
+        return
+    from ..compare.ab.counted_side import counter_name
+
+    try:
+        counter_name()
+    except UsageError as error:
+        raise UsageError(f"--instructions: {error}") from None
+
+
+def _counted(found: "AbResult", arguments: Sequence[str], progress: AbProgress) -> "AbResult":
+    """Count the instructions of the benchmarks that do not run the same code on both sides."""
+    from ..compare.ab import instructions
+
+    names = [name for name, one in found.decisions.items() if not one.judgement.same_code]
+    if found.interrupted or not names:
+        return found
+    counted = instructions.count(found.base, found.head, arguments, Path.cwd(), names, progress.step)
+    return replace(found, instructions=counted.changes, notes=(*found.notes, *counted.notes))
 
 
 def _repeatable(found: "AbResult", options: argparse.Namespace) -> "AbResult":

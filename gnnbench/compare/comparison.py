@@ -7,6 +7,7 @@ from typing import Any, Self
 from .. import json_io
 from ..measure.counter_changes import CounterChange
 from ..measure.fingerprint.difference import Difference
+from .instructions import InstructionChange
 from .memory import MemoryChange
 from .verdict import Judgement
 
@@ -45,6 +46,8 @@ class Work:
     counters: tuple[CounterChange, ...] = ()
     unseen: str | None = None
     """Why a side has no fingerprint; None: both have one, or nothing says why."""
+    instructions: InstructionChange | None = None
+    """None: they were not counted."""
 
     def notes(self) -> tuple[str, ...]:
         """Return the notes on code and counters that changed, if any did."""
@@ -52,10 +55,12 @@ class Work:
         if self.difference is None and self.unseen:
             code = (f"code not compared, {self.unseen}",)
         counters = (f"counters: {', '.join(map(str, self.counters))}",) if self.counters else ()
-        return (*code, *counters)
+        moved = self.instructions
+        instructions = (f"instructions: {moved.sentence()}",) if moved else ()
+        return (*code, *counters, *instructions)
 
     def as_json(self) -> dict[str, Any]:
-        """Return the fields of a benchmark in saved results, see docs/formats.md."""
+        """Return the fields of a benchmark in saved results, see docs/formats.md, without instructions."""
         return {
             "counters": [asdict(change) for change in self.counters],
             "changed": None if self.difference is None else self.difference.as_json(),
@@ -70,6 +75,7 @@ class Work:
             None if changed is None else Difference.from_json(changed),
             tuple(CounterChange(**change) for change in saved.get("counters", ())),
             saved.get("no_fingerprint"),
+            InstructionChange.from_json(saved.get("instructions")),
         )
 
 

@@ -1,5 +1,6 @@
 """`--gnn-instructions`: counts the instructions of each benchmark in another process, and compares them."""
 
+import time
 from collections.abc import Generator
 from pathlib import Path
 from typing import Any
@@ -46,6 +47,8 @@ class InstructionCounts:
         self._left_out: dict[str, str] = {}
         self._lines: list[str] = []
         self._failed = self._compared = 0
+        self._seconds = self._start_seconds = 0.0
+        """Time that counting took, and a part of it: until the other process had collected the tests."""
 
     def count(self, name: str) -> dict[str, Any]:
         """Count the instructions of a benchmark; return the JSON form of docs/formats.md.
@@ -53,11 +56,13 @@ class InstructionCounts:
         Raises:
             UsageError: the baseline cannot be read.
         """
+        begin = time.monotonic()
         try:
             found = self._counted(name)
         except DiedError as error:
             found = NotTimed("failed", str(error))
             self._stop(waiting=False)
+        self._seconds += time.monotonic() - begin
         if isinstance(found, NotTimed):
             return {"left_out": found.text}
         change = self._change(name, found)
@@ -66,14 +71,16 @@ class InstructionCounts:
             "counted": found.as_json(),
             **where,
             "change": None if change is None else round(change.fraction, 6),
-            "changed": wording.sentence(change) if change else None,
+            "changed": change.sentence() if change else None,
         }
 
     def _counted(self, name: str) -> Instructions | NotTimed:
         if self._side is None:
             self._side = self._started()
         side = self._side
-        if not_begun := side.begin(name):
+        not_begun = side.begin(name)
+        self._start_seconds = side.start_seconds
+        if not_begun:
             return not_begun
         found = side.count()
         if isinstance(found, NotTimed):
@@ -95,7 +102,7 @@ class InstructionCounts:
         saved = baseline.read(self._file)
         if saved is None or name not in saved.instructions or saved.build != self._build:
             return None
-        return InstructionChange(saved.instructions[name], found)
+        return InstructionChange.between(saved.instructions[name], found)
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_runtest_makereport(
@@ -158,7 +165,8 @@ class InstructionCounts:
         """Write how many were counted, and what changed."""
         terminalreporter.ensure_newline()
         count = units.count(len(self._found), "benchmark")
-        lines = [f"instructions of {count} counted by {self._build.counter}, one thread; none timed"]
+        took = f"{units.duration(self._seconds)}, {units.duration(self._start_seconds)} of them for imports"
+        lines = [f"instructions of {count} counted by {self._build.counter}, none timed; {took}"]
         if self._options.instructions == "update":
             if self._found and self._file:
                 lines.append(f"{len(self._found)} recorded in {self._shown_file()}")

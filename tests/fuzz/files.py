@@ -180,6 +180,9 @@ def results_of_ab() -> None:
         one["accepted"] = {"ratio": 1.2, "low": 1.1, "high": 1.3, "reasons": ["a reason"]}
         one["memory"] = MEMORY
         one["counters"] = [{"name": "aten::mm", "base": 1, "head": 3}]
+        moved = [{"name": "m:C.forward", "base": 900, "head": 1400}]
+        numbers = {"base": 1000, "head": 1500, "noise": 0.003}
+        one["instructions"] = {**numbers, "functions": [], "frames": moved}
         if number == 1:
             one |= {"verdict": "slower", "ratio": 1.2, "low": 1.1, "high": 1.3}
     for side in ("base", "head"):

@@ -17,7 +17,6 @@ from gnnbench.compare.instructions import InstructionChange
 from gnnbench.compare.verdict import Thresholds
 from gnnbench.errors import one_line
 from gnnbench.plugin import records
-from gnnbench.report import instructions as instruction_wording
 from gnnbench.report import verdicts
 from gnnbench.results import accepted, base, counter_baseline, instruction_baseline, run_file
 from gnnbench.results.accepted import FILE as ACCEPTED
@@ -75,7 +74,7 @@ def _as_baseline_of_instructions() -> int:
     recorded = instruction_baseline.read(Path(FILE))
     assert recorded
     for saved in recorded.instructions.values():
-        print(one_line(instruction_wording.sentence(InstructionChange(saved, replace(saved, total=7)))))  # noqa: T201
+        print(one_line(InstructionChange.between(saved, replace(saved, total=7)).sentence()))  # noqa: T201
     instruction_baseline.write(Path(FILE), recorded.build, recorded.instructions)
     assert instruction_baseline.read(Path(FILE)).instructions.keys() == recorded.instructions.keys()
     return 0

@@ -4,6 +4,7 @@ import os
 import shutil
 import subprocess
 import tempfile
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -90,6 +91,11 @@ class CountedSide:
         )
         self.capability = ""
         """The processor's vector extensions that the last benchmark used, such as `avx2`."""
+        self.loaded: tuple[str, ...] = ()
+        """The top-level packages and modules that it has imported from its trees."""
+        self._began = time.monotonic()
+        self.start_seconds = 0.0
+        """Time until it had imported and collected the tests."""
         self._collected: dict[str, Any] | None = None
         self._answer: dict[str, Any] = {}
 
@@ -115,6 +121,7 @@ class CountedSide:
         """
         if self._collected is None:
             self._collected = self._child.answer(ANSWER_SECONDS)
+            self.start_seconds = time.monotonic() - self._began
         return self._collected
 
     def begin(self, name: str) -> NotTimed | None:
@@ -161,12 +168,14 @@ class CountedSide:
         Raises:
             DiedError: it has ended.
         """
-        while self._answer["answer"] != "done":
+        while self._answer.get("answer", "done") != "done":
             self._answer = self._ask("next")
-        return self._ended() if self._answer["failure"] else None
+        return self._ended() if self._answer.get("failure") else None
 
     def _ask(self, what: str, **more: Any) -> dict[str, Any]:
-        return self._child.ask({"command": what, **more, "now": 0.0}, ANSWER_SECONDS)
+        answer = self._child.ask({"command": what, **more, "now": 0.0}, ANSWER_SECONDS)
+        self.loaded = tuple(answer["loaded"])
+        return answer
 
     def _ended(self) -> NotTimed:
         failure = self._answer["failure"]

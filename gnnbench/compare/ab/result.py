@@ -11,6 +11,7 @@ from .. import accepted
 from ..acceptance import Acceptance
 from ..comparison import Allowed, Compared, Comparison
 from ..ignored import ignored
+from ..instructions import InstructionChange
 from ..repeat import Repeat
 from ..revision import Revision
 from ..verdict import Thresholds
@@ -48,6 +49,8 @@ class AbResult:
 
     excused: Mapping[str, str] = field(default_factory=dict)
     """Why more memory is accepted, of the benchmarks whose memory is."""
+    instructions: Mapping[str, InstructionChange] = field(default_factory=dict)
+    """By benchmark, with --instructions; those that run the same code on both sides were not counted."""
 
     def accepting(self, acceptance: Acceptance) -> "AbResult":
         """Return the result with the accepted slowdowns, and notes on them."""
@@ -73,7 +76,8 @@ class AbResult:
         for name, decision in self.decisions.items():
             allowed = self.allowed.get(name)
             inspected = self.inspections.get(name, Inspections())
-            notes = (*accepted.notes(decision.judgement, allowed), *inspected.work.notes())
+            work = replace(inspected.work, instructions=self.instructions.get(name))
+            notes = (*accepted.notes(decision.judgement, allowed), *work.notes())
             nanoseconds = self.head_ns.get(name)
             seconds = None if nanoseconds is None else nanoseconds / 1e9
             memory = inspected.memory
@@ -85,7 +89,7 @@ class AbResult:
                     decision.judgement,
                     seconds,
                     notes=notes,
-                    work=inspected.work,
+                    work=work,
                     allowed=allowed,
                     memory=memory,
                 )
@@ -137,6 +141,7 @@ class AbResult:
             "seconds": round(decision.seconds, 3),
             "accepted": allowed and allowed.as_json(),
             **inspections.as_json(),
+            "instructions": None if (counted := row.work.instructions) is None else counted.as_json(),
             "memory": row.memory and row.memory.as_json(),  # a rule may excuse it
         }
 

@@ -41,9 +41,10 @@ def take(calls: Calls, counter: InstructionCounter) -> dict[str, Any]:
 
     This runs where Python is fifty times slower than usual, and leaves all else to the process that reads it.
     """
-    with _ready(counter):
-        for _ in range(_WARM_UP):
+    with _ready():
+        for _ in range(_WARM_UP):  # before callgrind watches: ten times as fast
             _once(calls, _run)
+        counter.begin()
         found = [_once(calls, counter.count) for _ in range(2)]
         while _spread([one.total for one in found]) > _AGREE and len(found) < _MOST_CALLS:
             found.append(_once(calls, counter.count))
@@ -56,8 +57,9 @@ def take(calls: Calls, counter: InstructionCounter) -> dict[str, Any]:
 
 def take_by_frame(calls: Calls, counter: InstructionCounter) -> dict[str, Any]:
     """Make two more calls; return what `read_frames` takes."""
-    with _ready(counter):
+    with _ready():
         events = _once(calls, frames.record)
+        counter.begin()
         return _once(calls, lambda run: counter.by_frame(run, events))._asdict()
 
 
@@ -75,7 +77,7 @@ def capability(counter: InstructionCounter) -> str:
 
 
 @contextmanager
-def _ready(counter: InstructionCounter) -> Iterator[None]:
+def _ready() -> Iterator[None]:
     """Use one thread, and do not collect garbage."""
     with ExitStack() as stack:
         if "torch" in sys.modules:
@@ -83,7 +85,6 @@ def _ready(counter: InstructionCounter) -> Iterator[None]:
 
             stack.enter_context(cpu_threads(1))
         stack.enter_context(collector_paused())
-        counter.begin()
         yield
 
 

@@ -1,0 +1,105 @@
+"""Do processes agree on the number of instructions, beside a compiler too?
+
+    python experiments/instructions/agreement.py FOLDER [--processes 20] [-- PYTEST ARGS]
+    python experiments/instructions/agreement.py FOLDER --table
+
+Counts eight benchmarks in each process; beside every second one, g++ compiles. FOLDER keeps what was counted,
+so an interrupted run goes on. The table has, by benchmark, the largest distance from the median and how many
+processes are within 0.3 % of it.
+"""
+
+import argparse
+import json
+import os
+import signal
+import statistics
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+WITHIN = 0.003
+WHICH = "(gcn_norm or add_remaining_self_loops or edge_softmax or spmm_sum or test_conv) and forward_backward"
+WITHOUT = "(pyg or sparse) and float32 and int64 and not ptr and not edge_index and not edge_weight"
+SUITE = [
+    *("benchmarks/test_gcn_norm.py", "benchmarks/test_self_loops.py", "benchmarks/test_edge_softmax.py"),
+    *("benchmarks/test_spmm.py", "benchmarks/test_conv.py", "--gnn-all", "-k", f"{WHICH} and {WITHOUT}"),
+    *("--gnn-dataset", "rmat:10", "--gnn-hidden", "16", "--gnn-device", "cpu"),
+]
+HARD = "#include <regex>\n#include <map>\n" + "".join(
+    f'std::regex r{n}("a+{n}"); std::map<int, std::map<int, std::regex>> m{n};\n' for n in range(200)
+)
+
+
+@contextmanager
+def compiler(*, busy: bool) -> Iterator[None]:
+    """Compile again and again meanwhile."""
+    if not busy:
+        yield
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        Path(folder, "hard.cpp").write_text(HARD)
+        loop = "while true; do g++ -O2 -c hard.cpp -o hard.o; done"
+        process = subprocess.Popen(["/bin/bash", "-c", loop], cwd=folder, start_new_session=True)
+        try:
+            yield
+        finally:
+            os.killpg(process.pid, signal.SIGTERM)
+            process.wait()
+
+
+def count(folder: Path, number: int, arguments: list[str]) -> None:
+    """Count in one process; its run file is kept."""
+    file = folder / f"{number:02}.json"
+    if file.exists():
+        return
+    part = file.with_suffix(".part")
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *arguments]
+    with compiler(busy=number % 2 == 1):
+        done = subprocess.run(
+            [*command, "--gnn-instructions", f"--benchmark-json={part}"], cwd=ROOT, check=False
+        )
+    if done.returncode:
+        sys.exit(f"pytest ended with exit status {done.returncode}")
+    part.rename(file)
+
+
+def table(folder: Path) -> None:
+    """Print how well the processes agree."""
+    totals: dict[str, list[int]] = {}
+    for file in sorted(folder.glob("*.json")):
+        for one in json.loads(file.read_text())["benchmarks"]:
+            counted = one["extra_info"]["gnnbench"]["instructions"].get("counted")
+            if counted:
+                totals.setdefault(one["fullname"], []).append(counted["total"])
+    inside = number = 0
+    print(f"{'instructions':>14} {'furthest':>9} {'within':>7}  benchmark")
+    for name, found in totals.items():
+        middle = statistics.median(found)
+        off = [abs(one / middle - 1) for one in found]
+        near = sum(one <= WITHIN for one in off)
+        inside, number = inside + near, number + len(off)
+        print(f"{middle:14,.0f} {max(off):9.3%} {near:3}/{len(off):<3}  {name.partition('::')[2]}")
+    print(f"{inside} of {number} within {WITHIN:.1%}")
+
+
+def main() -> None:
+    """Count, and print the table."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("--processes", type=int, default=20)
+    parser.add_argument("--table", action="store_true")
+    parser.add_argument("arguments", nargs="*", metavar="PYTEST ARGS")
+    options = parser.parse_args()
+    folder = options.folder.absolute()
+    folder.mkdir(parents=True, exist_ok=True)
+    for number in range(0 if options.table else options.processes):
+        count(folder, number, options.arguments or SUITE)
+    table(folder)
+
+
+if __name__ == "__main__":
+    main()
