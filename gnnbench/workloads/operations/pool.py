@@ -202,6 +202,7 @@ OPERATIONS = (
         },
         {"sparse": _SPARSE, "torch": "plain PyTorch has no batches of graphs; see scatter_mean"},
         reference=means,
+        default=False,
     ),
     _operation(
         "topk_pool",
