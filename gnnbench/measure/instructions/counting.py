@@ -1,6 +1,7 @@
 """Counts the instructions of warm calls until two agree, and names what makes calls differ."""
 
 import sys
+import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
@@ -15,7 +16,8 @@ from ..garbage import collector_paused
 from . import callgrind, frames
 from .counter import ByFrame, InstructionCounter
 
-_WARM_UP = 2
+_FEWEST, _WARM_UP, _WARM_UP_SECONDS = 2, 20, 5.0
+"""Calls before the first that counts, fewer of slow ones. Python 3.11 specialises functions after 8 calls."""
 _MOST_CALLS = 8
 _AGREE = 0.0005
 """Two calls agree if they differ by at most this fraction."""
@@ -42,8 +44,10 @@ def take(calls: Calls, counter: InstructionCounter) -> dict[str, Any]:
     This runs where Python is fifty times slower than usual, and leaves all else to the process that reads it.
     """
     with _ready():
-        for _ in range(_WARM_UP):  # before callgrind watches: ten times as fast
-            _once(calls, _run)
+        begin = time.monotonic()
+        for number in range(_WARM_UP):  # before callgrind watches: ten times as fast
+            if number < _FEWEST or time.monotonic() - begin < _WARM_UP_SECONDS:
+                _once(calls, _run)
         counter.begin()
         found = [_once(calls, counter.count) for _ in range(2)]
         while _spread([one.total for one in found]) > _AGREE and len(found) < _MOST_CALLS:

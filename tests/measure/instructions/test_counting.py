@@ -51,7 +51,7 @@ def test_set_up_and_tear_down_of_each_call():
         teardown=lambda one: seen.append(f"tear down {one}"),
     )
     take(5, 5, calls=calls)
-    assert seen == ["set up", "call 1", "tear down 1"] * 4
+    assert seen == ["set up", "call 1", "tear down 1"] * 22
 
 
 def test_small_functions_are_left_out_and_those_that_vary_are_named(tmp_path):
