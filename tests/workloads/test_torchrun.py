@@ -1,5 +1,6 @@
 """Processes of torchrun train together, and end in every case."""
 
+import os
 import subprocess
 import sys
 from dataclasses import replace
@@ -78,7 +79,9 @@ def test_they_end_when_this_process_is_killed(case, tmp_path):
     distributed.write(case, tmp_path / "case.pt")
     words = [sys.executable, "-c", SCRIPT, str(tmp_path / "case.pt")]
     pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
-    with subprocess.Popen(words, cwd=ROOT, text=True, **pipes) as parent:
+    # A process that is killed removes no files.
+    environment = {**os.environ, "TMPDIR": str(tmp_path)}
+    with subprocess.Popen(words, cwd=ROOT, text=True, env=environment, **pipes) as parent:
         one = psutil.Process(int(parent.stdout.readline()))
         found = [one, *one.children(recursive=True)]
         parent.kill()
