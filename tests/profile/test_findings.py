@@ -287,6 +287,19 @@ SUITE = {
         for kind in ("gin", "link", "sage_batches")
         for platform, found in (("pyg", {"gather-scatter", *READS}), ("dgl", READS))
     },
+    # Sizes of what was drawn; DGL's second hop begins at the sorted sources of the first.
+    ("negative_sampling", "pyg"): READS,
+    **{(f"sample_neighbors{weights}", "dgl"): {"sorts", *READS} for weights in ("", "_weighted")},
+    **{("saint_walk", platform): {"sorts", *READS} for platform in ("sparse", "dgl")},
+    **{
+        (f"neighbor_loader_first_{workers}_workers", platform): READS
+        for workers in (0, 2)
+        for platform in ("pyg", "dgl")
+    },
+    ("cold_compile", "pyg"): READS,
+    ("conv_new_layer", "pyg"): PYG,
+    ("conv_new_layer", "sparse"): SPARSE,
+    ("conv_new_layer", "dgl"): DGL,
     # The augmentation loop: what was found in it, and what the optimised one is free of.
     ("mh_aggregate", "pyg"): {"gather-scatter"},
     ("mh_augment_profiled", "dgl"): READS,

@@ -59,6 +59,7 @@ def _operation(name: str, hops: int, dgl: str, torch: str, *, core: bool = False
         dict.fromkeys(("pyg", "sparse"), "AGGNet is DGL code; see torch for the same sums in PyTorch"),
         directions=(FORWARD, FORWARD_BACKWARD) if core else (FORWARD,),
         core=core,
+        default=hops in (2, 4),
         reference=partial(_reference, hops),
         least_work=partial(_least_work, hops),
         group="aggregation",

@@ -203,6 +203,7 @@ OPERATIONS = (
         },
         _NO_LAYER,
         directions=(FORWARD,),
+        default=False,
         reference=conv.reference,
         reach=2,
         least_work=conv.least_work,

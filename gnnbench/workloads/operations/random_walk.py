@@ -134,6 +134,7 @@ OPERATIONS = (
         },
         {},
         reference,
+        default=False,
     ),
     sampling(
         "node2vec_walk",

@@ -114,5 +114,6 @@ OPERATIONS = (
         },
         {"pyg": "PyG's GraphSAINT samplers work on SparseTensor: see sparse"},
         reference,
+        default=False,
     ),
 )
