@@ -32,7 +32,7 @@ def script(tmp_path_factory):
         ("bi", {"bisect"}),
         ("baseline re", {"record"}),
         ("ab --bud", {"--budget"}),
-        ("ab --no-", {"--no-dependencies", "--no-strict", "--no-time-all"}),
+        ("ab --no-", {"--no-dependencies", "--no-instructions", "--no-strict", "--no-time-all"}),
         ("export --to b", {"bencher"}),
         ("merge run", {"run-1.json", "run-2.json"}),
         ("report run.json -o run-2", {"run-2.json"}),

@@ -4,6 +4,7 @@ import pty
 import re
 import subprocess
 import sys
+from importlib.util import find_spec
 from pathlib import Path
 
 import jsonschema
@@ -43,8 +44,12 @@ def test_every_cell_runs_or_is_a_skip_that_says_why(whole_run):
     assert {(name, platform) for name, platform in measured if name in OPERATIONS} == {
         (name, platform)
         for name, row in OPERATIONS.items()
-        if not row.relational and not row.batched and not name.startswith("cold") and name != "epoch_ddp"
-        for platform in row.calls
+        if not row.relational
+        and not row.batched
+        and not name.startswith("cold")
+        and name not in ("epoch_ddp", "conv_new_layer")
+        for platform, call in row.calls.items()
+        if not call.one_of or any(find_spec(package) for package in call.one_of)
     }
     reasons = {reason for operation in OPERATIONS.values() for reason in operation.absent.values()}
     unfolded = " ".join(result.stdout.split())
@@ -102,7 +107,10 @@ def test_what_was_measured_of_the_suite_is_copied_but_for_a_recorded_graph(whole
     measured = {b["name"]: b["extra_info"]["gnnbench"]["measurement"] for b in whole_run[1]["benchmarks"]}
     assert {name for name, found in measured.items() if found["not_copied"]} == set()
     one = {name.partition("[")[2].partition("-")[0] for name, found in measured.items() if found["in_place"]}
-    assert one == {"epoch_backward"}
+    # Loaders keep their graph.
+    assert {name for name in one if not name.startswith(("neighbor_loader", "epoch_sage_batches"))} == {
+        "epoch_backward"
+    }
 
 
 def test_each_kind_of_benchmark_has_its_limit_memory_and_counters(whole_run):
@@ -116,7 +124,9 @@ def test_each_kind_of_benchmark_has_its_limit_memory_and_counters(whole_run):
             counts = ours["counters"]["counts"]
             # DGL converts formats without any operator of torch.
             assert counts["operators"] or counts["library_calls"]
-            assert not counts["operators"] or ours["counters"]["details"]["memory"]["peak_bytes"] > 0
+            # DGL samples into memory of its own: torch makes an empty tensor.
+            peak_bytes = ours["counters"]["details"]["memory"]["peak_bytes"]
+            assert peak_bytes > 0 or counts["operators"] in ({}, {"aten::zeros": 1})
 
 
 def test_whole_run_shows_header_progress_and_table(whole_run):

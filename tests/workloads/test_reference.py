@@ -78,7 +78,7 @@ def test_matrices(small_graph, dense, name, definition):
 @pytest.mark.parametrize("chunk_bytes", [None, 8 * 250 * 4, 1])
 def test_products(monkeypatch, small_graph, dense, name, definition, chunk_bytes):
     if chunk_bytes:
-        monkeypatch.setattr(reference, "_CHUNK_BYTES", chunk_bytes)
+        monkeypatch.setattr(reference, "CHUNK_BYTES", chunk_bytes)
     found = getattr(REFERENCES, name)(small_graph, torch.from_numpy(dense.x))
     np.testing.assert_allclose(found.numpy(), definition(dense), rtol=1e-12, atol=1e-13)
 
@@ -158,7 +158,7 @@ def test_gradients_of_matrices(small_graph, dense, name):
 @pytest.mark.parametrize("name", ["spmm_sum", "spmm_mean", "spmm_max", "aggregate"])
 @pytest.mark.parametrize("chunk_bytes", [2**28, 1])
 def test_gradients_of_products(monkeypatch, small_graph, dense, name, chunk_bytes):
-    monkeypatch.setattr(reference, "_CHUNK_BYTES", chunk_bytes)
+    monkeypatch.setattr(reference, "CHUNK_BYTES", chunk_bytes)
     x = torch.from_numpy(dense.x).clone().requires_grad_()
     assert gradcheck(lambda x: getattr(REFERENCES, name)(small_graph, x), x, fast_mode=True)
 
