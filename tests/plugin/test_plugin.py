@@ -51,7 +51,12 @@ def test_every_cell_runs_or_is_a_skip_that_says_why(whole_run):
         for platform, call in row.calls.items()
         if not call.one_of or any(find_spec(package) for package in call.one_of)
     }
-    reasons = {reason for operation in OPERATIONS.values() for reason in operation.absent.values()}
+    reasons = {
+        reason
+        for name, operation in OPERATIONS.items()
+        if "cold" not in name and name != "conv_new_layer"
+        for reason in operation.absent.values()
+    }
     unfolded = " ".join(result.stdout.split())
     assert all(" ".join(reason.split()) in unfolded for reason in reasons)
 
@@ -119,8 +124,8 @@ def test_each_kind_of_benchmark_has_its_limit_memory_and_counters(whole_run):
         operation = ours["spec"]["operation"]
         known = OPERATIONS.get(operation)
         assert (ours["limit"] is None) == (known is None or known.least_work is None)
-        assert ours["counters"]["unsteady"] == []
-        if not operation.startswith("harness"):
+        assert "counters" not in ours or ours["counters"]["unsteady"] == []
+        if not operation.startswith("harness") and not ours["measurement"]["whole_call"]:
             counts = ours["counters"]["counts"]
             # DGL converts formats without any operator of torch.
             assert counts["operators"] or counts["library_calls"]

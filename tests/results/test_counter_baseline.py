@@ -116,6 +116,13 @@ def test_baselines_of_the_project_follow_the_schema():
         jsonschema.validate(json.loads(file.read_text()), schema)
 
 
+def draws(operation):
+    """Tell whether an operation draws at random, or is new in each call."""
+    known = OPERATIONS.get(operation)
+    others = ("epoch_sage_batches", "epoch_link", "conv_new_layer")
+    return operation in others or (known is not None and known.group == "sampling")
+
+
 @pytest.mark.parametrize(
     "file", sorted((ROOT / counter_baseline.FOLDER).glob("*.json")), ids=lambda file: file.stem
 )
@@ -128,6 +135,11 @@ def test_stand_ins_are_recorded_with_the_real_graph(file):
     relational = {name.partition("-")[0] for name in by_graph.pop("aifb:synthetic", ())}
     assert {name for name in relational if not OPERATIONS[name].relational} == set()
     by_graph.pop("molecules:10", None)
+    # What is drawn differs, and some of it is counted on one graph only.
+    for graph, counted in by_graph.items():
+        by_graph[graph] = {
+            name: counts for name, counts in counted.items() if not draws(name.partition("-")[0])
+        }
     assert by_graph.keys() == {"cora", "cora:synthetic", "ogbn-arxiv:synthetic@0.1"}
     assert by_graph["cora:synthetic"] == by_graph["cora"]
     assert by_graph["ogbn-arxiv:synthetic@0.1"].keys() == by_graph["cora"].keys()
