@@ -54,11 +54,11 @@ def test_every_cell_runs_or_is_a_skip_that_says_why(whole_run):
     reasons = {
         reason
         for name, operation in OPERATIONS.items()
-        if "cold" not in name and name != "conv_new_layer"
+        if "cold" not in name and name not in ("epoch_ddp", "conv_new_layer")
         for reason in operation.absent.values()
     }
     unfolded = " ".join(result.stdout.split())
-    assert all(" ".join(reason.split()) in unfolded for reason in reasons)
+    assert [reason for reason in reasons if " ".join(reason.split()) not in unfolded] == []
 
 
 def test_operations_with_relations_run_on_a_graph_with_relations_only(tmp_path):
