@@ -83,8 +83,8 @@ FEW = {
     "four, noisy, in little time": Few(4, 0.05, 3.7, 10.0, 0.3),
     "four, a process in fifty is fast": Few(4, 0.01, 3.7, 60.0, 0.05, 0.02),
     "four, three processes in ten are fast": Few(4, 0.01, 3.7, 60.0, 0.05, 0.3),
-    "one, slow calls": Few(1, 0.01, 3.0, 180.0, 0.1, slow_seconds=0.2),
-    "four, slow calls": Few(4, 0.01, 3.0, 60.0, 0.1, slow_seconds=0.2),
+    "one, slow calls": Few(1, 0.01, 3.0, 180.0, 0.2, slow_seconds=0.2),
+    "four, slow calls": Few(4, 0.01, 3.0, 180.0, 0.2, slow_seconds=0.2),
 }
 
 

@@ -117,10 +117,9 @@ def test_baselines_of_the_project_follow_the_schema():
 
 
 def draws(operation):
-    """Tell whether an operation draws at random, or is new in each call."""
+    """Tell whether an operation draws at random."""
     known = OPERATIONS.get(operation)
-    others = ("epoch_sage_batches", "epoch_link", "conv_new_layer")
-    return operation in others or (known is not None and known.group == "sampling")
+    return operation in ("epoch_sage_batches", "epoch_link") or (known and known.group == "sampling")
 
 
 @pytest.mark.parametrize(
