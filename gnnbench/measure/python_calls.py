@@ -5,9 +5,13 @@ from collections.abc import Callable
 from types import FrameType
 from typing import Any
 
-PASSED_OVER = ("torch._dynamo", "torch.compiler", "torch._jit_internal", "torch_geometric.hash_tensor")
-"""Modules whose functions are not counted. They wrap PyTorch's functions after a compilation or an import of
-PyG, so whether they run depends on what the process did before."""
+_WRAPPERS = ("torch._dynamo", "torch.compiler", "torch._jit_internal", "torch_geometric.hash_tensor")
+_PATHS = ("posixpath", "ntpath")
+
+PASSED_OVER = _WRAPPERS + _PATHS
+"""Modules whose functions are not counted. The first wrap PyTorch's functions after a compilation or an
+import of PyG, so whether they run depends on what the process did before. The others are `os.path`: how often
+it calls its own functions depends on the depth of the folder."""
 
 Profile = Callable[[FrameType, str, Any], None]
 """A profile function, as `sys.setprofile` takes it."""
