@@ -12,13 +12,13 @@ from gnnbench.workloads.verify import MismatchError, verify
 from tests.workloads.draws import DRAWS, P, p_value, uniform
 from tests.workloads.test_operations import workload_of
 
-HUBS, LEAVES = 100_000, 3
+HUBS, LEAVES = 200_000, 3
 
 
 @pytest.mark.parametrize("platform", OPERATIONS["saint_walk"].calls)
 def test_walks_start_anywhere_and_go_anywhere(platform, make_case, small_graph, monkeypatch):
     """From each of many hubs an edge leads to three leaves; a walk of one step shows where it began."""
-    monkeypatch.setattr(saint, "ROOTS", 5 * DRAWS)
+    monkeypatch.setattr(saint, "ROOTS", 8 * DRAWS)
     monkeypatch.setattr(saint, "LENGTH", 1)
     leaves = torch.arange(HUBS, HUBS * (1 + LEAVES))
     entries = torch.stack((torch.arange(HUBS).repeat_interleave(LEAVES), leaves))
@@ -29,7 +29,7 @@ def test_walks_start_anywhere_and_go_anywhere(platform, make_case, small_graph, 
     drawn = torch.zeros(graph.num_nodes, dtype=torch.bool).index_fill(0, nodes, True)
     reached = drawn[HUBS:].view(HUBS, LEAVES)
     alone = (drawn[:HUBS] & (reached.sum(dim=1) == 1)).nonzero().squeeze(1)
-    assert len(alone) >= DRAWS * 0.75, "some walks start at leaves, and some where another did"
+    assert len(alone) >= DRAWS, "some walks start at leaves, and some where another did"
     quarter, leaf = alone * 4 // HUBS, reached[alone].int().argmax(dim=1)
     found = list(zip(quarter.tolist(), leaf.tolist(), strict=True))
     right = uniform((one, other) for one in range(4) for other in range(LEAVES))
