@@ -162,7 +162,7 @@ def _check(options: argparse.Namespace) -> None:
         check_writable(file)
     if not options.instructions:
         return
-    from ..compare.ab.counted_side import counter_name
+    from ..measure.instructions.watched import counter_name
 
     try:
         counter_name()

@@ -82,6 +82,7 @@ def run(options: argparse.Namespace) -> int:
 
 def _compare_saved(before: Path, after: Path) -> int:
     from ..profile import diff, record
+    from .profile_diff import instructions_changed
 
     for path in (before, after):
         if not path.exists():
@@ -91,5 +92,7 @@ def _compare_saved(before: Path, after: Path) -> int:
     records = [record.read(path) for path in (before, after)]
     print(f"before: {records[0]['id']}\nafter:  {records[1]['id']}")
     print(diff.table(diff.diff(*records)))
+    if line := instructions_changed(*records):
+        print(line)
     streams.say(f"Saved times are not compared; to compare times: {COMMAND} --diff A B")
     return DONE

@@ -8,14 +8,16 @@ from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from .. import units
 from ..compare.ab.estimate import judged
 from ..compare.ab.evidence import Evidence
 from ..compare.ab.visit import Visit
+from ..compare.instructions import InstructionChange
 from ..compare.verdict import Judgement, Thresholds
 from ..files import cache_folder
+from ..measure.instructions.counting import Instructions
 from ..options import EFFECT
 from ..profile import diff
 from ..profile.process import ProfiledSide
@@ -67,13 +69,28 @@ def run(session: Session, texts: Sequence[str]) -> int:
         print(f"\n{before[name].record['id']}")
         for side, one in zip(_NAMES, made, strict=True):
             print(f"{side + ':':7} {_described(one)}")
-        print(diff.table(diff.diff(before[name].record, after[name].record)))
+        records = [side[name].record for side in (before, after)]
+        print(diff.table(diff.diff(*records)))
+        if line := instructions_changed(*records):
+            print(line)
         if judgements:
             print(_table(name, times, judgements))
         print(f"saved in {before[name].folder}\n     and {after[name].folder}")
     if judgements:
         print(f"\n{_note(judgements)}")
     return session.status(both)
+
+
+def instructions_changed(before: Mapping[str, Any], after: Mapping[str, Any]) -> str:
+    """Return how the instructions of two records differ, and in which functions; empty: one has none."""
+    sections = [record["sections"].get("instructions") for record in (before, after)]
+    if not all(sections):
+        return ""
+    ways = [f"{one['counter']} ({one['capability']})" for one in sections]
+    if ways[0] != ways[1]:
+        return f"instructions: not compared, as they were counted by {' and '.join(ways)}"
+    change = InstructionChange.between(*(Instructions.from_json(one["counted"]) for one in sections))
+    return textwrap.fill(f"instructions: {change.sentence()}", 80, break_on_hyphens=False)
 
 
 def _pairs(session: Session, made: Sequence[Prepared]) -> list[Pair]:

@@ -8,7 +8,7 @@ from typing import Any, Self
 from .. import units
 from ..measure.counter_changes import CounterChange, between
 from ..measure.fingerprint.difference import short_names
-from ..measure.instructions.counting import Instructions
+from ..measure.instructions.counting import Instructions, named
 
 NOISE = 0.003
 """Two processes that run the same code differ by less than this fraction in at least 95 % of cases."""
@@ -79,12 +79,6 @@ class InstructionChange:
             return None
         moved = (tuple(CounterChange(**one) for one in saved[name]) for name in ("functions", "frames"))
         return cls(saved["base"], saved["head"], saved["noise"], *moved)
-
-
-def named(name: str) -> str:
-    """Return `spmm_cpu (torch_sparse)` for `torch_sparse:spmm_cpu`."""
-    package, _, function = name.partition(":")
-    return f"{function} ({package})"
 
 
 def _most(base: Mapping[str, int], head: Mapping[str, int], least: float) -> tuple[CounterChange, ...]:

@@ -8,11 +8,12 @@ from typing import Any
 import pytest
 
 from .. import units
-from ..compare.ab.counted_side import CountedSide, Side, counter_name
+from ..compare.ab.counted_side import CountedSide, Side
 from ..compare.ab.visit import NotTimed
 from ..compare.instructions import InstructionChange
 from ..errors import UsageError
 from ..measure.instructions.counting import Instructions
+from ..measure.instructions.watched import counter_name
 from ..options import Options
 from ..report import instructions as wording
 from ..results import instruction_baseline as baseline

@@ -3,18 +3,20 @@
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import asdict, dataclass
-from functools import wraps
+from functools import partial, wraps
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from ..errors import one_line
-from ..measure.clock import Call
 from ..measure.pedantic import Pedantic
 from . import kinds, record
 from .store import ProfileStore
 from .subject import Subject
+
+if TYPE_CHECKING:
+    from ..measure.clock import Call
 
 PLUGIN = "gnnbench-profiling"
 
@@ -82,8 +84,8 @@ class Profiling:
 
         @wraps(raw)
         def _raw(self: Any, function_to_benchmark: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any:
-            call = Call(function_to_benchmark, args, kwargs)
-            return profiling._profile(self, call.__call__, nullcontext, call)
+            call = partial(function_to_benchmark, *args, **kwargs)  # which is no Python function itself
+            return profiling._profile(self, call, nullcontext, (function_to_benchmark, args, kwargs))
 
         @wraps(pedantic)
         def _raw_pedantic(self: Any, target: Callable[..., Any], **options: Any) -> Any:

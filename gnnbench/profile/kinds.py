@@ -17,11 +17,15 @@ KINDS = {
     "trace": "a trace for Perfetto and TensorBoard, and a summary of where the time goes",
     "ranges": "layers and phases as ranges of record_function and NVTX",
     "memory": "peak memory of each range",
+    "instructions": "functions of C, C++ and Python, by the instructions executed",
 }
 """Description by kind."""
 
 _MODULES = {"ranges": "nvtx_ranges"}
 """Module by kind, for kinds whose module has another name."""
+
+
+_ALONE = "instructions"
 
 
 class Kind(Protocol):
@@ -42,13 +46,19 @@ def parse(texts: Sequence[str]) -> tuple[str, ...]:
     """Return the kinds that were named, repeated or comma-separated, without duplicates.
 
     Raises:
-        UsageError: a name is unknown.
+        UsageError: a name is unknown, or a kind excludes the others.
     """
     names = [name.strip() for text in texts for name in text.split(",")]
     for name in filter(None, names):
         if name not in KINDS:
             raise UsageError(f"unknown kind of profile '{name}': choose from {', '.join(KINDS)}")
-    return tuple(dict.fromkeys(filter(None, names)))
+    kinds = tuple(dict.fromkeys(filter(None, names)))
+    if _ALONE in kinds and len(kinds) > 1:
+        others = ",".join(kind for kind in kinds if kind != _ALONE)
+        raise UsageError(
+            f"kind of profile '{_ALONE}': callgrind slows down all that runs; take {others} in another run"
+        )
+    return kinds
 
 
 def load(name: str) -> Kind:

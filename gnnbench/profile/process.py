@@ -11,6 +11,7 @@ from types import TracebackType
 from typing import IO, Any, Protocol, Self
 
 from ..errors import UsageError
+from ..measure.instructions.watched import Watched, counter_name
 from ..variants.child import end
 from ..variants.pipe import ClosedError
 from ..variants.startup import start
@@ -90,7 +91,8 @@ def run(sides: Sequence[ProfiledSide], wanted: Wanted, progress: ProfileProgress
         ended early, the last entry is the benchmark that was running, as failed.
 
     Raises:
-        UsageError: pytest rejected its arguments, or ended before a benchmark began.
+        UsageError: pytest rejected its arguments, or ended before a benchmark began; or instructions are
+            wanted and nothing counts them here.
     """
     with ExitStack() as stack:
         processes = [stack.enter_context(_Process(side, wanted, progress)) for side in sides]
@@ -122,6 +124,10 @@ class _Process:
         self._count = 0
         self.goes_on = True
         with ExitStack() as stack:
+            watched = Watched({}, ())
+            if "instructions" in wanted.kinds:
+                counter = counter_name()
+                watched = Watched.by(counter, Path(stack.enter_context(tempfile.TemporaryDirectory())))
             self._log = stack.enter_context(tempfile.TemporaryFile())
             self._process, self._link = start(
                 "profile.launch",
@@ -129,7 +135,8 @@ class _Process:
                 wanted.arguments,
                 self._log,
                 trees=side.trees,
-                environment=side.environment,
+                environment={**watched.environment, **side.environment},
+                under=watched.under,
             )
             stack.callback(self._link.close)
             stack.callback(end, self._process)

@@ -4,8 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from .. import units
-from ..compare.instructions import named
-from ..measure.instructions.counting import Instructions
+from ..measure.instructions.counting import Instructions, named
 
 
 def counted(found: Instructions) -> str:

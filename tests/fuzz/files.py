@@ -242,6 +242,9 @@ def profiles() -> None:
         made = contents.profile(platform, scale=number)
         row = {"path": ["call", "epoch"], "name": "aten::mm", "count": number}
         made["sections"]["counts"] |= {"operators": [row], "ranges": [{"path": ["call"], "count": number}]}
+        counted = {"total": 100 * number, "spread": 0.0, "varying": [], "functions": {"a:f": 90 * number}}
+        counted["frames"] = {"m:f": 90, "m:g": 10 * number}
+        made["sections"]["instructions"] = {"counted": counted, "counter": "c", "capability": "avx2"}
         _write(f"p/{number}/profile.json", made)
     _write(OTHER, contents.family(1, operations=1, blocks=12))
 

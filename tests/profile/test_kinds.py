@@ -8,6 +8,8 @@ from gnnbench.errors import UsageError
 from gnnbench.profile import kinds
 from gnnbench.profile.subject import Subject
 
+ON_CPU = [name for name in kinds.KINDS if name not in ("kernels", "instructions")]
+
 
 def subject():
     layer = torch.nn.Linear(8, 8)
@@ -26,7 +28,7 @@ def test_a_wrong_name_is_told_those_there_are():
     assert str(caught.value) == f"unknown kind of profile 'fases': choose from {', '.join(kinds.KINDS)}"
 
 
-@pytest.mark.parametrize("name", [name for name in kinds.KINDS if name != "kernels"])
+@pytest.mark.parametrize("name", ON_CPU)
 def test_each_kind_is_a_module_whose_table_fits_a_terminal(tmp_path, name):
     sections, unavailable = kinds.take([name], subject(), tmp_path)
     assert (list(sections), unavailable) == ([name, "counts"], {})
@@ -51,7 +53,7 @@ def test_a_kind_calls_once_before_its_repeats_and_the_counts_come_last(tmp_path)
     assert len(calls) == 1 + 3 + 3 + 1, "the first, with ranges, without, counted"
 
 
-@pytest.mark.parametrize("name", [name for name in kinds.KINDS if name != "kernels"])
+@pytest.mark.parametrize("name", ON_CPU)
 def test_what_makes_a_call_ready_is_in_no_profile(tmp_path, name):
     x = torch.ones(8, requires_grad=True)
     ready_for = []

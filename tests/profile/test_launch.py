@@ -39,7 +39,9 @@ def test_no_module_of_the_two_versions_stands_for_one_of_the_other(tmp_path, mon
     monkeypatch.chdir(tmp_path)
     ((ended,),) = process.run(
         [process.ProfiledSide(trees=[side], environment=environment())],
-        process.Wanted(["test_suite.py"], tuple(KINDS), 1, tmp_path / "profiles"),
+        process.Wanted(
+            ["test_suite.py"], [kind for kind in KINDS if kind != "instructions"], 1, tmp_path / "profiles"
+        ),
         Unheard(),
     )
     assert ended.failed is None

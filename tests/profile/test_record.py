@@ -11,6 +11,7 @@ from gnnbench import environment
 from gnnbench.errors import UsageError
 from gnnbench.profile import kinds, record
 from gnnbench.profile.subject import Subject
+from gnnbench.schema import departure
 
 
 @pytest.fixture(scope="module")
@@ -31,7 +32,7 @@ def test_what_is_written_is_read_again_and_follows_the_schema(taken, tmp_path):
     found = record.read(tmp_path)
     assert found == record.read(tmp_path / "profile.json") == json.loads(json.dumps(taken))
     jsonschema.Draft202012Validator.check_schema(schema())
-    jsonschema.Draft202012Validator(schema()).validate(found)
+    assert departure(found, "profile") is None
     assert schema()["properties"]["version"]["const"] == record.VERSION
     assert set(schema()["properties"]["sections"]["properties"]) == {*kinds.KINDS, "counts"}
 

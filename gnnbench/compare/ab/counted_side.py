@@ -1,8 +1,6 @@
 """A pytest process in which the instructions of one benchmark after the other are counted."""
 
-import os
 import shutil
-import subprocess
 import tempfile
 import time
 from collections.abc import Mapping, Sequence
@@ -11,12 +9,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-from ...errors import UsageError
-from ...measure.instructions import hardware
-from ...measure.instructions.callgrind import command
-from ...measure.instructions.counter_choice import FOLDER_VARIABLE
 from ...measure.instructions.counting import Instructions, read_frames
-from ...measure.instructions.requests import ARCHITECTURE
+from ...measure.instructions.watched import Watched, counter_name
 from ...variants.child import Child
 from .turns import NO_BENCHMARK
 from .visit import NotTimed
@@ -24,25 +18,6 @@ from .visit import NotTimed
 ANSWER_SECONDS = 1800.0
 """Under callgrind, an import of torch and PyG takes half a minute of processor time."""
 _QUIT_SECONDS = 20.0
-_ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"), "1")
-_HOW = "apt install valgrind, or dnf install valgrind"
-
-
-def counter_name() -> str:
-    """Return how instructions are counted here: by the processor, or else by callgrind, with its version.
-
-    Raises:
-        UsageError: neither is possible; the message says what to install.
-    """
-    reason = hardware.why_not()
-    if not reason:
-        return hardware.Hardware.name
-    if not shutil.which("valgrind"):
-        raise UsageError(f"{reason}; without one, valgrind counts instructions, and is not installed: {_HOW}")
-    if os.uname().machine != ARCHITECTURE:
-        raise UsageError(f"{reason}, and gnnbench uses valgrind on {ARCHITECTURE} only")
-    version = subprocess.run(["valgrind", "--version"], capture_output=True, text=True, check=False).stdout  # noqa: S607
-    return version.strip().replace("valgrind-", "callgrind ")
 
 
 @dataclass(frozen=True)
@@ -69,24 +44,21 @@ class CountedSide:
         name: of the side, for the files; empty: it is one alone.
 
     Raises:
-        UsageError: see `counter_name`.
+        UsageError: nothing counts instructions here.
     """
 
     def __init__(self, side: Side, name: str = "") -> None:
         self.counter = counter_name()
         self._files = Path(tempfile.mkdtemp(prefix="gnnbench-instructions-"))
-        by_callgrind = self.counter != hardware.Hardware.name
-        environment = {"PYTHONHASHSEED": "0", **_ONE_THREAD, **(side.environment or {})}
-        if by_callgrind:
-            environment[FOLDER_VARIABLE] = str(self._files)
+        watched = Watched.by(self.counter, self._files)
         self._child = Child(
             side.arguments,
-            environment=environment,
+            environment={**watched.environment, **(side.environment or {})},
             trees=side.trees,
             folder=side.folder,
             log=self._files / "pytest.log",
             side=int(name == "head"),
-            under=command(self._files) if by_callgrind else (),
+            under=watched.under,
             apart=side.apart,
         )
         self.capability = ""

@@ -8,7 +8,7 @@ from functools import lru_cache
 from pathlib import Path
 
 from .counter import ByFrame, Call, Events, Taken
-from .requests import DUMP, START, TOGGLE, ZERO, Requests
+from .requests import DUMP, START, STOP, TOGGLE, ZERO, Requests
 
 _OUT = "out"
 _TOTAL = b"totals: "
@@ -81,6 +81,10 @@ class Callgrind:
         toggle()
         end()
         return ByFrame(events.names, (), tuple(map(str, self._dumps()[before:])))
+
+    def close(self) -> None:
+        """Let callgrind watch no longer: what follows runs five times as fast."""
+        self._requests.prepared(STOP)()
 
     def _dumps(self) -> list[Path]:
         """Return the files that callgrind wrote, in order."""

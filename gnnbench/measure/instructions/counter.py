@@ -55,3 +55,6 @@ class InstructionCounter(Protocol):
             call: what to call.
             events: those of an earlier call.
         """
+
+    def close(self) -> None:
+        """End: everything after runs at full speed."""

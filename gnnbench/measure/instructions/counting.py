@@ -166,6 +166,12 @@ def read_frames(answer: Mapping[str, Any]) -> dict[str, int] | None:
     return None if found is None else _kept(found)
 
 
+def named(name: str) -> str:
+    """Return `spmm_cpu (torch_sparse)` for `torch_sparse:spmm_cpu`."""
+    place, _, function = name.partition(":")
+    return f"{function} ({place})"
+
+
 def _remove_all(files: Sequence[Path]) -> None:
     for folder in {file.parent for file in files}:
         for file in folder.glob("out.*"):

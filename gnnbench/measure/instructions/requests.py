@@ -12,8 +12,8 @@ from functools import partial
 
 _TOOL = ord("C") << 24 | ord("T") << 16
 _RUNNING = 0x1001
-DUMP, ZERO, TOGGLE, START = _TOOL, _TOOL + 1, _TOOL + 2, _TOOL + 4
-"""Write the counts to a file; forget them; begin to count, or cease; begin to watch what is executed."""
+DUMP, ZERO, TOGGLE, START, STOP = _TOOL, _TOOL + 1, _TOOL + 2, _TOOL + 4, _TOOL + 5
+"""Write the counts to a file; forget them; begin to count, or cease; watch what is executed; cease to."""
 _WORDS = 6
 
 _REQUEST = (
@@ -60,7 +60,7 @@ class Requests:
         assert platform.machine() == ARCHITECTURE
         self._pages: list[mmap.mmap] = []
         self._words = {
-            name: (ctypes.c_uint64 * _WORDS)(name) for name in (_RUNNING, DUMP, ZERO, TOGGLE, START)
+            name: (ctypes.c_uint64 * _WORDS)(name) for name in (_RUNNING, DUMP, ZERO, TOGGLE, START, STOP)
         }
         self._make = ctypes.CFUNCTYPE(ctypes.c_uint64, ctypes.c_void_p)(self._loaded(_MAKE))
         self._state = (ctypes.c_uint64 * (2 + _WORDS))(0, 0, DUMP)

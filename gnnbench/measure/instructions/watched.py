@@ -1,0 +1,53 @@
+"""How a process is started in which instructions are counted, under callgrind if need be."""
+
+import os
+import shutil
+import subprocess
+from collections.abc import Mapping
+from pathlib import Path
+from typing import NamedTuple
+
+from ...errors import UsageError
+from . import hardware
+from .callgrind import command
+from .counter_choice import FOLDER_VARIABLE
+from .requests import ARCHITECTURE
+
+_SAME_EACH_TIME = {
+    "PYTHONHASHSEED": "0",
+    **dict.fromkeys(("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"), "1"),
+}
+_HOW = "apt install valgrind, or dnf install valgrind"
+
+
+class Watched(NamedTuple):
+    """What a process is started with, so that it can count its instructions."""
+
+    environment: Mapping[str, str]
+    """Variables to set."""
+    under: tuple[str, ...]
+    """The command that runs Python, with its arguments; empty: none."""
+
+    @classmethod
+    def by(cls, counter: str, folder: Path) -> "Watched":
+        """Let the counter count that `counter_name` returned; callgrind writes into a folder."""
+        if counter == hardware.Hardware.name:
+            return cls(_SAME_EACH_TIME, ())
+        return cls({**_SAME_EACH_TIME, FOLDER_VARIABLE: str(folder)}, tuple(command(folder)))
+
+
+def counter_name() -> str:
+    """Return how instructions are counted here: by the processor, or else by callgrind, with its version.
+
+    Raises:
+        UsageError: neither is possible; the message says what to install.
+    """
+    reason = hardware.why_not()
+    if not reason:
+        return hardware.Hardware.name
+    if not shutil.which("valgrind"):
+        raise UsageError(f"{reason}; without one, valgrind counts instructions, and is not installed: {_HOW}")
+    if os.uname().machine != ARCHITECTURE:
+        raise UsageError(f"{reason}, and gnnbench uses valgrind on {ARCHITECTURE} only")
+    version = subprocess.run(["valgrind", "--version"], capture_output=True, text=True, check=False).stdout  # noqa: S607
+    return version.strip().replace("valgrind-", "callgrind ")

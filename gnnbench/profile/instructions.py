@@ -1,0 +1,153 @@
+"""The kind `instructions`: functions of C, C++ and Python by the instructions that they execute.
+
+Only callgrind knows the functions of C and C++. It must run from the start of the process, which
+`gnnbench profile` sees to; elsewhere there is the processor's counter or nothing.
+"""
+
+import textwrap
+from collections import Counter
+from collections.abc import Callable, Mapping
+from contextlib import ExitStack
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from .. import units
+from ..errors import UsageError
+from ..measure.clock import Call
+from ..measure.instructions import counter_choice, counting, watched
+from ..measure.instructions.counter import InstructionCounter
+from ..measure.instructions.counting import Instructions, named
+from ..measure.instructions.frames import OUTSIDE
+from .subject import Subject, UnavailableError
+from .tree import WIDTH
+
+_SHOWN = 25
+_FUNCTION = 58
+_LEAST_PLACE = 8
+"""A package or module is left out if it has less room."""
+_Take = Callable[[counting.Calls, InstructionCounter], dict[str, Any]]
+_PACKAGE = __package__.rpartition(".")[0]
+_OWN = (
+    f"{_PACKAGE}.measure.clock:Call.__call__",
+    f"{_PACKAGE}.profile.hooks:_PedanticCall.__call__",
+)
+"""Functions of gnnbench that make a call of `benchmark.pedantic`."""
+
+
+def take(subject: Subject, folder: Path) -> dict[str, Any]:  # noqa: ARG001
+    """Count in warm calls until two agree, then by Python function; nothing is written.
+
+    Returns:
+        `counted`, a `measure.instructions.counting.Instructions`; `counter`, with its version, and
+        `capability`, the vector extensions that libraries used.
+
+    Raises:
+        UnavailableError: nothing counts instructions in this process.
+    """
+    calls = _Calls(subject)
+    answer = _counted(counting.take, calls)
+    found = Instructions.read(answer)
+    frames = counting.read_frames(_counted(counting.take_by_frame, calls))
+    return {
+        "counted": replace(found, frames=frames and _without_own(frames)).as_json(),
+        "counter": watched.counter_name(),
+        "capability": answer["capability"],
+    }
+
+
+class _Calls:
+    """The calls of a benchmark, each made ready. See `measure.instructions.counting.Calls`."""
+
+    def __init__(self, subject: Subject) -> None:
+        self._subject = subject
+        self._around = ExitStack()
+
+    def inputs(self) -> Call:
+        self._around.enter_context(self._subject.ready())
+        return Call(self._subject.call, (), {})
+
+    def tear_down(self, _call: Call) -> None:
+        self._around.close()
+
+
+def _counted(take: _Take, calls: _Calls) -> dict[str, Any]:
+    """Count, and cease at once: where callgrind watches, reading its files takes minutes."""
+    counter = _counter()
+    try:
+        return take(calls, counter)
+    finally:
+        counter.close()
+
+
+def _counter() -> InstructionCounter:
+    try:
+        return counter_choice.here()
+    except UsageError:
+        pass
+    try:
+        name = watched.counter_name()
+    except UsageError as error:
+        raise UnavailableError(f"profile kind 'instructions': {error}") from None
+    raise UnavailableError(
+        f"profile kind 'instructions' needs {name}, under which only "
+        "gnnbench profile SELECT --with instructions starts pytest"
+    )
+
+
+def _without_own(frames: Mapping[str, int]) -> dict[str, int]:
+    """Let the functions that only make the call be outside the benchmark's."""
+    found: Counter[str] = Counter()
+    for name, number in frames.items():
+        found[OUTSIDE if name in _OWN else name] += number
+    return dict(found.most_common())
+
+
+def table(section: Mapping[str, Any]) -> str:
+    """Return the functions of C and C++ and those of Python as two tables, 25 each."""
+    found = Instructions.from_json(section["counted"])
+    native = _rows("Functions of C and C++, without what they call", found.functions, found.total)
+    if not found.functions:
+        native = ["The processor's counter does not know functions of C and C++; callgrind does."]
+    if found.frames is None:
+        python = ["Python functions: each call runs others, so they were not counted."]
+    else:
+        whole = sum(found.frames.values())
+        python = _rows("Python functions, with what they call in C and C++", found.frames, whole)
+    agree = "two calls agree" if found.is_steady else f"calls differ by {units.fraction(found.spread)}"
+    note = (
+        f"One warm call with one thread: {found.total:,} instructions, {agree}; counted by "
+        f"{section['counter']} ({section['capability']}). Instructions are not time: docs/instructions.md."
+    )
+    if found.frames:
+        more = sum(found.frames.values()) / found.total - 1
+        note += f" Where Python reported its calls, to divide them among functions: {more:+.0%}."
+    if found.varying:
+        note += f" What differs: {', '.join(map(named, found.varying))}."
+    return "\n".join([*native, "", *python, "", textwrap.fill(note, WIDTH)])
+
+
+def _rows(title: str, numbers: Mapping[str, int], whole: int) -> list[str]:
+    shown = list(numbers.items())[:_SHOWN]
+    lines = [_line(_shortened(name), number, whole) for name, number in shown]
+    rest = whole - sum(number for _, number in shown)
+    if rest > 0:  # what counting itself executes is not part of the whole
+        lines.append(_line("(all others)", rest, whole))
+    return [f"{title:<{_FUNCTION}} {'Frac.':>6} {'Instructions':>14}", *lines]
+
+
+def _line(name: str, number: int, whole: int) -> str:
+    return f"{name:<{_FUNCTION}} {units.fraction(number / whole):>6} {number:>14,}"
+
+
+def _shortened(name: str) -> str:
+    """Return the function with its package or module, whose beginning is left out if there is no room."""
+    place, colon, function = name.partition(":")
+    if not colon:
+        return name
+    if len(function) > _FUNCTION:
+        return f"{function[: _FUNCTION - 1]}…"
+    room = _FUNCTION - len(function) - len(" ()")
+    if room < _LEAST_PLACE:
+        return function
+    return f"{function} ({place if len(place) <= room else f'…{place[1 - room :]}'})"
