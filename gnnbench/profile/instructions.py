@@ -7,7 +7,7 @@ Only callgrind knows the functions of C and C++. It must run from the start of t
 import textwrap
 from collections import Counter
 from collections.abc import Callable, Mapping
-from contextlib import ExitStack
+from contextlib import ExitStack, closing
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -73,11 +73,8 @@ class _Calls:
 
 def _counted(take: _Take, calls: _Calls) -> dict[str, Any]:
     """Count, and cease at once: where callgrind watches, reading its files takes minutes."""
-    counter = _counter()
-    try:
+    with closing(_counter()) as counter:
         return take(calls, counter)
-    finally:
-        counter.close()
 
 
 def _counter() -> InstructionCounter:

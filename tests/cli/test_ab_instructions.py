@@ -53,7 +53,8 @@ def test_what_executes_more_is_named(tmp_path):
     saved = json.loads((tmp_path / "ab.json").read_text())
     assert departure(saved, "ab") is None
     by_name = {one["id"].partition("::")[2]: one for one in saved["benchmarks"]}
-    assert by_name["test_sort"]["instructions"]["functions"] == []
+    same = by_name["test_sort"]["instructions"]  # not counted if the budget was enough to see that it is
+    assert same is None or same["functions"] == []
     work = by_name["test_work"]["instructions"]
     assert work["head"] > 1.05 * work["base"]
     assert gnnbench("report", "ab.json", "-o", "page.html", cwd=tmp_path).returncode == 0

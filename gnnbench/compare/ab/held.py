@@ -3,7 +3,7 @@
 import math
 import statistics
 from collections.abc import Callable, Mapping
-from contextlib import nullcontext
+from contextlib import closing, nullcontext
 from typing import Any, Protocol
 
 from ...cpu import Placement
@@ -286,13 +286,15 @@ class Held:
         calls = self._timed.calls()
         if isinstance(calls, str):
             return {"answer": "not counted", "reason": calls}
-        return {"answer": "counted", **counting.take(calls, counter_choice.here())}
+        with closing(counter_choice.here()) as counter:
+            return {"answer": "counted", **counting.take(calls, counter)}
 
     def _frames(self, _command: Mapping[str, Any]) -> dict[str, Any]:
         """Divide the instructions of a call among the Python functions."""
         calls = self._timed.calls()
         assert not isinstance(calls, str)
-        return {"answer": "frames", **counting.take_by_frame(calls, counter_choice.here())}
+        with closing(counter_choice.here()) as counter:
+            return {"answer": "frames", **counting.take_by_frame(calls, counter)}
 
     def _block(self, command: Mapping[str, Any]) -> dict[str, Any]:
         """Time rounds, after one untimed round: the first on new buffers is slower."""
