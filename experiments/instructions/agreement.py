@@ -3,9 +3,9 @@
     python experiments/instructions/agreement.py FOLDER [--processes 20] [-- PYTEST ARGS]
     python experiments/instructions/agreement.py FOLDER --table
 
-Counts eight benchmarks in each process; beside every second one, g++ compiles. FOLDER keeps what was counted,
-so an interrupted run goes on. The table has, by benchmark, the largest distance from the median and how many
-processes are within 0.3 % of it.
+Counts twelve benchmarks in each process; beside every second one, g++ compiles. FOLDER keeps what was
+counted, so an interrupted run goes on. The table has, by benchmark, the largest distance from the median and
+how many processes are within 0.3 % of it.
 """
 
 import argparse
