@@ -17,20 +17,21 @@ from .repository import Repository
 _FOLDER = PurePath("benchmarks")
 _WORKFLOW = PurePath(".github/workflows/benchmarks.yml")
 _IGNORED = PurePath(".gitignore")
-_IGNORE = (".benchmarks/", "/report.html")
+_IGNORE = (".benchmarks/", "/ab.json", "/report.html")
 UNKNOWN_ACTION = "OWNER/gnnbench@COMMIT"
 """Stands for gnnbench's repository where nothing says which it is."""
 
 _SETTINGS = """\
 # gnnbench's settings; docs/settings.md of gnnbench has all keys. Written by gnnbench init.
 effect = "3%"          # smaller changes do not matter
-layouts = "sample"     # time on inputs at several places in memory, on a GPU by its own clock
+layouts = "sample"     # move inputs in memory, because times depend on their place
 
 [ab]
-total_budget = 900     # seconds of gnnbench ab for all benchmarks together
+total_budget = 900     # at most so many seconds for all benchmarks; budget is for each, 60 by default
 """
 _WORKFLOW_TEXT = """\
 # Does a pull request make the benchmarks slower? Written by gnnbench init.
+# docs/action.md of gnnbench has all inputs: budget, fail-on, shards, ...
 name: benchmarks
 
 on:
@@ -47,7 +48,7 @@ jobs:
     permissions:
       contents: read # checkout
       pull-requests: write # the comment; the job that writes it runs no code of the pull request
-    uses: {workflow}
+    uses: {workflow}{to_do}
     with:
       python: "{python}"
       install: {install}
@@ -133,6 +134,7 @@ def _wanted(repository: Repository, model: Model | None, action: str, *, setting
     owner, _, commit = action.partition("@")
     text = _WORKFLOW_TEXT.format(
         workflow=f"{owner}/.github/workflows/compare.yml@{commit}",
+        to_do=" # TODO: gnnbench's repository and commit on GitHub" if action == UNKNOWN_ACTION else "",
         python=f"{sys.version_info.major}.{sys.version_info.minor}",
         install=json.dumps(repository.install or "python -m pip install pytest-benchmark"),
         arguments=json.dumps(" ".join(suite)),

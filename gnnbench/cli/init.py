@@ -1,6 +1,7 @@
 """`gnnbench init`: writes settings, a first benchmark and a workflow, and runs the benchmark once."""
 
 import argparse
+import importlib.util
 import shlex
 import sys
 import tempfile
@@ -166,4 +167,5 @@ def _say_next(planned: "Plan") -> None:
     streams.say(
         f"after your next change: gnnbench ab git:HEAD . --json ab.json -- {shlex.join(planned.suite)}"
     )
-    streams.say("then a page of it: gnnbench report ab.json")
+    install = "" if importlib.util.find_spec("altair") else "pip install 'gnnbench[report]', and "
+    streams.say(f"then a page of it: {install}gnnbench report ab.json")

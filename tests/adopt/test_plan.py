@@ -23,7 +23,7 @@ def test_lines_are_added_to_what_git_ignores(repository):
     file = repository.folder / ".gitignore"
     file.write_text("*.pyc\n.benchmarks/")
     plan.write(made(repository))
-    assert file.read_text() == "*.pyc\n.benchmarks/\n/report.html\n"
+    assert file.read_text() == "*.pyc\n.benchmarks/\n/ab.json\n/report.html\n"
     assert all(str(one.path) != ".gitignore" for one in made(repository).files)
 
 
@@ -37,6 +37,17 @@ def test_nothing_that_exists_is_overwritten(repository):
     with pytest.raises(UsageError, match=r"gnnbench.toml cannot be written \(File exists\)"):
         plan.write(found)
     assert (repository.folder / "gnnbench.toml").read_text() == "mine"
+
+
+def test_a_workflow_without_the_action_s_repository_says_so(repository, monkeypatch):
+    def workflow():
+        found = plan.make(repository, None, None, settings=True)
+        return next(one.text for one in found.files if one.path.suffix == ".yml")
+
+    monkeypatch.setattr(plan, "action_source", lambda: None)
+    assert "compare.yml@COMMIT # TODO: gnnbench's repository and commit on GitHub\n" in workflow()
+    monkeypatch.setattr(plan, "action_source", lambda: "me/gnnbench@v1")
+    assert "uses: me/gnnbench/.github/workflows/compare.yml@v1\n" in workflow()
 
 
 def test_settings_are_left_out_where_there_are_some(repository):

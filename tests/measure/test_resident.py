@@ -19,7 +19,8 @@ def test_growth_is_what_a_call_needs_at_one_time():
 
 
 def test_small_objects_count_too():
-    assert 15 * MIB < resident.growth_bytes(lambda: [bytearray(1000) for _ in range(20_000)]) < 40 * MIB
+    """A little less than they need, if the process has memory left of earlier objects."""
+    assert 80 * MIB < resident.growth_bytes(lambda: [bytearray(1000) for _ in range(100_000)]) < 150 * MIB
 
 
 def test_a_system_that_cannot_tell(monkeypatch, tmp_path):
