@@ -140,7 +140,7 @@ def run(options: argparse.Namespace) -> int:
         if found.interrupted:
             left = sum(not one.decided for one in found.decisions.values())
             streams.say(f"interrupted: {units.count(left, 'benchmark')} not decided")
-        streams.say(f"{verdicts.count(comparison.rows)}; {units.seconds(found.seconds)}")
+        streams.say(f"{verdicts.result(comparison)}; {units.seconds(found.seconds)}")
         sys.stdout.flush()
     finally:  # also if the output was closed
         _save(options.json, json.dumps(found.as_json(), indent=1) + "\n")

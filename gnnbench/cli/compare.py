@@ -145,7 +145,7 @@ def _show(
     )
     for note in (*accepted, *known):
         streams.say(note)
-    print(verdict_table.count(rows))
+    streams.say(verdict_table.result(result.comparison))
 
 
 def _check_versions(side: "Sequence[RunFile]") -> None:

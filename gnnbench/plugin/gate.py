@@ -178,7 +178,7 @@ class Gate:
             root = self._config.rootpath
             judged.judge(Acceptance(accepted.find(root), root))
             self._lines.extend(judged.lines)
-            self._lines.append(verdicts.count(judged.comparison.rows))
+            self._lines.extend(verdicts.result(judged.comparison).splitlines())
             self._report(judged, strict=chosen.strict)
         except (UsageError, OSError) as error:
             self._failures.append(str(error))

@@ -1,7 +1,6 @@
 """Write results as GitHub's Markdown, for a comment or a page."""
 
 import math
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
@@ -10,10 +9,11 @@ from typing import Any
 from .. import units
 from ..compare.comparison import Compared, Comparison
 from ..compare.result_file import ResultFile
-from ..compare.verdict import Thresholds
+from ..compare.verdict import Judgement, Thresholds
 from ..errors import UsageError
 from . import causes, labels, memory, verdicts
 from .causes import BENCHMARKS, LONGEST, Told, apart, listed, notes_of
+from .headline import headline
 from .labels import Labels
 from .markdown_text import cell, code, prose
 from .table import grouped
@@ -145,54 +145,26 @@ def _render(parts: Sequence[_Excerpt], title: str, details_url: str, most: int) 
     """Write at most `most` rows and `most` notes of each section."""
     together = [row for part in parts for row in part.section.comparison.rows]
     shared = [part.section.comparison.shared for part in parts if part.section.comparison.shared]
-    slower = any(judgement.verdict == "slower" for judgement in shared)
-    lines = [_verdict(together, shared_slower=slower) + (f" · {prose(title)}" if title else "")]
     several = len(parts) > 1
+    worst = next((one for one in shared if one.verdict == "slower" or not several), None)
+    lines = [_verdict(together, worst) + (f" · {prose(title)}" if title else "")]
     for part in parts:
         section = part.section
         if several:
-            own = section.comparison.shared
-            is_slower = own is not None and own.verdict == "slower"
             alike = sum(other.section.machine == section.machine for other in parts) > 1
             names = (section.machine, section.source if alike else "")
             lines += ["", f"#### {' · '.join(map(code, filter(None, names)))}"]
-            lines += ["", _verdict(section.comparison.rows, shared_slower=is_slower)]
+            lines += ["", _verdict(section.comparison.rows, section.comparison.shared)]
         lines += ["", *_section(part, details_url, most, name_machine=not several)]
     if details_url:
         lines += ["", f"[Full report]({details_url})"]
     return "\n".join(lines) + "\n"
 
 
-def _verdict(rows: Sequence[Compared], *, shared_slower: bool) -> str:
+def _verdict(rows: Sequence[Compared], shared: Judgement | None) -> str:
     """Return the summary line."""
-    counts: Counter[str] = Counter(row.judgement.verdict for row in rows)
-    if not rows:
-        return "**No benchmark in the result**"
-    total = units.count(len(rows), "benchmark")
-    more = sum(row.needs_more_memory for row in rows)
-    needs = f"need{'s' if more == 1 else ''} more memory"
-    if counts["slower"]:
-        said = f"{counts['slower']} of {total} got slower"
-    elif more and not shared_slower:
-        # The run failed by its memory, which comes first.
-        said, more = f"{more} of {total} {needs}", 0
-    elif counts["accepted"]:
-        said = f"No slowdown in {total} beyond what is accepted"
-        said += ", but some are undecided" if counts["undecided"] else ""
-    elif counts["incomparable"] == len(rows):
-        said = f"No verdict on {total}: incomparable"
-    elif counts["incomparable"] + counts["ignored"] == len(rows):
-        said = f"No verdict on {total}"
-    elif counts["undecided"]:
-        said = f"No slowdown found in {total}, but some are undecided"
-    else:
-        said = f"No slowdown found in {total}"
-    if shared_slower:
-        said += "; all benchmarks together got slower"
-    if more:
-        said += f"; {more} {needs}"
-    others = ", ".join(f"{counts[name]} {name}" for name in _ORDER[1:] if counts[name])
-    return f"**{said}**{f': {others}' if others else ''}"
+    found = headline(rows, shared)
+    return f"**{found.said}**{f': {found.others}' if found.others else ''}"
 
 
 def _section(part: _Excerpt, details_url: str, most: int, *, name_machine: bool) -> list[str]:

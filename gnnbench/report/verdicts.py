@@ -11,6 +11,7 @@ from ..compare.comparison import Compared, Comparison
 from ..compare.verdict import Judgement, Thresholds
 from . import labels, memory
 from .causes import Told, notes_of
+from .headline import headline
 from .labels import Labels
 from .printout import Printout
 from .table import grouped
@@ -180,6 +181,12 @@ def count(rows: Sequence[Compared]) -> str:
         f"{found[verdict]} {verdict}" for verdict in ORDER if found[verdict] or verdict not in _SELDOM
     )
     return "; ".join(filter(None, (times, memory.counted(rows))))
+
+
+def result(found: Comparison) -> str:
+    """Return the last lines in a terminal: what fails or is known, and the verdicts, counted."""
+    said = f"{headline(found.rows, found.shared).said}\n" if found.rows else ""
+    return said + count(found.rows)
 
 
 def sentence(row: Compared, *, drifted: bool = False, in_turns: bool = False) -> str:

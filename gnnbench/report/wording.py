@@ -4,7 +4,9 @@ import math
 from collections.abc import Iterable, Sequence
 
 from .. import units
-from ..compare.verdict import Judgement, Thresholds
+from ..compare.verdict import Judgement
+from .headline import headline as main_result
+from .headline import times
 from .table import SHORT_DIRECTION
 from .view import BenchmarkView, JudgedBy, View
 
@@ -26,9 +28,7 @@ def headline(view: View) -> str:
     others = [one for one in view.benchmarks if one.judgement or not one.error]
     cut = len(view.benchmarks) - len(others)
     if view.judged:
-        text = _whole(view.judged, _verdicts(others, view.judged.thresholds))
-        more = sum(one.memory is not None and one.memory.fails for one in others)
-        text += f"; {more} need{'s' if more == 1 else ''} more memory" if more else ""
+        text = _verdicts(others, view.judged)
     else:
         text = f"{units.count(len(others), 'benchmark')}, not compared with a baseline"
     return f"{text}; {cut} interrupted" if cut else text
@@ -82,10 +82,10 @@ def change(benchmark: BenchmarkView) -> str:
     """
     found, whole = verdict(benchmark), ratio(benchmark)
     if found == "slower" and (limit := benchmark.allowed):
-        times = f"{_times(found, whole / limit.ratio)} than accepted ({whole:.2f}x in all)"
+        changed = f"{times(found, whole / limit.ratio)} than accepted ({whole:.2f}x in all)"
     else:
-        times = _times(found, whole)
-    return f"{subject(benchmark)} is {times}{where(benchmark)}"
+        changed = times(found, whole)
+    return f"{subject(benchmark)} is {changed}{where(benchmark)}"
 
 
 def subject(benchmark: BenchmarkView) -> str:
@@ -120,51 +120,16 @@ def spread(benchmark: BenchmarkView) -> float | None:
     return max(found.high_seconds - found.seconds, found.seconds - found.low_seconds) / found.seconds
 
 
-def _whole(judged: JudgedBy, of_benchmarks: str) -> str:
-    """Put the common change before the verdicts on benchmarks, if a drift was removed."""
-    shared = judged.shared
-    if shared is None or shared.verdict == "same":
-        return of_benchmarks
-    became: str = shared.verdict
-    if shared.ratio is not None and became in ("slower", "faster"):
-        became = _times(became, shared.ratio)
-    return (
-        f"All benchmarks together: {became}; relative to that, {of_benchmarks[0].lower()}{of_benchmarks[1:]}"
-    )
-
-
-def _times(word: str, factor: float) -> str:
-    return f"{factor:.2f}x slower" if word in ("slower", "accepted") else f"{1 / factor:.2f}x faster"
-
-
-def _verdicts(benchmarks: Sequence[BenchmarkView], thresholds: Thresholds | None) -> str:
-    words = [verdict(one) for one in benchmarks if one.judgement]
-    of = f"of {units.count(len(words), 'benchmark')}"
+def _verdicts(benchmarks: Sequence[BenchmarkView], judged: JudgedBy) -> str:
+    """Return the main result; of what is slower, the largest change."""
+    effect = judged.thresholds.effect if judged.thresholds else None
+    found = main_result(benchmarks, judged.shared, effect)
     changed = moved(benchmarks)
-    slower = words.count("slower")
-    if slower == 1:
-        return f"1 {of} is slower: {change(changed[0])}"
-    if slower:
-        return f"{slower} {of} are slower; {change(changed[0])}"
-    if not set(words) - {"incomparable"}:
-        return f"{_all(len(words))} incomparable"
-    if set(words) == {"ignored"}:
-        return f"{_all(len(words))} ignored"
-    words_of = ("accepted", "faster", "undecided", "incomparable", "ignored")
-    if all(one.judgement.same_code for one in benchmarks if one.judgement):
-        return (
-            f"All {len(words):,} benchmarks run the same code"
-            if len(words) > 1
-            else "The one benchmark runs the same code"
-        )
-    counted = [(words.count(word), word) for word in words_of if word in words]
-    if not {"accepted", "faster", "undecided"} & set(words):
-        within = f" within {units.fraction(thresholds.effect)}" if thresholds else ""
-        counted.insert(0, (words.count("same"), f"the same{within}"))
-    (first, word), *others = counted
-    said = [f"{first} {of} {'is' if first == 1 else 'are'} {word}", *(f"{n} {other}" for n, other in others)]
-    beyond = " beyond what is accepted" if "accepted" in words else ""
-    return f"No slowdown found{beyond}: {', '.join(said)}"
+    slower = sum(verdict(one) == "slower" for one in changed)
+    if not slower:
+        return found.whole
+    alone = slower == 1 and not any(one.memory and one.memory.fails for one in benchmarks)
+    return f"{found.said}{':' if alone else ';'} {change(changed[0])}"
 
 
 def _all(count: int) -> str:

@@ -33,7 +33,7 @@ def test_slower_is_exit_1_and_the_same_code_0(tmp_path, base, capsys):
     assert "0 slower" in out
     status, out, _ = compare(capsys, base, save(tmp_path, *(suite(seed, factor=1.3) for seed in (20, 21))))
     assert status == 1
-    assert "1 slower" in out
+    assert "benchmarks is slower\n1 slower" in out
     assert max(map(len, out.splitlines())) <= 80
 
 

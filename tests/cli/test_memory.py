@@ -100,6 +100,7 @@ def test_ab_finds_a_copy_of_the_features_in_its_first_pair_of_processes(project)
     words = ("git:HEAD", ".", "--budget=1", *files, "--", "benchmarks", "-k", "gather")
     result = gnnbench("ab", *words, cwd=project, **variables(project))
     assert result.returncode == 1, result.stderr
+    assert result.stdout.splitlines()[-2] == "1 of 1 benchmark needs more memory"
     assert "0 slower, 0 faster, 0 same, 1 undecided, 0 incomparable; 1 more memory" in result.stdout
     assert NOTE in result.stdout
     (found,) = json.loads((project / "ab.json").read_text())["benchmarks"]
@@ -122,6 +123,7 @@ def test_more_memory_that_is_accepted_fails_no_more(project):
     assert (entry["more_bytes"], "ratio" in entry) == (FEATURES_BYTES, False)
     result = gnnbench("ab", *words, cwd=project, **variables(project))
     assert result.returncode == 3, "undecided: no pair more"
+    assert "\nThe one benchmark could not be decided\n" in result.stdout
     assert f"{NOTE}, accepted: safer" in result.stdout
     page = gnnbench("report", "ab.json", cwd=project)
     assert "more memory" not in page.stdout

@@ -292,8 +292,8 @@ def test_saved_verdicts_are_shown_as_they_were_reached(tmp_path, capsys):
     whole = contents.judgement("slower")
     (run,) = save(tmp_path, judged(shared=whole))
     status, out, _ = report(capsys, run, "-o", tmp_path / "page.html", "--effect", "2%")
-    text = "All benchmarks together: 1.20x slower; relative to that, no slowdown found: 4 of 4 benchmarks are"
-    assert (status, out.splitlines()[0]) == (0, f"{text} the same within 10%")
+    text = "All benchmarks together: 1.20x slower; relative to that, no slowdown found in 4 benchmarks"
+    assert (status, out.splitlines()[0]) == (0, f"{text}: 4 same within 10%")
     page = (tmp_path / "page.html").read_text()
     for words in (
         "99.75% simultaneous intervals",
@@ -308,7 +308,7 @@ def test_saved_verdicts_are_shown_as_they_were_reached(tmp_path, capsys):
 def test_what_saved_verdicts_were_reached_with_is_not_invented(tmp_path, capsys):
     (run,) = save(tmp_path, judged())
     status, out, _ = report(capsys, run, "-o", tmp_path / "page.html")
-    assert (status, out.splitlines()[0]) == (0, "No slowdown found: 4 of 4 benchmarks are the same")
+    assert (status, out.splitlines()[0]) == (0, "No slowdown found in 4 benchmarks: 4 same")
     page = (tmp_path / "page.html").read_text()
     assert "Ratios with simultaneous intervals (thin) and per-benchmark intervals (thick)." in page
     assert "Slower, faster:" not in page

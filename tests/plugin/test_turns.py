@@ -227,6 +227,7 @@ def test_what_the_budget_does_not_reach_is_undecided_and_goes_on_by_a_command(pr
     result, found = project.run(COMPARE, "--gnn-budget=1")
     assert result.returncode == 0, result.stdout
     assert set(verdicts(found).values()) == {"undecided"}
+    assert "gnnbench: None of 2 benchmarks could be decided" in result.stdout
     (line,) = [
         line for line in result.stdout.splitlines() if "to time 2 benchmarks for longer: pytest" in line
     ]

@@ -43,7 +43,7 @@ def suite(count, name="test_a.py::b[{}]"):
 def test_the_verdict_comes_first_then_what_moved_then_the_rest_folded():
     text = write([section(*suite(44))], title="GCN kernels")
     lines = text.splitlines()
-    assert lines[0] == "**1 of 44 benchmarks got slower**: 1 faster, 21 undecided, 21 same · GCN kernels"
+    assert lines[0] == "**1 of 44 benchmarks is slower**: 1 faster, 21 same, 21 undecided · GCN kernels"
     page = render(text)
     assert page.tags["details"] == 1
     top, folded = text.split("<details>")
@@ -64,12 +64,12 @@ def test_what_is_ignored_is_counted_and_says_why():
     reason = "known (rule 1 of gnnbench.toml); without the rule: slower, it is"
     ignored = Compared("test_a.py::c", replace(SLOWER, verdict="ignored", reason=reason), 1e-3)
     text = write([section(ignored, Compared("test_a.py::d", SAME, 1e-3))])
-    assert text.startswith("**No slowdown found in 2 benchmarks**: 1 ignored, 1 same")
+    assert text.startswith("**No slowdown found in 1 of 2 benchmarks**: 1 same, 1 ignored")
     assert [row[:2] for row in render(text).rows[1:]] == [["c", "ignored"], ["d", "same"]]
     assert "- ignored: known (rule 1 of `gnnbench.toml`); without the rule: slower, it is: `c`" in text
     gone = Compared("test_a.py::d", GONE, None)
     assert write([section(ignored, gone)]).startswith(
-        "**No verdict on 2 benchmarks**: 1 incomparable, 1 ignored"
+        "**None of 2 benchmarks could be decided**: 1 incomparable, 1 ignored"
     )
 
 
@@ -187,17 +187,20 @@ def test_a_small_result_is_one_table():
     ("rows", "shared", "line"),
     [
         ((Compared("a", SAME, 1e-3),), None, "**No slowdown found in 1 benchmark**: 1 same"),
-        ((Compared("a", GONE, None),), None, "**No verdict on 1 benchmark: incomparable**: 1 incomparable"),
+        ((Compared("a", GONE, None),), None, "**The one benchmark could not be decided**: 1 incomparable"),
         (
             (Compared("a", SAME, 1e-3), Compared("b", UNDECIDED, 1e-3)),
             None,
-            "**No slowdown found in 2 benchmarks, but some are undecided**: 1 undecided, 1 same",
+            "**No slowdown found in 1 of 2 benchmarks**: 1 same, 1 undecided",
         ),
         ((), None, "**No benchmark in the result**"),
         (
             (Compared("a", SAME, 1e-3),),
             SLOWER,
-            "**No slowdown found in 1 benchmark; all benchmarks together got slower**: 1 same",
+            (
+                "**All benchmarks together: 1.31x slower; relative to that, "
+                "no slowdown found in 1 benchmark**: 1 same"
+            ),
         ),
     ],
 )
@@ -209,9 +212,7 @@ def test_what_runs_the_same_code_is_counted_on_a_line_and_has_no_row():
     same = [Compared(f"same{number}", SAME_CODE, None) for number in range(31)]
     code = "code: GCNConv.forward, gcn_norm and 3 more"
     text = write([section(*same, Compared("a", UNDECIDED, 1e-3, notes=(code,)))])
-    assert text.startswith(
-        "**No slowdown found in 32 benchmarks, but some are undecided**: 1 undecided, 31 same\n"
-    )
+    assert text.startswith("**No slowdown found in 31 of 32 benchmarks**: 31 same, 1 undecided\n")
     top, folded = text.split("<details>")
     assert "31 same: they run the same code." in top.splitlines()
     assert "same0" not in text
@@ -231,7 +232,7 @@ def test_several_results_are_one_comment_with_a_section_each():
     page = render(text)
     assert page.tags["h4"] == 2
     assert page.tags["details"] == 2
-    assert text.startswith("**1 of 5 benchmarks got slower**")
+    assert text.startswith("**1 of 5 benchmarks is slower**")
     assert ("a", "href", "https://example.org/run/1") in page.attributes
 
 

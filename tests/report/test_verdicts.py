@@ -2,7 +2,7 @@ from dataclasses import replace
 
 from gnnbench.compare.comparison import Compared, Comparison
 from gnnbench.compare.verdict import SAME_CODE, Judgement
-from gnnbench.report.verdicts import count, notes, sentence, write
+from gnnbench.report.verdicts import count, notes, result, sentence, write
 from gnnbench.workloads.spec import Spec
 
 SLOWER = Judgement(
@@ -122,6 +122,13 @@ def test_reasons_stand_below_and_drift_is_said():
     assert found[0] == "new: not in the baseline: b"
     assert found[1].startswith("a drift of the machine was removed: each ratio is relative")
     assert count([row(MISSING), row(SLOWER)]) == "1 slower, 0 faster, 0 same, 0 undecided, 1 incomparable"
+
+
+def test_the_last_lines_say_first_what_the_exit_code_says():
+    assert result(Comparison([row(SLOWER), row(MISSING)], None)) == (
+        "1 of 2 benchmarks is slower\n1 slower, 0 faster, 0 same, 0 undecided, 1 incomparable"
+    )
+    assert result(Comparison([], None)).startswith("0 slower")
 
 
 def test_an_ignored_benchmark_has_a_row_its_reason_and_a_count_of_its_own():
