@@ -135,7 +135,7 @@ def run(options: argparse.Namespace) -> int:
             colour=sys.stdout.isatty(),
             causes=causes.told(comparison.rows, lambda _: found.repeat, whole=shard is None),
         )
-        for note in (*found.notes, *calibrated):
+        for note in (*result.notes, *calibrated):
             streams.say(note)
         if found.interrupted:
             left = sum(not one.decided for one in found.decisions.values())

@@ -188,12 +188,15 @@ def _results(contents: Sequence[dict[str, Any]]) -> dict[str, Any]:
     benchmarks = [one for content in contents for one in content["benchmarks"]]
     # Bonferroni: the error rates add up at most.
     wrong = sum(1 - content["level"]["simultaneous"] for content in contents)
+    shares = [share for content in contents if (share := content.get("others_share")) is not None]
     return {
         **contents[0],
         "level": {**contents[0]["level"], "simultaneous": round(1 - wrong, 12)},
         "benchmarks": benchmarks,
         "summary": dict(sorted(Counter(one["verdict"] for one in benchmarks).items())),
         "seconds": round(sum(content["seconds"] for content in contents), 3),
+        # That of the busiest machine.
+        "others_share": max(shares, default=None),
         "interrupted": any(content["interrupted"] for content in contents),
         "shard": None,
         "notes": list(dict.fromkeys(note for content in contents for note in content["notes"])),

@@ -8,7 +8,7 @@ from typing import Any, Literal
 from .. import json_io, schema, units
 from ..results import former_names
 from ..settings import Settings
-from . import accepted
+from . import accepted, contention
 from .ab import result
 from .comparison import Allowed, Compared, Comparison, Work
 from .memory import MemoryChange
@@ -51,6 +51,8 @@ class ResultFile:
     environment: Mapping[str, Any] | None = None
     seconds: float | None = None
     """Duration of the comparison."""
+    contention_share: float | None = None
+    """The fraction of CPU time that other programs used meanwhile; None: unknown."""
     interrupted: bool = False
     shard: str | None = None
     """The shard that was timed, as in `1/4`; None: all benchmarks."""
@@ -132,6 +134,7 @@ def _ab(path: Path, content: Mapping[str, Any]) -> ResultFile:
         _variant(one["variant"], one["commit"], one["dirty"], one.get("checkouts", {}))
         for one in _sides(content)
     )
+    share = content.get("others_share")
     return ResultFile(
         path,
         "ab",
@@ -141,9 +144,10 @@ def _ab(path: Path, content: Mapping[str, Any]) -> ResultFile:
         head,
         content["environment"],
         content["seconds"],
+        share,
         content["interrupted"],
         content["shard"],
-        tuple(content["notes"]),
+        (*content["notes"], *contention.notes(share, rows)),
         revisions=(Revision.of_json(content["base"]), Revision.of_json(content["head"])),
         repeat=Repeat.from_json(content.get("repeat")),
     )
@@ -159,18 +163,20 @@ def of_ab(found: result.AbResult, path: Path) -> ResultFile:
     base, head = (
         _variant(one.text, one.commit, one.dirty, one.checkouts) for one in (found.base, found.head)
     )
+    comparison, share = found.comparison(), found.contention_share
     return ResultFile(
         path,
         "ab",
-        found.comparison(),
+        comparison,
         found.thresholds,
         base,
         head,
         found.environment,
         found.seconds,
+        share,
         found.interrupted,
         str(found.shard) if found.shard else None,
-        found.notes,
+        (*found.notes, *contention.notes(share, comparison.rows)),
         (Revision.of(found.base), Revision.of(found.head)),
         found.repeat,
     )

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from .. import units
-from ..compare import machine
+from ..compare import contention, machine
 from ..compare.ab.result import AbResult, side_json
 from ..compare.ab.schedule import NOT_REACHED
 from ..compare.acceptance import Acceptance
@@ -219,7 +219,7 @@ class JudgedSession:
             count = units.count(len(left), "benchmark")
             again = self._goes_on(one.group, left, result.needed_seconds)
             lines.append(f"to time {count} for longer: {again}")
-        return [*lines, *result.notes]
+        return [*lines, *result.notes, *contention.notes(result.contention_share, result.rows())]
 
     def _goes_on(self, group: Group, names: Sequence[str], needed_seconds: float) -> str:
         """Return the command that times benchmarks again for which the budget did not suffice."""

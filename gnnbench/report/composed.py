@@ -74,7 +74,7 @@ def _result(found: ResultFile) -> View:
     facts: tuple[tuple[str, str], ...] = ()
     notes = tuple(map(clean, found.notes))
     if found.environment is not None:
-        facts = (("took", f"{found.seconds:,.0f} s"), *environment_facts(found.environment))
+        facts = (("took", f"{found.seconds:,.0f} s"), *_busy(found), *environment_facts(found.environment))
     if found.interrupted:
         notes = (
             "The comparison was interrupted: benchmarks without a verdict by then are undecided.",
@@ -90,6 +90,12 @@ def _result(found: ResultFile) -> View:
         facts=facts,
         notes=notes,
     )
+
+
+def _busy(found: ResultFile) -> tuple[tuple[str, str], ...]:
+    """Return how much other programs used the processor, if it is known."""
+    share = found.contention_share
+    return () if share is None else (("CPU time of other programs", units.fraction(share)),)
 
 
 def _calibration(source: Source, kept: "Sequence[Calibration]") -> View:

@@ -79,7 +79,11 @@ def test_run_files_become_one_that_can_be_read_and_compared(tmp_path, order, cap
 
 
 def test_results_of_ab_become_one_that_can_be_read(tmp_path):
-    parts = [ab(1), ab(2, notes=("one note",), interrupted=True), ab(3, notes=("one note",))]
+    parts = [
+        ab(1, contention_share=0.4),
+        ab(2, notes=("one note",), interrupted=True),
+        ab(3, notes=("one note",)),
+    ]
     whole = merge(save(tmp_path, *parts))
     found = result_file.parse(tmp_path, whole)
     assert sorted(row.fullname for row in found.comparison.rows) == NAMES
@@ -88,6 +92,7 @@ def test_results_of_ab_become_one_that_can_be_read(tmp_path):
     assert whole["seconds"] == 31.5
     assert whole["interrupted"] is True
     assert whole["notes"] == ["one note"]
+    assert whole["others_share"] == 0.4, "of the busiest machine"
     assert whole["shard"] is None
 
 

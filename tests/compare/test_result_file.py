@@ -47,6 +47,21 @@ def test_a_result_of_ab_is_read_as_it_was_shown(tmp_path):
     assert (found.base, found.head) == ("git:main (01234567)", "env:NAME=1")
 
 
+def test_how_busy_the_machine_was_is_kept_and_said_where_something_is_undecided(tmp_path):
+    result = replace(of_ab(), contention_share=0.4)
+    found = result_file.read(saved(tmp_path, result.as_json()))
+    assert (found.contention_share, found.notes) == (0.4, ())
+    name, undecided = "test_a.py::a", replace(SLOWER, verdict="undecided")
+    decisions = {**result.decisions, name: replace(result.decisions[name], judgement=undecided)}
+    result = replace(result, decisions=decisions)
+    (note,) = result_file.read(saved(tmp_path, result.as_json())).notes
+    assert "other programs used 40% of its CPU time" in note
+    assert (note,) == result_file.of_ab(result, tmp_path).notes
+    older = result.as_json()
+    del older["others_share"]
+    assert result_file.read(saved(tmp_path, older)).contention_share is None
+
+
 def test_commits_of_other_repositories_are_named_and_may_be_missing(tmp_path):
     result = of_ab()
     base, head = (

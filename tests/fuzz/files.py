@@ -189,6 +189,7 @@ def results_of_ab() -> None:
         saved[side]["checkouts"] = {"../pyg": "c" * 40}
     for name in (FILE, OTHER):
         whole = {"notes": ["a note"], "shard": "1/1", "interrupted": True, "repeat": contents.REPEAT}
+        whole["others_share"] = 0.3
         _write(name, saved | whole | {"settings": SETTINGS})
 
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Protocol
 import numpy as np
 
 from ... import environment, units
+from ...cpu import Watch
 from ...errors import UsageError
 from ...packages import version
 from ...shard import Shard
@@ -97,7 +98,7 @@ def run(
     Raises:
         UsageError: there is nothing to time, or a variant cannot run it.
     """
-    start = time.monotonic()
+    start, watch = time.monotonic(), Watch()
     interrupted = False
     with tempfile.TemporaryDirectory(prefix="gnnbench-ab-") as logs:
         session = _Session(
@@ -134,6 +135,7 @@ def run(
         shard=shard,
         needed_seconds=session.schedule.needed_seconds if session.schedule else 0.0,
         repeat=session.repeat(),
+        contention_share=None if session.simulated else round(watch.contention_share(), 4),
     )
 
 
@@ -173,6 +175,7 @@ class _Session:
         self._sizes: dict[str, Size] = {}
         self._number = self._failed_starts = self._skipped = 0
         self._fake_seconds = 0.0
+        self.simulated = False
         self._places: tuple[str, ...] = ()
         self._rootdir = "."
 
@@ -213,8 +216,8 @@ class _Session:
         workers.check_trees(self._base, self._head)
         self._fake_seconds = processes.fake_seconds or 0.0
         # The cost of a pair is all time outside its visits, including the end of its processes.
-        simulated = processes.fake_seconds is not None
-        timed = 0.0 if simulated else sum(one.seconds for one in found.visits.values())
+        self.simulated = processes.fake_seconds is not None
+        timed = 0.0 if self.simulated else sum(one.seconds for one in found.visits.values())
         price = time.monotonic() - begin - timed - found.settled_seconds
         self.schedule.add(replace(found, start_seconds=price))
         self._update(self.schedule)

@@ -46,7 +46,7 @@ class RatioEstimate:
     @property
     def too_few(self) -> str:
         """The reason of a benchmark with fewer pairs than a verdict needs."""
-        return f"{units.count(self.pairs, 'pair')}, a verdict needs {FEWEST_PAIRS}"
+        return f"{units.count(self.pairs, 'pair')}, a verdict needs at least {FEWEST_PAIRS}"
 
     @property
     def doubt(self) -> str | None:

@@ -41,7 +41,7 @@ class AbResult:
     shard: Shard | None = None
     """The shard that was timed; None: all benchmarks."""
     needed_seconds: float = 0.0
-    """Time that gives all benchmarks enough pairs for a verdict, by the costs so far."""
+    """Time for more pairs than a verdict needs at least, of all benchmarks, by the costs so far."""
     repeat: Repeat | None = None
     """What commands need that time the benchmarks again; None: unknown."""
     allowed: Mapping[str, Allowed] = field(default_factory=dict)
@@ -51,6 +51,8 @@ class AbResult:
     """Why more memory is accepted, of the benchmarks whose memory is."""
     instructions: Mapping[str, InstructionChange] = field(default_factory=dict)
     """By benchmark, with --instructions; those that run the same code on both sides were not counted."""
+    contention_share: float | None = None
+    """The fraction of CPU time that other programs used during the run; None: a simulated machine."""
 
     def accepting(self, acceptance: Acceptance) -> "AbResult":
         """Return the result with the accepted slowdowns, and notes on them."""
@@ -113,6 +115,7 @@ class AbResult:
             "seconds": round(self.seconds, 3),
             "interrupted": self.interrupted,
             "shard": str(self.shard) if self.shard else None,
+            "others_share": self.contention_share,
             "notes": list(self.notes),
             "repeat": self.repeat and self.repeat.as_json(),
             "settings": self.thresholds.rules.as_json("ab"),

@@ -167,11 +167,11 @@ class Schedule:
         }
 
     def _advised(self, judgement: Judgement, needed: int) -> Judgement:
-        """Add to a judgement of too few pairs the budget that pays for enough pairs, if ours is smaller.
+        """Add to a judgement of too few pairs the budget that pays for more, if ours is smaller.
 
         Args:
             judgement: of a benchmark.
-            needed: seconds for enough pairs of all benchmarks.
+            needed: seconds for 1 + PAIRS_TO_AFFORD pairs of all benchmarks.
         """
         if judgement.verdict != "undecided" or judgement.judged or needed <= self._budget:
             return judgement
@@ -182,7 +182,8 @@ class Schedule:
         if total is not None and needed > total:
             options.append(f"{self._total_option} {needed}")
         reason = (
-            f"{judgement.reason}; {' '.join(options)} gives time for enough pairs, about {needed} s in all"
+            f"{judgement.reason}; {' '.join(options)} gives time for about {1 + PAIRS_TO_AFFORD}, "
+            "which decide large changes, and small ones only where pairs differ little"
         )
         return replace(judgement, reason=reason)
 

@@ -132,6 +132,7 @@ def test_the_same_code_is_the_same_and_what_is_slower_is_slower(ab, watcher):
     assert slower.rounds >= slower.layouts > 0
     assert found.head_ns["test_suite.py::test_more"] == pytest.approx(1.1e6, rel=0.1)
     assert not watcher.said
+    assert found.contention_share is None
     decisions, spent, left = watcher.updates[-1]
     assert all(one.decided for one in decisions.values())
     assert spent > 0
@@ -261,6 +262,7 @@ def test_real_code_in_another_tree_is_what_runs(tmp_path, watcher, monkeypatch):
     )
     (decision,) = found.decisions.values()
     assert decision.judgement.verdict == "slower"
+    assert 0 <= found.contention_share <= 1.1
 
 
 def test_what_a_call_does_more_stands_beside_the_verdict(tmp_path, watcher, monkeypatch):

@@ -238,7 +238,7 @@ def test_what_was_not_measured_or_too_seldom_is_incomparable_or_undecided():
     assert found["b5"].ratio is None
     first = verdicts(visits[:1])["b3"]
     assert (first.verdict, first.low) == ("undecided", None)
-    assert first.reason == "1 pair, a verdict needs 4"
+    assert first.reason == "1 pair, a verdict needs at least 4"
     assert first.ratio == pytest.approx(3, rel=0.1)
 
 
