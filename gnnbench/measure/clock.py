@@ -36,8 +36,8 @@ class Block(NamedTuple):
 
     seconds: list[float]
     """Wall time of each round, for all of its iterations together."""
-    device_seconds: list[float] | None = None
-    """Time of each round between two CUDA events; None on a CPU."""
+    device_seconds: float | None = None
+    """Time of one more round between two CUDA events; None on a CPU."""
 
 
 class Clock(Protocol):

@@ -32,7 +32,7 @@ class Measurement:
     blocks_ns: list[list[float]] = field(default_factory=list)
     """Rounds of each block, in nanoseconds per call."""
     device_blocks_ns: list[list[float]] = field(default_factory=list)
-    """The same between CUDA events; empty on a CPU."""
+    """Of each block one more round, between CUDA events; empty on a CPU."""
     rounds: int = 0
     """Rounds in all blocks."""
     rejected_rounds: int = 0
@@ -53,7 +53,7 @@ class Measurement:
         if kept:
             self.blocks_ns.append(self._per_call_ns(kept))
             if block.device_seconds is not None:
-                self.device_blocks_ns.append(self._per_call_ns(compress(block.device_seconds, good)))
+                self.device_blocks_ns.append(self._per_call_ns([block.device_seconds]))
         return kept
 
     def _per_call_ns(self, seconds: Iterable[float]) -> list[float]:

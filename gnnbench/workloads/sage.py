@@ -53,14 +53,13 @@ def layer(platform: str, parameters: Parameters) -> nn.Module:
     if platform == "dgl":
         from .platforms.dgl import dgl
 
-        conv = dgl.nn.SAGEConv(*parameters.own.shape, "mean")
+        conv = dgl.nn.SAGEConv(*parameters.own.shape, "mean").to(parameters.own)
         neighbours, own, bias = conv.fc_neigh.weight, conv.fc_self.weight, conv.fc_self.bias
     else:
         from torch_geometric.nn import SAGEConv
 
-        conv = SAGEConv(*parameters.own.shape)
+        conv = SAGEConv(*parameters.own.shape).to(parameters.own)
         neighbours, own, bias = conv.lin_l.weight, conv.lin_r.weight, conv.lin_l.bias
-    conv.to(parameters.own)
     with torch.no_grad():
         neighbours.copy_(parameters.neighbours.t())
         own.copy_(parameters.own.t())

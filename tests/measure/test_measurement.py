@@ -24,7 +24,7 @@ def test_only_positive_times_are_taken_in(blocks):
 
 def test_nanoseconds_per_call():
     measurement = Measurement("cuda", "sampled", iterations=4)
-    measurement.add(Block([4e-3, -1.0], [2e-3, 1.0]))
+    measurement.add(Block([4e-3, -1.0], 2e-3))
     assert measurement.blocks_ns == [[pytest.approx(1e6)]]
     assert measurement.device_blocks_ns == [[pytest.approx(5e5)]]
 
