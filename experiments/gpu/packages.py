@@ -1,22 +1,50 @@
-"""Packs packages for a machine without access to a package index, and installs them there."""
+"""Packs packages for a machine without access to a package index, and installs there those that it lacks."""
 
 import subprocess
 import sys
 import tempfile
+from importlib import metadata
 from pathlib import Path
+
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name, parse_wheel_filename
 
 ROOT = Path(__file__).parents[2]
 SITE = Path(tempfile.gettempdir(), "gnnbench-gpu-site")
 """Where they are installed: beside the machine's own, which stay as they are."""
 
-LACKING = (
-    *("jsonschema", "jsonschema-specifications", "referencing", "rpds-py", "attrs"),
-    *("ogb", "outdated", "littleutils", "platformdirs", "importlib-metadata"),
+NEEDED = "gnnbench[pyg]"
+_THERE = (
+    *("torch", "torch_geometric", "numpy", "scipy", "pandas", "scikit-learn"),
+    *("pytest", "pytest-benchmark", "pytest-xdist", "rich", "nvidia-ml-py"),
 )
-"""Of gnnbench's requirements, those that an image with PyTorch and PyG seldom has."""
+"""An image with PyTorch and PyG has these, and what they need."""
 SOURCES = ("torch_scatter", "torch_sparse")
-"""Built there, against its PyTorch and with its nvcc."""
+"""Built there, against its PyTorch and with its nvcc, unless the folder has wheels of them."""
 _PLATFORMS = ("manylinux_2_28_x86_64", "manylinux_2_17_x86_64", "manylinux2014_x86_64", "manylinux1_x86_64")
+
+
+def lacking() -> list[str]:
+    """Return what gnnbench needs here and an image with PyTorch and PyG seldom has."""
+    return sorted(_closure([NEEDED]) - _closure(_THERE) - {"gnnbench"})
+
+
+def _closure(requirements: tuple[str, ...] | list[str]) -> set[str]:
+    """Return the names of packages and of all that they need."""
+    found: set[str] = set()
+    left = [Requirement(text) for text in requirements]
+    while left:
+        one = left.pop()
+        name = canonicalize_name(one.name)
+        if name in found and not one.extras:
+            continue
+        found.add(name)
+        extras = {"", *one.extras}
+        for text in metadata.requires(name) or ():
+            needed = Requirement(text)
+            if needed.marker is None or any(needed.marker.evaluate({"extra": extra}) for extra in extras):
+                left.append(needed)
+    return found
 
 
 def pack(folder: Path, python: str) -> None:
@@ -28,22 +56,24 @@ def pack(folder: Path, python: str) -> None:
     fetch = [*pip, "download", "-q", "--no-deps", "-d", str(folder), "-c", str(ROOT / "constraints.txt")]
     platforms = [word for name in _PLATFORMS for word in ("--platform", name)]
     binary = ["--only-binary=:all:", "--python-version", python, "--implementation", "cp", *platforms]
-    subprocess.run([*fetch, *binary, *LACKING], check=True)
+    subprocess.run([*fetch, *binary, *lacking()], check=True)
     subprocess.run([*fetch, "--no-binary=:all:", "--no-build-isolation", *SOURCES], check=True)
     build = [*pip, "wheel", "-q", "--no-deps", "--no-build-isolation", "-w", str(folder), str(ROOT)]
     subprocess.run(build, check=True)
 
 
 def install(folder: Path | None, built: Path) -> None:
-    """Install wheels that were brought along, and those that a call before has built, once."""
+    """Install what is not there of the wheels that were brought along, or built by an earlier call."""
     wheels = [*(folder.glob("*.whl") if folder else ()), *(built / "wheels").glob("*.whl")]
-    wanted = {wheel.name for wheel in wheels}
-    marker = SITE / "installed.txt"
-    if wanted <= set(marker.read_text(encoding="utf-8").split() if marker.exists() else ()):
-        return
-    command = [sys.executable, "-m", "pip", "install", "-q", "--no-index", "--no-deps", "--no-compile"]
-    subprocess.run([*command, "--upgrade", "--target", str(SITE), *map(str, wheels)], check=True)
-    marker.write_text("\n".join(sorted(wanted)) + "\n", encoding="utf-8")
+    wanted = [wheel for wheel in wheels if not is_there(parse_wheel_filename(wheel.name)[0])]
+    if wanted:
+        command = [sys.executable, "-m", "pip", "install", "-q", "--no-index", "--no-deps", "--no-compile"]
+        subprocess.run([*command, "--target", str(SITE), *map(str, wanted)], check=True)
+
+
+def is_there(name: str) -> bool:
+    """Return whether the machine has a package, or it was installed beside the machine's own."""
+    return any(True for _ in metadata.distributions(name=name, path=[*sys.path, str(SITE)]))
 
 
 def source(folder: Path | None, name: str) -> str:

@@ -45,7 +45,7 @@ class Plan:
         return self.python(*GNNBENCH, *arguments, **options)
 
     def suite(self, *arguments: object, **options: Any) -> dict[str, Any]:
-        """Run benchmarks, and return the run file they leave.
+        """Run benchmarks, and return the content of the run file they leave; `file` is that alone.
 
         Raises:
             RuntimeError: they left none; with the end of what was printed.
@@ -65,6 +65,7 @@ class Plan:
             if not file.exists() or not file.stat().st_size:
                 raise RuntimeError((ended.stdout + ended.stderr)[-_TAIL:])
             content: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
+        content["file"] = dict(content)
         content["last_line"] = last(ended.stdout)
         content["failures"] = [
             line for line in ended.stdout.splitlines() if line.startswith(("FAILED", "ERROR"))

@@ -80,3 +80,13 @@ def test_every_step_says_what_it_is_and_how_long_it_takes():
     lines = gpu("list").stdout.splitlines()
     assert lines[0].split()[0] == "machine"
     assert len(lines) == len({line.split()[0] for line in lines}) > 10
+
+
+def test_what_a_machine_with_pytorch_and_pyg_lacks_is_packed_and_nothing_else(monkeypatch):
+    monkeypatch.syspath_prepend(FOLDER)
+    import packages
+
+    lacking = set(packages.lacking())
+    sys.modules.pop("packages")
+    assert {"jsonschema", "pyelftools", "ruptures", "tomlkit", "ogb", "outdated"} <= lacking
+    assert not {"gnnbench", "torch", "torch-geometric", "numpy", "pytest", "dgl"} & lacking

@@ -3,8 +3,10 @@
 import statistics
 import time
 from collections.abc import Callable, Mapping
+from contextlib import nullcontext
 from functools import partial
 from typing import Any
+from unittest.mock import patch
 
 from steps import rows
 
@@ -40,15 +42,24 @@ def run(unit: str, plan: Any) -> dict[str, Any]:
     for name, call in _calls(unit, plan).items():
         found[name] = {cache: _all(call, plan.device, flush=cache == "cold") for cache in ("cold", "warm")}
         if plan.device == "cuda":
-            from triton.testing import do_bench
-
-            seconds = do_bench(call, warmup=25, rep=200, return_mode="median") / 1e3
-            found[name]["cold"]["do_bench"] = seconds
+            for cache, seconds in found[name].items():
+                seconds["do_bench"] = _do_bench(call, flush=cache == "cold")
     return found
 
 
+def _do_bench(call: Callable[[], Any], *, flush: bool) -> float:
+    """Return triton's median, in seconds; without a flush, it leaves the cache as the call did."""
+    from triton.runtime import driver
+    from triton.testing import do_bench
+
+    keep = nullcontext() if flush else patch.object(driver.active, "clear_cache", lambda _: None)
+    with keep:
+        median: float = do_bench(call, warmup=25, rep=200, return_mode="median")
+    return median / 1e3
+
+
 def _all(call: Callable[[], Any], device: str, *, flush: bool) -> dict[str, float]:
-    """Return medians in seconds: `wall` and `events` of the clock, `queued` and `profiler`."""
+    """Return medians in seconds: `wall` and `events` of the clock, and `profiler`."""
     clock = _clock(device, flush=flush)
     bare = _call(call)
     first = min(clock.block(bare, 3, 1).seconds)
@@ -56,8 +67,7 @@ def _all(call: Callable[[], Any], device: str, *, flush: bool) -> dict[str, floa
     block = clock.block(bare, rounds, 1)
     found = {"wall": statistics.median(block.seconds)}
     if device == "cuda":
-        found["events"] = statistics.median(block.device_seconds)
-        found["queued"] = statistics.median(_queued(call, clock, rounds))
+        found["events"] = statistics.median(clock.block(bare, 1, 1).device_seconds for _ in range(rounds))
         found["profiler"] = _profiled(call, clock, rounds)
     return found
 
@@ -74,21 +84,6 @@ def _call(function: Callable[[], Any]) -> Any:
     return Call(function, (), {})
 
 
-def _queued(call: Callable[[], Any], clock: Any, rounds: int) -> list[float]:
-    """Time by events without waiting for an idle GPU first, which so launches without a gap."""
-    import torch
-
-    pairs = [[torch.cuda.Event(enable_timing=True) for _ in range(2)] for _ in range(rounds)]
-    for start, end in pairs:
-        if clock._flush is not None:  # noqa: SLF001 - the same buffer
-            clock._flush.zero_()  # noqa: SLF001
-        start.record()
-        call()
-        end.record()
-    torch.cuda.synchronize()
-    return [start.elapsed_time(end) / 1e3 for start, end in pairs]
-
-
 def _profiled(call: Callable[[], Any], clock: Any, rounds: int) -> float:
     """Return the median time of a call's kernels, without those that empty the cache."""
     import torch
@@ -103,7 +98,7 @@ def _profiled(call: Callable[[], Any], clock: Any, rounds: int) -> float:
     own = {event.name for event in kernels(call)}
     block = kernels(lambda: clock.block(_call(call), rounds, 1))
     times = [event.time_range.elapsed_us() / 1e6 for event in block if event.name in own]
-    each = max(1, len(times) // rounds)  # kernels of a call
+    each = max(1, len(times) // (rounds + 1))  # kernels of a call; events time one more round
     return statistics.median(sum(times[place : place + each]) for place in range(0, len(times), each))
 
 
@@ -128,16 +123,16 @@ def _launch(plan: Any) -> dict[str, Any]:
 
 def table(found: Mapping[str, Any]) -> str:
     """Lay out medians in microseconds."""
-    ways = ("wall", "events", "queued", "profiler", "do_bench")
+    ways = ("wall", "events", "profiler", "do_bench")
     kernels = {name: one for unit in found.values() for name, one in unit.items()}
     launch = kernels.pop("launch", None)
     lines = []
     for name, by_cache in kernels.items():
         for cache, seconds in by_cache.items():
             cells = [f"{seconds[way] * 1e6:.1f}" if way in seconds else "" for way in ways]
-            ratio = f"{seconds['queued'] / seconds['do_bench']:.3f}" if "do_bench" in seconds else ""
+            ratio = f"{seconds['events'] / seconds['do_bench']:.3f}" if "do_bench" in seconds else ""
             lines.append([name, cache, *cells, ratio])
-    text = rows(f"kernel | L2 | {' µs | '.join(ways)} µs | queued over do_bench", lines)
+    text = rows(f"kernel | L2 | {' µs | '.join(ways)} µs | events over do_bench", lines)
     if launch:
         launches = ", ".join(f"{when} {seconds * 1e6:.1f} µs" for when, seconds in launch.items())
         text += f"\n\nAn empty launch, with the wait for its end: {launches}."
