@@ -13,10 +13,11 @@ ROOT = Path(__file__).parents[2]
 SITE = Path(tempfile.gettempdir(), "gnnbench-gpu-site")
 """Where they are installed: beside the machine's own, which stay as they are."""
 
-NEEDED = "gnnbench[pyg]"
+_NEEDED = ("gnnbench[pyg]", "cmarkgfm", "torch-tb-profiler")
+"""By the suite, and by the tests that need a GPU."""
 _THERE = (
     *("torch", "torch_geometric", "numpy", "scipy", "pandas", "scikit-learn"),
-    *("pytest", "pytest-benchmark", "pytest-xdist", "rich", "nvidia-ml-py"),
+    *("pytest", "pytest-benchmark", "pytest-xdist", "hypothesis", "rich", "nvidia-ml-py", "tensorboard"),
 )
 """An image with PyTorch and PyG has these, and what they need."""
 SOURCES = ("torch_scatter", "torch_sparse")
@@ -25,11 +26,11 @@ _PLATFORMS = ("manylinux_2_28_x86_64", "manylinux_2_17_x86_64", "manylinux2014_x
 
 
 def lacking() -> list[str]:
-    """Return what gnnbench needs here and an image with PyTorch and PyG seldom has."""
-    return sorted(_closure([NEEDED]) - _closure(_THERE) - {"gnnbench"})
+    """Return what gnnbench and its tests need here and an image with PyTorch and PyG seldom has."""
+    return sorted(_closure(_NEEDED) - _closure(_THERE) - {"gnnbench"})
 
 
-def _closure(requirements: tuple[str, ...] | list[str]) -> set[str]:
+def _closure(requirements: tuple[str, ...]) -> set[str]:
     """Return the names of packages and of all that they need."""
     found: set[str] = set()
     left = [Requirement(text) for text in requirements]
@@ -58,6 +59,8 @@ def pack(folder: Path, python: str) -> None:
     binary = ["--only-binary=:all:", "--python-version", python, "--implementation", "cp", *platforms]
     subprocess.run([*fetch, *binary, *lacking()], check=True)
     subprocess.run([*fetch, "--no-binary=:all:", "--no-build-isolation", *SOURCES], check=True)
+    for older in folder.glob("gnnbench-*.whl"):
+        older.unlink()
     build = [*pip, "wheel", "-q", "--no-deps", "--no-build-isolation", "-w", str(folder), str(ROOT)]
     subprocess.run(build, check=True)
 
