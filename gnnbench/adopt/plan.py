@@ -98,6 +98,20 @@ class Plan:
         """The benchmark that is written; None: none is."""
         return next((one for one in self.files if self.model and str(one.path) == self.first), None)
 
+    def to_do(self) -> str:
+        """Return what the workflow that lies in the repository now still lacks; empty: nothing."""
+        file = self.repository.folder / _WORKFLOW
+        text = file.read_text(encoding="utf-8", errors="replace") if file.is_file() else ""
+        if f"uses: {UNKNOWN_ACTION.partition('@')[0]}/" not in text and "@COMMIT" not in text:
+            return ""
+        names = UNKNOWN_ACTION.replace("@", " and ")
+        return f"in {_WORKFLOW}, replace {names} by gnnbench's repository and commit on GitHub"
+
+    @property
+    def runs_with_tests(self) -> bool:
+        """Whether pytest without arguments runs the benchmark that is written, beside tests."""
+        return self.benchmark is not None and not self.repository.has_testpaths
+
 
 def make(repository: Repository, model: Model | None, action: str | None, *, settings: bool) -> Plan:
     """Return what to write; files that exist are kept.

@@ -2,6 +2,7 @@
 
 import ast
 import os
+import re
 import tomllib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -19,6 +20,8 @@ _FEW = 3
 """Up to so many files of benchmarks are named one by one."""
 _EXTRAS = ("benchmark", "benchmarks", "bench", "test", "tests", "testing", "dev")
 """Names of extras and groups that have what the benchmarks need, the likeliest first."""
+_PYTEST_SETTINGS = ("pytest.toml", "pytest.ini", ".pytest.ini", "pyproject.toml", "tox.ini", "setup.cfg")
+_TESTPATHS = re.compile(rb"^\s*testpaths\s*=", re.MULTILINE)
 FIXTURES = frozenset({"benchmark", "benchmark_weave"})
 """Those of pytest-benchmark."""
 
@@ -90,6 +93,12 @@ class Repository:
         return [PurePath(os.path.commonpath([PurePath(file).parent for file in files]) or ".").as_posix()]
 
     @property
+    def has_testpaths(self) -> bool:
+        """Whether settings say which folders pytest collects if it gets no arguments."""
+        files = (self.folder / name for name in _PYTEST_SETTINGS)
+        return any(_TESTPATHS.search(_text(file)) for file in files)
+
+    @property
     def install(self) -> str | None:
         """The command that installs it with what its tests need; None: nothing says how."""
         project = _toml(self.folder / "pyproject.toml")
@@ -140,6 +149,13 @@ def _benchmarks(body: Sequence[ast.stmt]) -> Iterator[str]:
 def _is_benchmark(function: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
     parameters = (*function.args.args, *function.args.kwonlyargs)
     return function.name.startswith("test") and any(one.arg in FIXTURES for one in parameters)
+
+
+def _text(file: Path) -> bytes:
+    try:
+        return read_whole(file, _MAX_BYTES)
+    except OSError:  # most often there is none
+        return b""
 
 
 def _toml(file: Path) -> dict[str, object]:

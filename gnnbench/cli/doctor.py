@@ -19,8 +19,12 @@ from ..workloads.platforms.dgl_import import import_dgl, uses_stand_in
 Status = Literal["ok", "note", "missing"]
 
 _PYG = ("torch", "torch_geometric", "ogb")
-"""Those of the extra `pyg`: all of them are required where torch is installed."""
+"""Those of the extra `pyg`: all of them are required where benchmarks use gnnbench's fixtures."""
 _OPTIONAL = ("torch_scatter", "torch_sparse", "dgl")
+_MARK = b"mark.operations("
+"""What benchmarks have that use gnnbench's fixtures."""
+_PLACES = ("test_*.py", "*/test_*.py", "*/*/test_*.py")
+"""Where such benchmarks are looked for: not deeper, because the folder may be a home."""
 
 
 @dataclass(frozen=True)
@@ -35,15 +39,24 @@ class Diagnosis:
     required: bool = False
 
 
-def examine(data_root: Path | None, cache: Path) -> Iterator[Diagnosis]:
+def examine(data_root: Path | None, cache: Path, folder: Path) -> Iterator[Diagnosis]:
     """Yield findings about packages, devices, folders and disturbances of timings.
 
     It is slow: it imports the libraries to check that they work.
+
+    Args:
+        data_root: the folder of real data sets; None: there is none.
+        cache: gnnbench's cache folder.
+        folder: the project's; what its benchmarks do not need is never missing.
     """
     yield Diagnosis("python", "ok", sys.version.split()[0])
-    suite = is_installed("torch")
+    needed = _uses_fixtures(folder)
     for package in (*_PYG, *_OPTIONAL):
-        yield _package(package, required=suite and package in _PYG)
+        if needed or is_installed(package):
+            yield _package(package, required=needed and package in _PYG)
+        else:
+            detail = "not installed; no benchmark in this folder uses gnnbench's fixtures, which need it"
+            yield Diagnosis(package, "note", detail, install_command(package))
     here = environment.collect()
     yield _cuda(here.gpu)
     if not devices.why_no_cuda():
@@ -56,6 +69,13 @@ def examine(data_root: Path | None, cache: Path) -> Iterator[Diagnosis]:
     yield from _system_disturbances(here)
     if here.gpu:
         yield from _gpu_disturbances(here.gpu)
+
+
+def _uses_fixtures(folder: Path) -> bool:
+    """Return whether a benchmark of the folder uses gnnbench's fixtures, whose graphs need PyG."""
+    return any(
+        _MARK in path.read_bytes() for place in _PLACES for path in folder.glob(place) if path.is_file()
+    )
 
 
 def _package(package: str, *, required: bool) -> Diagnosis:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from .. import git, units
 from ..errors import UsageError
 from . import streams
+from .common import positive_seconds
 
 if TYPE_CHECKING:
     from ..adopt.models import Model
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
 
 READY = 0
 _MOST_NAMED = 5
+_TIMEOUT_SECONDS = 300.0
+"""Of the benchmark's first run. Importing torch and a first benchmark took 8 s on a quiet machine."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -33,6 +36,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--action",
         metavar="OWNER/NAME@REF",
         help="gnnbench's own repository and commit, for the workflow. Default: those it was installed from",
+    )
+    parser.add_argument(
+        "--timeout",
+        type=positive_seconds,
+        default=_TIMEOUT_SECONDS,
+        metavar="S",
+        help=f"stop the run of the benchmark after S seconds. Default: {_TIMEOUT_SECONDS:.0f}.",
     )
     parser.add_argument("--yes", action="store_true", help="write without asking")
     parser.set_defaults(run=run)
@@ -57,7 +67,7 @@ def run(options: argparse.Namespace) -> int:
     else:
         streams.say("nothing was written")
         return READY
-    _try(planned)
+    _try(planned, options.timeout)
     _say_next(planned)
     return READY
 
@@ -132,37 +142,58 @@ def _agreed(count: int) -> bool:
     return sys.stdin.readline().strip().lower() in ("", "y", "yes")
 
 
-def _try(planned: "Plan") -> None:
+def _try(planned: "Plan", timeout_seconds: float) -> None:
     """Run the benchmark once, and print its times.
 
     Raises:
-        UsageError: it fails.
+        UsageError: it fails, or takes too long.
     """
+    from .. import cpu
     from ..results import run_file
     from ..variants import fresh
-    from .progress import Progress
+    from .progress import AbProgress
 
-    with Progress() as progress, tempfile.TemporaryDirectory() as place:
+    watch = cpu.Watch()
+    with AbProgress() as progress, tempfile.TemporaryDirectory() as place:
         output = Path(place, "run.json")
-        title = f"pytest {planned.first}"
         arguments = [planned.first, "--benchmark-enable"]  # a project may have disabled them in its settings
+        progress.step(f"pytest {planned.first}", timeout_seconds)
         try:
-            fresh.run(arguments, output, planned.repository.folder, 1, progress.below(title))
+            fresh.run(
+                arguments,
+                output,
+                planned.repository.folder,
+                1,
+                lambda _: None,
+                timeout_seconds=timeout_seconds,
+            )
+        except fresh.LateError as error:
+            raise UsageError(
+                f"{planned.first} did not end within {timeout_seconds:g} s, and was stopped; --timeout gives "
+                "it longer",
+                *str(error).splitlines()[1:],
+            ) from None
         except UsageError as error:
             what = "change it" if planned.model else "does it need packages that are not installed?"
             raise UsageError(f"{planned.first} does not run: {what}", *str(error).splitlines()) from None
         entries = run_file.load(output)["benchmarks"]
     for entry in entries:
         streams.say(f"timed: {entry['fullname']}, {units.seconds(entry['stats']['median'])}")
+    share = watch.contention_share()
+    if share > cpu.CONTENDED:
+        streams.say(
+            f"the machine is busy: other programs used {units.fraction(share)} of its CPU time meanwhile, so "
+            "times are longer than usual"
+        )
 
 
 def _say_next(planned: "Plan") -> None:
-    from ..adopt.plan import UNKNOWN_ACTION
-
-    if planned.action == UNKNOWN_ACTION and any("workflows" in str(one.path) for one in planned.files):
+    if to_do := planned.to_do():
+        streams.say(f"still to do: {to_do}")
+    if planned.runs_with_tests:
         streams.say(
-            f"in the workflow, replace {UNKNOWN_ACTION.replace('@', ' and ')} by gnnbench's repository and "
-            "commit on GitHub"
+            f"pytest without arguments runs {planned.suite[0]} too: pytest --benchmark-skip leaves it out, "
+            'and so does testpaths = ["tests"] in pytest\'s settings'
         )
     streams.say(
         f"after your next change: gnnbench ab git:HEAD . --json ab.json -- {shlex.join(planned.suite)}"

@@ -1,6 +1,7 @@
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -11,11 +12,13 @@ from gnnbench.workloads.platforms import PLATFORMS, why_not_on
 from gnnbench.workloads.platforms.dgl_import import uses_stand_in
 from tests import nvml
 
+ROOT = Path(__file__).parents[2]
+
 
 @pytest.fixture
 def examine(tmp_path):
-    def examine(data_root=None, cache=tmp_path / "cache"):
-        return {finding.what: finding for finding in doctor.examine(data_root, cache)}
+    def examine(data_root=None, cache=tmp_path / "cache", folder=ROOT):
+        return {finding.what: finding for finding in doctor.examine(data_root, cache, folder)}
 
     return examine
 
@@ -72,10 +75,17 @@ def test_missing_package_comes_with_its_command(monkeypatch, examine, package, c
     assert (finding.status, finding.remedy, finding.required) == ("missing", command, required)
 
 
-def test_without_torch_nothing_of_the_suite_is_required(monkeypatch, examine):
-    monkeypatch.setattr(doctor, "is_installed", lambda _: False)
-    found = examine()
-    assert [found[name].required for name in ("torch", "torch_geometric", "ogb")] == [False] * 3
+def test_what_no_benchmark_of_the_folder_needs_is_never_missing(monkeypatch, examine, tmp_path):
+    (tmp_path / "test_sum.py").write_text("def test_sum(benchmark):\n    benchmark(sum, [1])\n")
+    monkeypatch.setattr(doctor, "is_installed", lambda name: name == "torch")
+    found = examine(folder=tmp_path)
+    assert (found["torch"].status, found["torch"].required) == ("ok", False)
+    for name in ("torch_geometric", "ogb", "torch_sparse", "dgl"):
+        assert (found[name].status, found[name].required) == ("note", False)
+        assert "no benchmark in this folder" in found[name].detail
+    (tmp_path / "bench").mkdir()
+    (tmp_path / "bench/test_own.py").write_text("@pytest.mark.operations('conv')\ndef test_conv(case): ...\n")
+    assert examine(folder=tmp_path)["torch_geometric"].required
 
 
 def test_package_that_does_not_import_is_missing_with_the_reason(tmp_path):
@@ -96,7 +106,7 @@ def test_asks_no_network(tmp_path):
     code = (
         "import sys, threading, pathlib\n"
         "from gnnbench.cli import doctor\n"
-        "found = list(doctor.examine(None, pathlib.Path()))\n"
+        "found = list(doctor.examine(None, pathlib.Path(), pathlib.Path()))\n"
         "assert 'ogb' in sys.modules and 'outdated' not in sys.modules\n"
         "assert threading.enumerate() == [threading.main_thread()]\n"
     )

@@ -77,10 +77,22 @@ def test_a_repository_with_a_model_gets_a_benchmark_that_runs(model):
     assert "return Scale(hidden_dim=HIDDEN).to(DEVICE)" in after["benchmarks/test_scale.py"]
     job = yaml.safe_load(after[".github/workflows/benchmarks.yml"])["jobs"]["gnnbench"]
     assert job["with"]["arguments"] == "benchmarks"
+    to_do = "still to do: in .github/workflows/benchmarks.yml, replace OWNER/gnnbench and COMMIT by "
+    assert any(line.startswith(to_do) for line in lines)
+    assert any(line.startswith("pytest without arguments runs benchmarks too: ") for line in lines)
     again = init(model, "--yes", **SHORT)
     assert again.returncode == 0, again.stderr
     assert "nothing to write" in again.stdout
+    assert to_do in again.stdout
     assert state(model) == after
+
+
+def test_where_pytest_collects_tests_only_nothing_is_said_of_it(model):
+    (model / "pytest.ini").write_text("[pytest]\ntestpaths = tests\n")
+    found = init(model, "--yes", "--action", "me/gnnbench@v2", **SHORT)
+    assert found.returncode == 0, found.stderr
+    assert "without arguments" not in found.stdout
+    assert "still to do" not in found.stdout
 
 
 def test_a_repository_with_benchmarks_keeps_them(tmp_path):
@@ -138,13 +150,25 @@ def test_where_nobody_can_answer_nothing_is_written(tmp_path):
     assert list(state(tmp_path)) == ["test_sum.py"]
 
 
+def test_a_benchmark_that_hangs_is_stopped(tmp_path):
+    (tmp_path / "test_sum.py").write_text("import time\ntime.sleep(600)\n" + SUITE)
+    found = init(tmp_path, "--yes", "--timeout", "5")
+    assert found.returncode == 2
+    lines = found.stderr.splitlines()
+    assert lines[0].startswith("gnnbench: pytest test_sum.py::test_sum (")
+    assert (
+        "gnnbench: test_sum.py::test_sum did not end within 5 s, and was stopped; --timeout gives it longer"
+        in lines
+    )
+    assert (tmp_path / "gnnbench.toml").exists()
+
+
 def test_a_benchmark_that_fails_is_exit_2_with_its_output(tmp_path):
     (tmp_path / "test_sum.py").write_text("import no_such_package\n" + SUITE)
     found = init(tmp_path, "--yes")
     assert found.returncode == 2
-    assert found.stderr.splitlines()[0] == (
-        "gnnbench: test_sum.py::test_sum does not run: does it need packages that are not installed?"
-    )
+    said = "gnnbench: test_sum.py::test_sum does not run: does it need packages that are not installed?"
+    assert said in found.stderr.splitlines()
     assert "no_such_package" in found.stderr
 
 

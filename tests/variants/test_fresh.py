@@ -37,6 +37,13 @@ def test_one_that_fails_says_so_with_the_end_of_what_it_printed(folder):
     assert "$(echo bad)" in str(caught.value)
 
 
+def test_one_that_takes_too_long_is_stopped_with_what_it_printed(folder):
+    (folder / "test_suite.py").write_text("import time\ndef test_long(benchmark):\n    time.sleep(600)\n")
+    with pytest.raises(fresh.LateError, match="process 1 was stopped after 8 s") as caught:
+        fresh.run([], folder / "out.json", folder, 1, lambda _: None, timeout_seconds=8.0)
+    assert "test_suite.py" in str(caught.value)
+
+
 def test_one_that_times_nothing_says_so(folder):
     with pytest.raises(UsageError, match="process 1 timed nothing"):
         fresh.run(["--benchmark-disable", "-k", "good"], folder / "out.json", folder, 1, lambda _: None)
