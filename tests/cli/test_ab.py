@@ -139,8 +139,9 @@ def test_what_runs_the_same_code_is_one_line_for_people_and_all_of_it_for_progra
     files = ("--json", "ab.json", "--markdown", "ab.md")
     result = ab(suite, ".", ".", *files, "--", "test_suite.py")
     assert result.returncode == 0, result.stderr
-    line, counts = result.stdout.splitlines()
+    line, headline, counts = result.stdout.splitlines()
     assert line == "2 same: they run the same code"
+    assert headline == "All 2 benchmarks run the same code"
     assert counts.startswith("0 slower, 0 faster, 2 same, 0 undecided, 0 incomparable; ")
     assert re.search(r"^\d+ s: 2 same: they run the same code$", result.stderr, re.MULTILINE)
     assert "test_sum" not in (suite / "ab.md").read_text()
