@@ -49,7 +49,7 @@ def test_a_result_of_ab_is_written_whatever_its_verdict(tmp_path, capsys):
     status, out, _ = comment(capsys, ab(tmp_path), "--title", "GCN kernels")
     assert status == 0
     page = render(out)
-    assert out.startswith("**1 of 2 benchmarks got slower**: 1 same · GCN kernels\n")
+    assert out.startswith("**1 of 2 benchmarks is slower**: 1 same · GCN kernels\n")
     assert page.rows[1][0] == "b[<b>|@x]"
     assert "- 1 slower with `+1 aten::mm`: " in out
     assert "git:main (aaaaaaaa)" in page.codes
@@ -65,14 +65,14 @@ def test_a_result_of_compare_is_written_to_a_file(tmp_path, capsys):
     status, out, _ = comment(capsys, str(result), "-o", str(file))
     assert (status, out) == (0, "")
     text = file.read_text()
-    assert text.startswith("**1 of 6 benchmarks got slower**")
+    assert text.startswith("**1 of 6 benchmarks is slower**")
     assert "5 runs → 1 run" in text
 
 
 def test_results_of_several_gpus_are_one_comment(tmp_path, capsys):
     files = (ab(tmp_path, "one.json", gpu="NVIDIA H100"), ab(tmp_path, "two.json", gpu="NVIDIA A100"))
     _, out, _ = comment(capsys, *files)
-    assert out.startswith("**2 of 4 benchmarks got slower**")
+    assert out.startswith("**2 of 4 benchmarks are slower**")
     assert "#### `NVIDIA H100`" in out
     assert "#### `NVIDIA A100`" in out
 
@@ -116,7 +116,7 @@ def test_a_comment_is_created_and_updated_by_a_process_of_its_own(tmp_path):
             assert result.stdout == f"{said} {server.comments[0]['html_url']}\n"
         (comment,) = server.comments
         assert comment["user"]["login"] == ME
-        assert comment["body"].startswith("**1 of 2 benchmarks got slower**")
+        assert comment["body"].startswith("**1 of 2 benchmarks is slower**")
         assert "(https://example.org/page)" in comment["body"]
 
 
