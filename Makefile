@@ -1,17 +1,16 @@
-# make          environment, then help      make test     the project's own tests
-# make bench    the default benchmarks      make lint     ruff, mypy, import-linter
-# make sparse   adds torch_scatter and torch_sparse, compiled from source in about 11 minutes, once
-# make simulations  the simulations that make test runs in short, in full
+# make          environment, then help      make test      the project's own tests, a few minutes
+# make bench    the default benchmarks      make test-all  with all cases and full simulations, hours
+# make lint     ruff, mypy, import-linter
+# make sparse   adds torch_scatter and torch_sparse, compiled from source in about 11 minutes, once;
+#               make sparse test runs their tests too, which are skipped elsewhere
 # make site     docs/ as a site in site/, with all links checked
 # make dist     wheel and source distribution, in dist/; the version is the tag
 #
-# SPARSE=0           make test without torch_scatter and torch_sparse
 # SPARSE_WHEELS=...  folder or page of wheels from which make sparse takes them instead of compiling
 # ARGS=...           goes to pytest
 
 PYTHON ?= python3
 VENV   ?= .venv
-SPARSE ?= 1
 ARGS   ?=
 GITHUB ?= .github
 SPARSE_WHEELS ?=
@@ -25,7 +24,7 @@ sparse  := $(VENV)/.installed-sparse
 release := $(VENV)/.installed-release
 site    := $(VENV)/.installed-site
 
-.PHONY: help environment sparse test simulations bench counters growth lint lint-workflows site dist baseline-pull-request clean
+.PHONY: help environment sparse test test-all bench counters growth lint lint-workflows site dist baseline-pull-request clean
 
 help: $(base)
 	@sed -n '/^$$/q; s/^# \{0,1\}//p' Makefile
@@ -71,13 +70,13 @@ $(site): pyproject.toml constraints.txt
 	@$(install) --group site -e '.[report]'
 	@touch $@
 
-test: $(base) $(if $(filter-out 0,$(SPARSE)),$(sparse))
+test: $(base)
 	$(say) "tests, two at a time"
 	@$(python) -m pytest -n 2 --dist worksteal $(ARGS)
 
-simulations: $(base)
-	$(say) "simulations in full, one at a time: each uses all cores"
-	@$(python) -m pytest -m simulation $(ARGS)
+test-all: $(base)
+	$(say) "all tests, two at a time: hours"
+	@$(python) -m pytest -n 2 --dist worksteal -m 'nightly or not nightly' $(ARGS)
 
 bench: $(base)
 	$(say) "benchmarks: the default ones, up to five minutes, one line each; ARGS=--gnn-all runs all; results also in .benchmarks/latest.json"

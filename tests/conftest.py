@@ -33,11 +33,11 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave out long simulations unless -m names them, and skip what needs a GPU where there is none."""
-    if "simulation" not in config.option.markexpr:
-        long = [item for item in items if item.get_closest_marker("simulation")]
-        config.hook.pytest_deselected(items=long)
-        items[:] = [item for item in items if item not in long]
+    """Leave out the nightly tests unless -m names them, and skip what needs a GPU where there is none."""
+    if "nightly" not in config.option.markexpr:
+        nightly = [item for item in items if item.get_closest_marker("nightly")]
+        config.hook.pytest_deselected(items=nightly)
+        items[:] = [item for item in items if not item.get_closest_marker("nightly")]
     if not HAS_GPU:
         for item in items:
             if item.get_closest_marker("cuda"):

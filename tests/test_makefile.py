@@ -28,20 +28,17 @@ def installs_sparse(commands):
     return any("pip install" in line and "torch_sparse" in line for line in commands.splitlines())
 
 
-@pytest.mark.parametrize("target", ["help", "environment", "bench", "counters", "growth", "lint"])
+@pytest.mark.parametrize(
+    "target", ["help", "environment", "test", "test-all", "bench", "counters", "growth", "lint"]
+)
 def test_the_first_number_does_not_wait_for_a_compiler(planned, target):
     commands = planned(target)
     assert "pip install" in commands
     assert not installs_sparse(commands)
 
 
-@pytest.mark.parametrize("target", ["sparse", "test"])
-def test_torch_sparse_is_compiled_for_the_tests(planned, target):
-    assert "--no-build-isolation torch_scatter torch_sparse" in planned(target)
-
-
-def test_the_tests_can_do_without_torch_sparse(planned):
-    assert not installs_sparse(planned("test", "SPARSE=0"))
+def test_torch_sparse_is_compiled_where_it_is_asked_for(planned):
+    assert "--no-build-isolation torch_scatter torch_sparse" in planned("sparse", "test")
 
 
 def test_wheels_are_taken_from_where_the_user_says(planned):

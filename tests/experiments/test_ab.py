@@ -13,7 +13,7 @@ from scipy import stats
 
 from tests.suite import ROOT
 
-SIZES = [(20, 12), pytest.param((100, 60), marks=pytest.mark.simulation)]
+SIZES = [(20, 12), pytest.param((100, 60), marks=pytest.mark.nightly)]
 """Runs of identical code; runs with each slowdown."""
 
 

@@ -4,7 +4,7 @@ import pytest
 
 from experiments.accept import year
 
-SIZES = [(1, 1), pytest.param((3, year.WINDOWS), marks=pytest.mark.simulation)]
+SIZES = [(1, 1), pytest.param((3, year.WINDOWS), marks=pytest.mark.nightly)]
 """Years, and windows of 50 commits in each."""
 
 

@@ -28,7 +28,7 @@ def test_a_shorter_training_comes_near_the_bound(accuracy, cora, name, epochs, p
     assert accuracy(cora, name, platform, seed=0, epochs=epochs) >= BOUNDS[name] - 0.01
 
 
-@pytest.mark.simulation
+@pytest.mark.nightly
 @pytest.mark.parametrize("name", BOUNDS)
 def test_five_seeds_reach_the_bound_on_both_libraries(accuracy, cora, name):
     pyg, dgl = (

@@ -7,7 +7,7 @@ import pytest
 
 from tests.suite import ROOT
 
-RUNS = [40, pytest.param(1000, marks=pytest.mark.simulation)]
+RUNS = [40, pytest.param(1000, marks=pytest.mark.nightly)]
 
 
 @pytest.fixture(scope="module")

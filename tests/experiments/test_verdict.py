@@ -6,7 +6,7 @@ import pytest
 
 from tests.suite import ROOT
 
-SIZES = [40, pytest.param(200, marks=pytest.mark.simulation)]
+SIZES = [40, pytest.param(200, marks=pytest.mark.nightly)]
 
 
 @pytest.fixture(scope="module", params=SIZES, ids=["short", "full"])

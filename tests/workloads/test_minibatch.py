@@ -35,7 +35,7 @@ def fitted(case, seed):
     return found
 
 
-@pytest.mark.simulation
+@pytest.mark.nightly
 @pytest.mark.parametrize("seed", range(5))
 @pytest.mark.parametrize("platform", minibatch.LIBRARIES)
 def test_batches_of_neighbours_learn_cora(cora, platform, seed):

@@ -100,7 +100,7 @@ def test_accuracy_is_taken_on_the_given_nodes_only(small_graph):
     assert accuracy(half) == 0.5
 
 
-SEEDS = [0, *(pytest.param(seed, marks=pytest.mark.simulation) for seed in range(1, 5))]
+SEEDS = [0, *(pytest.param(seed, marks=pytest.mark.nightly) for seed in range(1, 5))]
 
 
 @pytest.mark.parametrize("seed", SEEDS)

@@ -68,7 +68,7 @@ def test_every_quantity_is_that_of_dense_matrices(small_graph, variant, platform
 LONG = replace(WIDE, edges=replace(WIDE.edges, sigma=0.05), nodes=replace(WIDE.nodes, sigma=0.05))
 
 
-@pytest.fixture(scope="module", params=[200, pytest.param(1000, marks=pytest.mark.simulation)])
+@pytest.fixture(scope="module", params=[200, pytest.param(1000, marks=pytest.mark.nightly)])
 def published_walk(cora, request):
     """Proposals of the published chain on the real Cora."""
     return [proposal for *_, proposal in walk(cora, "published", "torch", LONG, request.param)]
