@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
+from hypothesis import settings
 
 from gnnbench.packages import missing
 from gnnbench.workloads.case import Case
@@ -30,6 +31,15 @@ HAS_GPU = torch.cuda.is_available()
 
 # What a script starts in the background ignores Ctrl-C, and so would all that tests interrupt.
 signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+settings.register_profile("few", deadline=None, max_examples=25)
+settings.register_profile("many", deadline=None, max_examples=200)
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Try few examples of each property, and many with the nightly tests."""
+    settings.load_profile("many" if "nightly" in config.option.markexpr else "few")
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
