@@ -210,13 +210,13 @@ def _clean(monkeypatch):
 class Suite:
     """A worker on a suite of which every test can be run."""
 
-    def __init__(self, worker):
-        self.worker = worker
+    def __init__(self, worker, file="test_suite.py"):
+        self.worker, self.file = worker, file
         self.collected = worker.answer(60)
 
     def run(self, name, blocks=3):
         """Run a test with some blocks; return the answers."""
-        answers = [self.worker.ask({"command": "run", "name": f"test_suite.py::{name}", "seed": 1}, 60)]
+        answers = [self.worker.ask({"command": "run", "name": f"{self.file}::{name}", "seed": 1}, 60)]
         for _ in range(blocks):
             if answers[-1]["answer"] != "done":
                 command = {"command": "block", "rounds": 2, "iterations": 3}
@@ -245,6 +245,17 @@ def test_fixtures_of_every_scope(suite):
     assert suite.failure("test_log") is None
 
 
+def test_which_are_benchmarks_whatever_their_names(suite):
+    declared = {name.removeprefix("test_suite.py::") for name in suite.collected["declared"]}
+    assert {"test_scopes", "test_in_set_up", "TestOld::test_of_unittest"} <= declared
+    assert not {"test_by_another_name", "test_no_benchmark"} & declared
+    (answer,) = suite.run("test_no_benchmark")
+    assert (answer["held"], answer["failure"]) == (False, None)
+    odd = [name for name in declared if "odd" in name]
+    assert len(odd) == 6
+    assert all(suite.failure(name) is None for name in odd)
+
+
 @pytest.mark.parametrize(
     "name",
     [
@@ -256,41 +267,23 @@ def test_fixtures_of_every_scope(suite):
         "test_random",
         "test_decorated",
         "test_pedantic",
+        "test_caught",
     ],
 )
 def test_benchmarks(suite, name):
+    caught = name == "test_caught"  # the suite expects the error, which ends it in its first block
     for _ in range(2):
-        answers = suite.run(name)
-        assert [one["answer"] for one in answers] == ["ready", "block", "block", "block", "done"], answers
-        assert (answers[-1]["failure"], answers[-1]["held"]) == (None, True)
-        assert all(one["ns"] > 0 for one in answers[1:4])
+        *answers, last = suite.run(name)
+        assert [one["answer"] for one in answers] == ["ready", *["block"] * (0 if caught else 3)], answers
+        assert (last["failure"], last["held"]) == (None, True)
+        assert all(one["ns"] > 0 for one in answers[1:])
 
 
-def test_odd_names(suite):
-    names = [name.removeprefix("test_suite.py::") for name in suite.collected["names"] if "odd" in name]
-    assert len(names) == 6
-    for name in names:
-        assert suite.failure(name) is None
-
-
-def test_without_a_block(suite):
-    assert suite.run("test_once_unasked", 0)[-1]["failure"] is None
-    assert suite.run("test_decorated", 0)[-1]["failure"] is None
-
-
-def test_a_single_round_is_strict(suite):
-    ready, *answers = suite.run("test_once", 1)
-    assert ready["once"]
-    assert answers[0]["rounds"] == 1
-    assert answers[-1]["failure"] is None
-
-
-def test_which_are_benchmarks(suite):
-    declared = {name.removeprefix("test_suite.py::") for name in suite.collected["declared"]}
-    assert {"test_scopes", "test_in_set_up", "TestOld::test_of_unittest"} <= declared
-    assert not {"test_by_another_name", "test_no_benchmark"} & declared
-    (answer,) = suite.run("test_no_benchmark")
-    assert (answer["held"], answer["failure"]) == (False, None)
+def test_a_single_round_is_strict_and_none_is_enough(suite):
+    ready, block, done = suite.run("test_once", 1)
+    assert (ready["once"], block["rounds"], done["failure"]) == (True, 1, None)
+    for name in ("test_once_unasked", "test_decorated"):
+        assert suite.run(name, 0)[-1]["failure"] is None
 
 
 @pytest.mark.parametrize(
@@ -316,11 +309,6 @@ def test_what_goes_wrong(suite, name, failure):
     assert suite.failure("test_marked") is None
 
 
-def test_an_error_that_the_suite_expects(suite):
-    *_, answer = suite.run("test_caught")
-    assert (answer["failure"], answer["held"]) == (None, True)
-
-
 def test_a_suite_with_options_against_it(tmp_path, monkeypatch):
     """Neither xdist nor the first failure ends it, and nothing is written beside it or compared."""
     monkeypatch.delenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD")
@@ -335,69 +323,6 @@ def test_a_suite_with_options_against_it(tmp_path, monkeypatch):
         assert suite.failure("test_marked") is None
     left = {path.name for path in tmp_path.iterdir()} - {"__pycache__"}
     assert left == {"pytest.ini", "test_suite.py", "worker.log"}
-
-
-def test_inputs_are_renewed(tmp_path):
-    with process(write(tmp_path, TORCH)) as worker:
-        suite = Suite(worker)
-        assert suite.run("test_renewed", 6)[-1]["failure"] is None
-        assert suite.run("test_in_place", 6)[-1]["failure"] is None
-        assert suite.run("test_whole", 6)[-1]["failure"] is None
-
-
-def test_files_that_cannot_be_collected(tmp_path):
-    write(tmp_path, "import nonsense\n")
-    write(tmp_path, "def test_good(benchmark): benchmark(sum, [1])\n", "test_other.py")
-    with process(tmp_path, ".") as worker:
-        collected = worker.answer(60)
-    assert collected["names"] == ["test_other.py::test_good"]
-    assert collected["refused"] == {"test_suite.py": "ModuleNotFoundError: No module named 'nonsense'"}
-
-
-def test_nothing_to_collect(tmp_path):
-    with process(write(tmp_path, "")) as worker:
-        collected = worker.answer(60)
-        assert collected["names"] == collected["declared"] == []
-
-
-def tree(folder, **modules):
-    for name, text in modules.items():
-        path = folder / name.replace("__", "/")
-        path.mkdir(parents=True)
-        (path / "__init__.py").write_text(text)
-    return folder
-
-
-def test_a_tree_comes_before_the_callers(tmp_path):
-    tree(tmp_path, mine="which = 'caller'", benchmarks="which = 'caller'")
-    other = tree(tmp_path / "other", mine="which = 'tree'", benchmarks="which = 'tree'")
-    write(
-        tmp_path,
-        "import mine, benchmarks\n"
-        "def test_it(): assert (mine.which, benchmarks.which) == ('tree', 'caller')\n",
-    )
-    with process(tmp_path, trees=[other]) as worker:
-        suite = Suite(worker)
-        assert suite.collected["loaded"] == ["mine"]
-        assert suite.failure("test_it") is None
-
-
-def test_a_side_with_another_gnnbench(tmp_path):
-    """The worker is the coordinator's own whatever the side calls gnnbench, plugin and all."""
-    other = tree(tmp_path / "other", gnnbench="which = 'other'\n")
-    (other / "gnnbench/plugin.py").write_text("import gnnbench\nassert gnnbench.which == 'other'\n")
-    write(
-        tmp_path,
-        "import sys, gnnbench\n"
-        "def test_it(benchmark):\n"
-        "    assert gnnbench.which == 'other' and 'gnnbench.measure.clock' not in sys.modules\n"
-        "    assert 'gnnbench_coordinator.measure.clock' in sys.modules\n"
-        "    benchmark(sum, [1])\n",
-    )
-    with process(tmp_path, trees=[other]) as worker:
-        suite = Suite(worker)
-        assert suite.collected["loaded"] == ["gnnbench"]
-        assert suite.failure("test_it") is None
 
 
 def test_no_module_of_a_worker_imports_the_package_by_its_name():
@@ -417,31 +342,54 @@ def test_no_module_of_a_worker_imports_the_package_by_its_name():
     assert not modules & {"gnnbench", "torch", "numpy", "pytest_benchmark"}
 
 
-def test_our_own_suite(tmp_path, monkeypatch):
+def test_a_tree_comes_before_the_caller_s_and_may_have_another_gnnbench(tmp_path):
+    """The worker is the coordinator's own whatever the side calls gnnbench, plugin and all."""
+    other = tmp_path / "other"
+    for folder, which in ((tmp_path, "caller"), (other, "tree")):
+        for name in ("mine", "benchmarks", "gnnbench")[: 3 if folder == other else 2]:
+            (folder / name).mkdir(parents=True)
+            (folder / name / "__init__.py").write_text(f"which = '{which}'\n")
+    (other / "gnnbench" / "plugin.py").write_text("import gnnbench\nassert gnnbench.which == 'tree'\n")
+    write(
+        tmp_path,
+        "import sys, benchmarks, gnnbench, mine\n"
+        "def test_it(benchmark):\n"
+        "    assert (mine.which, gnnbench.which, benchmarks.which) == ('tree', 'tree', 'caller')\n"
+        "    assert 'gnnbench.measure.clock' not in sys.modules\n"
+        "    assert 'gnnbench_coordinator.measure.clock' in sys.modules\n"
+        "    benchmark(sum, [1])\n",
+    )
+    with process(tmp_path, trees=[other]) as worker:
+        suite = Suite(worker)
+        assert sorted(suite.collected["loaded"]) == ["gnnbench", "mine"]
+        assert suite.failure("test_it") is None
+
+
+def test_our_own_suite_beside_one_with_tensors_whose_inputs_are_renewed(tmp_path, monkeypatch):
     monkeypatch.delenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD")
-    options = (*SMALL, "--gnn-device", "cpu", "--gnn-platform", "torch")
+    file = write(tmp_path, TORCH) / "test_suite.py"
     with Child(
-        (str(ROOT / "benchmarks/test_spmm.py"), *options),
+        (
+            str(ROOT / "benchmarks/test_spmm.py"),
+            str(file),
+            *SMALL,
+            "--gnn-device",
+            "cpu",
+            "--gnn-platform",
+            "torch",
+        ),
         environment={},
         trees=(),
         folder=ROOT,
         log=tmp_path / "worker.log",
     ) as worker:
-        collected = worker.answer(60)
-        left_out = collected["left_out"]
-        assert {*left_out} < {*collected["names"]}
-        for name in (collected["names"][0], next(name for name in left_out if "-torch-" in name)):
-            ready = worker.ask({"command": "run", "name": name, "seed": 1}, 60)
-            assert ready["answer"] == "ready", ready
-            assert worker.ask({"command": "block", "rounds": 2, "iterations": 2}, 60)["rounds"] == 2
-            assert worker.ask({"command": "next"}, 60)["failure"] is None
-    with Child(
-        (str(ROOT / "benchmarks/test_spmm.py"), "--gnn-all", *options),
-        environment={},
-        trees=(),
-        folder=ROOT,
-        log=tmp_path / "worker.log",
-    ) as worker:
-        every = worker.answer(60)
-        assert every["left_out"] == []
-        assert {*every["names"]} == {*collected["names"]}
+        suite = Suite(worker, "benchmarks/test_spmm.py")
+        left_out = suite.collected["left_out"]
+        assert {*left_out} < {*suite.collected["names"]}
+        for name in (suite.collected["names"][0], next(name for name in left_out if "-torch-" in name)):
+            ready, block, done = suite.run(name.partition("::")[2], 1)
+            assert (ready["answer"], block["rounds"], done["failure"]) == ("ready", 2, None)
+        (renewed,) = (name for name in suite.collected["names"] if name.endswith("::test_renewed"))
+        suite.file = renewed.partition("::")[0]
+        for name in ("test_renewed", "test_in_place", "test_whole"):
+            assert suite.run(name, 6)[-1]["failure"] is None
