@@ -122,12 +122,12 @@ class _Handler(BaseHTTPRequestHandler):
 
 
 @contextmanager
-def github(certificate=None):
+def github(certificate=None, state=None):
     """Serve, with TLS if there is a context with a certificate; the state's `root` is the API's address.
 
     Meanwhile no event loop runs in this thread: playwright leaves its own running after a test in a browser.
     """
-    state = GitHub()
+    state = state or GitHub()
     handler = type("Handler", (_Handler,), {"state": state})
     server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
     if certificate:

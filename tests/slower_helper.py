@@ -20,31 +20,11 @@ def unchanged(numbers):
     return numbers[-1]
 """
 SLOWER = LIBRARY.replace("2 * number for", "number + number for").replace("numbers[0]", "sorted(numbers)[0]")
-SUITE = """
-import library
-
-def test_total(benchmark):
-    benchmark(library.total, [1, 2])
-
-def test_largest(benchmark):
-    benchmark(library.largest, [1, 2])
-
-def test_scale(benchmark):
-    benchmark(library.scale, [1, 2])
-
-def test_first(benchmark):
-    benchmark(library.first, [1, 2])
-
-def test_unchanged(benchmark):
-    benchmark(library.unchanged, [1, 2])
-"""
-BASE = {
-    "test_total": 1e-3,
-    "test_largest": 1e-3,
-    "test_scale": 1e-3,
-    "test_first": 1e-3,
-    "test_unchanged": 1e-3,
-}
+NAMES = ("total", "largest", "scale", "first", "unchanged")
+SUITE = "import library\n" + "".join(
+    f"\ndef test_{name}(benchmark):\n    benchmark(library.{name}, [1, 2])\n" for name in NAMES
+)
+BASE = {f"test_{name}": 1e-3 for name in NAMES}
 HEAD = {**BASE, "test_total": 1.2e-3, "test_largest": 1.3e-3, "test_scale": 1.4e-3, "test_first": 1.5e-3}
 NOISE = {"sigma": 0.02, "drift": 0, "spike_probability": 0, "process_sigma": 0.003}
 IDS = [f"tests/test_library.py::test_{name}" for name in ("scale", "largest", "total")]

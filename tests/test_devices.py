@@ -8,25 +8,21 @@ from gnnbench.errors import UsageError
 from tests import nvml
 
 
-@pytest.fixture
-def no_cuda(monkeypatch):
-    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "")
-
-
 @pytest.mark.parametrize("hidden", ["", "-1"])
 def test_hidden_gpus_are_not_there(monkeypatch, hidden):
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", hidden)
     assert devices.why_no_cuda() == "CUDA_VISIBLE_DEVICES hides every GPU"
-    assert devices.resolve("auto") == ("cpu", None)
+    assert devices.resolve("auto") == devices.resolve("cpu") == ("cpu", None)
+    for name in ("cuda", "cuda:1"):
+        refused = f"^device '{name}' was asked for, but CUDA_VISIBLE_DEVICES .*; use cpu$"
+        with pytest.raises(UsageError, match=refused):
+            devices.resolve(name)
 
 
 def test_agrees_with_torch(monkeypatch):
     monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
     assert (devices.why_no_cuda() is None) == torch.cuda.is_available()
     assert devices.resolve("auto") == ("cuda" if torch.cuda.is_available() else "cpu", None)
-
-
-def test_reads_how_torch_is_built_without_importing_it():
     assert devices.torch_cuda_version() == torch.version.cuda
 
 
@@ -38,7 +34,7 @@ def test_reads_how_torch_is_built_without_importing_it():
         ("cuda: Optional[str] = None\nhip: Optional[str] = '6.2'\n", None),
     ],
 )
-def test_reads_version_file(monkeypatch, tmp_path, text, built_for):
+def test_reads_how_torch_is_built_without_importing_it(monkeypatch, tmp_path, text, built_for):
     package = tmp_path / "torch"
     package.mkdir()
     (package / "__init__.py").touch()
@@ -48,27 +44,11 @@ def test_reads_version_file(monkeypatch, tmp_path, text, built_for):
     assert devices.torch_cuda_version() == built_for
 
 
-def test_cpu_is_always_there():
-    assert devices.resolve("cpu") == ("cpu", None)
-
-
-@pytest.mark.usefixtures("no_cuda")
-def test_cuda_is_refused_where_there_is_none():
-    with pytest.raises(
-        UsageError, match=r"^device 'cuda' was asked for, but CUDA_VISIBLE_DEVICES .*; use cpu$"
-    ):
-        devices.resolve("cuda")
-
-
-def test_unknown_device_names_the_nearest():
-    with pytest.raises(UsageError, match=r"^unknown device 'cdua': did you mean cuda\?$"):
-        devices.resolve("cdua")
-
-
-@pytest.mark.parametrize("name", ["cuda:", "cuda:one", "cuda:-1", "cpu:0", "auto:1", "cuda:1:2"])
-def test_what_is_no_number_of_a_gpu_is_refused(monkeypatch, name):
+@pytest.mark.parametrize("name", ["cdua", "cuda:", "cuda:one", "cuda:-1", "cpu:0", "auto:1", "cuda:1:2"])
+def test_what_is_no_device_is_refused(monkeypatch, name):
     nvml.install(monkeypatch)
-    with pytest.raises(UsageError, match=f"^unknown device '{name}'"):
+    nearest = r"did you mean cuda\?$" if name == "cdua" else ""
+    with pytest.raises(UsageError, match=f"^unknown device '{name}': {nearest}"):
         devices.resolve(name)
 
 
@@ -92,9 +72,3 @@ def test_a_gpu_is_chosen_by_its_number_among_those_that_cuda_sees(monkeypatch, v
     counted = "CUDA sees 2 GPUs, cuda:0 to cuda:1" if len(seen) > 1 else "CUDA sees only cuda:0"
     with pytest.raises(UsageError, match=f"^device 'cuda:{len(seen)}' was asked for, but {counted}$"):
         devices.resolve(f"cuda:{len(seen)}")
-
-
-@pytest.mark.usefixtures("no_cuda")
-def test_a_gpu_is_refused_where_there_is_none():
-    with pytest.raises(UsageError, match=r"^device 'cuda:1' was asked for, but CUDA_VISIBLE_DEVICES"):
-        devices.resolve("cuda:1")

@@ -3,7 +3,6 @@ import os
 import subprocess
 import sys
 from dataclasses import asdict, fields, replace
-from pathlib import Path
 
 import psutil
 import pytest
@@ -13,6 +12,7 @@ from gnnbench import environment
 from gnnbench.environment import WHAT, WHERE, Environment, Gpu
 from gnnbench.packages import version
 from tests import nvml
+from tests.variants import repositories
 
 
 @pytest.fixture
@@ -63,20 +63,30 @@ def test_collects_what_is_here(monkeypatch):
     assert replace(here, gpu=None) == environment.collect(device="cpu")
 
 
-def test_asks_torch_for_threads_where_it_is_imported(monkeypatch):
+def test_torch_knows_its_threads_and_before_it_is_imported_openmp_s_variable_counts(monkeypatch):
     monkeypatch.setenv("OMP_NUM_THREADS", "77")
     assert environment.collect().threads == torch.get_num_threads() != 77
-
-
-@pytest.mark.parametrize(("given", "threads"), [(None, 0), ("", 0), ("many", 0), ("0", 0), ("3,2", 3)])
-def test_openmp_takes_every_core_where_no_number_is_given(monkeypatch, given, threads):
     monkeypatch.delitem(sys.modules, "torch")
-    if given is None:
-        monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
-    else:
+    for given, threads in (("", 0), ("many", 0), ("0", 0), ("3,2", 3)):
         monkeypatch.setenv("OMP_NUM_THREADS", given)
-    here = environment.collect()
-    assert here.threads == (threads or here.cores)
+        here = environment.collect()
+        assert here.threads == (threads or here.cores)
+
+
+def test_idle_threads_sleep_unless_it_is_the_user_s_wish_or_too_late(monkeypatch):
+    def policy(given, imported):
+        monkeypatch.setenv("OMP_WAIT_POLICY", given)
+        if not given:
+            monkeypatch.delenv("OMP_WAIT_POLICY")
+        with monkeypatch.context() as context:
+            if not imported:
+                context.delitem(sys.modules, "torch")
+            environment.let_idle_threads_sleep()
+        return environment.collect().wait_policy
+
+    assert policy("", imported=False) == "PASSIVE"
+    assert policy("ACTIVE", imported=False) == "ACTIVE"
+    assert policy("", imported=True) == ""
 
 
 def test_leaves_the_libraries_alone():
@@ -87,13 +97,10 @@ def test_leaves_the_libraries_alone():
     subprocess.run([sys.executable, "-c", code], check=True)
 
 
-def test_what_the_system_does_not_say_is_empty(system):
+def test_reads_the_system_s_files_and_what_they_do_not_say_is_empty(system):
     here = system()
     assert here.cpu
     assert (here.governor, here.boost, here.huge_pages, here.quota_cores) == ("", None, "", None)
-
-
-def test_reads_the_system_s_files(system):
     here = system(
         cpuinfo="processor\t: 0\nmodel name\t: Fast CPU\nprocessor\t: 1\nmodel name\t: Other",
         pages="always [madvise] never",
@@ -104,127 +111,82 @@ def test_reads_the_system_s_files(system):
 
 
 @pytest.mark.parametrize(
-    ("files", "boost"),
+    ("name", "files", "value"),
     [
-        ({"no_turbo": "0", "boost": "0"}, True),
-        ({"no_turbo": "1"}, False),
-        ({"boost": "1"}, True),
-        ({"boost": "0"}, False),
+        ("boost", {"no_turbo": "0", "boost": "0"}, True),
+        ("boost", {"no_turbo": "1"}, False),
+        ("boost", {"boost": "1"}, True),
+        ("boost", {"boost": "0"}, False),
+        # A control group limits what is below it.
+        ("quota_cores", {"group": "0::/a/b", "quota": "150000 100000"}, 1.5),
+        ("quota_cores", {"group": "0::/a/b", "quota": "150000 100000", "quota_above": "50000 100000"}, 0.5),
+        ("quota_cores", {"group": "1:cpu:/x\n0::/a/b", "quota": "max 1", "quota_above": "300000 100000"}, 3),
+        ("quota_cores", {"group": "0::/a/b", "quota": "max 100000"}, None),
+        ("quota_cores", {"group": "0::/", "quota_root": "200000 100000"}, 2),
+        ("quota_cores", {"quota_root": "200000 100000"}, 2),
+        ("quota_cores", {"group": "0::/a", "quota": "150000 100000"}, None),
     ],
 )
-def test_boost_is_what_the_processor_s_driver_says(system, files, boost):
-    assert system(**files).boost is boost
+def test_boost_is_what_the_driver_says_and_a_quota_what_all_groups_above_leave(system, name, files, value):
+    assert getattr(system(**files), name) == value
 
 
-@pytest.mark.parametrize(
-    ("files", "cores"),
-    [
-        ({"group": "0::/a/b", "quota": "150000 100000"}, 1.5),
-        ({"group": "0::/a/b", "quota": "150000 100000", "quota_above": "50000 100000"}, 0.5),
-        ({"group": "1:cpu:/x\n0::/a/b", "quota": "max 100000", "quota_above": "300000 100000"}, 3),
-        ({"group": "0::/a/b", "quota": "max 100000"}, None),
-        ({"group": "0::/", "quota_root": "200000 100000"}, 2),
-        ({"quota_root": "200000 100000"}, 2),
-        ({"group": "0::/a", "quota": "150000 100000"}, None),
-    ],
-)
-def test_a_control_group_limits_what_is_below_it(system, files, cores):
-    assert system(**files).quota_cores == cores
-
-
-@pytest.mark.parametrize(
-    ("preload", "allocator", "openmp"),
-    [
+def test_names_what_is_loaded_in_the_place_of_others(monkeypatch):
+    for preload, *expected in (
         ("", "", ""),
         ("/lib/libfast.so /usr/lib/libjemalloc.so.2", "libjemalloc.so.2", ""),
-        (
-            "/malloc/libcompat.so:/x/libtcmalloc_minimal.so:/y/libiomp5.so",
-            "libtcmalloc_minimal.so",
-            "libiomp5.so",
-        ),
+        ("/malloc/libcompat.so:/x/libtcmalloc.so:/y/libiomp5.so", "libtcmalloc.so", "libiomp5.so"),
         ("libgomp.so.1", "", "libgomp.so.1"),
-    ],
-)
-def test_names_what_is_loaded_in_the_place_of_others(monkeypatch, preload, allocator, openmp):
-    monkeypatch.setenv("LD_PRELOAD", preload)
-    here = environment.collect(device="cpu")
-    assert (here.allocator, here.openmp) == (allocator, openmp)
+    ):
+        monkeypatch.setenv("LD_PRELOAD", preload)
+        here = environment.collect(device="cpu")
+        assert [here.allocator, here.openmp] == expected
 
 
-@pytest.mark.parametrize(
-    ("visible", "number"),
-    [(None, 0), ("1", 1), ("1,0", 1), (" 0 ", 0), ("GPU-bbbb-2", 1), ("GPU-bb,GPU-aa", 1), ("MIG-cccc-3", 2)],
-)
-def test_describes_the_gpu_that_cuda_takes_first(monkeypatch, visible, number):
+SEEN = {None: 0, "1": 1, "1,0": 1, " 0 ": 0, "GPU-bbbb-2": 1, "GPU-bb,GPU-aa": 1, "MIG-cccc-3": 2}
+HIDDEN = ("", "-1", "2", "GPU-cc", "MIG-none", "NoDevFiles")
+
+
+@pytest.mark.parametrize("visible", [*SEEN, *HIDDEN])
+def test_describes_the_gpu_that_cuda_takes_first(monkeypatch, visible):
     driver = nvml.install(monkeypatch)
     if visible is not None:
         monkeypatch.setenv("CUDA_VISIBLE_DEVICES", visible)
-    expected = Gpu("NVIDIA H100 80GB HBM3", "570.1", "13.0", 1980 + number, 2619 + number, 600.0, False)
-    assert environment.collect().gpu == expected
+    found, number = environment.collect().gpu, SEEN.get(visible)
+    if number is None:
+        assert found is None
+    else:
+        clocks = 1980 + number, 2619 + number
+        assert found == Gpu("NVIDIA H100 80GB HBM3", "570.1", "13.0", *clocks, 600.0, False)
+    assert environment.collect(device="cpu").gpu is None
     assert driver.opened == 0
 
 
-@pytest.mark.parametrize("visible", ["", "-1", "2", "GPU-cc", "MIG-none", "NoDevFiles"])
-def test_a_hidden_gpu_is_none(monkeypatch, visible):
-    driver = nvml.install(monkeypatch)
-    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", visible)
-    assert environment.collect().gpu is None
-    assert driver.opened == 0
+def test_describes_the_gpu_that_is_chosen(monkeypatch):
+    nvml.install(monkeypatch)
+    found = [environment.collect(gpu=number).gpu.graphics_clock_mhz for number in (None, 0, 1)]
+    assert found == [1980, 1980, 1981]
 
 
 def test_a_driver_without_an_answer_leaves_none(monkeypatch):
     nvml.install(monkeypatch, MigMode=None, PowerManagementLimit=None, ClockInfo=None)
     gpu = environment.collect().gpu
     assert gpu == Gpu("NVIDIA H100 80GB HBM3", "570.1", "13.0", None, None, None, None)
+    for changes in ({"MigMode": [1, 1]}, {"MigMode": None, "Name": "NVIDIA A100 MIG 1g.5gb"}):
+        nvml.install(monkeypatch, **changes)
+        assert environment.collect().gpu.mig is True
 
 
-@pytest.mark.parametrize(
-    ("changes", "mig"),
-    [({"MigMode": [1, 1]}, True), ({"MigMode": None, "Name": "NVIDIA A100 MIG 1g.5gb"}, True), ({}, False)],
-)
-def test_sees_slices(monkeypatch, changes, mig):
-    nvml.install(monkeypatch, **changes)
-    assert environment.collect().gpu.mig is mig
-
-
-def test_a_run_on_the_cpu_asks_for_no_gpu(monkeypatch):
-    nvml.install(monkeypatch)
-    assert environment.collect(device="cpu").gpu is None
-
-
-@pytest.fixture
-def git(monkeypatch, tmp_path):
-    for name in [name for name in os.environ if name.startswith("GIT_")]:
-        monkeypatch.delenv(name)
-    monkeypatch.setenv("GIT_CONFIG_GLOBAL", os.devnull)
-
-    def git(*arguments):
-        identity = ("-c", "user.name=a", "-c", "user.email=b")
-        command = ["git", "-C", tmp_path, *identity, *arguments]
-        return subprocess.run(command, check=True, capture_output=True, text=True).stdout.strip()
-
-    git("init")
-    return git
-
-
-def test_names_the_commit_of_what_is_measured(monkeypatch, git, tmp_path):
-    assert environment.collect(tmp_path).commit is None
-    (tmp_path / "file").write_text("1")
-    git("add", "file")
-    git("commit", "-m", "first")
-    git("tag", "-a", "v1-x", "-m", "of a name that is not to be seen")
-    monkeypatch.setenv("GIT_DIR", str(tmp_path / "another"))
-    expected = git("--git-dir", tmp_path / ".git", "rev-parse", "HEAD")
+def test_names_the_commit_of_what_is_measured(monkeypatch, tmp_path):
+    repositories.without_settings(monkeypatch)
+    repository = repositories.create(tmp_path / "repository")
+    commit = repositories.git(repository, "rev-parse", "HEAD")
+    here = environment.collect(repository)
+    assert (here.commit, here.dirty) == (commit, False)
+    (repository / "thing" / "__init__.py").write_text("changed")
+    here = environment.collect(repository)
+    assert (here.commit, here.dirty) == (commit, True)
     here = environment.collect(tmp_path)
-    assert (here.commit, here.dirty) == (expected, False)
-    (tmp_path / "file").write_text("2")
-    here = environment.collect(tmp_path)
-    assert (here.commit, here.dirty) == (expected, True)
-
-
-def test_there_is_no_commit_without_git(monkeypatch, tmp_path):
-    monkeypatch.setenv("PATH", str(tmp_path))
-    here = environment.collect(Path(__file__).parent)
     assert (here.commit, here.dirty) == (None, None)
 
 
@@ -234,7 +196,7 @@ def here(monkeypatch):
     return environment.collect()
 
 
-def test_every_compared_field_is_one():
+def test_every_compared_field_is_one_and_an_environment_and_its_file_compare(here):
     groups = {
         "gpu": {field.name for field in fields(Gpu)},
         "thread_settings": set(environment.THREAD_SETTINGS),
@@ -244,72 +206,48 @@ def test_every_compared_field_is_one():
     for name in (*WHERE, *WHAT):
         group, _, rest = name.partition(".")
         assert rest in groups[group] if rest else name in single - set(groups)
-
-
-def test_an_environment_and_its_file_compare(here):
     saved = json.loads(json.dumps(asdict(here)))
     assert environment.differences(asdict(here), saved) == []
     assert environment.name(asdict(here)) == environment.name(saved)
 
 
-@pytest.mark.parametrize(
-    "changes",
-    [
-        {"commit": "abc", "dirty": True},
-        {"memory_bytes": 1},
-        {"system": "Linux 9"},
-        {"python": "3.12.2"},
-        {"libraries": [["torch", "2.14"]]},
-        {"gpu": {"cuda": "13.0"}},
-        {"gpu": {"graphics_clock_mhz": 200, "memory_clock_mhz": 100}},
-    ],
-    ids=lambda changes: next(iter(changes)),
-)
-def test_what_timings_hardly_feel_does_not_part_them(here, changes):
-    one = asdict(replace(here, libraries=(("torch", "2.13.0+cpu"),), python="3.11.2"))
-    changes = {**changes, "gpu": {**one["gpu"], **changes.get("gpu", {})}}
-    assert environment.differences(one, {**one, **changes}) == []
-    assert environment.name(one) == environment.name({**one, **changes})
+TWO_LIBRARIES = [["torch", "2.13.0+cpu"], ["dgl", "2.1"]]
+UNFELT = {"python": "3.11.99", "libraries": [["torch", "2.13.0+cpu"], ["ogb", "1.0.0"]]}
 
 
 @pytest.mark.parametrize(
-    ("changes", "expected"),
+    ("changes", "where", "what"),
     [
-        ({"cpu": "Other"}, ("cpu", "Fast", "Other")),
-        ({"threads": 3}, ("threads", 2, 3)),
-        ({"thread_settings": [["OMP_PLACES", "cores"]]}, ("thread_settings.OMP_PLACES", None, "cores")),
-        ({"gpu": {"driver": "999"}}, ("gpu.driver", "570.1", "999")),
-        ({"gpu": {"power_cap_watts": 700.0}}, ("gpu.power_cap_watts", 600.0, 700.0)),
+        # What timings hardly feel.
+        ({"commit": "abc", "dirty": True}, None, None),
+        ({"memory_bytes": 1}, None, None),
+        ({"system": "Linux 9"}, None, None),
+        ({"gpu": {"graphics_clock_mhz": 200, "memory_clock_mhz": 100}}, None, None),
+        (UNFELT, None, None),
+        ({"cpu": "Other"}, ("cpu", "Fast", "Other"), None),
+        ({"threads": 3}, ("threads", 2, 3), None),
+        ({"thread_settings": [["OMP_PLACES", "cores"]]}, ("thread_settings.OMP_PLACES", None, "cores"), None),
+        ({"gpu": {"driver": "999"}}, ("gpu.driver", "570.1", "999"), None),
+        ({"gpu": {"power_cap_watts": 700.0}}, ("gpu.power_cap_watts", 600.0, 700.0), None),
+        ({"gpu": {"cuda": "13.1"}}, None, ("gpu.cuda", "13.0", "13.1")),
+        ({"python": "3.12.2"}, None, ("python", "3.11", "3.12")),
+        ({"libraries": [["torch", "2.14"]]}, None, ("libraries.torch", "2.13.0+cpu", "2.14")),
+        ({"libraries": TWO_LIBRARIES}, None, ("libraries.dgl", None, "2.1")),
     ],
-    ids=lambda value: value[0] if isinstance(value, tuple) else "",
+    ids=lambda value: next(iter(value)) if isinstance(value, dict) else "",
 )
-def test_names_the_field_that_differs(here, changes, expected):
-    one = asdict(
-        replace(here, cpu="Fast", threads=2, thread_settings=(), libraries=(("torch", "2.13.0+cpu"),))
-    )
-    one["python"] = "3.11.2"
+def test_names_the_field_that_differs_if_it_is_compared(here, changes, where, what):
+    one = asdict(replace(here, cpu="Fast", threads=2, thread_settings=()))
+    one |= {"libraries": [["torch", "2.13.0+cpu"]], "python": "3.11.2"}
     other = {**one, **changes, "gpu": {**one["gpu"], **changes.get("gpu", {})}}
-    assert environment.differences(one, other) == [expected]
-    assert environment.differences(other, one) == [(expected[0], expected[2], expected[1])]
-    assert environment.name(one) != environment.name(other)
-
-
-@pytest.mark.parametrize(
-    ("changes", "expected"),
-    [
-        ({"python": "3.12.2"}, ("python", "3.11", "3.12")),
-        ({"libraries": [["torch", "2.14"]]}, ("libraries.torch", "2.13.0+cpu", "2.14")),
-        ({"libraries": [["torch", "2.13.0+cpu"], ["dgl", "2.1"]]}, ("libraries.dgl", None, "2.1")),
-    ],
-    ids=lambda value: value[0] if isinstance(value, tuple) else "",
-)
-def test_versions_are_compared_where_they_must_be_equal(here, changes, expected):
-    one = {**asdict(replace(here, libraries=(("torch", "2.13.0+cpu"),))), "python": "3.11.2"}
-    other = {**one, **changes}
-    assert environment.differences(one, other, WHAT) == [expected]
-    assert environment.name_with_versions(one) != environment.name_with_versions(other)
-    unfelt = {**one, "python": "3.11.99", "libraries": [["torch", "2.13.0+cpu"], ["ogb", "1.0.0"]]}
-    assert environment.differences(one, unfelt, WHAT) == []
+    for compared, expected in ((WHERE, where), (WHAT, what)):
+        found = [expected] if expected else []
+        assert environment.differences(one, other, compared) == found
+        assert environment.differences(other, one, compared) == [(name, b, a) for name, a, b in found]
+    assert environment.differences(one, other) == environment.differences(one, other, WHERE)
+    same = environment.name(one) == environment.name(other)
+    same_versions = environment.name_with_versions(one) == environment.name_with_versions(other)
+    assert (same, same_versions) == (not where, not where and not what)
 
 
 def test_a_machine_without_a_gpu_differs_in_all_that_is_known_of_it(here):
@@ -334,25 +272,3 @@ def test_name_is_a_folder_s(here, cpu, gpu, expected):
     ):
         assert name[:-8] == f"{expected}{versions}"
         assert int(name[-8:], 16) >= 0
-
-
-@pytest.mark.parametrize(
-    ("before", "policy"),
-    [("", "PASSIVE"), ("os.environ['OMP_WAIT_POLICY'] = 'ACTIVE'", "ACTIVE"), ("import torch", "")],
-    ids=["unset", "set by the user", "too late"],
-)
-def test_idle_threads_sleep_unless_it_is_the_user_s_wish_or_too_late(before, policy):
-    code = (
-        "import os; os.environ.pop('OMP_WAIT_POLICY', None)\n"
-        f"{before}\n"
-        "from gnnbench import environment\n"
-        "environment.let_idle_threads_sleep()\n"
-        f"assert environment.collect().wait_policy == {policy!r}"
-    )
-    subprocess.run([sys.executable, "-c", code], check=True)
-
-
-def test_describes_the_gpu_that_is_chosen(monkeypatch):
-    nvml.install(monkeypatch)
-    found = [environment.collect(gpu=number).gpu.graphics_clock_mhz for number in (None, 0, 1)]
-    assert found == [1980, 1980, 1981]

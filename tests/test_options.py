@@ -1,5 +1,3 @@
-from pathlib import Path
-
 import pytest
 
 from gnnbench.errors import UsageError
@@ -18,19 +16,16 @@ def test_defaults_on_a_cpu():
     options = Options.parse()
     assert options.datasets == ()
     assert [name.id for name in options.graphs()] == ["cora", "ogbn-arxiv:synthetic@0.1"]
+    own = ["rmat:7", "citeseer"]  # an operation's own graphs, in the place of the default ones
+    assert [name.id for name in options.graphs(own)] == own
     assert options.platforms == tuple(PLATFORMS)
     assert (options.device, options.hidden, options.real_only) == ("cpu", (), False)
     assert (options.dtypes, options.index_dtypes) == (("float32",), ("int64",))
     assert options.data_root is None
-
-
-def test_an_operation_s_own_graphs_take_the_place_of_the_default_ones():
-    assert [name.id for name in Options.parse().graphs(["rmat:7", "citeseer"])] == ["rmat:7", "citeseer"]
+    assert (options.precision, options.layouts, options.flush_l2) == (0.02, None, True)
 
 
 def test_how_to_measure():
-    options = Options.parse()
-    assert (options.precision, options.layouts, options.flush_l2) == (0.02, None, True)
     options = Options.parse(precision="1.5%", layouts="one", l2="keep")
     assert (options.precision, options.layouts, options.flush_l2) == (0.015, "one", False)
     assert Options.parse(precision="0.05").precision == 0.05
@@ -72,6 +67,10 @@ def test_every_list_is_read_as_one():
         ({"precision": "0"}, "precision '0' must lie between 0 and 1, as in 2% or 0.02"),
         ({"precision": "2 percent"}, "precision '2 percent' must lie between 0 and 1"),
         ({"precision": "nan"}, "precision 'nan' must lie between 0 and 1"),
+        ({"effect": "0%"}, "effect '0%' must lie between 0 and 1, as in 2% or 0.02"),
+        ({"budget": "long"}, "budget 'long' must be a positive number of seconds, as in 300"),
+        ({"confirm": "1.5"}, "confirm '1.5' must be a whole number of processes"),
+        ({"turns": "often"}, "unknown value of --gnn-turns 'often'"),
         ({"layouts": "samples"}, "unknown value of --gnn-layouts 'samples': did you mean sample"),
         ({"l2": "flsh"}, "unknown value of --gnn-l2 'flsh': did you mean flush"),
         ({"data": "no/such/folder"}, "data folder no/such/folder does not exist"),
@@ -84,42 +83,32 @@ def test_wrong_input_is_one_line_that_helps(given, message):
     assert "\n" not in str(caught.value)
 
 
-@pytest.mark.parametrize("width", ["0", "-1", "1.5", "1e3", "wide", "²", "1_000", "+8"])
-def test_width_is_a_positive_whole_number(width):
-    with pytest.raises(UsageError, match="must be a whole number of at least 1"):
-        Options.parse(hidden=["64", width])
+def test_width_is_a_positive_whole_number():
+    for width in ("0", "-1", "1.5", "1e3", "wide", "²", "1_000", "+8"):
+        with pytest.raises(UsageError, match="must be a whole number of at least 1"):
+            Options.parse(hidden=["64", width])
 
 
 def test_data_folder_is_the_option_or_the_variable(monkeypatch, tmp_path):
-    given, variable = tmp_path / "given", tmp_path / "variable"
-    given.mkdir()
-    variable.mkdir()
-    monkeypatch.setenv("GNNBENCH_DATA", str(variable))
-    assert Options.parse().data_root == variable
-    assert Options.parse(data=str(given)).data_root == given
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.chdir(tmp_path)
+    for name in ("given", "variable"):
+        (tmp_path / name).mkdir()
+    monkeypatch.setenv("GNNBENCH_DATA", str(tmp_path / "variable"))
+    assert Options.parse().data_root == tmp_path / "variable"
+    for given in ("given", "~/given"):
+        assert Options.parse(data=given).data_root == tmp_path / "given"
     monkeypatch.setenv("GNNBENCH_DATA", "")
     assert Options.parse().data_root is None
 
 
-def test_data_folder_of_the_variable_must_be_there(monkeypatch, tmp_path):
+def test_data_folder_must_be_there_and_no_file(monkeypatch, tmp_path):
+    (tmp_path / "file").touch()
+    with pytest.raises(UsageError, match="does not exist"):
+        Options.parse(data=str(tmp_path / "file"))
     monkeypatch.setenv("GNNBENCH_DATA", str(tmp_path / "gone"))
     with pytest.raises(UsageError, match="GNNBENCH_DATA"):
         Options.parse()
-
-
-def test_data_folder_is_resolved(monkeypatch, tmp_path):
-    monkeypatch.setenv("HOME", str(tmp_path))
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "data").mkdir()
-    assert Options.parse(data="~/data").data_root == tmp_path / "data"
-    assert Options.parse(data="data").data_root == Path.cwd() / "data"
-
-
-def test_data_folder_is_no_file(tmp_path):
-    file = tmp_path / "file"
-    file.touch()
-    with pytest.raises(UsageError, match="does not exist"):
-        Options.parse(data=str(file))
 
 
 def test_a_gpu_s_number_is_no_part_of_the_device(monkeypatch):

@@ -1,20 +1,15 @@
-import pytest
-
 from gnnbench import schema
 from tests.run_files import content, entry
 
 
-def test_what_follows_its_schema_departs_nowhere():
-    run = content(entry("b"))
-    assert schema.departure(run["gnnbench"], "run", "file") is None
-
-
-@pytest.mark.parametrize(
-    ("broken", "place"),
-    [({}, "$: "), ({"version": 2, "environment": [], "incomplete": []}, "$.environment: "), (3, "$: ")],
-)
-def test_a_departure_names_the_place(broken, place):
-    assert schema.departure(broken, "run", "file").startswith(place)
+def test_a_departure_names_the_place():
+    assert schema.departure(content(entry("b"))["gnnbench"], "run", "file") is None
+    for broken, place in (
+        ({}, "$: "),
+        (3, "$: "),
+        ({"version": 2, "environment": [], "incomplete": []}, "$.environment: "),
+    ):
+        assert schema.departure(broken, "run", "file").startswith(place)
 
 
 def test_a_message_is_one_short_line_whatever_it_quotes():

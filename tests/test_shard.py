@@ -31,13 +31,10 @@ def test_all_of_them_together_hold_at_the_level_of_the_whole(shards, level):
     assert math.isclose(1 - sum(1 - shard.family_level(level) for shard in shards), level)
 
 
-def test_it_is_written_as_it_is_read():
-    assert str(Shard.parse("2/10")) == "2/10"
-
-
 @pytest.mark.parametrize(
     "text", ["", "1", "0/2", "3/2", "1/0", "-1/2", "1/2/3", "a/b", "1 / 2", "²/2", "1/" + "9" * 5000]
 )
 def test_a_wrong_one_is_a_line(text):
+    assert str(Shard.parse("2/10")) == "2/10"
     with pytest.raises(UsageError, match="must be I/N with I from 1 to N, such as 1/4"):
         Shard.parse(text)

@@ -1,30 +1,17 @@
-import importlib.util
-
-import pytest
-
+from experiments.along import pyg_and_dgl as script
 from gnnbench.results import run_file
 from tests.report import contents
 from tests.run_files import save
-from tests.suite import ROOT
 
 
-@pytest.fixture(scope="module")
-def script():
-    path = ROOT / "experiments" / "along" / "pyg_and_dgl.py"
-    spec = importlib.util.spec_from_file_location("pyg_and_dgl", path)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-def test_the_page_has_the_place_for_the_result(script):
+def test_the_page_has_the_place_for_the_result():
     page = script.PAGE.read_text()
     again = script.replaced(script.replaced(page, "first"), "second")
     assert "\n\nsecond\n<!-- end -->\n\n## On other graphs" in again
     assert "first" not in again.partition(script.BEGIN)[2].partition(script.END)[0]
 
 
-def test_the_result_names_machine_and_versions_and_has_all_rows(script, tmp_path):
+def test_the_result_names_machine_and_versions_and_has_all_rows(tmp_path):
     runs = [run_file.read(path) for path in save(tmp_path, *(contents.family(seed) for seed in range(3)))]
     text = script.block(runs)
     assert text.startswith("A CPU, 2 threads on 2 cores; Python 3.11.7, torch 2.13.0; commit aaaaaaaa")

@@ -3,18 +3,9 @@ import pytest
 from gnnbench.results.base import choose, superseded
 from gnnbench.results.baseline import RecordStore
 from gnnbench.shard import Shard
-from tests.run_files import content, entry
+from tests.run_files import content, entry, of_operation
 
-SPEC = {
-    "operation": "spmm_sum",
-    "direction": "forward",
-    "platform": "pyg",
-    "dtype": "float32",
-    "index_dtype": "int64",
-    "dataset": "cora",
-    "hidden": 8,
-    "device": "cpu",
-}
+SPEC = of_operation("spmm_sum")["benchmarks"][0]["extra_info"]["gnnbench"]["spec"]
 
 
 @pytest.fixture

@@ -63,23 +63,17 @@ def test_what_is_unfit_says_why(tmp_path):
     assert reason(*coded) == "the code of test_a.py::b changed during the recording"
 
 
-def test_a_benchmark_beside_which_nobody_looked_at_others_is_no_baseline(tmp_path):
-    unwatched = [suite(seed) for seed in range(3)]
-    for one in unwatched:
-        one["benchmarks"][2]["extra_info"]["gnnbench"]["measurement"]["clock"] = "perf_counter"
-    runs = [run_file.read(path) for path in save(tmp_path, *unwatched)]
-    assert (
-        fitness.contended(runs, 3)
-        == "CPU time of other programs was not recorded for test_a.py::b2 in 3 of 3 processes"
-    )
+def unwatched(file):
+    file["benchmarks"][2]["extra_info"]["gnnbench"]["measurement"]["clock"] = "perf_counter"
+    return file
 
 
 @pytest.fixture
-def runs_with_contention(tmp_path):
+def runs(tmp_path):
     """Return a function that makes a run for each argument: the numbers of its benchmarks with contention."""
 
     def make(*disturbed):
-        files = [suite(seed) for seed in range(len(disturbed))]
+        files = contents(len(disturbed))
         for file, numbers in zip(files, disturbed, strict=True):
             for number in numbers:
                 measurement = file["benchmarks"][number]["extra_info"]["gnnbench"]["measurement"]
@@ -89,28 +83,31 @@ def runs_with_contention(tmp_path):
     return make
 
 
-def test_each_benchmark_needs_two_processes_without_contention(runs_with_contention):
-    runs = runs_with_contention([], [2], [2])
-    assert fitness.contended(runs, 3) == (
+def test_each_benchmark_needs_two_processes_without_contention(runs, tmp_path):
+    unknown = [run_file.read(path) for path in save(tmp_path, *map(unwatched, contents()))]
+    assert (
+        fitness.contended(unknown, 3)
+        == "CPU time of other programs was not recorded for test_a.py::b2 in 3 of 3 processes"
+    )
+    found = runs([], [2], [2])
+    assert fitness.contended(found, 3) == (
         "other programs used up to 40% of the CPU time while test_a.py::b2 was timed, "
         "more than 10% in 2 of 3 processes"
     )
-    assert fitness.unlike(runs) is None
-    assert fitness.contended(runs[:2], 2) is not None
-    assert fitness.contended(runs[:1], 1) is None
-
-
-def test_the_first_process_needs_one_run_of_each_benchmark_and_all_need_two(runs_with_contention):
-    first, repeated, second = runs = runs_with_contention([2], [3], [])
+    assert fitness.unlike(found) is None
+    assert fitness.contended(found[:2], 2) is not None
+    assert fitness.contended(found[:1], 1) is None
+    # The first process needs one run of each benchmark, and all need two.
+    first, repeated, second = found = runs([2], [3], [])
     assert fitness.contended([first], 1)
     assert fitness.contended([first, repeated], 1) is None
     assert "while test_a.py::b2" in (fitness.contended([first, repeated], 2) or "")
     assert fitness.contended([first, second], 2)
-    assert fitness.contended(runs, 2) is None
+    assert fitness.contended(found, 2) is None
 
 
-def test_a_record_gets_the_fewest_runs_that_suffice(runs_with_contention):
-    all_bad, one_bad, other_bad, good, also_good = runs_with_contention(range(6), [1], [2], [], [])
+def test_a_record_gets_the_fewest_runs_that_suffice(runs):
+    all_bad, one_bad, other_bad, good, also_good = runs(range(6), [1], [2], [], [])
     assert fitness.least_contended([all_bad, good, also_good], 2) == [good, also_good]
     assert fitness.least_contended([one_bad, other_bad, good], 2) == [good, one_bad, other_bad]
     assert fitness.least_contended([one_bad, good, also_good], 3) == [good, also_good, one_bad]

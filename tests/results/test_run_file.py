@@ -66,22 +66,17 @@ def test_files_of_pytest_benchmark_alone_are_read(tmp_path):
     ("text", "message"),
     [
         ("", "not JSON, or cut off"),
-        ('{"benchmarks": [', "not JSON, or cut off"),
-        ("\x00\x01", "not JSON, or cut off"),
         (b"\xff\xfe\x00", "not JSON, or cut off"),
         ('{"benchmarks": [NaN]}', "NaN is not a JSON number"),
         ("[" * 100_000, "not JSON, or cut off"),
         ("[]", "it has no list of benchmarks"),
-        ('{"benchmarks": 3}', "it has no list of benchmarks"),
         ('{"benchmarks": [3]}', "not a run file of pytest-benchmark"),
         ('{"benchmarks": [{"fullname": "a"}]}', "no 'stats'"),
         ('{"benchmarks": [], "gnnbench": {"version": 99}}', "version 99 of the format"),
         ('{"benchmarks": [], "gnnbench": 7}', "version None of the format"),
         ('{"benchmarks": [{"fullname": 3, "stats": {}}]}', "fullname is 3"),
         ('{"benchmarks": [{"fullname": "a", "stats": {"data": [1, -1]}}]}', "is no time"),
-        ('{"benchmarks": [{"fullname": "a", "stats": {"data": ["x"]}}]}', "a: 'x' is no time"),
         ('{"benchmarks": [{"fullname": "a", "stats": {"data": [true]}}]}', "True is no time"),
-        (f'{{"benchmarks": [{{"fullname": "a", "stats": {{"data": [{10**400}]}}}}]}}', "00 is no time"),
         (
             '{"benchmarks": [{"fullname": "a", "stats": {}, "extra_info": {"gnnbench": {"version": 1}}}]}',
             "version 1 of the format",
@@ -126,40 +121,27 @@ def test_parts_of_another_form_are_refused(tmp_path, place, value):
     refused(tmp_path, json.dumps(found))
 
 
-def sealed():
+def test_a_sealed_file_is_read_and_a_changed_one_refused(tmp_path):
     one = suite(1)
     one["gnnbench"]["record"] = {"number": 1, "process": 1, "processes": 2, "reason": 'a "digest": 0'}
-    return run_file.seal(one)
-
-
-def test_a_sealed_file_is_read_and_a_changed_one_refused(tmp_path):
-    text = sealed()
+    text = run_file.seal(one)
     (tmp_path / "good.json").write_text(text)
     assert run_file.read(tmp_path / "good.json").record["processes"] == 2
-    assert "edited after it was recorded" in refused(tmp_path, text.replace("1000", "1001", 1))
-    assert "edited after it was recorded" in refused(tmp_path, json.dumps(json.loads(text), indent=1))
     without = json.loads(text)
     del without["gnnbench"]["record"]["digest"]
-    assert "edited after it was recorded" in refused(tmp_path, json.dumps(without))
+    for edited in (
+        text.replace("1000", "1001", 1),
+        json.dumps(json.loads(text), indent=1),
+        json.dumps(without),
+    ):
+        assert "edited after it was recorded" in refused(tmp_path, edited)
 
 
-def test_every_cut_of_a_file_is_refused(tmp_path):
-    text = sealed()
-    for end in range(0, len(text) - 2, len(text) // 50):
-        refused(tmp_path, text[:end])
-
-
-def test_an_operations_former_name_is_read_as_the_one_of_today(tmp_path):
-    former, today = (
-        run_file.read(path)
-        for path in save(tmp_path, of_operation("add_self_loops"), of_operation("add_remaining_self_loops"))
-    )
+def test_an_operations_former_name_is_read_as_the_one_of_today_but_not_in_others_benchmarks(tmp_path):
+    names = ["test_mine[add_self_loops-1]", "add_self_loops-forward", "test_add_self_loops-forward-pyg-"]
+    files = [of_operation("add_self_loops"), of_operation("add_remaining_self_loops")]
+    former, today, others = map(run_file.read, save(tmp_path, *files, content(*map(entry, names))))
     (one,), (other,) = former.benchmarks.values(), today.benchmarks.values()
     assert (one.fullname, one.spec) == (other.fullname, other.spec)
     assert list(former.benchmarks) == list(today.benchmarks)
-
-
-def test_the_former_name_of_an_operation_is_left_alone_in_others_benchmarks(tmp_path):
-    names = ["test_mine[add_self_loops-1]", "add_self_loops-forward", "test_add_self_loops-forward-pyg-"]
-    (path,) = save(tmp_path, content(*map(entry, names)))
-    assert list(run_file.read(path).benchmarks) == [f"test_a.py::{name}" for name in names]
+    assert list(others.benchmarks) == [f"test_a.py::{name}" for name in names]
