@@ -64,19 +64,21 @@ def repository(monkeypatch, tmp_path):
     return Repository(tmp_path / "project")
 
 
-def test_only_the_branch_contains_its_change(repository):
+def test_only_the_branch_and_what_it_is_merged_into_contain_its_change(repository):
     assert repository.has("feature")
     assert not repository.has("feature~2")
     assert not repository.has("main")
-
-
-def test_a_merge_contains_it(repository):
     repository.git("merge", "-q", "feature")
     assert repository.has()
     assert not repository.has("HEAD^1")
 
 
-def test_a_squash_contains_it_also_when_the_branch_is_gone(repository):
+@pytest.mark.parametrize("goes_on", [False, True])
+def test_a_squash_contains_it_also_when_the_branch_went_on_and_is_gone(repository, goes_on):
+    if goes_on:
+        repository.git("checkout", "-q", "feature")
+        repository.commit("review", code="3")
+        repository.git("checkout", "-q", "main")
     repository.git("merge", "-q", "--squash", "feature")
     repository.commit("squash")
     repository.commit("later", other="2")
@@ -86,36 +88,17 @@ def test_a_squash_contains_it_also_when_the_branch_is_gone(repository):
     assert not repository.has("HEAD~2")
 
 
-def test_a_squash_of_a_branch_that_went_on_contains_it(repository):
-    repository.git("checkout", "-q", "feature")
-    repository.commit("review", code="3")
-    repository.git("checkout", "-q", "main")
-    repository.git("merge", "-q", "--squash", "feature")
-    repository.commit("squash")
-    repository.forget_the_branch()
-    assert repository.has()
-    assert not repository.has("HEAD~1")
-
-
-def test_a_rebase_contains_it(repository):
+@pytest.mark.parametrize("how", ["--ff-only", "--no-ff"])
+def test_a_rebased_branch_contains_it(repository, how):
     repository.git("checkout", "-q", "-b", "rebased", "feature")
     repository.git("rebase", "-q", "main")
     repository.git("checkout", "-q", "main")
-    repository.git("merge", "-q", "--ff-only", "rebased")
-    repository.forget_the_branch()
-    assert repository.has()
-    assert not repository.has("HEAD~2"), "only the first of both commits"
-
-
-def test_a_rebased_branch_that_is_merged_contains_it(repository):
-    repository.git("checkout", "-q", "-b", "rebased", "feature")
-    repository.git("rebase", "-q", "main")
-    repository.git("checkout", "-q", "main")
-    repository.git("merge", "-q", "--no-ff", "rebased")
+    repository.git("merge", "-q", how, "rebased")
     repository.git("branch", "-qD", "rebased")
     repository.forget_the_branch()
     assert repository.has()
-    assert not repository.has("HEAD~1")
+    before = {"--ff-only": "HEAD~2", "--no-ff": "HEAD~1"}[how]  # only the first of both commits, or none
+    assert not repository.has(before)
 
 
 def test_an_entry_that_is_committed_before_its_change_is_not_its_change(repository):
@@ -136,22 +119,30 @@ def test_what_git_does_not_know_is_unknown(repository, tmp_path):
     assert contains(shallow, repository.git("rev-parse", "HEAD"), repository.entry) is None
 
 
-def judged(repository, base, head, today=TODAY, judgement=SLOWER, **changes):
+def judged(repository, base, head, today=TODAY, judgement=SLOWER, shared=None, **changes):
     entry = Entry(**{**vars(repository.entry), "number": 1, **changes})
     acceptance = Acceptance(Accepted(FILE, (entry,)), repository.folder, today)
     sides = tuple(
         Revision(tuple(repository.git("rev-parse", one) for one in side.split())) for side in (base, head)
     )
     rows = [Compared(name, judgement, 1.0) for name in ("test_a", "test_b")]
-    found = acceptance.judge(Comparison(rows, None), Thresholds(0.03), lambda _: sides)
+    found = acceptance.judge(Comparison(rows, shared), Thresholds(0.03), lambda _: sides)
     assert found.rows[1] == rows[1], "an entry is about its benchmark"
     return found.rows[0].judgement.verdict, acceptance.lines()
 
 
-def test_an_entry_is_in_force_if_the_head_contains_its_change_and_the_base_does_not(repository):
+def test_an_entry_is_in_force_if_all_heads_contain_its_change_and_no_base_does(repository):
     assert judged(repository, "main", "feature") == ("accepted", [])
     assert judged(repository, "feature~3", "feature~1") == ("accepted", [])
     assert judged(repository, "main~1", "main") == ("slower", [])
+    # Of sides of several commits:
+    assert judged(repository, "main main~1", "feature feature~1")[0] == "accepted"
+    assert judged(repository, "main feature", "feature")[0] == "slower"
+    assert judged(repository, "main", "feature main")[0] == "slower"
+    verdict, lines = judged(repository, "main", "")
+    assert verdict == "slower"
+    assert "unknown whether base and head contain it: entry 1 (test_a)" in lines[0]
+    assert "git fetch --unshallow" in lines[0]
 
 
 def test_it_ends_when_the_base_contains_its_change(repository):
@@ -164,16 +155,6 @@ def test_it_ends_when_the_base_contains_its_change(repository):
     assert lines == [f"ended, because the base already contains what was accepted: {entry}"]
     assert judged(repository, "HEAD~1", "HEAD~2") == ("slower", []), "back to before the change"
     assert judged(repository, "HEAD~2", "HEAD") == ("accepted", [])
-
-
-def test_of_sides_of_several_commits_all_heads_and_no_base_must_contain_it(repository):
-    assert judged(repository, "main main~1", "feature feature~1")[0] == "accepted"
-    assert judged(repository, "main feature", "feature")[0] == "slower"
-    assert judged(repository, "main", "feature main")[0] == "slower"
-    verdict, lines = judged(repository, "main", "")
-    assert verdict == "slower"
-    assert "unknown whether base and head contain it: entry 1 (test_a)" in lines[0]
-    assert "git fetch --unshallow" in lines[0]
 
 
 def test_it_expires_after_its_last_day(repository):
@@ -193,6 +174,8 @@ def test_a_benchmark_that_recovered_is_named_with_its_entry(repository):
     assert lines == [f"{start}remove entry 1 of baselines/accepted.toml"]
     _, lines = judged(repository, "main", "feature", judgement=SAME_CODE)
     assert "(it runs the same code as the base, accepted 1.20x)" in lines[0]
+    # With a drift removed, the slowdown of all benchmarks is in none of their ratios.
+    assert judged(repository, "main", "feature", judgement=fast, shared=SLOWER) == ("same", [])
 
 
 @pytest.mark.parametrize(("ratio", "part"), [(1.2, "more_bytes of entry 1"), (1.0, "entry 1")])
@@ -211,13 +194,3 @@ def test_a_benchmark_that_needs_no_more_memory_is_named_too(repository, ratio, p
         f"test_a does not need more memory any more: remove {part} of baselines/accepted.toml"
     ]
     assert lines(MemoryChange("more memory", 2**23, 2**24)) == lines(None) == []
-
-
-def test_a_relative_ratio_has_not_recovered(repository):
-    """With a drift removed, the slowdown of all benchmarks is in none of their ratios."""
-    fast = Judgement("same", "", 1.01, 0.99, 1.03, 0.99, 1.03)
-    acceptance = Acceptance(Accepted(FILE, (repository.entry,)), repository.folder, TODAY)
-    sides = Revision((repository.base,)), Revision((repository.head,))
-    row = Compared("test_a", fast, 1.0)
-    acceptance.judge(Comparison([row], SLOWER), Thresholds(0.03), lambda _: sides)
-    assert acceptance.lines() == []

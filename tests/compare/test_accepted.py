@@ -45,14 +45,18 @@ def test_more_than_is_accepted_is_slower_and_says_how_much():
     assert found.notes[0].startswith("1.10x (1.07-1.13) beyond the accepted 1.20x: more accurate")
 
 
-def test_the_errors_of_both_count():
-    assert judge(row(1.26), [entry(width=0.001)], THRESHOLDS).judgement.verdict == "slower"
-    assert judge(row(1.26), [entry(width=0.06)], THRESHOLDS).judgement.verdict == "accepted"
-    assert judge(row(1.26, error=0.02), [entry(width=0.001)], THRESHOLDS).judgement.verdict == "accepted"
-
-
-def test_less_than_the_effect_beyond_is_accepted():
-    assert judge(row(1.22, error=1e-4), [entry(width=1e-4)], THRESHOLDS).judgement.verdict == "accepted"
+@pytest.mark.parametrize(
+    ("ratio", "error", "width", "verdict"),
+    [
+        (1.26, 0.005, 0.001, "slower"),
+        (1.26, 0.005, 0.06, "accepted"),
+        (1.26, 0.02, 0.001, "accepted"),
+        (1.22, 1e-4, 1e-4, "accepted"),
+    ],
+)
+def test_the_errors_of_both_count_and_less_than_the_effect_beyond_is_accepted(ratio, error, width, verdict):
+    found = judge(row(ratio, error=error), [entry(width=width)], THRESHOLDS)
+    assert found.judgement.verdict == verdict
 
 
 def test_a_verdict_is_settled_when_it_is_known_whether_it_is_more_than_accepted():

@@ -38,6 +38,8 @@ def test_the_fewest_causes_that_explain_all_are_named():
 
 
 def test_what_changed_in_benchmarks_that_are_not_slower_is_less_likely():
+    undecided = row("c", "p", "undecided"), row("d", "p", "incomparable")
+    assert found(row("a", "ph"), row("b", "ph"), *undecided) == [("h p", ["a", "b"])], "they say nothing"
     rows = row("a", "ph"), row("b", "ph"), *(row(f"s{number}", "p", "same") for number in range(3))
     assert found(*rows) == [("h", ["a", "b"])]
     # Three of them outweigh a third benchmark: two causes are likelier.
@@ -47,19 +49,12 @@ def test_what_changed_in_benchmarks_that_are_not_slower_is_less_likely():
     assert (one.names, one.not_slower) == (("library:p",), 3)
 
 
-def test_what_is_undecided_or_not_comparable_says_nothing():
-    rows = row("a", "ph"), row("b", "ph"), row("c", "p", "undecided"), row("d", "p", "incomparable")
-    assert found(*rows) == [("h p", ["a", "b"])]
-
-
 def test_of_functions_that_call_each_other_the_innermost_is_named_first():
     # A fingerprint has them in the order of their first call.
     assert found(row("a", "fgh"), row("b", "fgh")) == [("h g f", ["a", "b"])]
     gone = {"base_only": ("library:h",)}
     assert found(row("a", "hfg", **gone), row("b", "hfg", **gone)) == [("g f h", ["a", "b"])]
-
-
-def test_what_is_inside_of_a_function_that_changed_is_part_of_it():
+    # What is inside of a function that changed is part of it.
     functions = "library:f", "library:f.<locals>.<listcomp>", "library:g.<locals>.inner"
     rows = [replace(row(name), work=Work(Difference(functions))) for name in "ab"]
     (cause,) = causes(rows)
@@ -101,12 +96,6 @@ def test_counters_in_common_stand_beside_the_function():
     assert cause.counters == ()
 
 
-def test_the_number_of_python_calls_is_no_cause():
-    calls = [("Python calls", 3, 4)]
-    assert found(row("a", "f", counters=calls), row("b", "g", counters=calls)) == [("f", ["a"]), ("g", ["b"])]
-    assert found(row("a", counters=calls), row("b", counters=calls)) == []
-
-
 def test_a_cause_tells_all_about_a_benchmark_in_which_nothing_else_changed():
     sort = [("aten::sort", 1, 2)]
     rows = (
@@ -121,6 +110,9 @@ def test_a_cause_tells_all_about_a_benchmark_in_which_nothing_else_changed():
 
 
 def test_results_without_evidence_have_no_causes():
+    calls = [("Python calls", 3, 4)]  # their number is none
+    assert found(row("a", "f", counters=calls), row("b", "g", counters=calls)) == [("f", ["a"]), ("g", ["b"])]
+    assert found(row("a", counters=calls), row("b", counters=calls)) == []
     assert found(row("a"), row("b")) == []
     assert found(Compared("a", Judgement("slower", "it is", 1.2, 1.1, 1.3), 1e-3)) == []
     assert found(row("a", "f", "faster"), row("b", "f", "same")) == []

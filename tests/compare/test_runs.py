@@ -13,6 +13,11 @@ def runs(folder, *contents):
     return [run_file.read(path) for path in save(folder, *contents)]
 
 
+def processes(folder, count=3, first=0, **changes):
+    """Return runs of one benchmark, `b`."""
+    return runs(folder, *(content(entry("b", seed=seed, **changes)) for seed in range(first, first + count)))
+
+
 def by_name(found):
     return {row.fullname.rpartition("::")[2]: row for row in found.rows}
 
@@ -61,13 +66,9 @@ def test_new_vanished_and_renamed_benchmarks_are_named(tmp_path):
     rows = by_name(compare(base, head, THRESHOLDS, vanished=()))
     assert "spmm[sum-fwd]" not in rows
     assert rows["spmm[sum-forward]"].judgement.reason == "new: not in the baseline", "the other was not run"
-
-
-def test_another_test_function_is_not_what_one_was_called(tmp_path):
-    base = runs(tmp_path, content(entry("test_gcn_norm[pyg]"), entry("b1")))
-    head = runs(tmp_path, content(entry("test_gcn_norms[pyg]"), entry("b1")))
-    rows = by_name(compare(base, head, THRESHOLDS))
-    assert rows["test_gcn_norms[pyg]"].judgement.reason == "new: not in the baseline"
+    other = runs(tmp_path, content(entry("spmms[sum-fwd]"), entry("b1")))
+    rows = by_name(compare(base, other, THRESHOLDS))
+    assert rows["spmms[sum-fwd]"].judgement.reason == "new: not in the baseline", "another test function"
 
 
 def test_benchmarks_that_were_not_asked_for_still_tell_how_much_processes_differ(tmp_path):
@@ -85,22 +86,16 @@ def test_benchmarks_that_were_not_asked_for_still_tell_how_much_processes_differ
     [
         ({"code_hash": "f" * 16}, "different code of the benchmark: hash eeeeeeeeeeeeeeee vs ffff"),
         ({"graph": {"content_hash": "0" * 16}}, "different graph: content hash not saved vs 0000"),
+        ({"layouts": "sampled"}, "measured differently"),
     ],
 )
-def test_other_work_is_not_compared(tmp_path, change, reason):
-    base = runs(tmp_path, *(content(entry("b", seed=seed, code_hash="e" * 16)) for seed in range(3)))
-    head = runs(tmp_path, content(entry("b", **{"code_hash": "e" * 16, **change})))
-    (row,) = compare(base, head, THRESHOLDS).rows
+def test_other_work_and_other_layouts_are_not_compared(tmp_path, change, reason):
+    base = processes(tmp_path, code_hash="e" * 16)
+    other = entry("b", **{"code_hash": "e" * 16, **change})
+    other["extra_info"]["gnnbench"]["measurement"]["layouts"] = change.get("layouts", "one")
+    (row,) = compare(base, runs(tmp_path, content(other)), THRESHOLDS).rows
     assert row.judgement.verdict == "incomparable"
     assert row.judgement.reason.startswith(reason)
-
-
-def test_other_layouts_and_clocks_are_not_compared(tmp_path):
-    base = runs(tmp_path, *(content(entry("b", seed=seed)) for seed in range(3)))
-    other = entry("b")
-    other["extra_info"]["gnnbench"]["measurement"]["layouts"] = "sampled"
-    (row,) = compare(base, runs(tmp_path, content(other)), THRESHOLDS).rows
-    assert "measured differently" in row.judgement.reason
 
 
 def test_counters_that_differ_stand_beside_the_verdict(tmp_path):
@@ -108,11 +103,8 @@ def test_counters_that_differ_stand_beside_the_verdict(tmp_path):
         counts = {"operators": {f"aten::{name}": count for name, count in operators.items()}}
         return {"counts": counts, "unsteady": [], "host_reads": 0, "details": {}}
 
-    base = runs(
-        tmp_path, *(content(entry("b", seed=seed, counters=counted(mm=1, sort=1))) for seed in range(3))
-    )
-    head = runs(tmp_path, content(entry("b", counters=counted(mm=2, item=4))))
-    (row,) = compare(base, head, THRESHOLDS).rows
+    base = processes(tmp_path, counters=counted(mm=1, sort=1))
+    (row,) = compare(base, processes(tmp_path, 1, counters=counted(mm=2, item=4)), THRESHOLDS).rows
     assert row.notes == ("counters: +4 aten::item, +1 aten::mm, -1 aten::sort",)
 
 
@@ -145,14 +137,11 @@ def test_the_same_code_is_same_whatever_its_times_and_the_environment(tmp_path):
     assert found.shared is None
 
 
-def test_one_process_on_each_side_is_enough_for_the_same_code(tmp_path):
-    rows = by_name(compare(runs(tmp_path, coded(1)), runs(tmp_path, coded(2, call=2)), THRESHOLDS))
-    assert rows.pop("b0").judgement.verdict == "incomparable"
-    assert {row.judgement.verdict for row in rows.values()} == {"same"}
-
-
 def test_changed_code_is_judged_by_its_times_and_named(tmp_path):
     base = runs(tmp_path, *(coded(seed) for seed in range(5)))
+    rows = by_name(compare(base[:1], runs(tmp_path, coded(2, call=2)), THRESHOLDS))
+    assert rows.pop("b0").judgement.verdict == "incomparable", "one process on each side"
+    assert {row.judgement.verdict for row in rows.values()} == {"same"}, "is enough for the same code"
     head = runs(tmp_path, *(coded(seed, call=2, factor=1.3) for seed in range(10, 13)))
     rows = by_name(compare(base, head, THRESHOLDS))
     assert rows["b0"].judgement.verdict == "slower"
@@ -176,57 +165,43 @@ def test_the_same_code_does_not_count_in_the_correction_for_many_benchmarks(tmp_
 
 
 def test_other_settings_are_no_same_code(tmp_path):
-    base = runs(
-        tmp_path, *(content(entry("b", seed=seed, fingerprint=fingerprint(call=1))) for seed in range(3))
+    base, head = (
+        processes(tmp_path, fingerprint=fingerprint(call=1, threads=threads)) for threads in ("2", "4")
     )
-    head = content(entry("b", fingerprint=fingerprint(call=1, threads="4")))
-    (row,) = compare(base, runs(tmp_path, head), THRESHOLDS).rows
+    (row,) = compare(base, head, THRESHOLDS).rows
     assert not row.judgement.same_code
     assert row.notes == ("code: same functions, other settings (threads)",)
 
 
 @pytest.mark.parametrize("other", [None, fingerprint(call=2)])
 def test_a_side_whose_files_disagree_has_no_fingerprint(tmp_path, other):
-    changes = {"fingerprint": other} if other else {}
-    base = runs(
-        tmp_path, content(entry("b", fingerprint=fingerprint(call=1))), content(entry("b", seed=1, **changes))
-    )
-    (row,) = compare(
-        base, runs(tmp_path, content(entry("b", fingerprint=fingerprint(call=1)))), THRESHOLDS
-    ).rows
+    head = processes(tmp_path, 1, fingerprint=fingerprint(call=1))
+    base = [*head, *processes(tmp_path, 1, 1, **({"fingerprint": other} if other else {}))]
+    (row,) = compare(base, head, THRESHOLDS).rows
     assert not row.judgement.same_code
     assert row.notes == ()
 
 
 def test_whole_calls_are_judged_by_their_times_though_nothing_changed(tmp_path):
-    def made(seed):
-        return content(entry("b", seed=seed, no_fingerprint="its calls are timed whole: it starts a process"))
-
-    base, head = runs(tmp_path, *map(made, range(5))), runs(tmp_path, *map(made, range(10, 13)))
-    (row,) = compare(base, head, THRESHOLDS).rows
+    why = "its calls are timed whole: it starts a process"
+    base = processes(tmp_path, 5, no_fingerprint=why)
+    (row,) = compare(base, processes(tmp_path, 3, 10, no_fingerprint=why), THRESHOLDS).rows
     assert row.judgement.verdict == "same"
     assert not row.judgement.same_code
     assert row.judgement.low is not None
-    assert row.notes == ("code not compared, its calls are timed whole: it starts a process",)
-    assert row.work.as_json()["no_fingerprint"] == "its calls are timed whole: it starts a process"
+    assert row.notes == (f"code not compared, {why}",)
+    assert row.work.as_json()["no_fingerprint"] == why
 
 
 def test_changed_weights_of_layout_modes_stand_beside_the_verdict(tmp_path):
     def modes(share):
         return [{"median_ns": 1e6, "share": 1 - share}, {"median_ns": 2.1e6, "share": share}]
 
-    base = runs(
-        tmp_path, *(content(entry("b", seed=seed, blocks=200, modes=modes(0.2))) for seed in range(5))
-    )
-    head = runs(tmp_path, content(entry("b", blocks=200, modes=modes(0.7))))
-    (row,) = compare(base, head, THRESHOLDS).rows
-    assert row.notes == ("share of slow memory layouts (2.1x slower) changed from 20% to 70%",)
-    (row,) = compare(
-        base, runs(tmp_path, content(entry("b", blocks=200, modes=modes(0.25)))), THRESHOLDS
-    ).rows
-    assert row.notes == ()
-    (row,) = compare(base, runs(tmp_path, content(entry("b", blocks=200, modes=MODES))), THRESHOLDS).rows
-    assert row.notes == ("share of slow memory layouts (2.1x slower) changed from 20% to 0.0%",)
+    base = processes(tmp_path, 5, blocks=200, modes=modes(0.2))
+    text = "share of slow memory layouts (2.1x slower) changed from 20% to "
+    for now, notes in ((modes(0.7), [f"{text}70%"]), (modes(0.25), []), (MODES, [f"{text}0.0%"])):
+        (row,) = compare(base, processes(tmp_path, 1, blocks=200, modes=now), THRESHOLDS).rows
+        assert list(row.notes) == notes
 
 
 def test_files_of_pytest_benchmark_alone_are_judged_where_they_have_their_rounds(tmp_path):

@@ -10,7 +10,7 @@ from gnnbench.compare.trend.digest import Digest
 from gnnbench.errors import UsageError
 from gnnbench.results import run_file
 from tests.compare.trend.runs import plain, run, save
-from tests.run_files import ENVIRONMENT, content, entry
+from tests.run_files import ENVIRONMENT, of_operation
 
 
 def test_a_run_of_ours(tmp_path):
@@ -40,33 +40,19 @@ def test_a_run_of_pytest_benchmark_alone_has_its_median_with_rounds_or_without(t
     assert found.commit_date is None
 
 
-def test_what_was_disturbed_is_no_evidence(tmp_path):
-    (path,) = save(tmp_path, [run(1, [1.0], contended=True)])
-    (one,) = Digest.of(path).benchmarks
-    assert (one.logs, one.contended) == ((), 1)
-
-
-def test_other_work_has_another_digest(tmp_path):
+def test_what_was_disturbed_is_no_evidence_and_other_work_has_another_digest(tmp_path):
     changed = run(1, [1.0])
     changed["benchmarks"][0]["extra_info"]["gnnbench"]["code_hash"] = "f" * 16
-    works = [Digest.of(path).benchmarks[0].work for path in save(tmp_path, [run(1, [1.0]), changed])]
-    assert works[0] != works[1]
+    paths = save(tmp_path, [run(1, [1.0], contended=True), run(1, [1.0]), changed])
+    disturbed, one, other = (Digest.of(path).benchmarks[0] for path in paths)
+    assert (disturbed.logs, disturbed.contended) == ((), 1)
+    assert disturbed.work == one.work != other.work
 
 
 def test_spec_names_a_benchmark(tmp_path):
-    spec = {
-        "operation": "spmm_sum",
-        "direction": "forward",
-        "platform": "pyg",
-        "dtype": "float32",
-        "index_dtype": "int64",
-        "dataset": "cora",
-        "hidden": 16,
-        "device": "cpu",
-    }
-    (path,) = save(tmp_path, [{**content(entry("b", spec=spec)), "datetime": "2026-01-01T10:00:00+02:00"}])
+    (path,) = save(tmp_path, [{**of_operation("spmm_sum"), "datetime": "2026-01-01T10:00:00+02:00"}])
     found = Digest.of(path)
-    assert found.benchmarks[0].label == "spmm_sum-forward-pyg-float32-int64-cora-16-cpu"
+    assert found.benchmarks[0].label == "spmm_sum-forward-pyg-float32-int64-cora-256-cpu"
     assert found.date == "2026-01-01T08:00:00.000000+00:00"
 
 
@@ -98,21 +84,19 @@ def test_other_content_is_refused_in_a_line(tmp_path, change, why):
     assert "\n" not in str(caught.value)
 
 
-def sealed(text):
-    """Give a record's text that was changed the digest that it would have."""
+def sealed(content):
+    """Return a record's text whose 1234 is a number beyond JSON, with the digest that it would have."""
+    text = run_file.seal(content).replace("1234", "1e999")
     digest = re.search('"digest": "([0-9a-f]{64})"', text)[1]
     blank = text.replace(digest, "0" * 64)
     return text.replace(digest, hashlib.sha256(blank.encode()).hexdigest())
 
 
-def test_a_record_of_another_form_is_refused(tmp_path):
+@pytest.mark.parametrize("record", [{"number": 1}, {"processes": 1234}])
+def test_a_record_of_another_form_is_refused(tmp_path, record):
     changed = run(1, [1.0])
-    changed["gnnbench"]["record"] = {"number": 1}
+    changed["gnnbench"]["record"] = record
     path = tmp_path / "0001_x_p1.json"
-    path.write_text(run_file.seal(changed))
-    with pytest.raises(UsageError, match=r"damaged: gnnbench\.record has another form"):
-        Digest.of(path)
-    text = run_file.seal({**changed, "gnnbench": {**changed["gnnbench"], "record": {"processes": 1234}}})
-    path.write_text(sealed(text.replace("1234", "1e999")))
+    path.write_text(sealed(changed))
     with pytest.raises(UsageError, match=r"damaged: gnnbench\.record has another form"):
         Digest.of(path)

@@ -9,7 +9,7 @@ RUNS, EFFECT, SEEDS = 300, 0.03, range(20)
 SD = 0.01
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture
 def examine(calibrated):
     def found(logs, level=SERIES_LEVEL):
         result = findings.examine(logs, calibrated(len(logs)), level, EFFECT)

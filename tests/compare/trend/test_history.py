@@ -1,7 +1,6 @@
 from datetime import UTC, datetime
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 from gnnbench.compare.trend import history
@@ -25,11 +24,15 @@ def files(*digests):
     return {Path(f"/{number}.json"): one for number, one in enumerate(digests)}
 
 
-def test_runs_are_in_the_order_of_their_dates():
-    ((found,), refused) = history.histories(
-        files(*(digest(number, logs=[number]) for number in (2, 0, 1))), 10
-    )
+def only(*digests, newest=10):
+    """Return the only history of these runs."""
+    ((found,), refused) = history.histories(files(*digests), newest)
     assert refused == []
+    return found
+
+
+def test_runs_are_in_the_order_of_their_dates():
+    found = only(*(digest(number, logs=[number]) for number in (2, 0, 1)))
     assert found.ordered_by == history.DATE
     assert [run.commit for run in found.runs] == ["commit0", "commit1", "commit2"]
     (series,) = found.series
@@ -39,11 +42,10 @@ def test_runs_are_in_the_order_of_their_dates():
 def test_commits_order_runs_where_all_have_their_dates():
     dates = ["2026-03-03", "2026-03-01", "2026-03-02"]
     runs = [digest(number, commit_date=date) for number, date in enumerate(dates)]
-    ((found,), _) = history.histories(files(*runs), 10)
+    found = only(*runs)
     assert found.ordered_by == history.COMMIT
     assert [run.commit for run in found.runs] == ["commit1", "commit2", "commit0"]
-    ((found,), _) = history.histories(files(*runs, digest(3)), 10)
-    assert found.ordered_by == history.DATE
+    assert only(*runs, digest(3)).ordered_by == history.DATE
 
 
 def test_environments_are_kept_apart_the_one_with_most_runs_first():
@@ -63,37 +65,27 @@ def test_the_processes_of_a_record_are_one_run_and_all_are_needed():
     assert "only 2 of the record's 3 processes" in refused[0].reason
 
 
-def test_a_benchmark_that_changed_begins_anew():
-    runs = [digest(number, work="old" if number < 4 else "new", logs=[number]) for number in range(6)]
-    ((found,), _) = history.histories(files(*runs), 10)
+def test_a_benchmark_that_changed_begins_anew_and_disturbed_times_are_gaps():
+    runs = [digest(number, work="old" if number < 4 else "new", logs=[number]) for number in range(8)]
+    runs[5] = digest(5, work="new", logs=[], contended=1)
+    found = only(*runs)
     (series,) = found.series
-    assert series.runs.tolist() == [4, 5]
-    assert found.superseded == 1
-
-
-def test_disturbed_times_are_gaps():
-    runs = [
-        digest(number, logs=[] if number == 1 else [number], contended=number == 1) for number in range(4)
-    ]
-    ((found,), _) = history.histories(files(*runs), 10)
-    assert found.series[0].runs.tolist() == [0, 2, 3]
-    assert found.contended == 1
-    assert np.isfinite(found.series[0].logs).all()
+    assert series.runs.tolist() == series.logs.tolist() == [4, 6, 7]
+    assert (found.superseded, found.contended) == (1, 1)
 
 
 @pytest.mark.parametrize("newest", [1, 3])
 def test_only_the_newest_runs_are_looked_at(newest):
-    ((found,), _) = history.histories(files(*(digest(number) for number in range(5))), newest)
+    found = only(*(digest(number) for number in range(5)), newest=newest)
     assert [run.commit for run in found.runs] == [f"commit{number}" for number in range(5 - newest, 5)]
     assert found.older == 5 - newest
 
 
 def test_copies_of_a_file_are_one_run():
-    ((found,), _) = history.histories(files(digest(0), digest(1), digest(1)), 10)
+    found = only(digest(0), digest(1), digest(1))
     assert [len(run.files) for run in found.runs] == [1, 2]
     assert found.series[0].runs.tolist() == [0, 1]
-    ((found,), _) = history.histories(files(*[digest(1, logs=[], contended=1)] * 2), 10)
-    assert found.contended == 1
+    assert only(*[digest(1, logs=[], contended=1)] * 2).contended == 1
 
 
 def test_copies_of_a_record_are_one_run():

@@ -7,6 +7,8 @@ import pytest
 from gnnbench.compare.trend import changes, noise, penalty
 from gnnbench.compare.trend.penalty import Penalties, Tail
 from gnnbench.errors import UsageError
+from tests.compare.trend.conftest import KNOWN
+from tests.sampling import sampled
 
 
 def test_a_penalty_is_exceeded_as_often_as_it_says():
@@ -18,16 +20,32 @@ def test_a_penalty_is_exceeded_as_often_as_it_says():
     assert (exponential > fitted.penalty(0.001)).mean() == pytest.approx(0.001, rel=0.3)
 
 
-def test_calibration_is_repeatable_and_holds_for_other_histories(calibrated):
+def of(one):
+    """Return a penalty's numbers."""
+    return [value for tail in asdict(one).values() for value in tail.values()]
+
+
+@pytest.mark.parametrize("length", sampled(KNOWN, 0))
+def test_calibration_is_repeatable(length):
+    assert of(penalty.calibrate(length)) == pytest.approx(of(KNOWN[length]), rel=1e-5)
+
+
+def test_calibration_by_fewer_histories_is_much_the_same(monkeypatch):
+    monkeypatch.setattr(penalty, "_HISTORIES", 60)
+    monkeypatch.setattr(penalty, "_MORE_HISTORIES", 60 * 500)
+    assert of(penalty.calibrate(60)) == pytest.approx(of(KNOWN[60]), rel=0.2)
+
+
+def test_a_penalty_holds_for_other_histories(calibrated):
     found = calibrated(60)
     limit = found.level.penalty(0.01)
     random = np.random.default_rng(99)
     length = penalty.rounded(60)
     above = 0
-    for _ in range(1000):
+    for _ in range(400):
         values = noise.winsorized(penalty._permuted(length, random), [slice(None)])
         above += changes.strongest(values / noise.estimate(values).unit, 2, penalty.LEVEL_SHORTEST) > limit
-    assert 1 <= above <= 25
+    assert 1 <= above <= 10
     assert found.level.penalty(0.001) > limit
 
 

@@ -5,7 +5,6 @@ import numpy as np
 import pytest
 
 from gnnbench import schema
-from gnnbench.compare.trend import penalty
 from gnnbench.compare.trend.history import DATE, History, Series
 from gnnbench.compare.trend.penalty import Penalties
 from gnnbench.compare.trend.result import aligned, as_json, judge, lengths, together
@@ -65,10 +64,7 @@ def test_changes_at_one_run_are_said_to_be_together():
     assert together([*series, *quiet], of) == [(21, 4, 7)]
     assert together([*series, *quiet, *(judged(of, name=f"r{n}") for n in range(3))], of) == []
     assert together(series[:2], of) == []
-
-
-def test_of_the_runs_that_are_as_possible_the_likeliest_of_most_is_named():
-    of = history()
+    # Of the runs that are as possible the likeliest of most is named.
     series = [
         judged(of, [step(at, around=3)], name=f"b{number}") for number, at in enumerate((20, 21, 20, 22))
     ]
@@ -92,24 +88,17 @@ def test_what_changed_together_is_at_one_run_everywhere():
     assert aligned([*every, judged(there, [step(21)])])[-1].findings[0].at == 21, "another environment"
 
 
-def test_the_level_is_shared_by_many_benchmarks(tmp_path, monkeypatch):
-    monkeypatch.setattr(penalty, "_HISTORIES", 200)
-    monkeypatch.setattr(penalty, "_MORE_HISTORIES", 0)
+def test_the_level_is_shared_by_many_benchmarks(tmp_path, calibrated):
     of = history(60)
+    sizes = {f"b{number}": 0.2 * (number == 7) for number in range(40)}
     series = [
-        Series(
-            f"b{number}",
-            f"b{number}",
-            np.arange(60),
-            logs([1, number], 60, level=level(60, 30, 0.2 * (number == 7))),
-        )
-        for number in range(40)
+        Series(name, name, np.arange(60), logs([1, number], 60, level=level(60, 30, size)))
+        for number, (name, size) in enumerate(sizes.items())
     ]
     short = Series("short", "short", np.arange(11), np.zeros(11))
     whole = History(of.environment, DATE, of.runs, (*series, short), 0, 0, 0)
-    penalties = Penalties(tmp_path)
     assert lengths([whole]) == [60] * 40
-    penalties.prepare(lengths([whole]), lambda *_: None)
+    penalties = Penalties(tmp_path, {60: calibrated(60)})
     found = judge([whole], penalties, 0.03, NOW)
     assert (found.too_short, found.level) == (1, pytest.approx(0.01 / 40))
     assert [one.series.benchmark for one in found.judged if one.findings] == ["b7"]
