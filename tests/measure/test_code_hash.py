@@ -1,10 +1,9 @@
 import ast
 import functools
 import importlib.util
-import os
-import subprocess
 import sys
 from collections import defaultdict
+from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -13,7 +12,8 @@ from gnnbench.measure.code_hash import code_hash
 from gnnbench.packages import missing
 from gnnbench.workloads.operations import OPERATIONS
 from gnnbench.workloads.platforms import PLATFORMS
-from tests.suite import ROOT
+from tests import forks
+from tests.suite import ROOT, environment
 
 OURS = [ROOT / "benchmarks", ROOT / "gnnbench"]
 
@@ -187,7 +187,7 @@ def test_installed_packages_below_a_folder_are_libraries(loaded, tmp_path):
 
 
 @pytest.mark.parametrize("statement", ["import {} as m", "from {} import m", "from {} import value as m"])
-def test_imports_inside_of_a_function_are_followed(tmp_path, statement):
+def test_imports_inside_of_a_function_are_followed(tmp_path, monkeypatch, statement):
     hashes = []
     for number in "12":
         folder = tmp_path / number / "package"
@@ -197,22 +197,13 @@ def test_imports_inside_of_a_function_are_followed(tmp_path, statement):
         (folder / "code.py").write_text(
             f"def run():\n    {statement.format('package')}\n    return m.value, m"
         )
-        code = (
-            "import pathlib\n"
-            "from package.code import run\n"
-            "from gnnbench.measure.code_hash import code_hash\n"
-            "print(code_hash([run], [pathlib.Path.cwd() / 'package']))"
-        )
-        hashes.append(_python(code, tmp_path / number))
+        with monkeypatch.context() as patch:
+            patch.syspath_prepend(folder.parent)
+            for name in ("package", "package.m", "package.code"):
+                patch.setitem(sys.modules, name, None)  # so that it is removed afterwards
+                del sys.modules[name]
+            hashes.append(code_hash([import_module("package.code").run], [folder]))
     assert hashes[0] != hashes[1]
-
-
-def _python(code, folder, **variables):
-    environment = {**os.environ, "PYTHONPATH": str(folder), **variables}
-    command = [sys.executable, "-c", code]
-    return subprocess.run(
-        command, cwd=folder, env=environment, capture_output=True, text=True, check=True
-    ).stdout
 
 
 def test_lambdas_of_one_line_stand_together(loaded, tmp_path):
@@ -265,29 +256,23 @@ def test_cells_that_are_empty_and_cycles_through_values_end(loaded, tmp_path):
     )
 
 
-def _platforms():
-    return [name for name, platform in PLATFORMS.items() if not missing(platform.packages)]
+def hashes_of_kernels():
+    calls = [
+        operation.calls.get(platform.name)
+        for platform in PLATFORMS.values()
+        if not missing(platform.packages)
+        for operation in OPERATIONS.values()
+    ]
+    kernels = [call.kernel() for call in calls if call and call.kernel and not call.one_of]
+    return [code_hash([kernel.build, kernel.run], [ROOT]) for kernel in kernels]
 
 
-def kernels(platform):
-    calls = [operation.calls.get(platform) for operation in OPERATIONS.values()]
-    return [call.kernel() for call in calls if call and call.kernel and not call.one_of]
-
-
-def test_is_the_same_in_every_process():
-    code = (
-        "from pathlib import Path\n"
-        "from gnnbench.measure.code_hash import code_hash\n"
-        "from gnnbench.workloads.operations import OPERATIONS\n"
-        f"for platform in {_platforms()}:\n"
-        "    calls = [operation.calls.get(platform) for operation in OPERATIONS.values()]\n"
-        "    for kernel in [call.kernel() for call in calls if call and call.kernel and not call.one_of]:\n"
-        f"        print(code_hash([kernel.build, kernel.run], [Path({str(ROOT)!r})]))\n"
-    )
-    first, second = (_python(code, ROOT, PYTHONHASHSEED=seed) for seed in "12")
-    assert first == second
-    here = [code_hash([k.build, k.run], [ROOT]) for name in _platforms() for k in kernels(name)]
-    assert first.split() == here
+def test_is_the_same_in_every_process(tmp_path):
+    script = tmp_path / "script.py"
+    script.write_text("from tests.measure import test_code_hash as it\nprint(*it.hashes_of_kernels())")
+    done = forks.run([str(script)], ROOT, environment(), libraries=True)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.split() == hashes_of_kernels()
 
 
 @pytest.mark.parametrize("platform", list(PLATFORMS))
@@ -314,17 +299,11 @@ def made_by(factory):
     return factory
 
 
-def test_a_benchmark_counts_by_its_body(tmp_path):
-    path = ROOT / "benchmarks" / "test_spmm.py"
-    spec = importlib.util.spec_from_file_location(tmp_path.name, path)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    expected = code_hash([module.test_spmm], OURS)
-    copied = tmp_path / "test_renamed.py"
-    copied.write_text(ast.unparse(ast.parse(path.read_text())).replace("spmm_max", "spmm_min"))
-    spec = importlib.util.spec_from_file_location(f"{tmp_path.name}_copy", copied)
-    copy = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(copy)
+def test_a_benchmark_counts_by_its_body(loaded, tmp_path):
+    source = (ROOT / "benchmarks" / "test_spmm.py").read_text()
+    module = loaded(source)
+    copy = loaded(ast.unparse(ast.parse(source)).replace("spmm_max", "spmm_min"), folder="there")
+    expected = code_hash([module.test_spmm], [tmp_path])
     assert code_hash([copy.test_spmm], [tmp_path]) == expected
     assert code_hash([functools.partial(copy.test_spmm)], [tmp_path]) != expected
     assert code_hash([copy.test_other_sums], [tmp_path]) != expected

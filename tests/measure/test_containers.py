@@ -12,6 +12,7 @@ class Owner:
         self.numbers = {0: 0.5}
 
 
+@pytest.mark.usefixtures("few_objects")
 def test_the_container_with_most_new_items():
     owner, other = Owner(), [0.5]
     before = lengths()

@@ -1,7 +1,12 @@
+"""All cases are watched in one process of few objects: among all that are here, each would take seconds."""
+
 import ctypes
 import gc
 import itertools
+import json
 import random
+import subprocess
+import sys
 from collections import deque
 
 import numpy as np
@@ -9,78 +14,65 @@ import pytest
 
 from gnnbench.measure import growth
 from gnnbench.measure.growth import CALLS, watch
+from tests.suite import ROOT
+
+CASES = {}
+"""What makes a call that is watched, by its name."""
+
+
+def case(make):
+    CASES[make.__name__] = make
 
 
 class Layer:
-    def __init__(self):
-        self.outputs = []
+    def __init__(self, outputs):
+        self.outputs = outputs
 
 
-def by_type(found):
-    return {one["type"].rpartition(".")[2]: one["count"] for one in found["objects"]}
+@case
+def nothing():
+    return lambda: float(len([[], {}]))
 
 
-def test_nothing_grows():
-    found = watch(lambda: float(len([[], {}])))
-    assert found["objects"] == []
-    assert (found["tensor_bytes"], found["resident_bytes"], found["bytes"]) == (0, 0, 0)
-    assert not found["slower"]
-    assert len(found["resident"]) == 6
+@case
+def objects():
+    layer = Layer([])
+    return lambda: layer.outputs.append([set()]) or 1.0
 
 
-def test_objects_that_stay_are_counted_exactly_and_their_holder_is_named():
-    layer = Layer()
-
-    def call():
-        layer.outputs.append([set()])
-        return 1.0
-
-    found = watch(call)
-    assert by_type(found) == {"list": CALLS, "set": CALLS}
-    assert {one["held_by"] for one in found["objects"]} == {"Layer.outputs (list)"}
-    assert found["bytes"] >= CALLS * (object.__sizeof__(set()) + object.__sizeof__([]))
+UNTRACKED = {
+    "numbers": (lambda number: number + 0.5, 24),
+    "texts": (lambda number: f"{number:0100}", 149),
+    "arrays": (lambda number: np.full(10, number), 192),
+}
 
 
-@pytest.mark.parametrize(
-    ("made", "size"),
-    [
-        (lambda number: number + 0.5, 24),
-        (lambda number: f"{number:0100}", 149),
-        (lambda number: np.full(10, number), 192),
-    ],
-)
-def test_what_the_garbage_collector_does_not_track(made, size):
+def untracked(made):
     """A dictionary of such objects is not tracked itself."""
-    layer = Layer()
-    layer.outputs = {}
-    numbers = itertools.count(1000)
+    layer, numbers = Layer({}), itertools.count(1000)
 
     def call():
         layer.outputs["last"] = layer.outputs[next(numbers)] = made(len(layer.outputs))
         return 1.0
 
-    (found,) = watch(call)["objects"]
-    assert found["type"] == "blocks of untracked objects (numbers, texts, arrays, plain dicts)"
-    assert found["count"] == 2 * CALLS  # with the keys
-    assert found["bytes"] == pytest.approx(CALLS * (size + 28), rel=0.1)
-    assert found["held_by"] == "Layer.outputs (dict)"
+    return call
 
 
-def test_blocks_that_no_container_holds_are_no_growth():
+@case
+def blocks_that_no_container_holds():
     """Native libraries keep some for themselves."""
 
     def call():
         ctypes.pythonapi.Py_IncRef(ctypes.py_object(str(random.random())))
         return 1.0
 
-    assert watch(call)["objects"] == []
+    return call
 
 
-def test_what_comes_and_goes_does_not_count():
-    kept = deque(maxlen=3)
-    cache = {}
-    calls = 0
-    last = None
+@case
+def what_comes_and_goes():
+    kept, cache = deque(maxlen=3), {}
+    calls, last = 0, None
 
     def call():
         nonlocal calls, last
@@ -92,38 +84,33 @@ def test_what_comes_and_goes_does_not_count():
             kept.clear()
         return 1.0
 
-    assert by_type(watch(call)) == {}
+    return call
 
 
-def test_what_takes_the_place_of_something_older_does_not_count():
+@case
+def what_takes_the_place_of_something_older():
     """At first all older objects are hidden, and only the new ones are seen."""
     kept = deque(([] for _ in range(200)), maxlen=200)
-
-    def call():
-        kept.append([])
-        return 1.0
-
-    assert by_type(watch(call)) == {}
+    return lambda: kept.append([]) or 1.0
 
 
-def test_a_cycle_is_garbage():
+@case
+def a_cycle():
     def call():
         one = []
         one.append(one)
         return 1.0
 
-    assert by_type(watch(call)) == {}
+    return call
 
 
-def test_classes_are_not_kept_alive():
-    def call():
-        type("Made", (), {})
-        return 1.0
-
-    assert by_type(watch(call)) == {}
+@case
+def a_class():
+    return lambda: float(bool(type("Made", (), {})))
 
 
-def test_memory_that_native_code_does_not_free():
+@case
+def native_memory():
     library = ctypes.CDLL(None)
     library.malloc.restype = ctypes.c_void_p
     library.malloc.argtypes = [ctypes.c_size_t]
@@ -133,27 +120,15 @@ def test_memory_that_native_code_does_not_free():
         library.memset(library.malloc(2**20), 1, 2**20)
         return 1.0
 
-    found = watch(call)
-    # Not all of it: some of these pages were resident before.
-    assert 0.5 * CALLS * 2**20 < found["resident_bytes"] < 1.5 * CALLS * 2**20
-    assert found["bytes"] == found["resident_bytes"]
-    assert found["objects"] == []
+    return call
 
 
-def times(seconds):
-    """Return what `watch` finds where the calls take these times."""
-    left = iter(seconds)
-    return watch(lambda: next(left))
+@case
+def a_time_that_rises():
+    return (1e-3 * (10 + number) for number in range(200)).__next__
 
 
-def test_a_time_that_rises_with_each_call():
-    found = times(1e-3 * (10 + number) for number in range(200))
-    assert found["slower"]
-    assert found["fastest_ns"] == pytest.approx([15e6, 24e6, 33e6, 42e6, 51e6])
-
-
-@pytest.mark.parametrize("seed", range(8))
-def test_noise_drift_and_steps_are_no_growth_of_time(seed):
+def noise_drift_and_steps(seed):
     draw = random.Random(seed)
     step = draw.randrange(100)
 
@@ -162,26 +137,96 @@ def test_noise_drift_and_steps_are_no_growth_of_time(seed):
             machine = (1 + number / 200) * (3 if number > step else 1)  # a neighbour comes, and stays
             yield machine * draw.lognormvariate(0, 0.5)
 
-    assert not times(seconds())["slower"]
+    return seconds().__next__
 
 
-def test_objects_are_hidden_only_meanwhile():
-    with pytest.raises(ZeroDivisionError):
-        watch(lambda: 1 / 0)
-    assert gc.get_freeze_count() == 0
-
-
-def test_a_call_that_starts_processes_is_left_out():
-    import subprocess
-    import sys
-
-    calls = 0
+@case
+def other_processes():
+    calls = itertools.count()
 
     def call():
-        nonlocal calls
-        calls += 1
-        subprocess.run([sys.executable, "-c", ""], check=True)
+        assert next(calls) < growth.FIRST
+        subprocess.run(["true"], check=True)
         return 1.0
 
-    assert watch(call) == {"left_out": "the work is done in other processes"}
-    assert calls == growth.FIRST
+    return call
+
+
+def main():
+    """Print what is found for each case, and how many objects are hidden after one that fails."""
+    found = {name: watch(make()) for name, make in CASES.items()}
+    found |= {name: watch(untracked(made)) for name, (made, _) in UNTRACKED.items()}
+    found |= {f"noise {seed}": watch(noise_drift_and_steps(seed)) for seed in range(8)}
+    try:
+        watch(lambda: 1 / 0)
+    except ZeroDivisionError:
+        found["hidden"] = gc.get_freeze_count()
+    sys.stdout.write(json.dumps(found))
+
+
+@pytest.fixture(scope="module")
+def found():
+    command = [sys.executable, "-c", "from tests.measure import test_growth; test_growth.main()"]
+    return json.loads(subprocess.check_output(command, cwd=ROOT))
+
+
+def by_type(found):
+    return {one["type"].rpartition(".")[2]: one["count"] for one in found["objects"]}
+
+
+def test_nothing_grows(found):
+    nothing = found["nothing"]
+    assert nothing["objects"] == []
+    assert (nothing["tensor_bytes"], nothing["resident_bytes"], nothing["bytes"]) == (0, 0, 0)
+    assert not nothing["slower"]
+    assert len(nothing["resident"]) == 6
+    assert found["hidden"] == 0, "objects are hidden only meanwhile, also if a call fails"
+
+
+def test_objects_that_stay_are_counted_exactly_and_their_holder_is_named(found):
+    objects = found["objects"]
+    assert by_type(objects) == {"list": CALLS, "set": CALLS}
+    assert {one["held_by"] for one in objects["objects"]} == {"Layer.outputs (list)"}
+    assert objects["bytes"] >= CALLS * (object.__sizeof__(set()) + object.__sizeof__([]))
+
+
+@pytest.mark.parametrize("kind", UNTRACKED)
+def test_what_the_garbage_collector_does_not_track(found, kind):
+    (one,) = found[kind]["objects"]
+    assert one["type"] == "blocks of untracked objects (numbers, texts, arrays, plain dicts)"
+    assert one["count"] == 2 * CALLS  # with the keys
+    assert one["bytes"] == pytest.approx(CALLS * (UNTRACKED[kind][1] + 28), rel=0.1)
+    assert one["held_by"] == "Layer.outputs (dict)"
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("blocks_that_no_container_holds", "what_comes_and_goes", "a_cycle", "a_class"),
+        "what_takes_the_place_of_something_older",
+    ],
+)
+def test_what_is_no_growth(found, name):
+    assert by_type(found[name]) == {}
+
+
+def test_memory_that_native_code_does_not_free(found):
+    native = found["native_memory"]
+    # Not all of it: some of these pages were resident before.
+    assert 0.5 * CALLS * 2**20 < native["resident_bytes"] < 1.5 * CALLS * 2**20
+    assert native["bytes"] == native["resident_bytes"]
+    assert native["objects"] == []
+
+
+def test_a_time_that_rises_with_each_call(found):
+    rising = found["a_time_that_rises"]
+    assert rising["slower"]
+    assert rising["fastest_ns"] == pytest.approx([15e6, 24e6, 33e6, 42e6, 51e6])
+
+
+def test_noise_drift_and_steps_are_no_growth_of_time(found):
+    assert [name for name in found if name.startswith("noise") and found[name]["slower"]] == []
+
+
+def test_a_call_that_starts_processes_is_left_out(found):
+    assert found["other_processes"] == {"left_out": "the work is done in other processes"}

@@ -16,6 +16,7 @@ class Odd(type):
         return NotImplemented
 
 
+@pytest.mark.usefixtures("few_objects")
 def test_types_by_name():
     kept = [Odd("Strange", (), {"__module__": 5})(), namedtuple("Point", "x")([])]  # noqa: PYI024
     found = live.snapshot([]).objects

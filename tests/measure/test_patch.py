@@ -14,7 +14,8 @@ from pytest_benchmark.fixture import BenchmarkFixture
 
 from gnnbench.errors import UsageError
 from gnnbench.measure.patch import check_pytest_benchmark
-from tests.suite import ROOT, environment, run
+from tests import forks
+from tests.suite import ROOT, SHORT, SMALL, environment, pytest_on_cpu, run_kernels
 
 SUITE = """
 import itertools
@@ -112,6 +113,12 @@ import os
 import signal
 import torch
 
+def test_text():
+    assert "expected" in "CUDA out of memory"
+
+def test_error():
+    raise MemoryError("a bug")
+
 def test_raises(benchmark):
     calls = itertools.count()
     def fails(x):
@@ -125,6 +132,9 @@ def test_out_of_memory(benchmark):
 
 def test_good(benchmark):
     benchmark(torch.neg, torch.ones(3))
+
+def test_says_so(benchmark):
+    assert str(benchmark(torch.neg, torch.ones(3))) == "out of memory"
 
 def test_interrupted(benchmark):
     calls = itertools.count()
@@ -150,9 +160,11 @@ def truth(tmp_path):
 
 
 def measure(folder, suite, *options, **changes):
+    """Run a suite, where torch is imported already if it needs it."""
     (folder / "test_suite.py").write_text(suite)
     file = folder / "run.json"
-    result = run(f"--benchmark-json={file}", *options, cwd=folder, **changes)
+    command = pytest_on_cpu(f"--benchmark-json={file}", *options)
+    result = forks.run(command, folder, environment(**changes), libraries="import torch" in suite)
     content = json.loads(file.read_text()) if file.exists() and file.stat().st_size else {}
     return result, content
 
@@ -218,18 +230,10 @@ def test_any_benchmark_is_timed_on_sampled_layouts_where_that_is_asked_for(tmp_p
     assert plain["stats"]["data"] == pytest.approx([value / 1e9 for value in rounds])
 
 
-def test_a_stranger_s_benchmarks_are_left_to_pytest_benchmark(tmp_path):
-    result, content = measure(tmp_path, SUITE, "--benchmark-max-time", "0.01")
-    assert result.returncode == 0, result.stdout + result.stderr
-    assert set(measurements(content).values()) == {None}
-
-
 def test_layouts_off_leaves_our_own_benchmarks_to_pytest_benchmark(tmp_path):
     file = tmp_path / "run.json"
-    options = ("--gnn-dataset", "rmat:5", "--gnn-hidden", "4", "-k", "spmm_sum-forward_backward-torch")
-    result = run(
-        "benchmarks", *options, "--gnn-layouts=off", "--benchmark-max-time=0.01", f"--benchmark-json={file}"
-    )
+    options = (*SMALL, "-k", "spmm_sum-forward_backward-torch")
+    result = run_kernels("benchmarks", *options, *SHORT, "--gnn-layouts=off", f"--benchmark-json={file}")
     assert result.returncode == 0, result.stdout
     assert set(measurements(json.loads(file.read_text())).values()) == {None}
 
@@ -266,11 +270,12 @@ def test_what_is_not_timed_is_not_inspected(tmp_path, option):
 
 
 def test_what_was_measured_before_an_error_or_an_interruption_is_saved(tmp_path, truth):
-    names = ("raises", "out_of_memory", "good", "interrupted", "never_reached")
-    fake = truth({f"test_{name}": 1e-3 for name in names})
+    """And a stranger's failure stays one, whatever it says."""
+    fake = truth(dict.fromkeys(re.findall("test_\\w+", FAILING), 1e-3))
     result, content = measure(tmp_path, FAILING, "--gnn-layouts=sample", GNNBENCH_FAKE_CLOCK=fake)
     assert result.returncode == pytest.ExitCode.INTERRUPTED, result.stdout + result.stderr
-    assert list(measurements(content)) == ["test_good"]
+    assert list(measurements(content)) == ["test_good", "test_says_so"]
+    assert "5 failed, 1 passed" in result.stdout
     incomplete = {entry["fullname"].partition("::")[2]: entry for entry in content["gnnbench"]["incomplete"]}
     assert incomplete["test_raises"]["error"] == "ValueError: enough"
     assert incomplete["test_interrupted"]["error"].startswith("KeyboardInterrupt")
@@ -278,42 +283,23 @@ def test_what_was_measured_before_an_error_or_an_interruption_is_saved(tmp_path,
     for entry in incomplete.values():
         assert entry["measurement"]["stopped_by"] is None
         assert sum(map(len, entry["measurement"]["processes"][0]["blocks_ns"])) > 4
-
-
-def test_what_was_measured_is_saved_also_where_nothing_else_was(tmp_path, truth):
     only = FAILING.partition("def test_good")[0]
-    fake = truth({"test_raises": 1e-3, "test_out_of_memory": 1e-3})
     result, content = measure(tmp_path, only, "--gnn-layouts=sample", GNNBENCH_FAKE_CLOCK=fake)
     assert result.returncode == pytest.ExitCode.TESTS_FAILED, result.stdout + result.stderr
     assert len(content["gnnbench"]["incomplete"]) == 2
 
 
-def test_a_stranger_s_failure_stays_one_whatever_it_says(tmp_path):
-    suite = """
-import torch
-def test_text():
-    assert "expected" in "CUDA out of memory"
-def test_error():
-    raise MemoryError("a bug")
-def test_benchmark(benchmark):
-    assert str(benchmark(torch.neg, torch.ones(1))) == "out of memory"
-"""
-    result, _ = measure(tmp_path, suite, "--gnn-layouts=sample", "--benchmark-max-time=0.01")
-    assert "3 failed" in result.stdout
-
-
 def test_a_real_interrupt_in_a_real_run_saves_what_there_is(tmp_path):
     """Ctrl-C, as a terminal sends it, while the second of two benchmarks is timed by the real clock."""
     (tmp_path / "test_suite.py").write_text(
-        "import pathlib, torch\n"
-        "def test_first(benchmark):\n    benchmark(torch.neg, torch.ones(3))\n"
-        "def test_second(benchmark):\n"
-        "    def call(x):\n        pathlib.Path('started').touch()\n"
-        "    benchmark(call, torch.ones(3))\n"
+        "import pathlib, pytest\n"
+        "def test_first(benchmark):\n    benchmark(sum, [1, 2])\n"
+        "@pytest.mark.benchmark(max_time=60)\n"
+        "def test_second(benchmark):\n    benchmark(pathlib.Path('started').touch)\n"
     )
     file = tmp_path / "run.json"
     command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "--gnn-layouts=sample"]
-    command += ["--gnn-precision=0.0001", "--benchmark-max-time=2", f"--benchmark-json={file}"]
+    command += ["--gnn-precision=1e-9", "--benchmark-max-time=0.1", f"--benchmark-json={file}"]
     process = subprocess.Popen(command, cwd=tmp_path, env=environment(), stdout=subprocess.PIPE, text=True)
     while not (tmp_path / "started").exists():
         assert process.poll() is None
@@ -354,18 +340,6 @@ def test_a_bad_fake_clock_is_one_line(tmp_path):
     assert "GNNBENCH_FAKE_CLOCK='nonsense' must be SEED:FILE" in result.stdout + result.stderr
 
 
-def test_profiles_and_disabled_runs_are_as_ever(tmp_path, truth):
-    suite = (
-        "import torch\ndef test_a(benchmark):\n    assert benchmark(torch.neg, torch.ones(3)).sum() == -3\n"
-    )
-    fake = truth({"test_a": 1e-3})
-    options = ("--gnn-layouts=sample", "--benchmark-cprofile=ncalls")
-    result, content = measure(tmp_path, suite, *options, GNNBENCH_FAKE_CLOCK=fake)
-    assert result.returncode == 0, result.stdout + result.stderr
-    assert content["benchmarks"][0]["cprofile"]
-    assert measure(tmp_path, suite, "--gnn-layouts=sample", "--benchmark-disable")[0].returncode == 0
-
-
 def test_the_installed_pytest_benchmark_has_the_parts_we_replace():
     check_pytest_benchmark()
 
@@ -387,17 +361,19 @@ def test_only_who_needs_it_is_refused(tmp_path):
         "BenchmarkFixture._moved, BenchmarkFixture._save_cprofile = BenchmarkFixture._save_cprofile, None\n"
     )
     suite = "def test_a(benchmark):\n    benchmark(sum, [1])\n"
-    assert measure(tmp_path, suite, "--benchmark-max-time=0.01")[0].returncode == 0
+    result, content = measure(tmp_path, suite, *SHORT)
+    assert result.returncode == 0, result.stdout
+    assert measurements(content) == {"test_a": None}
     refused, _ = measure(tmp_path, suite, "--gnn-layouts=sample")
     assert refused.returncode == pytest.ExitCode.USAGE_ERROR
     assert "BenchmarkFixture._save_cprofile does not exist; pip install" in refused.stdout
 
 
 def test_what_cannot_be_saved_is_said_and_the_report_stays(tmp_path):
-    (tmp_path / "test_suite.py").write_text("def test_one(benchmark):\n    benchmark(sum, [1])\n")
     (tmp_path / "file").write_text("")
-    options = ("--gnn-layouts", "sample", "--benchmark-max-time", "0.01", "-p", "no:cacheprovider")
-    result = run(*options, f"--benchmark-json={tmp_path / 'file' / 'run.json'}", cwd=tmp_path)
+    suite = "def test_one(benchmark):\n    benchmark(sum, [1])\n"
+    saved = f"--benchmark-json={tmp_path / 'file' / 'run.json'}"
+    result, _ = measure(tmp_path, suite, "--gnn-layouts=sample", *SHORT, saved)
     assert result.returncode == 1
     *_, last, _passed = result.stdout.splitlines()
     assert last.startswith("gnnbench: failed: ")
@@ -406,24 +382,17 @@ def test_what_cannot_be_saved_is_said_and_the_report_stays(tmp_path):
     assert "INTERNALERROR" not in result.stdout + result.stderr
 
 
-def test_an_older_file_is_replaced_whole(tmp_path):
-    (tmp_path / "test_suite.py").write_text("def test_one(benchmark):\n    benchmark(sum, [1])\n")
-    options = ("--gnn-layouts", "sample", "--benchmark-max-time", "0.01", "--benchmark-save=mine")
-    file = tmp_path / "run.json"
-    file.write_text("old")
+def test_what_is_timed_for_a_moment_is_watched_profiled_and_replaces_an_older_file_whole(tmp_path):
+    suite = "def test_one(benchmark):\n    assert benchmark(sum, range(100)) == 4950\n"
+    suite += "def test_two(benchmark):\n    benchmark.pedantic(sum, (range(100),), rounds=1)\n"
+    (tmp_path / "run.json").write_text("old")
+    options = ("--gnn-layouts=one", *SHORT, "--benchmark-save=mine", "--benchmark-cprofile=ncalls")
     for _ in range(2):
-        assert run(*options, f"--benchmark-json={file}", cwd=tmp_path).returncode == 0
-    assert json.loads(file.read_text())["benchmarks"]
+        result, content = measure(tmp_path, suite, *options)
+        assert result.returncode == 0, result.stdout + result.stderr
+    shares = {name: entry["others_share"] for name, entry in measurements(content).items()}
+    assert list(shares) == ["test_one", "test_two"]
+    assert all(0 <= share < 2 for share in shares.values()), shares
+    assert all(entry["cprofile"] for entry in content["benchmarks"])
     saved = sorted(path.name for path in (tmp_path / ".benchmarks").glob("*/*.json"))
     assert saved == ["0001_mine.json", "0002_mine.json"]
-
-
-def test_what_is_timed_for_a_moment_is_watched_too(tmp_path):
-    names = ("one", "two", "three", "pedantic")
-    suite = "".join(f"def test_{name}(benchmark):\n    benchmark(sum, range(100))\n\n" for name in names[:-1])
-    suite += "def test_pedantic(benchmark):\n    benchmark.pedantic(sum, (range(100),), rounds=1)\n"
-    result, content = measure(tmp_path, suite, "--gnn-layouts", "one", "--benchmark-max-time", "0.01")
-    assert result.returncode == 0, result.stdout + result.stderr
-    shares = {name: entry["others_share"] for name, entry in measurements(content).items()}
-    assert list(shares) == [f"test_{name}" for name in names]
-    assert all(0 <= share < 2 for share in shares.values()), shares

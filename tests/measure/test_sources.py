@@ -107,17 +107,15 @@ def _nobodys_settings(monkeypatch):
     repositories.without_settings(monkeypatch)
 
 
-def test_each_work_tree_has_its_commit(machine):
-    found = machine.collect("kernels", "tiny_checkout")
+def test_each_work_tree_has_its_commit_and_changed_files_are_counted(machine):
+    found = machine.collect("kernels", "tiny_checkout", "tiny_bare")
     assert found.python == f"{sys.version_info.major}.{sys.version_info.minor}"
     assert found.trees == (
         Tree(".", machine.commits["project"], 0, ("kernels",), compiled=False),
+        Tree("../bare", None, 0, ("tiny_bare",), compiled=False),
         Tree("../checkout", machine.commits["checkout"], 0, ("tiny_checkout",), compiled=False),
     )
     assert not {"tiny_checkout", "kernels"} & found.packages.keys()
-
-
-def test_changed_files_are_counted(machine):
     file = machine.folder / "checkout" / "src" / "tiny_checkout" / "__init__.py"
     file.write_text("changed = True\n")
     try:
@@ -125,11 +123,6 @@ def test_changed_files_are_counted(machine):
     finally:
         file.write_text("")
     assert (own.dirty, other.dirty, other.changed_files) == (False, True, 1)
-
-
-def test_a_folder_without_git_has_no_commit(machine):
-    _, bare = machine.collect("tiny_bare").trees
-    assert bare == Tree("../bare", None, 0, ("tiny_bare",), compiled=False)
 
 
 def test_the_benchmarks_are_not_part_of_the_code(machine):
@@ -151,21 +144,19 @@ def test_a_loaded_native_library_makes_a_tree_compiled(machine):
     assert machine.collect("kernels._queue").trees[0].compiled
 
 
-def test_installed_packages_have_version_and_origin(machine):
-    found = machine.collect("thing", "numpy", "tiny_built", "tiny_fetched").packages
+def test_installed_packages_have_version_and_origin_and_what_only_measures_is_left_out(machine):
+    ours = ("gnnbench.plugin.timing", "pytest_benchmark", "rich", "scipy", "torch")
+    sources = machine.collect("thing", "numpy", "tiny_built", "tiny_fetched", *ours)
+    found = sources.packages
     assert found["numpy"].origin is None
     assert found["thing"].version == "2.0"
     assert found["thing"].origin.startswith(f"file://{machine.folder}/thing-2.0-py3-none-any.whl#installed=")
     assert found["tiny_tiny_built"].origin.startswith(f"file://{machine.folder}/built#installed=")
     url = f"git+file://{machine.folder}/fetched@{machine.commits['fetched']}"
     assert found["tiny_tiny_fetched"] == Package("1.0", url)
-
-
-def test_what_only_measures_is_left_out(machine):
-    found = machine.collect("gnnbench.plugin.timing", "pytest_benchmark", "rich", "scipy", "torch")
-    assert {"numpy", "scipy", "torch"} <= found.packages.keys()
-    assert not {"gnnbench", "pytest", "pytest_benchmark", "pluggy", "rich"} & found.packages.keys()
-    assert [(tree.path, tree.packages) for tree in found.trees] == [(".", ())]
+    assert {"scipy", "torch"} <= found.keys()
+    assert not {"gnnbench", "pytest", "pytest_benchmark", "pluggy", "rich"} & found.keys()
+    assert [(tree.path, tree.packages) for tree in sources.trees] == [(".", ())]
 
 
 def test_an_editable_checkout_is_not_an_installed_package():

@@ -11,9 +11,20 @@ import pytest
 
 from gnnbench.variants.child import DiedError
 from tests.compare.ab.workers import clean, is_gone, of_group, process, write
+from tests.suite import ROOT
 
 SUITE = """
 import os, signal, subprocess, sys, time
+
+def test_variables(benchmark):
+    assert os.environ["MINE"] == "1"
+    assert os.environ["OMP_WAIT_POLICY"] == "PASSIVE"
+    assert not [name for name in os.environ if "COORDINATOR" in name.upper()]
+    assert "torch" not in sys.modules and "numpy" not in sys.modules
+    benchmark(sum, [1])
+
+def test_policy():
+    assert os.environ["OMP_WAIT_POLICY"] == "ACTIVE"
 
 def test_good(benchmark):
     assert benchmark(sum, [1, 2]) == 3
@@ -84,13 +95,32 @@ def visit(worker, name, seconds=30):
     return worker.ask({"command": "block", "rounds": 1, "iterations": 1}, seconds)
 
 
-def test_a_side_answers_and_ends(folder):
-    with process(folder) as worker:
+def ticks(pid):
+    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return int(fields[11]) + int(fields[12])
+
+
+def test_a_side_answers_sleeps_while_it_waits_and_ends(folder):
+    with process(folder, MINE="1") as worker:
         assert "test_suite.py::test_good" in worker.answer(30)["names"]
+        assert visit(worker, "test_variables")["answer"] == "block"
+        assert worker.ask({"command": "next"}, 30)["failure"] is None
         assert visit(worker, "test_good")["rounds"] == 1
+        before = ticks(worker.pid)
+        time.sleep(0.5)
+        assert ticks(worker.pid) - before <= 3
         done = worker.ask({"command": "next"}, 30)
         assert (done["answer"], done["failure"], done["held"]) == ("done", None, True)
-    assert not of_group(worker.pid)
+        # A suite that writes to all it can.
+        assert visit(worker, "test_writes_to_all")["ns"] > 1
+        for _ in range(3):
+            assert worker.ask({"command": "block", "rounds": 2, "iterations": 3}, 30)["ns"] > 1
+        assert worker.ask({"command": "next"}, 30)["failure"] is None
+        # Processes that a suite leaves.
+        visit(worker, "test_leaves_processes")
+        assert len(of_group(worker.pid)) == 3
+        worker.ask({"command": "next"}, 30)
+    assert is_gone(worker.pid)
 
 
 @pytest.mark.parametrize(
@@ -123,31 +153,15 @@ def test_a_side_that_hangs(folder, name, monkeypatch):
 
 
 def test_a_side_that_is_killed(folder):
-    with process(folder) as worker:
+    with process(folder, OMP_WAIT_POLICY="ACTIVE") as worker:
         worker.answer(30)
+        done = worker.ask({"command": "run", "name": "test_suite.py::test_policy", "seed": 1}, 30)
+        assert (done["failure"], done["held"]) == (None, False), "the policy of the user stays"
         threading.Timer(0.5, os.kill, (worker.pid, signal.SIGKILL)).start()
         with pytest.raises(DiedError, match=r"^was killed by SIGKILL \(as the system does.* while timing$"):
             visit(worker, "test_hangs")
         with pytest.raises(DiedError, match="SIGKILL"):
             worker.ask({"command": "next"}, 30)
-
-
-def test_processes_that_a_suite_leaves(folder):
-    with process(folder) as worker:
-        worker.answer(30)
-        visit(worker, "test_leaves_processes")
-        assert len(of_group(worker.pid)) == 3
-        worker.ask({"command": "next"}, 30)
-    assert is_gone(worker.pid)
-
-
-def test_a_suite_that_writes_to_all_it_can(folder):
-    with process(folder) as worker:
-        worker.answer(30)
-        assert visit(worker, "test_writes_to_all")["ns"] > 1
-        for _ in range(3):
-            assert worker.ask({"command": "block", "rounds": 2, "iterations": 3}, 30)["ns"] > 1
-        assert worker.ask({"command": "next"}, 30)["failure"] is None
 
 
 @pytest.mark.parametrize(
@@ -165,71 +179,26 @@ def test_a_side_that_does_not_start(folder, argument, expected):
         worker.answer(30)
 
 
-@pytest.mark.parametrize("moment", ["waiting", "hanging", "with children"])
-def test_a_coordinator_that_is_killed(folder, moment):
-    steps = {
-        "waiting": "worker.ask(run('test_good'), 30)",
-        "hanging": "worker.ask(run('test_hangs'), 30); worker.send({'command': 'next'})",
-        "with children": "worker.ask(run('test_leaves_processes'), 30)",
-    }
+def test_a_coordinator_that_is_killed(folder):
+    """While one side waits, one hangs, and one has children."""
     script = f"""
         import sys, time
         from pathlib import Path
         from tests.compare.ab.workers import process
         def run(name):
             return {{"command": "run", "name": "test_suite.py::" + name, "seed": 1}}
-        worker = process(Path({str(folder)!r}))
-        worker.answer(30)
-        {steps[moment]}
-        print(worker.pid, flush=True)
+        sides = [process(Path({str(folder)!r})) for _ in range(3)]
+        for side, name in zip(sides, ("test_good", "test_hangs", "test_leaves_processes")):
+            side.answer(30)
+            side.ask(run(name), 30)
+        sides[1].send({{"command": "next"}})
+        print(*(side.pid for side in sides), flush=True)
         time.sleep(1000)
     """
-    with subprocess.Popen(
-        [sys.executable, "-c", textwrap.dedent(script)], stdout=subprocess.PIPE, text=True
-    ) as coordinator:
-        pid = int(coordinator.stdout.readline())
-        assert of_group(pid)
+    command = [sys.executable, "-c", textwrap.dedent(script)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=ROOT) as coordinator:
+        sides = [int(pid) for pid in coordinator.stdout.readline().split()]
+        assert [len(of_group(pid)) for pid in sides] == [1, 1, 3]
         coordinator.kill()
-    assert is_gone(pid)
-
-
-def test_variables(tmp_path):
-    write(
-        tmp_path,
-        """
-        import os, sys
-        def test_them(benchmark):
-            assert os.environ["MINE"] == "1"
-            assert os.environ["OMP_WAIT_POLICY"] == "PASSIVE"
-            assert not [name for name in os.environ if "COORDINATOR" in name.upper()]
-            assert "torch" not in sys.modules and "numpy" not in sys.modules
-            benchmark(sum, [1])
-        """.replace("\n        ", "\n"),
-    )
-    # Installed plugins may import anything.
-    variables = {"MINE": "1", "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
-    with process(tmp_path, "-p", "pytest_benchmark.plugin", "test_suite.py", **variables) as worker:
-        worker.answer(30)
-        assert visit(worker, "test_them")["answer"] == "block"
-
-
-def test_the_wait_policy_of_the_user_stays(tmp_path):
-    write(tmp_path, "import os\ndef test_it(): assert os.environ['OMP_WAIT_POLICY'] == 'ACTIVE'\n")
-    with process(tmp_path, OMP_WAIT_POLICY="ACTIVE") as worker:
-        worker.answer(30)
-        done = worker.ask({"command": "run", "name": "test_suite.py::test_it", "seed": 1}, 30)
-        assert (done["failure"], done["held"]) == (None, False)
-
-
-def test_the_waiting_side_sleeps(folder):
-    with process(folder) as worker:
-        worker.answer(30)
-        visit(worker, "test_good")
-
-        def ticks():
-            fields = Path(f"/proc/{worker.pid}/stat").read_text().rpartition(")")[2].split()
-            return int(fields[11]) + int(fields[12])
-
-        before = ticks()
-        time.sleep(1)
-        assert ticks() - before <= 5
+    assert len(sides) == 3
+    assert all(is_gone(pid) for pid in sides)

@@ -7,14 +7,7 @@ import psutil
 import pytest
 
 from gnnbench.variants import overlay as module
-from tests.variants.repositories import (
-    held_tree,
-    is_alive,
-    start,
-    version,
-    wait_for,
-    wheel,
-)
+from tests.variants.repositories import held_tree, is_alive, start, version, wait_for, wheel
 
 BACKEND = """
 import os, zipfile
@@ -44,7 +37,7 @@ def wheels(tmp_path, monkeypatch):
     return folder
 
 
-def test_pip_installs_beside_the_environment_once(wheels, prepare):
+def test_pip_installs_beside_the_environment_once(wheels, prepare, tmp_path, monkeypatch):
     with prepare("pip:thing==1", wheels) as made:
         (overlay,) = made.trees
         assert version(made) == 1
@@ -58,6 +51,18 @@ def test_pip_installs_beside_the_environment_once(wheels, prepare):
         assert made.trees != (overlay,)
         assert made.versions == {"needs": "1", "thing": "2"}
         assert version(made) == 2
+    # Dependencies are installed where asked for.
+    with prepare("pip:needs==1", wheels) as made:
+        assert made.versions == {"needs": "1"}
+    with prepare("pip:needs==1", wheels, dependencies=True) as made:
+        assert made.versions == {"needs": "1", "thing": "2"}
+    # The user's settings of pip hold.
+    monkeypatch.setenv(
+        "PIP_FIND_LINKS", str(wheel(tmp_path / "other", "thing", 1, content="VERSION = 8\n").parent)
+    )
+    monkeypatch.setenv("PIP_USER", "1")
+    with prepare("pip:thing==1", wheels) as made:
+        assert version(made) == 8
     assert [path.name for path in (prepare.cache / "overlays").glob(".*")] == [".lock"]
 
 
@@ -77,13 +82,6 @@ def test_an_unpinned_requirement_is_looked_up_again_tomorrow(wheels, prepare, mo
     names = [path.name for path in (prepare.cache / "overlays").iterdir()]
     assert sum(name.startswith("2030-") for name in names) == 1
     assert ".unfinished-x" not in names
-
-
-def test_dependencies_are_installed_where_asked_for(wheels, prepare):
-    with prepare("pip:needs==1", wheels) as made:
-        assert made.versions == {"needs": "1"}
-    with prepare("pip:needs==1", wheels, dependencies=True) as made:
-        assert made.versions == {"needs": "1", "thing": "2"}
 
 
 def test_a_wheel_is_installed_anew_when_it_has_changed(wheels, prepare):
@@ -166,14 +164,3 @@ def test_what_pip_cannot_install_is_one_line_in_its_words(wheels, prepare, monke
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(bare)], check=True)
     monkeypatch.setattr(sys, "executable", str(bare / "bin" / "python"))
     prepare.fails("pip:thing==2", wheels, "needs pip: install it with .*bare/bin/python -m ensurepip")
-
-
-def test_the_user_s_settings_of_pip_hold(wheels, prepare, tmp_path, monkeypatch):
-    elsewhere = tmp_path / "elsewhere"
-    wheel(elsewhere, "thing", 1, content="VERSION = 8\n")
-    with prepare("pip:thing==1", wheels) as made:
-        assert version(made) == 1
-    monkeypatch.setenv("PIP_FIND_LINKS", str(elsewhere))
-    monkeypatch.setenv("PIP_USER", "1")
-    with prepare("pip:thing==1", wheels) as made:
-        assert version(made) == 8

@@ -4,7 +4,7 @@ import tempfile
 
 import pytest
 
-from tests.variants.repositories import ODD, commit, create, git, version, wheel
+from tests.variants.repositories import commit, create, git, version, wheel
 
 
 def test_the_working_tree_is_the_environment_as_it_is(repository, prepare, tmp_path):
@@ -52,15 +52,6 @@ def test_a_path_is_used_where_it_is(repository, prepare, tmp_path):
     prepare.fails("path:~nobody-of-this-name/x", repository, "does not exist")
 
 
-def test_the_tree_comes_before_what_pip_installed(repository, prepare, tmp_path, monkeypatch):
-    monkeypatch.setenv("PIP_FIND_LINKS", str(wheel(tmp_path, "thing", 1).parent))
-    with prepare(f"pip:thing==1 git:{ODD}", repository) as made:
-        _, overlay = made.trees
-        assert version(made) == 2
-        assert (overlay / "thing").is_dir()
-        assert made.versions == {"thing": "1"}
-
-
 @pytest.mark.parametrize("text", ["git:v1", "pip:thing==1"])
 def test_a_cache_that_cannot_be_written_is_named(repository, prepare, tmp_path, monkeypatch, text):
     def full(*_, **__):
@@ -93,6 +84,8 @@ def test_commits_of_other_repositories_come_between_the_main_tree_and_pip(
         assert git(last, "rev-parse", "HEAD") == second
         assert git(main, "rev-parse", "HEAD") == made.commit == git(repository, "rev-parse", "main")
         assert overlay.is_relative_to(prepare.cache / "overlays")
+        assert (overlay / "thing").is_dir()
+        assert made.versions == {"thing": "1"}
         assert made.checkouts == {"../my other": first, str(third): second}
     assert prepare.said[:2] == [
         f"checking out main ({made.commit[:10]})",

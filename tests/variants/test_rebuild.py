@@ -35,101 +35,76 @@ def fails(saved, here):
     return reason
 
 
-def test_where_nothing_differs_it_is_today_s_code():
-    assert variant(SAVED, SAVED) == "."
-    assert differences(SAVED, SAVED) == []
+C = "c" * 40
+OLD, NEW = (Package("1.0", f"git+https://example.org/thing@{one * 40}") for one in "ab")
+WAS, IS = with_packages(thing=OLD), with_packages(thing=NEW)
+RELEASED = with_packages(with_trees(OWN), torch_geometric="2.7.0")
+INSTALLED = with_packages(pytest=version("pytest"), numpy="1.0")
+MOVED = with_trees(OWN, replace(PYG, commit="d" * 40, changed_files=2))
+ALL = with_packages(with_trees(replace(OWN, changed_files=1), replace(PYG, commit=C)), thing="2")
+ALL_SAID = ["1 changed file in this project", "../pyg bbbbbbb → ccccccc", "thing 1.0 → 2"]
+COMMIT, CHECKOUT = f"git:{'a' * 40}", f"git:../pyg@{'b' * 40}"
+
+
+def own(**change):
+    return with_trees(replace(OWN, **change), PYG)
 
 
 @pytest.mark.parametrize(
-    ("change", "text"),
+    ("saved", "here", "text", "said"),
     [
-        ({"commit": "c" * 40}, "this project aaaaaaa → ccccccc"),
-        ({"changed_files": 1}, "1 changed file in this project"),
-        ({"commit": "c" * 40, "changed_files": 3}, "this project aaaaaaa → ccccccc and 3 changed files"),
-        ({"commit": None}, "this project aaaaaaa → no commit"),
+        (SAVED, SAVED, ".", []),
+        (SAVED, own(commit=C), COMMIT, ["this project aaaaaaa → ccccccc"]),
+        (SAVED, own(changed_files=1), COMMIT, ["1 changed file in this project"]),
+        (
+            SAVED,
+            own(commit=C, changed_files=3),
+            COMMIT,
+            ["this project aaaaaaa → ccccccc and 3 changed files"],
+        ),
+        (SAVED, own(commit=None), COMMIT, ["this project aaaaaaa → no commit"]),
+        # A project of which nothing is imported needs no commit.
+        (own(packages=()), own(packages=(), commit=C), ".", ["this project aaaaaaa → ccccccc"]),
+        (SAVED, MOVED, CHECKOUT, ["../pyg bbbbbbb → ddddddd and 2 changed files"]),
+        (SAVED, with_packages(thing="1.1"), "pip:thing==1.0", ["thing 1.0 → 1.1"]),
+        # What is installed need not have been imported today.
+        (INSTALLED, SAVED, "pip:numpy==1.0", [f"numpy 1.0 → {version('numpy')}"]),
+        (SAVED, ALL, f"{COMMIT} {CHECKOUT} pip:thing==1.0", ALL_SAID),
+        # A package comes from where it came from.
+        (WAS, IS, f"'pip:thing @ {OLD.origin}'", [f"thing 1.0 from {OLD.origin} → 1.0 from {NEW.origin}"]),
+        (WAS, SAVED, f"'pip:thing @ {OLD.origin}'", [f"thing 1.0 from {OLD.origin} → 1.0 from the index"]),
+        (SAVED, WAS, "pip:thing==1.0", [f"thing 1.0 from the index → 1.0 from {OLD.origin}"]),
+        # A package that became a checkout, and back.
+        (RELEASED, SAVED, "pip:torch_geometric==2.7.0", ["torch_geometric 2.7.0 → ../pyg"]),
+        (SAVED, RELEASED, CHECKOUT, ["torch_geometric ../pyg → 2.7.0", "../pyg bbbbbbb → none"]),
+        # A library that today's run imports too.
+        (SAVED, with_packages(torch_sparse="0.6.18"), ".", ["torch_sparse none → 0.6.18"]),
     ],
 )
-def test_the_commit_of_this_project(change, text):
-    here = with_trees(replace(OWN, **change), PYG)
-    assert variant(SAVED, here) == f"git:{'a' * 40}"
-    assert differences(SAVED, here) == [text]
+def test_what_builds_the_saved_code_again_and_what_differs(saved, here, text, said):
+    assert variant(saved, here) == text
+    assert differences(saved, here) == said
 
 
-def test_a_project_of_which_nothing_is_imported_needs_no_commit():
-    saved, here = (with_trees(replace(OWN, packages=(), commit=one * 40), PYG) for one in "ac")
-    assert variant(saved, here) == "."
-    assert differences(saved, here) == ["this project aaaaaaa → ccccccc"]
-
-
-def test_the_commit_of_another_checkout():
-    here = with_trees(OWN, replace(PYG, commit="d" * 40, changed_files=2))
-    assert variant(SAVED, here) == f"git:../pyg@{'b' * 40}"
-    assert differences(SAVED, here) == ["../pyg bbbbbbb → ddddddd and 2 changed files"]
-    odd = replace(PYG, path="../my pyg")
-    assert shlex.split(variant(with_trees(OWN, odd), here)) == [f"git:../my pyg@{'b' * 40}"]
-
-
-def test_versions_of_packages():
-    here = with_packages(thing="1.1")
+def test_what_is_not_imported_today_and_a_folder_of_an_odd_name():
+    here = replace(SAVED, packages={"torch": Package("2.13.0")})
     assert variant(SAVED, here) == "pip:thing==1.0"
-    assert differences(SAVED, here) == ["thing 1.0 → 1.1"]
-    assert variant(SAVED, replace(here, packages={"torch": Package("2.13.0")})) == "pip:thing==1.0"
+    odd = with_trees(OWN, replace(PYG, path="../my pyg"))
+    assert shlex.split(variant(odd, SAVED)) == [f"git:../my pyg@{'b' * 40}"]
 
 
-def test_what_is_installed_need_not_have_been_imported_today():
-    saved = with_packages(pytest=version("pytest"), numpy="1.0")
-    assert variant(saved, SAVED) == "pip:numpy==1.0"
-    assert differences(saved, SAVED) == [f"numpy 1.0 → {version('numpy')}"]
-
-
-def test_trees_and_packages_together():
-    here = with_packages(with_trees(replace(OWN, changed_files=1), replace(PYG, commit="c" * 40)), thing="2")
-    assert variant(SAVED, here) == f"git:{'a' * 40} git:../pyg@{'b' * 40} pip:thing==1.0"
-
-
-def test_a_package_comes_from_where_it_came_from():
-    old, new = (Package("1.0", f"git+https://example.org/thing@{one * 40}") for one in "ab")
-    saved = with_packages(thing=old)
-    assert shlex.split(variant(saved, with_packages(thing=new))) == [f"pip:thing @ {old.origin}"]
-    assert differences(saved, with_packages(thing=new)) == [
-        f"thing 1.0 from {old.origin} → 1.0 from {new.origin}"
-    ]
-    assert differences(saved, SAVED) == [f"thing 1.0 from {old.origin} → 1.0 from the index"]
-    assert variant(SAVED, saved) == "pip:thing==1.0"
-
-
-def test_a_package_that_became_a_checkout_and_back():
-    released = with_packages(with_trees(OWN), torch_geometric="2.7.0")
-    assert variant(released, SAVED) == "pip:torch_geometric==2.7.0"
-    assert differences(released, SAVED) == ["torch_geometric 2.7.0 → ../pyg"]
-    assert variant(SAVED, released) == f"git:../pyg@{'b' * 40}"
-    assert differences(SAVED, released) == ["torch_geometric ../pyg → 2.7.0", "../pyg bbbbbbb → none"]
+LOOSE = with_trees(OWN, replace(PYG, commit=None))
+LOCAL = with_packages(thing=Package("1.0", "file:///home/a/thing-1.0.whl#installed=0123"))
 
 
 @pytest.mark.parametrize(
     ("saved", "here", "reason"),
     [
         (SAVED, replace(SAVED, python="3.12"), "it ran on Python 3.11, and this is Python 3.12"),
-        (
-            SAVED,
-            with_packages(torch="2.14.0"),
-            "it ran with torch 2.13.0, and here torch is 2.14.0",
-        ),
-        (
-            with_trees(replace(OWN, compiled=True)),
-            with_trees(replace(OWN, commit="c" * 40)),
-            "this project changed since aaaaaaa, and has compiled parts",
-        ),
-        (
-            with_trees(OWN, replace(PYG, commit=None)),
-            with_trees(OWN),
-            "../pyg was not in git, so its commit is unknown",
-        ),
-        (
-            with_packages(thing=Package("1.0", "file:///home/a/thing-1.0.whl#installed=0123")),
-            SAVED,
-            "thing 1.0 was installed from a local file or folder",
-        ),
+        (SAVED, with_packages(torch="2.14.0"), "it ran with torch 2.13.0, and here torch is 2.14.0"),
+        (own(compiled=True), own(commit=C), "this project changed since aaaaaaa, and has compiled parts"),
+        (LOOSE, with_trees(OWN), "../pyg was not in git, so its commit is unknown"),
+        (LOCAL, SAVED, "thing 1.0 was installed from a local file or folder"),
     ],
 )
 def test_what_cannot_be_built_says_why(saved, here, reason):
@@ -137,12 +112,9 @@ def test_what_cannot_be_built_says_why(saved, here, reason):
     assert variant(saved, saved) == "."
 
 
-def test_torch_that_is_not_there():
+def test_torch_that_is_not_imported_here_and_torch_from_elsewhere():
     saved = replace(SAVED, packages={"torch": Package("0.1")})
     assert fails(saved, with_trees(OWN, PYG)) == "it ran with torch 0.1, and here torch is 2.13.0"
-
-
-def test_torch_of_the_same_version_is_the_same_torch():
     assert variant(SAVED, with_packages(torch=Package("2.13.0", "https://example.org/torch.whl"))) == "."
 
 
@@ -164,11 +136,6 @@ def test_at_most_six_differences_and_the_libraries_first():
     ]
 
 
-def test_a_library_that_today_s_run_imports_too():
-    assert differences(SAVED, with_packages(torch_sparse="0.6.18")) == ["torch_sparse none → 0.6.18"]
-    assert variant(SAVED, with_packages(torch_sparse="0.6.18")) == "."
-
-
 def test_a_tree_without_git_is_taken_as_unchanged_if_its_functions_can_be_compared():
     loose = replace(OWN, commit=None)
     saved = with_trees(loose, PYG)
@@ -182,10 +149,10 @@ def test_a_tree_without_git_is_taken_as_unchanged_if_its_functions_can_be_compar
 
 
 def test_an_older_file_of_a_suite_that_imports_nothing_of_its_project_needs_no_commit():
-    assert (
-        variant(with_trees(replace(OWN, packages=None)), with_trees(replace(OWN, packages=(), commit="c")))
-        == "."
+    saved, here = (
+        with_trees(replace(OWN, **it)) for it in ({"packages": None}, {"packages": (), "commit": "c"})
     )
+    assert variant(saved, here) == "."
 
 
 def test_an_older_file_names_its_commit_and_versions():

@@ -1,11 +1,13 @@
-"""A small package with a benchmark, generated from a seed: one call runs or reads each part of it."""
+"""A small package with a benchmark: one call runs or reads each part of it, and each of its numbers."""
 
-import random
+import re
 import shutil
 import subprocess
 import sysconfig
 from functools import cache
+from itertools import count
 from pathlib import Path
+from random import Random
 from tempfile import mkdtemp
 
 NAME = "generated"
@@ -21,14 +23,13 @@ import operator
 import os
 
 WIDTH = {n}
-SCALES = {{"first": {n}, "second": [{n}, {n}]}}
-FROZEN = MappingProxyType({{"limit": {n}}})
+SCALES = {"first": {n}, "second": [{n}, {n}]}
+FROZEN = MappingProxyType({"limit": {n}})
 BY_CHAIN = {n}
 IMPORTED_INSIDE = {n}
 BY_TEXT = {n}
-SECOND = operator.itemgetter({small})
+SECOND = operator.itemgetter(1)
 DEBUG = "GENERATED_DEBUG"
-
 
 class Sizes(NamedTuple):
     """A tuple with names."""
@@ -36,17 +37,12 @@ class Sizes(NamedTuple):
     first: int
     second: int
 
-
 class Mode(Enum):
-    """Two modes."""
-
     FAST = {n}
-    SLOW = {n}
-
+    SLOW = 2
 
 SIZES = Sizes({n}, {n})
 MODE = Mode.FAST
-
 
 def debug():
     """Read the environment."""
@@ -59,7 +55,6 @@ import math
 import functools
 from functools import partial, wraps
 
-
 def logged(function):
     """Count calls."""
 
@@ -70,41 +65,31 @@ def logged(function):
 
     return wrapper
 
-
 @logged
 def shifted(value, by={n}, *, times={n}):
-    """Shift a number."""
     first = value + by
     second = first * times
     return first + second
 
-
 def scaler(factor, offset):
-    """Make a closure."""
-
     def scaled(value):
         found = value * factor
         return found + offset
 
     return scaled
 
-
 scaled = scaler({n}, {n})
 halved = lambda value, parts={n}: value // parts
-ROUNDED = partial(round, ndigits={small})
-
+ROUNDED = partial(round, ndigits={n})
 
 def deeper(value):
-    """Run only when a cache is filled."""
     return value + {n}
-
 
 @functools.cache
 def table(size):
     """Make a table once in a process."""
     start = deeper(size)
     return sum((start, {n}))
-
 
 class Slotted:
     """Has no dictionary."""
@@ -117,15 +102,11 @@ class Slotted:
 
     @property
     def width(self):
-        """Return a width."""
         return self.high - self.low + {n}
-
 
 SLOTTED = Slotted()
 
-
 def folded(value):
-    """Call helpers."""
     from .config import IMPORTED_INSIDE
     from . import config
 
@@ -140,24 +121,18 @@ from . import config
 from .helpers import folded, halved, scaled, shifted
 from .template import GENERATED
 
-
 class Base:
-    """Has attributes of a class."""
-
     factor = {n}
     bounds = ({n}, {n})
 
     def apply(self, value):
-        """Apply the factor."""
         lower, upper = self.bounds
         result = value + self.factor
         return result * 2 + lower - upper
 
     @classmethod
     def both(cls, value):
-        """Read a class attribute."""
         return value + cls.factor
-
 
 class Middle(Base):
     """Inherits."""
@@ -170,34 +145,25 @@ class Middle(Base):
         self.kept = {n}
 
     def apply(self, value):
-        """Apply more."""
         found = super().apply(value) + self.extra
         return found + self.depth + self.power + self.kept
 
-
 class Doubled(torch.autograd.Function):
-    """Has a backward pass of its own."""
-
     @staticmethod
     def forward(context, x):
-        """Double."""
         return x * {n}
 
     @staticmethod
     def backward(context, gradient):
-        """Double the gradient."""
         grown = gradient * {n}
         return grown
 
-
 class Net(torch.nn.Module):
-    """A network."""
-
     slope = 0.{n}
 
     def __init__(self):
         super().__init__()
-        self.linear = torch.nn.Linear(6, {width})
+        self.linear = torch.nn.Linear(6, 5)
         self.rate = {n}
         self.steps = [Middle({n}), Middle({n}), Middle({n})]
 
@@ -232,9 +198,7 @@ def generated(value):
     return low + high
 """
 
-
 def render():
-    """Import the rendered template under a random name."""
     name = "generated_" + uuid.uuid4().hex[:6]
     handle, path = tempfile.mkstemp(prefix=name, suffix=".py")
     with os.fdopen(handle, "w") as file:
@@ -244,7 +208,6 @@ def render():
     spec.loader.exec_module(module)
     os.unlink(path)
     return module.generated
-
 
 GENERATED = render()
 '''
@@ -256,17 +219,13 @@ import torch
 from . import layers
 from . import config
 
-
 def inputs():
-    """Return what the benchmark runs on."""
     index = torch.tensor([[0, 1, 2, 3, 4, 0, 2], [1, 2, 3, 4, 0, 3, 1]])
     x = torch.arange(30.0).reshape(5, 6)
     plan = [4, 5, [6, 7]]
     return x, index, plan
 
-
 def run(net, x, index, plan):
-    """Run forward and backward."""
     out = net(x, index)
     loss = out.sum() + len(plan)
     try:
@@ -277,9 +236,7 @@ def run(net, x, index, plan):
     loss.backward()
     return loss
 
-
 def call():
-    """Return the function and its arguments."""
     torch.manual_seed(0)
     return run, (layers.Net(), *inputs())
 '''
@@ -306,20 +263,21 @@ PyMODINIT_FUNC PyInit_native(void) { return PyModule_Create(&module); }
 _LINKED = "long linked(long value) { return value + OWN; }"
 
 
-def sources(seed: int) -> Sources:
-    """Return the package's files."""
-    rng = random.Random(seed)
+def sources(changed: int | None = None) -> Sources:
+    """Return the package's files.
 
-    def filled(text: str) -> str:
-        while "{n}" in text:
-            text = text.replace("{n}", str(rng.randrange(3, 90)), 1)
-        return text.replace("{small}", str(rng.randrange(3))).replace("{width}", str(rng.randrange(3, 9)))
+    Args:
+        changed: which of all numbers is another one than in the unchanged package.
+    """
+    rng, places = Random(0), count()
 
-    braced = {"config.py"}
-    return {
-        file: filled(text.replace("{{", "{").replace("}}", "}") if file in braced else text).lstrip()
-        for file, text in _TEXTS.items()
-    }
+    def number(_: re.Match[str]) -> str:
+        return str(rng.randrange(3, 90) + (next(places) == changed))
+
+    return {file: re.sub(r"\{n\}", number, text.lstrip()) for file, text in _TEXTS.items()}
+
+
+NUMBERS = sum(text.count("{n}") for text in _TEXTS.values())
 
 
 def write(files: Sources, folder: Path, own: int = 1, linked: int = 1) -> None:
@@ -346,21 +304,10 @@ def _built(own: int, linked: int) -> Path:
     folder = Path(mkdtemp())
     for name, text in (("native.c", _NATIVE), ("linked.c", _LINKED)):
         (folder / name).write_text(text)
-    include = sysconfig.get_paths()["include"]
-    flags = ["cc", "-shared", "-fPIC", "-O0", "-o"]
-    subprocess.run([*flags, "libgenerated_linked.so", f"-DOWN={linked}", "linked.c"], cwd=folder, check=True)
-    subprocess.run(
-        [
-            *flags,
-            "native.so",
-            f"-DOWN={own}",
-            f"-I{include}",
-            "native.c",
-            "-L.",
-            "-lgenerated_linked",
-            "-Wl,-rpath,$ORIGIN/..",
-        ],
-        cwd=folder,
-        check=True,
-    )
+    links = [f"-I{sysconfig.get_paths()['include']}", "-L.", "-lgenerated_linked", "-Wl,-rpath,$ORIGIN/.."]
+    for words in (
+        ["libgenerated_linked.so", f"-DOWN={linked}", "linked.c"],
+        ["native.so", f"-DOWN={own}", "native.c", *links],
+    ):
+        subprocess.run(["cc", "-shared", "-fPIC", "-O0", "-o", *words], cwd=folder, check=True)
     return folder

@@ -1,7 +1,4 @@
-"""Takes the fingerprint of a generated package's benchmark; as a script, in a process of its own.
-
-Imported, it only loads what a fork then does not load.
-"""
+"""Takes the fingerprint of a generated package's benchmark; as a script, in a process of its own."""
 
 import importlib
 import json
@@ -10,7 +7,19 @@ import sys
 import torch
 
 from gnnbench.measure.clock import Call
-from gnnbench.measure.inspection import inspect
+from gnnbench.measure.inspection import Inspection, inspect
+
+
+def inspected(folder: str) -> Inspection:
+    """Import the package, inspect its benchmark, and forget it."""
+    sys.path.insert(0, folder)
+    try:
+        function, args = importlib.import_module("generated.bench").call()
+        return inspect(Call(function, args, {}), ["cpu"])
+    finally:
+        sys.path.remove(folder)
+        for name in [name for name in sys.modules if name.partition(".")[0] == "generated"]:
+            del sys.modules[name]
 
 
 def main(folder: str, *statements: str) -> None:
@@ -20,16 +29,11 @@ def main(folder: str, *statements: str) -> None:
         folder: the package's parent.
         statements: settings to make before.
     """
+    torch.set_num_threads(1)
     for statement in statements:
         exec(statement, {"torch": torch})
-    sys.path.insert(0, folder)
-    function, args = importlib.import_module("generated.bench").call()
-    found = inspect(Call(function, args, {}), ["cpu"])
-    sys.stdout.write(json.dumps(found.as_json()))
+    sys.stdout.write(json.dumps(inspected(folder).as_json()))
 
 
 if __name__ == "__main__":
     sys.exit(main(*sys.argv[1:]))  # a fork then ends at once
-else:
-    torch.set_num_threads(1)
-    inspect(Call(torch.ones, (2,), {}), ["cpu"])

@@ -1,7 +1,10 @@
+import subprocess
+import sys
+
 import pytest
 
 from gnnbench.measure.fingerprint.bytecode import Bytecodes, imports, nested
-from tests.measure.fingerprint.hash_seeds import printed
+from tests.suite import ROOT
 
 
 def code(body, parameters="a, b=0"):
@@ -69,15 +72,21 @@ def test_parameters_matter(parameters):
     assert digest("return a", parameters) != digest("return a")
 
 
-def test_frozensets_do_not_follow_the_hash_seed():
+def test_sets_do_not_follow_the_hash_seed():
     script = (
         "from gnnbench.measure.fingerprint.bytecode import Bytecodes\n"
+        "from gnnbench.measure.fingerprint.digest import plain\n"
         "def f(a): return a in {'one', 'two', 'three', 'four'}, a in {('x', 1), ('y', 2), None}\n"
-        "print(f.__code__.co_consts, Bytecodes().digest(f.__code__))"
+        "print(f.__code__.co_consts, end='|')\n"
+        "print(Bytecodes().digest(f.__code__), plain({'one', 'two'}), plain({str(n) for n in range(2000)}))"
     )
-    found = printed(script)
-    assert len(found) > 1
-    assert len({text.split()[-1] for text in found}) == 1
+    found = []
+    for seed in "123":
+        command, variables = [sys.executable, "-c", script], {"PYTHONHASHSEED": seed}
+        found.append(subprocess.check_output(command, env=variables, cwd=ROOT, text=True).split("|"))
+    constants, digests = (set(texts) for texts in zip(*found, strict=True))
+    assert len(constants) > 1
+    assert len(digests) == 1
 
 
 def test_nested_finds_functions_in_functions():

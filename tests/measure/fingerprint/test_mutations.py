@@ -1,8 +1,9 @@
 """Of 200 mutations of what a benchmark runs none goes unseen; 100 that change nothing are not seen."""
 
 import json
+import subprocess
+import sys
 import tempfile
-from collections import Counter
 from functools import cache
 from pathlib import Path
 
@@ -12,56 +13,87 @@ from gnnbench.measure.fingerprint.difference import Difference
 from gnnbench.measure.fingerprint.fingerprint import Fingerprint
 from tests import forks
 from tests.measure.fingerprint import generated_package
-from tests.measure.fingerprint.mutations import HARMLESS, MATTER, Mutant, mutant
+from tests.measure.fingerprint.mutations import HARMLESS, MATTER, MATTER_TO_A_PROCESS, Mutant
+from tests.measure.fingerprint.taken import inspected
+from tests.sampling import sampled
 from tests.suite import ROOT, environment
 
-CHUNK = 10
-FILES = generated_package.sources(0)
+CHUNK = 3
 
 
-def fingerprint(one: Mutant, folder: Path) -> Fingerprint:
+def in_chunks(kinds):
+    """Return mutants of each kind, few at a time; all but the first few are for the night."""
+    return [
+        chunk
+        for kind, mutants in kinds.items()
+        for chunk in sampled(
+            [
+                pytest.param(mutants[at : at + CHUNK], id=f"{kind} {at}")
+                for at in range(0, len(mutants), CHUNK)
+            ],
+            1,
+            seed=len(kind),
+        )
+    ]
+
+
+def here(one: Mutant, folder: Path) -> Fingerprint:
     generated_package.write(one.files, folder, one.own, one.linked)
-    ended = forks.run(
-        [str(ROOT / "tests/measure/fingerprint/taken.py"), str(folder), *one.statements],
-        folder,
-        environment(**forks.ASLEEP, **one.environment),
-        also=("tests.measure.fingerprint.taken",),
-        hash_seed=one.hash_seed,
-    )
-    assert ended.returncode == 0, f"{one.what}: {ended.stderr}"
-    found = json.loads(ended.stdout)
-    assert found["unseen"] is None, f"{one.what}: {found['unseen']}"
+    found = inspected(str(folder))
+    assert found.unseen is None
+    return found.fingerprint
+
+
+def words(one: Mutant, folder: Path) -> list[str]:
+    """Write the package, and return what takes its fingerprint in a process of its own."""
+    generated_package.write(one.files, folder, one.own, one.linked)
+    return [str(ROOT / "tests/measure/fingerprint/taken.py"), str(folder), *one.statements]
+
+
+def read(printed: str) -> Fingerprint:
+    found = json.loads(printed)
+    assert found["unseen"] is None
     return Fingerprint.from_json(found["fingerprint"])
+
+
+def in_a_fork(one: Mutant, folder: Path) -> Fingerprint:
+    variables = environment(**forks.ASLEEP, **one.environment)
+    ended = forks.run(words(one, folder), folder.parent, variables, libraries=True)
+    assert ended.returncode == 0, ended.stderr
+    return read(ended.stdout)
 
 
 @cache
 def unchanged() -> Fingerprint:
-    return fingerprint(Mutant(FILES), Path(tempfile.mkdtemp()))
+    return in_a_fork(Mutant(), Path(tempfile.mkdtemp(), "checkout"))
 
 
-@pytest.mark.parametrize("first", range(0, 200, CHUNK))
-def test_no_mutation_that_matters_is_missed(first, tmp_path):
-    missed = []
-    for number in range(first, first + CHUNK):
-        kind, one = mutant(FILES, MATTER, number)
-        if fingerprint(one, tmp_path / f"checkout{number}").same_code(unchanged()):
-            missed.append(f"{number}, {kind}: {one.what}")
-    assert missed == []
+@pytest.mark.parametrize("mutants", in_chunks(MATTER))
+def test_no_mutation_that_matters_is_missed(mutants, tmp_path):
+    base = here(Mutant(), tmp_path / "checkout")
+    found = {one.what: here(one, tmp_path / f"checkout{at}") for at, one in enumerate(mutants)}
+    assert [what for what, other in found.items() if other.same_code(base)] == []
 
 
-@pytest.mark.parametrize("first", range(0, 100, CHUNK))
-def test_no_mutation_that_cannot_matter_is_seen(first, tmp_path):
-    seen = []
-    for number in range(first, first + CHUNK):
-        kind, one = mutant(FILES, HARMLESS, number)
-        found = fingerprint(one, tmp_path / "deeper" / f"checkout{number}")
-        if not found.same_code(unchanged()):
-            seen.append(f"{number}, {kind}: {Difference.between(unchanged(), found).as_json()}")
-    assert seen == []
+@pytest.mark.parametrize("mutants", in_chunks(MATTER_TO_A_PROCESS))
+def test_no_mutation_that_matters_to_a_process_is_missed(mutants, tmp_path):
+    found = {one.what: in_a_fork(one, tmp_path / f"checkout{at}") for at, one in enumerate(mutants)}
+    assert [what for what, other in found.items() if other.same_code(unchanged())] == []
 
 
-def test_each_kind_of_mutation_occurs_often():
-    for kinds, number in ((MATTER, 200), (HARMLESS, 100)):
-        drawn = Counter(list(kinds)[one % len(kinds)] for one in range(number))
-        assert set(drawn) == set(kinds)
-        assert min(drawn.values()) >= 5
+@pytest.mark.parametrize("mutants", in_chunks(HARMLESS))
+def test_no_mutation_that_cannot_matter_is_seen(mutants, tmp_path):
+    base = here(Mutant(), tmp_path / "checkout")
+    for at, one in enumerate(mutants):
+        found = here(one, tmp_path / "deeper" / f"checkout{at}")
+        assert found.same_code(base), (one.what, Difference.between(base, found).as_json())
+
+
+def test_neither_the_path_nor_the_hash_seed_matters(tmp_path):
+    found = []
+    for seed, folder in (("1", tmp_path / "checkout"), ("2", tmp_path / "deeper" / "checkout")):
+        _, *others = words(Mutant(), folder)
+        command = [sys.executable, "-m", "tests.measure.fingerprint.taken", *others]
+        variables = environment(**forks.ASLEEP, PYTHONHASHSEED=seed)
+        found.append(read(subprocess.check_output(command, env=variables, cwd=ROOT, text=True)))
+    assert found[0].same_code(found[1])
