@@ -29,19 +29,15 @@ LIMIT = {
 }
 
 
+def spec_of(operation, platform, **changes):
+    """Return the saved spec of one of gnnbench's own benchmarks."""
+    found = {"operation": operation, "direction": "forward", "platform": platform, "dtype": "float32"}
+    return {**found, "index_dtype": "int64", "dataset": "cora", "hidden": 256, "device": "cpu", **changes}
+
+
 def ours(operation, platform, milliseconds, *, seed=0, blocks=40, counters=COUNTERS, **spec):
     """Return the record of one of gnnbench's own benchmarks."""
-    found = {
-        "operation": operation,
-        "direction": "forward",
-        "platform": platform,
-        "dtype": "float32",
-        "index_dtype": "int64",
-        "dataset": "cora",
-        "hidden": 256,
-        "device": "cpu",
-        **spec,
-    }
+    found = spec_of(operation, platform, **spec)
     name = "-".join(map(str, found.values()))
     made = entry(name, milliseconds, seed=seed, blocks=blocks, spec=found, counters=counters, limit=LIMIT)
     made["extra_info"]["gnnbench"]["measurement"]["layouts"] = "sampled"
@@ -99,16 +95,7 @@ def profile(platform, *, scale=1.0, **environment):
             *("gathers", "scatters"),
         )
     }
-    spec = {
-        "operation": "epoch",
-        "direction": "train",
-        "platform": platform,
-        "dtype": "float32",
-        "index_dtype": "int64",
-        "dataset": "cora",
-        "hidden": 256,
-        "device": "cpu",
-    }
+    spec = spec_of("epoch", platform, direction="train")
     return {
         "version": 1,
         "id": "-".join(map(str, spec.values())),

@@ -31,8 +31,9 @@ def families(count):
     return [contents.family(seed, operations=2) for seed in range(count)]
 
 
-def test_platforms_stand_side_by_side_in_80_columns(tmp_path):
-    text = shown(compared(tmp_path, *families(5)))
+def test_platforms_stand_side_by_side_in_80_columns_and_in_markdown(tmp_path):
+    found = compared(tmp_path, *families(5))
+    text = shown(found)
     assert max(map(len, text.splitlines())) <= 80
     lines = words(text)
     assert lines[1] == "cora · hidden 256 · float32 · int64 · cpu"
@@ -42,20 +43,28 @@ def test_platforms_stand_side_by_side_in_80_columns(tmp_path):
     assert lines[6].endswith(" slower")
     assert any(line.startswith("dgl / pyg 1.9") and line.endswith("2 benchmarks: 2 slower") for line in lines)
     assert "5 processes of one run" in lines
+    page = render(tables.markdown(found, THRESHOLDS))
+    assert page.rows[0] == ["operation", "dir", "platform", "time", "ratio", "interval", "verdict"]
+    assert len(page.rows) == 1 + 8 + 1 + 3
+    assert page.rows[4][:3] == ["op0", "fwd", "dgl"]
+    assert page.rows[4][-1] == "slower"
+    assert page.rows[-1][0] == "dgl / pyg"
 
 
-def test_one_process_says_what_its_intervals_cover(tmp_path):
-    text = shown(compared(tmp_path, *families(1)), width=None)
+def test_few_processes_say_what_their_intervals_cover_and_what_has_no_row_is_counted(tmp_path):
+    one, other = families(2)
+    one["benchmarks"].append(contents.ours("own", "torch", 1.0))
+    text = shown(compared(tmp_path, one), width=None)
     assert "verdict" not in text.partition("geometric")[0]
     assert "one process: the intervals cover variation within it only." in text
     (mean,) = (line for line in words(text) if line.startswith("dgl / pyg"))
     assert mean.endswith("x 2 benchmarks")
-
-
-def test_two_processes_say_how_many_are_needed(tmp_path):
-    assert "2 processes of one run; rows need 3 for a narrow interval" in shown(
-        compared(tmp_path, *families(2))
+    assert (
+        "1 benchmark without a row: each has no partner that differs in platform alone, with platform pyg on "
+        "one side" in text
     )
+    text = shown(compared(tmp_path, one, other))
+    assert "2 processes of one run; rows need 3 for a narrow interval" in text
 
 
 def test_the_axis_is_neither_in_the_heading_nor_among_the_names(tmp_path):
@@ -86,33 +95,10 @@ def test_tests_of_another_project_are_named_by_function_and_parameters(tmp_path)
     assert lines[3].startswith("test_sort[kind=a] 1 ")
 
 
-def test_what_has_no_row_is_counted(tmp_path):
-    files = families(1)
-    files[0]["benchmarks"].append(contents.ours("own", "torch", 1.0))
-    text = shown(compared(tmp_path, *files), width=None)
-    assert (
-        "1 benchmark without a row: each has no partner that differs in platform alone, with platform pyg on "
-        "one side" in text
-    )
-
-
-def test_markdown_has_the_same_rows(tmp_path):
-    found = compared(tmp_path, *families(5))
-    page = render(tables.markdown(found, THRESHOLDS))
-    assert page.rows[0] == ["operation", "dir", "platform", "time", "ratio", "interval", "verdict"]
-    assert len(page.rows) == 1 + 8 + 1 + 3
-    assert page.rows[4][:3] == ["op0", "fwd", "dgl"]
-    assert page.rows[4][-1] == "slower"
-    assert page.rows[-1][0] == "dgl / pyg"
-
-
 @pytest.mark.parametrize("escape", ["\x1b[2J", "@someone #1 |`", "<script>"])
 def test_names_of_files_do_not_control_output(tmp_path, escape):
-    files = [
-        content(*(entry(f"b{n}", seed=n) | {"params": {"n": f"{n}{escape}", escape: 1}} for n in range(2)))
-        for _ in range(1)
-    ]
-    found = compared(tmp_path, *files, by="n")
+    entries = (entry(f"b{n}", seed=n) | {"params": {"n": f"{n}{escape}", escape: 1}} for n in range(2))
+    found = compared(tmp_path, content(*entries), by="n")
     assert "\x1b" not in shown(found)
     page = render(tables.markdown(found, THRESHOLDS))
     assert "@someone" not in page.plain

@@ -34,19 +34,25 @@ def test_each_kind_of_run_follows_the_published_formats(tmp_path, whole):
     follows(export.github_action_benchmark(found), "github-action-benchmark")
 
 
-def test_bencher_has_the_estimate_its_interval_and_the_peak_memory(tmp_path):
-    whole = contents.family(1, operations=1, blocks=60)
+def test_each_format_has_the_estimate_its_interval_and_the_peak_memory(tmp_path):
+    whole = contents.family(1, operations=1, blocks=100)
     found, _ = exported(tmp_path, whole)
+    name = whole["benchmarks"][0]["fullname"]
     measured = whole["benchmarks"][0]["extra_info"]["gnnbench"]["measurement"]
-    first = export.bencher(found)[whole["benchmarks"][0]["fullname"]]
-    assert first == {
-        "latency": {
-            "value": pytest.approx(measured["location_ns"]),
-            "lower_value": pytest.approx(measured["low_ns"]),
-            "upper_value": pytest.approx(measured["high_ns"]),
-        },
-        "peak-memory": {"value": 2048},
-    }
+    middle, low, high = (measured[field] for field in ("location_ns", "low_ns", "high_ns"))
+    latency = {"value": middle, "lower_value": low, "upper_value": high}
+    assert export.bencher(found)[name] == {"latency": pytest.approx(latency), "peak-memory": {"value": 2048}}
+    time, peak, *_ = export.github_action_benchmark(found)
+    assert (time["unit"], time["value"]) == ("ns", pytest.approx(middle))
+    sign, width = time["range"].split()
+    assert sign == "±"
+    assert float(width) == pytest.approx(max(high - middle, middle - low), rel=1e-5), "the larger half"
+    assert time["extra"].startswith("99% interval: ")
+    assert (peak["name"], peak["unit"], peak["value"]) == (f"{time['name']} (peak memory)", "bytes", 2048)
+    rows = list(csv.DictReader(io.StringIO(export.csv(found))))
+    assert len(rows) == 4
+    assert (rows[3]["operation"], rows[3]["platform"], rows[3]["peak_bytes"]) == ("op0", "dgl", "2048")
+    assert float(rows[3]["low_ns"]) < float(rows[3]["time_ns"]) < float(rows[3]["high_ns"])
 
 
 def test_a_bound_that_is_missing_is_left_out(tmp_path):
@@ -57,28 +63,6 @@ def test_a_bound_that_is_missing_is_left_out(tmp_path):
     assert "range" not in one
     assert one["extra"].startswith("first decile of block medians")
     assert "interval" not in one["extra"]
-
-
-def test_github_action_benchmark_has_the_larger_half_width_as_range(tmp_path):
-    whole = contents.family(1, operations=1, blocks=60)
-    found, _ = exported(tmp_path, whole)
-    measured = whole["benchmarks"][0]["extra_info"]["gnnbench"]["measurement"]
-    middle, low, high = (measured[name] for name in ("location_ns", "low_ns", "high_ns"))
-    time, peak, *_ = export.github_action_benchmark(found)
-    assert (time["unit"], time["value"]) == ("ns", pytest.approx(middle))
-    sign, width = time["range"].split()
-    assert sign == "±"
-    assert float(width) == pytest.approx(max(high - middle, middle - low), rel=1e-5)
-    assert time["extra"].startswith("99% interval: ")
-    assert (peak["name"], peak["unit"], peak["value"]) == (f"{time['name']} (peak memory)", "bytes", 2048)
-
-
-def test_csv_has_fields_and_raw_numbers(tmp_path):
-    whole = contents.family(1, operations=1, blocks=100)
-    rows = list(csv.DictReader(io.StringIO(export.csv(exported(tmp_path, whole)[0]))))
-    assert len(rows) == 4
-    assert (rows[3]["operation"], rows[3]["platform"], rows[3]["peak_bytes"]) == ("op0", "dgl", "2048")
-    assert float(rows[3]["low_ns"]) < float(rows[3]["time_ns"]) < float(rows[3]["high_ns"])
 
 
 def test_a_parameter_that_is_called_as_a_column_has_another_name(tmp_path):

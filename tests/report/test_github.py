@@ -3,13 +3,16 @@ import shutil
 import socket
 import ssl
 import subprocess
+from itertools import product
 
 import pytest
 
 from gnnbench.errors import UsageError
 from gnnbench.report.github import LIMITS, Limits, PullRequest, marker
 from tests.github_server import ME, NEVER_ENDING, TOKEN, github
+from tests.sampling import sampled
 
+DRIPPING = sorted(NEVER_ENDING.keys() - {"endless body"})
 MARKER = marker("GCN on H100")
 
 
@@ -178,8 +181,10 @@ def test_an_answer_that_breaks_off_is_a_line(server):
     assert "cannot be reached" in refused(server)
 
 
-@pytest.mark.parametrize("before", [0, 1, 2])
-@pytest.mark.parametrize("answer", sorted(NEVER_ENDING.keys() - {"endless body"}))
+@pytest.mark.parametrize(
+    ("answer", "before"),
+    sampled((pytest.param(*case) for case in product(DRIPPING, range(3))), 4),
+)
 def test_an_answer_that_never_ends_is_cut_at_the_deadline(server, answer, before):
     server.failures = [*[None] * before, {"never": answer}]
     waits = []

@@ -22,6 +22,7 @@ def rows(*verdicts):
     [
         ((), "No benchmark in the result"),
         (("slower", "faster", "same"), "1 of 3 benchmarks is slower: 1 faster, 1 same"),
+        (("slower",), "1 of 1 benchmark is slower"),
         (("slower", "slower"), "2 of 2 benchmarks are slower"),
         (("same", "faster"), "No slowdown found in 2 benchmarks: 1 faster, 1 same"),
         (("accepted", "same"), "No slowdown beyond what is accepted in 2 benchmarks: 1 accepted, 1 same"),
@@ -59,9 +60,27 @@ def test_the_effect_says_what_same_means():
     assert headline(rows("same"), effect=0.05).others == "1 same within 5.0%"
 
 
-def test_a_change_of_all_comes_first():
-    found = headline(rows("same", "same"), Judgement("slower", "", 1.1))
-    assert (
-        found.said
-        == "All benchmarks together: 1.10x slower; relative to that, no slowdown found in 2 benchmarks"
-    )
+@pytest.mark.parametrize(
+    ("shared", "text"),
+    [
+        (
+            Judgement("slower", "", 1.1),
+            "All benchmarks together: 1.10x slower; relative to that, no slowdown",
+        ),
+        (
+            Judgement("faster", "", 0.8),
+            "All benchmarks together: 1.25x faster; relative to that, no slowdown",
+        ),
+        (
+            Judgement("undecided", "", 1.1),
+            "All benchmarks together: undecided; relative to that, no slowdown found in 2",
+        ),
+        (
+            Judgement("incomparable", ""),
+            "All benchmarks together: incomparable; relative to that, no slowdown",
+        ),
+        (Judgement("same", "", 1.0), "No slowdown found in 2 benchmarks"),
+    ],
+)
+def test_a_change_of_all_comes_first(shared, text):
+    assert headline(rows("same", "same"), shared).said.startswith(text)

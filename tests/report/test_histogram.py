@@ -55,7 +55,7 @@ def test_types_that_differ_are_named():
     assert found[0][1].note.startswith("forward · pyg · cora · hidden 256 · int64 · cpu. ")
 
 
-def test_the_estimate_is_drawn_with_its_interval_and_the_spread_of_block_medians():
+def test_own_benchmarks_have_their_estimate_drawn_with_its_interval_and_the_spread_of_block_medians():
     ((_, picture),) = drawn([("g", [own("spmm_sum", "pyg", 4, blocks=200)])])
     (row,) = rows(picture)
     measured = contents.ours("spmm_sum", "pyg", 4, blocks=200)["extra_info"]["gnnbench"]["measurement"]
@@ -66,13 +66,9 @@ def test_the_estimate_is_drawn_with_its_interval_and_the_spread_of_block_medians
     assert "first decile of block medians" in picture.note
     assert "99% interval" in picture.note
     assert "time of a call, ms" in words(picture)
-
-
-def test_too_few_blocks_have_no_interval_and_the_caption_says_so():
     ((_, picture),) = drawn([("g", [own("spmm_sum", "pyg", 4, blocks=5)])])
     assert rows(picture)[0]["low"] is None
     assert "too few blocks" in picture.note
-    assert "4.0" in words(picture) or "3.9" in words(picture)
 
 
 def test_pytest_benchmarks_own_times_are_medians_and_quartiles_of_rounds():
@@ -119,16 +115,12 @@ def test_long_names_keep_beginning_and_end_and_stay_distinct():
     assert len(set(labels)) == 3
     assert all(len(line) <= 30 for label in labels for line in label.split("\n"))
     assert "int64" in "".join(labels)
-
-
-def test_labels_break_after_punctuation():
-    name = "t.py::test_dumps[a_large_document_with_nested_lists]"
-    ((_, picture),) = drawn([("g", [theirs(name), theirs("t.py::test_load")])])
-    assert rows(picture)[0]["label"].split("\n") == [
-        "test_dumps[a_large_",
-        "document_with_nested_",
-        "lists]",
+    broken = [
+        theirs(f"t.py::{name}") for name in ("test_dumps[a_large_document_with_nested_lists]", "test_load")
     ]
+    ((_, picture),) = drawn([("g", broken)])
+    lines = rows(picture)[0]["label"].split("\n")
+    assert lines == ["test_dumps[a_large_", "document_with_nested_", "lists]"]
 
 
 def test_a_large_group_has_several_pictures_and_none_is_left_out():
@@ -139,16 +131,12 @@ def test_a_large_group_has_several_pictures_and_none_is_left_out():
     assert [len(rows(picture)) for _, picture in found] == [10, 10, 10]
 
 
-@pytest.mark.parametrize(("factor", "log"), [(2, False), (1000, True)])
-def test_times_that_differ_much_have_a_log_scale(factor, log):
+@pytest.mark.parametrize(("factor", "log"), [(0.0, False), (2, False), (1000, True)])
+def test_times_that_differ_much_have_a_log_scale_and_zero_is_drawn(factor, log):
     ((_, picture),) = drawn([("g", [theirs("t.py::test_a"), theirs("t.py::test_b", factor)])])
-    assert ("(log scale)" in words(picture)) == log
-
-
-def test_a_time_of_zero_is_drawn():
-    zero = theirs("t.py::test_a", 0.0)
-    ((_, picture),) = drawn([("g", [zero, theirs("t.py::test_b")])])
-    assert "0.00 ns" in words(picture)
+    text = words(picture)
+    assert ("(log scale)" in text) == log
+    assert ("0.00 ns" in text) == (not factor)
 
 
 def test_hostile_names_are_text():

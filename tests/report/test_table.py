@@ -81,6 +81,9 @@ def test_notes_name_a_few_benchmarks_and_count_many():
     assert notes([*rows, of()]) == ["writes to its inputs, so rounds have different inputs: 9 benchmarks"]
     assert notes(rows) == ["writes to its inputs, so rounds have different inputs: all benchmarks"]
     rows = [of(not_copied=["Thing"], rejected_rounds=2, high_ns=None)]
+    assert notes([of(others_share=0.04)]) == []
+    (disturbed,) = notes([of(others_share=0.4)])
+    assert disturbed.startswith("other programs used more than 10% of the CPU time")
     assert [line.partition(":")[0] for line in notes(rows)] == [
         "inputs not copied between blocks",
         "rounds without a positive time were excluded",
@@ -94,28 +97,16 @@ def test_one_table_for_each_graph_width_and_type():
     specs = [SPEC, replace(SPEC, hidden=64), replace(SPEC, dtype="bfloat16"), replace(SPEC, dataset="pubmed")]
     found = tables(replace(ROW, spec=spec) for spec in (*specs, *specs))
     assert list(found) == [heading(spec) for spec in specs]
+    assert tables([]) == {}
     assert heading(SPEC) == "cora · hidden 256 · float32 · int64 · cpu"
 
 
-def test_fastest_is_bold_where_there_is_a_choice():
+def test_fastest_is_bold_where_there_is_a_choice_and_a_name_is_text():
     slower = replace(ROW, spec=replace(SPEC, platform="torch"), seconds=3e-3)
     assert "\x1b[1m1.00 ms\x1b[0m" in render(ROW, slower, color=True)
     assert "\x1b[1m3.00 ms\x1b[0m" not in render(ROW, slower, color=True)
     assert "\x1b[1m1.00 ms\x1b[0m" not in render(ROW, color=True)
-
-
-def test_a_name_with_brackets_is_shown_as_it_is():
     assert "mine[red]" in render(replace(ROW, spec=replace(SPEC, operation="mine[red]")))
-
-
-def test_nothing_timed_is_no_table():
-    assert tables([]) == {}
-
-
-def test_a_benchmark_that_others_disturbed_says_so():
-    words = "other programs used more than 10% of the CPU time"
-    assert any(words in note for note in notes([of(others_share=0.4)]))
-    assert not any(words in note for note in notes([of(others_share=0.04)]))
 
 
 def test_what_torch_compile_did_is_noted():

@@ -28,15 +28,11 @@ def test_a_chart_has_times_the_level_and_where_changes_may_lie():
     assert levels[2]["level"] == pytest.approx(1.2)
 
 
-def test_a_drift_is_a_slope_without_a_range():
-    (ranges, _, levels, _) = values(
-        picture.draw(judged(history(), [step(30, 1.06, around=20, kind="drift")]), PAGE, 9)
-    )
+def test_a_drift_is_a_slope_without_a_range_and_a_change_of_spread_has_one_level():
+    drift = judged(history(), [step(30, 1.06, around=20, kind="drift")])
+    ranges, _, levels, _ = values(picture.draw(drift, PAGE, 9))
     assert ranges == []
     assert [(row["run"], row["level"]) for row in levels] == [(1, 1.0), (11, 1.0), (31, 1.06), (40, 1.06)]
-
-
-def test_a_change_of_spread_alone_has_one_level():
     _, _, levels, _ = values(picture.draw(judged(history(), [step(20, 3.0, kind="spread")]), PAGE, 9))
     assert [row["run"] for row in levels] == [1, 40]
     assert levels[0] == {**levels[1], "run": 1}
@@ -46,9 +42,9 @@ def test_a_change_of_spread_alone_has_one_level():
 def test_times_are_in_the_unit_that_they_are_written_in(factor, unit):
     one = judged(history())
     one.series.logs[:] = np.log(5e6 * factor)
-    times = picture.draw(one, PAGE, 9)["layer"][1]
-    assert times["encoding"]["y"]["title"] == f"time of a call, {unit}"
-    _, rows, _, _ = values(picture.draw(one, PAGE, 9))
+    drawn = picture.draw(one, PAGE, 9)
+    assert drawn["layer"][1]["encoding"]["y"]["title"] == f"time of a call, {unit}"
+    _, rows, _, _ = values(drawn)
     assert rows[0]["time"] == pytest.approx(0.5 if unit == "ns" else 5)
 
 
