@@ -5,13 +5,11 @@ source (src/extract.ts) and is done again here.
 """
 
 import json
-import subprocess
 import sys
 from pathlib import Path
 
-import pytest
-
-from tests.suite import SHORT, environment, run
+from tests import forks
+from tests.suite import SHORT, environment, gnnbench, run
 
 SUITE = """
 import pytest
@@ -25,7 +23,7 @@ def test_too_large(benchmark):
         raise MemoryError
     benchmark(fill)
 """
-PLAIN = ("-k", "test_sum")
+NAMES = [f"test_suite.py::test_sum[{number}]" for number in range(4)]
 
 
 def extract_pytest_result(text):
@@ -41,61 +39,34 @@ def extract_pytest_result(text):
     return found
 
 
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory):
-    """Run files as a user has them: whole, with one that ran out of memory, of two shards, merged."""
-    folder = tmp_path_factory.mktemp("interoperability")
-    (folder / "pytest.ini").write_text("[pytest]\n")
-    (folder / "test_suite.py").write_text(SUITE)
-    layouts = ("--gnn-layouts", "sample", *SHORT)
+def test_other_tools_read_files_that_are_whole_lack_what_ran_out_of_memory_or_were_merged(tmp_path):
+    (tmp_path / "pytest.ini").write_text("[pytest]\n")
+    (tmp_path / "test_suite.py").write_text(SUITE)
     for name, words in (
-        ("whole", PLAIN),
-        ("again", PLAIN),
         ("oom", ()),
-        ("one", (*PLAIN, "--gnn-shard", "1/2")),
-        ("two", (*PLAIN, "--gnn-shard", "2/2")),
+        ("one", ("-k", "test_sum", "--gnn-shard", "1/2")),
+        ("two", ("-k", "test_sum", "--gnn-shard", "2/2")),
     ):
-        result = run(*layouts, *words, f"--benchmark-json={name}.json", cwd=folder)
+        options = ("--gnn-layouts", "sample", *SHORT, f"--benchmark-json={name}.json")
+        result = run(*options, *words, cwd=tmp_path)
         assert result.returncode == (1 if name == "oom" else 0), result.stdout
-    result = command(folder, "gnnbench", "merge", "one.json", "two.json", "-o", "merged.json")
+    result = gnnbench("merge", "one.json", "two.json", "-o", "merged.json", cwd=tmp_path)
     assert result.returncode == 0, result.stderr
-    return folder
 
-
-def command(folder, name, *words):
-    return subprocess.run(
-        [str(Path(sys.executable).with_name(name)), *words],
-        cwd=folder,
-        env=environment(),
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-    )
-
-
-def names(folder, file):
-    return [entry["fullname"] for entry in json.loads((folder / file).read_text())["benchmarks"]]
-
-
-@pytest.mark.parametrize("file", ["again.json", "oom.json", "one.json", "merged.json"])
-def test_pytest_benchmark_s_own_command_compares_them(folder, file):
-    result = command(folder, "pytest-benchmark", "compare", "whole.json", file, "--columns=median,ops,rounds")
+    files = ["oom.json", "one.json", "merged.json"]
+    script = str(Path(sys.executable).with_name("pytest-benchmark"))
+    compare = [script, "compare", *files, "--columns=median,ops,rounds"]
+    result = forks.run(compare, tmp_path, environment())
     assert result.returncode == 0, result.stderr
-    for name in names(folder, file):
-        short = name.partition("::")[2]
-        assert sum(short in line for line in result.stdout.splitlines()) >= 2, "of both files"
-
-
-@pytest.mark.parametrize("file", ["whole.json", "oom.json", "merged.json"])
-def test_github_action_benchmark_reads_them(folder, file):
-    found = extract_pytest_result((folder / file).read_text())
-    assert sorted(one["name"] for one in found) == [
-        f"test_suite.py::test_sum[{number}]" for number in range(4)
-    ]
-    assert all(one["value"] > 0 for one in found)
-
-
-def test_what_ran_out_of_memory_is_kept_where_only_we_look(folder):
-    content = json.loads((folder / "oom.json").read_text())
-    assert [one["fullname"] for one in content["gnnbench"]["incomplete"]] == ["test_suite.py::test_too_large"]
+    texts = [(tmp_path / file).read_text() for file in files]
+    shard = [one["name"] for one in extract_pytest_result(texts[1])]
+    for name in NAMES:
+        lines = [line for line in result.stdout.splitlines() if name.partition("::")[2] in line]
+        assert len(lines) >= (3 if name in shard else 2), "of each file that has it"
+    for text in (texts[0], texts[2]):
+        found = extract_pytest_result(text)
+        assert sorted(one["name"] for one in found) == NAMES
+        assert all(one["value"] > 0 for one in found)
+    # What ran out of memory is kept where only we look.
+    incomplete = json.loads(texts[0])["gnnbench"]["incomplete"]
+    assert [one["fullname"] for one in incomplete] == ["test_suite.py::test_too_large"]
