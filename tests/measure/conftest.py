@@ -9,7 +9,6 @@ import pytest
 @pytest.fixture
 def few_objects() -> Iterator[None]:
     """Hide all present objects from the garbage collector, where each search takes part of a second."""
-    gc.collect()
     gc.freeze()
     yield
     gc.unfreeze()

@@ -4,7 +4,7 @@ import pytest
 
 from gnnbench.errors import UsageError
 from gnnbench.variants import fresh
-from tests.suite import BARE
+from tests.suite import BARE, SHORT
 
 SUITE = """
 def test_good(benchmark):
@@ -29,7 +29,7 @@ def test_each_leaves_its_lines_and_a_run_file_and_has_noise_of_its_own(folder, m
     found, lines = [], []
     for number in (1, 2):
         output = folder / f"{number}.json"
-        fresh.run(["-k", "good", "--gnn-layouts=sample"], output, folder, number, lines.append)
+        fresh.run(["-k", "good", "--gnn-layouts=sample", *SHORT], output, folder, number, lines.append)
         (benchmark,) = json.loads(output.read_text())["benchmarks"]
         assert benchmark["name"] == "test_good"
         found.append(benchmark["extra_info"]["gnnbench"]["measurement"]["location_ns"])

@@ -38,6 +38,8 @@ def wheels(tmp_path, monkeypatch):
 
 
 def test_pip_installs_beside_the_environment_once(wheels, prepare, tmp_path, monkeypatch):
+    for name in ("pip.py", "logging.py"):  # which are not taken for parts of pip
+        (wheels / name).write_text("raise SystemExit(7)")
     with prepare("pip:thing==1", wheels) as made:
         (overlay,) = made.trees
         assert version(made) == 1
@@ -155,11 +157,6 @@ def test_what_pip_cannot_install_is_one_line_in_its_words(wheels, prepare, monke
     (wheels / "bad-1-py3-none-any.whl").write_text("no zip")
     prepare.fails("pip:./bad-1-py3-none-any.whl", wheels, "pip cannot install it: .*invalid")
     assert [path.name for path in (prepare.cache / "overlays").iterdir()] == [".lock"]
-    # A file in the caller's folder is not taken for a part of pip.
-    (wheels / "pip.py").write_text("raise SystemExit(7)")
-    (wheels / "logging.py").write_text("raise SystemExit(7)")
-    with prepare("pip:thing==1", wheels) as made:
-        assert version(made) == 1
     bare = wheels / "bare"
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(bare)], check=True)
     monkeypatch.setattr(sys, "executable", str(bare / "bin" / "python"))

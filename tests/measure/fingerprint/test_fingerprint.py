@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from gnnbench.measure.clock import Call
-from gnnbench.measure.fingerprint import digest
+from gnnbench.measure.fingerprint import digest, values
 from gnnbench.measure.fingerprint.fingerprint import Fingerprint, Watch
 from gnnbench.measure.python_calls import python_calls
 
@@ -172,11 +172,12 @@ def test_json(taken):
         Fingerprint.from_json({})
 
 
-def test_more_objects_than_are_looked_at_leave_no_fingerprint():
+def test_more_objects_than_are_looked_at_leave_no_fingerprint(monkeypatch):
     class Node:
         size = 1
 
-    nodes = [Node() for _ in range(60_000)]
+    monkeypatch.setattr(values, "_MOST", 5000)
+    nodes = [Node() for _ in range(6000)]
     watch = Watch(Call(lambda: [one.size for one in nodes], (), {}))
     for _ in range(2):
         with watch.recording() as recording:
