@@ -47,7 +47,7 @@ def test_sum_of_operators_is_that_of_the_published_counts(structure, requires_gr
         return conv(x, graph).sum().backward()
 
     section = take(call, tmp_path)
-    assert total(section["operators"]) == operators == counters.count(call).operators
+    assert total(section["operators"]) == operators
     paths = {tuple(row["path"]) for row in section["operators"]}
     assert {("call", "backward"), ("call", "forward", "GCNConv", "gcn_norm")} <= paths
 
@@ -118,23 +118,21 @@ def test_copies_between_devices_have_a_direction_bytes_and_a_caller(tmp_path):
     assert all(row["caller"].startswith("tests/profile/test_counts.py:") for row in rows)
 
 
-@pytest.mark.parametrize(
-    ("call", "name"),
-    [
-        (lambda matrix: matrix.indices()[0].argsort(), "aten::sort"),
-        (lambda matrix: matrix.indices()[0].unique(), "aten::_unique2"),
-        (lambda matrix: matrix.to_sparse_csr(), "aten::_to_sparse_csr"),
-        (
-            lambda matrix: torch.sparse_coo_tensor(matrix.indices(), matrix.values()).coalesce(),
-            "aten::_coalesce",
-        ),
-    ],
-)
-def test_sorts_are_named_with_their_caller(call, name, tmp_path):
+def test_sorts_are_named_with_their_caller(tmp_path):
     matrix = torch.sparse_coo_tensor(edge_index(), torch.ones(EDGES)).coalesce()
-    (row,) = take(lambda: call(matrix), tmp_path)["sorts"]
-    assert (row["name"], row["count"]) == (name, 1)
-    assert row["caller"].endswith("<lambda>")
+
+    def sorting():
+        matrix.indices()[0].argsort()
+        matrix.indices()[0].unique()
+        matrix.to_sparse_csr()
+        torch.sparse_coo_tensor(matrix.indices(), matrix.values()).coalesce()
+
+    rows = take(sorting, tmp_path)["sorts"]
+    names = ["aten::sort", "aten::_unique2", "aten::_to_sparse_csr", "aten::_coalesce"]
+    assert [(row["name"], row["count"]) for row in rows] == [(name, 1) for name in names]
+    assert all(
+        row["caller"].endswith(" test_sorts_are_named_with_their_caller.<locals>.sorting") for row in rows
+    )
 
 
 def test_building_a_sparse_tensor_sorts(tmp_path):

@@ -1,19 +1,19 @@
-"""`gnnbench profile --with instructions`: a real run under valgrind where the processor counts nothing."""
+"""The kind `instructions`: a real run under valgrind where the processor counts nothing."""
 
-import os
+import copy
 import re
 import shutil
-from pathlib import Path
 
 import pytest
 
+from gnnbench.cli import main
 from gnnbench.errors import UsageError
 from gnnbench.measure.instructions import counter_choice, hardware
-from gnnbench.profile import instructions, kinds, record
+from gnnbench.profile import instructions, kinds, process, record
 from gnnbench.profile.subject import Subject, UnavailableError
 from tests.plugin.test_instructions import BARE, build, named
-from tests.profile.subjects import widest
-from tests.suite import gnnbench, run
+from tests.profile.subjects import Unheard, widest
+from tests.suite import gnnbench
 
 SUITE = """
 import rows
@@ -27,18 +27,14 @@ def smooth(times):
     return [rows.step() for _ in range(times)], heavy(400)
 
 
-def test_once(benchmark):
-    benchmark(smooth, 1)
-
-
-def test_twice(benchmark):
+def test_smooth(benchmark):
     benchmark.pedantic(smooth, setup=lambda: ((2,), {}), rounds=3)
 """
 
 
 @named
 @pytest.mark.skipif(not shutil.which("gcc"), reason="needs gcc")
-def test_functions_of_c_and_of_python(tmp_path):
+def test_functions_of_c_and_of_python(tmp_path, capsys):
     (tmp_path / "test_suite.py").write_text(SUITE)
     build(tmp_path, 200_000)
     scratch = tmp_path / "scratch"
@@ -49,26 +45,24 @@ def test_functions_of_c_and_of_python(tmp_path):
     assert found.returncode == 0, found.stderr
     assert list(scratch.iterdir()) == [], "what callgrind wrote is removed"
     assert widest(found.stdout) <= 80
-    once, twice = (found.stdout.index(f"\ntest_suite.py::{name}\n") for name in ("test_once", "test_twice"))
-    rows = re.search(r"^add_rows \(rows\) +\d\d% +([\d,]+)$", found.stdout[once:twice], re.MULTILINE)
+    rows = re.search(r"^add_rows \(rows\) +\d\d% +([\d,]+)$", found.stdout, re.MULTILINE)
     assert int(rows[1].replace(",", "")) > 1_000_000
     assert re.search(r"^heavy \(test_suite\) +\d+% +[\d,]+$", found.stdout, re.MULTILINE)
     assert re.search(r"^One warm call with one thread: [\d,]+ instructions, ", found.stdout, re.MULTILINE)
     assert "__call__" not in found.stdout, "gnnbench's own functions"
 
-    folders = [f"p/test_suite.py_{name}/0001" for name in ("test_once", "test_twice")]
-    first, second = (
-        record.read(tmp_path / folder)["sections"]["instructions"]["counted"] for folder in folders
-    )
-    assert second["functions"]["rows:mix_rows"] == pytest.approx(
-        2 * first["functions"]["rows:mix_rows"], rel=1e-3
-    )
-    compared = gnnbench("profile", "--diff", *folders, cwd=tmp_path)
-    assert compared.returncode == 0
-    assert re.search(
-        r"instructions: \+\d\d\.\d% .* in smooth\S*; .* in add_rows", " ".join(compared.stdout.split())
-    )
-    assert "(+100%) in mix_rows (rows)" in " ".join(compared.stdout.split())
+    first, second = tmp_path / "p/test_suite.py_test_smooth/0001", tmp_path / "second"
+    changed = copy.deepcopy(record.read(first))
+    counted = changed["sections"]["instructions"]["counted"]
+    for numbers, name in ((counted["functions"], "rows:mix_rows"), (counted["frames"], "test_suite:smooth")):
+        counted["total"] += numbers[name]
+        numbers[name] *= 2
+    second.mkdir()
+    record.write(changed, second)
+    assert main.main(["profile", "--diff", str(first), str(second)]) == 0
+    shown = " ".join(capsys.readouterr().out.split())
+    assert re.search(r"instructions: \+\d\d+\.?\d*% .* in smooth\S*; ", shown)
+    assert "(+100%) in mix_rows (rows)" in shown
 
 
 def work():
@@ -98,34 +92,24 @@ def test_goes_with_no_other_kind(given):
         kinds.parse(given)
 
 
-needs_callgrind = pytest.mark.skipif(not hardware.why_not(), reason="this processor counts instructions")
-
-
-@needs_callgrind
-def test_where_pytest_runs_as_usual(tmp_path, monkeypatch):
-    monkeypatch.setattr(shutil, "which", lambda _: None)
-    with pytest.raises(
-        UnavailableError, match="valgrind counts instructions, and is not installed: apt install"
-    ):
+@pytest.mark.skipif(not hardware.why_not(), reason="this processor counts instructions")
+@pytest.mark.parametrize(
+    ("valgrind", "message"),
+    [
+        (None, "valgrind counts instructions, and is not installed: apt install valgrind, or dnf install"),
+        (
+            "/usr/bin/valgrind",
+            "'instructions' needs callgrind.*, under which only gnnbench profile SELECT --with instructions",
+        ),
+    ],
+)
+def test_where_pytest_runs_as_usual(tmp_path, monkeypatch, valgrind, message):
+    if valgrind and not shutil.which("valgrind"):
+        pytest.skip("needs valgrind")
+    monkeypatch.setattr(shutil, "which", lambda _: valgrind)
+    with pytest.raises(UnavailableError, match=message):
         instructions.take(Subject(int, "cpu", 1), tmp_path)
-
-
-@needs_callgrind
-@pytest.mark.skipif(not shutil.which("valgrind"), reason="needs valgrind")
-def test_what_does_it_is_named(tmp_path):
-    (tmp_path / "test_suite.py").write_text("def test_sort(benchmark):\n    benchmark(sorted, [2, 1])\n")
-    found = run("-rs", "--gnn-profile", "instructions", "test_suite.py", cwd=tmp_path, COLUMNS="300")
-    assert found.returncode == 0
-    assert "gnnbench profile SELECT --with instructions" in found.stdout
-
-
-@needs_callgrind
-def test_without_valgrind_the_command_says_how_to_get_it(tmp_path):
-    (tmp_path / "test_suite.py").write_text("def test_sort(benchmark):\n    benchmark(sorted, [2, 1])\n")
-    elsewhere = os.pathsep.join(
-        one for one in os.environ["PATH"].split(os.pathsep) if not Path(one, "valgrind").exists()
-    )
-    found = gnnbench("profile", "test_suite.py", "--with", "instructions", cwd=tmp_path, PATH=elsewhere)
-    assert found.returncode == 2
-    (line,) = found.stderr.splitlines()
-    assert line.endswith("apt install valgrind, or dnf install valgrind")
+    if not valgrind:
+        wanted = process.Wanted((), ("instructions",), 1, tmp_path)
+        with pytest.raises(UsageError, match=message):
+            process.run([process.ProfiledSide()], wanted, Unheard())

@@ -1,5 +1,3 @@
-import json
-
 import pytest
 import torch
 from torch.autograd import DeviceType
@@ -80,16 +78,6 @@ def test_a_count_that_is_no_whole_number_is_short():
     assert [line[38:44].split() for line in table.splitlines()[1:4]] == [["0.571"], ["100"], ["1234"]]
 
 
-@pytest.mark.parametrize("platform", ["pyg", "sparse", "torch", "dgl"])
-def test_each_platform_has_a_table(make_case, tmp_path, platform):
-    section = operators.take(subjects.epoch(make_case("epoch", platform, "train")), tmp_path)
-    table = operators.table(section)
-    assert subjects.widest(table) <= 80
-    assert "Optimizer.step#Adam.step" in {row["name"] for row in section["rows"]}
-    assert section["aten_events"] > section["outermost_aten_events"] > 0
-    json.dumps(section, allow_nan=False)
-
-
 def test_a_kernel_s_time_is_its_operator_s_and_counted_once():
     """Kernels are events too, linked to the operator that launched them."""
     both = {"use_device": "cuda", "stack": [], "input_shapes": []}
@@ -106,6 +94,12 @@ def test_a_kernel_s_time_is_its_operator_s_and_counted_once():
         if operators._is_operator(average)
     ]
     assert [(row["name"], row["self_device_ns"]) for row in rows] == [("aten::mm", 20_000)]
+
+
+def test_an_epoch_has_its_optimizer_among_the_rows(make_case, tmp_path):
+    section = operators.take(subjects.epoch(make_case("epoch", "torch", "train")), tmp_path)
+    assert subjects.widest(operators.table(section)) <= 80
+    assert "Optimizer.step#Adam.step" in {row["name"] for row in section["rows"]}
 
 
 @pytest.mark.cuda

@@ -20,39 +20,24 @@ def step(number, start_us, duration_us):
     return event("user_annotation", start_us, duration_us, f"ProfilerStep#{number}")
 
 
-@pytest.mark.parametrize("platform", ["pyg", "sparse", "torch", "dgl"])
-def test_a_trace_opens_and_has_the_ranges(make_case, tmp_path, platform):
-    subject = subjects.epoch(make_case("epoch", platform, "train"), repeats=3)
-    section = trace.take(subject, tmp_path)
+def test_a_trace_has_the_ranges_and_tensorboards_own_plugin_reads_what_the_section_says(make_case, tmp_path):
+    section = trace.take(subjects.epoch(make_case("epoch", "pyg", "train")), tmp_path)
+    assert [step["name"] for step in section["steps"]] == ["ProfilerStep#1", "ProfilerStep#2"]
+    assert section["missing"] == []
     content = json.loads((tmp_path / trace.FILE).read_text(encoding="utf-8"))
+    assert content["schemaVersion"] == 1
     phases = Counter(event["ph"] for event in content["traceEvents"])
     assert phases["B"] == phases["E"] == 0
     whole = [event for event in content["traceEvents"] if event["ph"] == "X"]
     assert all(event["dur"] >= 0 for event in whole)
-    assert len(whole) > 300
     ranges = Counter(event["name"] for event in whole if event.get("cat") == "user_annotation")
-    assert {ranges[name] for name in ("ProfilerStep#1", "ProfilerStep#2", "ProfilerStep#3")} == {1}
-    assert {ranges[name] for name in ("call", "forward", "loss", "backward", "optimizer.step")} == {3}
-    assert ranges["x@W"] == 9
-    assert [step["name"] for step in section["steps"]] == [f"ProfilerStep#{number}" for number in (1, 2, 3)]
-    assert section["missing"] == []
-    json.dumps(section, allow_nan=False)
-
-
-def test_tensorboard_has_its_folder(make_case, tmp_path):
-    trace.take(subjects.epoch(make_case("epoch", "torch", "train")), tmp_path)
+    assert {ranges[name] for name in ("ProfilerStep#1", "ProfilerStep#2")} == {1}
+    assert {ranges[name] for name in ("call", "forward", "loss", "backward", "optimizer.step")} == {2}
+    assert ranges["x@W"] == 6
     (file,) = (tmp_path / trace.TENSORBOARD).iterdir()
     worker, _ = WORKER_PATTERN.match(file.name).groups()
     assert worker == "gnnbench"
-    content = json.loads(file.read_text(encoding="utf-8"))
-    assert content["schemaVersion"] == 1
-    assert {"ProfilerStep#1", "ProfilerStep#2"} < {event["name"] for event in content["traceEvents"]}
     assert file.read_bytes() == (tmp_path / trace.FILE).read_bytes()
-
-
-def test_tensorboards_own_plugin_reads_what_the_section_says(make_case, tmp_path):
-    section = trace.take(subjects.epoch(make_case("epoch", "pyg", "train")), tmp_path)
-    (file,) = (tmp_path / trace.TENSORBOARD).iterdir()
     profile = RunProfileData.parse("gnnbench", None, str(file), str(tmp_path))
     assert profile.steps_names == ["1", "2"]
     for step, ours in zip(profile.steps_costs, section["steps"], strict=True):
@@ -60,18 +45,13 @@ def test_tensorboards_own_plugin_reads_what_the_section_says(make_case, tmp_path
         assert costs_ns["Total"] == pytest.approx(ours["total_ns"], abs=1)
         assert costs_ns["CpuOp"] == pytest.approx(ours["cpu_ns"], abs=1000)
         assert costs_ns["Other"] == pytest.approx(ours["other_ns"], abs=1000)
+        parts = {name: value for name, value in ours.items() if name not in {"name", "total_ns"}}
+        assert sum(parts.values()) == ours["total_ns"]
+        assert parts["kernel_ns"] == parts["memcpy_ns"] == parts["runtime_ns"] == 0
+        assert min(parts["cpu_ns"], parts["other_ns"]) > 0
     operators = {operator.name for operator in profile.op_list_groupby_name}
     assert operators == {event["name"] for event in trace.events(file) if event["cat"] == "cpu_op"}
     assert operators > {"aten::mm", "aten::scatter_add_", "aten::nll_loss_backward"}
-
-
-def test_the_parts_of_a_real_step_sum_to_the_whole(make_case, tmp_path):
-    section = trace.take(subjects.epoch(make_case("epoch", "pyg", "train")), tmp_path)
-    for one in section["steps"]:
-        parts = {name: value for name, value in one.items() if name not in {"name", "total_ns"}}
-        assert sum(parts.values()) == one["total_ns"]
-        assert parts["kernel_ns"] == parts["memcpy_ns"] == parts["runtime_ns"] == 0
-        assert min(parts["cpu_ns"], parts["other_ns"]) > 0
     table = trace.table(section)
     assert subjects.widest(table) <= 80
     assert [line[:4] for line in table.splitlines()[:4]] == ["Even", "CPU:", "othe", "the "]
@@ -91,26 +71,22 @@ def test_each_moment_of_a_step_belongs_to_one_part():
         event("gpu_user_annotation", 100, 100, "ProfilerStep#1"),
         step(2, 300, 50),
     ]
-    assert trace.breakdown(events) == [
-        {
-            "name": "ProfilerStep#1",
-            "total_ns": 100_000,
-            "kernel_ns": 20_500,
-            "memcpy_ns": 4_500 + 5_000,
-            "runtime_ns": 15_000,
-            "cpu_ns": 10_000 + 20_000,
-            "other_ns": 25_000,
-        },
-        {
-            "name": "ProfilerStep#2",
-            "total_ns": 50_000,
-            "kernel_ns": 0,
-            "memcpy_ns": 0,
-            "runtime_ns": 0,
-            "cpu_ns": 0,
-            "other_ns": 50_000,
-        },
-    ]
+    first, second = trace.breakdown(events)
+    assert first == {
+        "name": "ProfilerStep#1",
+        "total_ns": 100_000,
+        "kernel_ns": 20_500,
+        "memcpy_ns": 4_500 + 5_000,
+        "runtime_ns": 15_000,
+        "cpu_ns": 10_000 + 20_000,
+        "other_ns": 25_000,
+    }
+    assert second == {
+        **dict.fromkeys(first, 0),
+        "name": "ProfilerStep#2",
+        "total_ns": 50_000,
+        "other_ns": 50_000,
+    }
 
 
 def test_table_of_a_gpu():
