@@ -5,15 +5,26 @@ import pytest
 from tests.fuzz import cases
 from tests.fuzz.kinds import KINDS
 
-CASES = 20
+FIRST, CASES = 3, 20
+"""Cases of `make test`, of which the first runs every command, and of `make test-all`."""
 REFUSED = {"bisection", "compare --by", "trend"}
 """Kinds that are read by no command: each is refused."""
+
+
+def check(kind, seeds, folder):
+    for seed in seeds:
+        found = list(cases.problems(kind, seed, folder / str(seed)))
+        assert not found, f"python -m tests.fuzz --kind {kind!r} --seed {seed}\n" + "\n".join(found)
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_no_file_breaks_a_command(kind, tmp_path):
     ran = cases.unchanged(kind)
     assert (ran.status == 2) == (kind in REFUSED), f"unchanged, the file can be used: {ran.err}"
-    for seed in range(CASES):
-        found = list(cases.problems(kind, seed, tmp_path / str(seed)))
-        assert not found, f"python -m tests.fuzz --kind {kind!r} --seed {seed}\n" + "\n".join(found)
+    check(kind, range(FIRST), tmp_path)
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("kind", KINDS)
+def test_no_file_breaks_a_command_in_more_cases(kind, tmp_path):
+    check(kind, range(FIRST, CASES), tmp_path)

@@ -1,28 +1,20 @@
 import json
 import re
-import subprocess
-import sys
-from pathlib import Path
 
 import pytest
 
-from gnnbench.cli import baseline, main
+from gnnbench.cli import baseline, main, streams
 from gnnbench.plugin.rootdir import rootdir
 from gnnbench.results import run_file
 from gnnbench.results.baseline import FOLDER, RecordStore
-from tests import terminal
+from tests.cli.forked import pytest_is_forked
 from tests.run_files import of_operation, suite
-from tests.suite import environment, gnnbench
+from tests.variants.repositories import git
 
 SUITE = (
     "def test_one(benchmark):\n    benchmark(sum, [1])\n\ndef test_two(benchmark):\n    benchmark(sum, [2])\n"
 )
 MACHINE = "Linux-CPython-3.11-64bit"
-
-
-def git(folder, *arguments):
-    identity = ["-c", "user.name=Test", "-c", "user.email=test@example.org"]
-    subprocess.run(["git", *identity, *arguments], cwd=folder, check=True, capture_output=True)
 
 
 @pytest.fixture
@@ -37,10 +29,21 @@ def project(tmp_path, monkeypatch):
     git(tmp_path, "add", ".")
     git(tmp_path, "commit", "-qm", "suite")
     monkeypatch.chdir(tmp_path)
-    monkeypatch.delenv("PYTEST_XDIST_WORKER", raising=False)  # as nobody's shell has it
-    for name, value in environment(GNNBENCH_FAKE_CLOCK=f"1:{truth}").items():
-        monkeypatch.setenv(name, value)
+    pytest_is_forked(monkeypatch, GNNBENCH_FAKE_CLOCK=f"1:{truth}")
     return tmp_path
+
+
+@pytest.fixture
+def store(tmp_path, monkeypatch):
+    """An empty store of the current folder; no environment of its is this machine's."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(baseline, "_chosen", lambda *_: None)
+    return RecordStore(tmp_path / FOLDER)
+
+
+def saved(store, name, *, benchmarks=6):
+    """Save a record of two processes."""
+    return store.save([suite(seed, benchmarks=benchmarks) for seed in range(2)], MACHINE, name, "")
 
 
 def call(capsys, *arguments):
@@ -62,7 +65,7 @@ def test_record_list_show_verify_prune(project, capsys):
     ]
     assert "data" not in json.loads(files[0].read_text())["benchmarks"][0]["stats"]
     # The files are no change of the project's own: a second record may follow at once.
-    assert call(capsys, "record", "--processes", "2", "--name", "again", "--", "-k", "one")[0] == 0
+    assert call(capsys, "record", "--name", "again", "--", "-k", "one")[0] == 0
     status, out, _ = call(capsys, "list")
     assert "0001" in out
     assert "new [driver]" in out
@@ -114,6 +117,9 @@ def test_without_records_or_a_suite_each_says_what_to_do(tmp_path, monkeypatch, 
         2,
         "gnnbench: no folder benchmarks here; give the path of the suite: gnnbench baseline record -- PATH\n",
     )
+    status, _, err = call(capsys, "list", "--", "-c", "nowhere.ini")
+    assert status == 2
+    assert "gnnbench: pytest refuses these arguments: -c nowhere.ini" in err
 
 
 @pytest.mark.parametrize(
@@ -135,49 +141,37 @@ def test_records_lie_in_pytest_s_rootdir(tmp_path, monkeypatch, capsys, folder, 
     (tmp_path / "bench" / "conftest.py").write_text("1 / 0")
     monkeypatch.chdir(tmp_path / folder)
     assert rootdir(arguments) == tmp_path / root
-    RecordStore(tmp_path / root / FOLDER).save([suite(seed) for seed in range(2)], MACHINE, "some", "")
+    saved(RecordStore(tmp_path / root / FOLDER), "some")
     assert "0001 some" in call(capsys, "list", "--", *arguments)[1]
 
 
-def test_a_record_of_ours_has_columns_and_fits_80(tmp_path):
+def test_a_record_of_ours_has_columns_and_fits_80(store, monkeypatch, capsys):
     contents = [of_operation("add_remaining_self_loops", seed=seed) for seed in range(2)]
     reason = "before the rewrite of the gather kernels, which it is there to be compared with, by name"
-    RecordStore(tmp_path / FOLDER).save(contents, MACHINE, "some", reason)
-    (tmp_path / "pytest.ini").touch()
-    command = [str(Path(sys.executable).with_name("gnnbench")), "baseline"]
-    lines = terminal.run([*command, "show"], tmp_path, environment()).stdout.splitlines()
+    store.save(contents, MACHINE, "some", reason)
+    main.main(["baseline", "show"])
+    assert any(line.endswith(reason) for line in capsys.readouterr().out.splitlines())
+    monkeypatch.setattr(streams, "width", lambda _stream=None: 80)  # as in a terminal
+    main.main(["baseline", "show"])
+    lines = capsys.readouterr().out.splitlines()
     assert max(map(len, lines)) <= 80
-    assert "cora · hidden 256 · float32 · int64 · cpu" in lines
+    assert "cora · hidden 256 · float32 · int64 · cpu" in [line.rstrip() for line in lines]
     assert "add_remaining_self_loops fwd pyg" in " ".join(lines[-1].split())
-    piped = gnnbench("baseline", "show", cwd=tmp_path).stdout
-    assert any(line.endswith(reason) for line in piped.splitlines())
 
 
-def test_what_newer_records_have_is_pruned(tmp_path, monkeypatch, capsys):
-    monkeypatch.chdir(tmp_path)
-    store = RecordStore(tmp_path / FOLDER)
+def test_what_newer_records_have_is_pruned(store, capsys):
     for name in ("old", "new"):
-        store.save([suite(seed) for seed in range(2)], MACHINE, name, "")
+        saved(store, name)
     assert "would remove" in call(capsys, "prune", "--keep", "1")[1]
     assert len(store.records()) == 2
     assert "removed" in call(capsys, "prune", "--keep", "1", "--yes")[1]
     assert [record.name for record in store.records()] == ["new"]
 
 
-def test_arguments_that_pytest_refuses_are_refused(tmp_path, monkeypatch, capsys):
-    monkeypatch.chdir(tmp_path)
-    status, _, err = call(capsys, "list", "--", "-c", "nowhere.ini")
-    assert status == 2
-    assert "gnnbench: pytest refuses these arguments: -c nowhere.ini" in err
-
-
-def test_what_is_broken_is_named_and_pruned(tmp_path, monkeypatch, capsys):
-    monkeypatch.chdir(tmp_path)
-    store = RecordStore(tmp_path / FOLDER)
-    whole = store.save([suite(seed) for seed in range(2)], MACHINE, "whole", "")
-    lacking = store.save([suite(seed) for seed in range(2)], MACHINE, "lacking", "")
-    lacking.files[0].unlink()
-    broken = store.save([suite(seed) for seed in range(2)], MACHINE, "broken", "")
+def test_what_is_broken_is_named_and_pruned(store, tmp_path, capsys):
+    whole = saved(store, "whole")
+    saved(store, "lacking").files[0].unlink()
+    broken = saved(store, "broken")
     broken.files[0].write_text("{")
     left = store.root / whole.environment / MACHINE / ".unfinished-abc"
     left.mkdir()
@@ -190,7 +184,7 @@ def test_what_is_broken_is_named_and_pruned(tmp_path, monkeypatch, capsys):
     assert "not JSON, or cut off" in out
     assert "0001: 2 processes, complete and valid" in out
     assert "cannot be used" in call(capsys, "list")[1]
-    status, _, err = call(capsys, "show", "--environment", "elsewhere")
+    status, _, err = call(capsys, "verify", "--environment", "elsewhere")
     assert status == 2
     assert (
         f"there are no records of environment elsewhere; environments with records: {whole.environment}"
@@ -207,17 +201,19 @@ def test_what_is_broken_is_named_and_pruned(tmp_path, monkeypatch, capsys):
     assert elsewhere.is_dir(), "only the link is removed"
 
 
-def test_processes_and_keep_have_defaults():
-    assert (baseline.PROCESSES, baseline.KEEP) == (2, 3)
-
-
-def test_a_record_whose_processes_differ_is_shown(tmp_path, monkeypatch, capsys):
+def test_an_environment_may_be_named(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(baseline, "_chosen", lambda *_: None)
-    runs = [suite(seed, benchmarks=2) for seed in range(2)]
-    record = RecordStore(tmp_path / FOLDER).save(runs, MACHINE, "unlike", "")
-    runs[1]["benchmarks"][1]["fullname"] = "test_a.py::other"
-    record.files[1].write_text(run_file.seal(runs[1]))
+    record = saved(RecordStore(tmp_path / FOLDER), "some")
+    assert "record 0001 some" in call(capsys, "show", "--environment", record.environment)[1]
+    status, _, err = call(capsys, "show", "--environment", "elsewhere")
+    assert (status, "there are no records of environment elsewhere; " in err) == (2, True)
+
+
+def test_a_record_whose_processes_differ_is_shown(store, capsys):
+    record = saved(store, "unlike", benchmarks=2)
+    other = json.loads(record.files[1].read_text())
+    other["benchmarks"][1]["fullname"] = "test_a.py::other"
+    record.files[1].write_text(run_file.seal(other))
     status, out, err = call(capsys, "show")
     assert (status, err) == (0, "")
     assert out.split()[-4] == "b1"
@@ -225,11 +221,9 @@ def test_a_record_whose_processes_differ_is_shown(tmp_path, monkeypatch, capsys)
     assert call(capsys, "verify")[0] == 2
 
 
-def test_a_benchmark_without_times_is_shown(tmp_path, monkeypatch, capsys):
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(baseline, "_chosen", lambda *_: None)
+def test_a_benchmark_without_times_is_shown(store, capsys):
     runs = [suite(seed, benchmarks=1) for seed in range(2)]
     for run in runs:
         run["benchmarks"][0]["extra_info"]["gnnbench"].pop("measurement")
-    RecordStore(tmp_path / FOLDER).save(runs, MACHINE, "untimed", "")
+    store.save(runs, MACHINE, "untimed", "")
     assert call(capsys, "show")[1].endswith("b0 not timed")

@@ -98,7 +98,7 @@ def test_a_result_is_not_taken_for_another_file(files, capsys, tmp_path):
         assert message in capsys.readouterr().err
 
 
-def test_a_suite_of_another_project_by_its_parameter(tmp_path):
+def test_a_suite_of_another_project_by_its_parameter(tmp_path, capsys):
     """Two real processes of pytest-benchmark, without options of gnnbench."""
     (tmp_path / "test_join.py").write_text(
         "import pytest\n\n"
@@ -107,40 +107,13 @@ def test_a_suite_of_another_project_by_its_parameter(tmp_path):
         "def test_join(benchmark, join, n):\n"
         "    benchmark(join, ['a'] * n)\n"
     )
-    names = ["run-1.json", "run-2.json"]
+    names = [str(tmp_path / f"run-{number}.json") for number in (1, 2)]
     for name in names:
         ran = suite.run("--benchmark-json", name, *suite.SHORT, "test_join.py", cwd=tmp_path)
         assert ran.returncode == 0, ran.stdout
-    ran = suite.gnnbench("compare", "--by", "n", *names, cwd=tmp_path)
-    assert ran.returncode == 0, ran.stderr
-    assert "1000 / 10" in ran.stdout
-    assert "3 benchmarks" in ran.stdout
-    ran = suite.gnnbench("compare", "--by", "join=sorted", *names, "--format", "csv", cwd=tmp_path)
-    assert {row["base_join"] for row in csv.DictReader(io.StringIO(ran.stdout))} == {"sorted"}
-
-
-def test_two_platforms_in_processes_of_the_real_suite(tmp_path):
-    """Real kernels on a simulated clock: PyTorch takes twice as long for one, half for the other."""
-    truth = {"spmm_sum": 2.0, "spmm_mean": 0.5}
-    seconds = {
-        f"test_spmm[{operation}-forward-{platform}-float32-int64-rmat:5-8-cpu]": 1e-3 * factor
-        for operation, slower in truth.items()
-        for platform, factor in (("pyg", 1.0), ("torch", slower))
-    }
-    clock = tmp_path / "truth.json"
-    clock.write_text(json.dumps({"benchmarks": seconds, "noise": {"process_sigma": 0.01}}))
-    names = [str(tmp_path / f"run-{number}.json") for number in range(3)]
-    tests = [f"{suite.ROOT}/benchmarks/test_spmm.py::{name}" for name in seconds]
-    for number, name in enumerate(names):
-        variables = {"GNNBENCH_FAKE_CLOCK": f"{number}:{clock}"}
-        ran = suite.run_kernels(*tests, *suite.SMALL, "--benchmark-json", name, **variables)
-        assert ran.returncode == 0, ran.stdout
-    ran = suite.gnnbench("compare", "--by", "platform=pyg", *names, "--format", "json")
-    assert ran.returncode == 0, ran.stderr
-    found = json.loads(ran.stdout)
-    for row in found["rows"]:
-        assert row["value"] == "torch"
-        assert row["low"] < truth[row["fields"]["operation"]] < row["high"]
-        assert row["verdict"] == ("slower" if row["ratio"] > 1 else "faster")
-    (mean,) = found["means"]
-    assert (mean["benchmarks"], mean["own_low"] < 1 < mean["own_high"]) == (2, True)
+    status, out, err = by(capsys, "n", *names)
+    assert status == 0, err
+    assert "1000 / 10" in out
+    assert "3 benchmarks" in out
+    _, out, _ = by(capsys, "join=sorted", *names, "--format", "csv")
+    assert {row["base_join"] for row in csv.DictReader(io.StringIO(out))} == {"sorted"}

@@ -24,16 +24,18 @@ def examine(tmp_path):
 
 
 @pytest.fixture
-def system(monkeypatch, tmp_path, examine):
-    """Examine a machine of the files that it has under / ."""
+def system(monkeypatch, tmp_path):
+    """Look for disturbances on a machine of the files that it has under / ."""
     monkeypatch.setattr(environment, "SYSTEM", tmp_path)
 
-    def system(files):
-        for name, text in files.items():
+    def system(files=()):
+        for name, text in dict(files).items():
             path = tmp_path / name
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(f"{text}\n")
-        return examine()
+        here = environment.collect()
+        found = (*doctor._processor_disturbances(here), *doctor._system_disturbances(here))
+        return {finding.what: finding for finding in found}
 
     return system
 
@@ -50,29 +52,26 @@ def test_what_is_installed_is_there_with_its_version(examine, tmp_path):
         finding.what for finding in found.values() if finding.required and finding.status == "missing"
     ]
 
-
-def test_says_that_dgl_runs_without_its_data_loading(examine):
-    if reason := missing(["dgl"]):
-        pytest.skip(reason)
-    finding = examine()["dgl"]
-    assert finding.status == ("note" if uses_stand_in() else "ok")
-    assert finding.detail.startswith(version("dgl"))
-    assert ("graphbolt" in finding.detail) == uses_stand_in()
+    if not missing(["dgl"]):
+        finding = found["dgl"]
+        assert finding.status == ("note" if uses_stand_in() else "ok")
+        assert finding.detail.startswith(version("dgl"))
+        assert ("graphbolt" in finding.detail) == uses_stand_in()
 
 
-@pytest.mark.parametrize(
-    ("package", "command", "required"),
-    [
-        ("torch_geometric", "pip install 'gnnbench[pyg]'", True),
-        ("ogb", "pip install 'gnnbench[pyg]'", True),
-        ("torch_sparse", "pip install --no-build-isolation torch_scatter torch_sparse", False),
-        ("dgl", "pip install 'gnnbench[dgl]'", False),
-    ],
-)
-def test_missing_package_comes_with_its_command(monkeypatch, examine, package, command, required):
-    monkeypatch.setitem(sys.modules, package, None)
-    finding = examine()[package]
-    assert (finding.status, finding.remedy, finding.required) == ("missing", command, required)
+def test_missing_packages_come_with_their_commands(monkeypatch, examine):
+    commands = {
+        "torch_geometric": ("pip install 'gnnbench[pyg]'", True),
+        "ogb": ("pip install 'gnnbench[pyg]'", True),
+        "torch_sparse": ("pip install --no-build-isolation torch_scatter torch_sparse", False),
+        "dgl": ("pip install 'gnnbench[dgl]'", False),
+    }
+    for package in commands:
+        monkeypatch.setitem(sys.modules, package, None)
+    found = examine()
+    for package, told in commands.items():
+        finding = found[package]
+        assert (finding.status, finding.remedy, finding.required) == ("missing", *told)
 
 
 def test_what_no_benchmark_of_the_folder_needs_is_never_missing(monkeypatch, examine, tmp_path):
@@ -88,72 +87,61 @@ def test_what_no_benchmark_of_the_folder_needs_is_never_missing(monkeypatch, exa
     assert examine(folder=tmp_path)["torch_geometric"].required
 
 
-def test_package_that_does_not_import_is_missing_with_the_reason(tmp_path):
+def test_package_that_does_not_import_is_missing_with_the_reason(monkeypatch, tmp_path):
     (tmp_path / "ogb.py").write_text("raise OSError('undefined symbol: _ZN3c10\\nand more')")
-    code = "from gnnbench.cli.doctor import _package\nprint(_package('ogb', required=True))\n"
-    result = subprocess.run(
-        [sys.executable, "-c", code],
-        env={**os.environ, "PYTHONPATH": str(tmp_path)},
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    assert "status='missing'" in result.stdout
-    assert "does not import: undefined symbol: _ZN3c10'" in result.stdout
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.delitem(sys.modules, "ogb", raising=False)
+    finding = doctor._package("ogb", required=True)
+    assert finding.status == "missing"
+    assert finding.detail.endswith(" does not import: undefined symbol: _ZN3c10")
 
 
 def test_asks_no_network(tmp_path):
     code = (
-        "import sys, threading, pathlib\n"
+        "import sys, threading\n"
         "from gnnbench.cli import doctor\n"
-        "found = list(doctor.examine(None, pathlib.Path(), pathlib.Path()))\n"
+        "doctor._package('ogb', required=True)\n"
         "assert 'ogb' in sys.modules and 'outdated' not in sys.modules\n"
         "assert threading.enumerate() == [threading.main_thread()]\n"
     )
     subprocess.run([sys.executable, "-c", code], cwd=tmp_path, check=True)
 
 
-def test_no_data_folder_is_a_note(examine):
-    finding = examine()["data"]
+def test_no_data_folder_is_a_note():
+    finding = doctor._data(None)
     assert finding.status == "note"
     assert "GNNBENCH_DATA" in finding.remedy
 
 
 @pytest.mark.parametrize("below", ["", "cache", "deep/er/cache"])
-def test_cache_under_a_file_cannot_be_written(examine, tmp_path, below):
+def test_cache_under_a_file_cannot_be_written(tmp_path, below):
     file = tmp_path / "file"
     file.touch()
-    finding = examine(cache=file / below)["cache"]
+    finding = doctor._cache(file / below)
     assert (finding.status, finding.required) == ("missing", True)
     assert "GNNBENCH_CACHE" in finding.remedy
 
 
 @pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() == 0, reason="root may write anywhere")
-def test_cache_in_a_folder_of_others_cannot_be_written(examine, tmp_path):
+def test_cache_in_a_folder_of_others_cannot_be_written(tmp_path):
     closed = tmp_path / "closed"
     closed.mkdir(mode=0o500)
-    assert examine(cache=closed / "cache")["cache"].status == "missing"
+    assert doctor._cache(closed / "cache").status == "missing"
 
 
 @pytest.mark.parametrize("policy", [None, "ACTIVE", "PASSIVE", "passive"])
-def test_threads_that_spin_are_noted(monkeypatch, examine, policy):
+def test_threads_that_spin_are_noted(monkeypatch, system, policy):
     if policy is None:
         monkeypatch.delenv("OMP_WAIT_POLICY", raising=False)
     else:
         monkeypatch.setenv("OMP_WAIT_POLICY", policy)
-    finding = examine().get("idle threads")
+    finding = system().get("idle threads")
     if policy in ("PASSIVE", "passive"):
         assert finding is None
     else:
         assert finding.status == "note"
         assert f"OMP_WAIT_POLICY is {policy or 'unset'}" in finding.detail
         assert "OMP_WAIT_POLICY=PASSIVE" in finding.remedy
-
-
-def test_hidden_gpus_are_a_note(monkeypatch, examine):
-    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "")
-    finding = examine()["cuda"]
-    assert (finding.status, finding.detail) == ("note", "not available: CUDA_VISIBLE_DEVICES hides every GPU")
 
 
 CPU = "sys/devices/system/cpu"
@@ -173,24 +161,33 @@ PAGES = "sys/kernel/mm/transparent_hugepage/enabled"
     ],
 )
 def test_a_setting_that_disturbs_is_noted_with_its_remedy(system, what, file, bad, good, remedy):
-    assert what not in system({})
+    assert what not in system()
     assert what not in system({file: good})
     finding = system({file: bad})[what]
     assert finding.status == "note"
     assert remedy in finding.remedy
 
 
-def test_shows_the_machine_and_its_settings(monkeypatch, system):
+def test_shows_the_machine_and_its_settings(monkeypatch, system, examine):
     monkeypatch.setenv("OMP_PLACES", "cores")
     monkeypatch.setenv("LD_PRELOAD", "/lib/libjemalloc.so.2")
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "")
-    found = system({"proc/cpuinfo": "model name : Fast", PAGES: "[never]"})
-    here = environment.collect()
+    system({"proc/cpuinfo": "model name : Fast", PAGES: "[never]"})
+    found, here = examine(), environment.collect()
     memory = f"{here.memory_bytes / 2**30:.0f} GiB"
     assert found["processor"].detail == (
         f"Fast, {here.architecture}, {here.cores} cores, {here.threads} threads, {memory}"
     )
     assert found["system"].detail == f"{here.system}, huge pages never, libjemalloc.so.2, OMP_PLACES=cores"
+    hidden = "not available: CUDA_VISIBLE_DEVICES hides every GPU"
+    assert (found["cuda"].status, found["cuda"].detail) == ("note", hidden)
+
+
+def gpu():
+    """Return what is found about the driver's GPU."""
+    here = environment.collect()
+    disturbances = doctor._gpu_disturbances(here.gpu) if here.gpu else ()
+    return [doctor._cuda(here.gpu), *disturbances]
 
 
 def test_a_gpu_s_settings_are_shown_and_noted(monkeypatch, examine):
@@ -223,18 +220,17 @@ QUIET = {
 
 
 @pytest.mark.parametrize("answers", [QUIET, dict.fromkeys((*nvml.ANSWERS,))], ids=["quiet", "silent"])
-def test_a_gpu_without_disturbances_or_answers_has_no_notes(monkeypatch, examine, answers):
+def test_a_gpu_without_disturbances_or_answers_has_no_notes(monkeypatch, answers):
     nvml.install(monkeypatch, **answers)
-    found = examine()
-    assert found["cuda"].status == "ok"
-    assert "None" not in found["cuda"].detail
-    assert not {"GPU clocks", "GPU power", "GPU load", "persistence", "compute mode", "MIG"} & set(found)
+    (finding,) = gpu()
+    assert (finding.what, finding.status) == ("cuda", "ok")
+    assert "None" not in finding.detail
 
 
-def test_a_gpu_that_is_named_wrongly_is_a_note(monkeypatch, examine):
+def test_a_gpu_that_is_named_wrongly_is_a_note(monkeypatch):
     nvml.install(monkeypatch)
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "7")
-    finding = examine()["cuda"]
+    (finding,) = gpu()
     assert (finding.status, finding.detail) == ("note", "CUDA_VISIBLE_DEVICES=7 names no GPU of this machine")
 
 

@@ -3,7 +3,6 @@ import json
 import pytest
 
 from gnnbench.cli import main
-from tests import suite
 from tests.report import contents
 from tests.run_files import content, entry, save
 from tests.suite import ROOT
@@ -15,21 +14,16 @@ def export(capsys, *words):
     return status, shown.out, shown.err
 
 
-def test_a_real_run_is_exported_for_each_tool(tmp_path):
-    (tmp_path / "test_sum.py").write_text("def test_sum(benchmark):\n    benchmark(sum, range(100))\n")
-    ran = suite.run("--benchmark-json", "run.json", *suite.SHORT, "test_sum.py", cwd=tmp_path)
-    assert ran.returncode == 0, ran.stdout
-    ran = suite.gnnbench("export", "run.json", "--to", "bencher", cwd=tmp_path)
-    assert ran.returncode == 0, ran.stderr
-    assert json.loads(ran.stdout)["test_sum.py::test_sum"]["latency"]["value"] > 0
-    ran = suite.gnnbench(
-        "export", "run.json", "--to", "github-action-benchmark", "-o", "out.json", cwd=tmp_path
-    )
-    assert (ran.returncode, ran.stdout) == (0, "")
-    (one,) = json.loads((tmp_path / "out.json").read_text())
-    assert (one["name"], one["unit"]) == ("test_sum.py::test_sum", "ns")
-    ran = suite.gnnbench("export", "run.json", "--to", "csv", cwd=tmp_path)
-    assert ran.stdout.startswith("benchmark,time_ns,low_ns,high_ns,")
+def test_a_run_is_exported_for_each_tool(tmp_path, capsys):
+    (path,) = save(tmp_path, content(entry("b")))
+    status, out, err = export(capsys, path, "--to", "bencher")
+    assert (status, err) == (0, "")
+    assert json.loads(out)["test_a.py::b"]["latency"]["value"] > 0
+    saved = tmp_path / "out.json"
+    assert export(capsys, path, "--to", "github-action-benchmark", "-o", saved) == (0, "", "")
+    (one,) = json.loads(saved.read_text())
+    assert (one["name"], one["unit"]) == ("test_a.py::b", "ns")
+    assert export(capsys, path, "--to", "csv")[1].startswith("benchmark,time_ns,low_ns,high_ns,")
 
 
 def test_what_is_left_out_is_said_beside_the_data(tmp_path, capsys):
@@ -57,16 +51,13 @@ def test_another_file_is_refused_in_one_line(capsys, file, message):
     assert err.count("\n") == 1
 
 
-def test_the_run_file_is_not_overwritten(tmp_path, capsys):
+def test_the_run_file_is_not_overwritten_and_a_format_must_be_named(tmp_path, capsys):
     (path,) = save(tmp_path, contents.family(1))
     before = path.read_text()
     status, _, err = export(capsys, path, "--to", "csv", "-o", path)
     assert status == 2
     assert "is also an input file" in err
     assert path.read_text() == before
-
-
-def test_a_format_must_be_named(tmp_path, capsys):
     with pytest.raises(SystemExit):
-        main.main(["export", str(tmp_path / "run.json"), "--to", "asv"])
+        main.main(["export", str(path), "--to", "asv"])
     assert "github-action-benchmark" in capsys.readouterr().err

@@ -2,10 +2,12 @@ import io
 import sys
 from pathlib import Path
 
-from gnnbench.cli import streams
+import pytest
+
+from gnnbench.cli import main, streams
 from gnnbench.report.console import Console
 from tests import terminal
-from tests.suite import environment, gnnbench
+from tests.suite import environment
 
 
 def printed(encoding, text, monkeypatch, write=lambda text: sys.stdout.write(text)):  # noqa: PLW0108 - looked up late
@@ -17,22 +19,20 @@ def printed(encoding, text, monkeypatch, write=lambda text: sys.stdout.write(tex
     return output.getvalue()
 
 
-def test_what_an_encoding_lacks_is_written_in_ascii(monkeypatch):
-    text = "±3% of 2µs → 1×1…"
-    assert printed("ascii", text, monkeypatch) == b"+-3% of 2us -> 1x1..."
-    assert printed("cp1252", text, monkeypatch) == "±3% of 2µs -> 1×1…".encode("cp1252")
-    assert printed("utf-8", text, monkeypatch) == text.encode()
-
-
-def test_what_has_no_likeness_is_a_question_mark(monkeypatch):
-    assert printed("ascii", "日é", monkeypatch) == b"??"
-    assert printed("utf-8", "a file\udcff", monkeypatch) == b"a file?"
-
-
-def test_what_is_printed_does_not_control_the_terminal(monkeypatch):
-    text = "a\x1b[2J\tb\r\n\x9b31m\u2066c"
-    assert printed("utf-8", text, monkeypatch) == b"a?[2J\tb?\n?31m?c"
-    assert printed("utf-8", text, monkeypatch, print) == b"a?[2J\tb?\n?31m?c\n"
+@pytest.mark.parametrize(
+    ("encoding", "text", "written"),
+    [
+        ("ascii", "±3% of 2µs → 1×1…", b"+-3% of 2us -> 1x1..."),
+        ("cp1252", "±3% of 2µs → 1×1…", "±3% of 2µs -> 1×1…".encode("cp1252")),
+        ("utf-8", "±3% of 2µs → 1×1…", "±3% of 2µs → 1×1…".encode()),
+        ("ascii", "日é", b"??"),
+        ("utf-8", "a file\udcff", b"a file?"),
+        ("utf-8", "a\x1b[2J\tb\r\n\x9b31m\u2066c", b"a?[2J\tb?\n?31m?c"),
+    ],
+)
+def test_what_an_encoding_lacks_or_controls_the_terminal_is_replaced(monkeypatch, encoding, text, written):
+    assert printed(encoding, text, monkeypatch) == written
+    assert printed(encoding, text, monkeypatch, print) == written + b"\n"
 
 
 def test_colours_of_a_console_are_kept(monkeypatch):
@@ -66,15 +66,15 @@ def test_what_is_closed_takes_all(monkeypatch):
     assert sys.stderr is None
 
 
-def test_a_message_is_broken_at_words_in_a_terminal_and_one_line_in_a_pipe(tmp_path):
+def test_a_message_is_broken_at_words_in_a_terminal_and_one_line_in_a_pipe(tmp_path, monkeypatch, capsys):
     words = ("trend", f"no-such-folder-{'of-a-long-name-' * 8}")
     script = str(Path(sys.executable).with_name("gnnbench"))
     result = terminal.run([script, *words], tmp_path, environment())
-    piped = gnnbench(*words, cwd=tmp_path)
-    assert (result.returncode, piped.returncode) == (2, 2)
+    monkeypatch.chdir(tmp_path)
+    assert (result.returncode, main.main(list(words))) == (2, 2)
     lines = result.stdout.splitlines()
     assert len(lines) > 2
     assert max(map(len, lines)) <= 80
     assert {line[:2] for line in lines[1:]} == {"  "}
-    (whole,) = piped.stderr.splitlines()
+    (whole,) = capsys.readouterr().err.splitlines()
     assert "".join(whole.split()) == "".join("".join(lines).split())

@@ -1,0 +1,51 @@
+"""Saved results of ab and compare, made without timing anything."""
+
+import json
+
+from gnnbench.cli import main
+from gnnbench.compare.ab.inspections import CounterChange, Inspections
+from gnnbench.compare.ab.result import AbResult
+from gnnbench.compare.ab.schedule import Decision
+from gnnbench.compare.verdict import Judgement, Thresholds
+from gnnbench.variants.prepare import Prepared
+from tests.run_files import ENVIRONMENT, save, suite
+
+SLOWER = Judgement("slower", "it is", 1.3, 1.2, 1.4, 1.25, 1.35, 0.04)
+SAME = Judgement("same", "so it is", 1.0, 0.98, 1.02, 0.99, 1.01, 0.02)
+
+
+def result(*, gpu=None, benchmarks=None, base="a" * 40, head=None, **changes):
+    """Return a result of ab: two benchmarks, of which the first is slower.
+
+    Args:
+        gpu: name of the GPU; None: there is none.
+        benchmarks: verdicts by benchmark, instead of the usual ones.
+        base: the older commit.
+        head: the newer commit; None: the working tree.
+        changes: of the result.
+    """
+    sides = [
+        Prepared(text, (), {}, commit, dirty=False, versions={})
+        for text, commit in (("git:main", base), (".", head))
+    ]
+    found = benchmarks or {"test_a.py::b[<b>|@x]": SLOWER, "test_a.py::c": SAME}
+    decisions = {test: Decision(one, 5, 0, 9, 9, 1.0, decided=True) for test, one in found.items()}
+    inspections = {next(iter(found)): Inspections((CounterChange("aten::mm", 1, 2),))}
+    here = {**ENVIRONMENT, "gpu": gpu and {"name": gpu}}
+    return AbResult(*sides, Thresholds(0.03), here, decisions, inspections, {}, 20.0, **changes)
+
+
+def ab(folder, name="ab.json", **changes):
+    """Save such a result, and return its path."""
+    path = folder / name
+    path.write_text(json.dumps(result(**changes).as_json()))
+    return str(path)
+
+
+def compared(folder, capsys, factor=1.5):
+    """Compare a run with five, of which one benchmark of six is slower; return the file and its content."""
+    head, *base = save(folder, suite(9, factor=factor), *map(suite, range(5)))
+    file = folder / "compare.json"
+    assert main.main(["compare", *map(str, base), "--json", str(file), "--", str(head)]) == (factor > 1)
+    capsys.readouterr()
+    return file, json.loads(file.read_text())
