@@ -16,30 +16,76 @@ from gnnbench.measure import growth
 from gnnbench.measure.growth import CALLS, watch
 from tests.suite import ROOT
 
-CASES = {}
-"""What makes a call that is watched, by its name."""
-
-
-def case(make):
-    CASES[make.__name__] = make
-
 
 class Layer:
     def __init__(self, outputs):
         self.outputs = outputs
 
 
-@case
+layer, old, numbers = Layer([]), deque(([] for _ in range(200)), maxlen=200), itertools.count(1)
+recent, cache, started = deque(maxlen=3), {}, itertools.count()
+libc = ctypes.CDLL(None)
+libc.malloc.restype = ctypes.c_void_p
+libc.malloc.argtypes = [ctypes.c_size_t]
+libc.memset.argtypes = [ctypes.c_void_p, ctypes.c_int, ctypes.c_size_t]
+
+
 def nothing():
-    return lambda: float(len([[], {}]))
+    return float(len([[], {}]))
 
 
-@case
 def objects():
-    layer = Layer([])
-    return lambda: layer.outputs.append([set()]) or 1.0
+    layer.outputs.append([set()])
+    return 1.0
 
 
+def blocks_that_no_container_holds():
+    """Native libraries keep some for themselves."""
+    ctypes.pythonapi.Py_IncRef(ctypes.py_object(str(random.random())))
+    return 1.0
+
+
+def what_comes_and_goes():
+    number = next(numbers)
+    recent.append([number])
+    cache["last"] = str(random.random()) + cache.get("last", "")[:20]
+    cache.setdefault(min(number, 20), [])  # filled by the first 20 calls
+    if number % 10 == 0:
+        recent.clear()
+    return 1.0
+
+
+def what_takes_the_place_of_something_older():
+    """At first all older objects are hidden, and only the new ones are seen."""
+    old.append([])
+    return 1.0
+
+
+def a_cycle():
+    one = []
+    one.append(one)
+    return 1.0
+
+
+def a_class():
+    return float(bool(type("Made", (), {})))
+
+
+def native_memory():
+    libc.memset(libc.malloc(2**20), 1, 2**20)
+    return 1.0
+
+
+def other_processes():
+    assert next(started) < growth.FIRST, "it is left out after these"
+    subprocess.run(["true"], check=True)
+    return 1.0
+
+
+NO_GROWTH = (
+    *(blocks_that_no_container_holds, what_comes_and_goes, a_cycle, a_class),
+    what_takes_the_place_of_something_older,
+)
 UNTRACKED = {
     "numbers": (lambda number: number + 0.5, 24),
     "texts": (lambda number: f"{number:0100}", 149),
@@ -58,105 +104,21 @@ def untracked(made):
     return call
 
 
-@case
-def blocks_that_no_container_holds():
-    """Native libraries keep some for themselves."""
-
-    def call():
-        ctypes.pythonapi.Py_IncRef(ctypes.py_object(str(random.random())))
-        return 1.0
-
-    return call
-
-
-@case
-def what_comes_and_goes():
-    kept, cache = deque(maxlen=3), {}
-    calls, last = 0, None
-
-    def call():
-        nonlocal calls, last
-        calls += 1
-        last = str(random.random()) + str(last)[:20]
-        kept.append([calls])
-        cache.setdefault(min(calls, 20), [])  # filled by the first 20 calls
-        if calls % 10 == 0:
-            kept.clear()
-        return 1.0
-
-    return call
-
-
-@case
-def what_takes_the_place_of_something_older():
-    """At first all older objects are hidden, and only the new ones are seen."""
-    kept = deque(([] for _ in range(200)), maxlen=200)
-    return lambda: kept.append([]) or 1.0
-
-
-@case
-def a_cycle():
-    def call():
-        one = []
-        one.append(one)
-        return 1.0
-
-    return call
-
-
-@case
-def a_class():
-    return lambda: float(bool(type("Made", (), {})))
-
-
-@case
-def native_memory():
-    library = ctypes.CDLL(None)
-    library.malloc.restype = ctypes.c_void_p
-    library.malloc.argtypes = [ctypes.c_size_t]
-    library.memset.argtypes = [ctypes.c_void_p, ctypes.c_int, ctypes.c_size_t]
-
-    def call():
-        library.memset(library.malloc(2**20), 1, 2**20)
-        return 1.0
-
-    return call
-
-
-@case
-def a_time_that_rises():
-    return (1e-3 * (10 + number) for number in range(200)).__next__
-
-
 def noise_drift_and_steps(seed):
     draw = random.Random(seed)
     step = draw.randrange(100)
-
-    def seconds():
-        for number in range(200):
-            machine = (1 + number / 200) * (3 if number > step else 1)  # a neighbour comes, and stays
-            yield machine * draw.lognormvariate(0, 0.5)
-
-    return seconds().__next__
-
-
-@case
-def other_processes():
-    calls = itertools.count()
-
-    def call():
-        assert next(calls) < growth.FIRST
-        subprocess.run(["true"], check=True)
-        return 1.0
-
-    return call
+    for number in range(200):
+        machine = (1 + number / 200) * (3 if number > step else 1)  # a neighbour comes, and stays
+        yield machine * draw.lognormvariate(0, 0.5)
 
 
 def main():
     """Print what is found for each case, and how many objects are hidden after one that fails."""
-    found = {name: watch(make()) for name, make in CASES.items()}
-    found |= {name: watch(untracked(made)) for name, (made, _) in UNTRACKED.items()}
-    found |= {f"noise {seed}": watch(noise_drift_and_steps(seed)) for seed in range(8)}
+    cases = {call.__name__: call for call in (nothing, objects, native_memory, other_processes, *NO_GROWTH)}
+    cases |= {name: untracked(made) for name, (made, _) in UNTRACKED.items()}
+    cases |= {f"noise {seed}": noise_drift_and_steps(seed).__next__ for seed in range(8)}
+    cases["rising"] = (1e-3 * (10 + number) for number in range(200)).__next__
+    found = {name: watch(call) for name, call in cases.items()}
     try:
         watch(lambda: 1 / 0)
     except ZeroDivisionError:
@@ -199,15 +161,9 @@ def test_what_the_garbage_collector_does_not_track(found, kind):
     assert one["held_by"] == "Layer.outputs (dict)"
 
 
-@pytest.mark.parametrize(
-    "name",
-    [
-        *("blocks_that_no_container_holds", "what_comes_and_goes", "a_cycle", "a_class"),
-        "what_takes_the_place_of_something_older",
-    ],
-)
-def test_what_is_no_growth(found, name):
-    assert by_type(found[name]) == {}
+@pytest.mark.parametrize("call", NO_GROWTH)
+def test_what_is_no_growth(found, call):
+    assert by_type(found[call.__name__]) == {}
 
 
 def test_memory_that_native_code_does_not_free(found):
@@ -219,7 +175,7 @@ def test_memory_that_native_code_does_not_free(found):
 
 
 def test_a_time_that_rises_with_each_call(found):
-    rising = found["a_time_that_rises"]
+    rising = found["rising"]
     assert rising["slower"]
     assert rising["fastest_ns"] == pytest.approx([15e6, 24e6, 33e6, 42e6, 51e6])
 
