@@ -53,6 +53,9 @@ def test_the_interval_for_all_widens_with_their_number():
     few, many = (judge(base, head, THRESHOLDS, family=family).benchmarks[0] for family in (1, 1000))
     assert many.high > few.high
     assert many.own_high == few.own_high
+    assert few.shrunk, "it borrows from the others"
+    two = judge(side(random, 9, benchmarks=2), side(random, 9, benchmarks=2), THRESHOLDS)
+    assert not two.benchmarks[0].shrunk
 
 
 def test_noise_within_a_process_counts_where_it_is_larger_than_the_base_s():
@@ -63,7 +66,13 @@ def test_noise_within_a_process_counts_where_it_is_larger_than_the_base_s():
     assert loud.high - loud.low > 4 * (quiet.high - quiet.low)
 
 
-def test_processes_that_agree_by_luck_are_not_taken_for_sure():
+def test_processes_that_agree_by_luck_or_altogether_are_not_taken_for_sure():
+    zeros = of(np.zeros((5, 6)), np.nan)
+    assert {one.verdict for one in judge(zeros, zeros, THRESHOLDS).benchmarks} <= {"same", "undecided"}
+    one = np.zeros((5, 6))
+    one[0, 0] = 0.01
+    nearly = SideTimings(one, zeros.errors)
+    assert judge(nearly, zeros, THRESHOLDS).benchmarks[1].verdict in ("same", "undecided")
     base = of(np.zeros((5, 1)) + np.arange(5)[:, None] * 1e-9, 0.02)
     head = of(np.full((1, 1), 0.05), 0.02)
     assert judge(base, head, THRESHOLDS).benchmarks[0].verdict == "undecided"
@@ -80,13 +89,6 @@ def test_what_cannot_be_judged_says_why():
     assert "one process on each side" in judge(one, one, THRESHOLDS).benchmarks[0].reason
     blind = of(np.zeros((1, 3)), nan)
     assert judge(base, blind, THRESHOLDS).benchmarks[0].reason == "too few blocks for an interval"
-
-
-def test_borrowing_is_said():
-    random = np.random.default_rng(5)
-    assert judge(side(random, 5), side(random, 1), THRESHOLDS).benchmarks[0].shrunk
-    few = judge(side(random, 9, benchmarks=2), side(random, 9, benchmarks=2), THRESHOLDS)
-    assert not few.benchmarks[0].shrunk
 
 
 def test_a_drift_is_taken_out_and_the_run_as_a_whole_judged_apart():
@@ -162,15 +164,6 @@ def test_a_process_that_was_disturbed_throughout_does_not_hide_the_run():
     found = judge(of(logs[:5]), of(logs[5:] + 3), THRESHOLDS)
     assert found.shared.verdict == "slower"
     assert (found.shared.base_processes, found.shared.head_processes) == (4, 2)
-
-
-def test_times_that_are_all_equal_end_in_a_verdict():
-    zeros = of(np.zeros((5, 6)), np.nan)
-    assert {one.verdict for one in judge(zeros, zeros, THRESHOLDS).benchmarks} <= {"same", "undecided"}
-    one = np.zeros((5, 6))
-    one[0, 0] = 0.01
-    nearly = SideTimings(one, zeros.errors)
-    assert judge(nearly, zeros, THRESHOLDS).benchmarks[1].verdict in ("same", "undecided")
 
 
 @pytest.mark.parametrize(

@@ -6,6 +6,7 @@ import pytest
 import torch
 
 from gnnbench.compare.ab.held import Held, Once, Plain, Repeated, Whole
+from gnnbench.compare.ab.inspections import Inspections
 from gnnbench.cpu import cores
 from gnnbench.measure.clock import Block, Call, ClockError
 from gnnbench.measure.layouts import Layouts
@@ -75,18 +76,15 @@ def block(rounds=3, iterations=2, core=None):
 NOTHING = Call(lambda: None, (), {})
 
 
-@pytest.mark.parametrize(("call_seconds", "iterations"), [(1e-4, 5), (1e-6, 500), (1.0, 1)])
-def test_a_round_is_long_enough(call_seconds, iterations):
+@pytest.mark.parametrize(
+    ("call_seconds", "known", "iterations"),
+    [(1e-4, None, 5), (1e-6, None, 500), (1.0, None, 1), (1e-4, 77, 77)],
+)
+def test_a_round_is_long_enough_or_of_the_known_iterations(call_seconds, known, iterations):
     clock = CallClock(call_seconds)
-    _, (_, answer) = serve(plain(NOTHING, clock), clock, calibrate())
-    assert answer["iterations"] == pytest.approx(iterations, rel=0.3)
+    _, (_, answer) = serve(plain(NOTHING, clock), clock, calibrate(known))
+    assert answer["iterations"] == pytest.approx(iterations, rel=0 if known else 0.3)
     assert answer["round_seconds"] == pytest.approx(call_seconds * answer["iterations"])
-
-
-def test_known_iterations_are_kept():
-    clock = CallClock()
-    _, (_, answer) = serve(plain(NOTHING, clock), clock, calibrate(77))
-    assert answer["iterations"] == 77
 
 
 def test_blocks():
@@ -98,6 +96,8 @@ def test_blocks():
     assert [one[1:3] for one in clock.blocks] == [(1, 2), (3, 2)] * 2
     assert fixture.iterations == 2
     assert fixture.rounds == pytest.approx([2e-4] * 6)
+    fixture, _ = serve(plain(NOTHING, clock), clock)
+    assert len(fixture.rounds) == 1, "there are statistics without a block, too"
 
 
 @pytest.mark.skipif(len(cores()) < 2, reason="needs two cores")
@@ -110,11 +110,6 @@ def test_blocks_run_on_the_core_that_is_told():
     assert answers[1]["cores"] == cores()
     # An untimed call and the timed ones, which this clock makes as one.
     assert seen[-6:] == [{first}] * 2 + [{last}] * 2 + [set(cores())] * 2
-
-
-def test_statistics_without_a_block():
-    fixture, _ = serve(plain(NOTHING, CallClock()), CallClock())
-    assert len(fixture.rounds) == 1
 
 
 @pytest.mark.parametrize("seconds", [0.0, -1.0, float("inf")])
@@ -132,27 +127,23 @@ def test_the_collector(disable_gc):
     assert gc.isenabled()
 
 
-def test_inputs_lie_elsewhere_in_each_block():
+@pytest.mark.parametrize("in_place", [True, False])
+def test_inputs_lie_elsewhere_in_each_block_or_stay_in_place(in_place):
     clock, places = CallClock(), []
     call = Call(lambda x: places.append(x.data_ptr()), (torch.ones(1000),), {})
-    timed = plain(call, clock)
-    serve(timed, clock, *[block()] * 5)
-    assert clock.renewals == 5
-    assert len(set(places)) > 2
-    assert call.args[0].data_ptr() not in places
-
-
-def test_inputs_in_place():
-    clock, places = CallClock(), []
-    call = Call(lambda x: places.append(x.data_ptr()), (torch.ones(1000),), {})
-    serve(plain(call, clock, in_place=True), clock, *[block()] * 5)
-    assert clock.renewals == 0
-    assert set(places) == {call.args[0].data_ptr()}
+    serve(plain(call, clock, in_place=in_place), clock, *[block()] * 5)
+    assert clock.renewals == (0 if in_place else 5)
+    if in_place:
+        assert set(places) == {call.args[0].data_ptr()}
+    else:
+        assert len(set(places)) > 2
+        assert call.args[0].data_ptr() not in places
 
 
 def test_whole_calls_are_neither_repeated_nor_preceded_nor_traced():
     clock, calls = CallClock(0.2), []
-    whole = Whole(Call(calls.append, (1,), {}), clock, "it starts a process", disable_gc=True)
+    call = Call(lambda x: calls.append(x) or len(calls), (1,), {})
+    whole = Whole(call, clock, "it starts a process", disable_gc=True)
     _, answers = serve(whole, clock, {"command": "inspect"}, calibrate(50), block())
     assert answers[1]["unseen"] == "its calls are timed whole: it starts a process"
     assert answers[1]["fingerprint"] is None
@@ -160,15 +151,21 @@ def test_whole_calls_are_neither_repeated_nor_preceded_nor_traced():
     assert answers[2]["iterations"] == 1
     assert [made[1:3] for made in clock.blocks] == [(1, 1), (block()["rounds"], 1)]
     assert clock.renewals == 0
-    assert len(calls) == 2
+    assert whole.result() == len(calls) == 2, "that of the last"
+    alone = Whole(call, clock, "why", disable_gc=False)
+    assert alone.result() == len(calls) == 3, "no command made a call"
 
 
-def test_the_result_of_a_whole_call_is_that_of_the_last():
-    clock, calls = CallClock(0.2), []
-    whole = Whole(Call(lambda: calls.append(1) or len(calls), (), {}), clock, "why", disable_gc=False)
-    assert whole.result() == 1  # no command made a call
-    serve(whole, clock, block())
-    assert whole.result() == len(calls) == 2
+def test_what_a_call_does_more_is_counted():
+    def inspected(function):
+        clock = CallClock()
+        _, answers = serve(plain(Call(function, (torch.ones(9),), {}), clock), clock, {"command": "inspect"})
+        return answers[1]
+
+    found = Inspections.of(inspected(lambda x: x.neg()), inspected(lambda x: (x.sum().item(), x.neg())[1]))
+    changes = {str(one) for one in found.counters}
+    assert {"+1 aten::_local_scalar_dense", "+1 aten::sum"} <= changes, changes
+    assert {"name": "aten::sum", "base": 0, "head": 1} in found.as_json()["counters"]
 
 
 def pedantic(target, **options):
@@ -203,18 +200,13 @@ def test_rounds_of_an_author():
     assert calls[count:] == one
 
 
-def test_iterations_of_an_author():
-    clock = CallClock()
-    fixture, (_, answer) = serve(repeated(pedantic(int, rounds=2, iterations=7), clock), clock, block(3, 1))
+def test_arguments_of_rounds_are_renewed_and_iterations_are_an_author_s():
+    clock, places = CallClock(), []
+    asked = pedantic(lambda x: places.append(x.data_ptr()), args=(torch.ones(1000),), rounds=2, iterations=7)
+    fixture, (_, answer, *_) = serve(repeated(asked, clock), clock, block(3, 1), *[block()] * 4)
+    assert len(set(places)) > 2
     assert answer["ns"] == pytest.approx(1e5)
     assert fixture.iterations == 7
-
-
-def test_arguments_of_rounds_are_renewed():
-    clock, places = CallClock(), []
-    asked = pedantic(lambda x: places.append(x.data_ptr()), args=(torch.ones(1000),), rounds=2)
-    serve(repeated(asked, clock), clock, *[block()] * 5)
-    assert len(set(places)) > 2
 
 
 def test_a_single_round_is_its_authors_calls_and_no_others():
@@ -227,11 +219,8 @@ def test_a_single_round_is_its_authors_calls_and_no_others():
     assert calls == ["set-up", "call"]
     assert timed.result() == 2
     assert len(fixture.rounds) == 1
-
-
-def test_a_single_round_that_was_not_asked_for():
-    calls = []
-    timed = Once(pedantic(lambda: calls.append("call") or "result"), CallClock(), disable_gc=False)
-    serve(timed, CallClock())
-    assert timed.result() == "result"
-    assert calls == ["call"]
+    calls.clear()
+    unasked = Once(asked, clock, disable_gc=False)
+    serve(unasked, clock)
+    assert unasked.result() == 2
+    assert calls == ["set-up", "call"]

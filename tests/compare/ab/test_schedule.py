@@ -17,6 +17,8 @@ from gnnbench.compare.ab.visit import NotTimed, Pair, Visit
 from gnnbench.compare.comparison import Allowed
 from gnnbench.compare.verdict import Thresholds
 from gnnbench.settings import parse
+from tests.compare import mirrored
+from tests.compare.ab.test_evidence import swapped
 
 THRESHOLDS = Thresholds(effect=0.03)
 NAMES = [f"b{number}" for number in range(8)]
@@ -133,9 +135,7 @@ def test_a_budget_that_is_too_small_for_all_decides_the_first():
     assert found["b7"].judgement.reason.startswith(NOT_REACHED)
     assert found["b7"].pairs == 0
     assert one.spent_seconds <= 135
-
-
-def test_when_the_first_are_decided_the_others_follow():
+    # When the first are decided, the others follow.
     one = schedule(total_seconds=600.0)
     run(one, Limited(extra=12.0, sd=0.003, noise=0.02))
     assert {found.judgement.verdict for found in one.decisions().values()} == {"same"}
@@ -148,21 +148,23 @@ def test_no_more_is_spent_than_the_purse():
         assert one.spent_seconds <= 32.5  # blocks are not divided
         assert one.spent_seconds + one.left_seconds >= 30
         assert not all(found.decided for found in one.decisions().values())
-
-
-def test_a_small_purse_leaves_time_for_several_pairs():
+    # A small one leaves time for several pairs.
     one = schedule(NAMES[:4], per_benchmark_seconds=10.0)
     run(one, Bench(start=2.0, noise=0.2))
     assert min(found.pairs for found in one.decisions().values()) >= 6
 
 
+def planned(pairs, bench):
+    """Return the plan after some pairs, too few for a decision."""
+    one = schedule(per_benchmark_seconds=600.0)
+    for _ in range(pairs):
+        one.add(bench.pair(one.next()))
+    return one.next().seconds
+
+
 def test_visits_are_as_long_as_what_varies_and_what_it_costs_say():
     def visit_seconds(**options):
-        one = schedule(per_benchmark_seconds=600.0)
-        bench = Bench(**options)
-        for _ in range(3):  # too few for a decision
-            one.add(bench.pair(one.next()))
-        return float(np.median(list(one.next().seconds.values())))
+        return float(np.median(list(planned(3, Bench(**options)).values())))
 
     costly, cheap = visit_seconds(start=40.0), visit_seconds(start=0.4)
     assert 4 * cheap < costly < 30 * cheap  # ten times, were the variances known
@@ -178,19 +180,12 @@ def test_the_noisy_benchmark_is_visited_for_longer():
             self.noise = 0.2 if name == "b2" else 0.02
             return super().visit(name, seconds)
 
-    one = schedule(per_benchmark_seconds=600.0)
-    bench = Uneven()
-    for _ in range(3):
-        one.add(bench.pair(one.next()))
-    seconds = one.next().seconds
+    seconds = planned(3, Uneven())
     assert seconds.pop("b2") > 3 * max(seconds.values())
 
 
 def test_set_up_counts_as_a_cost():
-    one = schedule(per_benchmark_seconds=600.0)
-    bench = Bench(extra=2.0, noise=0.1)
-    one.add(bench.pair(one.next()))
-    assert min(one.next().seconds.values()) > 1
+    assert min(planned(1, Bench(extra=2.0, noise=0.1)).values()) > 1
 
 
 def test_what_is_left_pays_for_a_few_benchmarks():
@@ -231,32 +226,20 @@ def test_too_few_pairs_are_undecided_and_it_says_what_would_be_enough(options, w
     assert all(found.judgement.judged for found in enough.decisions().values())
 
 
-def test_a_run_that_was_interrupted_needs_no_more_than_it_was_given():
-    one = schedule()
-    one.add(Bench().pair(one.next()))
-    assert one.decisions()["b0"].judgement.reason == "1 pair, a verdict needs at least 4"
-
-
 def test_what_fails_twice_is_given_up_with_its_text_and_the_rest_goes_on():
-    one = schedule()
-    bench = Bench()
-    bench.failing = {"b2": "head: ValueError: no"}
-    plans = run(one, bench)
-    found = one.decisions()["b2"]
-    assert found.decided
-    assert (found.judgement.verdict, found.judgement.reason) == ("incomparable", "head: ValueError: no")
+    one, bench = schedule(), Bench()
+    bench.failing = {"b2": "head: ValueError: no", "b3": "base: killed"}
+    first = one.next()
+    one.add(bench.pair(first))
+    del bench.failing["b3"]
+    plans = [first, *run(one, bench)]
+    found = one.decisions()
+    assert found["b2"].decided
+    assert found["b2"].judgement.verdict == "incomparable"
+    assert found["b2"].judgement.reason == "head: ValueError: no"
     assert sum("b2" in plan.seconds for plan in plans) == 2
-    assert one.decisions()["b1"].decided
-
-
-def test_what_failed_once_goes_on():
-    one = schedule()
-    bench = Bench()
-    bench.failing = {"b2": "base: killed"}
-    one.add(bench.pair(one.next()))
-    bench.failing = {}
-    run(one, bench)
-    assert one.decisions()["b2"].judgement.verdict == "same"
+    assert found["b1"].decided
+    assert found["b3"].judgement.verdict == "same", "it failed only once"
 
 
 def test_it_can_be_shown_after_every_pair():
@@ -265,6 +248,8 @@ def test_it_can_be_shown_after_every_pair():
     for pairs in range(1, 7):
         one.add(bench.pair(one.next()))
         found = one.decisions()["b1"]
+        if pairs == 1:  # a run that was interrupted needs no more than it was given
+            assert found.judgement.reason == "1 pair, a verdict needs at least 4"
         if not found.decided:
             assert found.pairs == pairs
             assert found.judgement.ratio == pytest.approx(1, abs=0.2)
@@ -279,30 +264,24 @@ def test_a_pair_that_gave_nothing_costs_its_start():
     one.next()
     one.add(Pair(3.0))
     assert one.next() is None
-
-
-def test_nothing_to_measure():
-    one = schedule([])
-    assert one.next() is None
-    assert one.decisions() == {}
+    nothing = schedule([])
+    assert nothing.next() is None
+    assert nothing.decisions() == {}
 
 
 def test_mirrored_sides_give_the_mirrored_course():
     class Mirrored(Bench):
         def visit(self, name, seconds):
-            found = super().visit(name, seconds)
-            return Visit(found.head_ns, found.base_ns, found.rounds, found.seconds)
+            return swapped(super().visit(name, seconds))
 
     ratios = {"b3": 1.1, "b5": 0.9, "b6": 1.03}
     there, back = schedule(), schedule()
     run(there, Bench(ratios=ratios))
     run(back, Mirrored(ratios=ratios))
-    mirror = {"slower": "faster", "faster": "slower"}
     for name in NAMES:
         forward, backward = there.decisions()[name], back.decisions()[name]
-        assert mirror.get(forward.judgement.verdict, forward.judgement.verdict) == backward.judgement.verdict
         assert forward.pairs == backward.pairs
-        assert forward.judgement.low == pytest.approx(1 / backward.judgement.high)
+        mirrored.check(forward.judgement, backward.judgement)
 
 
 def test_what_is_accepted_is_measured_until_it_is_known_whether_it_is_more():

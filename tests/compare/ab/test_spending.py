@@ -19,20 +19,12 @@ def test_one_look_has_the_whole_of_what_is_spent_by_then():
     assert Boundary(0.025).tail(7.0, 0.5) == pytest.approx(0.0125, rel=1e-4)
 
 
-def test_looks_at_hardly_more_information_are_skipped():
+@pytest.mark.parametrize("skipped", [(10.5, 0.6), (8.0, 0.6), (12.0, 0.5), (12.0, 0.4)])
+def test_looks_at_hardly_more_information_and_those_that_may_spend_nothing_are_skipped(skipped):
     boundary = Boundary(0.025)
     assert boundary.tail(10.0, 0.5)
-    assert boundary.tail(10.5, 0.6) is None
-    assert boundary.tail(8.0, 0.6) is None
-    assert boundary.tail(12.0, 0.6)
-
-
-@pytest.mark.parametrize("share", [0.5, 0.4])
-def test_a_look_that_may_spend_nothing_is_skipped(share):
-    boundary = Boundary(0.025)
-    assert boundary.tail(4.0, 0.5)
-    assert boundary.tail(5.0, share) is None
-    assert boundary.tail(6.0, 0.6)
+    assert boundary.tail(*skipped) is None
+    assert boundary.tail(14.0, 0.6)
 
 
 @pytest.mark.parametrize("error", [0.025, 0.00025])

@@ -9,11 +9,16 @@ from types import SimpleNamespace
 from gnnbench.compare.ab.pair import Workers
 from gnnbench.compare.ab.processes import Processes
 from gnnbench.variants.child import Child
+from gnnbench.variants.prepare import Prepared
 from tests.suite import environment
 
 
 def side(*trees, **variables):
     return SimpleNamespace(trees=trees, environment=variables)
+
+
+def prepared(text, *trees, **variables):
+    return Prepared(text, trees, variables, None, False, {})
 
 
 def write(folder, text, name="test_suite.py"):

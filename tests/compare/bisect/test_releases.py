@@ -1,5 +1,6 @@
 """`gnnbench bisect` between releases in a local folder, and between lock files."""
 
+import re
 import shlex
 from pathlib import Path
 
@@ -32,22 +33,9 @@ def wheels(tmp_path):
     return tmp_path / "wheels"
 
 
-def test_the_release_is_named(folder, wheels):
-    for number in range(1, 8):
-        wheel(wheels, "thing", f"1.{number}", content(number, 1.2 if number >= 5 else 1.0))
-    wheel(wheels, "thing", "1.6rc1", content(0, 9.0))
-    result = bisect(folder, good="pip:thing==1.1", bad="pip:thing==1.7")
-    assert result.returncode == 1, result.stderr
-    (change,) = saved(folder)["changes"]
-    assert saved(folder)["candidates"] == 6
-    assert [cause["name"] for cause in change["causes"]] == ["thing 1.5"]
-    assert change["command"] == f"gnnbench ab pip:thing==1.4 pip:thing==1.5 -- '{ONE}'"
-    assert "\nthing 1.5\n" in result.stdout
-
-
-def test_a_yanked_release_is_no_candidate(folder, wheels, tmp_path, monkeypatch):
-    for number in range(1, 6):
-        wheel(wheels, "thing", number, content(number, 1.2 if number >= 4 else 1.0))
+def test_yanked_and_early_releases_are_no_candidates(folder, wheels, tmp_path, monkeypatch):
+    for number in ("1", "2", "3", "4", "4.5rc1", "5"):
+        wheel(wheels, "thing", number, content(1))
     index = tmp_path / "index.html"
     links = [
         f'<a href="{file.as_uri()}"{" data-yanked=bad" if "-3-" in file.name else ""}>{file.name}</a>'
@@ -96,7 +84,14 @@ def test_of_five_packages_first_the_one_that_matters_then_its_release_then_its_c
     package, release, commit = saved(folder, stage=None)
     assert [stage["kind"] for stage in (package, release, commit)] == ["package", "release", "commit"]
     assert [cause["name"] for cause in package["changes"][0]["causes"]] == ["thing 1.0 → 2.0"]
-    assert [cause["name"] for cause in release["changes"][0]["causes"]] == ["thing 1.2"]
+    (change,) = release["changes"]
+    assert [cause["name"] for cause in change["causes"]] == ["thing 1.2"]
+    assert release["candidates"] == 3
+    command = shlex.split(change["command"])
+    assert command[:2] + command[4:] == ["gnnbench", "ab", "--", ONE]
+    old, new = (set(command[number].split()) for number in (2, 3))
+    assert (old - new, new - old) == ({"pip:thing==1.1"}, {"pip:thing==1.2"})
+    assert "\nthing 1.2\n" in result.stdout
     assert [cause["title"] for cause in commit["changes"][0]["causes"]] == ["change 4"]
     words = shlex.split(commit["changes"][0]["command"])
     assert words[2].split()[0].startswith(f"git:{library}@")
@@ -130,27 +125,18 @@ def test_packages_that_need_each_other_move_together(folder, wheels):
         ("pip:../thing", "pip:thing==2", "is not one release"),
         ("pip:thing[a]==1", "pip:thing==2", "is not one release"),
         ("pip:no-such-thing==1", "pip:no-such-thing==2", "pip finds no releases of no-such-thing"),
+        ("pip:thing==1.*", "pip:thing==2", "is no version of thing"),
         ("lock:nowhere.txt", "lock:pytest.ini", "lock:nowhere.txt cannot be read"),
         ("lock:.", "lock:pytest.ini", "lock:. cannot be read (it is a folder)"),
         ("lock:pytest.ini", "lock:pytest.ini ", "both ends are"),
         ("lock:pytest.ini", "lock:test_suite.py", "lock:pytest.ini pins no release"),
+        # A hostile name in a lock file is no option of pip.
+        ("lock:old.txt", "lock:new.txt", "have no package with two releases"),
     ],
 )
-def test_wrong_usage_is_a_line(folder, good, bad, text):
-    result = bisect(folder, good=good, bad=bad)
-    assert result.returncode == 2
-    last = result.stderr.splitlines()[-1]
-    assert last.startswith("gnnbench: ")
-    assert text in last
-
-
-def test_a_hostile_name_in_a_lock_file_is_no_option_of_pip(folder):
-    ends = locks(folder, {"--index-url=x": "1", "thing": "1"}, {"--index-url=x": "2", "thing": "1"})
-    result = bisect(folder, **ends)
-    assert result.returncode == 2
-    assert "have no package with two releases" in result.stderr
-
-
-def test_a_version_that_is_none_is_refused():
-    with pytest.raises(UsageError, match="is no version of thing"):
-        releases._version("thing", "one")
+def test_wrong_ends_are_a_line(folder, monkeypatch, good, bad, text):
+    monkeypatch.setenv("PIP_NO_INDEX", "1")
+    locks(folder, {"--index-url=x": "1", "thing": "1"}, {"--index-url=x": "2", "thing": "1"})
+    with pytest.raises(UsageError, match=re.escape(text)) as caught:
+        lines.line(good, bad, folder, Path)
+    assert "\n" not in str(caught.value)

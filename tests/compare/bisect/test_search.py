@@ -57,9 +57,10 @@ def test_one_change_is_found_with_its_ratio(ratio):
         assert line.found()[position] == pytest.approx(math.log(ratio), abs=0.03)
 
 
-def test_no_other_commit_is_named_and_few_pairs_are_used():
+@pytest.mark.parametrize("seeds", [range(8), pytest.param(range(8, 40), marks=pytest.mark.nightly)])
+def test_no_other_commit_is_named_and_few_pairs_are_used(seeds):
     pairs = []
-    for seed in range(40):
+    for seed in seeds:
         position = int(np.random.default_rng(seed).integers(1, LAST + 1))
         line = Line([(position, 1.1)], seed)
         pairs.append(line.run())
