@@ -39,6 +39,7 @@ def suite(tmp_path):
     return tmp_path
 
 
+@pytest.mark.nightly
 def test_a_shard_whose_node_dies_is_repeated_and_the_result_is_that_of_one_run(slurm, suite):
     sides = [f"env:GNNBENCH_FAKE_CLOCK=5:{name}.json" for name in ("base", "head")]
     ab = ["gnnbench", "ab", *sides, "--time-all", "--budget", "20"]

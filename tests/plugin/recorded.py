@@ -1,0 +1,100 @@
+"""Suites in repositories, on the simulated machine, and their records, of whose processes one was run."""
+
+import json
+import math
+
+import numpy as np
+from pytest_benchmark.utils import get_machine_id
+
+from gnnbench.results.baseline import FOLDER, RecordStore
+from gnnbench.schema import departure
+from tests.suite import run, run_kernels
+from tests.variants import repositories
+
+QUIET = {"sigma": 0.02, "drift": 0, "spike_probability": 0, "process_sigma": 0.005}
+
+
+class Project:
+    """A library and its suite in a git repository; runs save their file beside it."""
+
+    def __init__(self, folder):
+        self.folder, self.saved = folder, folder.parent / "run.json"
+
+    @classmethod
+    def make(cls, folder, files):
+        """Write the files, and commit them."""
+        for name, text in {"pytest.ini": "[pytest]\n", **files}.items():
+            (folder / name).parent.mkdir(parents=True, exist_ok=True)
+            (folder / name).write_text(text)
+        made = cls(folder)
+        made.git("init", "-q", "-b", "main")
+        made.git("add", ".")
+        made.git("commit", "-qm", "first")
+        return made
+
+    def git(self, *words):
+        return repositories.git(self.folder, *words)
+
+    def edit(self, before="VERSION = 1", after="VERSION = 2", file="library.py"):
+        """Change a file, by default the code that a benchmark runs."""
+        path = self.folder / file
+        assert before in path.read_text()
+        path.write_text(path.read_text().replace(before, after))
+
+    def content(self):
+        """Return the run file; without benchmarks, if there is none."""
+        if not self.saved.exists():
+            return {"benchmarks": [], "gnnbench": {}}
+        content = json.loads(self.saved.read_text())
+        for entry in content["benchmarks"]:
+            assert "gnnbench" not in content or not departure(entry["extra_info"]["gnnbench"], "run")
+        assert "gnnbench" not in content or not departure(content["gnnbench"], "run", "file")
+        return content
+
+    def comparisons(self):
+        """Return what the run file has of each benchmark's comparison."""
+        ours = {
+            entry["name"]: entry["extra_info"].get("gnnbench", {}) for entry in self.content()["benchmarks"]
+        }
+        return {name: one["comparison"] for name, one in ours.items() if "comparison" in one}
+
+    def verdicts(self):
+        return {name: one["verdict"] for name, one in self.comparisons().items()}
+
+
+def machine(folder, seed=100, noise=QUIET, **seconds):
+    """Return the variable of a simulated machine with these times of benchmarks."""
+    file = folder / f"truth-{len(list(folder.glob('truth-*')))}.json"
+    file.write_text(json.dumps({"benchmarks": seconds, "noise": noise}))
+    return {"GNNBENCH_FAKE_CLOCK": f"{seed}:{file}"}
+
+
+def measure(folder, *arguments, kernels=False, **variables):
+    """Run the suite in a folder once, and return its run file."""
+    words = ("--gnn-layouts=sample", "--benchmark-json=once.json", *arguments)
+    result = (run_kernels if kernels else run)(*words, cwd=folder, **variables)
+    assert result.returncode == 0, result.stdout
+    return json.loads((folder / "once.json").read_text())
+
+
+def save(folder, content, processes=5, reason=""):
+    """Save a record of so many processes, whose times differ by half a percent."""
+    random = np.random.default_rng(0)
+    contents = [json.loads(json.dumps(content)) for _ in range(processes)]
+    for entry in (entry for one in contents for entry in one["benchmarks"]):
+        measured, factor = entry["extra_info"]["gnnbench"]["measurement"], math.exp(random.normal(0, 0.005))
+        measured |= {name: measured[name] * factor for name in ("location_ns", "low_ns", "high_ns")}
+    return RecordStore(folder / FOLDER).save(contents, get_machine_id(), "first", reason)
+
+
+class _Kept:
+    def pytest_collection_finish(self, session):
+        self.items = session.items
+
+
+def collected(pytester, source, *arguments):
+    """Collect a suite in this process, and return its tests."""
+    kept = _Kept()
+    pytester.makepyfile(source)
+    pytester.runpytest_inprocess("--collect-only", *arguments, plugins=[kept])
+    return kept.items
