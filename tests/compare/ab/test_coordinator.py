@@ -1,5 +1,4 @@
 import json
-import random
 from pathlib import Path
 
 import psutil
@@ -9,13 +8,10 @@ from gnnbench.compare.ab import coordinator
 from gnnbench.compare.ab.coordinator import Budget
 from gnnbench.compare.verdict import Thresholds
 from gnnbench.errors import UsageError
-from gnnbench.variants.prepare import Prepared
-from tests.compare.ab.workers import clean, write
+from tests.compare.ab.workers import clean, prepared, write
 
 SUITE = """
 import os
-import signal
-import time
 
 import pytest
 
@@ -36,7 +32,10 @@ def test_odd(benchmark, name):
     benchmark(work)
 """
 NOISE = {"sigma": 0.01, "spike_probability": 0, "drift": 0.02}
-TESTS = ("test_sum", "test_more", "test_odd[a::b]", "test_odd[\\u03c0]", "test_fault")
+TESTS = (
+    *("test_sum", "test_more", "test_odd[a::b]", "test_odd[\\u03c0]"),
+    *("test_crashes", "test_raises", "test_skips", "test_skips_later", "test_only_in_base"),
+)
 
 
 class Watcher:
@@ -76,32 +75,16 @@ def ab(tmp_path, watcher, monkeypatch):
         file.write_text(json.dumps({"benchmarks": seconds, "noise": NOISE}))
         return str(file)
 
-    def run(suite=SUITE, *, answer=60.0, total=None, arguments=(), head_variables=None, **slower):
+    def run(suite=SUITE, *, total=None, head_variables=None, **slower):
         write(tmp_path, suite)
-        sides = [
-            Prepared(
-                f"env:SIDE={name}",
-                (),
-                {
-                    "GNNBENCH_FAKE_CLOCK": f"7:{truths(name, **(slower if name == 'head' else {}))}",
-                    **((head_variables or {}) if name == "head" else {}),
-                },
-                None,
-                False,
-                {},
-            )
-            for name in ("base", "head")
-        ]
-        return coordinator.run(
-            *sides,
-            ["test_suite.py", *arguments],
-            tmp_path,
-            Thresholds(0.03),
-            Budget(20.0, total, answer),
-            watcher,
-            1,
-            time_all=True,  # only the simulated times differ
+        clocks = (f"7:{truths('base')}", f"7:{truths('head', **slower)}")
+        base, head = (
+            prepared(f"env:SIDE={name}", GNNBENCH_FAKE_CLOCK=clock, **more)
+            for name, clock, more in zip(("base", "head"), clocks, ({}, head_variables or {}), strict=True)
         )
+        words, thresholds, budget = ["test_suite.py"], Thresholds(0.03), Budget(60.0, total, 60.0)
+        # Only the simulated times differ.
+        return coordinator.run(base, head, words, tmp_path, thresholds, budget, watcher, 1, time_all=True)
 
     yield run
     assert not [
@@ -117,175 +100,89 @@ def verdicts(result):
     }
 
 
-def test_the_same_code_is_the_same_and_what_is_slower_is_slower(ab, watcher):
-    found = ab(test_more=1.1)
-    assert verdicts(found) == {
-        "test_sum": "same",
-        "test_more": "slower",
-        "test_odd[a::b]": "same",
-        "test_odd[\\u03c0]": "same",
-    }
-    slower = found.decisions["test_suite.py::test_more"]
-    assert slower.judgement.low > 1
-    assert slower.judgement.low < 1.1 < slower.judgement.high
-    assert slower.pairs >= 3
-    assert slower.rounds >= slower.layouts > 0
-    assert found.head_ns["test_suite.py::test_more"] == pytest.approx(1.1e6, rel=0.1)
-    assert not watcher.said
-    assert found.contention_share is None
-    decisions, spent, left = watcher.updates[-1]
-    assert all(one.decided for one in decisions.values())
-    assert spent > 0
-    assert left < 80
+FAULTS = f"""{SUITE}
+IN_HEAD = "FAULT" in os.environ
 
+def test_crashes(benchmark):
+    if IN_HEAD:
+        os._exit(3)
+    benchmark(work)
 
-def test_each_step_is_told_before_it_begins(ab, watcher):
-    ab(total=30.0)
-    start, *timing, end = watcher.steps[:6]
-    assert start == ("starting the processes of pair 1, and collecting", 120.0)
-    assert {text.partition(": ")[2].partition("::")[2] for text, _ in timing} == {
-        "test_sum",
-        "test_more",
-        "test_odd[a::b]",
-        "test_odd[\\u03c0]",
-    }
-    assert [text.partition(": ")[0] for text, _ in timing] == [
-        f"timing benchmark {number} of 4 in pair 1, for 0.5 s after its set-up" for number in range(1, 5)
-    ]
-    assert end == ("ending the processes of pair 1", None)
-    decisions, spent, left = watcher.updates[0]
-    assert (len(decisions), spent, left) == (4, 0.0, 30.0), "what there is to time is known after the start"
+def test_raises(benchmark):
+    assert not IN_HEAD, "too\\n many"
+    benchmark(work)
 
+def test_skips(benchmark):
+    if IN_HEAD:
+        pytest.skip("not here")
+    benchmark(work)
 
-def test_swapping_the_sides_is_faster(ab):
-    assert verdicts(ab(test_more=1 / 1.1))["test_more"] == "faster"
+def test_skips_on_both(benchmark):
+    pytest.skip("not here")
 
-
-def test_time_that_is_spent_leaves_the_rest_undecided(ab):
-    found = ab(total=3.0)
-    assert set(verdicts(found).values()) <= {"undecided", "incomparable"}
-
-
-FAULTS = {
-    "crashes": (
-        "os._exit(3)",
-        "head: ended with exit status 3",
-    ),
-    "is killed": ("os.kill(os.getpid(), signal.SIGKILL)", "head: was killed by SIGKILL"),
-    "hangs": ("time.sleep(600)", "head: did not answer for 4 s"),
-    "raises": ("raise ValueError('too\\n many')", "head: raised: ValueError: too"),
-    "is skipped": ("pytest.skip('not here')", "head: skipped: not here"),
-}
-
-
-@pytest.mark.parametrize("fault", FAULTS)
-def test_what_goes_wrong_is_named_and_the_rest_goes_on(ab, watcher, fault):
-    what, text = FAULTS[fault]
-    fault = f"    if 'FAULT' in os.environ:\n        {what}\n"
-    suite = f"{SUITE}\ndef test_fault(benchmark):\n{fault}    benchmark(work)\n"
-    found = ab(suite, answer=4.0 if "sleep" in what else 60.0, head_variables={"FAULT": "1"})
-    assert verdicts(found).pop("test_fault") == "incomparable"
-    assert text in found.decisions["test_suite.py::test_fault"].judgement.reason
-    others = {name: verdict for name, verdict in verdicts(found).items() if name != "test_fault"}
-    assert set(others.values()) == {"same"}
-    assert len(watcher.said) == (0 if text.startswith(("head: raised", "head: skipped")) else 2)
-
-
-def test_what_both_sides_skip_is_no_benchmark_of_theirs(ab):
-    suite = f"{SUITE}\ndef test_fault(benchmark):\n    pytest.skip('not here')\n    benchmark(work)\n"
-    found = ab(suite)
-    assert set(verdicts(found)) == {"test_sum", "test_more", "test_odd[a::b]", "test_odd[\\u03c0]"}
-    assert found.notes == ("skipped on both sides, and left out: 1 benchmark",)
-
-
-def test_what_both_sides_skip_only_later_has_been_measured(ab):
-    suite = f"""{SUITE}
-def test_fault(benchmark):
+def test_skips_later(benchmark):
     with open("visits", "a+") as visits:
         visits.write("x")
         visits.seek(0)
         if len(visits.read()) > 2:
             pytest.skip("no more")
     benchmark(work)
+
+if not IN_HEAD:
+    def test_only_in_base(benchmark):
+        benchmark(work)
 """
-    found = ab(suite)
-    assert found.decisions["test_suite.py::test_fault"].pairs == 1
-    assert verdicts(found)["test_fault"] == "incomparable"
-    assert "skipped: no more" in found.decisions["test_suite.py::test_fault"].judgement.reason
-    assert found.notes == ()
 
 
-def test_a_benchmark_on_one_side_only_is_incomparable(ab):
-    suite = (
-        f"{SUITE}\nif 'FAULT' not in os.environ:\n    def test_fault(benchmark):\n        benchmark(work)\n"
-    )
-    found = ab(suite, head_variables={"FAULT": "1"})
-    judgement = found.decisions["test_suite.py::test_fault"].judgement
-    assert (judgement.verdict, judgement.reason) == ("incomparable", "head: has no such test")
+def test_verdicts_whatever_goes_wrong_and_each_step_is_told_before_it_begins(ab, watcher):
+    found = ab(FAULTS, head_variables={"FAULT": "1"}, test_more=1.1, test_odd=1 / 1.1)
+    judgements = {name.partition("::")[2]: one.judgement for name, one in found.decisions.items()}
+    for test, text in {
+        "test_crashes": "head: ended with exit status 3",
+        "test_raises": "head: raised: AssertionError: too",
+        "test_skips": "head: skipped: not here",
+        "test_skips_later": "skipped: no more",
+        "test_only_in_base": "head: has no such test",
+    }.items():
+        judgement = judgements.pop(test)
+        assert judgement.verdict == "incomparable"
+        assert text in judgement.reason
+    assert {name: one.verdict for name, one in judgements.items()} == {
+        "test_sum": "same",
+        "test_more": "slower",
+        "test_odd[a::b]": "faster",
+        "test_odd[\\u03c0]": "faster",
+    }
+    slower = found.decisions["test_suite.py::test_more"]
+    assert 1 < slower.judgement.low < 1.1 < slower.judgement.high
+    assert slower.pairs >= 3
+    assert slower.rounds >= slower.layouts > 0
+    assert found.head_ns["test_suite.py::test_more"] == pytest.approx(1.1e6, rel=0.1)
+    assert not any(one.judgement.same_code for one in found.decisions.values())
+    assert found.contention_share is None
+    assert found.decisions["test_suite.py::test_skips_later"].pairs == 1
+    assert found.notes == ("skipped on both sides, and left out: 1 benchmark",)
+    assert len(watcher.said) == 2
+    assert all("test_crashes: head: ended" in line for line in watcher.said)
+
+    start, *timing, end = watcher.steps[:7]
+    assert start == ("starting the processes of pair 1, and collecting", 120.0)
+    assert [text.partition(": ")[2].partition("::")[2] for text, _ in timing] == [*judgements, "test_crashes"]
+    assert [text.partition(": ")[0] for text, _ in timing] == [
+        f"timing benchmark {number} of 10 in pair 1, for 0.5 s after its set-up" for number in range(1, 6)
+    ]
+    assert end == ("ending the processes of pair 1", None)
+    decisions, spent, left = watcher.updates[0]
+    assert (len(decisions), spent, left) == (10, 0.0, 600.0), "what there is to time is known after the start"
+    decisions, spent, left = watcher.updates[-1]
+    assert all(one.decided for one in decisions.values())
+    assert spent > 0
+    assert left < 600
 
 
-def test_nothing_to_time_is_said_in_a_line(ab):
-    with pytest.raises(UsageError, match="pytest finds no benchmarks here"):
-        ab("def test_plain():\n    pass\n")
-    with pytest.raises(UsageError, match=r"no benchmarks: .*cannot be collected: .*SyntaxError"):
-        ab("def test_(:\n")
-    with pytest.raises(UsageError, match="nonexistent"):
-        ab(arguments=("nonexistent.py",))
-
-
-def test_a_variant_that_nothing_imports_is_refused(tmp_path, watcher, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    write(tmp_path, SUITE)
-    tree = tmp_path / "tree"
-    (tree / "package").mkdir(parents=True)
-    (tree / "package" / "__init__.py").touch()
-    here = Prepared(".", (), {}, None, False, {})
-    other = Prepared("path:tree", (tree,), {}, None, False, {})
-    with pytest.raises(UsageError, match="head: the benchmarks import no package of path:tree"):
-        coordinator.run(
-            here, other, ["test_suite.py"], tmp_path, Thresholds(0.03), Budget(5.0, None, 60.0), watcher, 1
-        )
-
-
-def test_real_code_in_another_tree_is_what_runs(tmp_path, watcher, monkeypatch):
-    """By the real clock: one side sleeps twice as long."""
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "package.py").write_text("import time\ndef work():\n    time.sleep(0.002)\n")
-    (tmp_path / "tree").mkdir()
-    (tmp_path / "tree" / "package.py").write_text("import time\ndef work():\n    time.sleep(0.004)\n")
-    write(tmp_path, "from package import work\ndef test_work(benchmark):\n    benchmark(work)\n")
-    here = Prepared(".", (), {}, None, False, {})
-    there = Prepared("path:tree", (Path("tree").resolve(),), {}, None, False, {})
-    seed = random.randrange(1000)
-    found = coordinator.run(
-        here, there, ["test_suite.py"], tmp_path, Thresholds(0.03), Budget(60.0, None, 60.0), watcher, seed
-    )
-    (decision,) = found.decisions.values()
-    assert decision.judgement.verdict == "slower"
-    assert 0 <= found.contention_share <= 1.1
-
-
-def test_what_a_call_does_more_stands_beside_the_verdict(tmp_path, watcher, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "tree").mkdir()
-    for folder, more in ((tmp_path, ""), (tmp_path / "tree", "x.sum().item()\n    ")):
-        (folder / "package.py").write_text(f"def work(x):\n    {more}return x.neg()\n")
-    write(
-        tmp_path,
-        "import torch\nfrom package import work\n"
-        "def test_work(benchmark):\n    benchmark(work, torch.ones(9))\n",
-    )
-    here = Prepared(".", (), {}, None, False, {})
-    there = Prepared("path:tree", (Path("tree").resolve(),), {}, None, False, {})
-    budget = Budget(6.0, None, 60.0)
-    found = coordinator.run(here, there, ["test_suite.py"], tmp_path, Thresholds(0.03), budget, watcher, 1)
-    (row,) = found.comparison().rows
-    code, note = row.notes
-    assert code == "code: work", code
-    assert "+1 aten::_local_scalar_dense" in note
-    assert "+1 aten::sum" in note
-    (one,) = found.as_json()["benchmarks"]
-    assert {"name": "aten::sum", "base": 0, "head": 1} in one["counters"]
+def test_time_that_is_spent_leaves_the_rest_undecided(ab):
+    found = ab(total=3.0)
+    assert set(verdicts(found).values()) <= {"undecided", "incomparable"}
 
 
 TWO = """
@@ -303,7 +200,7 @@ def test_kept(benchmark):
 def test_kept_too(benchmark):
     benchmark(kept, 2)
 """
-KEPT = "def kept(n=1):\n    return n\n"
+KEPT = "import time\ndef kept(n=1):\n    return n\n"
 
 
 @pytest.fixture
@@ -311,64 +208,69 @@ def sides(tmp_path, monkeypatch):
     """Two versions of a package of which one function differs."""
     monkeypatch.chdir(tmp_path)
     write(tmp_path, TWO)
-    for folder, number in ((tmp_path, 100), (tmp_path / "tree", 1000)):
+    for folder, seconds in ((tmp_path, 0.002), (tmp_path / "tree", 0.004)):
         folder.mkdir(exist_ok=True)
-        (folder / "package.py").write_text(f"{KEPT}def changed():\n    return sum(range({number}))\n")
-    there = Prepared("path:tree", (Path("tree").resolve(),), {}, None, False, {})
-    return Prepared(".", (), {}, None, False, {}), there
+        (folder / "package.py").write_text(f"{KEPT}def changed():\n    time.sleep({seconds})\n")
+    return prepared("."), prepared("path:tree", Path("tree").resolve())
 
 
-def judge(sides, watcher, total=12.0, *, each=20.0, time_all=False):
-    budget = Budget(each, total, 60.0)
-    folder, thresholds = Path.cwd(), Thresholds(0.03)
-    return coordinator.run(
-        *sides, ["test_suite.py"], folder, thresholds, budget, watcher, 1, time_all=time_all
-    )
+def judge(sides, watcher, seconds, file="test_suite.py"):
+    budget, thresholds = Budget(seconds, None, 60.0), Thresholds(0.03)
+    return coordinator.run(*sides, [file], Path.cwd(), thresholds, budget, watcher, 1)
 
 
-def test_benchmarks_that_run_the_same_code_are_same_and_are_not_timed(sides, watcher):
-    found = judge(sides, watcher)
-    reasons = {name.partition("::")[2]: one.judgement.reason for name, one in found.decisions.items()}
-    assert reasons["test_kept"] == reasons["test_kept_too"] == "runs the same code"
-    assert list(reasons) == ["test_changed", "test_kept", "test_kept_too"], "in the order of collection"
-    pairs = {name.partition("::")[2]: one.pairs for name, one in found.decisions.items()}
-    assert pairs.pop("test_changed") > 0
-    assert set(pairs.values()) == {0}
-    kept, changed = (
-        next(one for one in found.as_json()["benchmarks"] if one["id"].endswith(name))
-        for name in ("test_kept", "test_changed")
-    )
+def test_benchmarks_that_run_the_same_code_are_same_and_the_budget_goes_to_the_others(sides, watcher):
+    """By the real clock: the code in the tree is what runs."""
+    found = judge(sides, watcher, 60.0)
+    decisions = {name.partition("::")[2]: one for name, one in found.decisions.items()}
+    assert list(decisions) == ["test_changed", "test_kept", "test_kept_too"], "in the order of collection"
+    assert decisions["test_changed"].judgement.verdict == "slower"
+    assert decisions["test_changed"].pairs > 0
+    for name in ("test_kept", "test_kept_too"):
+        assert decisions[name].judgement.reason == "runs the same code"
+        assert decisions[name].pairs == 0
+    assert 0 <= found.contention_share <= 1.1
+    timed = [
+        text for text, _ in watcher.steps if text.startswith("timing benchmark") and "pair 1," not in text
+    ]
+    assert timed
+    assert all("timing benchmark 1 of 1" in text for text in timed), timed
+    changed, kept, _ = found.as_json()["benchmarks"]
     assert (kept["verdict"], kept["same_code"], kept["ratio"], kept["seconds"]) == ("same", True, None, 0.0)
     assert (changed["same_code"], changed["changed"]["functions"]) == (False, ["package:changed"])
     row = next(row for row in found.comparison().rows if row.fullname.endswith("test_changed"))
     assert row.notes[0] == "code: changed"
 
 
-def test_the_budget_goes_to_the_others_and_the_correction_counts_only_them(sides, watcher):
-    found = judge(sides, watcher, 120.0, each=60.0)
-    assert verdicts(found)["test_changed"] == "slower"
-    timed = [
-        text for text, _ in watcher.steps if text.startswith("timing benchmark") and "pair 1," not in text
-    ]
-    assert timed
-    assert all("timing benchmark 1 of 1" in text for text in timed), timed
-
-
-def test_all_are_timed_where_that_is_asked_for(sides, watcher):
-    found = judge(sides, watcher, time_all=True)
-    assert all(one.pairs for one in found.decisions.values())
-    assert not any(one.judgement.same_code for one in found.decisions.values())
-
-
 def test_where_all_run_the_same_code_one_pair_is_enough(sides, watcher):
-    found = judge((sides[0], sides[0]), watcher)
+    found = judge((sides[0], sides[0]), watcher, 4.0)
     assert {one.judgement.reason for one in found.decisions.values()} == {"runs the same code"}
     assert sum(text.startswith("starting") for text, _ in watcher.steps) == 1
 
 
+@pytest.mark.parametrize(
+    ("file", "text", "why"),
+    [
+        ("test_suite.py", "", "pytest finds no benchmarks here"),
+        ("test_suite.py", "def test_(:\n", "no benchmarks: .*cannot be collected: .*SyntaxError"),
+        ("nonexistent.py", "", "nonexistent"),
+    ],
+)
+def test_nothing_to_time_is_said_in_a_line(sides, watcher, file, text, why):
+    Path("test_suite.py").write_text(text)
+    with pytest.raises(UsageError, match=why):
+        judge((sides[0], sides[0]), watcher, 2.0, file)
+
+
+def test_a_variant_that_nothing_imports_is_refused(sides, watcher):
+    (Path.cwd() / "empty" / "other").mkdir(parents=True)
+    nowhere = prepared("path:empty", Path("empty").resolve())
+    with pytest.raises(UsageError, match="head: the benchmarks import no package of path:empty"):
+        judge((sides[0], nowhere), watcher, 2.0)
+
+
 def test_another_setting_is_not_the_same_code(sides, watcher):
-    base, head = sides[0], Prepared("env:OMP_DYNAMIC=true", (), {"OMP_DYNAMIC": "true"}, None, False, {})
-    found = judge((base, head), watcher)
+    found = judge((sides[0], prepared("env:OMP_DYNAMIC=true", OMP_DYNAMIC="true")), watcher, 0.5)
     assert not any(one.judgement.same_code for one in found.decisions.values())
     row = found.comparison().rows[0]
     assert row.notes[0] == "code: same functions, other settings ($OMP_DYNAMIC)"
