@@ -1,3 +1,5 @@
+"""Copies of inputs by type; tests/workloads/test_operations.py copies those of every benchmark."""
+
 import copy
 from functools import partial
 from types import MethodType
@@ -6,19 +8,11 @@ from typing import NamedTuple
 import pytest
 import torch
 from torch import nn
-from torch.utils._python_dispatch import TorchDispatchMode
 from torch_geometric import EdgeIndex
 from torch_geometric.data import Data, HeteroData
 
 from gnnbench.measure.copies import Copies, tensors
-from gnnbench.workloads import gcn
-from gnnbench.workloads.operations import OPERATIONS
-from gnnbench.workloads.platforms import PLATFORMS, load
 from gnnbench.workloads.platforms.dgl_import import import_dgl
-from gnnbench.workloads.spec import FORWARD_BACKWARD
-from gnnbench.workloads.training import epoch, prepare
-from gnnbench.workloads.verify import with_backward
-from tests.workloads.test_operations import workload_of
 
 
 class Pair(NamedTuple):
@@ -194,58 +188,6 @@ def test_a_bound_method_is_bound_to_the_copy():
     assert found.__self__ is not module
 
 
-class Names(TorchDispatchMode):
-    @classmethod
-    def ignore_compile_internals(cls):
-        """Compiled code runs under this mode too."""
-        return True
-
-    def __init__(self):
-        super().__init__()
-        self.names = []
-
-    def __torch_dispatch__(self, function, types, args=(), kwargs=None):
-        self.names.append(str(function))
-        return function(*args, **(kwargs or {}))
-
-
-KERNELS = [
-    (operation, platform)
-    for operation, row in OPERATIONS.items()
-    for platform, call in row.calls.items()
-    if call.kernel
-]
-
-
-@pytest.mark.parametrize(("operation", "platform"), KERNELS)
-def test_a_kernel_does_the_same_work_on_copies(operation, platform, make_case):
-    """Whatever a library caches in a structure must be in its copy: or the copy would be fast for nothing."""
-    assert platform in PLATFORMS
-    direction = OPERATIONS[operation].directions[-1]
-    if OPERATIONS[operation].limit(platform, direction, "float32", "int64", "cpu"):
-        pytest.skip("not in these types")
-    case = make_case(operation, platform, direction)
-    module = load(platform)
-    run, inputs, result = workload_of(case, module)
-    if direction == FORWARD_BACKWARD:
-        run, inputs = with_backward(module, run, inputs)
-    run(*inputs)
-    copies = Copies()
-    found = copies.of(tuple(inputs))
-    assert not copies.left
-    results, names = [], []
-    for given in (inputs, found):
-        with Names() as seen:
-            output = run(*given)
-        own = given[1:] if direction == FORWARD_BACKWARD else given
-        results.append(result(output, *own) if result else module.values(output))
-        names.append(seen.names)
-    assert names[0] == names[1]
-    for one, other in zip(*(item if isinstance(item, tuple) else (item,) for item in results), strict=True):
-        assert torch.equal(one, other)
-    assert not shares_memory(tuple(inputs), found)
-
-
 def test_a_graph_of_dgl_keeps_its_features_and_their_gradients():
     dgl = import_dgl()
     graph = dgl.graph(([0, 1], [1, 2]))
@@ -257,24 +199,6 @@ def test_a_graph_of_dgl_keeps_its_features_and_their_gradients():
     assert alias.grad.tolist() == [3, 3]
     assert not shares_memory(graph, copied)
     assert weight.data_ptr() in {part.data_ptr() for part in tensors(graph)}
-
-
-@pytest.mark.parametrize("platform", PLATFORMS)
-def test_an_epoch_does_the_same_work_on_copies(platform, make_case, small_graph):
-    module = load(platform)
-    weights = gcn.initial_weights(gcn.widths(small_graph, 8))
-    t = prepare(make_case("epoch", platform, "train"), module, weights)
-    inputs = (t.model, t.structure, t.x, t.train, t.y, t.optimizer)
-    epoch(*inputs)
-    found = Copies().of(inputs)
-    assert not shares_memory(inputs, found)
-    losses, names = [], []
-    for given in (found, inputs):
-        with Names() as seen:
-            losses.append([epoch(*given).item() for _ in range(3)])
-        names.append(seen.names)
-    assert losses[0] == losses[1]
-    assert names[0] == names[1]
 
 
 @pytest.mark.cuda

@@ -1,3 +1,5 @@
+"""What rules find in faults; tests/workloads/test_operations.py has what they find in the suite."""
+
 import pytest
 import torch
 from torch_geometric.nn import GCNConv, SimpleConv
@@ -5,12 +7,8 @@ from torch_geometric.nn.conv.gcn_conv import gcn_norm
 
 from gnnbench.profile import counts, findings
 from gnnbench.profile.subject import Subject
-from gnnbench.workloads import platforms
-from gnnbench.workloads.operations import OPERATIONS
-from gnnbench.workloads.spec import FORWARD_BACKWARD
-from gnnbench.workloads.verify import with_backward
 from tests.profile.subjects import epoch
-from tests.workloads.test_operations import workload_of
+from tests.workloads.cells import workload_of
 
 
 def find(call, folder, **sections):
@@ -47,11 +45,10 @@ def test_gcn_norm_in_each_call_is_found_and_cached_it_is_not(cora, x, tmp_path):
 
 
 def test_graph_convs_degrees_are_found_and_normalised_once_they_are_not(make_case, cora, tmp_path):
-    dgl = platforms.load("dgl")
     for operation, expected in (("conv", True), ("conv_cached", False)):
         case = make_case(operation, "dgl", graph=cora)
-        run, inputs, _ = workload_of(case, dgl)
-        found = find(lambda run=run, inputs=inputs: run(*inputs), tmp_path)
+        workload = workload_of(case)
+        found = find(lambda workload=workload: workload.run(*workload.inputs), tmp_path)
         assert ("degree-normalisation" in found) == expected
         if expected:
             assert found["degree-normalisation"].evidence.startswith("degrees 3 times, pow twice: ")
@@ -186,152 +183,3 @@ def test_messages_on_edge_index_are_found_and_on_adj_t_they_are_not(cora, x, adj
 
 def test_a_record_without_what_a_rule_needs_has_no_such_finding(x, tmp_path):
     assert find(lambda: x + x, tmp_path) == {}
-
-
-CELLS = [
-    pytest.param(name, platform, direction, id=f"{name}-{platform}-{direction}")
-    for name, operation in OPERATIONS.items()
-    for platform in operation.calls
-    for direction in operation.directions
-]
-
-READS = {"host-reads"}
-PYG = {"normalisation", "host-reads", "gather-scatter"}
-SPARSE = {"normalisation", "host-reads"}
-DGL = {"degree-normalisation", "host-reads"}
-GAT = ("gat_conv", "gatv2_conv", "epoch_gat")
-SUITE = {
-    # Masks of self-loops on pyg and sparse, and the numbers of nodes and edges that a storage or a graph asks
-    # for. Their subject is the normalisation: nobody is told to cache it.
-    ("add_remaining_self_loops", "pyg"): READS,
-    ("add_remaining_self_loops", "sparse"): READS,
-    ("add_remaining_self_loops", "dgl"): READS,
-    ("gcn_norm", "pyg"): READS,
-    ("gcn_norm", "sparse"): READS,
-    ("edge_weight_norm", "dgl"): READS,
-    ("degree_norm", "dgl"): READS,
-    # What these benchmarks are there to show.
-    ("gather_scatter_sum", "pyg"): {"gather-scatter"},
-    ("gather_scatter_sum", "sparse"): {"gather-scatter"},
-    ("gather_scatter_sum", "torch"): {"gather-scatter"},
-    # One sort is what it does.
-    ("group_argsort", "pyg"): {"sorts"},
-    # The largest index; which counts are zero; whether offsets ascend; in DGL's backward pass the last one.
-    ("degree", "torch"): READS,
-    ("scatter_mean", "sparse"): READS,
-    **{(f"segment_{reduce}", "torch"): READS for reduce in ("sum", "mean", "max")},
-    **{(f"segment_{reduce}", "dgl", FORWARD_BACKWARD): READS for reduce in ("sum", "mean", "max")},
-    # Edges are sorted, and the size of the result depends on them: libraries ask for it.
-    **{
-        (operation, platform): {"sorts", *READS}
-        for operation in ("coalesce", "to_undirected", "to_csr", "to_csc", "transpose")
-        for platform in ("pyg", "sparse", "torch")
-    },
-    ("to_undirected", "dgl"): READS,
-    ("sort_edge_index", "pyg"): {"sorts"},
-    ("sort_edge_index", "sparse"): {"sorts", *READS},
-    ("edge_index_sort_by", "pyg"): {"sorts"},
-    ("edge_index_sort_by", "torch"): {"sorts"},
-    **{("to_coo", platform): READS for platform in ("pyg", "sparse")},
-    ("to_coo", "torch"): {"sorts", *READS},
-    ("mask_select", "pyg"): READS,
-    ("mask_select", "torch"): READS,
-    ("subgraph", "pyg"): READS,
-    ("subgraph", "sparse"): READS,
-    ("k_hop_subgraph", "pyg"): {"sorts", *READS},
-    ("k_hop_subgraph", "dgl"): {"sorts", *READS},
-    # All of the above in a layer, and GraphConv's look at nodes without edges.
-    ("conv", "pyg"): PYG,
-    ("conv", "sparse"): SPARSE,
-    ("conv", "dgl"): DGL,
-    ("conv_cached", "pyg"): {"gather-scatter"},
-    ("conv_cached", "dgl"): READS,
-    **{(f"aggregate{hops}", "dgl"): READS for hops in ("", "_one_hop", "_three_hops", "_four_hops")},
-    # Layers on edge_index; and messages of both ends, which no sparse product computes.
-    ("sage_conv", "pyg"): {"gather-scatter"},
-    ("epoch_sage", "pyg"): {"gather-scatter"},
-    ("gin_conv", "pyg"): {"gather-scatter"},
-    ("transformer_conv", "pyg"): {"gather-scatter"},
-    ("transformer_conv", "sparse"): {"gather-scatter"},
-    ("message_passing", "pyg"): {"gather-scatter"},
-    ("message_passing", "sparse"): {"gather-scatter"},
-    ("message_passing", "torch"): {"gather-scatter"},
-    # A softmax copies sums back to the edges that it summed, and layers multiply copied rows by it.
-    ("edge_softmax", "pyg"): {"gather-scatter"},
-    ("edge_softmax", "sparse"): {"gather-scatter"},
-    **{
-        (f"edge_softmax_{threads}", platform): {"gather-scatter"}
-        for threads in ("1_thread", "2_threads", "all_threads")
-        for platform in ("pyg", "sparse")
-    },
-    **{(layer, platform): {"gather-scatter", *READS} for layer in GAT for platform in ("pyg", "sparse")},
-    **{(layer, "dgl"): READS for layer in GAT},
-    ("conv_compiled_sizes", "pyg"): READS,
-    ("gat_conv_compiled_sizes", "pyg"): READS,
-    # RGCNConv reads the size of the largest relation, RelGraphConv each one's.
-    ("rgcn_conv", "pyg"): {"gather-scatter", "host-reads"},
-    ("rgcn_conv", "sparse"): READS,
-    ("rgcn_conv", "dgl"): READS,
-    ("rgcn_conv_fast", "pyg"): {"gather-scatter"},
-    ("hetero_conv", "pyg"): {"gather-scatter"},
-    # Sizes of small graphs are read, by collating, and in DGL's backward pass by sums of segments.
-    **{("batch", platform): READS for platform in ("pyg", "sparse")},
-    ("batch_csr", "pyg"): READS,
-    ("global_mean_pool", "dgl", FORWARD_BACKWARD): READS,
-    ("topk_pool", "pyg"): {"sorts", *READS},
-    ("sort_pool", "pyg"): {"sorts", *READS},
-    ("sort_pool", "dgl"): READS,
-    ("to_dense_batch", "pyg"): READS,
-    **{
-        (f"epoch_{kind}", platform): found
-        for kind in ("gin", "link", "sage_batches")
-        for platform, found in (("pyg", {"gather-scatter", *READS}), ("dgl", READS))
-    },
-    # Sizes of what was drawn; DGL's second hop begins at the sorted sources of the first.
-    ("negative_sampling", "pyg"): READS,
-    **{(f"sample_neighbors{weights}", "dgl"): {"sorts", *READS} for weights in ("", "_weighted")},
-    **{("saint_walk", platform): {"sorts", *READS} for platform in ("sparse", "dgl")},
-    **{
-        (f"neighbor_loader_first_{workers}_workers", platform): READS
-        for workers in (0, 2)
-        for platform in ("pyg", "dgl")
-    },
-    ("cold_compile", "pyg"): READS,
-    ("conv_new_layer", "pyg"): PYG,
-    ("conv_new_layer", "sparse"): SPARSE,
-    ("conv_new_layer", "dgl"): DGL,
-    # The augmentation loop: what was found in it, and what the optimised one is free of.
-    ("mh_aggregate", "pyg"): {"gather-scatter"},
-    ("mh_augment_profiled", "dgl"): READS,
-    ("mh_proposal_published", "torch"): READS,
-    ("mh_proposal_profiled", "dgl"): READS,
-    ("mh_proposal_optimised", "pyg"): {"gather-scatter"},
-    ("mh_train_published", "torch"): READS,
-    ("mh_train_profiled", "dgl"): READS,
-    ("mh_train_optimised", "torch"): READS,
-    ("mh_train_compiled", "torch"): READS,
-    ("epoch", "pyg"): PYG,
-    ("epoch", "sparse"): SPARSE,
-    ("epoch", "dgl"): DGL,
-    ("epoch_forward", "pyg"): PYG,
-    ("epoch_forward", "sparse"): SPARSE,
-    ("epoch_forward", "dgl"): DGL,
-}
-"""All that is found, in each direction or, with a third part of the key, in that one."""
-
-
-@pytest.mark.parametrize(("operation", "platform", "direction"), CELLS)
-def test_what_is_found_in_the_suite(make_case, operation, platform, direction, tmp_path):
-    if OPERATIONS[operation].limit(platform, direction, "float32", "int64", "cpu"):
-        pytest.skip("not in these types")
-    case, module = make_case(operation, platform, direction), platforms.load(platform)
-    found = {}
-
-    def measure(run, inputs, _result):
-        if direction == FORWARD_BACKWARD:
-            run, inputs = with_backward(module, run, inputs)
-        found.update(find(lambda: run(*inputs), tmp_path))
-
-    workload_of(case, module, measure)
-    expected = SUITE.get((operation, platform, direction), SUITE.get((operation, platform), set()))
-    assert set(found) == expected

@@ -130,21 +130,19 @@ def test_all_of_a_suite_s_own_operations_are_default():
     assert all(selection.is_default(spec(cell, "pubmed"), ["cora"]) for cell in found)
 
 
-@pytest.mark.parametrize("name", OPERATIONS)
-@pytest.mark.parametrize("dtype", FLOATS)
-def test_each_operation_has_a_default_benchmark_that_runs_unless_it_says_not(name, dtype):
-    operation = OPERATIONS[name]
-    runnable = [
-        cell
-        for cell in cells(name, dtypes=(dtype,))
-        if cell.platform in operation.calls
-        and not operation.limit(cell.platform, cell.direction, dtype, "int64", "cpu")
-    ]
-    found = [cell for cell in runnable if selection.is_default(spec(cell, "cora"), ["cora"])]
-    expected = runnable if operation.default else []
-    assert {cell.platform for cell in found} == {cell.platform for cell in expected}
-    if dtype == "float32":
-        assert bool(found) == operation.default
+def test_each_operation_has_default_benchmarks_that_run_unless_it_says_not():
+    for name, operation in OPERATIONS.items():
+        for dtype in FLOATS:
+            runnable = [
+                cell
+                for cell in cells(name, dtypes=(dtype,))
+                if cell.platform in operation.calls
+                and not operation.limit(cell.platform, cell.direction, dtype, "int64", "cpu")
+            ]
+            found = [cell for cell in runnable if selection.is_default(spec(cell, "cora"), ["cora"])]
+            expected = runnable if operation.default else []
+            assert {cell.platform for cell in found} == {cell.platform for cell in expected}, (name, dtype)
+            assert dtype != "float32" or bool(found) == operation.default, name
 
 
 def test_the_operations_of_a_benchmark_have_the_same_graphs():

@@ -1,125 +1,197 @@
 """Every cell of the table either does its work on the small graph, or does not and the table says why."""
 
-import importlib.util
-import inspect
+from contextlib import contextmanager
 from dataclasses import replace
+from random import Random
 
 import pytest
+import torch
 
-from gnnbench.workloads import gcn, platforms, training, view
+from gnnbench.measure.copies import Copies, tensors
+from gnnbench.profile import counts, findings
+from gnnbench.profile.subject import Subject
+from gnnbench.workloads import view
 from gnnbench.workloads.operations import OPERATIONS, by_name
 from gnnbench.workloads.platforms import PLATFORMS
-from gnnbench.workloads.spec import DIRECTIONS, FLOATS, FORWARD_BACKWARD, INTEGERS
-from gnnbench.workloads.verify import verify, with_backward
-from tests.suite import ROOT
+from gnnbench.workloads.spec import DIRECTIONS, TRAIN
+from tests.sampling import nightly
+from tests.workloads import suite_findings
+from tests.workloads.cells import ALL_CELLS, BENCHMARKS, CELLS, USUAL, Names, check, limit, measured
+from tests.workloads.moved import require_least_work
 
-CELLS = [
-    pytest.param(name, platform, direction, id=f"{name}-{platform}-{direction}")
-    for name, operation in OPERATIONS.items()
-    for platform in operation.calls
-    for direction in operation.directions
-]
+WIDTH = 64
+"""Wide enough for the kernels of a real graph: tiny inputs have paths of their own."""
 
 
-def benchmarks():
-    """Return by operation the function in benchmarks/ that runs it."""
-    found = {}
-    for path in sorted((ROOT / "benchmarks").glob("test_*.py")):
-        spec = importlib.util.spec_from_file_location(f"benchmarks.{path.stem}", path)
-        module = importlib.util.module_from_spec(spec)
-        spec.loader.exec_module(module)
-        for function in vars(module).values():
-            for mark in getattr(function, "pytestmark", ()):
-                found |= dict.fromkeys(mark.args, function) if mark.name == "operations" else {}
+@contextmanager
+def asking(question):
+    """Add the question to the message of an error."""
+    try:
+        yield
+    except BaseException as error:
+        error.add_note(f"The question was: {question}")
+        raise
+
+
+def profiled(run, inputs, folder):
+    """Return the output of a call, and the rules by which its profile finds something."""
+    outputs = []
+    taken = counts.take(Subject(lambda: outputs.append(run(*inputs)), "cpu", 1), folder)
+    rules = [finding.rule for finding in findings.find({"sections": {"counts": taken}})]
+    assert len(set(rules)) == len(rules)
+    return outputs[0], set(rules)
+
+
+def named(run, inputs):
+    """Return the output of a call, and the names of its operators."""
+    with Names() as seen:
+        output = run(*inputs)
+    return output, seen.names
+
+
+@pytest.mark.parametrize(("operation", "platform", "direction"), CELLS)
+def test_cell_does_its_work(make_case, tmp_path, monkeypatch, operation, platform, direction):
+    monkeypatch.setattr(view, "LARGE", 0)
+    monkeypatch.setattr(view, "SAMPLED_ROWS", 8)
+    case = make_case(operation, platform, direction, hidden=WIDTH)
+    measured(case, lambda workload: ask_all(workload, tmp_path))
+
+
+def ask_all(workload, folder):
+    """Ask everything of one workload, in as few calls as possible: some take seconds."""
+    spec, operation = workload.case.spec, OPERATIONS[workload.case.spec.operation]
+    marks = {mark.name for mark in BENCHMARKS[operation.name].pytestmark}
+    once = "whole_call" in marks
+    if operation.group == "structure":
+        with asking("does a call profit from an earlier one?"):
+            require_equal_calls(workload)
+    timed, rules = workload.timed(), []
+
+    def watched(*inputs):
+        output, found = profiled(timed.run, inputs, folder)
+        rules.append(found)
+        return output
+
+    with asking("are the result and its gradients right?"):
+        output = (replace(timed, run=watched) if once else timed).verify()
+    with asking("does it take and give at least the least work?"):
+        require_least_work(timed, output)
+    with asking("what does a profile find?"):
+        if not once:
+            watched(*timed.inputs)
+        assert rules[0] == suite_findings.expected(operation.name, spec.platform, spec.direction)
+    if not marks & {"whole_call", "in_place"} and spec.direction == operation.directions[-1]:
+        with asking("does it do the same work on copies of its inputs?"):
+            require_equal_work_on_copies(timed)
+    seen = view.view_of(workload.case.graph, WIDTH, operation)
+    if isinstance(seen, view.Projection | view.Rows):
+        with asking("is it right as on a large graph?"):
+            timed.verify(seen)
+
+
+def require_equal_calls(workload):
+    graph = workload.inputs[0]
+    created = graph.formats() if hasattr(graph, "formats") else None
+    (_, first), (_, second) = (named(workload.run, workload.inputs) for _ in range(2))
+    assert first == second
+    assert created is None or graph.formats() == created, "DGL kept a format that the call made"
+
+
+def require_equal_work_on_copies(timed):
+    """Whatever a library caches in a structure must be in its copy: or the copy would be fast for nothing."""
+    copy = copies_of(timed.inputs)
+    results, names = [], []
+    for inputs in (timed.inputs, copy):
+        for _ in range(2 if timed.case.spec.direction == TRAIN else 1):  # a loss depends on earlier steps
+            output, seen = named(timed.run, inputs)
+            names.append(seen)
+            own = timed.own(inputs)
+            found = timed.result(output, *own) if timed.result else timed.module.values(output)
+            results.extend(found if isinstance(found, tuple) else (found,))
+    half = len(names) // 2
+    assert names[:half] == names[half:]
+    half = len(results) // 2
+    assert all(map(torch.equal, results[:half], results[half:]))
+
+
+def copies_of(inputs):
+    copies = Copies()
+    found = copies.of(tuple(inputs))
+    assert not copies.left
+    here, there = list(tensors(tuple(inputs))), list(tensors(found))  # both alive: some are made by asking
+    places = [{part.untyped_storage().data_ptr() for part in parts} - {0} for parts in (here, there)]
+    assert not places[0] & places[1]
     return found
 
 
-BENCHMARKS = benchmarks()
+def unusual():
+    """Return cells in other types: a few by operation and platform, and all the others as nightly ones.
 
-
-def workload_of(case, module, measure=None):
-    """Return what the operation's benchmark times, its inputs, and what of the output is compared.
-
-    `measure` is called with them before the benchmark ends, and with it the processes that it started.
+    The few meet each type and each refusal of the platform once. None are compiled, which takes seconds.
     """
-    weights = gcn.initial_weights(gcn.widths(case.graph, case.spec.hidden))
-    given = []
-
-    def take(run, *inputs, result=None):
-        given.append((run, inputs, result))
-        if measure:
-            measure(run, inputs, result)
-
-    fixtures = {
-        "case": lambda: case,
-        "library": lambda: module,
-        "weights": lambda: weights,
-        "kernel": lambda: OPERATIONS[case.spec.operation].kernel(case.spec.platform),
-        "training": lambda: training.prepare(case, module, weights),
-        "measure": lambda: take,
-    }
-    function = BENCHMARKS[case.spec.operation]
-    function(**{name: fixtures[name]() for name in inspect.signature(function).parameters})
-    return given[0]
+    found = []
+    for operation, row in OPERATIONS.items():
+        for platform in row.calls:
+            cells = [cell for cell in ALL_CELLS if cell[:2] == (operation, platform) and meets(cell)]
+            Random(f"{operation} {platform}").shuffle(cells)
+            missing = set().union(*map(meets, cells))
+            while cells:
+                cell = max(cells, key=lambda cell: len(missing & meets(cell)))
+                cells.remove(cell)
+                case = pytest.param(*cell, id="-".join(cell))
+                chosen = missing & meets(cell) and "compiled" not in operation
+                found.append(case if chosen else nightly(case))
+                missing -= meets(cell)
+    return found
 
 
-def check(case, view=None):
-    """Verify a cell's workload as the suite does before it times it."""
-    module = platforms.load(case.spec.platform)
-    reference = OPERATIONS[case.spec.operation].reference
-
-    def measure(run, inputs, result):
-        if case.spec.direction == FORWARD_BACKWARD:
-            run, inputs = with_backward(module, run, inputs)
-        verify(case, module, run, inputs, reference, result=result, view=view)
-
-    workload_of(case, module, measure)
+def meets(cell):
+    """Return the types that a cell shows to be right, or the refusal that it shows."""
+    found = limit(*cell)
+    if found:
+        return {found} if found.raises else set()
+    return set(cell[3:]) - set(USUAL)
 
 
-@pytest.mark.parametrize("index_dtype", INTEGERS)
-@pytest.mark.parametrize("dtype", FLOATS)
-@pytest.mark.parametrize(("operation", "platform", "direction"), CELLS)
-def test_cell_does_its_work_or_the_table_says_why_not(
-    make_case, operation, platform, direction, dtype, index_dtype
+@pytest.mark.parametrize(("operation", "platform", "direction", "dtype", "index_dtype"), unusual())
+def test_cell_does_its_work_in_other_types_or_is_refused(
+    make_case, directed_graph, operation, platform, direction, dtype, index_dtype
 ):
-    # Wide enough for the kernels of a real graph: tiny inputs have paths of their own.
-    case = make_case(operation, platform, direction, dtype, index_dtype, hidden=64)
-    limit = OPERATIONS[operation].limit(platform, direction, dtype, index_dtype, "cpu")
-    if limit is None:
-        check(case)
-    elif limit.raises:
+    # What is sampled and converted depends on the direction of edges: most of these have one only.
+    graph = directed_graph if OPERATIONS[operation].group in ("sampling", "structure") else None
+    case = make_case(operation, platform, direction, dtype, index_dtype, WIDTH, graph)
+    if limit(operation, platform, direction, dtype, index_dtype):
         # A library raises what it likes, and a wrong result is a MismatchError.
         with pytest.raises(Exception):  # noqa: B017, PT011
             check(case)
+    else:
+        measured(case, ask_little)
 
 
-@pytest.mark.parametrize(("operation", "platform", "direction"), CELLS)
-def test_cell_is_right_as_on_a_large_graph(monkeypatch, make_case, operation, platform, direction):
-    monkeypatch.setattr(view, "LARGE", 0)
-    monkeypatch.setattr(view, "SAMPLED_ROWS", 8)
-    case = make_case(operation, platform, direction, hidden=64)
-    seen = view.view_of(case.graph, 64, OPERATIONS[operation])
-    if isinstance(seen, view.Projection | view.Rows):
-        check(case, seen)
+def ask_little(workload):
+    timed = workload.timed()
+    with asking("are the result and its gradients right?"):
+        output = timed.verify()
+    with asking("does it take and give at least the least work?"):
+        require_least_work(timed, output)
 
 
-@pytest.mark.parametrize("operation", OPERATIONS.values(), ids=OPERATIONS)
-def test_row_says_something_of_every_platform(operation):
-    assert set(operation.calls) | set(operation.absent) == set(PLATFORMS)
-    assert not set(operation.calls) & set(operation.absent)
-    assert all(
-        text for text in (*(call.text for call in operation.calls.values()), *operation.absent.values())
-    )
-    assert operation.directions
-    assert set(operation.directions) <= set(DIRECTIONS)
+def test_rows_say_something_of_every_platform():
+    for name, operation in OPERATIONS.items():
+        assert name == operation.name
+        assert set(operation.calls) | set(operation.absent) == set(PLATFORMS), name
+        assert not set(operation.calls) & set(operation.absent), name
+        assert all((*(call.text for call in operation.calls.values()), *operation.absent.values())), name
+        assert operation.directions, name
+        assert set(operation.directions) <= set(DIRECTIONS), name
+        assert callable(operation.reference), name
 
 
 def test_reductions_that_only_the_cpu_has():
-    cells = [("spmm_mean", "torch"), ("spmm_max", "torch"), ("spmm_max", "pyg")]
-    for operation, platform in cells:
-        cell = (platform, "forward", "float32", "int64")
-        assert OPERATIONS[operation].limit(*cell, "cpu") is None
-        assert OPERATIONS[operation].limit(*cell, "cuda").reason.endswith("on the CPU only")
+    for operation, platform in (("spmm_mean", "torch"), ("spmm_max", "torch"), ("spmm_max", "pyg")):
+        assert limit(operation, platform, "forward") is None
+        found = OPERATIONS[operation].limit(platform, "forward", *USUAL, "cuda")
+        assert found.reason.endswith("on the CPU only")
 
 
 def test_two_operations_of_one_name_are_refused():
@@ -129,5 +201,20 @@ def test_two_operations_of_one_name_are_refused():
             by_name([one, double])
 
 
-def test_every_operation_has_a_definition():
-    assert all(callable(operation.reference) for operation in OPERATIONS.values())
+def test_operations_say_which_graphs_they_need(small_graph, typed_graph, molecules):
+    for name, operation in OPERATIONS.items():
+        needed = f"use --gnn-dataset {' or '.join(operation.graphs)}"
+        if operation.relational:
+            assert operation.graphs, name
+            assert operation.why_not_on(small_graph) == f"small has one relation: {needed}"
+            assert operation.why_not_on(typed_graph) is None, name
+        elif operation.batched:
+            assert operation.graphs, name
+            assert operation.why_not_on(small_graph) == f"small is one graph, not many: {needed}"
+            assert operation.why_not_on(molecules) is None, name
+        else:
+            assert operation.why_not_on(small_graph) is None, name
+        if operation.simple:
+            assert "nodes of typed have several relations" in operation.why_not_on(typed_graph)
+    assert OPERATIONS["mh_train_optimised"].simple
+    assert not typed_graph.is_simple

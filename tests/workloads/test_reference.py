@@ -45,54 +45,48 @@ def rows_reduced(matrix, x, reduce):
     return np.stack([reduce(x[row > 0], axis=0) if row.any() else np.zeros(x.shape[1]) for row in matrix])
 
 
-@pytest.mark.parametrize(
-    ("name", "definition"),
-    [
-        ("add_remaining_self_loops", lambda dense: dense.looped_weights),
-        ("gcn_norm", lambda dense: normal(dense.looped_weights)),
-        (
-            "edge_weight_norm",
-            lambda dense: scaled(
-                dense.looped_weights.sum(1), dense.looped_weights, dense.looped_weights.sum(0)
-            ),
-        ),
-    ],
-)
-def test_matrices(small_graph, dense, name, definition):
+MATRICES = {
+    "add_remaining_self_loops": lambda dense: dense.looped_weights,
+    "gcn_norm": lambda dense: normal(dense.looped_weights),
+    "edge_weight_norm": lambda dense: scaled(
+        dense.looped_weights.sum(1), dense.looped_weights, dense.looped_weights.sum(0)
+    ),
+}
+PRODUCTS = {
+    "spmm_sum": lambda dense: dense.ones @ dense.x,
+    "spmm_mean": lambda dense: rows_reduced(dense.ones, dense.x, np.mean),
+    "spmm_max": lambda dense: rows_reduced(dense.ones, dense.x, np.max),
+    "aggregate": lambda dense: dense.looped @ dense.looped @ dense.x,
+    "degree_norm": lambda dense: np.maximum(dense.ones.sum(1), 1) ** -0.5,
+    "update_all_u_mul_e_sum": lambda dense: dense.weights @ dense.x,
+}
+
+
+@pytest.mark.parametrize("name", MATRICES)
+def test_matrices_and_their_gradients(small_graph, dense, name):
+    def values(weight):
+        return getattr(REFERENCES, name)(small_graph, weight).coalesce().values()
+
     found = getattr(REFERENCES, name)(small_graph, dense.weight)
-    np.testing.assert_allclose(found.to_dense().numpy(), definition(dense), rtol=1e-13)
+    np.testing.assert_allclose(found.to_dense().numpy(), MATRICES[name](dense), rtol=1e-13)
     assert found.is_coalesced()
     assert found._nnz() == small_graph.num_edges + 60
+    assert gradcheck(values, dense.weight.clone().requires_grad_(), fast_mode=True)
 
 
-@pytest.mark.parametrize(
-    ("name", "definition"),
-    [
-        ("spmm_sum", lambda dense: dense.ones @ dense.x),
-        ("spmm_mean", lambda dense: rows_reduced(dense.ones, dense.x, np.mean)),
-        ("spmm_max", lambda dense: rows_reduced(dense.ones, dense.x, np.max)),
-        ("aggregate", lambda dense: dense.looped @ dense.looped @ dense.x),
-        ("degree_norm", lambda dense: np.maximum(dense.ones.sum(1), 1) ** -0.5),
-    ],
-)
-@pytest.mark.parametrize("chunk_bytes", [None, 8 * 250 * 4, 1])
-def test_products(monkeypatch, small_graph, dense, name, definition, chunk_bytes):
-    if chunk_bytes:
-        monkeypatch.setattr(reference, "CHUNK_BYTES", chunk_bytes)
-    found = getattr(REFERENCES, name)(small_graph, torch.from_numpy(dense.x))
-    np.testing.assert_allclose(found.numpy(), definition(dense), rtol=1e-12, atol=1e-13)
-
-
-def test_weighted_sum(small_graph, dense):
-    found = REFERENCES.update_all_u_mul_e_sum(small_graph, torch.from_numpy(dense.x), dense.weight)
-    np.testing.assert_allclose(found.numpy(), dense.weights @ dense.x, rtol=1e-12, atol=1e-13)
-
-
-def test_isolated_node_gets_zeros(small_graph, dense):
-    isolated = np.flatnonzero(dense.ones.sum(1) == 0)
-    assert len(isolated)
-    for name in ("spmm_sum", "spmm_mean", "spmm_max"):
-        assert not getattr(REFERENCES, name)(small_graph, torch.from_numpy(dense.x))[isolated].any()
+@pytest.mark.parametrize("name", PRODUCTS)
+@pytest.mark.parametrize("chunk_bytes", [reference.CHUNK_BYTES, 8 * 250 * 4, 1])
+def test_products_and_their_gradients(monkeypatch, small_graph, dense, name, chunk_bytes):
+    monkeypatch.setattr(reference, "CHUNK_BYTES", chunk_bytes)
+    assert (dense.ones.sum(1) == 0).any(), "an isolated node gets zeros"
+    inputs = torch.from_numpy(dense.x), *([dense.weight] if name == "update_all_u_mul_e_sum" else [])
+    found = getattr(REFERENCES, name)(small_graph, *inputs)
+    np.testing.assert_allclose(found.numpy(), PRODUCTS[name](dense), rtol=1e-12, atol=1e-13)
+    if name != "degree_norm":
+        leaves = [one.clone().requires_grad_() for one in inputs]
+        assert gradcheck(
+            lambda *given: getattr(REFERENCES, name)(small_graph, *given), leaves, fast_mode=True
+        )
 
 
 @pytest.fixture(scope="module")
@@ -147,26 +141,6 @@ def test_first_step_is_adams():
     torch.testing.assert_close(REFERENCES.epoch_step(None, parameter), stepped.detach())
 
 
-@pytest.mark.parametrize("name", ["add_remaining_self_loops", "gcn_norm", "edge_weight_norm"])
-def test_gradients_of_matrices(small_graph, dense, name):
-    def values(weight):
-        return getattr(REFERENCES, name)(small_graph, weight).coalesce().values()
-
-    assert gradcheck(values, dense.weight.clone().requires_grad_(), fast_mode=True)
-
-
-@pytest.mark.parametrize("name", ["spmm_sum", "spmm_mean", "spmm_max", "aggregate"])
-@pytest.mark.parametrize("chunk_bytes", [2**28, 1])
-def test_gradients_of_products(monkeypatch, small_graph, dense, name, chunk_bytes):
-    monkeypatch.setattr(reference, "CHUNK_BYTES", chunk_bytes)
-    x = torch.from_numpy(dense.x).clone().requires_grad_()
-    assert gradcheck(lambda x: getattr(REFERENCES, name)(small_graph, x), x, fast_mode=True)
-
-
-def test_gradients_of_network(small_graph, dense, network):
+def test_gradients_of_network(small_graph, network):
     inputs = [tensor.clone().requires_grad_() for tensor in network]
     assert gradcheck(lambda *tensors: REFERENCES.epoch(small_graph, *tensors), inputs, fast_mode=True)
-    x, weight = torch.from_numpy(dense.x).clone().requires_grad_(), dense.weight.clone().requires_grad_()
-    assert gradcheck(
-        lambda *inputs: REFERENCES.update_all_u_mul_e_sum(small_graph, *inputs), (x, weight), fast_mode=True
-    )

@@ -30,23 +30,28 @@ def _briefly_and_in_little_memory(monkeypatch):
 
 
 @pytest.mark.parametrize("dtype", ["float32", "bfloat16", "float64"])
-def test_measures_plausible_rates(dtype):
+def test_measures_plausible_rates_in_an_eighth_of_the_free_memory(dtype, monkeypatch):
+    taken = []
+    for name in ("ones", "rand"):
+        make = getattr(torch, name)
+
+        def recorded(*args, make=make, **kwargs):
+            tensor = make(*args, **kwargs)
+            taken.append(2 * tensor.nbytes)  # each has a second of its size beside it
+            return tensor
+
+        monkeypatch.setattr(torch, name, recorded)
+    before = torch.random.get_rng_state()
     found = measure("cpu", dtype)
     assert 1e6 < found.copy_bytes_per_second < 1e14
     assert 1e6 < found.flops_per_second < 1e17
+    assert 0 < max(taken) <= 2 * MIB
+    assert torch.equal(torch.random.get_rng_state(), before), "random numbers are the user's"
 
 
-def test_measuring_leaves_the_users_random_numbers_alone():
-    before = torch.random.get_rng_state()
-    measure("cpu", "float32")
-    assert torch.equal(torch.random.get_rng_state(), before)
-
-
-def test_measures_once_for_each_environment_device_and_dtype(tmp_path):
+def test_measures_once_for_each_environment_and_dtype(tmp_path):
     first = rates("cpu", "float32", "here", tmp_path)
-    assert rates("cpu", "float32", "here", tmp_path) == first
-    other = rates("cpu", "float64", "here", tmp_path)
-    assert other != first
+    assert rates("cpu", "float64", "here", tmp_path) != first
     assert rates("cpu", "float32", "here", tmp_path) == first
     (file,) = (tmp_path / "rates").glob("*.json")
     assert file.name == "here-cpu.json"
@@ -112,22 +117,24 @@ def test_fraction_is_of_the_slower_of_the_two(work, expected):
     assert fraction(work, 20.0, Rates(copy_bytes_per_second=10, flops_per_second=200)) == expected
 
 
-def test_explains_only_what_is_above_one():
-    measured = Rates(copy_bytes_per_second=MIB, flops_per_second=100)
-    small, large = Work(12 * MIB, 1000), Work(33 * MIB, 0)
-    assert explain(small, 12.0, measured, 32 * MIB) == explain(large, 40.0, measured, None) == ""
-    in_cache = "the data fits in cache: 12.0 MiB of 32.0 MiB"
-    assert explain(small, 11.0, measured, 32 * MIB) == in_cache
+IN_CACHE = "the data fits in cache: 12.0 MiB of 32.0 MiB"
+AGAIN = "above the saved rates: delete the folder rates in gnnbench's cache to measure them again"
 
 
 @pytest.mark.parametrize(
-    ("work", "seconds", "cache_bytes"),
-    [(Work(33 * MIB, 0), 30.0, 32 * MIB), (Work(12 * MIB, 0), 11.0, None), (Work(MIB, 1000), 9.0, 32 * MIB)],
-    ids=["too large", "cache unknown", "more flops than can be"],
+    ("work", "seconds", "cache_bytes", "expected"),
+    [
+        pytest.param(Work(12 * MIB, 1000), 12.0, 32 * MIB, "", id="not above one"),
+        pytest.param(Work(33 * MIB, 0), 40.0, None, "", id="not above one, cache unknown"),
+        pytest.param(Work(12 * MIB, 1000), 11.0, 32 * MIB, IN_CACHE, id="in cache"),
+        pytest.param(Work(33 * MIB, 0), 30.0, 32 * MIB, AGAIN, id="too large"),
+        pytest.param(Work(12 * MIB, 0), 11.0, None, AGAIN, id="cache unknown"),
+        pytest.param(Work(MIB, 1000), 9.0, 32 * MIB, AGAIN, id="more flops than can be"),
+    ],
 )
-def test_what_no_cache_explains_was_measured_wrong(work, seconds, cache_bytes):
-    again = "above the saved rates: delete the folder rates in gnnbench's cache to measure them again"
-    assert explain(work, seconds, Rates(MIB, 100), cache_bytes) == again
+def test_what_is_above_one_is_explained(work, seconds, cache_bytes, expected):
+    rates = Rates(copy_bytes_per_second=MIB, flops_per_second=100)
+    assert explain(work, seconds, rates, cache_bytes) == expected
 
 
 def test_fits_up_to_the_last_byte():
@@ -149,28 +156,10 @@ def test_adds_up_last_level_caches_each_once(tmp_path):
     assert last_level_cache_bytes("cpu", tmp_path) == 2 * 512 * 1024
 
 
-def test_a_cache_that_the_system_does_not_tell_of_is_unknown(tmp_path):
+def test_caches_are_unknown_or_whole_kibibytes(tmp_path):
     assert last_level_cache_bytes("cpu", tmp_path) is None
-
-
-def test_caches_of_this_machine_are_whole_kibibytes():
     found = last_level_cache_bytes("cpu")
     assert found is None or (found > 0 and found % 1024 == 0)
-
-
-def test_measuring_keeps_to_an_eighth_of_the_free_memory(monkeypatch):
-    taken = []
-    for name in ("ones", "rand"):
-        make = getattr(torch, name)
-
-        def recorded(*args, make=make, **kwargs):
-            tensor = make(*args, **kwargs)
-            taken.append(2 * tensor.nbytes)  # each has a second of its size beside it
-            return tensor
-
-        monkeypatch.setattr(torch, name, recorded)
-    measure("cpu", "float32")
-    assert 0 < max(taken) <= 2 * MIB
 
 
 def test_products_grow_though_the_first_one_loads_a_library(monkeypatch):

@@ -3,7 +3,7 @@ from dataclasses import FrozenInstanceError, asdict, replace
 import pytest
 
 from gnnbench.report.table import SHORT_DIRECTION
-from gnnbench.workloads.spec import Spec
+from gnnbench.workloads.spec import DIRECTIONS, Spec
 
 SPEC = Spec("spmm_sum", "forward", "pyg", "float32", "int64", "cora", 256, "cpu")
 
@@ -18,14 +18,12 @@ def test_is_a_frozen_key():
         SPEC.hidden = 1
 
 
-@pytest.mark.parametrize("field", asdict(SPEC))
-def test_every_field_is_part_of_the_identity(field):
-    other = replace(SPEC, **{field: 1 if field == "hidden" else "other"})
-    assert other != SPEC
-    assert other.id != SPEC.id
+def test_every_field_is_part_of_the_identity():
+    for field in asdict(SPEC):
+        other = replace(SPEC, **{field: 1 if field == "hidden" else "other"})
+        assert other != SPEC
+        assert other.id != SPEC.id
 
 
 def test_every_direction_has_a_short_name():
-    from gnnbench.workloads.spec import DIRECTIONS
-
     assert set(SHORT_DIRECTION) == set(DIRECTIONS)

@@ -5,11 +5,14 @@ from dataclasses import replace
 import pytest
 import torch
 
-from gnnbench.workloads import gcn, platforms, training
+from gnnbench.workloads import platforms
 from gnnbench.workloads import verify as verification
-from gnnbench.workloads.operations import OPERATIONS, REFERENCES
-from gnnbench.workloads.spec import FLOATS
+from gnnbench.workloads.operations import REFERENCES
+from gnnbench.workloads.spec import FLOATS, FORWARD_BACKWARD
 from gnnbench.workloads.verify import TOLERANCE, MismatchError, tolerance, verify, with_backward
+from tests.workloads.cells import workload_of
+
+BOTH = pytest.mark.parametrize("direction", ["forward", FORWARD_BACKWARD])
 
 
 @pytest.fixture(scope="module")
@@ -22,7 +25,7 @@ def check(plain):
     """Verify a function of a case's inputs as the suite does."""
 
     def check(case, run, *inputs, expected=REFERENCES.spmm_sum, module=plain):
-        if case.spec.direction == "forward_backward":
+        if case.spec.direction == FORWARD_BACKWARD:
             run, inputs = with_backward(module, run, inputs)
         verify(case, module, run, inputs, expected)
 
@@ -40,67 +43,48 @@ def neighbours(case, reduce="sum"):
     return run
 
 
+def degree(case):
+    return torch.bincount(case.graph.edge_index[1], minlength=60).unsqueeze(1)
+
+
 @pytest.mark.parametrize("dtype", FLOATS)
-@pytest.mark.parametrize("direction", ["forward", "forward_backward"])
+@BOTH
 def test_right_kernel_passes_where_a_node_is_isolated(make_case, check, direction, dtype):
     case = make_case(direction=direction, dtype=dtype)
-    assert (torch.bincount(case.graph.edge_index[1], minlength=60) == 0).any()
+    assert (degree(case) == 0).any()
     check(case, neighbours(case), case.features())
     check(case, neighbours(case, "mean"), case.features(), expected=REFERENCES.spmm_mean)
 
 
-@pytest.mark.parametrize("direction", ["forward", "forward_backward"])
+@BOTH
 def test_right_kernel_passes_where_there_is_no_edge(make_case, check, small_graph, direction):
     empty = replace(small_graph, edge_index=small_graph.edge_index[:, :0])
     case = make_case(direction=direction, graph=empty)
     check(case, neighbours(case), case.features())
-    weighted = neighbours(case)
-    check(
-        case,
-        lambda x, weight: weighted(x) + weight.sum(),
-        case.features(),
-        case.edge_weight(),
-        expected=REFERENCES.update_all_u_mul_e_sum,
-    )
+    weighted, inputs = neighbours(case), (case.features(), case.edge_weight())
+    expected = REFERENCES.update_all_u_mul_e_sum
+    check(case, lambda x, weight: weighted(x) + weight.sum(), *inputs, expected=expected)
 
 
-def test_sum_where_a_mean_is_due(make_case, check):
-    case = make_case()
-    with pytest.raises(MismatchError, match="output is wrong"):
-        check(case, neighbours(case), case.features(), expected=REFERENCES.spmm_mean)
-
-
-@pytest.mark.parametrize("what", ["edge", "self-loop"])
-def test_missing_entry_of_a_matrix(make_case, check, what):
-    case = make_case("add_remaining_self_loops", "pyg")
-    module = platforms.load("pyg")
-    graph, kernel = module.numbered_edges(case), OPERATIONS["add_remaining_self_loops"].kernel("pyg").run
-    check(
-        case,
-        lambda w: kernel(graph, w),
-        case.edge_weight(),
-        expected=REFERENCES.add_remaining_self_loops,
-        module=module,
-    )
-
-    def without_one(weight):
-        edge_index, weight = kernel(graph, weight)
-        keep = slice(1, None) if what == "edge" else slice(-1)
-        return edge_index[:, keep], weight[keep]
-
-    entries = case.graph.num_edges + 60
-    with pytest.raises(MismatchError, match=rf"\({entries - 1} entries, reference {entries}\)"):
-        check(
-            case, without_one, case.edge_weight(), expected=REFERENCES.add_remaining_self_loops, module=module
-        )
-
-
-def test_missing_self_loops_of_a_convolution(make_case, check, plain):
-    case = make_case("conv_cached")
-    layer = plain.layer(*case.weights(8, 8), cached=True)
-    without = plain.structure(case, normalized=True)
-    with pytest.raises(MismatchError, match="output is wrong"):
-        check(case, lambda layer, x: layer(without, x), layer, case.features(), expected=REFERENCES.conv)
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        (lambda case, output: output / degree(case).clamp(min=1), "output is wrong"),
+        (lambda case, output: output * (degree(case) > 2), "output is wrong"),
+        (lambda _, output: output[:-1], r"output has shape \(59, 8\), the reference \(60, 8\)"),
+        (lambda _, output: output.t(), r"output has shape \(8, 60\), the reference \(60, 8\)"),
+        (lambda _, output: output.unsqueeze(0), r"output has shape \(.*\), the reference \(60, 8\)"),
+        (lambda _, output: output.to("meta"), "the output is on meta, not on cpu"),
+        (lambda _, output: output.to(torch.float16), r"the output is torch\.float16, not torch\."),
+    ],
+    ids=["mean", "low degree empty", "a row less", "transposed", "dimension", "device", "dtype"],
+)
+def test_a_wrong_output_is_found(make_case, check, wrong, message):
+    for dtype in FLOATS:
+        case = make_case(dtype=dtype)
+        run = neighbours(case)
+        with pytest.raises(MismatchError, match=message):
+            check(case, lambda x, case=case, run=run: wrong(case, run(x)), case.features())
 
 
 @pytest.mark.parametrize("value", [-7.0, float("nan"), float("inf")])
@@ -126,25 +110,27 @@ def test_one_wrong_entry_is_named(make_case, check, at, value):
     assert "\n" not in message
 
 
-@pytest.mark.parametrize(
-    "wrong",
-    [lambda output: output[:-1], lambda output: output.t(), lambda output: output.unsqueeze(0)],
-)
-def test_wrong_shape(make_case, check, wrong):
-    case = make_case()
-    run = neighbours(case)
-    with pytest.raises(MismatchError, match=r"output has shape \(.*\), the reference \(60, 8\)"):
-        check(case, lambda x: wrong(run(x)), case.features())
+def test_a_missing_entry_of_a_matrix_is_found(make_case):
+    case = make_case("add_remaining_self_loops", "pyg")
+    entries = case.graph.num_edges + 60
+    for keep in (slice(1, None), slice(-1)):  # without an edge, and without a self-loop
+
+        def without_one(run, graph, weight, keep=keep):
+            edge_index, weight = run(graph, weight)
+            return edge_index[:, keep], weight[keep]
+
+        message = rf"\({entries - 1} entries, reference {entries}\)"
+        workload_of(case).must_be_found_wrong(without_one, message)
 
 
-def test_other_device(make_case, check):
-    case = make_case()
-    with pytest.raises(MismatchError, match="the output is on meta, not on cpu"):
-        check(case, lambda x: x.to("meta"), case.features())
+def test_missing_self_loops_of_a_convolution_are_found(make_case, plain):
+    case = make_case("conv_cached")
+    without = plain.structure(case, normalized=True)
+    workload_of(case).must_be_found_wrong(lambda _, _graph, layer, x: layer(without, x), "output is wrong")
 
 
-def test_wrong_gradient_of_a_right_output(make_case, check):
-    case = make_case(direction="forward_backward")
+def test_a_wrong_gradient_of_a_right_output_is_found(make_case, check):
+    case = make_case(direction=FORWARD_BACKWARD)
     run = neighbours(case)
 
     def doubled(x):
@@ -156,37 +142,26 @@ def test_wrong_gradient_of_a_right_output(make_case, check):
         check(case, doubled, case.features())
 
 
-def test_missing_gradient_of_a_right_output(make_case, check):
-    case = make_case(direction="forward_backward")
-    source, target = case.edge_index()
-    inputs, expected = (case.features(), case.edge_weight()), REFERENCES.update_all_u_mul_e_sum
-
-    def run(x, weight):
-        return torch.zeros_like(x).index_add(0, target, x[source] * weight.unsqueeze(1))
-
-    check(case, run, *inputs, expected=expected)
-    with pytest.raises(MismatchError, match="gradient of input tensor 1 is missing"):
-        check(case, lambda x, weight: run(x, weight.detach()), *inputs, expected=expected)
+def test_a_missing_gradient_of_a_right_output_is_found(make_case):
+    workload = workload_of(make_case("update_all_u_mul_e_sum", "dgl", FORWARD_BACKWARD))
+    workload.must_be_found_wrong(
+        lambda run, graph, x, weight: run(graph, x, weight.detach()), "gradient of input tensor 1 is missing"
+    )
 
 
 @pytest.mark.parametrize("platform", ["pyg", "torch"])
-def test_wrong_gradients_of_a_layers_parameters(make_case, check, platform):
-    case = make_case("conv_cached", platform, "forward_backward")
-    module = platforms.load(platform)
-    kernel = OPERATIONS["conv_cached"].kernel(platform)
-    structure = kernel.build(case)
-    weight, bias = case.weights(8, 8)
-    layer = module.layer(weight, bias, cached=True)
-    expected = {"expected": REFERENCES.conv, "module": module}
-    check(case, lambda layer, x: kernel.run(structure, layer, x), layer, case.features(), **expected)
-    next(p for p in layer.parameters() if p.dim() > 1).register_hook(lambda gradient: gradient * 1.001)
-    with pytest.raises(MismatchError, match="gradient of input tensor 0 is wrong"):
-        check(case, lambda layer, x: kernel.run(structure, layer, x), layer, case.features(), **expected)
+def test_a_wrong_gradient_of_a_layer_s_parameter_is_found(make_case, platform):
+    def scaled(run, structure, layer, x):
+        next(p for p in layer.parameters() if p.dim() > 1).register_hook(lambda gradient: gradient * 1.001)
+        return run(structure, layer, x)
+
+    workload = workload_of(make_case("conv_cached", platform, FORWARD_BACKWARD))
+    workload.must_be_found_wrong(scaled, "gradient of input tensor 0 is wrong")
 
 
 @pytest.mark.parametrize(("dtype", "inside"), [("float32", "bfloat16"), ("float64", "float32")])
-@pytest.mark.parametrize("direction", ["forward", "forward_backward"])
-def test_lower_precision_inside(make_case, check, direction, dtype, inside):
+@BOTH
+def test_lower_precision_inside_is_found(make_case, check, direction, dtype, inside):
     case = make_case(direction=direction, dtype=dtype)
     run = neighbours(case)
     with pytest.raises(MismatchError, match="is wrong"):
@@ -194,7 +169,7 @@ def test_lower_precision_inside(make_case, check, direction, dtype, inside):
 
 
 def test_stale_gradients_do_not_add_up(make_case, plain):
-    case = make_case(direction="forward_backward")
+    case = make_case(direction=FORWARD_BACKWARD)
     x = case.features()
     run, inputs = with_backward(plain, neighbours(case), [x])
     run(*inputs)
@@ -203,68 +178,30 @@ def test_stale_gradients_do_not_add_up(make_case, plain):
     assert torch.equal(x.grad, first)
 
 
-def test_an_output_of_another_dtype_is_named(make_case, check):
-    case = make_case()
-    run = neighbours(case)
-    with pytest.raises(MismatchError, match=r"the output is torch\.float64, not torch\.float32"):
-        check(case, lambda x: run(x).double(), case.features())
-
-
-@pytest.fixture
-def epoch(plain, make_case):
-    """An epoch's inputs on plain PyTorch, and its case."""
-
-    def prepare(dtype="float32"):
-        case = make_case("epoch", "torch", "train", dtype)
-        t = training.prepare(case, plain, gcn.initial_weights(gcn.widths(case.graph, case.spec.hidden)))
-        return case, (t.model, t.structure, t.x, t.train, t.y, t.optimizer)
-
-    return prepare
-
-
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
-def test_epoch_without_its_step_is_caught(epoch, check, dtype):
-    case, inputs = epoch(dtype)
+def test_an_epoch_without_its_step_is_found(make_case, dtype):
+    def no_step(run, *inputs):
+        inputs[-1].step = lambda: None
+        return run(*inputs)
 
-    def no_step(model, structure, x, train, y, optimizer):
-        optimizer.zero_grad()
-        value = training.loss(model(structure, x), train, y)
-        value.backward()
-        return value
-
-    with pytest.raises(MismatchError, match="parameter 0 after the step is wrong"):
-        check(case, no_step, *inputs, expected=REFERENCES.epoch)
+    workload = workload_of(make_case("epoch", "torch", "train", dtype))
+    workload.must_be_found_wrong(no_step, "parameter 0 after the step is wrong")
 
 
 @pytest.mark.parametrize(("dtype", "factor"), [("float32", 0.99), ("bfloat16", 0.8), ("bfloat16", 0)])
 @pytest.mark.parametrize("index", range(3))
-def test_epoch_with_one_weight_s_gradient_scaled_is_caught(epoch, check, dtype, factor, index):
-    case, inputs = epoch(dtype)
-
-    def scaled(model, structure, x, train, y, optimizer):
-        weight = model.layers[index].weight
-        handle = weight.register_hook(lambda gradient: gradient * factor)
-        value = training.epoch(model, structure, x, train, y, optimizer)
+def test_an_epoch_with_one_weight_s_gradient_scaled_is_found(make_case, dtype, factor, index):
+    def scaled(run, model, *inputs):
+        handle = model.layers[index].weight.register_hook(lambda gradient: gradient * factor)
+        value = run(model, *inputs)
         handle.remove()
         return value
 
-    with pytest.raises(MismatchError, match=f"gradient of input tensor {index} is wrong"):
-        check(case, scaled, *inputs, expected=REFERENCES.epoch)
+    workload = workload_of(make_case("epoch", "torch", "train", dtype))
+    workload.must_be_found_wrong(scaled, f"gradient of input tensor {index} is wrong")
 
 
-@pytest.mark.parametrize("dtype", FLOATS)
-def test_rows_of_low_degree_left_out_are_caught(make_case, check, dtype):
-    case = make_case(dtype=dtype)
-    run, degree = neighbours(case), torch.bincount(case.graph.edge_index[1], minlength=60)
-    with pytest.raises(MismatchError, match="output is wrong"):
-        check(case, lambda x: run(x) * (degree > 2).unsqueeze(1), case.features())
-
-
-def test_gradients_of_edges_in_the_wrong_order_are_caught(make_case, check):
-    module = platforms.load("pyg")
-    case = make_case("add_remaining_self_loops", "pyg", "forward_backward")
-    kernel = OPERATIONS["add_remaining_self_loops"].kernel("pyg")
-
+def test_gradients_of_edges_in_the_wrong_order_are_found(make_case):
     class Flipped(torch.autograd.Function):
         @staticmethod
         def forward(_, weight):
@@ -274,15 +211,10 @@ def test_gradients_of_edges_in_the_wrong_order_are_caught(make_case, check):
         def backward(_, gradient):
             return gradient.flip(0)
 
-    with pytest.raises(MismatchError, match="gradient of input tensor 0 is wrong"):
-        check(
-            case,
-            lambda graph, weight: kernel.run(graph, Flipped.apply(weight)),
-            kernel.build(case),
-            case.edge_weight(),
-            expected=REFERENCES.add_remaining_self_loops,
-            module=module,
-        )
+    workload = workload_of(make_case("add_remaining_self_loops", "pyg", FORWARD_BACKWARD))
+    workload.must_be_found_wrong(
+        lambda run, graph, weight: run(graph, Flipped.apply(weight)), "gradient of input tensor 0 is wrong"
+    )
 
 
 def test_parameters_of_three_dimensions_are_given_as_they_are(make_case, check):
@@ -296,16 +228,10 @@ def test_parameters_of_three_dimensions_are_given_as_they_are(make_case, check):
         def forward(self, x):
             return x * self.scale[0]
 
-    case, pyg = make_case(direction="forward_backward"), platforms.load("pyg")
-    layer = Scaled(torch.linspace(1, 2, 8).view(1, 1, 8))
-    check(
-        case,
-        lambda layer, x: layer(x),
-        layer,
-        case.features(),
-        expected=lambda _, scale, x: x * scale[0],
-        module=pyg,
-    )
+    case, module = make_case(direction=FORWARD_BACKWARD), platforms.load("pyg")
+    inputs = Scaled(torch.linspace(1, 2, 8).view(1, 1, 8)), case.features()
+    expected = {"expected": lambda _, scale, x: x * scale[0], "module": module}
+    check(case, lambda layer, x: layer(x), *inputs, **expected)
 
 
 def test_a_large_graph_s_hubs_allow_the_rounding_of_their_sums(make_case, small_graph, monkeypatch):

@@ -60,74 +60,35 @@ def test_a_right_kernel_passes(check, direction, dtype):
     check(sums, direction, dtype)
 
 
-def without_a_column(edge_index, x):
-    return sums(edge_index, torch.cat((x[:, :-1], torch.zeros_like(x[:, :1])), dim=1))
-
-
-def without_every_tenth_entry(edge_index, x):
-    return sums(edge_index[:, torch.arange(edge_index.size(1)) % 10 > 0], x)
-
-
-def without_the_hub(edge_index, x):
-    return sums(edge_index[:, edge_index[1] != 17], x)
+def means(edge_index, x):
+    return sums(edge_index, x) / edge_index[1].bincount(minlength=len(x)).clamp(min=1).unsqueeze(1)
 
 
 def with_rows_of_low_degree_empty(edge_index, x):
     return sums(edge_index, x) * (edge_index[1].bincount(minlength=len(x)) > 2).unsqueeze(1)
 
 
-def in_the_wrong_order(edge_index, x):
-    return sums(edge_index, x).roll(1, dims=0)
-
-
-def with_columns_in_the_wrong_order(edge_index, x):
-    return sums(edge_index, x).roll(1, dims=1)
-
-
-def means(edge_index, x):
-    return sums(edge_index, x) / edge_index[1].bincount(minlength=len(x)).clamp(min=1).unsqueeze(1)
-
-
-def scaled(edge_index, x):
-    return 1.001 * sums(edge_index, x)
-
-
-def in_bfloat16(edge_index, x):
-    return sums(edge_index, x.bfloat16()).to(x.dtype)
-
-
-def with_nan(edge_index, x):
-    output = sums(edge_index, x)
-    return torch.where(output > 3, torch.nan, output)
-
-
 def transposed(edge_index, x):
     return sums(edge_index[:, torch.arange(edge_index.size(1)) % 2 > 0].repeat(1, 2), x)
 
 
-MUTANTS = [
-    without_a_column,
-    without_every_tenth_entry,
-    without_the_hub,
-    with_rows_of_low_degree_empty,
-    in_the_wrong_order,
-    with_columns_in_the_wrong_order,
-    means,
-    scaled,
-    in_bfloat16,
-    with_nan,
-    transposed,
-]
+MUTANTS = {
+    "without a column": lambda e, x: sums(e, x * (torch.arange(WIDTH) < WIDTH - 1)),
+    "without every tenth entry": lambda e, x: sums(e[:, torch.arange(e.size(1)) % 10 > 0], x),
+    "without the hub": lambda e, x: sums(e[:, e[1] != 17], x),
+    "rows of low degree empty": with_rows_of_low_degree_empty,
+    "in the wrong order": lambda e, x: sums(e, x).roll(1, dims=0),
+    "columns in the wrong order": lambda e, x: sums(e, x).roll(1, dims=1),
+    "means": means,
+    "scaled": lambda e, x: 1.001 * sums(e, x),
+    "in bfloat16": lambda e, x: sums(e, x.bfloat16()).to(x.dtype),
+    "nan": lambda e, x: sums(e, x).masked_fill(sums(e, x) > 3, torch.nan),
+    "transposed": transposed,
+}
 
 
-@pytest.mark.parametrize("mutant", MUTANTS)
-def test_a_wrong_output_is_found(check, mutant):
-    with pytest.raises(MismatchError, match="output is wrong"):
-        check(mutant)
-
-
-@pytest.mark.parametrize("mutant", MUTANTS)
-def test_a_wrong_gradient_of_a_right_output_is_found(check, mutant):
+@pytest.mark.parametrize("mutant", MUTANTS.values(), ids=MUTANTS)
+def test_a_wrong_output_and_a_wrong_gradient_of_a_right_output_are_found(check, mutant):
     """The gradient of a sum over the neighbours of an undirected graph is the same sum."""
 
     class Wrong(torch.autograd.Function):
@@ -140,6 +101,8 @@ def test_a_wrong_gradient_of_a_right_output_is_found(check, mutant):
         def backward(ctx, gradient):
             return None, mutant(ctx.saved_tensors[0].flip(0), gradient)
 
+    with pytest.raises(MismatchError, match="output is wrong"):
+        check(mutant)
     check(Wrong.apply)
     with pytest.raises(MismatchError, match="gradient of input tensor 0 is"):
         check(Wrong.apply, "forward_backward")

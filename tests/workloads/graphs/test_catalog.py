@@ -1,5 +1,3 @@
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -10,12 +8,10 @@ from gnnbench.errors import UsageError
 from gnnbench.workloads.graphs.catalog import DATASETS, DatasetName
 
 
-@pytest.mark.parametrize(
-    "name",
-    [*DATASETS, "cora:synthetic", "ogbn-mag-hetero:synthetic@0.1", "rmat:14", "hub:14", "molecules:10"],
-)
-def test_an_id_reads_back_as_itself(name: str) -> None:
-    assert DatasetName.parse(name).id == name
+def test_an_id_reads_back_as_itself() -> None:
+    others = ("cora:synthetic", "ogbn-mag-hetero:synthetic@0.1", "rmat:14", "hub:14", "molecules:10")
+    for name in (*DATASETS, *others):
+        assert DatasetName.parse(name).id == name
 
 
 @given(st.floats(0.2, 1))
@@ -25,9 +21,9 @@ def test_a_fraction_survives_its_id(fraction: float) -> None:
     assert name.nodes == round(2708 * fraction)
 
 
-@pytest.mark.parametrize("whole", ["cora:synthetic@1", "cora:synthetic@1.0"])
-def test_all_of_a_twin_is_the_twin(whole: str) -> None:
-    assert DatasetName.parse(whole) == DatasetName.parse("cora:synthetic")
+def test_all_of_a_twin_is_the_twin() -> None:
+    for whole in ("cora:synthetic@1", "cora:synthetic@1.0"):
+        assert DatasetName.parse(whole) == DatasetName.parse("cora:synthetic")
 
 
 def test_counts_are_the_published_ones() -> None:
@@ -65,10 +61,10 @@ def test_the_relations_of_a_knowledge_graph_have_skewed_sizes() -> None:
     assert 0 < sizes[-1] < 10
 
 
-@pytest.mark.parametrize("dataset", DATASETS.values(), ids=list(DATASETS))
-def test_splits_fit_their_nodes(dataset: object) -> None:
-    labelled = dataset.node_types[0][1] if dataset.node_types else dataset.nodes
-    assert sum(dataset.split) <= labelled
+def test_splits_fit_their_nodes() -> None:
+    for dataset in DATASETS.values():
+        labelled = dataset.node_types[0][1] if dataset.node_types else dataset.nodes
+        assert sum(dataset.split) <= labelled, dataset.name
 
 
 def test_a_file_goes_by_its_name(tmp_path: Path) -> None:
@@ -107,12 +103,3 @@ def test_a_bad_id_is_one_line(text: str, message: str) -> None:
         DatasetName.parse(text)
     assert message in str(caught.value)
     assert "\n" not in str(caught.value)
-
-
-def test_collection_imports_nothing_heavy() -> None:
-    code = (
-        "import sys; from gnnbench.workloads.graphs import capacity, catalog, locate;"
-        "print({'torch', 'numpy', 'scipy', 'ogb', 'torch_geometric', 'ssl'} & set(sys.modules))"
-    )
-    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert ran.stdout.strip() == "set()"

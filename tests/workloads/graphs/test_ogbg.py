@@ -3,7 +3,6 @@
 from pathlib import Path
 
 import numpy as np
-import pandas as pd
 import pytest
 
 from gnnbench.errors import UsageError
@@ -11,12 +10,13 @@ from gnnbench.workloads.graphs import ogbg
 from gnnbench.workloads.graphs.catalog import DATASETS, DatasetName
 from gnnbench.workloads.graphs.load import load
 from gnnbench.workloads.graphs.locate import is_here, under_data_root
+from tests.workloads.graphs.ogb_files import saved, table
 
 MOLHIV = DATASETS["ogbg-molhiv"]
 SIZES = [3, 1, 4, 2]
 """Atoms of chains; the second molecule has no bond."""
 LABELS = [1, 0, 0, 1]
-SPLIT = {"train": [0, 3], "valid": [1], "test": [2]}
+SPLIT = {"train": np.array([0, 3]), "valid": np.array([1]), "test": np.array([2])}
 
 
 def _chain(size: int) -> np.ndarray:
@@ -33,19 +33,14 @@ def _molhiv(root: Path, node: int | None = None) -> Path:
     edges = np.concatenate([_chain(size) for size in SIZES], axis=1).T
     if node is not None:
         edges[0, 1] = node
-    tables = {
-        "raw/edge": edges,
-        "raw/edge-feat": np.zeros((len(edges), 3), dtype=int),
-        "raw/node-feat": np.concatenate([_features(size) for size in SIZES]),
-        "raw/num-node-list": np.array(SIZES),
-        "raw/num-edge-list": np.array(SIZES) - 1,
-        "raw/graph-label": np.array(LABELS),
-        **{f"split/scaffold/{part}": np.array(members) for part, members in SPLIT.items()},
-    }
-    for name, values in tables.items():
-        path = folder / f"{name}.csv.gz"
-        path.parent.mkdir(parents=True, exist_ok=True)
-        pd.DataFrame(values).to_csv(path, index=False, header=False, compression="gzip")
+    table(folder / "raw/edge", edges)
+    table(folder / "raw/edge-feat", np.zeros((len(edges), 3), dtype=int))
+    table(folder / "raw/node-feat", np.concatenate([_features(size) for size in SIZES]))
+    table(folder / "raw/num-node-list", SIZES)
+    table(folder / "raw/num-edge-list", np.array(SIZES) - 1)
+    table(folder / "raw/graph-label", LABELS)
+    for part, members in SPLIT.items():
+        table(folder / "split/scaffold" / part, members)
     (folder / "RELEASE_v1.txt").touch()
     return folder
 
@@ -73,23 +68,12 @@ def test_reads_molecules_from_the_data_folder(tmp_path: Path, capfd: pytest.Capt
 
 
 def test_reads_what_ogb_itself_saved(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    from ogb.io import DatasetSaver
-
-    saver = DatasetSaver("ogbg-molhiv", is_hetero=False, version=1, root=str(tmp_path / "saved"))
     graphs = []
     for size in SIZES:
-        bonds = _chain(size)
-        both = np.concatenate((bonds, bonds[::-1]), axis=1)
+        both = np.concatenate((_chain(size), _chain(size)[::-1]), axis=1)
         graphs.append({"edge_index": both, "num_nodes": size, "node_feat": _features(size)})
-    saver.save_graph_list(graphs)
-    saver.save_target_labels(np.array(LABELS)[:, None])
-    saver.save_split({part: np.array(members) for part, members in SPLIT.items()}, split_name="scaffold")
-    mapping = tmp_path / "mapping"
-    mapping.mkdir()
-    (mapping / "README.md").touch()
-    saver.copy_mapping_dir(str(mapping))
-    saver.save_task_info(task_type="binary classification", eval_metric="rocauc", num_classes=2)
-    meta = saver.get_meta_dict()
+    task = {"task_type": "binary classification", "eval_metric": "rocauc", "num_classes": 2}
+    meta = saved("ogbg-molhiv", tmp_path, graphs, np.array(LABELS)[:, None], SPLIT, "scaffold", **task)
     capfd.readouterr()
     for _ in range(2):
         _check(ogbg.read(MOLHIV, Path(meta["dir_path"]), tmp_path / "cache", meta))
@@ -108,7 +92,6 @@ def test_a_bond_that_leaves_its_molecule_is_one_line(tmp_path: Path, node: int) 
 
 def test_labels_of_other_molecules_are_one_line(tmp_path: Path) -> None:
     folder = _molhiv(tmp_path)
-    labels = pd.DataFrame(LABELS[:-1])
-    labels.to_csv(folder / "raw/graph-label.csv.gz", index=False, header=False, compression="gzip")
+    table(folder / "raw/graph-label", LABELS[:-1])
     with pytest.raises(UsageError, match="3 labels for 4 graphs"):
         ogbg.read(MOLHIV, folder, tmp_path / "cache")

@@ -74,14 +74,17 @@ def index(state):
     return int("".join(str(int(bit)) for bit in bits), 2)
 
 
-def test_transitions_are_those_of_the_enumerated_matrix():
+@pytest.mark.parametrize(
+    ("steps", "groups"), [(5000, 20), pytest.param(20_000, 50, marks=pytest.mark.nightly)]
+)
+def test_transitions_are_those_of_the_enumerated_matrix(steps, groups):
     """Chi-square over the rows that were left most often; cells that expect fewer than five are pooled."""
     expected, _ = transitions()
     assert np.allclose(expected.sum(axis=1), 1)
     generator = torch.Generator().manual_seed(3)
     state, propose = variants.prepare("optimised", "torch", PATH, torch.zeros(3, 1), SETTINGS)
     seen = np.zeros_like(expected)
-    for _ in range(20_000):
+    for _ in range(steps):
         before = index(state)
         proposal = propose(state, chain.draw(PATH, generator), UNCERTAINTY)
         if proposal.accepted:
@@ -98,7 +101,7 @@ def test_transitions_are_those_of_the_enumerated_matrix():
             statistic += (counts[~often].sum() - pooled) ** 2 / pooled
             groups.append(-1)
         freedom += max(len(groups) - 1, 0)
-    assert freedom > 50
+    assert freedom > groups
     assert statistic < chi2.ppf(1 - LEVEL, freedom)
 
 

@@ -1,6 +1,7 @@
 """What the suite times of the chain."""
 
 from dataclasses import replace
+from functools import cache, partial
 
 import pytest
 import torch
@@ -23,29 +24,24 @@ READS = {
 
 
 @pytest.mark.parametrize(("variant", "platform"), READS)
-def test_the_host_reads_nothing_but_the_decision(make_case, variant, platform):
+def test_the_example_is_accepted_and_the_host_reads_nothing_but_the_decision(make_case, variant, platform):
     run, inputs = workloads.proposal(make_case(f"mh_proposal_{variant}", platform))
+    propose, state, draws, h = inputs
+    assert state.dropped.tolist() == pytest.approx(workloads.DROPPED, abs=0.02)
+    assert propose(state, draws, h).accepted
     run(*inputs)
     found = count(lambda: run(*inputs), "cpu")
     assert found.host_reads == READS[variant, platform]
     assert found.unsteady == ()
+    expected = {"graphs": 1, "recompilations": 0} if variant == "compiled" else {}
+    assert found.counts["compilation"] == expected, "the step is one graph, and stays compiled"
 
 
-def test_the_compiled_step_is_one_graph_and_stays_compiled(make_case):
-    run, inputs = workloads.proposal(make_case("mh_proposal_compiled", "torch"))
-    run(*inputs)
-    assert count(lambda: run(*inputs), "cpu").counts["compilation"] == {"graphs": 1, "recompilations": 0}
-
-
-@pytest.mark.parametrize(("variant", "platform"), READS)
-def test_the_example_is_accepted(make_case, variant, platform):
-    _, (propose, state, draws, h) = workloads.proposal(make_case(f"mh_proposal_{variant}", platform))
-    assert state.dropped.tolist() == pytest.approx(workloads.DROPPED, abs=0.02)
-    assert propose(state, draws, h).accepted
-
-
-def test_graphs_of_many_sizes_compile():
-    for nodes in range(5, 14):  # more sizes than torch.compile allows by default
+def test_graphs_of_many_sizes_compile(monkeypatch):
+    """More sizes than torch.compile allows by default; without its back end, which takes long."""
+    monkeypatch.setattr(compiled, "propose", cache(compiled.propose.__wrapped__))
+    monkeypatch.setattr(torch, "compile", partial(torch.compile, backend="eager"))
+    for nodes in range(5, 14):
         edges = chain.edges_of(torch.tensor([[0, 1], [1, 0]]), nodes)
         state, propose = variants.prepare("compiled", "torch", edges, torch.ones(nodes, 1), Settings())
         draws = chain.draw(edges, torch.Generator().manual_seed(0))

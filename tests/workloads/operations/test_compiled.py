@@ -7,28 +7,29 @@ import torch
 from torch._dynamo.exc import FailOnRecompileLimitHit
 
 from gnnbench.measure.counters import count
-from gnnbench.workloads import platforms
 from gnnbench.workloads.operations.compiled import SIZES, counts
-from tests.workloads.test_operations import workload_of
+from tests.workloads.cells import workload_of
 
-pytestmark = pytest.mark.parametrize("operation", ["conv_compiled_sizes", "gat_conv_compiled_sizes"])
+CONV, GAT = "conv_compiled_sizes", "gat_conv_compiled_sizes"
 
 
 @pytest.fixture
 def workload(monkeypatch, make_case, operation):
     """What is timed, and its inputs."""
     monkeypatch.setattr(torch, "compile", partial(torch.compile, backend="eager"))
-    run, inputs, _ = workload_of(make_case(operation, "pyg"), platforms.load("pyg"))
-    yield run, inputs
+    workload = workload_of(make_case(operation, "pyg"))
+    yield workload.run, workload.inputs
     torch.compiler.reset()
 
 
+@pytest.mark.parametrize("operation", [CONV, GAT])
 def test_two_compilations_serve_all_sizes(workload):
     run, inputs = workload
     assert len(run(*inputs)) == sum(counts(60))
     assert count(lambda: run(*inputs)).counts["compilation"] == {"graphs": 2, "recompilations": 1}
 
 
+@pytest.mark.parametrize("operation", [CONV, pytest.param(GAT, marks=pytest.mark.nightly)])
 def test_a_compilation_for_each_size_is_counted_and_one_more_is_an_error(workload):
     run, (parts, *rest) = workload
     with torch._dynamo.config.patch(automatic_dynamic_shapes=False):

@@ -1,111 +1,55 @@
-"""Epochs of several steps, and with random draws: what their checks must find."""
+"""Epochs of several steps, and with random draws."""
 
 import pytest
 import torch
 
 from gnnbench.measure.threads import cpu_threads
-from gnnbench.workloads import minibatch, platforms
+from gnnbench.workloads import minibatch
 from gnnbench.workloads.operations import OPERATIONS, epoch_gin, epoch_link
 from gnnbench.workloads.reference import adam_step, trained
-from gnnbench.workloads.verify import MismatchError, verify
-from tests.workloads.test_operations import check, workload_of
+from tests.workloads.cells import check, workload_of
 
-EPOCHS = [
-    (name, platform)
-    for name in ("epoch_gin", "epoch_sage_batches", "epoch_link")
-    for platform in OPERATIONS[name].calls
-]
-
-
-@pytest.fixture
-def verified(make_case):
-    """Verify an epoch after a change to its function and inputs."""
-
-    def verified(name, platform, change):
-        case = make_case(name, platform, "train", hidden=16)
-        module = platforms.load(platform)
-        run, inputs, result = workload_of(case, module)
-        run, inputs = change(run, list(inputs))
-        verify(case, module, run, inputs, OPERATIONS[name].reference, result=result)
-
-    return verified
-
-
-def _model(inputs):
-    return next(one for one in inputs if isinstance(one, torch.nn.Module))
-
-
-def _optimizer(inputs):
-    return next(one for one in inputs if isinstance(one, torch.optim.Optimizer))
-
-
-def without_steps(run, inputs):
-    _optimizer(inputs).step = lambda: None
-    return run, inputs
-
-
-def with_another_rate(run, inputs):
-    _optimizer(inputs).param_groups[0]["lr"] *= 1.1
-    return run, inputs
-
-
-def with_a_weight_that_does_not_learn(run, inputs):
-    next(_model(inputs).parameters()).requires_grad_(requires_grad=False)
-    return run, inputs
-
-
-@pytest.mark.parametrize(
-    "change", [without_steps, with_another_rate, with_a_weight_that_does_not_learn], ids=lambda f: f.__name__
+BATCHES = pytest.mark.parametrize(
+    ("operation", "platform"), [("epoch_sage_batches", platform) for platform in minibatch.LIBRARIES]
 )
-@pytest.mark.parametrize(("name", "platform"), EPOCHS)
-def test_training_that_is_not_the_same_is_found(verified, name, platform, change):
-    with pytest.raises(MismatchError):
-        verified(name, platform, change)
 
 
 @pytest.mark.parametrize("platform", OPERATIONS["epoch_gin"].calls)
-def test_a_graph_less_is_found(verified, platform):
-    with pytest.raises(MismatchError):
-        verified("epoch_gin", platform, lambda run, inputs: (run, [inputs[0][:-1], *inputs[1:]]))
-
-
-def test_gin_s_epoch_has_batches_of_all_training_graphs(make_case, monkeypatch):
+def test_gin_s_epoch_has_batches_of_all_training_graphs(make_case, monkeypatch, platform):
     monkeypatch.setattr(epoch_gin, "BATCH", 5)
-    case = make_case("epoch_gin", "pyg", "train", hidden=16)
-    run, inputs, _ = workload_of(case, platforms.load("pyg"))
-    assert [len(inputs[0]), len(run(*inputs))] == [14, 3]
-    for platform in OPERATIONS["epoch_gin"].calls:
-        check(make_case("epoch_gin", platform, "train", hidden=16))
+    case = make_case("epoch_gin", platform, "train", hidden=16)
+    workload = workload_of(case)
+    assert [len(workload.inputs[0]), len(workload.run(*workload.inputs))] == [14, 3]
+    check(case)
 
 
-@pytest.mark.parametrize("platform", minibatch.LIBRARIES)
-def test_too_few_neighbours_are_found(verified, platform, monkeypatch):
-    def change(run, inputs):
+@BATCHES
+def test_too_few_neighbours_are_found(make_case, operation, platform, monkeypatch):
+    def wrong(run, *inputs):
         monkeypatch.setattr(minibatch, "FAN_OUTS", (15, 11))
-        return run, inputs
+        return run(*inputs)
 
     monkeypatch.setattr(minibatch, "FAN_OUTS", (15, 2))
-    with pytest.raises(MismatchError, match="neighbours of node"):
-        verified("epoch_sage_batches", platform, change)
+    workload = workload_of(make_case(operation, platform, "train", hidden=16))
+    workload.must_be_found_wrong(wrong, "neighbours of node")
 
 
-@pytest.mark.parametrize("platform", minibatch.LIBRARIES)
-def test_only_the_checked_epoch_keeps_its_batches(make_case, platform):
-    case = make_case("epoch_sage_batches", platform, "train", hidden=16)
-    run, inputs, result = workload_of(case, platforms.load(platform))
-    *_, record = inputs
-    losses = run(*inputs)
+@BATCHES
+def test_only_the_checked_epoch_keeps_its_batches(make_case, operation, platform):
+    workload = workload_of(make_case(operation, platform, "train", hidden=16))
+    record = workload.inputs[-1]
+    losses = workload.run(*workload.inputs)
     assert len(record.batches) == len(losses)
-    result(losses, *inputs)
-    run(*inputs)
+    workload.result(losses, *workload.inputs)
+    workload.run(*workload.inputs)
     assert record.batches == []
 
 
-@pytest.mark.parametrize("platform", minibatch.LIBRARIES)
-def test_epochs_draw_the_same_each_time(make_case, platform, monkeypatch):
+@BATCHES
+def test_epochs_draw_the_same_each_time(make_case, operation, platform, monkeypatch):
     """On one thread. With several, DGL's draws also depend on the order in which they come."""
     monkeypatch.setattr(minibatch, "FAN_OUTS", (2, 2))
-    case = make_case("epoch_sage_batches", platform, "train")
+    case = make_case(operation, platform, "train")
     library = minibatch.LIBRARIES[platform]
     loader = library.loader(case, shuffle=False)
     with cpu_threads(1):
@@ -117,13 +61,13 @@ def test_epochs_draw_the_same_each_time(make_case, platform, monkeypatch):
     assert drawn[0] == drawn[1] != drawn[2]
 
 
-@pytest.mark.parametrize("platform", minibatch.LIBRARIES)
-def test_batches_of_several_sizes_are_right(make_case, platform, monkeypatch):
+@BATCHES
+def test_batches_of_several_sizes_are_right(make_case, operation, platform, monkeypatch):
     monkeypatch.setattr(minibatch, "BATCH", 7)
     monkeypatch.setattr(minibatch, "FAN_OUTS", (3, 2))
-    case = make_case("epoch_sage_batches", platform, "train", hidden=16)
-    run, inputs, _ = workload_of(case, platforms.load(platform))
-    assert len(run(*inputs)) == 3  # of 20 nodes
+    case = make_case(operation, platform, "train", hidden=16)
+    workload = workload_of(case)
+    assert len(workload.run(*workload.inputs)) == 3  # of 20 nodes
     check(case)
 
 
@@ -137,12 +81,12 @@ def test_batches_of_several_sizes_are_right(make_case, platform, monkeypatch):
         (lambda _, pairs: pairs[:, ::2], "too few pairs"),
     ],
 )
-def test_wrong_pairs_are_found(verified, small_graph, monkeypatch, platform, wrong, message):
+def test_wrong_pairs_are_found(make_case, small_graph, monkeypatch, platform, wrong, message):
     library = epoch_link._LIBRARIES[platform]()
     changed = library._replace(draw=lambda structure: wrong(small_graph, library.draw(structure)))
     monkeypatch.setitem(epoch_link._LIBRARIES, platform, lambda: changed)
-    with pytest.raises(MismatchError, match=message):
-        verified("epoch_link", platform, lambda run, inputs: (run, inputs))
+    workload = workload_of(make_case("epoch_link", platform, "train", hidden=16))
+    workload.must_be_found_wrong(lambda run, *inputs: run(*inputs), message)
 
 
 def test_steps_of_adam_are_pytorch_s():

@@ -22,7 +22,6 @@ from tests.workloads.draws import (
     sets_by_target,
     uniform,
 )
-from tests.workloads.test_operations import CELLS, check
 
 SIZE, COUNT = 6, 3
 """Neighbours that each node has, and how many are drawn."""
@@ -90,20 +89,6 @@ def test_each_call_draws_the_same_whatever_was_drawn_before(operation, platform,
         (first, *_) = kernel.result(kernel.run(batch), batch)
         found.append(first.entry.sort().values)
     assert torch.equal(*found)
-
-
-@pytest.fixture(scope="module")
-def directed(small_graph):
-    kept = torch.rand(small_graph.num_edges, generator=torch.Generator().manual_seed(0)) < 2 / 3
-    return replace(small_graph, edge_index=small_graph.edge_index[:, kept])
-
-
-SAMPLING = [cell for cell in CELLS if OPERATIONS[cell.values[0]].group == "sampling"]
-
-
-@pytest.mark.parametrize(("operation", "platform", "direction"), SAMPLING)
-def test_platforms_agree_on_the_direction_of_edges(make_case, directed, operation, platform, direction):
-    check(make_case(operation, platform, direction, graph=directed))
 
 
 def hop(graph, fan_out):

@@ -6,11 +6,10 @@ from fractions import Fraction
 import pytest
 import torch
 
-from gnnbench.workloads import platforms
 from gnnbench.workloads.operations import OPERATIONS, saint
-from gnnbench.workloads.verify import MismatchError, verify
+from gnnbench.workloads.verify import MismatchError
+from tests.workloads.cells import workload_of
 from tests.workloads.draws import DRAWS, P, p_value, uniform
-from tests.workloads.test_operations import workload_of
 
 HUBS, LEAVES = 200_000, 3
 
@@ -38,28 +37,27 @@ def test_walks_start_anywhere_and_go_anywhere(platform, make_case, small_graph, 
     assert p_value(found, skewed) < P
 
 
-MUTANTS = {
-    "an edge less": lambda nodes, edges: (nodes, edges[:, 1:]),
-    "an edge twice": lambda nodes, edges: (nodes, torch.cat((edges, edges[:, :1]), 1)),
-    "other ends": lambda nodes, edges: (nodes, edges.roll(1, dims=1).flip(0) * 0),
-    "old numbers": lambda nodes, edges: (nodes, nodes[edges].clamp(max=len(nodes) - 1)),
-    "a node twice": lambda nodes, edges: (torch.cat((nodes, nodes[:1])), edges),
-    "too many nodes": lambda _, edges: (torch.arange(60), edges),
-}
-
-
-@pytest.mark.parametrize("mutant", MUTANTS)
-def test_check_finds(mutant, make_case, monkeypatch):
+@pytest.mark.parametrize(
+    "change",
+    [
+        pytest.param(lambda nodes, edges: (nodes, edges[:, 1:]), id="an edge less"),
+        pytest.param(lambda nodes, edges: (nodes, torch.cat((edges, edges[:, :1]), 1)), id="an edge twice"),
+        pytest.param(lambda nodes, edges: (nodes, edges.roll(1, dims=1).flip(0) * 0), id="other ends"),
+        pytest.param(lambda nodes, edges: (nodes, nodes[edges].clamp(max=len(nodes) - 1)), id="old numbers"),
+        pytest.param(lambda nodes, edges: (torch.cat((nodes, nodes[:1])), edges), id="a node twice"),
+        pytest.param(lambda _, edges: (torch.arange(60), edges), id="too many nodes"),
+    ],
+)
+def test_a_wrong_subgraph_is_found(change, make_case, monkeypatch):
     monkeypatch.setattr(saint, "ROOTS", 10)
-    module = platforms.load("dgl")
     case = make_case("saint_walk", "dgl")
-    run, inputs, _ = workload_of(case, module)
     kernel = OPERATIONS["saint_walk"].kernel("dgl")
-    for change in (lambda *output: output, MUTANTS[mutant]):
-        changed = kernel._replace(result=lambda *one, change=change: change(*kernel.result(*one)))
-        check = saint.checked(case, changed)
-        if change is MUTANTS[mutant]:
+    workload = workload_of(case)
+    for one in (lambda *output: output, change):
+        changed = kernel._replace(result=lambda *given, one=one: one(*kernel.result(*given)))
+        checked = replace(workload, result=saint.checked(case, changed))
+        if one is change:
             with pytest.raises(MismatchError, match="wrong"):
-                verify(case, module, run, inputs, saint.reference, result=check)
+                checked.verify()
         else:
-            verify(case, module, run, inputs, saint.reference, result=check)
+            checked.verify()

@@ -15,7 +15,6 @@ from gnnbench.workloads.platforms.dgl_import import import_dgl
 def test_registry_names_its_keys_and_the_tables_platforms():
     assert [platform.name for platform in PLATFORMS.values()] == list(PLATFORMS)
     assert {name for operation in OPERATIONS.values() for name in operation.calls} == set(PLATFORMS)
-    assert all(name == operation.name for name, operation in OPERATIONS.items())
 
 
 @pytest.mark.parametrize("platform", PLATFORMS)
@@ -59,12 +58,15 @@ def test_entries_of_a_graph_are_targets_and_sources(platform):
     assert sorted(module.values(output).tolist()) == [1.0, 2.0, 3.0]
 
 
-def test_names_and_table_come_without_any_library():
-    code = (
-        "import sys, gnnbench.workloads.platforms, gnnbench.workloads.operations, gnnbench.workloads.cells; "
-        "assert not {'torch', 'torch_geometric', 'dgl', 'numpy'} & set(sys.modules)"
-    )
-    subprocess.run([sys.executable, "-c", code], check=True)
+def test_collection_imports_nothing_heavy():
+    code = """
+import sys
+from gnnbench.workloads import cells, operations, platforms
+from gnnbench.workloads.graphs import capacity, catalog, locate
+print({'torch', 'torch_geometric', 'dgl', 'numpy', 'scipy', 'ogb', 'ssl'} & set(sys.modules))
+"""
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert ran.stdout.strip() == "set()"
 
 
 @pytest.mark.parametrize("platform", PLATFORMS)

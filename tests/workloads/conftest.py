@@ -1,0 +1,15 @@
+"""What tests of workloads share."""
+
+from dataclasses import replace
+
+import pytest
+import torch
+
+from gnnbench.workloads.graphs.graph import Graph
+
+
+@pytest.fixture(scope="session")
+def directed_graph(small_graph: Graph) -> Graph:
+    """The small graph without a third of its entries: most edges have one direction only."""
+    kept = torch.rand(small_graph.num_edges, generator=torch.Generator().manual_seed(0)) < 2 / 3
+    return replace(small_graph, edge_index=small_graph.edge_index[:, kept])
