@@ -3,126 +3,39 @@ import re
 
 from gnnbench import plugin
 from gnnbench.schema import departure
-from tests.suite import SHORT, SMALL, run_kernels
+from tests.suite import SMALL, run_kernels
 
 OWN = """
 import pytest
+import sys
+import torch
+
 
 @pytest.mark.operations("own", directions=["forward", "forward_backward"])
 def test_own(case, measure):
     measure(lambda x: 2 * x, case.features(), reference=lambda graph, x: 2 * x)
-"""
 
 
-def test_they_work_in_any_repository(tmp_path):
-    """The kernel is checked and timed, and what it does is counted, without a conftest.py."""
-    (tmp_path / "test_own.py").write_text(OWN)
-    result = run_kernels(*SMALL, *SHORT, "--benchmark-json=run.json", cwd=tmp_path)
-    assert result.returncode == 0, result.stdout
-    for found in json.loads((tmp_path / "run.json").read_text())["benchmarks"]:
-        ours = found["extra_info"]["gnnbench"]
-        assert ours["spec"]["operation"] == "own"
-        assert ours["counters"]["counts"]["operators"]
-        assert ours["counters"]["details"]["memory"]["peak_bytes"] > 0
+def call(x):
+    assert not sys.getprofile()
+    return 2 * x
 
 
-def test_a_call_that_fails_while_it_is_inspected_is_timed_without_counters(tmp_path):
-    call = "def call(x):\n    assert not sys.getprofile()\n    return 2 * x\n"
-    own = OWN.replace("import pytest\n", f"import pytest\nimport sys\n\n{call}")
-    (tmp_path / "test_own.py").write_text(own.replace("measure(lambda x: 2 * x,", "measure(call,"))
-    result = run_kernels(*SMALL, *SHORT, "--benchmark-json=run.json", cwd=tmp_path)
-    assert result.returncode == 0, result.stdout
-    assert "2 benchmarks checked against the reference, 2 timed" in result.stdout
-    for found in json.loads((tmp_path / "run.json").read_text())["benchmarks"]:
-        assert sorted(found["extra_info"]["gnnbench"]) == [
-            *("code_hash", "definition_hash", "graph", "limit", "measurement", "no_fingerprint"),
-            *("resident_growth_bytes", "spec", "version"),
-        ]
-    strict = run_kernels(*SMALL, *SHORT, "--benchmark-compare", "--gnn-strict", cwd=tmp_path)
-    assert strict.returncode == 1
-    assert "its operators could not be counted" in strict.stdout
+@pytest.mark.operations("unseen", directions=["forward", "forward_backward"])
+def test_unseen(case, measure):
+    measure(call, case.features(), reference=lambda graph, x: 2 * x)
 
 
-def test_whole_calls_are_checked_and_timed_but_not_counted(tmp_path):
-    marked = OWN.replace("@pytest", '@pytest.mark.whole_call("it starts a process")\n@pytest')
-    (tmp_path / "test_own.py").write_text(marked)
-    result = run_kernels(*SMALL, *SHORT, "--benchmark-json=run.json", "-k", "own-forward-", cwd=tmp_path)
-    assert result.returncode == 0, result.stdout
-    assert re.search(r"^own +fwd +torch +[\d.]+ [mµ]?s +\S+ +\w+ *$", result.stdout, re.MULTILINE)
-    note = "whole calls timed by the wall clock, none counted, no fingerprint: it starts a process"
-    assert f"{note}: own fwd torch" in " ".join(result.stdout.split())
-    (found,) = json.loads((tmp_path / "run.json").read_text())["benchmarks"]
-    assert departure(found["extra_info"]["gnnbench"], "run") is None
-    assert "counters" not in found["extra_info"]["gnnbench"]
-    counted = run_kernels(*SMALL, "--gnn-counters=update", "-rs", cwd=tmp_path)
-    assert "no counters: its calls are timed whole: it starts a process" in " ".join(counted.stdout.split())
-    assert counted.returncode == 0, counted.stdout
+@pytest.mark.whole_call("it starts a process")
+@pytest.mark.operations("whole")
+def test_whole(case, measure):
+    measure(lambda x: 2 * x, case.features(), reference=lambda graph, x: 2 * x)
 
 
-def test_what_does_not_fit_in_memory_is_skipped_before_its_graph_is_made():
-    options = (
-        "--gnn-dataset",
-        "rmat:30",
-        "--gnn-hidden",
-        "32",
-        "--gnn-all",
-        "--gnn-platform",
-        "torch",
-        "-rs",
-    )
-    result = run_kernels("benchmarks/test_spmm.py", *options, "-k", "spmm_sum")
-    assert result.returncode == 0, result.stdout
-    for direction in ("forward", "forward_backward"):
-        skipped = (
-            rf"spmm_sum {direction} on rmat:30 needs about [\d.]+ TiB of memory, but [\d.]+ [GM]iB is free; "
-        )
-        assert re.search(
-            skipped + "use a smaller scale, or a smaller --gnn-hidden", " ".join(result.stdout.split())
-        )
+@pytest.mark.operations("lost")
+def test_lost(case, measure):
+    measure(lambda x: 2 * x, case.features())
 
-
-def test_an_operation_without_a_reference_of_its_own_fails_in_a_line(tmp_path):
-    (tmp_path / "test_own.py").write_text(OWN.replace(", reference=lambda graph, x: 2 * x", ""))
-    result = run_kernels(*SMALL, *SHORT, cwd=tmp_path)
-    assert "operation 'own' has no reference: call measure(..., reference=function)" in result.stdout
-    assert "Traceback" not in result.stdout
-    assert "2 failed" in result.stdout
-
-
-def test_without_torch_one_line_names_the_extra(pytester, monkeypatch):
-    monkeypatch.setattr(plugin, "missing", lambda packages: f"{packages[0]} is missing: pip install it")
-    pytester.makepyfile(OWN)
-    result = pytester.runpytest_inprocess("-q")
-    result.stdout.fnmatch_lines(["gnnbench: torch is missing: pip install it"])
-    result.assert_outcomes(errors=1)
-
-
-def test_a_suite_with_a_fixture_of_the_same_name_keeps_its_own(pytester):
-    pytester.makepyfile(
-        """
-        import pytest
-
-        @pytest.fixture
-        def graph():
-            return "its own"
-
-        def test_graph(graph):
-            assert graph == "its own"
-        """
-    )
-    pytester.runpytest_inprocess("-q").assert_outcomes(passed=1)
-
-
-def test_a_test_without_the_marker_is_told_of_it(pytester):
-    pytester.makepyfile("def test_graph(graph): pass")
-    result = pytester.runpytest_inprocess("-q")
-    result.stdout.fnmatch_lines(["*gnnbench: the fixtures need a marker: add @pytest.mark.operations(NAME)"])
-    result.assert_outcomes(errors=1)
-
-
-THREADS = """
-import pytest
-import torch
 
 SESSION = torch.get_num_threads()
 SET = {"1_thread": 1, "2_threads": 2, "all_threads": SESSION}
@@ -140,19 +53,85 @@ def test_threads(case, kernel, measure):
     assert seen == {SET[case.spec.operation.removeprefix("spmm_sum_")]}
     assert torch.get_num_threads() == SESSION
 """
+OPTIONS = ("--gnn-all", "--gnn-platform", "torch", *SMALL, "-rs")
 
 
-def test_threads_are_set_for_the_call_and_the_speed_up_is_shown(tmp_path):
-    (tmp_path / "test_own.py").write_text(THREADS)
-    options = ("--gnn-all", "--gnn-platform", "torch", *SMALL, *SHORT)
-    timed = run_kernels(*options, cwd=tmp_path, OMP_NUM_THREADS="3")
-    assert timed.returncode == 0, timed.stdout
-    assert re.search(
-        r"^speed-up over 1 thread, spmm_sum fwd: torch [\d.]+x with 2, [\d.]+x with all \d$",
-        timed.stdout,
-        re.MULTILINE,
-    )
-    for mode in (("--benchmark-disable",), ("--gnn-counters", "update")):
-        checked = run_kernels(*options, *mode, cwd=tmp_path)
-        assert checked.returncode == 0, checked.stdout
-        assert "speed-up" not in checked.stdout
+def test_they_work_in_any_repository(tmp_path):
+    """Kernels are checked and timed, and what they do is counted, without a conftest.py."""
+    (tmp_path / "test_own.py").write_text(OWN)
+    short = ("--benchmark-max-time", "0.001", "--benchmark-min-rounds", "1", "--benchmark-json=run.json")
+    result = run_kernels(*OPTIONS, *short, cwd=tmp_path, OMP_NUM_THREADS="3")
+    assert "1 failed, 11 passed" in result.stdout
+    assert "operation 'lost' has no reference: call measure(..., reference=function)" in result.stdout
+    assert "Traceback" not in result.stdout
+    found = {}
+    for one in json.loads((tmp_path / "run.json").read_text())["benchmarks"]:
+        ours = one["extra_info"]["gnnbench"]
+        assert departure(ours, "run") is None
+        found.setdefault(ours["spec"]["operation"], []).append(ours)
+    assert (len(found["own"]), len(found["unseen"]), len(found["whole"])) == (2, 2, 1)
+    for ours in found["own"]:
+        assert ours["counters"]["counts"]["operators"]
+        assert ours["counters"]["details"]["memory"]["peak_bytes"] > 0
+    for ours in found["unseen"]:
+        assert sorted(ours) == [
+            *("code_hash", "definition_hash", "graph", "limit", "measurement", "no_fingerprint"),
+            *("resident_growth_bytes", "spec", "version"),
+        ]
+    assert "counters" not in found["whole"][0]
+    text = " ".join(result.stdout.split())
+    note = "whole calls timed by the wall clock, none counted, no fingerprint: it starts a process"
+    assert f"{note}: whole fwd torch" in text
+    speed_up = r"^speed-up over 1 thread, spmm_sum fwd: torch [\d.]+x with 2, [\d.]+x with all \d$"
+    assert re.search(speed_up, result.stdout, re.MULTILINE)
+
+    counted = run_kernels(*OPTIONS, "--gnn-counters", "update", "-k", "whole or threads", cwd=tmp_path)
+    assert counted.returncode == 0, counted.stdout
+    assert "no counters: its calls are timed whole: it starts a process" in " ".join(counted.stdout.split())
+    assert "speed-up" not in counted.stdout
+    assert "6 recorded in " in counted.stdout
+
+
+def test_what_does_not_fit_in_memory_is_skipped_before_its_graph_is_made(pytester, monkeypatch):
+    monkeypatch.setenv("OMP_WAIT_POLICY", "PASSIVE")  # which collecting would set
+    pytester.makepyfile("""
+        import pytest
+
+        @pytest.mark.operations("spmm_sum")
+        def test_spmm(case, kernel, measure):
+            pass
+    """)
+    options = ("--gnn-device=cpu", "--gnn-dataset", "rmat:30", "--gnn-hidden", "32", "--gnn-all", "-rs")
+    result = pytester.runpytest_inprocess(*options, "--gnn-platform", "torch")
+    result.assert_outcomes(skipped=2)
+    text = " ".join(str(result.stdout).split())
+    for direction in ("forward", "forward_backward"):
+        needs = (
+            rf"spmm_sum {direction} on rmat:30 needs about [\d.]+ TiB of memory, but [\d.]+ [GM]iB is free; "
+        )
+        assert re.search(needs + "use a smaller scale, or a smaller --gnn-hidden", text)
+
+
+def test_without_torch_one_line_names_the_extra(pytester, monkeypatch):
+    monkeypatch.setattr(plugin, "missing", lambda packages: f"{packages[0]} is missing: pip install it")
+    pytester.makepyfile(OWN)
+    result = pytester.runpytest_inprocess("-q")
+    result.stdout.fnmatch_lines(["gnnbench: torch is missing: pip install it"])
+    result.assert_outcomes(errors=1)
+
+
+def test_a_suite_s_own_fixture_stays_and_a_test_without_the_marker_is_told_of_it(pytester):
+    pytester.makepyfile(test_none="def test_graph(graph): pass")
+    pytester.makepyfile("""
+        import pytest
+
+        @pytest.fixture
+        def graph():
+            return "its own"
+
+        def test_graph(graph):
+            assert graph == "its own"
+    """)
+    result = pytester.runpytest_inprocess("-q")
+    result.stdout.fnmatch_lines(["*gnnbench: the fixtures need a marker: add @pytest.mark.operations(NAME)"])
+    result.assert_outcomes(passed=1, errors=1)
