@@ -1,10 +1,13 @@
+import io
 import json
 import re
-from pathlib import Path
 
 import pytest
+from _pytest.terminal import TerminalReporter
 
-from tests.suite import SHORT, SMALL, run_kernels
+from gnnbench.plugin import terminal
+from tests.plugin.recorded import collected
+from tests.suite import SMALL, run_kernels
 
 OWN = """
 import pytest
@@ -25,89 +28,30 @@ def test_broken(case, measure):
 def test_plain(benchmark):
     benchmark(sum, range(9))
 """
+OURS = """
+@pytest.mark.operations("spmm_sum", "spmm_mean")
+def test_ours(case, kernel, measure):
+    measure(kernel.run, kernel.build(case), case.features())
+"""
+MORE = """
+import torch
 
+@pytest.mark.xfail(reason="known")
+@pytest.mark.operations("known")
+def test_known(case, measure):
+    measure(lambda x: 1 / 0, case.features(), reference=lambda graph, x: x)
 
-@pytest.fixture(params=[["-p", "no:xdist"], ["-n", "2"], ["-v"], ["-q"]], ids=" ".join)
-def mixed_run(request: pytest.FixtureRequest, tmp_path: Path):
-    (tmp_path / "test_own.py").write_text(OWN)
-    return request.param, run_kernels(*SMALL, *SHORT, *request.param, cwd=tmp_path)
-
-
-def test_own_parameters_plain_tests_and_failures_are_reported_in_every_mode(mixed_run):
-    options, result = mixed_run
-    assert result.returncode == pytest.ExitCode.TESTS_FAILED, result.stdout + result.stderr
-    assert "INTERNALERROR" not in result.stdout + result.stderr
-    timed = "none" if "-n" in options else "2"
-    assert f"gnnbench: 2 benchmarks checked against the reference, {timed} timed" in result.stdout
-    assert "gnnbench: synthetic data: rmat:5" in result.stdout
-    assert "ZeroDivisionError" in result.stdout
-    assert re.search(r"1 failed, 4 passed", result.stdout)
-
-
-def test_a_failure_stands_in_its_line_of_progress(tmp_path):
-    (tmp_path / "test_own.py").write_text(OWN)
-    out = run_kernels(*SMALL, *SHORT, cwd=tmp_path).stdout
-    assert re.search(r"^\[4/4\] broken +fwd +torch +FAILED$", out, re.MULTILINE)
-    assert re.search(r"^\[3/4\] nothing +fwd +torch +PASSED$", out, re.MULTILINE)
-    assert "benchmark: 1 tests" in out, "pytest-benchmark's table is needed for the plain benchmark"
-
-
-@pytest.mark.parametrize("option", ["--benchmark-group-by=param:platform", "--benchmark-sort=name"])
-def test_pytest_benchmark_s_table_is_shown_where_an_option_is_about_it(tmp_path, option):
-    (tmp_path / "test_own.py").write_text(OWN.partition("def test_plain")[0])
-    assert "benchmark 'scale" not in run_kernels(*SMALL, *SHORT, "-k", "scale", cwd=tmp_path).stdout
-    asked = run_kernels(*SMALL, *SHORT, "-k", "scale", cwd=tmp_path, PYTEST_ADDOPTS=option).stdout
-    assert "Name (time in" in asked
-
-
-def test_a_parallel_run_says_on_what_it_ran_and_which_data_it_used(tmp_path):
-    only = ("--gnn-dataset", "cora", "--gnn-hidden", "4", "-k", "spmm_sum and torch", "-n", "2")
-    out = run_kernels("benchmarks", *only, GNNBENCH_CACHE=str(tmp_path)).stdout
-    assert "OMP_WAIT_POLICY=PASSIVE" in out
-    assert "using its synthetic stand-in cora:synthetic" in out
-
-
-def test_expected_failures_and_brackets_are_shown_as_they_are(tmp_path):
-    marked = '@pytest.mark.xfail(reason="known")\n@pytest.mark.operations("broken")'
-    (tmp_path / "test_own.py").write_text(OWN.replace('@pytest.mark.operations("broken")', marked))
-    matrix = "%%MatrixMarket matrix coordinate pattern symmetric\n3 3 2\n2 1\n3 2\n"
-    (tmp_path / "a[b].mtx").write_text(matrix)
-    out = run_kernels("--gnn-dataset", "a[b].mtx", *SHORT, cwd=tmp_path).stdout
-    assert "XFAIL" in out
-    assert "1 xfailed" in out
-    assert out.count("a[b].mtx · hidden 128") == 2
-
-
-def test_running_out_of_memory_is_a_result(tmp_path):
-    huge = """
-import pytest
+@pytest.mark.operations("lazy_sum")
+def test_lazy(case, measure, reference):
+    measure(lambda edge_index, x: x, case.edge_index(), case.features(), reference=reference.spmm_sum)
 
 @pytest.mark.operations("huge")
 def test_huge(case, measure):
-    import torch
     measure(lambda x: torch.empty(2**50), case.features(), reference=lambda graph, x: x)
 
 @pytest.mark.operations("huge_to_build")
 def test_huge_to_build(case, measure):
-    import torch
     torch.empty(2**50)
-"""
-    (tmp_path / "test_own.py").write_text(huge + OWN.partition('@pytest.mark.operations("broken')[0])
-    file = tmp_path / "run.json"
-    result = run_kernels(*SMALL, *SHORT, f"--benchmark-json={file}", cwd=tmp_path)
-    assert result.returncode == 0, result.stdout
-    assert re.search(r"huge +fwd +torch +OOM at 4194304 GiB", result.stdout)
-    assert result.stdout.count("OOM at 4194304 GiB") == 4
-    content = json.loads(file.read_text())
-    assert [entry["error"] for entry in content["gnnbench"]["incomplete"]] == ["OOM at 4194304 GiB"] * 2
-    assert {entry["extra_info"]["gnnbench"]["spec"]["operation"] for entry in content["benchmarks"]} == {
-        "scale"
-    }
-
-
-def test_the_table_has_what_was_measured_and_notes_what_must_be_known(tmp_path):
-    own = """
-import pytest
 
 @pytest.mark.operations("writes")
 def test_writes(case, measure):
@@ -121,11 +65,97 @@ def test_writes(case, measure):
 def test_stays(case, measure):
     measure(lambda x: x * 1, case.features(), reference=lambda graph, x: x)
 """
-    (tmp_path / "test_own.py").write_text(own)
-    out = run_kernels(*SMALL, "--benchmark-max-time=0.05", cwd=tmp_path).stdout
+TIME = ("--benchmark-max-time", "0.02")
+
+
+@pytest.mark.parametrize("options", [["-q"], ["-v", "-p", "no:xdist"], ["-n", "2", "-v"]], ids=" ".join)
+def test_own_parameters_plain_tests_failures_and_a_stand_in_are_reported_in_every_mode(tmp_path, options):
+    (tmp_path / "test_own.py").write_text(OWN + OURS)
+    data = ("--gnn-dataset", "cora", "--gnn-hidden", "4", "--gnn-platform", "torch")
+    result = run_kernels(*data, *TIME, *options, cwd=tmp_path, GNNBENCH_CACHE=str(tmp_path))
+    assert result.returncode == pytest.ExitCode.TESTS_FAILED, result.stdout + result.stderr
+    out = result.stdout
+    assert "INTERNALERROR" not in out + result.stderr
+    timed = "none" if "-n" in options else "4"
+    assert f"gnnbench: 4 benchmarks checked against the reference, {timed} timed" in out
+    assert "gnnbench: synthetic data: cora:synthetic" in out
+    assert "ZeroDivisionError" in out
+    assert "1 failed, 6 passed" in out
+    if "-q" not in options:
+        assert "OMP_WAIT_POLICY=PASSIVE" in out
+        text = " ".join(out.split())
+        missing = "cora is not in the data folder and cannot be downloaded: using its synthetic stand-in"
+        assert f"{missing} cora:synthetic" in text
+        assert text.count("6 of 8 benchmarks run, the default ones") == 1
+        assert len(re.findall(r"test_own\.py::test_ours\[spmm_\w+-forward_backward-", out)) >= 2
+
+
+def test_each_result_stands_in_its_line_of_progress_and_the_table_notes_what_must_be_known(tmp_path):
+    (tmp_path / "test_own.py").write_text(OWN + MORE)
+    matrix = "%%MatrixMarket matrix coordinate pattern symmetric\n3 3 2\n2 1\n3 2\n"
+    (tmp_path / "a[b].mtx").write_text(matrix)
+    words = ("--gnn-dataset", "a[b].mtx", *TIME, "--benchmark-json=run.json")
+    result = run_kernels(*words, cwd=tmp_path)
+    out = result.stdout
+    assert result.returncode == pytest.ExitCode.TESTS_FAILED, out
+    assert "2 failed, 8 passed, 1 xfailed" in out
+    assert "gnnbench: 6 benchmarks checked against the reference, 4 timed" in out
+    lines = re.findall(r"^x?\[ *(\d+)/10\] (\w+) +fwd +torch +(.+?) *$", out, re.MULTILINE)
+    assert [int(number) for number, _, _ in lines] == list(range(1, 11))
+    shown = {name: said for _, name, said in lines}
+    assert (shown["nothing"], shown["broken"], shown["known"]) == ("PASSED", "FAILED", "XFAIL")
+    assert shown["huge"] == shown["huge_to_build"] == "OOM at 4194304 GiB", "to run out of memory is a result"
+    assert out.count("OOM at 4194304 GiB") == 4
+    wrong = r"lazy_sum-forward-torch-\S+: output is wrong: largest error \S+ at \(\d+, \d+\)"
+    assert re.search(wrong, out)
+    assert "Traceback" not in out
+    assert "benchmark: 1 tests" in out, "pytest-benchmark's table is needed for the plain benchmark"
+    assert out.count("a[b].mtx · hidden 128") == 2
     assert re.search(r"^operation +dir on +time +± +stop +limit +peak +ops +sync$", out, re.MULTILINE), out
-    assert re.search(
-        r"^stays +fwd torch +[\d.]+ µs +(\?|[\d.]+%) (time|prec) +1\.0 KiB +1 +0$", out, re.MULTILINE
-    ), out
+    row = r"^stays +fwd torch +[\d.]+ [µn]s +(\?|[\d.]+%) +(time|prec) +1\.5 KiB +1 +0$"
+    assert re.search(row, out, re.MULTILINE), out
     assert "inputs not copied to new memory, it must: stays fwd torch" in out
     assert "writes to its inputs, so rounds have different inputs: writes fwd torch" in out
+    content = json.loads((tmp_path / "run.json").read_text())
+    assert [entry["error"] for entry in content["gnnbench"]["incomplete"]] == ["OOM at 4194304 GiB"] * 2
+    ours = [entry["extra_info"].get("gnnbench") for entry in content["benchmarks"]]
+    assert {one["spec"]["operation"] for one in ours if one} == {"scale", "writes", "stays"}
+
+
+@pytest.mark.parametrize(
+    ("options", "hidden"),
+    [
+        ("-q", True),
+        ("--benchmark-group-by=param:platform", False),
+        ("--benchmark-sort=name", False),
+        ("--benchmark-columns=min", False),
+    ],
+)
+def test_pytest_benchmark_s_table_is_shown_where_an_option_is_about_it(pytester, options, hidden):
+    config = pytester.parseconfigure(options)
+    terminal.hide_their_table(config)
+    assert config._benchmarksession.quiet is hidden
+
+
+def test_a_terminal_of_80_columns_sees_what_runs_in_lines_that_fit(pytester, monkeypatch):
+    monkeypatch.setenv("OMP_WAIT_POLICY", "PASSIVE")  # which collecting would set
+    options = ("--gnn-device=cpu", "--gnn-platform=pyg", "--gnn-all", *SMALL)
+    items = collected(pytester, f"import pytest\n{OURS}", *options)
+    screen = io.StringIO()
+    screen.isatty = lambda: True
+    reporter = TerminalReporter(items[0].config, file=screen)
+    reporter._tw.fullwidth = 80
+    progress = terminal.SessionProgress(reporter, items)
+    nothing = dict.fromkeys(("counted", "out_of_memory", "profiled", "instead", "row"))
+    for item in items:
+        progress.pytest_runtest_logstart(item.nodeid)
+        report = pytest.TestReport(item.nodeid, item.location, {}, "passed", None, "call")
+        report.gnnbench = {**nothing, "seconds": 1.2e-3}
+        progress.pytest_runtest_logreport(report)
+    lines = [line for line in re.split(r"[\r\n]", re.sub(r"\x1b\[[\d;]*\w", "", screen.getvalue())) if line]
+    assert max(len(line.rstrip()) for line in lines) <= 80
+    assert [line.rstrip() for line in lines][:3] == [
+        "rmat:5 · hidden 8 · float32 · int64 · cpu",
+        "[1/4] spmm_sum  fwd     pyg    …",
+        "[1/4] spmm_sum  fwd     pyg      1.20 ms",
+    ]
