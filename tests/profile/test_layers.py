@@ -31,16 +31,6 @@ def test_what_is_cached_is_in_the_first_call_only(make_case, tmp_path):
     assert "gcn_norm" in layers.table(cached)
 
 
-def test_a_path_that_comes_later_is_there_from_the_start(tmp_path):
-    model = torch.nn.Linear(2, 2)
-    x, calls = torch.ones(1, 2), iter(range(100))
-    section = layers.take(Subject(lambda: next(calls) >= 3 and model(x), "cpu", 3), tmp_path)
-    assert paths(section) == [(), ("forward",), ("forward", "x·W")]
-    forward = section["rows"][1]
-    assert forward["cold_ns"] == forward["total_ns"][0] == 0
-    assert forward["total_ns"][-1] > 0
-
-
 def test_ranges_are_those_of_the_layers_and_say_what_nvtx_needs(make_case, tmp_path):
     subject = conv(make_case, cached=False)
     assert kinds.load("ranges") is nvtx_ranges

