@@ -5,9 +5,8 @@ import shutil
 import xml.etree.ElementTree as ET
 
 import pytest
-from pytest_benchmark.utils import get_machine_id
 
-from gnnbench.results.baseline import FOLDER, RecordStore
+from tests.plugin import recorded as records
 from tests.suite import run
 
 SUITE = """
@@ -17,9 +16,10 @@ from pathlib import Path
 def test_steady(benchmark):
     benchmark(sum, [1])
 
-def test_flaky(benchmark, tmp_path):
+@pytest.mark.parametrize("which", ["flaky", "late"])
+def test_again(benchmark, which):
     benchmark(sum, [1])
-    tried = Path(__file__).with_name("tried")
+    tried = Path(__file__).with_name(f"tried-{which}")
     first = not tried.exists()
     tried.touch()
     assert not first
@@ -28,8 +28,14 @@ def test_plain():
     pass
 """
 OTHER = "def test_other(benchmark):\n    benchmark(sum, [1])\n"
-QUIET = {"sigma": 0.02, "drift": 0, "spike_probability": 0, "process_sigma": 0.005}
-NAMES = ("test_steady", "test_flaky", "test_other")
+SUBTESTS = """
+def test_parts(benchmark, subtests):
+    benchmark(sum, [1])
+    with subtests.test("part"):
+        assert 0
+"""
+FLAKY, LATE = "test_again[flaky]", "test_again[late]"
+TRIED = ("tried-flaky", "tried-late")
 
 
 @pytest.fixture(scope="module")
@@ -39,35 +45,30 @@ def recorded(tmp_path_factory):
     (folder / "test_a.py").write_text(SUITE)
     (folder / "test_b.py").write_text(OTHER)
     (folder / "pytest.ini").write_text("[pytest]\n")
-    (folder / "tried").touch()
-    result = run("--gnn-layouts=sample", "--benchmark-json=run.json", cwd=folder, **truth(folder))
-    assert result.returncode == 0, result.stdout
-    contents = [process(folder, 1 + number / 500) for number in range(5)]
-    RecordStore(folder / FOLDER).save(contents, get_machine_id(), "first", "")
-    (folder / "tried").unlink()
-    return folder
-
-
-def process(folder, factor):
-    """Return the run file with all times multiplied."""
-    content = json.loads((folder / "run.json").read_text())
+    for name in TRIED:
+        (folder / name).touch()
+    content = records.measure(folder, **machine(folder))
     for entry in content["benchmarks"]:
-        ours = entry["extra_info"]["gnnbench"]
-        ours.pop("fingerprint", None)  # so that times decide
-        measured = ours["measurement"]
-        measured.update({name: measured[name] * factor for name in ("location_ns", "low_ns", "high_ns")})
-    return content
+        entry["extra_info"]["gnnbench"].pop("fingerprint", None)  # so that times decide
+    records.save(folder, content)
+    return folder
 
 
 @pytest.fixture
 def project(recorded, tmp_path):
+    """The suite, whose second attempts pass at once."""
     return shutil.copytree(recorded, tmp_path / "project")
 
 
-def truth(folder, **seconds):
-    times = {**dict.fromkeys(NAMES, 1e-3), **seconds}
-    (folder / "truth.json").write_text(json.dumps({"benchmarks": times, "noise": QUIET}))
-    return {"GNNBENCH_FAKE_CLOCK": f"2:{folder / 'truth.json'}"}
+def forget(folder):
+    """Let first attempts fail."""
+    for name in TRIED:
+        (folder / name).unlink(missing_ok=True)
+
+
+def machine(folder, **seconds):
+    usual = dict.fromkeys(("test_steady", FLAKY, LATE, "test_other", "test_parts"), 1e-3)
+    return records.machine(folder, 2, **{**usual, **seconds})
 
 
 def judge(folder, *arguments, **seconds):
@@ -75,86 +76,55 @@ def judge(folder, *arguments, **seconds):
         *("--benchmark-compare", "--gnn-turns=never", "--gnn-effect=30%", "--gnn-confirm=0"),
         *("--junitxml=junit.xml", *arguments),
         cwd=folder,
-        **truth(folder, **seconds),
+        **machine(folder, **seconds),
     )
 
 
 def cases(folder):
     """Return what JUnit's file says of each test."""
     root = ET.parse(folder / "junit.xml").getroot()
-    return [(case.get("name"), [child.tag for child in case]) for case in root.iter("testcase")]
+    return {case.get("name"): [child.tag for child in case] for case in root.iter("testcase")}
 
 
-def test_a_test_that_passes_at_its_second_try_passes(project):
-    result = judge(project, "--reruns=1")
-    assert result.returncode == 0, result.stdout
-    assert "4 passed, 1 rerun" in result.stdout
-    assert "0 slower, 0 faster, 3 same" in result.stdout
-    assert dict(cases(project)) == {name: [] for name in (*NAMES, "test_plain")}
-
-
-def test_one_that_is_slower_fails_though_it_was_tried_again(project):
-    result = judge(project, "--reruns=1", test_flaky=3e-3)
+def test_a_test_that_passes_at_its_second_try_passes_unless_it_is_slower(project):
+    forget(project)
+    (project / "test_b.py").write_text(f"{OTHER}    assert 0\n{SUBTESTS}")
+    result = judge(project, "--reruns=1", **{LATE: 3e-3})
     assert result.returncode == 1, result.stdout
-    assert "1 failed, 3 passed, 1 rerun" in result.stdout
-    assert dict(cases(project))["test_flaky"] == ["failure"]
-
-
-def test_one_that_fails_at_each_try_fails_at_once(project):
-    (project / "test_b.py").write_text("def test_other(benchmark):\n    benchmark(sum, [1])\n    assert 0\n")
-    (project / "tried").touch()
-    result = judge(project, "--reruns=1")
-    assert "1 failed, 3 passed, 1 rerun" in result.stdout
+    found = cases(project)
+    passed, failed = ("test_steady", FLAKY, "test_plain"), (LATE, "test_other")
+    assert [found[name] for name in (*passed, *failed)] == [[]] * 3 + [["failure"]] * 2
+    assert "1 slower, 0 faster" in result.stdout
     assert "FAILED test_b.py::test_other - assert 0" in result.stdout
+    forget(project)
+    plain = run("--reruns=1", cwd=project)
+    assert result.stdout.count("SUBFAILED") == plain.stdout.count("SUBFAILED") > 0
+    reruns = [one.stdout.splitlines()[-1].split(" rerun")[0].split()[-1] for one in (result, plain)]
+    assert reruns[0] == reruns[1]
 
 
 def test_without_reruns_the_first_failure_stops_where_it_is_to(project):
-    for stop in ("-x", "--maxfail=1"):
-        (project / "tried").unlink(missing_ok=True)
-        result = judge(project, stop)
-        assert result.returncode == 1
-        assert "1 failed, 1 passed" in result.stdout
-        assert "stopping after 1 failures" in result.stdout
-        assert "failed: interrupted: the timed benchmarks were not compared" in result.stdout
+    forget(project)
+    result = judge(project, "-x")
+    assert result.returncode == 1
+    assert "1 failed, 1 passed" in result.stdout
+    assert "stopping after 1 failures" in result.stdout
+    assert "failed: interrupted: the timed benchmarks were not compared" in result.stdout
 
 
-def test_each_letter_stands_behind_its_file_and_is_counted_once(project):
-    (project / "tried").touch()
-    result = judge(project, test_steady=3e-3)
-    lines = [line.split() for line in result.stdout.splitlines() if line.startswith("test_")]
-    assert ["test_a.py", "F.", "[", "75%]"] in lines
-    assert ["test_b.py", ".", "[100%]"] in lines
-    verbose = judge(project, "-v", test_steady=3e-3).stdout
-    assert verbose.count("PASSED") == 3
-    assert verbose.count("100%]") == 1
-
-
-def test_what_was_slower_is_run_again_by_last_failed(project):
-    (project / "tried").touch()
-    arguments = ("-p", "cacheprovider")
-    assert judge(project, *arguments, test_steady=3e-3).returncode == 1
-    result = judge(project, *arguments, "--lf", test_steady=3e-3)
-    assert "collected 1 item" in result.stdout
-    assert "1 failed" in result.stdout
-    assert judge(project, *arguments, "--lf").returncode == 0
-    assert "4 passed" in judge(project, *arguments, "--lf").stdout
-
-
-def test_an_unexpected_success_that_is_slower_fails_the_run(project):
+def test_each_letter_stands_behind_its_file_once_and_last_failed_runs_what_was_slower(project):
     (project / "test_b.py").write_text(f"import pytest\n\n@pytest.mark.xfail\n{OTHER}")
-    (project / "tried").touch()
-    result = judge(project, test_other=3e-3)
+    arguments = ("-p", "cacheprovider")
+    result = judge(project, *arguments, test_steady=3e-3, test_other=3e-3)
     assert result.returncode == 1, result.stdout
-    assert dict(cases(project))["test_other"] == ["failure"]
-
-
-def test_subtests_are_reported_once(project):
-    (project / "test_b.py").write_text(
-        "def test_other(benchmark, subtests):\n"
-        "    benchmark(sum, [1])\n"
-        "    with subtests.test('part'):\n        assert 0\n"
-    )
-    result = judge(project, "--reruns=1")
-    plain = run("--reruns=1", cwd=project)
-    assert result.stdout.count("SUBFAILED") == plain.stdout.count("SUBFAILED") > 0
-    assert "2 failed, 3 passed, 2 rerun" in result.stdout
+    lines = [line.split() for line in result.stdout.splitlines() if line.startswith("test_")]
+    assert ["test_a.py", "F..", "[", "80%]"] in lines
+    assert ["test_b.py", "F", "[100%]"] in lines
+    assert cases(project)["test_other"] == ["failure"], "although it passes where a failure is expected"
+    file = project / ".pytest_cache/v/cache/lastfailed"
+    assert json.loads(file.read_text()).keys() == {"test_a.py::test_steady", "test_b.py::test_other"}
+    result = judge(project, *arguments, "--lf", "-v")
+    assert "1 passed, " in result.stdout
+    assert "1 xpassed" in result.stdout
+    assert (result.stdout.count(" PASSED"), result.stdout.count("100%]")) == (1, 1)
+    assert not file.exists() or json.loads(file.read_text()) == {}
