@@ -7,6 +7,12 @@ import shlex
 import pytest
 
 from gnnbench import schema
+from gnnbench.compare.ab.affected import AffectedResult, Inspected
+from gnnbench.compare.ab.inspections import Inspections
+from gnnbench.measure.counter_changes import CounterChange
+from gnnbench.measure.fingerprint.difference import Difference
+from gnnbench.report import affected as report
+from tests.compare.ab.workers import write
 from tests.suite import gnnbench
 from tests.variants.repositories import git, without_settings
 
@@ -38,8 +44,7 @@ SAME_ID = "test_suite.py::test_thing[untouched]"
 def folder(tmp_path, monkeypatch):
     """A repository whose working tree changes two of three functions."""
     without_settings(monkeypatch)
-    (tmp_path / "pytest.ini").write_text("[pytest]\naddopts = -p pytest_benchmark.plugin\n")
-    (tmp_path / "test_suite.py").write_text(SUITE)
+    write(tmp_path, SUITE)
     (tmp_path / "thing.py").write_text(THING)
     git(tmp_path, "init", "-q", "-b", "main")
     git(tmp_path, "add", ".")
@@ -102,8 +107,8 @@ def test_commits_of_another_repository_are_compared(folder, tmp_path_factory):
     assert len(git(other, "worktree", "list").splitlines()) == 1
 
 
-def test_one_benchmark_is_explained(folder):
-    result = affected(folder, "--explain", "first")
+def test_one_benchmark_is_explained_with_its_settings(folder):
+    result = affected(folder, "--explain", "first", base="'git:main' env:OMP_PROC_BIND=true")
     assert result.returncode == 0, result.stderr
     assert result.stdout.splitlines()[:6] == [
         "test_suite.py::test_thing[first]",
@@ -113,23 +118,37 @@ def test_one_benchmark_is_explained(folder):
         "  renamed_helper  (only head)",
         "  first",
     ]
-    same = affected(folder, "--explain", SAME_ID)
-    assert same.stdout.splitlines() == [SAME_ID, "runs the same code on both sides"]
+    assert "\nsettings\n  $OMP_PROC_BIND  (only base)\n" in result.stdout
 
 
-def test_settings_are_a_difference_too(folder):
-    result = affected(folder, "--explain", "untouched", base="env:OMP_PROC_BIND=true", head=".")
-    assert result.stdout.splitlines() == [SAME_ID, "", "settings", "  $OMP_PROC_BIND  (only base)"]
+@pytest.mark.parametrize(
+    ("one", "lines"),
+    [
+        (Inspections(difference=Difference()), ["runs the same code on both sides"]),
+        (Inspections(unseen="a reason"), ["could not be compared, and counts as affected: a reason"]),
+        (
+            Inspections((CounterChange("aten::mm", 1, 2000),), Difference(values=("a:B",), work=("shapes",))),
+            [
+                *("", "values that they may read", "  a:B", "", "what they do", "  shapes"),
+                *("", "counters", "  aten::mm: 1 → 2,000"),
+            ],
+        ),
+    ],
+)
+def test_all_that_differs_is_explained(one, lines):
+    text = "\n".join(report.explanation("a", Inspected(one)))
+    assert text.splitlines() == ["a", *lines]
 
 
-def test_what_cannot_be_compared_counts_as_affected(folder):
-    (folder / "test_suite.py").write_text(
-        "import thing\ndef test_it(benchmark): benchmark.pedantic(thing.first, (1,))\n"
+def test_what_cannot_be_compared_counts_as_affected():
+    unseen = Inspected(Inspections(unseen="benchmark.pedantic fixes the calls"))
+    found = AffectedResult(None, None, {"test_a.py::test_it": unseen}, 1.0)
+    printed = []
+    report.write(found, printed.append, None, colour=False)
+    assert "not compared: benchmark.pedantic fixes the calls" in printed[0]
+    assert report.summary(found).endswith(
+        "0 run the same code, 1 could not be compared and counts as affected"
     )
-    result = affected(folder)
-    assert result.returncode == 0, result.stderr
-    assert "not compared: benchmark.pedantic fixes the calls" in result.stdout
-    assert "0 run the same code, 1 could not be compared and counts as affected; " in result.stdout
 
 
 def test_where_no_benchmark_can_be_inspected(folder):
@@ -140,21 +159,3 @@ def test_where_no_benchmark_can_be_inspected(folder):
     result = affected(folder, "--", "test_suite.py", "-k", "nothing")
     assert result.returncode == 3
     assert "no benchmark was inspected; name the suite: " in result.stdout
-
-
-@pytest.mark.parametrize(
-    ("words", "sides", "text"),
-    [
-        (("--explain", "thing["), {}, "'thing[' is in 3 ids: give more of one, as in test_suite.py"),
-        (("--explain", "nowhere"), {}, "'nowhere' is in no benchmark's id"),
-        ((), {"base": "git:nowhere"}, "nowhere"),
-        (("--json", "nowhere/a.json"), {}, "nowhere/a.json cannot be written"),
-        (("--", "nowhere.py"), {}, "give the path of the suite: gnnbench affected BASE HEAD -- PATH"),
-    ],
-)
-def test_wrong_usage_is_a_line(folder, words, sides, text):
-    result = affected(folder, *words, **sides)
-    assert result.returncode == 2
-    last = result.stderr.splitlines()[-1]
-    assert last.startswith("gnnbench: ")
-    assert text in last

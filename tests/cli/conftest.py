@@ -1,0 +1,30 @@
+"""What tests of commands share."""
+
+from types import SimpleNamespace
+
+import pytest
+
+from gnnbench.cli.main import main
+from tests.compare.ab.workers import clean
+
+
+@pytest.fixture
+def in_process(tmp_path, monkeypatch, capsys):
+    """Return a function that runs the command in this process, in the test's folder, as `gnnbench` does.
+
+    Processes that it starts have the variables of tests.suite.environment.
+    """
+    clean(monkeypatch)
+    monkeypatch.setenv("GNNBENCH_CACHE", str(tmp_path / ".cache"))
+    monkeypatch.setenv("OMP_WAIT_POLICY", "PASSIVE")  # which commands set
+    monkeypatch.chdir(tmp_path)
+
+    def run(*words):
+        try:
+            status = main(words)
+        except SystemExit as end:  # argparse's
+            status = end.code
+        out, err = capsys.readouterr()
+        return SimpleNamespace(returncode=status, stdout=out, stderr=err)
+
+    return run
