@@ -1,11 +1,11 @@
 """Real runs with --gnn-growth: of suites that leak, and of gnnbench's own benchmarks."""
 
 import json
-from functools import cache
 
 import pytest
 
 from gnnbench.schema import departure
+from tests.sampling import nightly
 from tests.suite import SMALL, run, run_kernels
 
 PLAIN = """
@@ -121,19 +121,6 @@ def test_graph_in_autograd_s_context(benchmark, x):
     benchmark(update_all)
 
 
-class Sampler:
-    formats = {}
-
-    def __call__(self, x):
-        graph = Graph(x.clone())
-        self.formats[id(graph)] = graph
-        return graph
-
-
-def test_graph_in_a_cache(benchmark, x):
-    benchmark(Sampler(), x)
-
-
 def test_tensor_that_native_code_releases_and_forgets(benchmark, x):
     '''As in pyg-lib#290: a contiguous copy is handed to a kernel, and never freed.'''
     import ctypes
@@ -167,68 +154,64 @@ def summary(result):
     return [line for line in result.stdout.splitlines() if line.startswith("gnnbench: ")]
 
 
-@pytest.fixture
-def suite(tmp_path):
+RULES = """
+[[rules]]
+benchmarks = "*test_native"
+max_growth = "1 KiB"
+
+[[rules]]
+benchmarks = "*test_sum"
+max_growth = "1 KiB"
+max_time = "1 ns"
+
+[[rules]]
+benchmarks = "*test_pedantic"
+ignore = "keeps its results on purpose"
+"""
+
+
+def test_a_stranger_s_suite_without_torch_whose_rules_tolerate_so_much_or_anything(tmp_path):
     (tmp_path / "test_suite.py").write_text(PLAIN)
-    (tmp_path / "pytest.ini").write_text("[pytest]\n")
-    return tmp_path
-
-
-LOG = "grows by 45 list in 45 calls; held by test_suite.LOG (dict)"
-
-
-def test_a_stranger_s_suite_without_torch(suite):
-    (suite / "conftest.py").write_text("import sys\nsys.modules['torch'] = None\n")
-    result = run("--gnn-growth", "--benchmark-json=run.json", cwd=suite)
+    (tmp_path / "gnnbench.toml").write_text(RULES)
+    (tmp_path / "conftest.py").write_text("import sys\nsys.modules['torch'] = None\n")
+    result = run("--gnn-growth", "--benchmark-json=run.json", cwd=tmp_path)
     assert result.returncode == 1
     found = messages(result)
-    assert found.keys() == {"test_log", "test_native", "test_pedantic", "test_sum"}
-    assert found["test_log"] == LOG
-    assert found["test_sum"] == (
-        "grows by 45 blocks of untracked objects (numbers, texts, arrays, plain dicts) in 45 calls; "
-        "held by test_sum.sums (list)"
+    assert found.keys() == {"test_log", "test_native"}
+    assert found["test_log"] == "grows by 45 list in 45 calls; held by test_suite.LOG (dict)"
+    assert "MiB of resident memory in 45 calls: native code keeps it; " in found["test_native"]
+    above = "iB a call, above max_growth = 1.0 KiB (rule 1 of gnnbench.toml)"
+    assert found["test_native"].endswith(above)
+    assert "2 failed, 8 passed" in result.stdout
+    first, *tolerated, last = summary(result)
+    assert first == "gnnbench: 6 benchmarks called 50 times, none timed: 2 grow"
+    assert last == (
+        "gnnbench: 3 left out: test_suite.py::test_once (benchmark.pedantic asks for one call), "
+        "test_suite.py::test_processes (the work is done in other processes), "
+        "test_suite.py::test_whole (its calls are timed whole: it starts a process)"
     )
-    assert found["test_native"].endswith("MiB of resident memory in 45 calls: native code keeps it")
-    assert found["test_pedantic"].startswith("grows by 45 list in 45 calls")
-    assert "4 failed, 6 passed" in result.stdout
-    assert summary(result) == [
-        "gnnbench: 6 benchmarks called 50 times, none timed: 4 grow",
-        (
-            "gnnbench: 3 left out: test_suite.py::test_once (benchmark.pedantic asks for one call), "
-            "test_suite.py::test_processes (the work is done in other processes), "
-            "test_suite.py::test_whole (its calls are timed whole: it starts a process)"
-        ),
-    ]
-    saved = json.loads((suite / "run.json").read_text())
+    by_name = {line.split()[2]: line for line in tolerated}
+    assert by_name.keys() == {"test_suite.py::test_sum", "test_suite.py::test_pedantic"}
+    one, other = by_name["test_suite.py::test_sum"], by_name["test_suite.py::test_pedantic"]
+    assert one.startswith(
+        "gnnbench: tolerated: test_suite.py::test_sum grows by 45 blocks of untracked objects (numbers, "
+        "texts, arrays, plain dicts) in 45 calls; held by test_sum.sums (list); "
+    )
+    assert one.endswith("B a call, within max_growth = 1.0 KiB (rule 2 of gnnbench.toml)")
+    assert "grows by 45 list in 45 calls" in other
+    assert other.endswith(": ignored, keeps its results on purpose (rule 3 of gnnbench.toml)")
+    saved = json.loads((tmp_path / "run.json").read_text())
     assert "growth" in saved["benchmarks"][0]["extra_info"]["gnnbench"]
-    for one in saved["benchmarks"]:
-        assert departure(one["extra_info"]["gnnbench"], "run") is None
+    for entry in saved["benchmarks"]:
+        assert departure(entry["extra_info"]["gnnbench"], "run") is None
 
 
-def test_in_parallel(suite):
-    result = run("--gnn-growth", "-n", "2", cwd=suite)
+def test_in_parallel(tmp_path):
+    (tmp_path / "test_suite.py").write_text(PLAIN)
+    result = run("--gnn-growth", "-n", "2", "-k", "log or fine", cwd=tmp_path)
     assert result.returncode == 1
-    assert messages(result).keys() == {"test_log", "test_native", "test_pedantic", "test_sum"}
-    assert "gnnbench: 6 benchmarks called 50 times, none timed: 4 grow" in summary(result)
-
-
-def test_rules_tolerate_so_much_or_anything(suite):
-    (suite / "gnnbench.toml").write_text(
-        '[[rules]]\nbenchmarks = "*"\nmax_growth = "1 KiB"\nmax_time = "1 ns"\n'
-        '[[rules]]\nbenchmarks = "*test_pedantic"\nignore = "keeps its results on purpose"\n'
-    )
-    result = run("--gnn-growth", cwd=suite)
-    (name, message), *more = messages(result).items()
-    assert (name, more) == ("test_native", [])
-    assert message.endswith("iB a call, above max_growth = 1.0 KiB (rule 1 of gnnbench.toml)")
-    tolerated = {line.split()[2]: line for line in summary(result) if "tolerated" in line}
-    assert f"{LOG}; " in tolerated["test_suite.py::test_log"]
-    assert tolerated["test_suite.py::test_log"].endswith(
-        "B a call, within max_growth = 1.0 KiB (rule 1 of gnnbench.toml)"
-    )
-    assert tolerated["test_suite.py::test_pedantic"].endswith(
-        ": ignored, keeps its results on purpose (rule 2 of gnnbench.toml)"
-    )
+    assert messages(result).keys() == {"test_log"}
+    assert "gnnbench: 2 benchmarks called 50 times, none timed: 1 grows" in summary(result)
 
 
 @pytest.mark.parametrize(
@@ -239,57 +222,45 @@ def test_rules_tolerate_so_much_or_anything(suite):
         ("--benchmark-compare", "--gnn-growth does not time benchmarks; leave out --benchmark-compare"),
     ],
 )
-def test_options_that_exclude_each_other(suite, other, message):
-    result = run("--gnn-growth", other, cwd=suite)
-    assert result.returncode == 4
-    assert result.stderr.strip() == f"ERROR: gnnbench: {message}"
+def test_options_that_exclude_each_other(pytester, other, message):
+    with pytest.raises(pytest.UsageError, match=f"^gnnbench: {message}$"):
+        pytester.parseconfigure("--gnn-growth", other)
 
 
-@cache
-def graphs(folder):
-    (folder / "test_graphs.py").write_text(GRAPHS)
-    (folder / "pytest.ini").write_text("[pytest]\n")
-    return run_kernels("--gnn-growth", cwd=folder)
+TENSORS = "45 Tensor (2.7 MiB)"
+LEAKS = {
+    "test_layer": f"grows by {TENSORS} in 45 calls; held by Layer.outputs (list)",
+    "test_graph_in_autograd_s_context": (
+        f"grows by 90 dict, 45 Graph, {TENSORS}, 45 MessagePassingBackward in 45 calls; "
+        "held by native code, as no Python object refers to MessagePassingBackward"
+    ),
+    "test_tensor_that_native_code_releases_and_forgets": (
+        f"grows by {TENSORS} in 45 calls; held by native code, as no Python object refers to Tensor"
+    ),
+    "test_tensor_that_gets_larger": "grows by 176 KiB of tensors in 45 calls",
+}
+
+
+def test_leaks_of_graph_libraries(tmp_path):
+    """Each is real: nothing of torch is replaced."""
+    (tmp_path / "test_graphs.py").write_text(GRAPHS)
+    found = messages(run_kernels("--gnn-growth", cwd=tmp_path))
+    assert found.keys() == LEAKS.keys()
+    for name, message in LEAKS.items():
+        assert found[name].startswith(message)
 
 
 @pytest.mark.parametrize(
-    ("name", "message"),
+    ("select", "least"),
     [
-        ("test_layer", "grows by 45 Tensor (2.7 MiB) in 45 calls; held by Layer.outputs (list)"),
-        (
-            "test_graph_in_autograd_s_context",
-            (
-                "grows by 90 dict, 45 Graph, 45 Tensor (2.7 MiB), 45 MessagePassingBackward in 45 calls; "
-                "held by native code, as no Python object refers to MessagePassingBackward"
-            ),
-        ),
-        (
-            "test_graph_in_a_cache",
-            "grows by 45 dict, 45 Graph, 45 Tensor (2.7 MiB) in 45 calls; held by Sampler.formats (dict)",
-        ),
-        (
-            "test_tensor_that_native_code_releases_and_forgets",
-            (
-                "grows by 45 Tensor (2.7 MiB) in 45 calls; "
-                "held by native code, as no Python object refers to Tensor"
-            ),
-        ),
-        ("test_tensor_that_gets_larger", "grows by 176 KiB of tensors in 45 calls"),
+        pytest.param("(spmm_sum- or gcn_norm-) and (torch or pyg)", 3, id="some"),
+        nightly(pytest.param("", 20, id="all")),
     ],
 )
-def test_leaks_of_graph_libraries(tmp_path_factory, name, message):
-    """Each is real: nothing of torch is replaced."""
-    base = tmp_path_factory.getbasetemp() / "graphs"
-    base.mkdir(exist_ok=True)
-    found = messages(graphs(base))
-    assert "test_fine" not in found
-    assert found[name].startswith(message)
-
-
-def test_no_core_operation_grows():
-    result = run_kernels("benchmarks", "-m", "core", "--gnn-growth", *SMALL)
+def test_no_core_operation_grows(select, least):
+    result = run_kernels("benchmarks", "-m", "core", "-k", select, "--gnn-growth", *SMALL)
     assert result.returncode == 0, result.stdout
     (line,) = [line for line in summary(result) if "called 50 times" in line]
-    assert int(line.split()[1]) > 20
+    assert int(line.split()[1]) >= least
     assert line.endswith("none timed: none grows")
     assert "does not grow" in result.stdout
