@@ -13,7 +13,7 @@ import pytest
 from gnnbench import signals
 from gnnbench.results.baseline import FOLDER
 from tests.suite import environment
-from tests.variants.repositories import is_alive
+from tests.variants.repositories import git, is_alive
 
 ENDING = (signal.SIGTERM, signal.SIGHUP)
 PLUGINS = "-p pytest_benchmark.plugin -p gnnbench.plugin"
@@ -37,15 +37,6 @@ def test_b(benchmark):
 """
 
 
-@pytest.fixture
-def own_signals():
-    """Leave the handlers as they were."""
-    kept = {number: signal.getsignal(number) for number in ENDING}
-    yield
-    for number, handler in kept.items():
-        signal.signal(number, handler)
-
-
 @pytest.mark.parametrize("number", ENDING)
 def test_it_is_as_ctrl_c_and_a_second_one_at_once_changes_nothing(number):
     before = [signal.getsignal(one) for one in ENDING]
@@ -64,20 +55,21 @@ def test_it_is_as_ctrl_c_and_a_second_one_at_once_changes_nothing(number):
 
 def test_one_that_was_swallowed_may_come_again(monkeypatch):
     monkeypatch.setattr(signals, "_TOGETHER_SECONDS", -1.0)
-    with pytest.raises(KeyboardInterrupt), signals.as_ctrl_c():  # noqa: PT012 - the second is meant
-        try:
-            signal.raise_signal(signal.SIGTERM)
-        except KeyboardInterrupt:
-            signal.raise_signal(signal.SIGTERM)
+    with signals.as_ctrl_c():
+        for _ in range(2):
+            with pytest.raises(KeyboardInterrupt):
+                signal.raise_signal(signal.SIGTERM)
 
 
-@pytest.mark.usefixtures("own_signals")
 def test_what_is_ignored_stays_ignored():
-    signal.signal(signal.SIGHUP, signal.SIG_IGN)
-    with signals.as_ctrl_c() as received:
-        signal.raise_signal(signal.SIGHUP)
-    assert received.number is None
-    assert signal.getsignal(signal.SIGHUP) is signal.SIG_IGN
+    kept = signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    try:
+        with signals.as_ctrl_c() as received:
+            signal.raise_signal(signal.SIGHUP)
+        assert received.number is None
+        assert signal.getsignal(signal.SIGHUP) is signal.SIG_IGN
+    finally:
+        signal.signal(signal.SIGHUP, kept)
 
 
 class Project:
@@ -104,19 +96,9 @@ class Project:
             "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1",
             "PYTEST_ADDOPTS": "-p no:cacheprovider",
         }
-        return subprocess.Popen(
-            [str(Path(sys.executable).with_name(command[0])), *command[1:]],
-            cwd=self.folder,
-            env=environment(**variables),
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-        )
-
-    def git(self, *words: str) -> str:
-        identity = ("-c", "user.name=a", "-c", "user.email=a@b", "-c", "commit.gpgsign=false")
-        command = ["git", *identity, *words]
-        return subprocess.run(command, cwd=self.folder, check=True, capture_output=True, text=True).stdout
+        words = [str(Path(sys.executable).with_name(command[0])), *command[1:]]
+        pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True}
+        return subprocess.Popen(words, cwd=self.folder, env=environment(**variables), **pipes)
 
     def end(self, number: int, *command: str) -> tuple[int, str]:
         """Start a command, send it a signal when a child of it blocks, and return its status and output.
@@ -146,22 +128,20 @@ class Project:
     ("number", "command", "told"),
     [
         (signal.SIGINT, "baseline record -- test_a.py", "interrupted; nothing was saved"),
-        (signal.SIGTERM, "baseline record -- test_a.py", "interrupted; nothing was saved"),
-        (signal.SIGHUP, "baseline record -- test_a.py", "interrupted; nothing was saved"),
         (signal.SIGTERM, "calibrate -- test_a.py", "interrupted; 0 runs saved in "),
         (signal.SIGHUP, "ab git:HEAD . -- test_a.py", "0 slower"),
     ],
 )
 def test_a_command_leaves_nothing(tmp_path, number, command, told):
     project = Project(tmp_path, f"{BLOCKED}\nblock()\n")
-    project.git("init", "-q")
-    project.git("add", "pytest.ini", "test_a.py")
-    project.git("commit", "-qm", "first")
+    git(tmp_path, "init", "-q")
+    git(tmp_path, "add", "pytest.ini", "test_a.py")
+    git(tmp_path, "commit", "-qm", "first")
     status, output = project.end(number, "gnnbench", *command.split())
     assert status == 128 + number, output
     assert told in output
     assert not list((tmp_path / FOLDER).rglob("*.*"))
-    assert project.git("worktree", "list").count("\n") == 1
+    assert len(git(tmp_path, "worktree", "list").splitlines()) == 1
 
 
 def test_a_gate_that_times_again_leaves_nothing(tmp_path):

@@ -12,14 +12,8 @@ FOLDER = ROOT / "experiments" / "gpu"
 
 
 def gpu(*arguments):
-    return subprocess.run(
-        [sys.executable, str(FOLDER / "gpu.py"), *map(str, arguments)],
-        env=environment(),
-        capture_output=True,
-        text=True,
-        timeout=300,
-        check=False,
-    )
+    words = [sys.executable, str(FOLDER / "gpu.py"), *map(str, arguments)]
+    return subprocess.run(words, env=environment(), capture_output=True, text=True, timeout=300, check=False)
 
 
 @pytest.fixture
@@ -36,7 +30,7 @@ def plan(monkeypatch):
 def test_units_run_once_and_what_does_not_fit_is_left_to_the_next_call(tmp_path):
     folder = tmp_path / "results"
     command = ("run", folder, "--device", "cpu", "--small", "--step", "clocks")
-    first = gpu(*command, "--seconds", "30")
+    first = gpu(*command, "--seconds", "39")
     assert first.stdout.splitlines()[-1] == "2 units are left: the same command goes on"
     assert list(json.loads((folder / "clocks.json").read_text())["units"]) == ["launch"]
     second = gpu(*command, "--seconds", "250")

@@ -1,17 +1,6 @@
-import importlib.util
 import json
 
-import pytest
-
-from tests.suite import ROOT
-
-
-@pytest.fixture(scope="module")
-def sizes():
-    spec = importlib.util.spec_from_file_location("sizes", ROOT / "experiments/large/sizes.py")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+from experiments.large import sizes
 
 
 def write(folder, operation, platform, graph, **found):
@@ -19,7 +8,7 @@ def write(folder, operation, platform, graph, **found):
     file.write_text(json.dumps({"key": [operation, platform, graph], **found}))
 
 
-def test_the_table_says_how_cost_grows_and_what_was_refused(sizes, tmp_path):
+def test_the_table_says_how_cost_grows_and_what_was_refused(tmp_path):
     for scale, entries, seconds, peak in ((14, 100_000, 1e-3, 2**20), (15, 200_000, 4e-3, 2**21)):
         peaks = {"call_peak_bytes": peak, "process_peak_bytes": 2**29}
         write(tmp_path, "spmm_sum", "pyg", f"rmat:{scale}", entries=entries, seconds=seconds, **peaks)
@@ -32,7 +21,7 @@ def test_the_table_says_how_cost_grows_and_what_was_refused(sizes, tmp_path):
     assert refused.split(maxsplit=1) == ["rmat:22", "spmm_sum needs about 30 GiB"]
 
 
-def test_a_refusal_is_the_result(sizes, tmp_path):
+def test_a_refusal_is_the_result(tmp_path):
     nodeid = next(
         one
         for operation, platform, one in sizes.ids("rmat:30", 32)

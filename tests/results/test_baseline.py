@@ -22,18 +22,23 @@ HERE = environment.name(ENVIRONMENT)
 MACHINE = "Linux-CPython-3.11-64bit"
 
 SAVER = """
-import sys
+import os, sys
 from pathlib import Path
 from gnnbench.results.baseline import RecordStore
-from tests.run_files import entry, suite
+from tests.run_files import suite
 
 contents = [suite(seed) for seed in range(3)]
 for one in contents:
-    one["padding"] = "x" * 3_000_000
-print("ready", flush=True)
-while True:
-    RecordStore(Path(sys.argv[1])).save(contents, "machine", "again", "")
+    one["padding"] = "x" * 500_000
+for _ in sys.stdin:
+    child = os.fork()
+    while not child:
+        RecordStore(Path(sys.argv[1])).save(contents, "machine", "again", "")
+    print(child, flush=True)
+    os.wait()
+    print("ended", flush=True)
 """
+"""Saves records again and again, in a fork for each line that it reads."""
 
 
 @pytest.fixture
@@ -86,56 +91,41 @@ def test_records_in_the_folders_of_earlier_versions_are_found_the_newest_first(s
     assert store.save(contents(2), MACHINE, "next", "").id == "0003"
 
 
-def versions(*numbers):
-    """Return a process for each number, whose benchmark runs that version of its code."""
-    return [
-        content(entry("b", seed=seed, fingerprint=fingerprint(call=version)))
-        for seed, version in enumerate(numbers)
-    ]
+def test_a_fingerprint_is_kept_once_if_all_agree_and_is_read_for_all_processes(store):
+    def versions(*numbers):
+        """Return a process for each number, whose benchmark runs that version of its code."""
+        prints = [{"fingerprint": fingerprint(call=number)} if number else {} for number in numbers]
+        return [content(entry("b", seed=seed, **one)) for seed, one in enumerate(prints)]
 
+    def saved(record):
+        entries = [json.loads(file.read_text())["benchmarks"][0] for file in record.files]
+        return [one["extra_info"]["gnnbench"].get("fingerprint") for one in entries]
 
-def saved_fingerprints(record):
-    return [
-        json.loads(file.read_text())["benchmarks"][0]["extra_info"]["gnnbench"].get("fingerprint")
-        for file in record.files
-    ]
+    def read(runs):
+        found = [run.benchmarks["test_a.py::b"].fingerprint for run in runs]
+        return [one and one.as_json() for one in found]
 
-
-def test_a_fingerprint_is_kept_once_and_read_for_all_processes(store):
     record = store.save(versions(1, 1, 1), MACHINE, "abc", "")
-    assert saved_fingerprints(record) == [fingerprint(call=1), None, None]
+    assert saved(record) == [fingerprint(call=1), None, None]
     for runs in (record.read(), record_fingerprints.read(record.files)):
-        found = [run.benchmarks["test_a.py::b"].fingerprint.as_json() for run in runs]
-        assert found == [fingerprint(call=1)] * 3
+        assert read(runs) == [fingerprint(call=1)] * 3
+    for disagreeing in (versions(1, 1, 2), versions(1, None)):
+        other = store.save(disagreeing, MACHINE, "abc", "")
+        assert set(saved(other)) == {None}
+        assert set(read(other.read())) == {None}
+    beside = record.files[0].with_name("0001_abc_p9.json")  # a run with a fingerprint of its own
+    beside.write_text(json.dumps(versions(2)[0]))
+    assert read(record_fingerprints.read([*record.files, beside]))[-1] == fingerprint(call=2)
 
 
-def test_fingerprints_that_disagree_are_not_kept(store):
-    without = versions(1, 1)
-    del without[1]["benchmarks"][0]["extra_info"]["gnnbench"]["fingerprint"]
-    for contents in (versions(1, 1, 2), without):
-        record = store.save(contents, MACHINE, "abc", "")
-        assert set(saved_fingerprints(record)) == {None}
-        assert {run.benchmarks["test_a.py::b"].fingerprint for run in record.read()} == {None}
-
-
-def test_a_run_beside_a_record_keeps_its_own_fingerprint(store):
-    record = store.save(versions(1, 1), MACHINE, "abc", "")
-    other = record.files[0].with_name("0001_abc_p9.json")
-    other.write_text(json.dumps(versions(2)[0]))
-    *_, last = record_fingerprints.read([*record.files, other])
-    assert last.benchmarks["test_a.py::b"].fingerprint.as_json() == fingerprint(call=2)
-
-
-@pytest.mark.parametrize(
-    "name", ["../../evil", "a/b", "$(touch x); rm -rf ~", "..", "", "ünï\ncode", "x" * 500]
-)
-def test_no_name_leaves_the_store(store, name):
-    record = store.save(contents(), MACHINE, name, name)
-    for file in record.files:
+def test_no_name_leaves_the_store(store):
+    for name in ("../../evil", "a/b", "$(touch x); rm -rf ~", "..", "", "ünï\ncode", "x" * 500):
+        record = store.save(contents(1), MACHINE, name, name)
+        (file,) = record.files
         assert file.parent == store.root / HERE / MACHINE
-        assert re.fullmatch(r"0001_[A-Za-z0-9.-]{1,60}_p\d\.json", file.name)
-    assert store.records() == [record]
-    assert record.read()[0].record["reason"] == name
+        assert re.fullmatch(r"\d{4}_[A-Za-z0-9.-]{1,60}_p1\.json", file.name)
+        assert store.records()[-1] == record
+        assert record.read()[0].record["reason"] == name
 
 
 def test_the_nearest_environment_is_the_one_with_the_fewest_differences(store):
@@ -146,19 +136,15 @@ def test_the_nearest_environment_is_the_one_with_the_fewest_differences(store):
     assert RecordStore(store.root / "none").nearest(ENVIRONMENT) is None
 
 
-def test_a_record_that_lacks_a_process_is_not_used(store):
-    record = store.save(contents(), MACHINE, "abc", "")
-    record.files[1].unlink()
-    (left,) = store.records()
-    with pytest.raises(UsageError, match="only 2 of the 3 files of record 0001 are there"):
-        left.read()
-
-
-def test_a_file_that_was_put_there_by_hand_is_not_used(store):
+def test_a_record_that_lacks_a_process_or_has_a_file_by_hand_is_not_used(store):
     record = store.save(contents(), MACHINE, "abc", "")
     record.files[0].write_text(json.dumps(suite(1)))
     with pytest.raises(UsageError, match="not part of a baseline record"):
         record.read()
+    record.files[0].unlink()
+    (left,) = store.records()
+    with pytest.raises(UsageError, match="only 2 of the 3 files of record 0001 are there"):
+        left.read()
 
 
 def test_two_that_save_at_once_both_land(store):
@@ -170,54 +156,55 @@ def test_two_that_save_at_once_both_land(store):
         record.read()
 
 
-@pytest.mark.skipif(os.getuid() == 0 and not Path("/dev/full").exists(), reason="needs /dev/full as root")
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
 def test_a_disk_that_is_full_or_read_only_says_so(store, monkeypatch):
-    store.save(contents(), MACHINE, "good", "")
-
-    def full(_path, text):
-        Path("/dev/full").write_text(text)  # a real ENOSPC
-
-    monkeypatch.setattr(baseline, "_write", full)
-    with pytest.raises(
-        UsageError, match=r"cannot be written .*No space left on device.*; nothing was recorded"
-    ):
-        store.save(contents(), MACHINE, "bad", "")
+    store.save(contents(1), MACHINE, "good", "")
+    monkeypatch.setattr(baseline, "_write", lambda _path, text: Path("/dev/full").write_text(text))
+    full = r"cannot be written .*No space left on device.*; nothing was recorded"
+    with pytest.raises(UsageError, match=full):
+        store.save(contents(1), MACHINE, "bad", "")
     assert len(store.records()) == 1
     blocked = store.root / "file"
     blocked.write_text("")
     with pytest.raises(UsageError, match=r"cannot be written \(Not a directory\)"):
-        RecordStore(blocked).save(contents(), MACHINE, "bad", "")
+        RecordStore(blocked).save(contents(1), MACHINE, "bad", "")
 
 
-def test_killed_at_any_moment_no_file_is_cut_and_none_is_lost(tmp_path):
+@pytest.mark.parametrize("kills", [6, pytest.param(50, marks=pytest.mark.nightly)])
+def test_killed_at_any_moment_no_file_is_cut_and_none_is_lost(tmp_path, kills):
     random = np.random.default_rng(0)
     root = tmp_path / "timings"
+    words = [sys.executable, "-c", SAVER, str(root)]
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.DEVNULL}
+    with subprocess.Popen(words, cwd=ROOT, text=True, bufsize=1, **pipes) as process:
 
-    def saver():
-        words = [sys.executable, "-c", SAVER, str(root)]
-        return subprocess.Popen(words, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        def killed(number, wait):
+            print(file=process.stdin)
+            child = int(process.stdout.readline())
+            wait()
+            os.kill(child, number)
+            assert process.stdout.readline() == "ended\n"
 
-    with saver() as process:
-        assert process.stdout.readline() == b"ready\n"
+        def until_saved():
+            while not list(root.glob("*/*/*.json")):
+                time.sleep(0.01)
+
         begin = time.monotonic()
-        while not list(root.glob("*/*/*.json")):
-            time.sleep(0.01)
+        killed(signal.SIGKILL, until_saved)
         save_seconds = time.monotonic() - begin  # on this machine, now
-        process.kill()
-    whole = 0
-    for number in range(50):
-        with saver() as process:
-            assert process.stdout.readline() == b"ready\n"
-            time.sleep(random.uniform(0, 2 * save_seconds))
-            process.send_signal(signal.SIGKILL if number % 5 else signal.SIGINT)
-        files = sorted(root.glob("*/*/*.json"))
-        for file in files:
-            run_file.load(file)  # whole, and as it was sealed
-        assert len(files) >= whole
-        whole = len(files)
-        for record in RecordStore(root).records()[:-4]:
-            RecordStore(root).remove(record)
-            whole -= len(record.files)
+        whole = 0
+        for number in range(kills):
+            seconds = random.uniform(0, 2 * save_seconds)
+            killed(signal.SIGKILL if number % 5 else signal.SIGINT, lambda one=seconds: time.sleep(one))
+            files = sorted(root.glob("*/*/*.json"))
+            for file in files:
+                run_file.load(file)  # whole, and as it was sealed
+            assert len(files) >= whole
+            whole = len(files)
+            for record in RecordStore(root).records()[:-1]:
+                RecordStore(root).remove(record)
+                whole -= len(record.files)
+        process.stdin.close()
     assert whole
     saved = RecordStore(root).save(contents(), MACHINE, "after", "")
     assert saved.read()
