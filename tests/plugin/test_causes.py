@@ -3,24 +3,17 @@
 import json
 import shlex
 
-import pytest
-
 from gnnbench.schema import departure
 from tests import slower_helper
 from tests.slower_helper import IDS
 from tests.suite import run
 
 
-@pytest.fixture(scope="module")
-def session(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("causes") / "project"
+def test_the_summary_has_each_cause_once_and_each_test_its_own_failure(tmp_path):
+    folder = tmp_path / "project"
     slower_helper.make(folder)
-    arguments = "--benchmark-compare=git:HEAD~1", f"--benchmark-json={folder.parent / 'run.json'}"
-    return folder, run("tests", *arguments, cwd=folder, **slower_helper.variables(folder))
-
-
-def test_the_summary_has_each_cause_once_and_each_test_its_own_failure(session):
-    _, result = session
+    arguments = "--benchmark-compare=git:HEAD~1", f"--benchmark-json={tmp_path / 'run.json'}"
+    result = run("tests", *arguments, cwd=folder, **slower_helper.variables(folder))
     assert result.returncode == 1, result.stderr
     lines = result.stdout.splitlines()
     start = lines.index("3 slower through scale: test_scale, test_largest, test_total")
@@ -36,11 +29,7 @@ def test_the_summary_has_each_cause_once_and_each_test_its_own_failure(session):
         (failure,) = [line for line in lines if line.startswith("slower: ") and name in line]
         assert "code: " in failure
         assert failure.endswith(shlex.join([name]))
-
-
-def test_the_run_file_keeps_what_changed(session):
-    folder, _ = session
-    content = json.loads((folder.parent / "run.json").read_text())
+    content = json.loads((tmp_path / "run.json").read_text())
     found = {one["name"]: one["extra_info"]["gnnbench"] for one in content["benchmarks"]}
     assert not any(departure(ours, "run") for ours in found.values())
     assert "library:scale" in found["test_total"]["comparison"]["changed"]["functions"]

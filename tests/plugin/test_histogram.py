@@ -1,11 +1,13 @@
 import re
 import struct
+import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
 from tests import svg
-from tests.suite import SHORT, SMALL, run, run_kernels
+from tests.suite import ROOT, SHORT, SMALL, run, run_kernels
 
 NO_PYGAL = "import sys\nsys.modules['pygal'] = None\n"
 SUITE = """
@@ -74,46 +76,23 @@ def test_a_strangers_suite_has_a_picture_for_each_group(folder):
     assert "gnnbench: drew out/p-sums_a_b.svg and .png" in result.stdout
 
 
-def test_it_groups_as_pytest_benchmark_does(folder):
-    _, found = draw(folder, "--benchmark-group-by=func", "-k", "sort or small")
-    assert [name for name in found if "sort" not in name] == ["p-test_small"]
-    assert "p-test_sort" in found
-
-
-def test_gnnbenchs_timing_of_a_strangers_suite_is_drawn_with_its_interval(folder):
-    result, found = draw(folder, "--gnn-layouts=sample", "-k", "small", "--benchmark-min-rounds=5")
-    assert result.returncode == 0, result.stdout
-    (file,) = found.values()
-    assert "first decile of block medians" in svg.text(file)
-
-
-@pytest.mark.parametrize(
-    "options", [["-n", "2"], ["--benchmark-disable"], ["--benchmark-skip"], ["-k", "without"]], ids=" ".join
-)
-def test_without_times_there_is_no_picture_and_a_line(folder, options):
-    result, found = draw(folder, *options)
-    assert (result.returncode, found) == (0, {})
-    assert result.stdout.count("gnnbench: --benchmark-histogram: no benchmark was timed") == 1
-
-
-def test_collecting_says_nothing_of_pictures(folder):
-    result, _ = draw(folder, "--collect-only")
-    assert "benchmark-histogram" not in result.stdout
-
-
-def test_benchmarks_of_failed_tests_are_left_out(folder):
+def test_a_quiet_run_draws_pytest_benchmark_s_groups_without_benchmarks_of_failed_tests(folder):
     (folder / "test_suite.py").write_text(FAILING)
-    result, found = draw(folder)
+    result, found = draw(folder, "--benchmark-group-by=func", "--benchmark-quiet", "-q")
     assert result.returncode == pytest.ExitCode.TESTS_FAILED
-    (file,) = found.values()
-    assert "test_right" in svg.text(file)
-    assert "test_wrong" not in svg.text(file)
+    assert list(found) == ["p-test_right"]
+    assert "test_wrong" not in svg.text(found["p-test_right"])
     assert "gnnbench: not drawn, because the test failed: 1 benchmark" in result.stdout
 
 
-def test_a_quiet_run_draws_too(folder):
-    _, found = draw(folder, "--benchmark-quiet", "-q", "-k", "small")
-    assert list(found) == ["p-sums_a_b"]
+@pytest.mark.parametrize(
+    ("options", "lines"),
+    [(["-n", "2"], 1), (["--benchmark-skip"], 1), (["-k", "without"], 1), (["--collect-only"], 0)],
+)
+def test_without_times_there_is_no_picture_and_a_line_unless_tests_are_only_collected(folder, options, lines):
+    result, found = draw(folder, *options)
+    assert (result.returncode, found) == (0, {})
+    assert result.stdout.count("benchmark-histogram: no benchmark was timed") == lines
 
 
 def test_a_prefix_that_cannot_be_written_is_one_line(folder):
@@ -133,33 +112,25 @@ def test_without_a_prefix_the_files_are_in_the_folder(folder):
     assert re.fullmatch(r"benchmark_\d+_\d+-sums_a_b\.svg", file.name)
 
 
-def test_what_is_not_installed_is_one_line_before_anything_runs(folder):
-    (folder / "absent.py").write_text(
-        "import sys\nsys.modules['altair'] = sys.modules['vl_convert'] = None\n"
-    )
-    result, found = draw(folder, "-p", "absent")
-    assert (result.returncode, found) == (pytest.ExitCode.USAGE_ERROR, {})
-    assert result.stderr.strip().splitlines()[-1] == (
-        "ERROR: gnnbench: --benchmark-histogram: altair and vl_convert are not installed: "
+def test_what_is_not_installed_is_one_line_before_anything_runs(pytester, monkeypatch):
+    for name in ("altair", "vl_convert"):
+        monkeypatch.setitem(sys.modules, name, None)
+    line = (
+        "gnnbench: --benchmark-histogram: altair and vl_convert are not installed: "
         "pip install 'gnnbench[report]'"
     )
+    with pytest.raises(pytest.UsageError, match=re.escape(line)):
+        pytester.parseconfigure("--benchmark-histogram=p")
 
 
-def test_a_comparison_of_pytest_benchmark_shows_both_runs(folder):
-    only = ("-k", "small", f"--benchmark-storage=file://{folder}")
-    assert run(*SHORT, *only, "--benchmark-autosave", cwd=folder).returncode == 0
-    _, found = draw(folder, *only, "--benchmark-compare")
-    text = svg.text(found["p-sums_a_b"])
-    assert "(NOW)" in text
-    assert "(0001_" in text
-
-
-def test_the_suite_has_a_picture_for_each_operation_and_graph(tmp_path):
-    options = ("--gnn-all", *SMALL, *SHORT, "-k", "(spmm_sum or gcn_norm) and (torch or pyg)")
-    result = run_kernels("benchmarks", *options, f"--benchmark-histogram={tmp_path}/p")
+def test_the_suite_has_a_picture_for_each_operation_and_graph_and_pytest_benchmark_s_tools_work(tmp_path):
+    select = ("--gnn-all", *SMALL, *SHORT, "-k", "(spmm_sum- or gcn_norm-) and (torch or pyg)")
+    storage = f"--benchmark-storage=file://{tmp_path}"
+    words = ("benchmarks", *select, storage)
+    result = run_kernels(*words, "--benchmark-autosave", f"--benchmark-histogram={tmp_path}/p")
     assert result.returncode == 0, result.stdout
     found = {file.stem: file for file in tmp_path.glob("p*.svg")}
-    assert {"p-gcn_norm_rmat_5", "p-spmm_sum_rmat_5"} < set(found)
+    assert found.keys() == {"p-gcn_norm_rmat_5", "p-spmm_sum_rmat_5"}
     text = svg.text(found["p-spmm_sum_rmat_5"])
     assert "spmm_sum on rmat:5" in text
     for label in ("fwd torch", "f+b torch", "fwd pyg", "f+b pyg"):
@@ -168,3 +139,15 @@ def test_the_suite_has_a_picture_for_each_operation_and_graph(tmp_path):
     assert "torch 2." in text
     assert min(map(svg.smallest, found.values())) >= svg.LEGIBLE
     assert "Name (time in" not in result.stdout, "pytest-benchmark's table is not shown"
+    words = ("benchmarks/test_spmm.py", *select, storage, "-k", "spmm_sum- and torch")
+    compared = run_kernels(*words, "--benchmark-compare", f"--benchmark-histogram={tmp_path}/both")
+    assert compared.returncode == 0
+    (file,) = tmp_path.glob("both*.svg")
+    for shown in (compared.stdout, svg.text(file)):
+        assert "(NOW)" in shown
+        assert "(0001_" in shown
+    tool = [Path(sys.executable).with_name("pytest-benchmark"), "--storage", f"file://{tmp_path}", "compare"]
+    listed = subprocess.run(
+        [*tool, "--group-by=param:platform"], cwd=ROOT, capture_output=True, text=True, check=True
+    )
+    assert re.search("benchmark 'platform=.?torch", listed.stdout)
