@@ -71,27 +71,24 @@ def test_what_the_names_do_not_tell_is_unknown(tmp_path):
     assert not one.returns_one
 
 
-@pytest.mark.parametrize(
-    ("name", "size"),
-    [
-        ("in_dim", "FEATURES"),
-        ("num_node_features", "FEATURES"),
-        ("nfeat", "FEATURES"),
-        ("input_size", "FEATURES"),
-        ("nhid", "HIDDEN"),
-        ("hidden_features", "HIDDEN"),
-        ("nclass", "CLASSES"),
-        ("out_features", "CLASSES"),
-        ("num_layers", "LAYERS"),
-        ("n_heads", "HEADS"),
-        ("dropout", "0.5"),
-        ("num_nodes", "NODES"),
-        ("edge_dim", "EDGE_FEATURES"),
-        ("num_relations", "RELATIONS"),
-    ],
-)
-def test_names_of_parameters_in_use(tmp_path, name, size):
+def test_names_of_parameters_in_use(tmp_path):
+    sizes = {
+        "in_dim": "FEATURES",
+        "num_node_features": "FEATURES",
+        "nfeat": "FEATURES",
+        "input_size": "FEATURES",
+        "nhid": "HIDDEN",
+        "hidden_features": "HIDDEN",
+        "nclass": "CLASSES",
+        "out_features": "CLASSES",
+        "num_layers": "LAYERS",
+        "n_heads": "HEADS",
+        "dropout": "0.5",
+        "num_nodes": "NODES",
+        "edge_dim": "EDGE_FEATURES",
+        "num_relations": "RELATIONS",
+    }
     head = "import torch\nclass Net(torch.nn.Module):\n"
-    text = f"    def __init__(self, {name}): ...\n    def forward(self, x): ...\n"
+    text = f"    def __init__(self, {', '.join(sizes)}): ...\n    def forward(self, x): ...\n"
     (one,) = find(tmp_path, net=head + text)
-    assert one.arguments == {name: size}
+    assert one.arguments == sizes

@@ -3,8 +3,8 @@
 import html
 import json
 import re
+import shlex
 import signal
-import subprocess
 import sys
 import time
 from pathlib import Path
@@ -12,7 +12,22 @@ from pathlib import Path
 import pytest
 
 from gnnbench import schema, units
-from tests.compare.bisect.histories import ALONE, NOISE, ONE, TWO, content, create, hash_of
+from gnnbench.cli.bisect import _exit_code
+from gnnbench.compare.ab.inspections import Inspections
+from gnnbench.compare.ab.schedule import Decision
+from gnnbench.compare.bisect import lines, written_test
+from gnnbench.compare.bisect.followed import Span
+from gnnbench.compare.bisect.result import BisectResult
+from gnnbench.compare.bisect.session import Bisected
+from gnnbench.compare.verdict import Judgement, Thresholds
+from gnnbench.measure.counter_changes import CounterChange
+from gnnbench.measure.fingerprint.difference import Difference
+from gnnbench.report import bisect as shown
+from gnnbench.report import bisect_page
+from tests import forks
+from tests.cli.started import start
+from tests.compare.ab.workers import write
+from tests.compare.bisect.histories import ALONE, ONE, TWO, content, create, hash_of
 from tests.suite import environment, gnnbench
 from tests.variants.repositories import git
 
@@ -45,9 +60,40 @@ def history(tmp_path, monkeypatch):
     return lambda commits: create(tmp_path, commits, monkeypatch)
 
 
+def result(line, *verdicts, spans=None, compared=None, **more):
+    """Return a result in which benchmarks have these verdicts on the ends."""
+    judgements = [Judgement(verdict, "", ratio=1.2, low=1.1, high=1.3) for verdict in verdicts]
+    decisions = {
+        name: Decision(judgement, 4, 0, 9, 9, 1.0, decided=True)
+        for name, judgement in zip((ONE, TWO), judgements, strict=False)
+    }
+    stage = Bisected(line, decisions, spans or {}, compared or {}, {}, 4, 60.0, **more)
+    return BisectResult("git:good", "git:main", ("test_suite.py",), Thresholds(0.03), {}, (stage,))
+
+
+def text_of(found):
+    printed = []
+    shown.write(found, printed.append, None, colour=False)
+    return "".join(printed)
+
+
+def between(folder, good="git:good", bad="git:main", **options):
+    """Return the line between two ends, and the titles of its steps."""
+    line = lines.line(good, bad, folder, Path, **options)
+    return line, [one.cause.title for one in line.candidates[1:]]
+
+
+def run_file(folder, file):
+    """Run a file of tests; return the exit status."""
+    variables = environment(PYTEST_DISABLE_PLUGIN_AUTOLOAD="1")
+    found = forks.run([sys.executable, "-m", "pytest", file], folder, variables)
+    assert "UsageError" not in found.stdout
+    return found.returncode
+
+
 def test_the_commit_is_named_with_what_it_changed_and_how_to_repeat_it(history):
     folder = history([content(number, 1.1 if number >= 9 else 1.0) for number in range(13)])
-    result = bisect(folder, "--markdown", "b.md", "-o", "b.html")
+    result = bisect(folder, "--markdown", "b.md", "-o", "b.html", "--test", "test_it.py")
     assert result.returncode == 1, result.stderr
     (change,) = saved(folder)["changes"]
     (one,) = change["benchmarks"]
@@ -65,9 +111,8 @@ def test_the_commit_is_named_with_what_it_changed_and_how_to_repeat_it(history):
     summary = next(
         number for number, line in enumerate(lines) if line.startswith("1 slower, 1 same; 12 cand")
     )
-    written = [
-        f"{file}: {units.size((folder / file).stat().st_size)}" for file in ("b.json", "b.md", "b.html")
-    ]
+    files = ("b.json", "b.md", "b.html", "test_it.py")
+    written = [f"{file}: {units.size((folder / file).stat().st_size)}" for file in files]
     assert lines[summary + 1 :] == written
     assert command in (folder / "b.md").read_text()
     page = (folder / "b.html").read_text()
@@ -76,255 +121,221 @@ def test_the_commit_is_named_with_what_it_changed_and_how_to_repeat_it(history):
     assert len(git(folder, "worktree", "list").splitlines()) == 1
     # Binary search by fingerprints: no candidate between the ends is timed.
     assert saved(folder)["pairs"] <= 6 + 4
+    assert "def test_the_same_functions(" in (folder / "test_it.py").read_text()
+    for number, status in ((9, 1), (8, 0)):
+        git(folder, "checkout", "-q", hash_of(folder, number))
+        assert run_file(folder, "test_it.py") == status
 
 
-def run_written_test(folder, number, file):
-    """Run a written test where a commit is checked out."""
-    git(folder, "checkout", "-q", hash_of(folder, number))
-    command = [sys.executable, "-m", "pytest", file]
-    variables = environment(**ALONE)
-    result = subprocess.run(command, cwd=folder, env=variables, capture_output=True, text=True, check=False)
-    git(folder, "checkout", "-q", "main")
-    return result.returncode, result.stdout
+FUNCTIONS = Inspections(
+    difference=Difference(functions=("thing:helper", "thing:one"), head_only=("thing:helper",)),
+    sides=({"fingerprint": {"functions": {"thing:one": "a hash"}}}, {}),
+)
+COUNTERS = Inspections((CounterChange("aten::clone", 0, 1),))
 
 
 @pytest.mark.parametrize(
-    ("slow", "name"),
+    ("setup", "before", "after", "found", "name"),
     [
-        ("def helper(x):\n    return x\ndef one(x):\n    return helper(x)\n", "no_other_functions"),
-        ("def one(x):\n    return x + 1 - 1\n", "the_same_functions"),
+        (
+            "1",
+            "x",
+            "x\ndef helper(x):\n    return x\ndef one(x):\n    return helper(x)",
+            FUNCTIONS,
+            "no_other_functions",
+        ),
+        ("torch.ones(3)", "x + 1", "(x + 1).clone()", COUNTERS, "no_more_work"),
     ],
+    ids=["functions", "counters"],
 )
-def test_a_written_test_fails_after_the_change_and_passes_before(history, slow, name):
+def test_a_written_test_fails_after_the_change_and_passes_before(
+    history, monkeypatch, setup, before, after, found, name
+):
+    folder = history([content(0), content(1)])
+    monkeypatch.chdir(folder)  # in which the arguments of pytest are
+    libraries = "import torch\n" if "torch" in setup else ""
+    suite = f"{libraries}import thing\ndef test_it(benchmark):\n    benchmark(thing.one, {setup})\n"
+    write(folder, suite)
+    id_ = "test_suite.py::test_it"
+    spans = {id_: [Span(0, 1, 1.2, (1.1, 1.3))]}
+    whole = result(between(folder)[0], spans=spans, compared={(0, 1): {id_: found}})
+    written = written_test.write(whole)
+    assert f"def test_{name}(" in written
+    (folder / "test_it.py").write_text(written)
+    for code, status in ((after, 1), (before, 0)):
+        (folder / "thing.py").write_text(f"def one(x):\n    return {code}\n")
+        assert run_file(folder, "test_it.py") == status
+
+
+def test_steps_forth_and_back_and_benchmarks_that_the_same_commit_slowed(history):
     def at(number):
-        text = content(number, 1.2 if number >= 3 else 1.0)
-        return text + (slow if number >= 3 else "def one(x):\n    return x\n")
+        one = 1.15 if number >= 5 else 1.3 if number >= 2 else 1.0
+        return content(number, one, 1.2 if number >= 5 else 1.0, rewritten=True)
 
-    folder = history([at(number) for number in range(5)])
-    bisect(folder, "--test", "test_it.py")
-    assert f"def test_{name}(" in (folder / "test_it.py").read_text()
-    code, output = run_written_test(folder, 4, "test_it.py")
-    assert code == 1, output
-    assert run_written_test(folder, 3, "test_it.py")[0] == 1
-    code, output = run_written_test(folder, 2, "test_it.py")
-    assert code == 0, output
-
-
-TENSORS = """
-import pytest
-import thing
-import torch
-
-def test_thing(benchmark):
-    benchmark(thing.one, torch.ones(3))
-"""
-
-
-def test_a_written_test_of_counters(history):
-    def at(number):
-        call = "(x + 1).clone()" if number else "x + 1"
-        return f"ONE = {1e-3 * (1 + 0.2 * number)}\ndef one(x):\n    return {call}\n"
-
-    folder = history([at(0), at(1)])
-    (folder / "test_suite.py").write_text(TENSORS)
-    truths = {"benchmarks": {"test_thing": "thing:ONE"}, "noise": NOISE}
-    (folder / "truths.json").write_text(json.dumps(truths))
-    git(folder, "commit", "-qam", "a suite with tensors")
-    bisect(folder, "--test", "test_it.py", bad="git:main~1")
-    text = (folder / "test_it.py").read_text()
-    assert "def test_no_more_work(" in text
-    assert "found.counts.get('aten::clone', 0) <= 0" in text
-    # The suite of the working tree, on the code of both commits.
-    (folder / "thing.py").write_text(at(1))
-    command = [sys.executable, "-m", "pytest", "test_it.py"]
-    variables = environment(**ALONE)
-    assert subprocess.run(command, cwd=folder, env=variables, check=False).returncode == 1
-    (folder / "thing.py").write_text(at(0))
-    assert subprocess.run(command, cwd=folder, env=variables, check=False).returncode == 0
-
-
-def test_two_steps_and_benchmarks_that_the_same_commit_slowed(history):
-    def at(number):
-        one = 1.3 if number >= 8 else 1.15 if number >= 3 else 1.0
-        return content(number, one, 1.2 if number >= 8 else 1.0, rewritten=True)
-
-    folder = history([at(number) for number in range(11)])
+    folder = history([at(number) for number in range(7)])
     result = bisect(folder)
     assert result.returncode == 1, result.stderr
     found = changes(folder)
-    assert found.keys() == {(3,), (8,)}
-    assert found[8,].keys() == {ONE, TWO}
-    assert found[3,] == {ONE: pytest.approx(1.15, abs=0.03)}
-    assert found[8,][ONE] == pytest.approx(1.3 / 1.15, abs=0.03)
+    assert found.keys() == {(2,), (5,)}
+    assert found[5,].keys() == {ONE, TWO}
+    assert found[2,] == {ONE: pytest.approx(1.3, abs=0.03)}
+    assert found[5,][ONE] == pytest.approx(1.15 / 1.3, abs=0.03)
 
 
-def test_a_step_back_is_found_as_such(history):
+def test_commits_that_are_broken_or_hang_are_stepped_around_or_are_the_answer_s_range(history):
     def at(number):
-        return content(number, 1.1 if number >= 7 else 1.3 if number >= 4 else 1.0, rewritten=True)
+        broken = "raise ImportError('not today')\n" if 4 <= number <= 6 else ""
+        hangs = "import time\ntime.sleep(600)\n" if number == 8 else ""
+        return broken + hangs + content(number, 1.2 if number >= 5 else 1.0, 1.2 if number >= 9 else 1.0)
 
     folder = history([at(number) for number in range(11)])
-    bisect(folder)
-    found = {causes: ratios[ONE] for causes, ratios in changes(folder).items()}
-    assert found == {(4,): pytest.approx(1.3, abs=0.03), (7,): pytest.approx(1.1 / 1.3, abs=0.03)}
-
-
-def test_what_became_faster_is_reported_the_same_way(history):
-    folder = history([content(number, 0.8 if number >= 2 else 1.0) for number in range(5)])
-    result = bisect(folder)
-    assert result.returncode == 0, result.stderr
-    assert changes(folder) == {(2,): {ONE: pytest.approx(0.8, abs=0.03)}}
+    result = bisect(folder, "--timeout", "15")
+    assert changes(folder).keys() == {(4, 5, 6, 7), (8, 9)}
+    reasons = [one["reason"] for one in saved(folder)["unmeasured"]]
+    assert any("not today" in reason for reason in reasons)
+    assert any("did not answer for 15 s" in reason for reason in reasons)
+    assert "one of 4 commits after " in result.stdout
 
 
 def test_where_the_ends_do_not_differ(history):
     folder = history([content(0), content(1), content(2)])
-    result = bisect(folder)
+    result = bisect(folder, "--test", "test_it.py")
     assert result.returncode == 0
     assert result.stdout.startswith("the ends do not differ: 2 same; 2 candidates, 1 pair of processes; ")
     assert saved(folder)["changes"] == []
+    assert "\ntest_it.py is not written: no slowdown that was found changed a counter" in result.stdout
 
 
-def test_where_the_ends_are_undecided(history):
-    folder = history([content(0, rewritten=True), content(1, 1.02, rewritten=True)])
-    result = bisect(folder, "--budget", "2")
-    assert result.returncode == 3, result.stdout
-    assert result.stdout.startswith("undecided: 2 undecided; ")
-
-
-def test_commits_that_are_broken_are_stepped_around_or_are_the_answer_s_range(history):
-    def at(number):
-        broken = "raise ImportError('not today')\n" if 5 <= number <= 7 else ""
-        return broken + content(number, 1.2 if number >= 6 else 1.0, 1.2 if number >= 10 else 1.0)
-
-    folder = history([at(number) for number in range(13)])
-    result = bisect(folder)
-    assert changes(folder).keys() == {(10,), (5, 6, 7, 8)}
-    assert "not today" in saved(folder)["unmeasured"][0]["reason"]
-    assert "one of 4 commits after " in result.stdout
-
-
-def test_commits_to_skip(history):
-    folder = history([content(number, 1.2 if number >= 4 else 1.0) for number in range(7)])
-    first, last = hash_of(folder, 3), hash_of(folder, 4)
-    bisect(folder, "--skip", f"{first}~1..{last}")
-    assert changes(folder).keys() == {(3, 4, 5)}
-
-
-def test_a_commit_that_hangs_is_given_up(history):
-    def at(number):
-        hangs = "import time\ntime.sleep(600)\n" if number == 2 else ""
-        return hangs + content(number, 1.2 if number >= 3 else 1.0)
-
-    folder = history([at(number) for number in range(5)])
-    bisect(folder, "--timeout", "6")
-    assert changes(folder).keys() == {(2, 3)}
-    assert "did not answer for 6 s" in saved(folder)["unmeasured"][0]["reason"]
+@pytest.mark.parametrize(
+    ("verdicts", "code", "summary"),
+    [
+        (("same", "slower"), 1, "1 slower, 1 same; 1 candidate, 4 pairs of processes; 60.0 s"),
+        (("slower", "faster"), 1, "1 slower, 1 faster; "),
+        (("faster", "undecided"), 0, "1 faster, 1 undecided; "),
+        (("same",), 0, "the ends do not differ: 1 same; "),
+        (("same", "undecided"), 3, "undecided: 1 same, 1 undecided; "),
+        (("incomparable",), 3, "the ends do not differ: 1 incomparable; "),
+        ((), 3, ""),
+    ],
+)
+def test_how_the_ends_differ_has_a_line_and_an_exit_code(history, verdicts, code, summary):
+    line, _ = between(history([content(0), content(1)]))
+    found = result(line, *verdicts)
+    assert _exit_code(found) == code
+    assert shown.summary(found).startswith(summary)
+    assert _exit_code(result(line, *verdicts, unfinished="interrupted")) == 130
 
 
 def test_the_ends_may_be_on_two_branches(history):
-    folder = history([content(number, 1.0 if number < 2 else 1.2) for number in range(4)])
+    folder = history([content(number) for number in range(4)])
     git(folder, "checkout", "-q", "-b", "release", "good")
     (folder / "thing.py").write_text(content(20, 0.7))
     git(folder, "commit", "-qam", "change 20")
-    git(folder, "checkout", "-q", "main")
-    result = bisect(folder, good="git:release")
-    (note,) = saved(folder)["notes"]
+    line, titles = between(folder, "git:release")
+    (note,) = line.notes
     assert note.startswith("the ends are on two branches: 1 of the 4 steps take back commits of the good end")
-    assert changes(folder).keys() == {(20,), (2,)}
-    assert [one["causes"][0]["undone"] for one in saved(folder)["changes"]] == [True, False]
-    assert re.search(r"^without commit \w+ \([-\d]+\): change 20$", result.stdout, re.MULTILINE)
+    assert titles == ["change 20", "change 1", "change 2", "change 3"]
+    assert [one.cause.undone for one in line.candidates[1:]] == [True, False, False, False]
+    hashes = [git(folder, "rev-parse", name) for name in ("release", "good", "main~2", "main~1", "main")]
+    assert [one.variant for one in line.candidates] == [f"git:{one}" for one in hashes]
+    found = result(line, "faster", spans={ONE: [Span(0, 1, 0.8, (0.7, 0.9))]})
+    assert re.search(r"^without commit \w+ \([-\d]+\): change 20$", text_of(found), re.MULTILINE)
+    assert "0.80x" in text_of(found)
+    assert re.search(r"<h1>.*one.* became faster, 0.80x: without commit ", bisect_page.html(found))
 
 
-def test_ends_in_the_wrong_order_are_to_be_swapped(history):
-    folder = history([content(number, 1.2 if number >= 2 else 1.0) for number in range(4)])
-    result = bisect(folder, good="git:main", bad="git:good")
-    assert result.returncode == 0
-    assert changes(folder).keys() == {(2,)}
+def test_ends_in_the_wrong_order_are_to_be_swapped(history, in_process):
+    folder = history([content(number) for number in range(3)])
+    line, titles = between(folder, "git:main", "git:good")
     note = (
         "git:main (GOOD) is newer than git:good (BAD): swap them to search for what came after the older one"
     )
-    assert result.stderr.splitlines()[0] == f"gnnbench: {note}"
-    assert saved(folder)["notes"] == [note]
+    assert (line.notes, titles) == ((note,), ["change 2", "change 1"])
+    assert line.goes_back
+    said = in_process("bisect", "git:main", "git:good", "--", "test_suite.py", "-k", "no").stderr
+    assert said.splitlines()[0] == f"gnnbench: {note}", "before all the work"
 
 
 def test_a_merge_is_named_with_the_command_that_looks_into_it(history):
     folder = history([content(0)])
     git(folder, "checkout", "-q", "-b", "side")
     for number in (1, 2):
-        (folder / "thing.py").write_text(content(number, 1.0 + 0.1 * number))
+        (folder / "thing.py").write_text(content(number))
         git(folder, "commit", "-qam", f"change {number}")
     git(folder, "checkout", "-q", "main")
     git(folder, "merge", "-q", "--no-ff", "-m", "change 3", "side")
-    result = bisect(folder)
-    assert changes(folder).keys() == {(3,)}
+    line, titles = between(folder)
+    assert titles == ["change 3"]
     merge = hash_of(folder, 3)
     ends = [f"git:{merge}^{parent}" for parent in (1, 2)]
-    assert f"is a merge; to search its own commits: gnnbench bisect '{ends[0]}' '{ends[1]}'" in result.stdout
-    bisect(folder, good=ends[0], bad=ends[1])
-    assert changes(folder).keys() == {(1,), (2,)}
+    text = text_of(result(line, "slower", spans={ONE: [Span(0, 1, 1.4, (1.3, 1.5))]}))
+    assert f"is a merge; to search its own commits: gnnbench bisect '{ends[0]}' '{ends[1]}'" in text
+    assert between(folder, *ends)[1] == ["change 1", "change 2"]
 
 
 def test_commits_of_another_repository(history, tmp_path_factory, monkeypatch):
     folder = history([content(0)])
     other = tmp_path_factory.mktemp("a library")
-    create(other, [content(number, 1.2 if number >= 2 else 1.0) for number in range(4)], monkeypatch)
+    create(other, [content(number) for number in range(4)], monkeypatch)
     ends = [f"'git:{other}@{ref}' env:A=1" for ref in ("good", "main")]
-    bisect(folder, good=ends[0], bad=ends[1])
-    assert changes(folder).keys() == {(2,)}
-    assert f"'git:{other}@{hash_of(other, 2)}" in saved(folder)["changes"][0]["command"].replace(
-        "'\"'\"'", "'"
-    )
+    line, titles = between(folder, *ends, skip=["good..main~1"])
+    assert titles == ["change 1", "change 2", "change 3"]
+    assert line.skipped == {1, 2}
+    (change,) = result(line, spans={ONE: [Span(1, 2, 1.4, (1.3, 1.5))]}).as_json()["stages"][0]["changes"]
+    words = shlex.split(change["command"])[2:4]
+    assert [shlex.split(one) for one in words] == [
+        [f"git:{other}@{hash_of(other, number)}", "env:A=1"] for number in (1, 2)
+    ]
 
 
-def test_commits_are_built_once(history):
+def test_commits_are_built_once_unless_they_are_skipped(history):
     """The package is what a command makes of its source."""
 
     def at(number):
         return content(number, 1.2 if number >= 3 else 1.0) + ("syntax error\n" if number == 2 else "")
 
-    folder = history(["" for _ in range(1)])
+    folder = history([""])
     git(folder, "rm", "-q", "thing.py")
     for number in range(5):
         (folder / "thing.source").write_text(at(number))
         git(folder, "add", ".")
         git(folder, "commit", "-q", "-m", f"built {number}")
     command = f"{sys.executable} -m py_compile thing.source && cp thing.source thing.py"
-    result = bisect(folder, "--build", command, good="git:main~4", bad="git:main")
+    skipped = ("--skip", "main~1")
+    result = bisect(folder, "--build", command, *skipped, good="git:main~4", bad="git:main")
     assert result.returncode == 1, result.stderr
     (change,) = saved(folder)["changes"]
-    assert [cause["title"] for cause in change["causes"]] == ["built 2", "built 3"]
+    assert [cause["title"] for cause in change["causes"]] == ["built 2", "built 3", "built 4"]
     assert "cannot be built" in saved(folder)["unmeasured"][0]["reason"]
-    assert len(list((folder / ".cache" / "builds").glob("*/tree/thing.py"))) == 4
+    assert len(list((folder / ".cache" / "builds").glob("*/tree/thing.py"))) == 3
 
 
-def pairs_in(state):
-    return json.loads(state.read_text().partition("\n")[2])["measured"]
+def pairs_in(folder):
+    """Return the numbers of pairs in the saved states."""
+    states = (folder / ".cache" / "bisect").glob("*.json")
+    return [len(json.loads(state.read_text().partition("\n")[2])["measured"]) for state in states]
 
 
-@pytest.mark.parametrize("end", [signal.SIGKILL, signal.SIGINT])
-def test_after_an_interruption_the_same_command_continues(history, end):
-    folder = history([content(number, 1.1 if number >= 9 else 1.0, rewritten=True) for number in range(13)])
-    command = [str(Path(sys.executable).with_name("gnnbench")), "bisect", "git:good", "git:main"]
-    variables = environment(**ALONE, GNNBENCH_CACHE=str(folder / ".cache"))
-    process = subprocess.Popen(
-        [*command, "--", "test_suite.py"], cwd=folder, env=variables, stdout=subprocess.PIPE, text=True
-    )
-    states = folder / ".cache" / "bisect"
-    until = time.monotonic() + 60
-    while not any(len(pairs_in(file)) > 2 for file in states.glob("*.json")):
-        assert time.monotonic() < until
-        time.sleep(0.05)
-    process.send_signal(end)
-    output, _ = process.communicate(timeout=60)
-    if end == signal.SIGINT:
-        assert process.returncode == 130
-        assert "interrupted; the same command continues" in output
-    (state,) = states.glob("*.json")
-    before = len(pairs_in(state))
+def test_after_interruptions_the_same_command_continues(history):
+    folder = history([content(number, 1.1 if number >= 4 else 1.0, rewritten=True) for number in range(6)])
+    variables = {**ALONE, "GNNBENCH_CACHE": str(folder / ".cache")}
+    before = 0
+    for end, status in ((signal.SIGKILL, -9), (signal.SIGINT, 130)):
+        process = start(folder, "bisect", "git:good", "git:main", "--", "test_suite.py", **variables)
+        until = time.monotonic() + 100
+        while not any(pairs > before + 1 for pairs in pairs_in(folder)):
+            assert time.monotonic() < until
+            time.sleep(0.05)
+        process.send_signal(end)
+        output, _ = process.communicate(timeout=60)
+        assert process.returncode == status
+        (before,) = pairs_in(folder)
+    assert "interrupted; the same command continues" in output
     result = bisect(folder)
     assert f"continuing after {before} pairs of an earlier run" in result.stderr
-    assert changes(folder).keys() == {(9,)}
+    assert changes(folder).keys() == {(4,)}
     assert saved(folder)["pairs"] > before
-    assert not state.exists()
+    assert not pairs_in(folder)
 
 
 def test_where_the_time_is_used_up_what_is_known_is_the_answer(history):
@@ -335,42 +346,11 @@ def test_where_the_time_is_used_up_what_is_known_is_the_answer(history):
     assert result.returncode in (1, 3)
 
 
-def test_a_cache_that_cannot_be_written_is_a_line(history):
+def test_a_cache_that_cannot_be_written_is_a_line(history, in_process):
     folder = history([content(0), content(1, 1.2)])
     (folder / ".cache").mkdir()
     (folder / ".cache" / "bisect").write_text("in the way")
-    result = bisect(folder)
+    result = in_process("bisect", "git:good", "git:main", "--", "test_suite.py")
     assert result.returncode == 2
-    assert "cannot be written" in result.stderr.splitlines()[-1]
-    assert len(result.stderr.splitlines()) == 1
-
-
-@pytest.mark.parametrize(
-    ("good", "bad", "words", "text"),
-    [
-        ("git:nowhere", "git:main", (), "git:nowhere names no commit"),
-        ("git:--upload-pack=x", "git:main", (), "looks like an option of git"),
-        ("'git:$(touch x)'", "git:main", (), "names no commit"),
-        ("git:good", "git:good", (), "both ends are"),
-        ("git:good", "git:HEAD~1", (), "are the same commit"),
-        ("git:good", "pip:thing==2", (), "are of two kinds"),
-        ("git:good", ".", (), "'.' cannot be an end"),
-        ("git:good", "hg:tip", (), "unknown part of a variant 'hg'"),
-        ("git:good", "git:main env:A=1", (), "the ends must differ in one part"),
-        ("git:good", "", (), "an end is empty"),
-        ("git:good", "'git:", (), "is incomplete: no closing quotation"),
-        ("git:good", "git:main", ("--skip", "nowhere"), "--skip nowhere names no commit"),
-        ("git:good", "git:main", ("--skip", "main"), "--skip names an end"),
-        ("git:good", "git:main", ("--json", "no/b.json"), "no/b.json cannot be written"),
-        ("git:good", "git:main", ("--", "nowhere.py"), "gnnbench bisect GOOD BAD -- PATH"),
-        ("git:good", "git:main", ("--", "test_suite.py", "-k", "no"), "pytest finds no benchmarks here"),
-    ],
-)
-def test_wrong_usage_is_a_line(history, good, bad, words, text):
-    folder = history([content(0), content(1)])
-    result = bisect(folder, *words, good=good, bad=bad)
-    assert result.returncode == 2
-    last = result.stderr.splitlines()[-1]
-    assert last.startswith("gnnbench: ")
-    assert text in last
-    assert not (folder / "x").exists()
+    (line,) = result.stderr.splitlines()
+    assert "cannot be written" in line

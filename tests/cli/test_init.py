@@ -5,7 +5,9 @@ import sys
 import pytest
 import yaml
 
-from gnnbench.cli.main import main
+from gnnbench.adopt import models, plan
+from gnnbench.adopt.repository import Repository
+from gnnbench.cli import init
 from tests import suite, terminal
 from tests.variants.repositories import git
 
@@ -43,7 +45,7 @@ def model(tmp_path):
     return tmp_path
 
 
-def init(folder, *words, **changes):
+def run(folder, *words, **changes):
     return suite.gnnbench("init", *words, cwd=folder, **changes)
 
 
@@ -57,7 +59,7 @@ def state(folder):
 
 def test_a_repository_with_a_model_gets_a_benchmark_that_runs(model):
     before = state(model)
-    found = init(model, "--yes", **SHORT)
+    found = run(model, "--yes", **SHORT)
     assert found.returncode == 0, found.stderr
     lines = found.stdout.splitlines()
     assert "models: nets.scale:Scale is measured; --model names another: nets.scale:Other" in lines
@@ -77,29 +79,30 @@ def test_a_repository_with_a_model_gets_a_benchmark_that_runs(model):
     assert "return Scale(hidden_dim=HIDDEN).to(DEVICE)" in after["benchmarks/test_scale.py"]
     job = yaml.safe_load(after[".github/workflows/benchmarks.yml"])["jobs"]["gnnbench"]
     assert job["with"]["arguments"] == "benchmarks"
-    to_do = "still to do: in .github/workflows/benchmarks.yml, replace OWNER/gnnbench and COMMIT by "
-    assert any(line.startswith(to_do) for line in lines)
     assert any(line.startswith("pytest without arguments runs benchmarks too: ") for line in lines)
-    again = init(model, "--yes", **SHORT)
-    assert again.returncode == 0, again.stderr
-    assert "nothing to write" in again.stdout
-    assert to_do in again.stdout
-    assert state(model) == after
 
 
-def test_where_pytest_collects_tests_only_nothing_is_said_of_it(model):
-    (model / "pytest.ini").write_text("[pytest]\ntestpaths = tests\n")
-    found = init(model, "--yes", "--action", "me/gnnbench@v2", **SHORT)
-    assert found.returncode == 0, found.stderr
-    assert "without arguments" not in found.stdout
-    assert "still to do" not in found.stdout
+@pytest.mark.parametrize(
+    ("settings", "action", "said"),
+    [("", plan.UNKNOWN_ACTION, True), ("[pytest]\ntestpaths = tests\n", "me/gnnbench@v2", False)],
+)
+def test_what_is_done_already_is_not_said(model, capsys, settings, action, said):
+    """Where pytest collects tests only, and the workflow has its repository."""
+    (model / "pytest.ini").write_text(settings)
+    repository = Repository(model)
+    planned = plan.make(repository, models.find(repository)[0], action, settings=True)
+    plan.write(planned)
+    init._say_next(planned)
+    out = capsys.readouterr().out
+    assert ("pytest without arguments runs benchmarks too: " in out) is said
+    assert ("still to do: in .github/workflows/benchmarks.yml, replace OWNER/gnnbench" in out) is said
 
 
 def test_a_repository_with_benchmarks_keeps_them(tmp_path):
     (tmp_path / "test_sum.py").write_text(SUITE)
     (tmp_path / "pytest.ini").write_text("[pytest]\naddopts = --benchmark-disable\n")
     (tmp_path / "gnnbench.toml").write_text('effect = "5%"\n')
-    found = init(tmp_path, "--yes", "--action", "me/gnnbench@v2")
+    found = run(tmp_path, "--yes", "--action", "me/gnnbench@v2")
     assert found.returncode == 0, found.stderr
     assert "1 benchmark function in test_sum.py" in found.stdout
     assert "timed: test_sum.py::test_sum, " in found.stdout
@@ -107,26 +110,42 @@ def test_a_repository_with_benchmarks_keeps_them(tmp_path):
     assert after["gnnbench.toml"] == 'effect = "5%"\n'
     assert "uses: me/gnnbench/.github/workflows/compare.yml@v2" in after[".github/workflows/benchmarks.yml"]
     assert not [name for name in after if name.startswith("benchmarks/")]
+    again = run(tmp_path, "--yes")
+    assert again.returncode == 0, again.stderr
+    assert "nothing to write" in again.stdout
+    assert "still to do" not in again.stdout
+    assert state(tmp_path) == after
 
 
-def test_benchmarks_beside_a_package_in_src(tmp_path):
-    (tmp_path / "src/kernels").mkdir(parents=True)
-    (tmp_path / "src/kernels/__init__.py").touch()
-    (tmp_path / "bench").mkdir()
-    for name in "abcd":
-        (tmp_path / f"bench/test_{name}.py").write_text(SUITE)
-    found = init(tmp_path, "--yes")
-    assert found.returncode == 0, found.stderr
-    assert "4 benchmark functions in bench" in found.stdout
-    assert "they lie inside" not in found.stdout
-
-
-def test_a_package_that_holds_its_benchmarks_is_named(tmp_path):
-    (tmp_path / "kernels").mkdir()
-    (tmp_path / "kernels/__init__.py").touch()
-    (tmp_path / "kernels/test_sum.py").write_text(SUITE)
-    found = init(tmp_path, "--yes")
-    assert "they lie inside the package kernels: gnnbench ab cannot compare versions of it" in found.stdout
+@pytest.mark.parametrize(
+    ("package", "files", "count", "inside"),
+    [
+        (
+            "src/kernels",
+            [f"bench/test_{name}.py" for name in "abcd"],
+            "4 benchmark functions in bench",
+            False,
+        ),
+        ("kernels", ["kernels/test_sum.py"], "1 benchmark function in kernels/test_sum.py", True),
+    ],
+)
+def test_where_nobody_can_answer_it_shows_what_it_found_and_writes_nothing(
+    in_process, tmp_path, package, files, count, inside
+):
+    """A package that holds its benchmarks is named."""
+    for name in (f"{package}/__init__.py", *files):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text("" if "__init__" in name else SUITE)
+    before = state(tmp_path)
+    found = in_process("init")
+    assert found.returncode == 2
+    assert found.stderr.splitlines() == [
+        "gnnbench: nothing was written: nobody can answer here; give --yes to write without asking"
+    ]
+    assert state(tmp_path) == before
+    assert count in found.stdout
+    said = "they lie inside the package kernels: gnnbench ab cannot compare versions of it"
+    assert (said in found.stdout) is inside
 
 
 @pytest.mark.parametrize(("answer", "written"), [("n\n", False), ("\n", True)])
@@ -140,19 +159,9 @@ def test_it_asks(tmp_path, answer, written):
     assert (tmp_path / "gnnbench.toml").exists() is written
 
 
-def test_where_nobody_can_answer_nothing_is_written(tmp_path):
-    (tmp_path / "test_sum.py").write_text(SUITE)
-    found = init(tmp_path)
-    assert found.returncode == 2
-    assert found.stderr.splitlines() == [
-        "gnnbench: nothing was written: nobody can answer here; give --yes to write without asking"
-    ]
-    assert list(state(tmp_path)) == ["test_sum.py"]
-
-
 def test_a_benchmark_that_hangs_is_stopped(tmp_path):
     (tmp_path / "test_sum.py").write_text("import time\ntime.sleep(600)\n" + SUITE)
-    found = init(tmp_path, "--yes", "--timeout", "5")
+    found = run(tmp_path, "--yes", "--timeout", "5")
     assert found.returncode == 2
     lines = found.stderr.splitlines()
     assert lines[0].startswith("gnnbench: pytest test_sum.py::test_sum (")
@@ -165,7 +174,7 @@ def test_a_benchmark_that_hangs_is_stopped(tmp_path):
 
 def test_a_benchmark_that_fails_is_exit_2_with_its_output(tmp_path):
     (tmp_path / "test_sum.py").write_text("import no_such_package\n" + SUITE)
-    found = init(tmp_path, "--yes")
+    found = run(tmp_path, "--yes")
     assert found.returncode == 2
     said = "gnnbench: test_sum.py::test_sum does not run: does it need packages that are not installed?"
     assert said in found.stderr.splitlines()
@@ -181,26 +190,27 @@ def test_a_benchmark_that_fails_is_exit_2_with_its_output(tmp_path):
         (["--action", "here"], "--action 'here' must be OWNER/NAME@REF"),
     ],
 )
-def test_what_cannot_be_is_one_line(model, monkeypatch, capsys, words, message):
+def test_what_cannot_be_is_one_line(model, in_process, words, message):
     odd = "import torch\nclass Odd(torch.nn.Module):\n    def forward(self, thing): ...\n"
     (model / "src/nets/odd.py").write_text(odd)
     (model / "benchmarks").mkdir()
     (model / "benchmarks/test_scale.py").write_text("mine")
-    monkeypatch.chdir(model)
-    assert main(["init", "--yes", *words]) == 2
-    (line,) = capsys.readouterr().err.splitlines()
+    found = in_process("init", "--yes", *words)
+    assert found.returncode == 2
+    (line,) = found.stderr.splitlines()
     assert message in line
     assert (model / "benchmarks/test_scale.py").read_text() == "mine"
 
 
-def test_a_folder_without_anything_is_told_how_to_begin(tmp_path, monkeypatch, capsys):
-    monkeypatch.chdir(tmp_path)
-    assert main(["init", "--yes"]) == 2
-    assert "no benchmark and no torch module here; write a test" in capsys.readouterr().err
+def test_a_folder_without_anything_is_told_how_to_begin(in_process, tmp_path):
+    found = in_process("init", "--yes")
+    assert found.returncode == 2
+    assert "no benchmark and no torch module here; write a test" in found.stderr
     assert not state(tmp_path)
 
 
-def test_it_runs_at_the_top_of_a_repository(model, monkeypatch, capsys):
+def test_it_runs_at_the_top_of_a_repository(model, in_process, monkeypatch):
     monkeypatch.chdir(model / "src")
-    assert main(["init", "--yes"]) == 2
-    assert f"is not the top of its repository: cd {model}" in capsys.readouterr().err
+    found = in_process("init", "--yes")
+    assert found.returncode == 2
+    assert f"is not the top of its repository: cd {model}" in found.stderr

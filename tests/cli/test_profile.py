@@ -1,8 +1,6 @@
 import os
 import re
 import signal
-import subprocess
-import sys
 import time
 from contextlib import suppress
 from pathlib import Path
@@ -10,8 +8,10 @@ from pathlib import Path
 import psutil
 import pytest
 
+from gnnbench.cli.profile_session import _ProfilingProgress
 from gnnbench.profile import record
-from tests.suite import ROOT, environment, gnnbench
+from tests.cli.started import start
+from tests.suite import ROOT, gnnbench
 
 SMALL = ("--dataset", "rmat:5", "--hidden", "8", "--device", "cpu", "--epochs", "2")
 
@@ -41,10 +41,6 @@ def work(x):
 """
 
 
-def command(*words):
-    return [str(Path(sys.executable).with_name("gnnbench")), "profile", *words]
-
-
 def profile(*words, cwd=ROOT, **variables):
     return gnnbench("profile", *words, cwd=cwd, **variables)
 
@@ -54,9 +50,11 @@ def folders(folder):
 
 
 def test_an_epoch_of_two_platforms(tmp_path):
+    """With the published figures beside, for the data set that they are of."""
     folder = tmp_path / "profiles"
-    words = ("epoch", "--with", "phases,layers,kernels,functions", "--platform", "pyg,torch", *SMALL)
-    result = profile(*words, "--folder", str(folder), CUDA_VISIBLE_DEVICES="")
+    words = ("epoch", "--with", "phases,layers,kernels,functions", "--platform", "pyg,torch", "--seed-table")
+    more = ("--dataset", "cora:synthetic", "--folder", str(folder), *SMALL[2:])
+    result = profile(*words, *more, CUDA_VISIBLE_DEVICES="")
     assert result.returncode == 0, result.stderr
     for path in folders(folder):
         found = record.read(path)
@@ -64,16 +62,17 @@ def test_an_epoch_of_two_platforms(tmp_path):
         assert str(path) in result.stdout
     assert result.stdout.count("\nfunctions: ") == 2
     assert re.search(r"pyg +torch", result.stdout)
+    assert "published 2021" in result.stdout
     wide = [line for line in result.stdout.splitlines() if len(line) > 80 and str(folder) not in line]
     assert wide == []
-    lines = result.stderr.splitlines()
-    assert lines[:3] == [
+    *lines, unavailable, synthetic = result.stderr.splitlines()
+    assert lines == [
         "gnnbench: profiling 2 benchmarks: epoch train pyg, epoch train torch",
-        "[1/2] epoch-train-pyg-float32-int64-rmat:5-8-cpu: profiled",
-        "[2/2] epoch-train-torch-float32-int64-rmat:5-8-cpu: profiled",
+        "[1/2] epoch-train-pyg-float32-int64-cora:synthetic-8-cpu: profiled",
+        "[2/2] epoch-train-torch-float32-int64-cora:synthetic-8-cpu: profiled",
     ]
-    assert len(lines) == 4, "what is unavailable is said once"
-    assert lines[3].startswith("gnnbench: profile kind 'kernels' needs")
+    assert unavailable.startswith("gnnbench: profile kind 'kernels' needs"), "said once"
+    assert synthetic == "gnnbench: synthetic data: cora:synthetic"
 
     one, other = folders(folder)
     by_folder = profile("--diff", str(one), str(other))
@@ -86,65 +85,12 @@ def test_an_epoch_of_two_platforms(tmp_path):
     assert by_file.stdout == by_folder.stdout
 
 
-def test_the_published_figures_stand_beside(tmp_path):
-    words = ("epoch", "--seed-table", "--dataset", "cora:synthetic", "--platform", "pyg,dgl", *SMALL[2:])
-    result = profile(*words, "--folder", str(tmp_path))
-    assert result.returncode == 0, result.stderr
-    assert "published 2021" in result.stdout
-    assert "gnnbench: synthetic data: cora:synthetic" in result.stderr
-
-
-@pytest.mark.parametrize(
-    ("words", "message"),
-    [
-        ((), "name a benchmark: gnnbench profile SELECT"),
-        (("nothing_like_this", *SMALL), "no benchmark is called 'nothing_like_this'"),
-        (("benchmarks/test_nothing.py::test_epoch", *SMALL), "file or directory not found: "),
-        (("epoch", "--with", "fases"), "unknown kind of profile 'fases': choose from phases,"),
-        (("epoch", "--platform", "pgy"), "unknown platform 'pgy': did you mean pyg?"),
-        (("epoch", "--dataset", "kora"), "unknown dataset 'kora': did you mean cora?"),
-        (("epoch", "--epochs", "0"), "epochs '0' must be a whole number"),
-        (("epoch", "--folder", "README.md"), "README.md cannot be written"),
-        (("epoch", "--sort", "time"), "unknown order 'time'"),
-        (("epoch", "--dataset", "citeseer", "--real"), "citeseer is not in the data folder"),
-        (("--diff", "nowhere", "git:HEAD"), "nowhere: there is no such profile"),
-        (("--diff", "README.md", "README.md"), "README.md: not JSON, or cut off"),
-        (("--diff", "docs", "docs"), "docs/profile.json: cannot be read"),
-        (("epoch", "--diff", ".", "hg:tip"), "unknown part of a variant 'hg'"),
-    ],
-)
-def test_wrong_usage_is_one_line(words, message, tmp_path):
-    folder = () if "--folder" in words else ("--folder", str(tmp_path))
-    result = profile(*words, *folder, GNNBENCH_CACHE=str(tmp_path))
-    assert result.returncode == 2
-    (line,) = result.stderr.splitlines()
-    assert line.startswith("gnnbench: ")
-    assert message in line
-    assert result.stdout == ""
-
-
 @pytest.fixture
 def suite(tmp_path):
     (tmp_path / "pytest.ini").write_text("[pytest]\naddopts = -n 2 --benchmark-skip\n")
     (tmp_path / "test_suite.py").write_text(SUITE)
     (tmp_path / "kernels.py").write_text(OLDER)
     return tmp_path
-
-
-def git(folder, *words):
-    settings = ("-c", "user.name=a", "-c", "user.email=a@b", "-c", "commit.gpgsign=false")
-    subprocess.run(["git", *settings, *words], cwd=folder, check=True, capture_output=True)
-
-
-def test_any_suite_whatever_its_settings(suite):
-    result = profile("work", "--with", "functions", "--", "test_suite.py", cwd=suite)
-    assert result.returncode == 0, result.stderr
-    assert result.stderr.splitlines() == [
-        "gnnbench: profiling 1 benchmark: test_work",
-        "[1/1] test_suite.py::test_work: profiled",
-    ]
-    assert "saved in .benchmarks/profiles/test_suite.py_test_work/0001\n" in result.stdout
-    assert result.stdout.startswith("\ntest_suite.py::test_work\n")
 
 
 def test_only_what_is_unavailable_has_an_exit_code_of_its_own(suite):
@@ -156,6 +102,7 @@ def test_only_what_is_unavailable_has_an_exit_code_of_its_own(suite):
 
 
 def test_what_fails_is_shown_and_the_others_are_profiled(suite):
+    """Whatever the suite's settings."""
     (suite / "test_suite.py").write_text(
         f"import os\n{SUITE}\n\n"
         "def test_bad(benchmark):\n    benchmark(int, 'many')\n\n"
@@ -164,6 +111,8 @@ def test_what_fails_is_shown_and_the_others_are_profiled(suite):
     )
     result = profile("test_suite.py", "--with", "functions", cwd=suite)
     assert result.returncode == 2
+    titles = "test_work, test_bad, test_ends, test_never"
+    assert result.stderr.splitlines()[0] == f"gnnbench: profiling 4 benchmarks: {titles}"
     assert [line for line in result.stderr.splitlines() if line.startswith("[")] == [
         "[1/4] test_suite.py::test_work: profiled",
         "[2/4] test_suite.py::test_bad: failed",
@@ -174,6 +123,8 @@ def test_what_fails_is_shown_and_the_others_are_profiled(suite):
     assert "INTERNALERROR" not in result.stderr
     assert len(folders(suite / ".benchmarks" / "profiles")) == 1
     assert "\nfunctions: " in result.stdout
+    assert "saved in .benchmarks/profiles/test_suite.py_test_work/0001\n" in result.stdout
+    assert result.stdout.startswith("\ntest_suite.py::test_work\n")
 
 
 def test_a_file_that_cannot_be_imported_is_shown(suite):
@@ -183,15 +134,19 @@ def test_a_file_that_cannot_be_imported_is_shown(suite):
     assert "No module named 'nothing_like_this'" in result.stderr
 
 
-def test_a_graph_that_cannot_be_read_is_a_line(tmp_path):
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [(("{file}",), "{file}:"), (("citeseer", "--real"), "citeseer is not in the data folder")],
+)
+def test_a_graph_that_cannot_be_read_is_a_line(tmp_path, words, said):
     file = tmp_path / "broken.mtx"
     file.write_text("%%MatrixMarket matrix coordinate pattern general\n3 3 2\n1 2\n")
-    words = ("spmm_sum-forward-torch", "--dataset", str(file), "--folder", str(tmp_path / "profiles"))
-    result = profile(*words, "--device", "cpu")
+    dataset = [word.format(file=file) for word in words]
+    more = ("--folder", str(tmp_path / "profiles"), "--device", "cpu")
+    result = profile("spmm_sum-forward-torch", *more, "--dataset", *dataset)
     assert result.returncode == 2
-    listed, line = result.stderr.splitlines()
-    assert listed == "gnnbench: profiling 1 benchmark: spmm_sum forward torch"
-    assert line.startswith(f"gnnbench: {file}:")
+    assert result.stderr.splitlines()[-1].startswith("gnnbench: ")
+    assert said.format(file=file) in result.stderr.splitlines()[-1]
 
 
 def test_a_process_that_dies_before_it_is_pytest_says_so(suite):
@@ -203,37 +158,22 @@ def test_a_process_that_dies_before_it_is_pytest_says_so(suite):
     assert result.stderr == "gnnbench: pytest was killed by SIGKILL\nnot the json that was meant\n"
 
 
-def test_what_is_meant_is_listed_before_it_is_profiled(suite):
-    names = ["gat", "aggregate", "sampled_gat", "gat_cached"]
-    (suite / "test_suite.py").write_text(
-        f"import pytest\n\n@pytest.mark.parametrize('operation', {names})\n"
-        "@pytest.mark.parametrize('size', range(30))\n"
-        "def test_layer(benchmark, operation, size):\n    benchmark(int)\n"
+def test_what_is_meant_is_listed_before_it_is_profiled(capsys):
+    with _ProfilingProgress(quiet=False) as progress:
+        progress.collected([f"gat {number}" for number in range(30)])
+    listed = capsys.readouterr().err.splitlines()
+    names = ", ".join(f"gat {number}" for number in range(20))
+    assert " ".join(line.strip() for line in listed) == (
+        f"gnnbench: profiling 30 benchmarks: {names}, and 10 more"
     )
-    result = profile("gat", "--with", "functions", "--epochs", "1", "--", "test_suite.py", cwd=suite)
-    assert result.returncode == 0, result.stderr
-    listed = " ".join(line.strip() for line in result.stderr.partition("\n[")[0].splitlines())
-    assert (
-        listed
-        == f"gnnbench: profiling 30 benchmarks: {', '.join(f'gat {n}' for n in range(20))}, and 10 more"
-    )
-    assert result.stderr.count("profiled\n") == 30
-    assert "aggregate" not in result.stderr
-    assert max(map(len, result.stderr.splitlines())) <= 80
+    assert max(map(len, listed)) <= 80
 
 
 @pytest.fixture
 def sleeping(suite):
     """The command, and the process that profiles a benchmark that sleeps; ends them."""
     (suite / "test_suite.py").write_text(SLEEPING)
-    process = subprocess.Popen(
-        command("test_suite.py"),
-        cwd=suite,
-        env=environment(),
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
+    process = start(suite, "profile", "test_suite.py")
     place = suite / ".benchmarks" / "profiles" / "test_suite.py_test_slow"
     deadline = time.monotonic() + 100
     while not place.exists() and time.monotonic() < deadline:
@@ -253,13 +193,12 @@ def is_gone(worker):
     return not worker.is_running() or worker.status() == psutil.STATUS_ZOMBIE
 
 
-@pytest.mark.parametrize("end", [signal.SIGINT, signal.SIGTERM])
-def test_an_end_in_the_middle_leaves_nothing_half_done(sleeping, end):
+def test_an_end_in_the_middle_leaves_nothing_half_done(sleeping):
     process, worker, place = sleeping
     started = worker.children()
-    process.send_signal(end)
+    process.send_signal(signal.SIGINT)
     _, errors = process.communicate(timeout=60)
-    assert process.returncode == 128 + end
+    assert process.returncode == 130
     assert "interrupted; finished profiles are in .benchmarks/profiles" in errors
     assert all(map(is_gone, (worker, *started)))
     assert not place.exists()
@@ -275,6 +214,7 @@ def test_nothing_outlives_the_command(sleeping):
     assert all(map(is_gone, family))
 
 
+@pytest.mark.nightly
 def test_real_cora(tmp_path):
     data = os.environ.get("GNNBENCH_DATA")
     if not data or not Path(data, "Planetoid/Cora/raw").is_dir():

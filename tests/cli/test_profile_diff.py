@@ -1,16 +1,14 @@
 """`gnnbench profile SELECT --diff A B`: real processes, and times that are drawn."""
 
-import argparse
 import random
-import shutil
-import subprocess
 
 import pytest
 
-from gnnbench.cli import profile, profile_diff
+from gnnbench.cli import profile_diff
 from gnnbench.cli.profile_diff import PAIRS, Range
 from gnnbench.profile.turns import Turns
-from tests.suite import ROOT, environment
+from tests.compare.ab.workers import write
+from tests.variants.repositories import git
 
 SUITE = """
 import torch
@@ -33,49 +31,31 @@ import torch
 def work(x):
     return torch.sort(x @ x).values
 """
-OLD = "17be8fe~1"
-"""A commit of this repository without modules that this code imports."""
-
-
-def git(folder, *words):
-    settings = ("-c", "user.name=a", "-c", "user.email=a@b", "-c", "commit.gpgsign=false")
-    found = subprocess.run(["git", *settings, *words], cwd=folder, check=True, capture_output=True, text=True)
-    return found.stdout.strip()
 
 
 @pytest.fixture
-def compare(tmp_path, monkeypatch, capsys):
-    """Run the command in a folder; return its exit code and what it printed."""
-    for name, value in environment(GNNBENCH_CACHE=str(tmp_path / "cache")).items():
-        monkeypatch.setenv(name, value)
-    monkeypatch.setenv("OMP_WAIT_POLICY", "PASSIVE")  # which it sets
+def compare(in_process, monkeypatch):
+    """Run the command with two pairs of processes; return its exit code and what it printed."""
+    monkeypatch.setattr(profile_diff, "PAIRS", 2)
 
-    def compare(folder, *words, pairs=1):
-        monkeypatch.setattr(profile_diff, "PAIRS", pairs)
-        monkeypatch.chdir(folder)
-        parser = argparse.ArgumentParser()
-        profile.add_arguments(parser)
-        options = parser.parse_args([*words, "--folder", str(tmp_path / "profiles")])
-        options.rest = []
-        status = profile_diff.run(profile.Session(options), options.diff)
-        return status, *capsys.readouterr()
+    def compare(*words):
+        found = in_process("profile", "test_suite.py", *words, "--folder", "profiles")
+        return found.returncode, found.stdout, found.stderr
 
     return compare
 
 
 def test_two_commits_differ_by_what_changed_between_them(tmp_path, compare):
-    suite = tmp_path / "suite"
-    suite.mkdir()
-    (suite / "test_suite.py").write_text(SUITE)
-    (suite / "kernels.py").write_text(KERNELS)
-    git(suite, "init", "-q")
-    git(suite, "add", "-A")
-    git(suite, "commit", "-qm", "older")
-    (suite / "kernels.py").write_text(KERNELS.replace("torch.sort(x @ x).values", "x @ x\n\n\nnewer = int"))
-    words = ("test_suite.py", "--with", "phases", "--epochs", "2", "--diff", "git:HEAD", ".")
-    status, output, errors = compare(suite, *words, pairs=2)
+    write(tmp_path, SUITE)
+    (tmp_path / "kernels.py").write_text(KERNELS)
+    git(tmp_path, "init", "-q")
+    git(tmp_path, "add", "-A")
+    git(tmp_path, "commit", "-qm", "older")
+    newer = KERNELS.replace("torch.sort(x @ x).values", "x @ x\n\n\nnewer = int")
+    (tmp_path / "kernels.py").write_text(newer)
+    status, output, errors = compare("--with", "phases", "--epochs", "2", "--diff", "git:HEAD", ".")
     assert status == 2, "a benchmark fails"
-    commit = git(suite, "rev-parse", "HEAD")[:10]
+    commit = git(tmp_path, "rev-parse", "HEAD")[:10]
     lines = output.splitlines()
     assert lines[1:4] == [
         "test_suite.py::test_work",
@@ -94,32 +74,12 @@ def test_two_commits_differ_by_what_changed_between_them(tmp_path, compare):
 
 
 def test_a_kind_without_times_is_compared_by_counts_alone(tmp_path, compare):
-    (tmp_path / "test_suite.py").write_text("def test_int(benchmark):\n    benchmark(int)\n")
-    words = ("test_suite.py", "--with", "functions", "--diff", ".", "env:A=1")
-    status, output, errors = compare(tmp_path, *words, pairs=2)
-    assert status == 0
+    write(tmp_path, "def test_int(benchmark):\n    benchmark(int)\n")
+    status, output, errors = compare("--with", "functions", "--diff", ".", "env:A=1")
+    assert status == 0, errors
     assert "counts: no difference" in output
     assert "imes" not in output
     assert "pair" not in errors
-
-
-def test_a_version_without_modules_that_this_one_has(tmp_path, compare):
-    """Both sides are profiled by this code, whichever gnnbench the suite imports."""
-    try:
-        commit = git(ROOT, "rev-parse", "--verify", "--quiet", f"{OLD}^{{commit}}")
-    except subprocess.CalledProcessError:
-        pytest.skip("needs the history of this repository: the clone is shallow")
-    clone = tmp_path / "clone"
-    git(tmp_path, "clone", "-q", "--shared", "--no-checkout", str(ROOT), str(clone))
-    git(clone, "checkout", "-q", commit)
-    (clone / "conftest.py").unlink()  # which needs the package of its time
-    shutil.rmtree(clone / "gnnbench")
-    shutil.copytree(ROOT / "gnnbench", clone / "gnnbench", ignore=shutil.ignore_patterns("__pycache__"))
-    words = ("examples/ab/test_pyg.py::test_gcn_norm", "--with", "phases", "--epochs", "2")
-    status, output, errors = compare(clone, *words, "--diff", "git:HEAD", ".")
-    assert status == 0, errors
-    assert f"before: git:HEAD ({commit[:10]})" in output
-    assert "counts: no difference" in output
 
 
 def drawn(seed, ranges, factor=1.0):
