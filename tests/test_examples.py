@@ -5,12 +5,13 @@ from pathlib import Path
 import pytest
 
 from tests import forks
+from tests.sampling import sampled
 from tests.suite import ROOT, environment
 
 EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
 
 
-@pytest.mark.parametrize("example", EXAMPLES, ids=lambda path: path.stem)
+@pytest.mark.parametrize("example", sampled(EXAMPLES, 1), ids=lambda path: path.stem)
 def test_example_is_short_and_learns(example, tmp_path):
     data = os.environ.get("GNNBENCH_DATA")
     if not data or not (Path(data) / "Planetoid/Cora/raw").is_dir():

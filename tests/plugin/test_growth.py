@@ -241,6 +241,7 @@ LEAKS = {
 }
 
 
+@pytest.mark.nightly
 def test_leaks_of_graph_libraries(tmp_path):
     """Each is real: nothing of torch is replaced."""
     (tmp_path / "test_graphs.py").write_text(GRAPHS)

@@ -112,6 +112,7 @@ def test_one_percent_more_work_in_an_extension(tmp_path):
 
 
 @counting
+@pytest.mark.nightly
 def test_counts_are_recorded_and_compared(tmp_path):
     (tmp_path / "test_suite.py").write_text(PLAIN)
     recorded = count(tmp_path, "--gnn-instructions=update", "--benchmark-json", "run.json")

@@ -33,6 +33,7 @@ def test_smooth(benchmark):
 
 
 @named
+@pytest.mark.nightly
 @pytest.mark.skipif(not shutil.which("gcc"), reason="needs gcc")
 def test_functions_of_c_and_of_python(tmp_path, capsys):
     (tmp_path / "test_suite.py").write_text(SUITE)
