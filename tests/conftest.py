@@ -65,10 +65,14 @@ def _gpus_are_for_tests_that_need_one(
 
 @pytest.fixture(scope="session", autouse=True)
 def _started_processes_load_little() -> Iterator[None]:
-    """Leave hypothesis's plugin out of every pytest that a test starts, and let it write as for a person."""
+    """Leave hypothesis's plugin out of every pytest that a test starts, and let it write as for a person.
+
+    None of them is a worker of xdist, also where this process is one: pytest-benchmark would time nothing.
+    """
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("PYTEST_ADDOPTS", BARE)
-        for name in ("CI", "BUILD_NUMBER"):  # pytest does not shorten lines where they are set
+        # pytest does not shorten lines where the first two are set.
+        for name in ("CI", "BUILD_NUMBER", "PYTEST_XDIST_WORKER"):
             patch.delenv(name, raising=False)
         yield
 

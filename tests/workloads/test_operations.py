@@ -49,12 +49,16 @@ def named(run, inputs):
     return output, seen.names
 
 
+def starts_processes(operation):
+    return operation.startswith("cold_") or operation == "epoch_ddp"
+
+
 def by_day():
     """Return the cells. Those that start processes, for seconds, are nightly on all platforms but one."""
     for cell in CELLS:
         operation, platform, _ = cell.values
-        starts = operation.startswith("cold_") or operation == "epoch_ddp"
-        yield nightly(cell) if starts and platform != list(OPERATIONS[operation].calls)[-1] else cell
+        one = list(OPERATIONS[operation].calls)[-1]
+        yield nightly(cell) if starts_processes(operation) and platform != one else cell
 
 
 @pytest.mark.parametrize(("operation", "platform", "direction"), by_day())
@@ -69,7 +73,7 @@ def ask_all(workload, folder):
     """Ask everything of one workload, in as few calls as possible: some take seconds."""
     spec, operation = workload.case.spec, OPERATIONS[workload.case.spec.operation]
     marks = {mark.name for mark in BENCHMARKS[operation.name].pytestmark}
-    once = "whole_call" in marks or operation.group == "compiled"
+    once = starts_processes(operation.name) or operation.group == "compiled"  # a call takes seconds
     if operation.group == "structure":
         with asking("does a call profit from an earlier one?"):
             require_equal_calls(workload)
@@ -88,12 +92,11 @@ def ask_all(workload, folder):
         if not once:
             watched(*timed.inputs)
         assert rules[0] == suite_findings.expected(operation.name, spec.platform, spec.direction)
-    if not once and "in_place" not in marks and spec.direction == operation.directions[-1]:
+    if not once and not marks & {"whole_call", "in_place"} and spec.direction == operation.directions[-1]:
         with asking("does it do the same work on copies of its inputs?"):
             require_equal_work_on_copies(timed)
     seen = view.view_of(workload.case.graph, WIDTH, operation)
-    # Each call of these compiles anew, for seconds; nothing else of them depends on the graph's size.
-    if operation.group != "compiled" and isinstance(seen, view.Projection | view.Rows):
+    if not once and isinstance(seen, view.Projection | view.Rows):
         with asking("is it right as on a large graph?"):
             timed.verify(seen)
 
@@ -111,6 +114,7 @@ def require_equal_work_on_copies(timed):
     copy = copies_of(timed.inputs)
     results, names = [], []
     for inputs in (timed.inputs, copy):
+        torch.manual_seed(0)  # some draw
         for _ in range(2 if timed.case.spec.direction == TRAIN else 1):  # a loss depends on earlier steps
             output, seen = named(timed.run, inputs)
             names.append(seen)
