@@ -31,12 +31,12 @@ ASLEEP = {"OMP_WAIT_POLICY": "PASSIVE"}
 
 
 @cache
-def _server(*modules: str, hash_seed: str) -> subprocess.Popen[str]:
+def _server(*modules: str) -> subprocess.Popen[str]:
     """Start the process that is forked; it ends when this one does."""
     return subprocess.Popen(
         [sys.executable, "-m", "tests.forks", *modules],
         cwd=Path(__file__).parents[1],
-        env=os.environ | ASLEEP | {"PYTHONHASHSEED": hash_seed},
+        env=os.environ | ASLEEP | {"PYTHONHASHSEED": "random"},
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         text=True,
@@ -49,8 +49,6 @@ def run(
     environment: dict[str, str],
     *,
     libraries: bool = False,
-    also: tuple[str, ...] = (),
-    hash_seed: str = "random",
 ) -> subprocess.CompletedProcess[str]:
     """Run a Python script, or `python -m MODULE`.
 
@@ -59,10 +57,8 @@ def run(
         folder: where it runs.
         environment: its variables.
         libraries: whether torch and the platforms' libraries are imported, too.
-        also: further modules to import.
-        hash_seed: the seed of Python's hashes.
     """
-    server = _server(*_COMMANDS, *(_LIBRARIES if libraries else ()), *also, hash_seed=hash_seed)
+    server = _server(*_COMMANDS, *(_LIBRARIES if libraries else ()))
     with TemporaryDirectory() as place:
         files = [f"{place}/output", f"{place}/errors"]
         print(json.dumps([command, str(folder), environment, *files]), file=server.stdin, flush=True)
