@@ -202,6 +202,7 @@ def with_package(folder, *names):
     return folder / "gnnbench"
 
 
+@pytest.mark.nightly
 def test_this_repository_across_a_change_of_the_protocol(tmp_path):
     """Both sides load a gnnbench that is not the coordinator's, and the older one's worker is of no use."""
     package = with_package(tmp_path, "benchmarks")

@@ -167,6 +167,7 @@ def test_a_written_test_fails_after_the_change_and_passes_before(
         assert run_file(folder, "test_it.py") == status
 
 
+@pytest.mark.nightly
 def test_steps_forth_and_back_and_benchmarks_that_the_same_commit_slowed(history):
     def at(number):
         one = 1.15 if number >= 5 else 1.3 if number >= 2 else 1.0
@@ -182,6 +183,7 @@ def test_steps_forth_and_back_and_benchmarks_that_the_same_commit_slowed(history
     assert found[5,][ONE] == pytest.approx(1.15 / 1.3, abs=0.03)
 
 
+@pytest.mark.nightly
 def test_commits_that_are_broken_or_hang_are_stepped_around_or_are_the_answer_s_range(history):
     def at(number):
         broken = "raise ImportError('not today')\n" if 4 <= number <= 6 else ""

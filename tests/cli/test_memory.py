@@ -93,6 +93,7 @@ def timed(folder, *arguments):
     return result, saved
 
 
+@pytest.mark.nightly
 def test_ab_finds_a_copy_of_the_features_in_its_first_pair_of_processes_until_it_is_accepted(project):
     plant(project)
     git(project, "commit", "-qam", "copy")

@@ -49,6 +49,7 @@ def folders(folder):
     return sorted(path.parent for path in folder.glob("*/*/profile.json"))
 
 
+@pytest.mark.nightly
 def test_an_epoch_of_two_platforms(tmp_path):
     """With the published figures beside, for the data set that they are of."""
     folder = tmp_path / "profiles"

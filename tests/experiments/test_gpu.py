@@ -27,6 +27,7 @@ def plan(monkeypatch):
         sys.modules.pop(name)
 
 
+@pytest.mark.nightly
 def test_units_run_once_and_what_does_not_fit_is_left_to_the_next_call(tmp_path):
     folder = tmp_path / "results"
     command = ("run", folder, "--device", "cpu", "--small", "--step", "clocks")

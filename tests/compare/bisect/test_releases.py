@@ -61,6 +61,7 @@ def locks(folder, old, new):
     return {"good": "lock:old.txt", "bad": "lock:new.txt"}
 
 
+@pytest.mark.nightly
 def test_of_five_packages_first_the_one_that_matters_then_its_release_then_its_commit(
     folder, wheels, tmp_path, monkeypatch
 ):

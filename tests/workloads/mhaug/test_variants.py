@@ -85,7 +85,7 @@ def published_walk(cora, request):
     return [proposal for *_, proposal in walk(cora, "published", "torch", LONG, request.param)]
 
 
-@pytest.mark.parametrize(("variant", "platform"), VARIANTS[1:])
+@pytest.mark.parametrize(("variant", "platform"), SLOW_NIGHTLY[1:])
 def test_variants_walk_the_published_chains_states(cora, published_walk, variant, platform):
     found = (proposal for *_, proposal in walk(cora, variant, platform, LONG, len(published_walk)))
     accepted = 0

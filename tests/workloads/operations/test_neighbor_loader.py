@@ -11,6 +11,7 @@ import pytest
 import torch
 
 from gnnbench.workloads.operations import OPERATIONS, neighbor_loader
+from tests.sampling import nightly
 from tests.suite import ROOT, environment, pytest_on_cpu
 
 PLATFORMS = tuple(OPERATIONS["neighbor_loader_2_workers"].calls)
@@ -31,10 +32,9 @@ def wait_for_workers(process):
 @pytest.mark.parametrize(
     ("platform", "operation", "ctrl_c"),
     [
-        ("pyg", "neighbor_loader_2_workers", False),
-        ("dgl", "neighbor_loader_first_2_workers", True),
+        pytest.param("pyg", "neighbor_loader_2_workers", False, id="kill -INT"),
+        nightly(pytest.param("dgl", "neighbor_loader_first_2_workers", True, id="Ctrl-C")),
     ],
-    ids=["kill -INT", "Ctrl-C"],
 )
 def test_an_interrupted_run_leaves_no_process_behind(platform, operation, ctrl_c):
     """Ctrl-C in a terminal interrupts the workers too."""
