@@ -49,16 +49,13 @@ def named(run, inputs):
     return output, seen.names
 
 
-def starts_processes(operation):
-    return operation.startswith("cold_") or operation == "epoch_ddp"
-
-
 def by_day():
     """Return the cells. Those that start processes, for seconds, are nightly on all platforms but one."""
     for cell in CELLS:
         operation, platform, _ = cell.values
+        starts_processes = operation.startswith("cold_") or operation == "epoch_ddp"
         one = list(OPERATIONS[operation].calls)[-1]
-        yield nightly(cell) if starts_processes(operation) and platform != one else cell
+        yield nightly(cell) if starts_processes and platform != one else cell
 
 
 @pytest.mark.parametrize(("operation", "platform", "direction"), by_day())
@@ -73,7 +70,7 @@ def ask_all(workload, folder):
     """Ask everything of one workload, in as few calls as possible: some take seconds."""
     spec, operation = workload.case.spec, OPERATIONS[workload.case.spec.operation]
     marks = {mark.name for mark in BENCHMARKS[operation.name].pytestmark}
-    once = starts_processes(operation.name) or operation.group == "compiled"  # a call takes seconds
+    once = operation.name.startswith("cold_") or operation.group == "compiled"  # a call takes seconds
     if operation.group == "structure":
         with asking("does a call profit from an earlier one?"):
             require_equal_calls(workload)
