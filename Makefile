@@ -1,5 +1,5 @@
-# make          environment, then help      make test      the project's own tests, a few minutes
-# make bench    the default benchmarks      make test-all  with all cases and full simulations, hours
+# make          environment, then help      make test      the project's own tests
+# make bench    the default benchmarks      make test-all  with all cases and full simulations
 # make lint     ruff, mypy, import-linter
 # make sparse   adds torch_scatter and torch_sparse, compiled from source in about 11 minutes, once;
 #               make sparse test runs their tests too, which are skipped elsewhere
@@ -75,7 +75,7 @@ test: $(base)
 	@$(python) -m pytest -n 2 --dist worksteal $(ARGS)
 
 test-all: $(base)
-	$(say) "all tests, two at a time: hours"
+	$(say) "all tests, two at a time"
 	@$(python) -m pytest -n 2 --dist worksteal -m 'nightly or not nightly' $(ARGS)
 
 bench: $(base)
