@@ -13,7 +13,9 @@ def test_pattern_has_zero_mean_and_unit_variance():
     torch.testing.assert_close(columns.var(0), torch.ones(16).double(), atol=0.01, rtol=0)
 
 
-@pytest.mark.parametrize(("rows", "columns"), [(8_388_593, 1), (200_000, 8)])
+@pytest.mark.parametrize(
+    ("rows", "columns"), [pytest.param(8_388_593, 1, marks=pytest.mark.nightly), (200_000, 8)]
+)
 def test_no_number_comes_twice_in_a_column_of_float32(rows, columns):
     for column in pattern(rows, columns).float().t():
         assert len(column.unique()) == rows

@@ -49,13 +49,25 @@ def named(run, inputs):
     return output, seen.names
 
 
+SLOW = (
+    "cold_import",
+    "cold_layer",
+    "cold_compile",
+    "conv_compiled_sizes",
+    "gat_conv_compiled_sizes",
+    "epoch_ddp",
+)
+"""They start processes or compile, for seconds."""
+
+
 def by_day():
-    """Return the cells. Those that start processes, for seconds, are nightly on all platforms but one."""
+    """Return the cells. The slow ones are nightly, but for an import and a first call.
+
+    By day test_cold.py and test_compiled.py compile without the back end, and test_torchrun.py trains.
+    """
     for cell in CELLS:
-        operation, platform, _ = cell.values
-        starts_processes = operation.startswith("cold_") or operation == "epoch_ddp"
-        one = list(OPERATIONS[operation].calls)[-1]
-        yield nightly(cell) if starts_processes and platform != one else cell
+        kept = cell.id in ("cold_import-torch-forward", "cold_layer-dgl-forward")
+        yield nightly(cell) if cell.values[0] in SLOW and not kept else cell
 
 
 @pytest.mark.parametrize(("operation", "platform", "direction"), by_day())

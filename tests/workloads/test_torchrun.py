@@ -1,27 +1,25 @@
 """Processes of torchrun train together, and end in every case."""
 
-import os
-import subprocess
+import multiprocessing
 import sys
+import tempfile
 from dataclasses import replace
 
 import psutil
 import pytest
 import torch
 
-from gnnbench.workloads import distributed, platforms, torchrun
+from gnnbench.workloads import interpreter, platforms, torchrun
 from gnnbench.workloads.operations import OPERATIONS, epoch_ddp
 from gnnbench.workloads.torchrun import Processes, ProcessesError
 from gnnbench.workloads.verify import MismatchError, verify
-from tests.suite import ROOT
 
 LONG = 60
 """Seconds in which a process that should end does, on a busy machine."""
 
 
 def started(processes):
-    """Return torchrun and the processes that train, once they are ready."""
-    processes.evaluate()
+    """Return torchrun and its processes."""
     one = psutil.Process(processes._process.pid)
     return [one, *one.children(recursive=True)]
 
@@ -37,14 +35,65 @@ def case(make_case):
     return make_case("epoch_ddp", "torch", "train")
 
 
-def test_two_processes_train_and_end_when_the_test_is_interrupted(case):
-    found, losses = [], []
+def trained(case, folder, pipe):
+    """Train, send what is found of it, and wait. A process that is killed removes no files."""
+    tempfile.tempdir = str(folder)
+    processes = Processes(case)
+    first, (after, difference) = processes.epoch(), processes.evaluate()
+    last = [processes.epoch() for _ in range(20)][-1]
+    pids = [one.pid for one in started(processes)]
+    pipe.send((pids, [first, after, last], [difference, processes.evaluate()[1]]))
+    pipe.recv()
+
+
+def test_two_processes_train_as_one_and_end_when_this_one_is_killed(case, tmp_path):
+    here, there = multiprocessing.Pipe()
+    parent = multiprocessing.get_context("fork").Process(target=trained, args=(case, tmp_path, there))
+    parent.start()
+    there.close()
+    pids, (*losses, last), differences = here.recv()
+    found = [psutil.Process(pid) for pid in pids]
+    parent.kill()
+    expected = OPERATIONS["epoch_ddp"].reference(
+        case.graph, *(one.double() for one in epoch_ddp.inputs(case))
+    )
+    assert losses == pytest.approx(expected.tolist(), rel=1e-5)
+    assert last < losses[1]
+    assert differences == [0, 0]
+    assert len(found) == 3
+    assert ended(found)
+    parent.join()
+
+
+IN_ITS_PLACE = """
+import subprocess, sys
+words = [sys.executable, "-S", "-c", "import time; time.sleep(300)"]
+others = [subprocess.Popen(words, stdout=subprocess.DEVNULL) for _ in range(2)]
+print("a library says something")
+print('{"loss": 0.5, "difference": 0.0}', flush=True)
+sys.stdin.readline()
+sys.stdin.readline()
+for other in others:
+    other.kill()
+for line in ("Traceback:", "IndexError: 7 is too large", "ChildFailedError: 1", "end"):
+    print(line, file=sys.stderr)
+"""
+"""A program that answers once, and raises when it is asked again, as torchrun and its processes do."""
+
+
+@pytest.fixture
+def _quick(monkeypatch):
+    monkeypatch.setattr(interpreter, "command", lambda *_, **__: [sys.executable, "-S", "-c", IN_ITS_PLACE])
+
+
+@pytest.mark.usefixtures("_quick")
+def test_all_end_when_the_test_is_interrupted(case):
+    found = []
 
     def interrupted():
         with Processes(case) as processes:
+            assert processes.evaluate() == (0.5, 0)
             found.extend([processes, *started(processes)])
-            losses.extend(processes.epoch() for _ in range(20))
-            assert processes.evaluate()[1] == 0
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
@@ -52,36 +101,20 @@ def test_two_processes_train_and_end_when_the_test_is_interrupted(case):
     processes, *three = found
     assert len(three) == 3
     assert ended(three)
-    assert losses[-1] < losses[0]
-    with pytest.raises(ProcessesError, match="the processes of torchrun ended"):
+    with pytest.raises(ProcessesError, match="the processes of torchrun ended: without a message"):
         processes.epoch()
 
 
-SCRIPT = """
-import sys
-from pathlib import Path
-from gnnbench.workloads import distributed, torchrun
-processes = torchrun.Processes(distributed.read(Path(sys.argv[1])))
-processes.evaluate()
-print(processes._process.pid, flush=True)
-sys.stdin.read()
-"""
+@pytest.mark.usefixtures("_quick")
+def test_of_what_they_wrote_their_own_error_is_told(case):
+    with Processes(case) as processes:
+        assert processes.epoch() == 0.5
+        with pytest.raises(ProcessesError) as caught:
+            processes.epoch()
+    assert str(caught.value) == "the processes of torchrun ended: IndexError: 7 is too large"
 
 
-def test_they_end_when_this_process_is_killed(case, tmp_path):
-    distributed.write(case, tmp_path / "case.pt")
-    words = [sys.executable, "-c", SCRIPT, str(tmp_path / "case.pt")]
-    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
-    # A process that is killed removes no files.
-    environment = {**os.environ, "TMPDIR": str(tmp_path)}
-    with subprocess.Popen(words, cwd=ROOT, text=True, env=environment, **pipes) as parent:
-        one = psutil.Process(int(parent.stdout.readline()))
-        found = [one, *one.children(recursive=True)]
-        parent.kill()
-    assert len(found) == 3
-    assert ended(found)
-
-
+@pytest.mark.nightly
 def test_an_error_in_a_process_is_one_line(case):
     wrong = case.graph.edge_index.clone()
     wrong[0, 0] = 10_000

@@ -1,7 +1,4 @@
-from functools import partial
-
 import pytest
-import torch
 
 from gnnbench.measure import compilation
 from gnnbench.workloads import interpreter, platforms
@@ -17,6 +14,7 @@ def test_another_file_than_this_process_imported_is_found(make_case, monkeypatch
     workload_of(make_case("cold_import", "torch")).must_be_found_wrong(as_it_is, "cold_import")
 
 
+@pytest.mark.nightly
 def test_the_first_call_gets_weights_and_features_and_returns_the_output(make_case, monkeypatch):
     real = interpreter.run
 
@@ -30,21 +28,13 @@ def test_the_first_call_gets_weights_and_features_and_returns_the_output(make_ca
     workload.must_be_found_wrong(as_it_is, r"cold_layer.*output is wrong")
 
 
-@pytest.fixture
-def _eager(monkeypatch):
-    """Compile without the back end, which takes long and does not matter for graphs and breaks."""
-    monkeypatch.setattr(torch, "compile", partial(torch.compile, backend="eager"))
-    yield
-    torch.compiler.reset()
-
-
-@pytest.mark.usefixtures("_eager")
-def test_each_call_compiles_anew_and_what_it_makes_is_counted(make_case):
+@pytest.mark.usefixtures("without_back_end")
+def test_each_call_is_right_and_compiles_anew_and_what_it_makes_is_counted(make_case):
     workload = workload_of(make_case("cold_compile", "pyg"))
     found = []
-    for _ in range(2):
+    for call in (workload.verify, lambda: workload.run(*workload.inputs)):
         compilation.clear()
-        workload.run(*workload.inputs)
+        call()
         found.append(compilation.counts())
     assert found[0] == found[1]
     assert found[0]["graphs"] > 0

@@ -11,8 +11,8 @@ import pytest
 import torch
 
 from gnnbench.workloads.operations import OPERATIONS, neighbor_loader
-from tests.sampling import nightly
 from tests.suite import ROOT, environment, pytest_on_cpu
+from tests.workloads.cells import measured
 
 PLATFORMS = tuple(OPERATIONS["neighbor_loader_2_workers"].calls)
 
@@ -29,11 +29,29 @@ def wait_for_workers(process):
     raise AssertionError(process.communicate()[0])
 
 
+@pytest.mark.parametrize("platform", PLATFORMS)
+def test_an_interrupted_benchmark_leaves_no_process_behind(platform, make_case):
+    before = set(psutil.Process().children())
+    workers = []
+
+    def interrupted(workload):
+        (loading,) = workload.inputs
+        loading.take(1)
+        workers.extend(set(psutil.Process().children()) - before)
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        measured(make_case("neighbor_loader_2_workers", platform), interrupted)
+    assert len(workers) == 2
+    assert not [one for one in workers if one.is_running()]
+
+
+@pytest.mark.nightly
 @pytest.mark.parametrize(
     ("platform", "operation", "ctrl_c"),
     [
         pytest.param("pyg", "neighbor_loader_2_workers", False, id="kill -INT"),
-        nightly(pytest.param("dgl", "neighbor_loader_first_2_workers", True, id="Ctrl-C")),
+        pytest.param("dgl", "neighbor_loader_first_2_workers", True, id="Ctrl-C"),
     ],
 )
 def test_an_interrupted_run_leaves_no_process_behind(platform, operation, ctrl_c):
