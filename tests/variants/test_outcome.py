@@ -5,6 +5,7 @@ from types import SimpleNamespace
 import pytest
 
 from gnnbench.variants import outcome
+from tests.suite import ROOT
 
 
 def report(text, state="failed", **more):
@@ -47,3 +48,18 @@ def test_an_expected_failure(reason, shown):
     found = outcome.failure({"call": report("", "skipped", wasxfail=reason)})
     assert found.text == f"failed, as expected {shown}"
     assert outcome.failure({"call": report("", "passed", wasxfail=reason)}) is None
+
+
+@pytest.mark.parametrize(
+    ("plugins", "said"),
+    [
+        ((), ""),
+        (("gnnbench",), f" (gnnbench in {ROOT} is older and brings no fixtures)"),
+        (("gnnbench", outcome.FIXTURES), f" (fixtures of gnnbench in {ROOT})"),
+    ],
+)
+def test_whose_fixtures_a_session_has(plugins, said):
+    manager = pytest.PytestPluginManager()
+    for name in plugins:
+        manager.register(object(), name)
+    assert outcome.fixtures(SimpleNamespace(pluginmanager=manager)) == said

@@ -180,9 +180,11 @@ def test_verdicts_whatever_goes_wrong_and_each_step_is_told_before_it_begins(ab,
     assert left < 600
 
 
-def test_time_that_is_spent_leaves_the_rest_undecided(ab):
-    found = ab(total=3.0)
+def test_time_that_is_spent_leaves_the_rest_undecided(ab, watcher):
+    """A call of 100 s of the simulated machine's takes all that there is."""
+    found = ab(total=3.0, test_sum=1e5)
     assert set(verdicts(found).values()) <= {"undecided", "incomparable"}
+    assert sum(text.startswith("timing") for text, _ in watcher.steps) == 1
 
 
 TWO = """

@@ -224,3 +224,18 @@ def test_a_single_round_is_its_authors_calls_and_no_others():
     serve(unasked, clock)
     assert unasked.result() == 2
     assert calls == ["set-up", "call"]
+
+
+def test_which_calls_can_be_counted():
+    clock, call = CallClock(), Call(sum, ((1, 2),), {"start": 3})
+    assert plain(call, clock).calls().inputs() == call
+    asked = pedantic(sum, args=((1,),), rounds=2)
+    assert repeated(asked, clock).calls() is asked
+    whole = Whole(call, clock, "it starts a process", disable_gc=False)
+    for timed, why in (
+        (whole, "its calls are timed whole"),
+        (Once(asked, clock, disable_gc=False), "one round"),
+    ):
+        _, (_, answer) = serve(timed, clock, {"command": "count"})
+        assert answer["answer"] == "not counted"
+        assert why in answer["reason"]

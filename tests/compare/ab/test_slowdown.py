@@ -5,7 +5,7 @@ import pytest
 
 from gnnbench.compare.ab.slowdown import VARIABLE, Slowed, asked
 from gnnbench.measure.clock import Block, Call, HostClock
-from tests.compare.ab.workers import clean, side, workers, write
+from tests.compare.ab.workers import clean, here, visits
 
 
 @pytest.mark.parametrize(("text", "share"), [("", 0), ("0", 0), ("0.05", 0.05), ("1", 1), (None, 0)])
@@ -86,26 +86,23 @@ def test_rounds(benchmark):
     benchmark.pedantic(time.sleep, (0.002,), rounds=5)
 
 def test_once(benchmark):
-    benchmark.pedantic(time.sleep, (0.01,), rounds=1)
+    benchmark.pedantic(time.sleep, (0.002,), rounds=1)
 """
 
 
-def test_one_side_of_a_real_suite(tmp_path, monkeypatch):
-    """The shortest of several sleeps is exact enough, whatever else runs; of a single one nothing is."""
+def test_a_real_suite_takes_longer_whatever_it_asks_for(pytester, monkeypatch):
     clean(monkeypatch)
-    write(tmp_path, SUITE)
-    with workers(tmp_path, head=side(**{VARIABLE: "0.5"})) as pair:
-        for name in ("test_plain", "test_rounds", "test_once"):
-            found = pair.visit(f"test_suite.py::{name}", 0.2)
-            if name != "test_once":
-                assert min(found.head_ns) / min(found.base_ns) > 1.2, name
+    monkeypatch.setenv(VARIABLE, "0.5")
+    answers = here(pytester, SUITE, visits("test_plain", "test_rounds", "test_once"))
+    assert all(one["ns"] > 1.5 * 2e6 for one in answers if one["answer"] == "block")
+    assert [one["failure"] for one in answers if one["answer"] == "done"] == [None] * 3
 
 
-def test_a_value_that_is_none_ends_in_a_line(tmp_path, monkeypatch):
+def test_a_value_that_is_none_ends_in_a_line(pytester, monkeypatch, capsys):
     clean(monkeypatch)
-    write(tmp_path, SUITE)
-    with workers(tmp_path, head=side(**{VARIABLE: "much"})) as pair:
-        assert f"head: ended with exit status 4 while starting: ERROR: {VARIABLE}='much'" in pair.broken
+    monkeypatch.setenv(VARIABLE, "much")
+    assert here(pytester, SUITE, []) == []
+    assert f"ERROR: {VARIABLE}='much' must be a fraction between 0 and 1" in capsys.readouterr().err
 
 
 def test_on_a_gpu_waiting_for_it_twice_is_no_part_of_the_slowdown(monkeypatch):

@@ -6,8 +6,8 @@ import sys
 
 import pytest
 
-from gnnbench.variants.child import Child
-from tests.compare.ab.workers import clean, process, write
+from gnnbench.workloads import platforms
+from tests.compare.ab.workers import clean, here, process, visits, write
 from tests.suite import ROOT, SMALL, environment
 
 SUITE = """
@@ -201,6 +201,34 @@ def test_whole(benchmark):
     assert len(set(places)) == 1
 """
 
+OURS = """
+import pytest
+
+@pytest.fixture
+def broken():
+    raise OSError("no disk")
+
+@pytest.mark.operations
+def test_of_ours(broken, benchmark):
+    pass
+"""
+
+APART = """
+import os
+import pytest
+
+CALLS = []
+
+@pytest.mark.operations
+def test_counts(benchmark):
+    CALLS.append(1)
+    benchmark(sum, [1])
+    assert CALLS == [1]
+
+def test_exits(benchmark):
+    os._exit(3)
+"""
+
 
 @pytest.fixture(autouse=True)
 def _clean(monkeypatch):
@@ -365,31 +393,46 @@ def test_a_tree_comes_before_the_caller_s_and_may_have_another_gnnbench(tmp_path
         assert suite.failure("test_it") is None
 
 
-def test_our_own_suite_beside_one_with_tensors_whose_inputs_are_renewed(tmp_path, monkeypatch):
-    monkeypatch.delenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD")
-    file = write(tmp_path, TORCH) / "test_suite.py"
-    with Child(
-        (
-            str(ROOT / "benchmarks/test_spmm.py"),
-            str(file),
-            *SMALL,
-            "--gnn-device",
-            "cpu",
-            "--gnn-platform",
-            "torch",
-        ),
-        environment={},
-        trees=(),
-        folder=ROOT,
-        log=tmp_path / "worker.log",
-    ) as worker:
-        suite = Suite(worker, "benchmarks/test_spmm.py")
-        left_out = suite.collected["left_out"]
-        assert {*left_out} < {*suite.collected["names"]}
-        for name in (suite.collected["names"][0], next(name for name in left_out if "-torch-" in name)):
-            ready, block, done = suite.run(name.partition("::")[2], 1)
-            assert (ready["answer"], block["rounds"], done["failure"]) == ("ready", 2, None)
-        (renewed,) = (name for name in suite.collected["names"] if name.endswith("::test_renewed"))
-        suite.file = renewed.partition("::")[0]
-        for name in ("test_renewed", "test_in_place", "test_whole"):
-            assert suite.run(name, 6)[-1]["failure"] is None
+def failures(answers):
+    return [one["failure"] and one["failure"]["text"] for one in answers if one["answer"] == "done"]
+
+
+def test_inputs_are_renewed_unless_a_marker_says_otherwise(pytester):
+    names = ("test_renewed", "test_in_place", "test_whole")
+    assert failures(here(pytester, TORCH, visits(*names, blocks=6))) == [None] * 3
+
+
+def test_our_own_benchmarks_run_also_those_that_are_not_default(pytester):
+    file = str(ROOT / "benchmarks/test_spmm.py")
+
+    def chosen(collected):
+        names = [name.partition("::")[2] for name in collected["names"] if "-torch-" in name]
+        left_out = [name.partition("::")[2] for name in collected["left_out"]]
+        of_each = [next(name for name in names if (name in left_out) == out) for out in (False, True)]
+        return visits(*of_each, file="benchmarks/test_spmm.py")
+
+    answers = here(pytester, "", chosen, "-p", "gnnbench", file, *SMALL, "--gnn-device", "cpu")
+    assert [one["rounds"] for one in answers if one["answer"] == "block"] == [2, 2]
+    assert failures(answers) == [None, None]
+
+
+def test_a_set_up_of_ours_that_fails_says_whose_fixtures_it_has(pytester):
+    pytester.makeconftest("def pytest_configure(config):\n    config.pluginmanager.register(1, 'gnnbench')\n")
+    (run, _) = visits("test_of_ours", blocks=0)
+    why = f"raised in set-up: OSError: no disk (gnnbench in {ROOT} is older and brings no fixtures)"
+    assert failures(here(pytester, OURS, [run])) == [why]
+
+
+def test_each_test_may_run_in_a_fork_of_what_has_imported_all_libraries(pytester, monkeypatch):
+    loaded = []
+
+    def load(name):
+        loaded.append(name)
+        raise ImportError(name)
+
+    monkeypatch.setattr(platforms, "load", load)
+    once, twice, exits = (visits(name) for name in ("test_counts", "test_counts", "test_exits"))
+    answers = here(pytester, APART, [*once, *twice, *exits[:1]], apart=True)
+    assert failures(answers) == [None, None, "its process ended with exit status 3"]
+    assert [one["held"] for one in answers if one["answer"] == "done"] == [True, True, False]
+    assert loaded == list(platforms.PLATFORMS)

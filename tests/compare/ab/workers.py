@@ -3,12 +3,17 @@
 import os
 import random
 import time
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from pathlib import Path
 from types import SimpleNamespace
 
 from gnnbench.compare.ab.pair import Workers
 from gnnbench.compare.ab.processes import Processes
+from gnnbench.compare.ab.worker import Worker
 from gnnbench.variants.child import Child
+from gnnbench.variants.import_roots import Trees
+from gnnbench.variants.pipe import ClosedError, Link
 from gnnbench.variants.prepare import Prepared
 from tests.suite import environment
 
@@ -46,6 +51,49 @@ def process(folder, *arguments, trees=(), **variables):
         folder=folder,
         log=folder / "worker.log",
     )
+
+
+NEXT, BLOCK = {"command": "next"}, {"command": "block", "rounds": 2, "iterations": 3}
+
+
+def visits(*names, blocks=1, file="test_suite.py"):
+    """Return commands that run tests with so many blocks each."""
+    commands = []
+    for name in names:
+        run = {"command": "run", "name": f"{file}::{name}", "seed": 1}
+        commands += [run, *[BLOCK] * blocks, NEXT]
+    return commands
+
+
+def here(pytester, suite, commands, *arguments, **options):
+    """Run a worker in this process, and return its answers to commands, or to those for what it collects.
+
+    `options` are the worker's.
+    """
+    pytester.makepyfile(test_suite=suite)
+    (theirs_read, write), (read, theirs_write) = os.pipe(), os.pipe()
+    ours, theirs = Link(read, write, "token "), Link(theirs_read, theirs_write, "token ")
+    answers = []
+
+    def coordinate():
+        with suppress(ClosedError):
+            answers.append(ours.receive())
+            given = commands(answers[0]) if callable(commands) else commands
+            for command in given:
+                ours.send(command)
+                answers.append(ours.receive())
+            ours.send({"command": "quit"})
+
+    with ThreadPoolExecutor(1) as pool:
+        pool.submit(coordinate)
+        try:
+            worker = Worker(theirs, Trees([]), 0, 0, **options)
+            words = arguments or ("test_suite.py",)
+            pytester.inline_run("-p", "pytest_benchmark.plugin", *words, plugins=[worker])
+        finally:
+            theirs.close()
+    ours.close()
+    return answers
 
 
 def of_group(group):

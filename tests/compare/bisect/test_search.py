@@ -102,6 +102,17 @@ def test_candidates_with_the_same_code_are_not_told_apart_by_time():
     assert set(line.found()) == {40}
 
 
+def test_a_change_is_likelier_where_counters_change():
+    def changed(counters):
+        search = Search(LAST, least_change(0.03, math.log(1.1)), 1, counters=counters)
+        for position, log_ratio in ((LAST, math.log(1.1)), (16, 0.05), (24, 0.05)):
+            search.add(Observation(position, log_ratio, 1.0 if position < LAST else WITHIN**2))
+        return [one.changed for one in search.posterior.intervals]
+
+    plain, counted = changed({}), changed({0: "1 call", 16: "1 call", 24: "2 calls", 64: "2 calls"})
+    assert [one > other for one, other in zip(counted, plain, strict=True)] == [False, True, False]
+
+
 def test_two_benchmarks_share_their_pairs():
     first, second = Line([(10, 1.1)], seed=6), Line([(10, 1.2)], seed=7)
     searches = {"first": first.search, "second": second.search}
