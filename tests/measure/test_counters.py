@@ -8,7 +8,7 @@ import pytest
 import torch
 from torch_geometric.nn import GCNConv
 
-from gnnbench.measure import counters
+from gnnbench.measure import compilation, counters
 from gnnbench.measure.clock import Call
 from gnnbench.measure.fingerprint.fingerprint import Watch
 from gnnbench.results import counter_baseline
@@ -208,6 +208,13 @@ def test_what_does_not_compile_has_no_compilation(neighbours):
     assert counters.count(neighbours).counts["compilation"] == {}
 
 
+def test_where_dynamo_is_not_imported_nothing_was_compiled(monkeypatch):
+    monkeypatch.delitem(sys.modules, "torch._dynamo", raising=False)
+    compilation.reset()
+    compilation.clear()
+    assert compilation.counts() == {}
+
+
 def test_copies_between_devices_have_a_direction_and_bytes():
     x = torch.ones(5, 4)
     found = counters.count(lambda: x.to("meta"))
@@ -215,6 +222,7 @@ def test_copies_between_devices_have_a_direction_and_bytes():
     assert found.counts["copied_bytes"] == {"cpu→meta": 80}
 
 
+@pytest.mark.nightly
 def test_counts_are_the_same_whatever_the_process_did_before():
     """PyG replaces `torch.index_select` when it is imported, and torch.compile `Module.__init__` and more.
 

@@ -289,6 +289,7 @@ def test_what_was_measured_before_an_error_or_an_interruption_is_saved(tmp_path,
     assert len(content["gnnbench"]["incomplete"]) == 2
 
 
+@pytest.mark.nightly
 def test_a_real_interrupt_in_a_real_run_saves_what_there_is(tmp_path):
     """Ctrl-C, as a terminal sends it, while the second of two benchmarks is timed by the real clock."""
     (tmp_path / "test_suite.py").write_text(
@@ -387,12 +388,10 @@ def test_what_is_timed_for_a_moment_is_watched_profiled_and_replaces_an_older_fi
     suite += "def test_two(benchmark):\n    benchmark.pedantic(sum, (range(100),), rounds=1)\n"
     (tmp_path / "run.json").write_text("old")
     options = ("--gnn-layouts=one", *SHORT, "--benchmark-save=mine", "--benchmark-cprofile=ncalls")
-    for _ in range(2):
-        result, content = measure(tmp_path, suite, *options)
-        assert result.returncode == 0, result.stdout + result.stderr
+    result, content = measure(tmp_path, suite, *options)
+    assert result.returncode == 0, result.stdout + result.stderr
     shares = {name: entry["others_share"] for name, entry in measurements(content).items()}
     assert list(shares) == ["test_one", "test_two"]
     assert all(0 <= share < 2 for share in shares.values()), shares
     assert all(entry["cprofile"] for entry in content["benchmarks"])
-    saved = sorted(path.name for path in (tmp_path / ".benchmarks").glob("*/*.json"))
-    assert saved == ["0001_mine.json", "0002_mine.json"]
+    assert [path.name for path in (tmp_path / ".benchmarks").glob("*/*.json")] == ["0001_mine.json"]

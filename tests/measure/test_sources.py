@@ -3,25 +3,32 @@ import subprocess
 import sys
 import sysconfig
 import venv
+import zipfile
 from pathlib import Path
 
 import pytest
 
 from gnnbench.measure.sources import Package, Sources, Tree, installed
+from tests import forks
 from tests.run_files import ENVIRONMENT
+from tests.sampling import nightly
+from tests.suite import environment
 from tests.variants import repositories
 from tests.variants.repositories import git, wheel
 
 _COLLECT = """
-import json, sys
+import json, site, sys
 from importlib import import_module
 from pathlib import Path
+for name in [name for name in sys.modules if name.partition(".")[0] == "tests"]:
+    del sys.modules[name]  # of the process that was forked
+sys.prefix, folder, names, suite = sys.argv[1:]
 sys.path.insert(0, "")
-names, suite = sys.argv[1].split(), sys.argv[2].split()
-for name in names:
+site.addsitedir(folder)
+for name in names.split():
     import_module(name)
 from gnnbench.measure.sources import collect
-print(json.dumps(collect(Path("."), suite).as_json()))
+print(json.dumps(collect(Path("."), suite.split()).as_json()))
 """
 _PROJECT = """
 [build-system]
@@ -58,48 +65,74 @@ def commit_all(folder):
 
 
 class Machine:
-    """An environment with this one's packages and more, a project, and libraries beside it."""
+    """An environment with more than this one's packages, a project, and libraries beside it."""
 
-    def __init__(self, folder):
+    def __init__(self, folder, install):
         self.folder = folder
         self.project = folder / "project"
-        environment = folder / "project" / ".venv"
-        venv.create(environment)
-        self.python = environment / "bin" / "python"
-        (site,) = environment.glob("lib/*/site-packages")
-        here = sysconfig.get_path("purelib")
-        write(site / "this.pth", f"import site; site.addsitedir({here!r})\n")
-
+        self.environment = self.project / ".venv"
         checkout = library(folder / "checkout", "tiny_checkout", source="src")
         bare = library(folder / "bare", "tiny_bare")
         built = library(folder / "built", "tiny_built")
         fetched = library(folder / "fetched", "tiny_fetched")
         self.commits = {one.name: commit_all(one) for one in (checkout, fetched)}
-        self._install("-e", checkout, "-e", bare, built)
-        self._install(wheel(folder, "thing", "2.0"), f"git+{fetched.as_uri()}")
-
+        packages = [wheel(folder, "thing", "2.0"), built, fetched]
+        self.site = install(self.environment, [checkout / "src", bare], packages)
         write(self.project / "kernels" / "__init__.py")
         write(self.project / "benchmarks" / "helpers.py")
         write(self.project / ".gitignore", ".venv\nunknown\n__pycache__\n*.so\n")
         self.commits["project"] = commit_all(self.project)
+        self.script = write(folder / "script.py", _COLLECT)
 
-    def _install(self, *what):
-        options = ["--quiet", "--no-build-isolation", "--no-deps"]
-        command = [self.python, "-m", "pip", "install", *options, *map(str, what)]
-        subprocess.run(command, check=True, cwd=self.folder)
-
-    def collect(self, *names, suite=()):
+    def collect(self, *names, suite=(), libraries=False):
         """Return the sources of a process that imports modules."""
-        command = [self.python, "-c", _COLLECT, " ".join(names), " ".join(suite)]
-        answer = subprocess.run(command, check=True, cwd=self.project, capture_output=True, text=True)
+        words = [self.script, self.environment, self.site, " ".join(names), " ".join(suite)]
+        answer = forks.run(list(map(str, words)), self.project, environment(), libraries=libraries)
+        assert answer.returncode == 0, answer.stderr
         return Sources.from_json(json.loads(answer.stdout))
 
 
-@pytest.fixture(scope="module")
-def machine(tmp_path_factory):
+def by_pip(folder, editable, packages):
+    """Install into a new environment; return where the packages are."""
+    venv.create(folder)
+    (site,) = folder.glob("lib/*/site-packages")
+    write(site / "this.pth", f"import site; site.addsitedir({sysconfig.get_path('purelib')!r})\n")
+    archive, built, fetched = packages
+    options = ["--quiet", "--no-build-isolation", "--no-deps"]
+    projects = [one.parent if one.name == "src" else one for one in editable]
+    what = [archive, built, f"git+{fetched.as_uri()}", *(word for one in projects for word in ("-e", one))]
+    command = [folder / "bin" / "python", "-m", "pip", "install", *options, *map(str, what)]
+    subprocess.run(command, check=True, cwd=folder)
+    return site
+
+
+def by_hand(folder, editable, packages):
+    """Write what pip would."""
+    site = folder / "lib" / "site-packages"
+    write(site / "editable.pth", "".join(f"{one}\n" for one in editable))
+    archive, *projects = packages
+    with zipfile.ZipFile(archive) as file:
+        file.extractall(site)
+    write(site / "thing-2.0.dist-info" / "top_level.txt", "thing\n")
+    origins = {"thing-2.0": (archive, {"archive_info": {}})}
+    for one, how in zip(projects, ("dir_info", "vcs_info"), strict=True):
+        name = f"tiny_{one.name}"
+        write(site / name / "__init__.py")
+        info = site / f"tiny_{name}-1.0.dist-info"
+        write(info / "METADATA", f"Metadata-Version: 2.1\nName: Tiny.{name}\nVersion: 1.0\n")
+        write(info / "RECORD", f"{name}/__init__.py,,\n")
+        commit = {"vcs": "git", "commit_id": git(one, "rev-parse", "HEAD")} if how == "vcs_info" else {}
+        origins[info.stem] = (one, {how: commit})
+    for stem, (place, how) in origins.items():
+        write(site / f"{stem}.dist-info" / "direct_url.json", json.dumps({"url": place.as_uri(), **how}))
+    return site
+
+
+@pytest.fixture(scope="module", params=[by_hand, nightly(pytest.param(by_pip))])
+def machine(request, tmp_path_factory):
     with pytest.MonkeyPatch.context() as patch:
         repositories.without_settings(patch)
-        yield Machine(tmp_path_factory.mktemp("machine"))
+        yield Machine(tmp_path_factory.mktemp("machine"), request.param)
 
 
 @pytest.fixture(autouse=True)
@@ -146,7 +179,7 @@ def test_a_loaded_native_library_makes_a_tree_compiled(machine):
 
 def test_installed_packages_have_version_and_origin_and_what_only_measures_is_left_out(machine):
     ours = ("gnnbench.plugin.timing", "pytest_benchmark", "rich", "scipy", "torch")
-    sources = machine.collect("thing", "numpy", "tiny_built", "tiny_fetched", *ours)
+    sources = machine.collect("thing", "numpy", "tiny_built", "tiny_fetched", *ours, libraries=True)
     found = sources.packages
     assert found["numpy"].origin is None
     assert found["thing"].version == "2.0"

@@ -11,6 +11,7 @@ from gnnbench.profile import record
 from gnnbench.profile.hooks import device_of
 from gnnbench.profile.kinds import KINDS
 from gnnbench.workloads.platforms import PLATFORMS
+from tests.sampling import nightly
 from tests.suite import SMALL, run, run_kernels
 
 EPOCH = "benchmarks/test_epoch.py::test_epoch"
@@ -72,13 +73,15 @@ def folders(folder):
     return sorted(path.parent for path in folder.glob("*/*/profile.json"))
 
 
-def test_every_kind_on_every_platform_leaves_a_record_and_files_for_their_own_readers(tmp_path):
+@pytest.mark.parametrize("platforms", [{"pyg", "torch"}, nightly(pytest.param(set(PLATFORMS)))])
+def test_every_kind_on_every_platform_leaves_a_record_and_files_for_their_own_readers(tmp_path, platforms):
     """One run: it takes as long as eight others."""
     folder = tmp_path / "profiles"
-    result = profile(folder, EPOCH, *SMALL, "--gnn-profile", ",".join(TOGETHER), "--gnn-epochs", "2")
+    chosen = ("-k", " or ".join(platforms))
+    result = profile(folder, EPOCH, *chosen, *SMALL, "--gnn-profile", ",".join(TOGETHER), "--gnn-epochs", "2")
     assert result.returncode == 0, result.stdout
     records = [record.read(path) for path in folders(folder)]
-    assert {found["spec"]["platform"] for found in records} == set(PLATFORMS)
+    assert {found["spec"]["platform"] for found in records} == platforms
     for found in records:
         assert set(found["sections"]) == {*ON_CPU, "counts"}
         assert "CUDA" in found["unavailable"]["kernels"]
@@ -92,11 +95,12 @@ def test_every_kind_on_every_platform_leaves_a_record_and_files_for_their_own_re
         assert len(list((path / "tensorboard").glob("*.pt.trace.json"))) == 1
         assert "aten::" in (path / "operators.txt").read_text()
     lines = result.stdout.splitlines()
-    assert f"gnnbench: {len(PLATFORMS)} profiles in {folder}:" in lines
+    assert f"gnnbench: {len(platforms)} profiles in {folder}:" in lines
     assert "  epoch-train-pyg-float32-int64-rmat_5-8-cpu/0001" in lines
-    assert re.search(r"^\[1/4\] epoch train +pyg +phases, layers, functions, ", result.stdout, re.MULTILINE)
+    line = rf"^\[1/{len(platforms)}\] epoch train +pyg +phases, layers, functions, "
+    assert re.search(line, result.stdout, re.MULTILINE)
     assert sum("'kernels' needs CUDA" in line for line in lines) == 1, "once, not for each benchmark"
-    assert "4 benchmarks checked against the reference, none timed" in result.stdout
+    assert f"{len(platforms)} benchmarks checked against the reference, none timed" in result.stdout
 
 
 def test_what_is_wrong_is_a_failed_test_and_no_profile(tmp_path):

@@ -1,11 +1,18 @@
 """Real processes that profile, one of each side."""
 
+import json
+import os
+from pathlib import Path
+
 import pytest
 
 from gnnbench.errors import UsageError
+from gnnbench.measure.instructions import hardware
+from gnnbench.measure.instructions.requests import ARCHITECTURE
 from gnnbench.profile import process, record
+from gnnbench.profile.kinds import KINDS
 from tests.profile.subjects import Unheard
-from tests.suite import environment
+from tests.suite import ROOT, environment
 
 SUITE = """
 import os
@@ -32,6 +39,19 @@ def test_more(benchmark):
 """
 
 
+CONFTEST = """
+import json
+import sys
+from pathlib import Path
+
+
+def pytest_sessionfinish():
+    loaded = {name: module.__file__ for name, module in sys.modules.items() if "gnnbench" in name}
+    if "gnnbench_coordinator" in loaded:
+        Path("loaded.json").write_text(json.dumps(loaded))
+"""
+
+
 @pytest.fixture
 def run(tmp_path, monkeypatch):
     """Profile tests of the suite on some sides; return how they ended."""
@@ -39,16 +59,40 @@ def run(tmp_path, monkeypatch):
     (tmp_path / "pytest.ini").write_text("[pytest]\naddopts = -p no:cacheprovider\n")
     monkeypatch.chdir(tmp_path)
 
-    def run(sides, *arguments):
-        started = [process.ProfiledSide(side, environment=environment(SIDE=side)) for side in sides]
-        wanted = process.Wanted(arguments, ("phases",), 3, tmp_path / "profiles")
+    def run(sides, *arguments, kinds=("phases",), trees=()):
+        started = [process.ProfiledSide(side, trees, environment=environment(SIDE=side)) for side in sides]
+        wanted = process.Wanted(arguments, kinds, 3, tmp_path / "profiles")
         return process.run(started, wanted, Unheard())
 
     return run
 
 
+def another(folder):
+    """Make an import root whose gnnbench is empty, and what writes down what is loaded."""
+    (folder / "conftest.py").write_text(CONFTEST)
+    side = folder / "side"
+    (side / "gnnbench").mkdir(parents=True)
+    for name in ("__init__", "plugin"):
+        (side / "gnnbench" / f"{name}.py").touch()
+    return side
+
+
+def loaded(folder, side):
+    """Return the modules of this version that are loaded, and check that each is where it belongs."""
+    found = json.loads((folder / "loaded.json").read_text())
+    ours = {name: file for name, file in found.items() if name.startswith("gnnbench_coordinator")}
+    theirs = {name: file for name, file in found.items() if name.partition(".")[0] == "gnnbench"}
+    assert {Path(file).is_relative_to(ROOT / "gnnbench") for file in ours.values()} == {True}
+    assert set(theirs) == {"gnnbench", "gnnbench.plugin"}
+    assert {Path(file).is_relative_to(side) for file in theirs.values()} == {True}
+    return set(ours)
+
+
 def test_the_calls_of_two_sides_take_turns_and_where_one_dies_the_other_goes_on(run, tmp_path):
-    sides = run("AB", "test_suite.py")
+    """No module of its version of gnnbench stands for one of this version, which profiles it."""
+    side = another(tmp_path)
+    sides = run("AB", "test_suite.py", trees=[side])
+    assert "gnnbench_coordinator.profile.record" in loaded(tmp_path, side)
     # The first, three with ranges and three without; and in the last turn one that counts, and the test's.
     assert (tmp_path / "calls").read_text() == "AB" * 7 + "AABB"
     (work, fails, more), others = sides
@@ -59,6 +103,26 @@ def test_the_calls_of_two_sides_take_turns_and_where_one_dies_the_other_goes_on(
     assert others[1].failed.startswith("pytest ended early with exit status 1")
 
 
-def test_a_side_that_refuses_its_arguments_is_named(run):
-    with pytest.raises(UsageError, match=r"^A: file or directory not found: "):
-        run("A", "nowhere.py")
+@pytest.mark.skipif(os.uname().machine != ARCHITECTURE, reason="valgrind is used there only")
+def test_instructions_are_counted_under_valgrind_and_a_side_that_refuses_its_arguments_is_named(
+    run, tmp_path, monkeypatch
+):
+    """Here it is this valgrind that does."""
+    program = tmp_path / "valgrind"
+    program.write_text('#!/bin/sh\necho "ERROR: gnnbench: no $1"\nexit 4\n')
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path), prepend=os.pathsep)
+    monkeypatch.setattr(hardware, "why_not", lambda: "no counter")
+    with pytest.raises(UsageError, match=r"^A: no --tool=callgrind$"):
+        run("A", "nowhere.py", kinds=("instructions",))
+
+
+@pytest.mark.nightly
+def test_no_module_of_the_two_versions_stands_for_one_of_the_other_in_any_kind(run, tmp_path):
+    side = another(tmp_path)
+    kinds = [kind for kind in KINDS if kind != "instructions"]
+    ((ended, *_),) = run(["A"], "test_suite.py", kinds=kinds, trees=[side])
+    assert ended.failed is None
+    assert {f"gnnbench_coordinator.{name}" for name in ("environment", "profile.trace")} <= loaded(
+        tmp_path, side
+    )

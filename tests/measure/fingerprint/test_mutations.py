@@ -18,19 +18,14 @@ from tests.measure.fingerprint.taken import inspected
 from tests.sampling import sampled
 from tests.suite import ROOT, environment
 
-CHUNK = 3
 
-
-def in_chunks(kinds):
-    """Return mutants of each kind, few at a time; all but the first few are for the night."""
+def in_chunks(kinds, size):
+    """Return mutants of each kind, few at a time; all but a few are for the night."""
     return [
         chunk
         for kind, mutants in kinds.items()
         for chunk in sampled(
-            [
-                pytest.param(mutants[at : at + CHUNK], id=f"{kind} {at}")
-                for at in range(0, len(mutants), CHUNK)
-            ],
+            [pytest.param(mutants[at : at + size], id=f"{kind} {at}") for at in range(0, len(mutants), size)],
             1,
             seed=len(kind),
         )
@@ -68,20 +63,20 @@ def unchanged() -> Fingerprint:
     return in_a_fork(Mutant(), Path(tempfile.mkdtemp(), "checkout"))
 
 
-@pytest.mark.parametrize("mutants", in_chunks(MATTER))
+@pytest.mark.parametrize("mutants", in_chunks(MATTER, 2))
 def test_no_mutation_that_matters_is_missed(mutants, tmp_path):
     base = here(Mutant(), tmp_path / "checkout")
     found = {one.what: here(one, tmp_path / f"checkout{at}") for at, one in enumerate(mutants)}
     assert [what for what, other in found.items() if other.same_code(base)] == []
 
 
-@pytest.mark.parametrize("mutants", in_chunks(MATTER_TO_A_PROCESS))
+@pytest.mark.parametrize("mutants", in_chunks(MATTER_TO_A_PROCESS, 1))
 def test_no_mutation_that_matters_to_a_process_is_missed(mutants, tmp_path):
     found = {one.what: in_a_fork(one, tmp_path / f"checkout{at}") for at, one in enumerate(mutants)}
     assert [what for what, other in found.items() if other.same_code(unchanged())] == []
 
 
-@pytest.mark.parametrize("mutants", in_chunks(HARMLESS))
+@pytest.mark.parametrize("mutants", in_chunks(HARMLESS, 2))
 def test_no_mutation_that_cannot_matter_is_seen(mutants, tmp_path):
     base = here(Mutant(), tmp_path / "checkout")
     for at, one in enumerate(mutants):
