@@ -1,8 +1,10 @@
 """`--gnn-affected-by` in real pytest runs of a repository's suite."""
 
+from types import SimpleNamespace
+
 import pytest
 
-from tests.plugin.recorded import Project
+from tests.plugin.recorded import Project, collected
 from tests.suite import SHORT, run
 from tests.variants.repositories import without_settings
 
@@ -42,6 +44,7 @@ def test_only_affected_benchmarks_and_other_tests_run(folder):
     assert lines == ["test_suite.py::test_changed", "test_suite.py::test_plain"]
 
 
+@pytest.mark.nightly
 def test_workers_of_xdist_get_the_result(folder):
     for select, said in ((("-n", "2"), "2 passed"), (("-n", "1", "-k", "untouched"), "no tests ran")):
         result = run("--gnn-affected-by=git:main", *select, cwd=folder)
@@ -54,7 +57,26 @@ def test_a_run_without_affected_benchmarks_passes(folder):
     result = run("--gnn-affected-by", ".", "-k", "not plain", cwd=folder)
     assert result.returncode == 0, result.stdout + result.stderr
     assert "2 benchmarks run the same code as . and are deselected" in result.stdout
-    assert run("--gnn-affected-by", ".", "-k", "no_such_test", cwd=folder).returncode == 5
+
+
+def test_a_worker_deselects_what_it_is_told_and_a_session_passes_if_that_was_all(
+    folder, pytester, monkeypatch
+):
+    monkeypatch.chdir(folder)
+    items = collected(pytester, SUITE, "test_suite.py")
+    for told, status in (("test_suite.py::test_untouched",), pytest.ExitCode.OK), ((), 5):
+        config = pytester.parseconfigure("--gnn-affected-by=.")
+        config.workerinput = {"gnn_same_code": told}
+        only = config.pluginmanager.get_plugin("gnnbench-affected")
+        left = [*items]
+        only.pytest_collection_modifyitems(items[0].config, left)
+        assert {item.nodeid for item in items} - {item.nodeid for item in left} == {*told}
+        node = SimpleNamespace(workerinput={})
+        only.pytest_configure_node(node)
+        assert node.workerinput == {"gnn_same_code": [*told]}
+        session = SimpleNamespace(exitstatus=pytest.ExitCode.NO_TESTS_COLLECTED)
+        only.pytest_sessionfinish(session)
+        assert session.exitstatus == status
 
 
 def test_a_wrong_variant_is_one_line(folder, pytester):

@@ -3,12 +3,15 @@
 import json
 import shlex
 
+import pytest
+
 from gnnbench.schema import departure
 from tests import slower_helper
 from tests.slower_helper import IDS
 from tests.suite import run
 
 
+@pytest.mark.nightly
 def test_the_summary_has_each_cause_once_and_each_test_its_own_failure(tmp_path):
     folder = tmp_path / "project"
     slower_helper.make(folder)

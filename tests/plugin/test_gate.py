@@ -7,6 +7,7 @@ from types import SimpleNamespace
 
 import pytest
 
+from gnnbench import plugin
 from gnnbench.plugin import gate
 from gnnbench.plugin.limits import GATE
 from gnnbench.results import counter_baseline
@@ -15,7 +16,7 @@ from gnnbench.shard import Shard
 from tests.plugin import recorded as records
 from tests.plugin.recorded import QUIET
 from tests.sampling import nightly
-from tests.suite import SMALL, run, run_kernels
+from tests.suite import ROOT, SMALL, run, run_kernels
 
 LIBRARY = """
 VERSION = 1
@@ -210,6 +211,7 @@ def test_rules_ignore_set_effects_expire_and_limit_and_an_expected_failure_fails
     assert "timing again" not in text
 
 
+@pytest.mark.nightly
 def test_strict_fails_what_is_undecided_and_the_command_line_sets_the_effect_of_all(project):
     (project.folder / "gnnbench.toml").write_text(RULES.partition('[[rules]]\nbenchmarks = "*test_sum[2]')[0])
     slow = project.truth(7, **{"test_sum[1]": 1.5})
@@ -224,6 +226,7 @@ def test_strict_fails_what_is_undecided_and_the_command_line_sets_the_effect_of_
     assert all("minimum detectable effect" in failures[name] for name in undecided)
 
 
+@pytest.mark.nightly
 def test_what_looks_slower_once_is_timed_again_before_it_fails(project):
     again = "any('--gnn-again' in word for word in sys.argv)"
     with project.folder.joinpath("library.py").open("a") as library:
@@ -255,10 +258,16 @@ def test_a_run_that_judged_nothing_says_so_and_strict_fails_it(project):
     result, _ = project.run(COMPARE, "--gnn-strict", "-k", "nothing_of_that_name")
     assert result.returncode == 1
     assert "failed: no benchmark was judged\n" in result.stdout
-    result = run("test_suite.py", f"{COMPARE}=git:HEAD", "-n", "1", cwd=project.folder)
-    assert result.returncode == 0, result.stdout
+
+
+def test_in_parallel_nothing_is_judged_and_a_line_says_why(pytester):
+    config = pytester.parseconfigure(f"{COMPARE}=.", "-n", "1")
+    judging = config.pluginmanager.get_plugin(GATE)
+    judging._warn(strict=False, dry_run=False)
     said = "no benchmark was judged (-n switches timing off); --gnn-strict makes this a failure"
-    assert f"gnnbench: {said}" in unfolded(result)
+    assert judging._lines == [said]
+    config.option.benchmark_compare, config.workerinput = True, {}
+    assert not plugin._is_judged_here(config), "the workers leave it to the process that started them"
 
 
 def test_who_compares(pytester):
@@ -272,6 +281,8 @@ def test_who_compares(pytester):
     assert ours(COMPARE)
     for arguments in ((), (COMPARE, "--gnn-counters"), (COMPARE, "--benchmark-storage=file://./other")):
         assert not ours(*arguments)
+    with pytest.raises(pytest.UsageError, match="--benchmark-compare: git:nowhere names no commit"):
+        pytester.parseconfigure("--rootdir", str(ROOT), f"{COMPARE}=git:nowhere")
 
 
 def test_strict_fails_what_is_gone_but_not_what_was_left_out_on_purpose(project):
@@ -318,6 +329,7 @@ def test_an_interruption_says_that_nothing_was_judged(project):
     assert verdicts == {}
 
 
+@pytest.mark.nightly
 def test_a_drift_is_taken_out(project):
     drifting = {**QUIET, "drift": 0.3}
     shutil.rmtree(project.folder / FOLDER)
@@ -368,12 +380,6 @@ def test_counters_are_judged_too(tmp_path):
     assert f"counters differ from baselines/counters/{file.name}: -2 aten::mm; if this is meant" in text
     assert ignored in text
     assert "no timings of this machine" in text
-    result = run_kernels(*options, "--gnn-counters", cwd=tmp_path)
-    assert result.returncode == 1
-    text = unfolded(result)
-    assert "1 failed, 2 passed" in text
-    assert f"{name.format('spmm_sum')}: -2 aten::mm" in text
-    assert ignored in text
     planned = run_kernels(*options, COMPARE, "--gnn-dry-run", cwd=tmp_path)
     assert planned.returncode == 0, planned.stdout
 
@@ -442,7 +448,7 @@ def test_a_record_of_a_part_leaves_the_rest_to_the_record_before_it(project):
     ("file", "arguments", "cwd", "rootdir"),
     [
         ("", ["bench"], ".", "."),
-        ("settings/some.ini", ["-c", "settings/some.ini", "bench"], ".", "settings"),
+        nightly(pytest.param("settings/some.ini", ["-c", "settings/some.ini", "bench"], ".", "settings")),
         nightly(pytest.param("", ["--rootdir", "bench", "bench"], ".", "bench")),
         nightly(pytest.param("pytest.ini", ["."], "bench", ".")),
     ],

@@ -87,7 +87,7 @@ def test_a_quiet_run_draws_pytest_benchmark_s_groups_without_benchmarks_of_faile
 
 @pytest.mark.parametrize(
     ("options", "lines"),
-    [(["-n", "2"], 1), (["--benchmark-skip"], 1), (["-k", "without"], 1), (["--collect-only"], 0)],
+    [(["-n", "1"], 1), (["--benchmark-skip"], 1), (["-k", "without"], 1), (["--collect-only"], 0)],
 )
 def test_without_times_there_is_no_picture_and_a_line_unless_tests_are_only_collected(folder, options, lines):
     result, found = draw(folder, *options)

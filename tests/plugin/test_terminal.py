@@ -7,6 +7,7 @@ from _pytest.terminal import TerminalReporter
 
 from gnnbench.plugin import terminal
 from tests.plugin.recorded import collected
+from tests.sampling import nightly
 from tests.suite import SMALL, run_kernels
 
 OWN = """
@@ -68,7 +69,16 @@ def test_stays(case, measure):
 TIME = ("--benchmark-max-time", "0.02")
 
 
-@pytest.mark.parametrize("options", [["-q"], ["-v", "-p", "no:xdist"], ["-n", "2", "-v"]], ids=" ".join)
+@pytest.mark.parametrize(
+    "options",
+    [
+        ["-v", "-p", "no:xdist"],
+        ["-n", "1", "-v"],
+        nightly(pytest.param(["-n", "2", "-v"])),
+        nightly(pytest.param(["-q"])),
+    ],
+    ids=" ".join,
+)
 def test_own_parameters_plain_tests_failures_and_a_stand_in_are_reported_in_every_mode(tmp_path, options):
     (tmp_path / "test_own.py").write_text(OWN + OURS)
     data = ("--gnn-dataset", "cora", "--gnn-hidden", "4", "--gnn-platform", "torch")

@@ -7,7 +7,7 @@ import xml.etree.ElementTree as ET
 import pytest
 
 from tests.plugin import recorded as records
-from tests.suite import run
+from tests.suite import SHORT, run
 
 SUITE = """
 import pytest
@@ -97,7 +97,7 @@ def test_a_test_that_passes_at_its_second_try_passes_unless_it_is_slower(project
     assert "1 slower, 0 faster" in result.stdout
     assert "FAILED test_b.py::test_other - assert 0" in result.stdout
     forget(project)
-    plain = run("--reruns=1", cwd=project)
+    plain = run("--reruns=1", *SHORT, cwd=project)
     assert result.stdout.count("SUBFAILED") == plain.stdout.count("SUBFAILED") > 0
     reruns = [one.stdout.splitlines()[-1].split(" rerun")[0].split()[-1] for one in (result, plain)]
     assert reruns[0] == reruns[1]

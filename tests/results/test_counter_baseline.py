@@ -9,6 +9,7 @@ import pytest
 from gnnbench.errors import UsageError
 from gnnbench.results import counter_baseline
 from gnnbench.workloads.operations import OPERATIONS
+from tests.sampling import nightly
 from tests.suite import ROOT, SMALL, run, run_kernels
 
 NONE = {"copies": {}, "copied_bytes": {}, "library_calls": {}}
@@ -116,7 +117,8 @@ def test_baselines_follow_the_schema_and_stand_ins_are_recorded_with_the_real_gr
     assert by_graph["ogbn-arxiv:synthetic@0.1"].keys() == by_graph["cora"].keys()
 
 
-def test_an_edited_count_fails_exactly_its_benchmark_and_names_itself(tmp_path):
+@pytest.mark.parametrize("parallel", [(), nightly(pytest.param(("-n", "1")))])
+def test_an_edited_count_fails_exactly_its_benchmark_and_names_itself(tmp_path, parallel):
     (tmp_path / "test_own.py").write_text((ROOT / "benchmarks/test_spmm.py").read_text())
     only = ("--gnn-all", *SMALL, "--gnn-platform", "torch", "-k", "test_spmm", f"--rootdir={tmp_path}")
 
@@ -126,33 +128,28 @@ def test_an_edited_count_fails_exactly_its_benchmark_and_names_itself(tmp_path):
         return result.stdout
 
     check, update = ("--gnn-counters",), ("--gnn-counters=update",)
-    assert "6 not compared: not in baselines/counters/python-" in counted(0, *check)
     assert "; record with --gnn-counters=update" in counted(1, *check, "--gnn-strict")
     assert "6 recorded in baselines/counters/python-" in counted(0, *update)
-    green = counted(0, *check, "--gnn-strict", "-n", "1")
-    assert "gnnbench: 6 as in the baseline, baselines/counters/python-" in green
-
     file = counter_baseline.path_of(tmp_path, "torch")
     saved = json.loads(file.read_text())
     name = next(name for name in saved["counters"] if name.startswith("spmm_mean-forward-"))
     saved["counters"][name]["operators"]["aten::sort"] = 1
+    del saved["counters"][name.replace("mean", "sum")]
     file.write_text(json.dumps(saved))
-    failed = counted(1, *check)
+    failed = counted(1, *check, *parallel)
+    assert "gnnbench: 4 as in the baseline, baselines/counters/python-" in failed
+    assert "1 not compared: not in baselines/counters/python-" in failed
     assert f"{name}: -1 aten::sort" in failed
     assert "1 failed, 5 passed" in failed
     assert f"gnnbench: {name}: -1 aten::sort" in counted(0, *update)
 
 
-def test_a_path_after_the_option_is_not_taken_for_its_value():
-    result = run("--gnn-counters", "benchmarks")
-    assert result.returncode == pytest.ExitCode.USAGE_ERROR
-    assert "unknown value of --gnn-counters 'benchmarks': known: check, update" in result.stderr
-
-
-def test_counting_another_s_benchmark_is_refused_in_one_line(tmp_path):
+@pytest.mark.parametrize(
+    ("parallel", "status"),
+    [((), pytest.ExitCode.USAGE_ERROR), nightly(pytest.param(("-n", "1"), pytest.ExitCode.TESTS_FAILED))],
+)
+def test_counting_another_s_benchmark_is_refused_in_one_line(tmp_path, parallel, status):
     (tmp_path / "test_own.py").write_text("def test_own(benchmark):\n    benchmark(len, ())\n")
-    for parallel, status in ((), pytest.ExitCode.USAGE_ERROR), (("-n", "1"), pytest.ExitCode.TESTS_FAILED):
-        result = run("--gnn-counters", *parallel, cwd=tmp_path)
-        assert result.returncode == status
-        line = "gnnbench: --gnn-counters works with gnnbench's own benchmarks only; leave out"
-        assert line in result.stdout
+    result = run("--gnn-counters", *parallel, cwd=tmp_path)
+    assert result.returncode == status
+    assert "gnnbench: --gnn-counters works with gnnbench's own benchmarks only; leave out" in result.stdout
