@@ -5,7 +5,7 @@ import pytest
 from tests.fuzz import cases
 from tests.fuzz.kinds import KINDS
 
-FIRST, CASES = 5, 20
+FIRST, CASES = 3, 20
 """Cases of `make test`, of which the first runs every command, and of `make test-all`."""
 REFUSED = {"bisection", "compare --by", "trend"}
 """Kinds that are read by no command: each is refused."""

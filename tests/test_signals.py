@@ -12,7 +12,7 @@ import pytest
 
 from gnnbench import signals
 from gnnbench.results.baseline import FOLDER
-from tests.suite import environment
+from tests.suite import environment, gnnbench
 from tests.variants.repositories import git, is_alive
 
 ENDING = (signal.SIGTERM, signal.SIGHUP)
@@ -87,25 +87,25 @@ class Project:
         """Say how long the benchmark takes."""
         (self.folder / "truth.json").write_text(json.dumps({"benchmarks": {"test_b": seconds}}))
 
-    def start(self, *command: str) -> "subprocess.Popen[str]":
-        """Start one of the environment's programs."""
-        variables = {
+    @property
+    def variables(self) -> dict[str, str]:
+        return {
             "TMPDIR": str(self._temporary),
             "GNNBENCH_CACHE": str(self.folder / "cache"),
             "GNNBENCH_FAKE_CLOCK": f"1:{self.folder / 'truth.json'}",
             "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1",
             "PYTEST_ADDOPTS": "-p no:cacheprovider",
         }
-        words = [str(Path(sys.executable).with_name(command[0])), *command[1:]]
-        pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True}
-        return subprocess.Popen(words, cwd=self.folder, env=environment(**variables), **pipes)
 
     def end(self, number: int, *command: str) -> tuple[int, str]:
         """Start a command, send it a signal when a child of it blocks, and return its status and output.
 
         Nothing of it may be left.
         """
-        process = self.start(*command)
+        words = [str(Path(sys.executable).with_name(command[0])), *command[1:]]
+        pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True}
+        variables = environment(**self.variables)
+        process = subprocess.Popen(words, cwd=self.folder, env=variables, **pipes)
         deadline = time.monotonic() + 60
         while not (self.folder / "started").exists() and process.poll() is None:
             assert time.monotonic() < deadline
@@ -129,7 +129,7 @@ class Project:
     [
         (signal.SIGINT, "baseline record -- test_a.py", "interrupted; nothing was saved"),
         (signal.SIGTERM, "calibrate -- test_a.py", "interrupted; 0 runs saved in "),
-        (signal.SIGHUP, "ab git:HEAD . -- test_a.py", "0 slower"),
+        pytest.param(signal.SIGHUP, "ab git:HEAD . -- test_a.py", "0 slower", marks=pytest.mark.nightly),
     ],
 )
 def test_a_command_leaves_nothing(tmp_path, number, command, told):
@@ -147,12 +147,13 @@ def test_a_command_leaves_nothing(tmp_path, number, command, told):
 def test_a_gate_that_times_again_leaves_nothing(tmp_path):
     project = Project(tmp_path, BENCHMARK)
     (tmp_path / "library.py").write_text("def work():\n    return sum([1])\n")
-    record = project.start("gnnbench", *["baseline", "record", "--processes", "2", "--", "test_a.py"])
-    output, _ = record.communicate()
-    assert record.returncode == 0, output
+    suite = ("test_a.py", "--benchmark-max-time=0.1")
+    words = ("baseline", "record", "--processes", "2", "--", *suite)
+    record = gnnbench(*words, cwd=tmp_path, **project.variables)
+    assert record.returncode == 0, record.stderr
     project.takes(2e-3)
     (tmp_path / "library.py").write_text("def work():\n    return sum([1, 2])\n")
-    command = ("pytest", "test_a.py", "--benchmark-compare", "--gnn-turns=never")
+    command = ("pytest", *suite, "--benchmark-compare", "--gnn-turns=never")
     status, output = project.end(signal.SIGTERM, *command)
     assert status == pytest.ExitCode.INTERRUPTED, output
     assert "interrupted: the timed benchmarks were not compared" in output

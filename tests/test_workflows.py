@@ -233,6 +233,7 @@ def test_a_fork_is_measured_only_by_the_event_of_its_label_and_at_that_commit():
     assert checkout["with"]["ref"] == "${{ github.sha }}"
 
 
+@pytest.mark.nightly  # and by `make lint`
 def test_the_workflows_pass_their_schemas_and_zizmor():
     found = _make("lint-workflows")
     assert found.returncode == 0, found.stdout + found.stderr
@@ -255,6 +256,7 @@ BROKEN = {
 """In which file what is replaced by what, and what is found then."""
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("changes", BROKEN.values(), ids=BROKEN)
 def test_what_breaks_its_schema_or_could_be_abused_is_found(tmp_path, changes):
     folder = tmp_path / ".github"

@@ -9,7 +9,7 @@ from tests.run_files import content, entry, plain
 
 WIDTHS = {390: 10, 768: 10, 1280: 11, 1920: 11}
 """Least size of text in charts, in pixels, by the window's width."""
-OPERATIONS = ("conv_cached", "add_remaining_self_loops", "spmm_sum", "gcn_norm")
+OPERATIONS = ("conv_cached", "add_remaining_self_loops", "spmm_sum")
 CHARTS = """
 () => [...document.querySelectorAll("figure svg")].filter(svg => svg.checkVisibility()).map(svg => ({
   box: svg.getBoundingClientRect().toJSON(),
@@ -79,7 +79,11 @@ PAGES = {
 }
 
 
-@pytest.mark.parametrize("name", PAGES)
+BY_DAY = ("report", "another", "calibration", "trend")
+CASES = [pytest.param(name, marks=() if name in BY_DAY else pytest.mark.nightly) for name in PAGES]
+
+
+@pytest.mark.parametrize("name", CASES)
 def test_all_is_in_the_window_and_large_enough(report, tmp_path, visit, name):
     shown = visit(PAGES[name](report, tmp_path)).page
     for width, least in WIDTHS.items():

@@ -50,6 +50,7 @@ def test_a_run_of_which_one_benchmark_of_twelve_is_slower(report, visit):
     family = (contents.family(seed) for seed in range(5))
     path = report(contents.family(9, factor=1.5), *family, contents.profile("pyg"))
     view = visit(path)
+    the_keyboard_is_enough(view)
     verdicts_stand_first(view)
     charts_and_tables_are_told_in_words(view)
     a_row_opens_and_shows_what_is_inside(view)
@@ -58,7 +59,6 @@ def test_a_run_of_which_one_benchmark_of_twelve_is_slower(report, visit):
     a_phone_is_wide_enough(view)
     dark_as_the_system_is_and_as_the_button_says(view)
     print_is_dark_on_white_and_without_controls(view)
-    the_keyboard_is_enough(visit(path))
     name = "benchmarks/test_op2.py::test_op2[op2-forward-dgl-float32-int64-cora-256-cpu]"
     a_fragment_opens_its_benchmark(visit(path, fragment=f"#{fragment_of(name)}"), fragment_of(name))
 
@@ -244,22 +244,22 @@ def test_what_slower_benchmarks_share_stands_above_them(report, visit):
 
 
 def test_of_many_rows_some_are_shown_and_all_are_found(report, visit):
-    names = [f"b{number:03}" for number in range(450)]
+    names = [f"b{number:03}" for number in range(210)]
     path = report(content(*(entry(name, 1 + number, blocks=3) for number, name in enumerate(names))))
     view = visit(path)
     assert view.rows() == names[:200]
     button = header(view, "benchmark").locator("button")
     button.click()
     button.click()
-    assert view.rows() == names[:249:-1]
+    assert view.rows() == names[:9:-1]
     view.page.fill("input[name=words]", "b1")
-    matching(view, "100 of 450")
+    matching(view, "100 of 210")
     assert view.rows() == names[199:99:-1]
     view.page.locator("button[type=reset]").click()
-    matching(view, "450 of 450")
-    view.page.locator("button", has_text="Show 250 more").click()
+    matching(view, "210 of 210")
+    view.page.locator("button", has_text="Show 10 more").click()
     assert view.rows() == names[::-1]
-    fragment = fragment_of("test_a.py::b449")
+    fragment = fragment_of("test_a.py::b209")
     view = visit(path, fragment=f"#{fragment}")
     view.page.locator("tr.detail").wait_for()
     assert view.page.locator(f"#{fragment}").is_visible()
@@ -278,7 +278,7 @@ def poisoned(value, payload, path=()):
     return f"{value}{payload}" if isinstance(value, str) and not fixed else value
 
 
-@pytest.mark.parametrize("payload", sampled(PAYLOADS, 2, seed=3))
+@pytest.mark.parametrize("payload", sampled(PAYLOADS, 1, seed=3))
 def test_what_is_in_a_file_is_text(report, visit, payload):
     verdicts = map(contents.judgement, ("slower", "faster", "incomparable", "same"))
     head = in_turns(*({**verdict, **contents.work("scale")} for verdict in verdicts))
@@ -310,17 +310,18 @@ def test_what_is_in_a_file_is_text(report, visit, payload):
 
 
 def test_a_script_that_is_not_ours_does_not_run(report, visit, tmp_path):
-    text = report(suite(1)).read_text()
+    strangers = (
+        "<script>document.body.dataset.hacked=1</script>"
+        "<img src=data:, onerror=document.body.dataset.hacked=1>"
+    )
     file = tmp_path / "stranger.html"
-    for stranger in (
-        "<script>document.body.dataset.hacked=1</script>",
-        "<img src=data:, onerror=document.body.dataset.hacked=1>",
-    ):
-        file.write_text(text.replace("</main>", f"{stranger}</main>"))
-        view = visit(file)
-        assert view.page.locator("body[data-hacked]").count() == 0
-        assert any("Content Security Policy" in line for line in view.said)
-        view.said.clear()
+    file.write_text(report(suite(1)).read_text().replace("</main>", f"{strangers}</main>"))
+    view = visit(file)
+    assert view.page.locator("body[data-hacked]").count() == 0
+    refused = [line for line in view.said if "Content Security Policy" in line]
+    assert any("inline script" in line for line in refused)
+    assert any("inline event handler" in line for line in refused)
+    view.said.clear()
 
 
 def test_an_interval_without_a_lower_bound_is_a_question_mark_as_in_the_terminal(report):
@@ -361,27 +362,24 @@ def test_pages_of_little_or_nothing(report):
 
 
 def test_rows_of_one_sample_and_of_pytest_benchmark_alone(report, visit):
-    view = visit(report(content(entry("b", blocks=1))))
-    assert view.page.inner_text("h1") == "1 benchmark, not compared with a baseline"
+    alone = plain(1, data=False)["benchmarks"][:1]
+    view = visit(report(content(entry("b", blocks=1), *alone)))
+    assert view.page.inner_text("h1") == "2 benchmarks, not compared with a baseline"
     view.open("b")
     assert view.page.locator("tr.detail g.mark-symbol path").count() == 1
     assert "too few blocks" in view.page.inner_text("tr.detail")
+    view.open("p0")
+    assert "median of pytest-benchmark" in view.page.locator("tr.detail").last.inner_text()
     view = visit(report(plain(9), *(plain(seed) for seed in range(4))))
     assert view.rows() == ["p0", "p1", "p2", "p3"]
     view.open("p0")
     assert "200" in view.page.inner_text("tr.detail table")
-    bare = visit(report(plain(1, data=False)))
-    bare.open("p0")
-    assert "median of pytest-benchmark" in bare.page.inner_text("tr.detail")
 
 
-def test_layouts_that_are_left_out_are_said(report, visit, monkeypatch):
-    monkeypatch.setattr("gnnbench.report.numbers._POINTS", 12 * 20)
-    view = visit(report(contents.family(1)))
-    assert "12 benchmarks with more layouts than are drawn: 20 per process" in view.page.inner_text("main")
-    view.open("op0 fwd pyg")
-    assert view.page.locator("tr.detail g.mark-symbol path").count() == 20
-    assert "40" in view.page.locator("tr.detail table tbody td").first.inner_text()
+def test_layouts_that_are_left_out_are_said(report, monkeypatch):
+    monkeypatch.setattr("gnnbench.report.numbers._POINTS", 4 * 20)
+    text = report(contents.family(1, operations=1)).read_text()
+    assert "4 benchmarks with more layouts than are drawn: 20 per process" in text
 
 
 def test_profiles_stand_side_by_side(report):
