@@ -31,26 +31,22 @@ def test_max(benchmark):
 THING = "SECONDS = {}\n\ndef work(numbers):\n    return sum(numbers) + SECONDS\n"
 
 
-@pytest.fixture(scope="module")
-def installed(tmp_path_factory):
-    """The variables with which the first step installs gnnbench: as on a runner, but without an index."""
-    place = tmp_path_factory.mktemp("installed")
-    offline = {
-        "PIP_NO_INDEX": "1",
-        "PIP_NO_DEPS": "1",
-        "PIP_NO_BUILD_ISOLATION": "0",
-        "PIP_CONFIG_FILE": os.devnull,
-    }
-    paths = {
-        "PYTHONPATH": str(place),
-        "PATH": f"{place}/bin:{Path(sys.executable).parent}:{os.environ['PATH']}",
-    }
-    changes = {**offline, **paths, "GITHUB_ACTION_PATH": str(ROOT), "PYTEST_ADDOPTS": None}
-    [set_up] = [step for step in ACTION["runs"]["steps"] if step["name"] == "set-up"]
-    variables = environment(**changes)
-    subprocess.run(["bash", "-c", set_up["run"]], env={**variables, "PIP_TARGET": str(place)}, check=True)
+def variables(**changes):
+    """Return the variables of a runner on which gnnbench is installed."""
+    path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
+    return environment(**{"PATH": path, "PYTEST_ADDOPTS": None, **changes})
+
+
+def installed(place):
+    """Return the variables with which the first step installs gnnbench: as on a runner, without an index."""
+    offline = {"PIP_NO_INDEX": "1", "PIP_NO_DEPS": "1", "PIP_NO_BUILD_ISOLATION": "0"}
+    path = f"{place}/bin:{variables()['PATH']}"
+    found = variables(PYTHONPATH=str(place), PATH=path, PIP_CONFIG_FILE=os.devnull, **offline)
+    set_up = ACTION["runs"]["steps"][0]
+    action = {"GITHUB_ACTION_PATH": str(ROOT), "PIP_TARGET": str(place)}
+    subprocess.run(["bash", "-c", set_up["run"]], env={**found, **action}, check=True)
     assert (place / "gnnbench/cli/main.py").is_file()
-    return variables
+    return found
 
 
 @pytest.fixture
@@ -72,14 +68,14 @@ def repository(tmp_path):
 class Job:
     """A job that uses the action."""
 
-    def __init__(self, folder, variables, **inputs):
+    def __init__(self, folder, known=None, **inputs):
         self.folder, self.temporary = folder, folder.parent / f"job-{len(list(folder.parent.iterdir()))}"
         self.temporary.mkdir()
         self.summary = self.temporary / "summary.md"
         self.inputs = {name: one.get("default", "") for name, one in ACTION["inputs"].items()}
         self.inputs |= {name.replace("_", "-"): value for name, value in inputs.items()}
         self.variables = {
-            **variables,
+            **(known or variables()),
             "GNNBENCH_FAKE_CLOCK": f"5:{folder.parent / 'times.json'}",
             "GITHUB_STEP_SUMMARY": str(self.summary),
             "GITHUB_REPOSITORY": "o/r",
@@ -133,8 +129,9 @@ class Job:
         return eval(text.replace("&&", " and ").replace("||", " or "))
 
 
-def test_one_job_times_and_shows(repository, installed):
-    job = Job(repository, installed).run()
+@pytest.mark.nightly
+def test_one_job_installs_times_and_shows(repository, tmp_path):
+    job = Job(repository, installed(tmp_path / "installed")).run()
     assert job.failed == [("verdict", 1)], job.text
     assert list(job.uploads) == ["gnnbench-result"]
     result, page = job.uploads["gnnbench-result"]
@@ -151,23 +148,19 @@ def test_one_job_times_and_shows(repository, installed):
     ("inputs", "failed"),
     [
         ({"fail_on": "always"}, [("ab", 2), ("merge", 2), ("verdict", 2)]),
-        (
-            {"arguments": "benchmarks; touch made; $(touch made)", "fail_on": "never"},
-            [("merge", 2), ("verdict", 2)],
-        ),
         ({"head": "git:no-such-branch", "fail_on": "never"}, [("merge", 2), ("verdict", 2)]),
     ],
 )
-def test_a_job_that_can_measure_nothing_fails(repository, installed, inputs, failed):
-    job = Job(repository, installed, **inputs).run()
+def test_a_job_that_can_measure_nothing_fails(repository, inputs, failed):
+    job = Job(repository, **inputs).run()
     assert job.failed == failed, job.text
-    assert not (repository / "made").exists()
 
 
-def test_parts_are_merged_by_a_job_that_may_comment(repository, installed):
+@pytest.mark.nightly
+def test_parts_are_merged_by_a_job_that_may_comment(repository):
     parts = repository.parent / "parts"
     for part in ("1", "2"):
-        job = Job(repository, installed, shards="2", part=part, fail_on="never").run()
+        job = Job(repository, shards="2", part=part, fail_on="never").run()
         assert job.failed == [], job.text
         [(name, [file])] = job.uploads.items()
         (parts / name).mkdir(parents=True)
@@ -177,9 +170,8 @@ def test_parts_are_merged_by_a_job_that_may_comment(repository, installed):
     clean = repository.parent / "clean"
     clean.mkdir()
     with github() as server:
-        variables = {**installed, "GITHUB_API_URL": server.root}
         inputs = {"results": str(parts), "shards": "2", "pull_request": "7", "token": TOKEN}
-        job = Job(clean, variables, **inputs).run()
+        job = Job(clean, variables(GITHUB_API_URL=server.root), **inputs).run()
         assert job.failed == [], job.text
         [comment] = server.comments
     assert "1 of 2 benchmarks" in comment["body"]
@@ -189,13 +181,20 @@ def test_parts_are_merged_by_a_job_that_may_comment(repository, installed):
     assert len(whole["benchmarks"]) == 2
 
 
-def test_a_single_part_of_quoted_arguments_lies_in_the_folder_itself(repository, installed):
-    job = Job(repository, installed, arguments="benchmarks -k 'max or nothing'", show="false").run()
+def test_a_single_part_of_quoted_arguments_is_shown_by_a_later_job(repository):
+    """It lies in the folder itself, and a shell would run what one of its arguments has."""
+    arguments = "benchmarks -k 'max or nothing' --ignore 'a; touch made; $(touch made)'"
+    job = Job(repository, arguments=arguments, show="false", budget="1").run()
     assert job.failed == [], job.text
+    assert not (repository / "made").exists()
     [file] = job.uploads["gnnbench-part-1"]
-    later = Job(repository, installed, results=str(Path(file).parent)).run()
+    later = Job(repository, results=str(Path(file).parent)).run()
     assert later.failed == [], later.text
-    assert later.uploads["gnnbench-result"]
+    result, page = later.uploads["gnnbench-result"]
+    [found] = json.loads(Path(result).read_text())["benchmarks"]
+    assert found["id"] == "benchmarks/test_thing.py::test_max"
+    for file in (Path(page), later.summary):
+        assert "runs the same code" in file.read_text()
 
 
 def test_what_may_comment_has_no_code_of_the_pull_request():
