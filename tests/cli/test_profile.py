@@ -1,16 +1,21 @@
+"""`gnnbench profile`: real processes, and a session on given answers."""
+
+import json
 import os
 import re
 import signal
 import time
 from contextlib import suppress
+from io import BytesIO
 from pathlib import Path
 
 import psutil
 import pytest
 
 from gnnbench.cli.profile_session import _ProfilingProgress
-from gnnbench.profile import record
+from gnnbench.profile import process, record
 from tests.cli.started import start
+from tests.report import contents
 from tests.suite import ROOT, gnnbench
 
 SMALL = ("--dataset", "rmat:5", "--hidden", "8", "--device", "cpu", "--epochs", "2")
@@ -45,6 +50,9 @@ def profile(*words, cwd=ROOT, **variables):
     return gnnbench("profile", *words, cwd=cwd, **variables)
 
 
+SYNTHETIC = "gnnbench: synthetic data: cora:synthetic"
+
+
 def folders(folder):
     return sorted(path.parent for path in folder.glob("*/*/profile.json"))
 
@@ -73,7 +81,7 @@ def test_an_epoch_of_two_platforms(tmp_path):
         "[2/2] epoch-train-torch-float32-int64-cora:synthetic-8-cpu: profiled",
     ]
     assert unavailable.startswith("gnnbench: profile kind 'kernels' needs"), "said once"
-    assert synthetic == "gnnbench: synthetic data: cora:synthetic"
+    assert synthetic == SYNTHETIC
 
     one, other = folders(folder)
     by_folder = profile("--diff", str(one), str(other))
@@ -88,21 +96,14 @@ def test_an_epoch_of_two_platforms(tmp_path):
 
 @pytest.fixture
 def suite(tmp_path):
-    (tmp_path / "pytest.ini").write_text("[pytest]\naddopts = -n 2 --benchmark-skip\n")
+    plugins = "-p pytest_benchmark.plugin -p xdist.plugin"
+    (tmp_path / "pytest.ini").write_text(f"[pytest]\naddopts = {plugins} -n 2 --benchmark-skip\n")
     (tmp_path / "test_suite.py").write_text(SUITE)
     (tmp_path / "kernels.py").write_text(OLDER)
     return tmp_path
 
 
-def test_only_what_is_unavailable_has_an_exit_code_of_its_own(suite):
-    result = profile("test_suite.py", "--with", "kernels", cwd=suite, CUDA_VISIBLE_DEVICES="")
-    assert result.returncode == 3
-    assert "skipped: profile kind 'kernels' needs" in result.stderr
-    assert result.stdout == ""
-    assert list((suite / ".benchmarks" / "profiles").iterdir()) == []
-
-
-def test_what_fails_is_shown_and_the_others_are_profiled(suite):
+def test_what_fails_is_shown_and_the_others_are_profiled(suite, in_process):
     """Whatever the suite's settings."""
     (suite / "test_suite.py").write_text(
         f"import os\n{SUITE}\n\n"
@@ -110,7 +111,7 @@ def test_what_fails_is_shown_and_the_others_are_profiled(suite):
         "def test_ends(benchmark):\n    benchmark(os._exit, 0)\n\n"
         "def test_never(benchmark):\n    benchmark(int)\n"
     )
-    result = profile("test_suite.py", "--with", "functions", cwd=suite)
+    result = in_process("profile", "test_suite.py", "--with", "functions,kernels")
     assert result.returncode == 2
     titles = "test_work, test_bad, test_ends, test_never"
     assert result.stderr.splitlines()[0] == f"gnnbench: profiling 4 benchmarks: {titles}"
@@ -122,19 +123,36 @@ def test_what_fails_is_shown_and_the_others_are_profiled(suite):
     assert "ValueError: invalid literal for int() with base 10: 'many'" in result.stderr
     assert "pytest ended early with exit status 0" in result.stderr
     assert "INTERNALERROR" not in result.stderr
+    assert result.stderr.splitlines()[-1].startswith("gnnbench: profile kind 'kernels' needs")
     assert len(folders(suite / ".benchmarks" / "profiles")) == 1
     assert "\nfunctions: " in result.stdout
     assert "saved in .benchmarks/profiles/test_suite.py_test_work/0001\n" in result.stdout
     assert result.stdout.startswith("\ntest_suite.py::test_work\n")
 
 
-def test_a_file_that_cannot_be_imported_is_shown(suite):
+def test_a_file_that_cannot_be_imported_and_a_process_that_dies_before_it_is_pytest_are_shown(
+    suite, in_process
+):
     (suite / "test_suite.py").write_text("import nothing_like_this\n")
-    result = profile("test_suite.py", cwd=suite)
+    result = in_process("profile", "test_suite.py")
     assert result.returncode == 2
     assert "No module named 'nothing_like_this'" in result.stderr
+    (suite / "json.py").write_text(
+        "import os\n\nprint('not the json that was meant', flush=True)\nos.kill(os.getpid(), 9)\n"
+    )
+    result = in_process("profile", "test_suite.py")
+    assert result.returncode == 2
+    assert result.stderr == "gnnbench: pytest was killed by SIGKILL\nnot the json that was meant\n"
 
 
+@pytest.mark.parametrize(
+    "line", ["ERROR: gnnbench: no such graph", f"{'!' * 9} _pytest.outcomes.Exit: no such graph {'!' * 9}"]
+)
+def test_the_reason_that_pytest_gives_is_a_line(line):
+    assert process._why(4, BytesIO(f"collected\n{line}\nmore".encode())) == "no such graph"
+
+
+@pytest.mark.nightly
 @pytest.mark.parametrize(
     ("words", "said"),
     [(("{file}",), "{file}:"), (("citeseer", "--real"), "citeseer is not in the data folder")],
@@ -150,13 +168,41 @@ def test_a_graph_that_cannot_be_read_is_a_line(tmp_path, words, said):
     assert said.format(file=file) in result.stderr.splitlines()[-1]
 
 
-def test_a_process_that_dies_before_it_is_pytest_says_so(suite):
-    (suite / "json.py").write_text(
-        "import os\n\nprint('not the json that was meant', flush=True)\nos.kill(os.getpid(), 9)\n"
-    )
-    result = profile("test_suite.py", cwd=suite)
-    assert result.returncode == 2
-    assert result.stderr == "gnnbench: pytest was killed by SIGKILL\nnot the json that was meant\n"
+def given(folder, *names, dataset="cora:synthetic", unavailable=None):
+    """Save profiles of these benchmarks; return how they ended."""
+    ended = []
+    for name in names:
+        place = folder / name
+        place.mkdir(parents=True)
+        content = contents.profile("pyg")
+        content["spec"]["dataset"] = dataset
+        (place / "profile.json").write_text(json.dumps(content))
+        ended.append(process.Ended(name, place, unavailable or {}, None, None))
+    return ended
+
+
+def test_a_session_says_what_is_synthetic_and_once_what_is_unavailable(in_process, monkeypatch, tmp_path):
+    why = {"kernels": "profile kind 'kernels' needs a GPU"}
+    skipped = process.Ended("test_a.py::test_none", None, why, None, "skipped: it needs a GPU")
+    answers = [given(tmp_path / "profiles", "a", "b", unavailable=why), [skipped]]
+
+    def run(sides, _wanted, progress):
+        found = answers.pop(0)
+        progress.collected([one.id for one in found])
+        for number, one in enumerate(found, 1):
+            progress.benchmark(sides[0], number, len(found), one.id)
+            progress.benchmark(sides[0], number, len(found), one)
+        return [found]
+
+    monkeypatch.setattr(process, "run", run)
+    result = in_process("profile", "epoch", "--with", "layers,kernels")
+    assert result.returncode == 0
+    assert result.stdout.count("saved in profiles/") == 2
+    assert result.stderr.splitlines()[-2:] == [f"gnnbench: {why['kernels']}", SYNTHETIC]
+    result = in_process("profile", "epoch", "--with", "kernels")
+    assert result.returncode == 3, "it has an exit code of its own"
+    assert result.stdout == ""
+    assert "[1/1] test_a.py::test_none: skipped: it needs a GPU\n" in result.stderr
 
 
 def test_what_is_meant_is_listed_before_it_is_profiled(capsys):
@@ -174,10 +220,10 @@ def test_what_is_meant_is_listed_before_it_is_profiled(capsys):
 def sleeping(suite):
     """The command, and the process that profiles a benchmark that sleeps; ends them."""
     (suite / "test_suite.py").write_text(SLEEPING)
-    process = start(suite, "profile", "test_suite.py")
+    process = start(suite, "profile", "test_suite.py", "--with", "phases", PYTEST_DISABLE_PLUGIN_AUTOLOAD="1")
     place = suite / ".benchmarks" / "profiles" / "test_suite.py_test_slow"
     deadline = time.monotonic() + 100
-    while not place.exists() and time.monotonic() < deadline:
+    while not place.exists() and process.poll() is None and time.monotonic() < deadline:
         time.sleep(0.05)
     (worker,) = psutil.Process(process.pid).children()
     started = worker.children()
@@ -205,6 +251,7 @@ def test_an_end_in_the_middle_leaves_nothing_half_done(sleeping):
     assert not place.exists()
 
 
+@pytest.mark.nightly
 def test_nothing_outlives_the_command(sleeping):
     process, worker, _ = sleeping
     family = (worker, *worker.children())

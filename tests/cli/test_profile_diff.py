@@ -1,13 +1,17 @@
 """`gnnbench profile SELECT --diff A B`: real processes, and times that are drawn."""
 
+import json
 import random
 
 import pytest
 
 from gnnbench.cli import profile_diff
 from gnnbench.cli.profile_diff import PAIRS, Range
+from gnnbench.profile import process
+from gnnbench.profile.process import Ended
 from gnnbench.profile.turns import Turns
 from tests.compare.ab.workers import write
+from tests.report import contents
 from tests.variants.repositories import git
 
 SUITE = """
@@ -33,19 +37,8 @@ def work(x):
 """
 
 
-@pytest.fixture
-def compare(in_process, monkeypatch):
-    """Run the command with two pairs of processes; return its exit code and what it printed."""
-    monkeypatch.setattr(profile_diff, "PAIRS", 2)
-
-    def compare(*words):
-        found = in_process("profile", "test_suite.py", *words, "--folder", "profiles")
-        return found.returncode, found.stdout, found.stderr
-
-    return compare
-
-
-def test_two_commits_differ_by_what_changed_between_them(tmp_path, compare):
+def test_two_commits_differ_by_what_changed_between_them(tmp_path, in_process, monkeypatch):
+    monkeypatch.setattr(profile_diff, "PAIRS", 1)
     write(tmp_path, SUITE)
     (tmp_path / "kernels.py").write_text(KERNELS)
     git(tmp_path, "init", "-q")
@@ -53,10 +46,11 @@ def test_two_commits_differ_by_what_changed_between_them(tmp_path, compare):
     git(tmp_path, "commit", "-qm", "older")
     newer = KERNELS.replace("torch.sort(x @ x).values", "x @ x\n\n\nnewer = int")
     (tmp_path / "kernels.py").write_text(newer)
-    status, output, errors = compare("--with", "phases", "--epochs", "2", "--diff", "git:HEAD", ".")
-    assert status == 2, "a benchmark fails"
+    words = ("test_suite.py", "--with", "phases", "--epochs", "2", "--folder", "profiles")
+    found = in_process("profile", *words, "--diff", "git:HEAD", ".")
+    assert found.returncode == 2, "a benchmark fails"
     commit = git(tmp_path, "rev-parse", "HEAD")[:10]
-    lines = output.splitlines()
+    lines = found.stdout.splitlines()
     assert lines[1:4] == [
         "test_suite.py::test_work",
         f"before: git:HEAD ({commit})",
@@ -64,22 +58,52 @@ def test_two_commits_differ_by_what_changed_between_them(tmp_path, compare):
     ]
     assert "vanished" in lines[5]
     assert lines[5].endswith("aten::sort in call")
-    place = output.index("times: ") if "times: " in output else output.index("Ratio")
-    assert place > output.index("aten::sort"), "counts come first"
-    assert "2 pairs of processes" in output
-    assert "ImportError: cannot import name 'newer'" in errors
-    assert "gnnbench: test_suite.py::test_newer: profiled on one side only: after" in errors
-    assert errors.count("cannot import name 'newer'") == 1
+    assert found.stdout.index("times: ") > found.stdout.index("aten::sort"), "counts come first"
+    assert "ImportError: cannot import name 'newer'" in found.stderr
+    assert "gnnbench: test_suite.py::test_newer: profiled on one side only: after" in found.stderr
+    assert found.stderr.count("cannot import name 'newer'") == 1
     assert len(list((tmp_path / "profiles").glob("*/*/profile.json"))) == 3
 
 
-def test_a_kind_without_times_is_compared_by_counts_alone(tmp_path, compare):
-    write(tmp_path, "def test_int(benchmark):\n    benchmark(int)\n")
-    status, output, errors = compare("--with", "functions", "--diff", ".", "env:A=1")
-    assert status == 0, errors
-    assert "counts: no difference" in output
-    assert "imes" not in output
-    assert "pair" not in errors
+@pytest.mark.parametrize("kinds", [(), ("phases", "layers")])
+def test_times_are_of_several_pairs_whose_failures_alone_are_shown(in_process, monkeypatch, tmp_path, kinds):
+    """A kind without times is compared by counts alone, of one pair."""
+    asked = []
+
+    def run(sides, wanted, progress):
+        asked.append(wanted)
+        found = []
+        for side in sides:
+            place = tmp_path / f"{len(asked)}" / side.name
+            place.mkdir(parents=True)
+            content = contents.profile("pyg")
+            content["sections"] = {name: content["sections"][name] for name in ("counts", *kinds)}
+            (place / "profile.json").write_text(json.dumps(content))
+            ended = [Ended("test_a", place, {}, None, None)]
+            if side.name == "before" and len(asked) > 1:
+                ended.append(Ended("test_b", None, {}, "E  it failed", None))
+            progress.collected(["a", "b"])
+            for one in ended:
+                progress.benchmark(side, 1, 2, one)
+            found.append(ended)
+        return found
+
+    monkeypatch.setattr(process, "run", run)
+    found = in_process("profile", "pytest", "--diff", ".", "env:A=1", "--", ".")
+    assert found.stderr.count("profiling 2 benchmarks: a, b\n") == 1
+    assert "counts: no difference" in found.stdout
+    assert ("times: no range differs" in found.stdout) == bool(kinds)
+    if kinds:
+        assert found.returncode == 2
+        assert f"from {PAIRS} pairs of processes" in found.stdout.replace("\n", " ")
+        assert found.stderr.count("[1/2] before: test_b: failed\nE  it failed\n") == PAIRS - 1
+        assert f"timing both alternately: pair {PAIRS} of {PAIRS}" in found.stderr
+        assert [one.only for one in asked] == [(), *[["test_a"]] * (PAIRS - 1)]
+        assert {tuple(one.kinds) for one in asked[1:]} == {("layers",)}
+    else:
+        assert found.returncode == 0
+        assert len(asked) == 1
+        assert "imes" not in found.stdout
 
 
 def drawn(seed, ranges, factor=1.0):

@@ -11,8 +11,8 @@ from scipy import stats
 
 from experiments.ab import simulate
 
-SIZES = [(20, 12), pytest.param((100, 60), marks=pytest.mark.nightly)]
-"""Runs of identical code; runs with each slowdown."""
+SIZES = [(6, 4, 2), pytest.param(100, 60, 7, marks=pytest.mark.nightly)]
+"""Runs of identical code; runs with each slowdown; kinds of few benchmarks."""
 
 
 @pytest.fixture(autouse=True)
@@ -24,11 +24,11 @@ def at_most(runs, rate):
     return stats.binom.isf(0.001, runs, rate)
 
 
-@pytest.mark.parametrize("sizes", SIZES, ids=["short", "full"])
-def test_slowdowns_are_found_and_identical_code_raises_hardly_an_alarm(monkeypatch, sizes):
-    one_mode = {kind: case for kind, case in simulate.FEW.items() if not case.fast_share}
-    monkeypatch.setattr(simulate, "FEW", one_mode)
-    result = simulate.simulate(*sizes, seed=3)
+@pytest.mark.parametrize(("runs", "power", "kinds"), SIZES, ids=["short", "full"])
+def test_slowdowns_are_found_and_identical_code_raises_hardly_an_alarm(monkeypatch, runs, power, kinds):
+    one_mode = [(kind, case) for kind, case in simulate.FEW.items() if not case.fast_share]
+    monkeypatch.setattr(simulate, "FEW", dict(one_mode[-kinds:]))
+    result = simulate.simulate(runs, power, seed=3)
     assert result["alarms"] <= at_most(result["runs"], 12 / 2000)
     one, two = result["one mode"], result["two modes"]
     runs = result["power_runs"]
@@ -50,7 +50,7 @@ def test_slowdowns_are_found_and_identical_code_raises_hardly_an_alarm(monkeypat
 
 def test_processes_of_two_modes_are_compared_with_their_like():
     """Of 600 runs of identical code 42 had an alarm while pairs were held against the fastest process."""
-    runs = [simulate.few("four, three processes in ten are fast", seed, 0.0) for seed in range(20)]
+    runs = [simulate.few("four, three processes in ten are fast", seed, 0.0) for seed in range(10)]
     assert not any(run["alarm"] for run in runs)
     assert np.mean([run["same"] for run in runs]) > 0.8
 
@@ -63,10 +63,11 @@ def test_blocks_drawn_from_simulated_ones_are_as_those_of_simulated_rounds():
 
 
 def test_finished_runs_are_kept_and_not_run_again(tmp_path, monkeypatch):
+    monkeypatch.setattr(simulate, "FEW", {"one, noisy": simulate.FEW["one, noisy"]})
     keep = tmp_path / "runs.jsonl"
     first = simulate.simulate(2, 1, 5, keep)
     lines = keep.read_text(encoding="utf-8").splitlines()
-    assert len(lines) == 4 + 3 * len(simulate.FEW)
+    assert len(lines) == 4 + 3
     assert {json.loads(line)["kind"] for line in lines} == {"adaptive", "fixed", *simulate.FEW}
     keep.write_text("\n".join(lines[:3]) + '\n{"kind": "ada', encoding="utf-8")  # stopped while it wrote
     assert simulate.simulate(2, 1, 5, keep) == first

@@ -1,5 +1,7 @@
 import json
 
+import pytest
+
 from experiments.large import sizes
 
 
@@ -21,6 +23,13 @@ def test_the_table_says_how_cost_grows_and_what_was_refused(tmp_path):
     assert refused.split(maxsplit=1) == ["rmat:22", "spmm_sum needs about 30 GiB"]
 
 
+def test_why_there_is_no_time():
+    assert sizes._why("SKIPPED [1] a.py:3: it needs about 30 GiB", 0) == "it needs about 30 GiB"
+    assert sizes._why("E   RuntimeError:  no memory\n", 1) == "RuntimeError: no memory"
+    assert sizes._why("collected", -9) == "the process ended with status -9: killed for memory?"
+
+
+@pytest.mark.nightly
 def test_a_refusal_is_the_result(tmp_path):
     nodeid = next(
         one
