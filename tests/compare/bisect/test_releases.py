@@ -2,11 +2,13 @@
 
 import re
 import shlex
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from gnnbench.compare.bisect import lines, releases
+from gnnbench.compare.bisect import lines, refine, releases
+from gnnbench.compare.bisect.line import Candidate, Cause, Line, Move
 from gnnbench.errors import UsageError
 from tests.cli.test_bisect import bisect, saved
 from tests.compare.bisect.histories import ONE, content, create, wheel
@@ -43,8 +45,6 @@ def test_yanked_and_early_releases_are_no_candidates(folder, wheels, tmp_path, m
     ]
     index.write_text(f"<!DOCTYPE html><html><body>{''.join(links)}</body></html>")
     monkeypatch.setenv("PIP_FIND_LINKS", str(index))
-    line = releases.line("thing", "1", "5", folder)
-    assert [one.name for one in line.candidates] == ["thing 1", "thing 2", "thing 4", "thing 5"]
     down = releases.line("thing", "5", "1", folder)
     assert down.candidates[0].name == "thing 5"
     assert [one.cause.name for one in down.candidates[1:]] == ["thing 4", "thing 2", "thing 1"]
@@ -59,6 +59,66 @@ def locks(folder, old, new):
         lines = [f"{package}=={version}" for package, version in pins.items()]
         (folder / name).write_text("\n".join(["# made by pip freeze", *lines, "-e git+ssh://x/y@1#egg=z"]))
     return {"good": "lock:old.txt", "bad": "lock:new.txt"}
+
+
+def pins(line):
+    return [set(one.variant.split()) for one in line.candidates]
+
+
+def test_packages_move_with_or_after_what_their_metadata_require(folder, tmp_path):
+    needs = {
+        "alpha": "beta=={}",
+        "beta": "alpha; extra == 'more'",
+        "delta": "alpha>={}",
+        "gamma": "not a / one",
+    }
+
+    def install(requirement):
+        name, _, version = requirement.partition("==")
+        info = tmp_path / requirement / f"{name}-{version}.dist-info"
+        info.mkdir(parents=True)
+        required = f"Requires-Dist: {needs[name].format(version)}\n" if name in needs else ""
+        (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n{required}")
+        return info.parent
+
+    ends = locks(folder, dict.fromkeys(FIVE, "1"), {**dict.fromkeys(FIVE, "2"), "other": "1"})
+    line = lines.line(*ends.values(), folder, install, skip=["thing"])
+    names = [one.cause.name for one in line.candidates[1:]]
+    assert names == ["gamma 1 → 2", "thing 1 → 2", "alpha 1 → 2 and beta 1 → 2", "delta 1 → 2"]
+    first, *_, last = pins(line)
+    assert first == {f"pip:{name}==1" for name in FIVE}
+    assert last == {f"pip:{name}==2" for name in FIVE}
+    assert line.skipped == {2}
+    assert line.notes == ("not exchanged, because only new.txt has it: other",)
+
+
+def test_within_a_package_s_step_are_its_releases_and_within_a_release_s_the_commits(
+    folder, wheels, tmp_path, monkeypatch
+):
+    for number in ("1.0", "1.1", "1.2"):
+        wheel(wheels, "thing", number, "")
+    library = tmp_path / "library"
+    library.mkdir()
+    create(library, [content(number) for number in range(4)], monkeypatch)
+    git(library, "tag", "v1.1", "main~3")
+    git(library, "tag", "thing-1.2", "main~1")
+    monkeypatch.setenv("PIP_FIND_LINKS", str(wheels))
+    step = Cause("package", "thing 1.0 → 1.2", moves=(Move("thing", "1.0", "1.2"),))
+    whole = Line("package", (Candidate("first", "pip:alpha==1 pip:thing==1.0"),), {}, ())
+    known = refine.repositories([f"Thing={library}"])
+    line = refine.closer(whole, whole.candidates[0], step, known, folder)
+    assert [one.name for one in line.candidates] == ["thing 1.0", "thing 1.1", "thing 1.2"]
+    assert pins(line)[1] == {"pip:alpha==1", "pip:thing==1.1"}
+    closer = [line, line.candidates[1], line.candidates[2].cause]
+    commits = refine.closer(*closer, known, folder)
+    assert [one.cause.title for one in commits.candidates[1:]] == ["change 1", "change 2"]
+    assert pins(commits)[0] > {"pip:alpha==1"}
+    assert refine.closer(*closer, {}, folder) is None
+    assert refine.closer(*closer[:2], replace(step, moves=step.moves * 2), known, folder) is None
+    with pytest.raises(UsageError, match=r"has no tag of thing 1\.0, such as v1\.0"):
+        refine.closer(line, line.candidates[0], line.candidates[1].cause, known, folder)
+    with pytest.raises(UsageError, match="there is no such folder"):
+        refine.closer(*closer, {"thing": "nowhere"}, folder)
 
 
 @pytest.mark.nightly
@@ -99,6 +159,7 @@ def test_of_five_packages_first_the_one_that_matters_then_its_release_then_its_c
     assert "pip:alpha==2.0" in words[2].split()
 
 
+@pytest.mark.nightly
 def test_packages_that_need_each_other_move_together(folder, wheels):
     for version in (1, 2):
         wheel(wheels, "alpha", version, f"VERSION = {version}\n", needs=[f"beta=={version}"])
