@@ -6,7 +6,6 @@ import re
 import shlex
 import signal
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -28,8 +27,9 @@ from tests import forks
 from tests.cli.started import start
 from tests.compare.ab.workers import write
 from tests.compare.bisect.histories import ALONE, ONE, TWO, content, create, hash_of
+from tests.sampling import nightly
 from tests.suite import environment, gnnbench
-from tests.variants.repositories import git
+from tests.variants.repositories import git, wait_for
 
 
 def bisect(folder, *words, good="git:good", bad="git:main", **variables):
@@ -83,46 +83,44 @@ def between(folder, good="git:good", bad="git:main", **options):
     return line, [one.cause.title for one in line.candidates[1:]]
 
 
-def run_file(folder, file):
+def run_file(folder, file, *, libraries=False):
     """Run a file of tests; return the exit status."""
     variables = environment(PYTEST_DISABLE_PLUGIN_AUTOLOAD="1")
-    found = forks.run([sys.executable, "-m", "pytest", file], folder, variables)
+    found = forks.run([sys.executable, "-m", "pytest", file], folder, variables, libraries=libraries)
     assert "UsageError" not in found.stdout
     return found.returncode
 
 
 def test_the_commit_is_named_with_what_it_changed_and_how_to_repeat_it(history):
-    folder = history([content(number, 1.1 if number >= 9 else 1.0) for number in range(13)])
+    folder = history([content(number, 1.15 if number >= 3 else 1.0) for number in range(5)])
     result = bisect(folder, "--markdown", "b.md", "-o", "b.html", "--test", "test_it.py")
     assert result.returncode == 1, result.stderr
     (change,) = saved(folder)["changes"]
     (one,) = change["benchmarks"]
     assert change["exact"]
-    assert [cause["name"] for cause in change["causes"]] == [hash_of(folder, 9)]
+    assert [cause["name"] for cause in change["causes"]] == [hash_of(folder, 3)]
     assert one["id"] == ONE
-    assert one["low"] < 1.1 < one["high"]
+    assert one["low"] < 1.15 < one["high"]
     assert one["changed"]["functions"] == ["thing:one"]
-    command = f"gnnbench ab git:{hash_of(folder, 8)} git:{hash_of(folder, 9)} -- '{ONE}'"
+    command = f"gnnbench ab git:{hash_of(folder, 2)} git:{hash_of(folder, 3)} -- '{ONE}'"
     assert change["command"] == command
     lines = result.stdout.splitlines()
-    assert re.fullmatch(rf"commit {hash_of(folder, 9)[:10]} \(\d{{4}}-\d\d-\d\d\): change 9", lines[1])
+    assert re.fullmatch(rf"commit {hash_of(folder, 3)[:10]} \(\d{{4}}-\d\d-\d\d\): change 3", lines[1])
     assert "code: one" in lines
     assert f"repeat: {command}" in lines
-    summary = next(
-        number for number, line in enumerate(lines) if line.startswith("1 slower, 1 same; 12 cand")
-    )
+    summary = next(number for number, line in enumerate(lines) if line.startswith("1 slower, 1 same; 4 cand"))
     files = ("b.json", "b.md", "b.html", "test_it.py")
     written = [f"{file}: {units.size((folder / file).stat().st_size)}" for file in files]
     assert lines[summary + 1 :] == written
     assert command in (folder / "b.md").read_text()
     page = (folder / "b.html").read_text()
     assert html.escape(command) in page.replace("&#39;", "&#x27;")
-    assert re.search(r"<h1>.*one.* became slower, 1.1\dx: commit \w+ \([-\d]+\): change 9</h1>", page)
+    assert re.search(r"<h1>.*one.* became slower, 1.1\dx: commit \w+ \([-\d]+\): change 3</h1>", page)
     assert len(git(folder, "worktree", "list").splitlines()) == 1
     # Binary search by fingerprints: no candidate between the ends is timed.
-    assert saved(folder)["pairs"] <= 6 + 4
+    assert saved(folder)["pairs"] <= 6
     assert "def test_the_same_functions(" in (folder / "test_it.py").read_text()
-    for number, status in ((9, 1), (8, 0)):
+    for number, status in ((3, 1), (2, 0)):
         git(folder, "checkout", "-q", hash_of(folder, number))
         assert run_file(folder, "test_it.py") == status
 
@@ -164,7 +162,7 @@ def test_a_written_test_fails_after_the_change_and_passes_before(
     (folder / "test_it.py").write_text(written)
     for code, status in ((after, 1), (before, 0)):
         (folder / "thing.py").write_text(f"def one(x):\n    return {code}\n")
-        assert run_file(folder, "test_it.py") == status
+        assert run_file(folder, "test_it.py", libraries=bool(libraries)) == status
 
 
 @pytest.mark.nightly
@@ -290,6 +288,7 @@ def test_commits_of_another_repository(history, tmp_path_factory, monkeypatch):
     ]
 
 
+@pytest.mark.nightly
 def test_commits_are_built_once_unless_they_are_skipped(history):
     """The package is what a command makes of its source."""
 
@@ -318,24 +317,22 @@ def pairs_in(folder):
     return [len(json.loads(state.read_text().partition("\n")[2])["measured"]) for state in states]
 
 
-def test_after_interruptions_the_same_command_continues(history):
-    folder = history([content(number, 1.1 if number >= 4 else 1.0, rewritten=True) for number in range(6)])
+@pytest.mark.parametrize(
+    ("end", "status"), [(signal.SIGINT, 130), nightly(pytest.param(signal.SIGKILL, -9))], ids=["int", "kill"]
+)
+def test_after_an_interruption_the_same_command_continues(history, end, status):
+    folder = history([content(number, 1.1 if number >= 2 else 1.0, rewritten=True) for number in range(3)])
     variables = {**ALONE, "GNNBENCH_CACHE": str(folder / ".cache")}
-    before = 0
-    for end, status in ((signal.SIGKILL, -9), (signal.SIGINT, 130)):
-        process = start(folder, "bisect", "git:good", "git:main", "--", "test_suite.py", **variables)
-        until = time.monotonic() + 100
-        while not any(pairs > before + 1 for pairs in pairs_in(folder)):
-            assert time.monotonic() < until
-            time.sleep(0.05)
-        process.send_signal(end)
-        output, _ = process.communicate(timeout=60)
-        assert process.returncode == status
-        (before,) = pairs_in(folder)
-    assert "interrupted; the same command continues" in output
+    process = start(folder, "bisect", "git:good", "git:main", "--", "test_suite.py", **variables)
+    wait_for(lambda: any(pairs_in(folder)), 100)
+    process.send_signal(end)
+    output, _ = process.communicate(timeout=60)
+    assert process.returncode == status
+    assert ("interrupted; the same command continues" in output) == (end == signal.SIGINT)
+    (before,) = pairs_in(folder)
     result = bisect(folder)
-    assert f"continuing after {before} pairs of an earlier run" in result.stderr
-    assert changes(folder).keys() == {(4,)}
+    assert f"continuing after {before} pair" in result.stderr
+    assert changes(folder).keys() == {(2,)}
     assert saved(folder)["pairs"] > before
     assert not pairs_in(folder)
 

@@ -1,7 +1,6 @@
 import json
 import re
 import signal
-import time
 from types import SimpleNamespace
 
 import psutil
@@ -35,59 +34,39 @@ def saved(folder):
     return [run for one in content["calibrations"] for run in one["runs"]]
 
 
-def wait_for(number, folder, process):
-    """Wait until so many runs are saved and the next is under way; return its processes."""
-    deadline = time.monotonic() + 100
-    while len(saved(folder)) < number and process.poll() is None and time.monotonic() < deadline:
-        time.sleep(0.02)
-    assert len(saved(folder)) == number
-    return workers_of(process)
-
-
-def test_it_goes_on_where_it_was_stopped(tmp_path):
-    """The real command, killed and interrupted; then what it learnt stands beside the table of `ab`."""
+def test_it_goes_on_where_it_was_stopped(tmp_path, in_process, monkeypatch):
+    """Real runs, of which the second is interrupted; what was learnt stands beside the table of `ab`."""
     write(tmp_path, SUITE)
     (tmp_path / "truths.json").write_text(json.dumps(TRUTHS))
-    variables = {**VARIABLES, "GNNBENCH_CACHE": str(tmp_path / ".cache")}
-    words = ("calibrate", "--runs", "3", "--planted", "0", "--budget", "100", "--", "test_suite.py")
-    process = start(tmp_path, *words, **variables)
-    workers = wait_for(1, tmp_path, process)
-    process.kill()
-    process.communicate()
-    assert not psutil.wait_procs(workers, timeout=20)[1]
+    for name, value in VARIABLES.items():
+        monkeypatch.setenv(name, value)
+    words = ("calibrate", "--planted", "0", "--budget", "100")
+    result = in_process(*words, "--runs", "1", "--", "test_suite.py")
+    assert result.returncode == 0, result.stderr
+    (line,) = [line for line in result.stderr.splitlines() if line.startswith("run ")]
+    assert line.startswith("run 1 of 1, identical code: 1 same; about ")
     first = saved(tmp_path)
+    assert [run["planted"] for run in first] == [0]
+    assert "identical code: 0 of 1 verdicts were false positives" in result.stdout
 
-    process = start(tmp_path, *words, **variables)
-    workers = wait_for(2, tmp_path, process)
+    variables = {**VARIABLES, "GNNBENCH_CACHE": str(tmp_path / ".cache")}
+    process = start(tmp_path, *words, "--runs", "2", "--", "test_suite.py", **variables)
+    workers = workers_of(process)
     process.send_signal(signal.SIGINT)
     out, err = process.communicate(timeout=60)
     assert process.returncode == 130
     assert not psutil.wait_procs(workers, timeout=20)[1]
-    second = saved(tmp_path)
-    assert second[:1] == first
-    assert len(second) == 2
-    assert "1 benchmark, 2 runs (and 1 saved): up to about 3 min" in err
-    assert "interrupted; 2 runs saved in " in err
+    assert saved(tmp_path) == first
+    assert "1 benchmark, 1 run (and 1 saved): up to about 100 s" in err
+    assert "interrupted; 1 run saved in " in err
     assert err.endswith("; the same command continues\n")
     assert "\ntest_suite.py::\n" in out, "what is known"
     assert "\ntest_sum" in out
 
-    process = start(tmp_path, *words, **variables)
-    out, err = process.communicate(timeout=100)
-    assert process.returncode == 0, err
-    (line,) = [line for line in err.splitlines() if line.startswith("run ")]
-    assert line.startswith("run 3 of 3, identical code: 1 same; about ")
-    runs = saved(tmp_path)
-    assert runs[:2] == second
-    assert [run["planted"] for run in runs] == [0, 0, 0]
-    assert len({run["seed"] for run in runs}) == 3
-    assert "identical code: 0 of 3 verdicts were false positives" in out
-
-    process = start(tmp_path, "ab", ".", ".", "--markdown", "ab.md", "--", "test_suite.py", **variables)
-    out, err = process.communicate(timeout=60)
-    assert process.returncode == 0, err
-    line = "(gnnbench ab, 100 s per benchmark): 0 of 3 verdicts of A/A tests were false positives"
-    assert line in out
+    result = in_process("ab", ".", ".", "--markdown", "ab.md", "--", "test_suite.py")
+    assert result.returncode == 0, result.stderr
+    line = "(gnnbench ab, 100 s per benchmark): 0 of 1 verdicts of A/A tests were false positives"
+    assert line in result.stdout
     assert line in (tmp_path / "ab.md").read_text().replace("`", "")  # in Markdown names are code
 
 
