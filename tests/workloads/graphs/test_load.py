@@ -20,10 +20,6 @@ def test_each_kind_of_name_loads_under_its_own_id(text: str, tmp_path: Path) -> 
     assert not (tmp_path / "cache").exists()
 
 
-def test_real_data_loads(cora_root: Path, tmp_path: Path) -> None:
-    assert load(DatasetName.parse("cora"), cora_root, tmp_path).num_edges == 10556
-
-
 def test_a_file_loads(tmp_path: Path) -> None:
     path = tmp_path / "pair.mtx"
     path.write_text("%%MatrixMarket matrix coordinate pattern symmetric\n2 2 1\n2 1\n")

@@ -10,6 +10,7 @@ from gnnbench.measure.counters import count
 from gnnbench.workloads.mhaug import chain, compiled, variants, workloads
 from gnnbench.workloads.mhaug.settings import Settings
 from gnnbench.workloads.platforms import why_not_on
+from tests.workloads.cells import check
 
 READS = {
     ("published", "torch"): 0,
@@ -41,13 +42,18 @@ def test_the_example_is_accepted_and_the_host_reads_nothing_but_the_decision(mak
 def test_graphs_of_many_sizes_compile(monkeypatch):
     """More sizes than torch.compile allows by default, which is made one, so that it takes less time."""
     monkeypatch.setattr(compiled, "propose", cache(compiled.propose.__wrapped__))
-    monkeypatch.setattr(torch._dynamo.config, "recompile_limit", 1)
-    for nodes in (5, 6):
-        edges = chain.edges_of(torch.tensor([[0, 1], [1, 0]]), nodes)
-        state, propose = variants.prepare("compiled", "torch", edges, torch.ones(nodes, 1), Settings())
-        draws = chain.draw(edges, torch.Generator().manual_seed(0))
-        h = torch.zeros(nodes)
-        assert propose(state, draws, h).state.kept_nodes.shape == (nodes,)
+    with torch._dynamo.config.patch(recompile_limit=1):
+        for nodes in (5, 6):
+            edges = chain.edges_of(torch.tensor([[0, 1], [1, 0]]), nodes)
+            state, propose = variants.prepare("compiled", "torch", edges, torch.ones(nodes, 1), Settings())
+            draws = chain.draw(edges, torch.Generator().manual_seed(0))
+            h = torch.zeros(nodes)
+            assert propose(state, draws, h).state.kept_nodes.shape == (nodes,)
+
+
+@pytest.mark.usefixtures("without_back_end")
+def test_the_compiled_aggregation_is_right(make_case):
+    check(make_case("mh_aggregate_compiled", "pyg", hidden=64))
 
 
 def test_drawing_a_network_leaves_the_users_random_numbers_alone(small_graph, monkeypatch):

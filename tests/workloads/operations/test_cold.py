@@ -1,7 +1,14 @@
+"""First imports and calls, whose code runs in this process by day; nightly tests start interpreters."""
+
+import io
+import sys
+from contextlib import redirect_stdout
+
 import pytest
 
 from gnnbench.measure import compilation
 from gnnbench.workloads import interpreter, platforms
+from gnnbench.workloads.operations import OPERATIONS
 from tests.workloads.cells import workload_of
 
 
@@ -9,19 +16,39 @@ def as_it_is(run, *inputs):
     return run(*inputs)
 
 
+@pytest.fixture
+def here(monkeypatch):
+    """Run what is for a fresh interpreter in this one, and return how."""
+
+    def run(code, *words, **_):
+        with monkeypatch.context() as patch, redirect_stdout(io.StringIO()) as output:
+            patch.setattr(sys, "argv", ["", *words])
+            exec(code, {})
+        return output.getvalue()
+
+    monkeypatch.setattr(interpreter, "run", run)
+    return run
+
+
+@pytest.mark.usefixtures("here")
+@pytest.mark.parametrize(
+    ("operation", "platform"),
+    [(name, one) for name in ("cold_import", "cold_layer") for one in OPERATIONS[name].calls],
+)
+def test_what_a_fresh_interpreter_runs_is_right(make_case, operation, platform):
+    workload_of(make_case(operation, platform)).verify()
+
+
 def test_another_file_than_this_process_imported_is_found(make_case, monkeypatch):
     monkeypatch.setattr(interpreter, "run", lambda *_, **__: "/elsewhere/torch/__init__.py\n")
     workload_of(make_case("cold_import", "torch")).must_be_found_wrong(as_it_is, "cold_import")
 
 
-@pytest.mark.nightly
-def test_the_first_call_gets_weights_and_features_and_returns_the_output(make_case, monkeypatch):
-    real = interpreter.run
-
+def test_the_first_call_gets_weights_and_features_and_returns_the_output(make_case, monkeypatch, here):
     def without_bias(code, *words, **options):
         changed = code.replace('layer.bias.copy_(given["bias"])', "pass")
         assert changed != code
-        return real(changed, *words, **options)
+        return here(changed, *words, **options)
 
     monkeypatch.setattr(interpreter, "run", without_bias)
     workload = workload_of(make_case("cold_layer", "pyg"))
