@@ -1,6 +1,7 @@
 """In real repositories; the benchmarks that are written really run."""
 
-import sys
+import os
+import pty
 
 import pytest
 import yaml
@@ -8,7 +9,9 @@ import yaml
 from gnnbench.adopt import models, plan
 from gnnbench.adopt.repository import Repository
 from gnnbench.cli import init
-from tests import suite, terminal
+from tests import suite
+from tests.cli.forked import pytest_is_forked
+from tests.forks import ASLEEP
 from tests.variants.repositories import git
 
 MODEL = """
@@ -28,8 +31,6 @@ class Other(torch.nn.Module):
     def forward(self, x):
         return x
 """
-COMMAND = [sys.executable, "-m", "gnnbench", "init"]
-SHORT = {"PYTEST_ADDOPTS": f"{suite.BARE} --benchmark-max-time=0.01"}
 SUITE = "def test_sum(benchmark):\n    benchmark(sum, [1])\n"
 
 
@@ -45,8 +46,12 @@ def model(tmp_path):
     return tmp_path
 
 
-def run(folder, *words, **changes):
-    return suite.gnnbench("init", *words, cwd=folder, **changes)
+@pytest.fixture
+def run(in_process, monkeypatch):
+    """Return a function that runs `gnnbench init --yes`; its pytest is a fork, and times briefly."""
+    short = {"PYTEST_ADDOPTS": f"{suite.BARE} --benchmark-max-time=0.01"}
+    pytest_is_forked(monkeypatch, libraries=True, **short, **ASLEEP)
+    return lambda *words: in_process("init", "--yes", *words)
 
 
 def state(folder):
@@ -57,9 +62,10 @@ def state(folder):
     }
 
 
-def test_a_repository_with_a_model_gets_a_benchmark_that_runs(model):
+def test_a_repository_with_a_model_gets_a_benchmark_that_runs(model, run, monkeypatch):
+    monkeypatch.setattr(plan, "action_source", lambda: None)
     before = state(model)
-    found = run(model, "--yes", **SHORT)
+    found = run()
     assert found.returncode == 0, found.stderr
     lines = found.stdout.splitlines()
     assert "models: nets.scale:Scale is measured; --model names another: nets.scale:Other" in lines
@@ -80,29 +86,25 @@ def test_a_repository_with_a_model_gets_a_benchmark_that_runs(model):
     job = yaml.safe_load(after[".github/workflows/benchmarks.yml"])["jobs"]["gnnbench"]
     assert job["with"]["arguments"] == "benchmarks"
     assert any(line.startswith("pytest without arguments runs benchmarks too: ") for line in lines)
+    to_do = "still to do: in .github/workflows/benchmarks.yml, replace OWNER/gnnbench"
+    assert any(line.startswith(to_do) for line in lines)
 
 
-@pytest.mark.parametrize(
-    ("settings", "action", "said"),
-    [("", plan.UNKNOWN_ACTION, True), ("[pytest]\ntestpaths = tests\n", "me/gnnbench@v2", False)],
-)
-def test_what_is_done_already_is_not_said(model, capsys, settings, action, said):
+def test_what_is_done_already_is_not_said(model, capsys):
     """Where pytest collects tests only, and the workflow has its repository."""
-    (model / "pytest.ini").write_text(settings)
+    (model / "pytest.ini").write_text("[pytest]\ntestpaths = tests\n")
     repository = Repository(model)
-    planned = plan.make(repository, models.find(repository)[0], action, settings=True)
+    planned = plan.make(repository, models.find(repository)[0], "me/gnnbench@v2", settings=True)
     plan.write(planned)
     init._say_next(planned)
-    out = capsys.readouterr().out
-    assert ("pytest without arguments runs benchmarks too: " in out) is said
-    assert ("still to do: in .github/workflows/benchmarks.yml, replace OWNER/gnnbench" in out) is said
+    assert capsys.readouterr().out.startswith("after your next change: gnnbench ab git:HEAD . ")
 
 
-def test_a_repository_with_benchmarks_keeps_them(tmp_path):
+def test_a_repository_with_benchmarks_keeps_them(tmp_path, run):
     (tmp_path / "test_sum.py").write_text(SUITE)
     (tmp_path / "pytest.ini").write_text("[pytest]\naddopts = --benchmark-disable\n")
     (tmp_path / "gnnbench.toml").write_text('effect = "5%"\n')
-    found = run(tmp_path, "--yes", "--action", "me/gnnbench@v2")
+    found = run("--action", "me/gnnbench@v2")
     assert found.returncode == 0, found.stderr
     assert "1 benchmark function in test_sum.py" in found.stdout
     assert "timed: test_sum.py::test_sum, " in found.stdout
@@ -110,7 +112,7 @@ def test_a_repository_with_benchmarks_keeps_them(tmp_path):
     assert after["gnnbench.toml"] == 'effect = "5%"\n'
     assert "uses: me/gnnbench/.github/workflows/compare.yml@v2" in after[".github/workflows/benchmarks.yml"]
     assert not [name for name in after if name.startswith("benchmarks/")]
-    again = run(tmp_path, "--yes")
+    again = run()
     assert again.returncode == 0, again.stderr
     assert "nothing to write" in again.stdout
     assert "still to do" not in again.stdout
@@ -148,33 +150,36 @@ def test_where_nobody_can_answer_it_shows_what_it_found_and_writes_nothing(
     assert (said in found.stdout) is inside
 
 
-@pytest.mark.parametrize(("answer", "written"), [("n\n", False), ("\n", True)])
-def test_it_asks(tmp_path, answer, written):
+@pytest.mark.usefixtures("run")
+@pytest.mark.parametrize(("answer", "written"), [(b"n\n", False), (b"\n", True)])
+def test_it_asks(tmp_path, in_process, monkeypatch, answer, written):
     (tmp_path / "test_sum.py").write_text(SUITE)
-    found = terminal.run(COMMAND, tmp_path, suite.environment(), 200, typed=answer)
-    output = found.stdout
-    assert found.returncode == 0, output
-    assert "write 3 files? [Y/n]" in output
-    assert ("nothing was written" in output) is not written
+    typing, terminal = pty.openpty()
+    os.write(typing, answer)
+    with os.fdopen(typing), os.fdopen(terminal) as stream:
+        monkeypatch.setattr("sys.stdin", stream)
+        found = in_process("init")
+    assert found.returncode == 0, found.stderr
+    assert "write 3 files? [Y/n]" in found.stdout
+    assert ("nothing was written" in found.stdout) is not written
     assert (tmp_path / "gnnbench.toml").exists() is written
 
 
-def test_a_benchmark_that_hangs_is_stopped(tmp_path):
+def test_a_benchmark_that_hangs_is_stopped(tmp_path, in_process, monkeypatch):
+    monkeypatch.delenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD")
     (tmp_path / "test_sum.py").write_text("import time\ntime.sleep(600)\n" + SUITE)
-    found = run(tmp_path, "--yes", "--timeout", "5")
+    found = in_process("init", "--yes", "--timeout", "0.5")
     assert found.returncode == 2
     lines = found.stderr.splitlines()
     assert lines[0].startswith("gnnbench: pytest test_sum.py::test_sum (")
-    assert (
-        "gnnbench: test_sum.py::test_sum did not end within 5 s, and was stopped; --timeout gives it longer"
-        in lines
-    )
+    said = "test_sum.py::test_sum did not end within 0.5 s, and was stopped; --timeout gives it longer"
+    assert f"gnnbench: {said}" in lines
     assert (tmp_path / "gnnbench.toml").exists()
 
 
-def test_a_benchmark_that_fails_is_exit_2_with_its_output(tmp_path):
+def test_a_benchmark_that_fails_is_exit_2_with_its_output(tmp_path, run):
     (tmp_path / "test_sum.py").write_text("import no_such_package\n" + SUITE)
-    found = run(tmp_path, "--yes")
+    found = run()
     assert found.returncode == 2
     said = "gnnbench: test_sum.py::test_sum does not run: does it need packages that are not installed?"
     assert said in found.stderr.splitlines()
