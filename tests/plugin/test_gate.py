@@ -318,17 +318,6 @@ def test_a_baseline_that_was_changed_by_hand_judges_nothing(project):
     assert "edited after it was recorded" in result.stdout
 
 
-def test_an_interruption_says_that_nothing_was_judged(project):
-    with (project.folder / "test_suite.py").open("a") as suite:
-        suite.write("\n\ndef test_fails():\n    assert 0\n")
-        suite.write("\n\ndef test_stops():\n    pytest.exit('enough', 0)\n")
-    result, verdicts = project.run(COMPARE)
-    assert result.returncode == 1
-    assert "1 failed, 11 passed" in result.stdout
-    assert "failed: interrupted: the timed benchmarks were not compared" in result.stdout
-    assert verdicts == {}
-
-
 @pytest.mark.nightly
 def test_a_drift_is_taken_out(project):
     drifting = {**QUIET, "drift": 0.3}

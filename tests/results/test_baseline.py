@@ -2,8 +2,6 @@ import json
 import os
 import re
 import signal
-import subprocess
-import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -16,29 +14,9 @@ from gnnbench.errors import UsageError
 from gnnbench.results import baseline, fitness, record_fingerprints, run_file
 from gnnbench.results.baseline import RecordStore
 from tests.run_files import ENVIRONMENT, content, entry, fingerprint, suite
-from tests.suite import ROOT
 
 HERE = environment.name(ENVIRONMENT)
 MACHINE = "Linux-CPython-3.11-64bit"
-
-SAVER = """
-import os, sys
-from pathlib import Path
-from gnnbench.results.baseline import RecordStore
-from tests.run_files import suite
-
-contents = [suite(seed) for seed in range(3)]
-for one in contents:
-    one["padding"] = "x" * 100_000
-for _ in sys.stdin:
-    child = os.fork()
-    while not child:
-        RecordStore(Path(sys.argv[1])).save(contents, "machine", "again", "")
-    print(child, flush=True)
-    os.wait()
-    print("ended", flush=True)
-"""
-"""Saves records again and again, in a fork for each line that it reads."""
 
 
 @pytest.fixture
@@ -183,40 +161,41 @@ def test_a_disk_that_is_full_or_read_only_says_so(store, monkeypatch):
 
 
 @pytest.mark.parametrize("kills", [2, pytest.param(50, marks=pytest.mark.nightly)])
-def test_killed_at_any_moment_no_file_is_cut_and_none_is_lost(tmp_path, kills):
+def test_killed_at_any_moment_no_file_is_cut_and_none_is_lost(store, kills):
     random = np.random.default_rng(0)
-    root = tmp_path / "timings"
-    words = [sys.executable, "-c", SAVER, str(root)]
-    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.DEVNULL}
-    with subprocess.Popen(words, cwd=ROOT, text=True, bufsize=1, **pipes) as process:
+    saved = [{**one, "padding": "x" * 100_000} for one in contents()]
 
-        def killed(number, wait):
-            print(file=process.stdin)
-            child = int(process.stdout.readline())
-            wait()
-            os.kill(child, number)
-            assert process.stdout.readline() == "ended\n"
+    def files():
+        return sorted(store.root.glob("*/*/*.json"))
 
-        def until_saved():
-            while not list(root.glob("*/*/*.json")):
-                time.sleep(0.01)
+    def killed(number, wait):
+        child = os.fork()
+        if not child:
+            try:
+                while True:
+                    store.save(saved, MACHINE, "again", "")
+            finally:
+                os._exit(1)
+        wait()
+        os.kill(child, number)
+        os.waitpid(child, 0)
 
-        begin = time.monotonic()
-        killed(signal.SIGKILL, until_saved)
-        save_seconds = time.monotonic() - begin  # on this machine, now
-        whole = 0
-        for number in range(kills):
-            seconds = random.uniform(0, 2 * save_seconds)
-            killed(signal.SIGKILL if number % 5 else signal.SIGINT, lambda one=seconds: time.sleep(one))
-            files = sorted(root.glob("*/*/*.json"))
-            for file in files:
-                run_file.load(file)  # whole, and as it was sealed
-            assert len(files) >= whole
-            whole = len(files)
-            for record in RecordStore(root).records()[:-1]:
-                RecordStore(root).remove(record)
-                whole -= len(record.files)
-        process.stdin.close()
+    def until_saved():
+        while not files():
+            time.sleep(0.01)
+
+    begin = time.monotonic()
+    killed(signal.SIGKILL, until_saved)
+    save_seconds = time.monotonic() - begin  # on this machine, now
+    whole = 0
+    for number in range(kills):
+        seconds = random.uniform(0, 2 * save_seconds)
+        killed(signal.SIGKILL if number % 5 else signal.SIGINT, lambda one=seconds: time.sleep(one))
+        for file in files():
+            run_file.load(file)  # whole, and as it was sealed
+        assert len(files()) >= whole
+        for record in store.records()[:-1]:
+            store.remove(record)
+        whole = len(files())
     assert whole
-    saved = RecordStore(root).save(contents(), MACHINE, "after", "")
-    assert saved.read()
+    assert store.save(contents(), MACHINE, "after", "").read()
