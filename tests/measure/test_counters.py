@@ -14,6 +14,7 @@ from gnnbench.measure.fingerprint.fingerprint import Watch
 from gnnbench.results import counter_baseline
 from gnnbench.workloads import platforms
 from gnnbench.workloads.operations import OPERATIONS
+from tests.profile.subjects import NODES, adj_t, edge_index
 from tests.suite import ROOT, environment
 
 
@@ -32,11 +33,8 @@ def neighbours(make_case):
 )
 def test_gcn_conv_on_sparse_tensor_reads_the_host_four_times(sparse, requires_grad, operators, host_reads):
     """The published counts of GCNConv(64, 64) on Cora's size, forward and backward."""
-    structure = torch.randint(0, 2708, (2, 10_556), generator=torch.Generator().manual_seed(0))
-    if sparse:
-        torch_sparse = pytest.importorskip("torch_sparse")
-        structure = torch_sparse.SparseTensor.from_edge_index(structure, sparse_sizes=(2708, 2708)).t()
-    conv, x = GCNConv(64, 64), torch.randn(2708, 64, requires_grad=requires_grad)
+    structure = adj_t() if sparse else edge_index()
+    conv, x = GCNConv(64, 64), torch.randn(NODES, 64, requires_grad=requires_grad)
     found = counters.count(lambda: conv(x, structure).sum().backward())
     assert (found.operators, found.host_reads) == (operators, host_reads)
     assert found.counts["operators"].get("aten::max", 0) == host_reads

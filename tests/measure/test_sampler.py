@@ -24,10 +24,9 @@ class Nowhere(Layouts):
         return self.current
 
 
-def run(clock, effort=EFFORT, call=None, layouts="sampled"):
-    inputs = Nowhere(call or Call(int, (), {}))
-    measurement = Measurement(clock.name, layouts)
-    sample(inputs, clock, effort, measurement, measurement.add)
+def run(clock, effort=EFFORT, inputs=None, measurement=None):
+    measurement = measurement or Measurement(clock.name, "sampled")
+    sample(inputs or Nowhere(Call(int, (), {})), clock, effort, measurement, measurement.add)
     return measurement
 
 
@@ -113,17 +112,14 @@ def test_one_layout_is_never_renewed():
     x = torch.ones(3)
     seen = set()
     layouts = Layouts(Call(lambda x: seen.add(x.data_ptr()), (x,), {}))
-    measurement = Measurement("fake", "one")
-    sample(layouts, fake(Truth(0.1)), EFFORT, measurement, measurement.add)
+    run(fake(Truth(0.1)), inputs=layouts, measurement=Measurement("fake", "one"))
     assert seen == {x.data_ptr()}
 
 
 def test_writing_to_inputs_is_noted():
     for function, writes in ((torch.neg, False), (torch.neg_, True)):
         layouts = Layouts(Call(function, (torch.ones(3),), {}))
-        measurement = Measurement("fake", "sampled")
-        sample(layouts, fake(Truth(0.1)), EFFORT, measurement, measurement.add)
-        assert measurement.changes_inputs is writes
+        assert run(fake(Truth(0.1)), inputs=layouts).changes_inputs is writes
 
 
 @pytest.mark.parametrize(("function", "layouts_of_five"), [(torch.neg, 5), (torch.neg_, 6)])
@@ -139,9 +135,7 @@ def test_the_first_block_is_timed_on_the_copies_of_the_warm_up_unless_it_changed
 
     layouts = Layouts(Call(call, (torch.ones(30_000),), {}))
     assert layouts.why_in_place() is None
-    measurement = Measurement("fake", "sampled")
-    sample(layouts, fake(Truth(2.0)), EFFORT, measurement, measurement.add)
-    assert len(measurement.blocks_ns) == 5
+    assert len(run(fake(Truth(2.0)), inputs=layouts).blocks_ns) == 5
     assert len(seen) == layouts_of_five
 
 
@@ -154,7 +148,7 @@ def test_what_was_measured_before_an_error_is_kept():
 
     measurement = Measurement("fake", "sampled")
     with pytest.raises(ValueError, match="enough"):
-        sample(Nowhere(Call(fails, (), {})), fake(Truth(0.01)), EFFORT, measurement, measurement.add)
+        run(fake(Truth(0.01)), inputs=Nowhere(Call(fails, (), {})), measurement=measurement)
     assert measurement.rounds > 5
     assert measurement.stopped_by is None
 
@@ -217,9 +211,7 @@ def test_renewed_copies_are_freed_without_the_collector(monkeypatch):
     monkeypatch.setattr("gnnbench.measure.layouts.gc.collect", lambda: runs.append(1))
     layouts = Layouts(Call(torch.neg, (torch.ones(1000),), {}))
     assert layouts.why_in_place() is None
-    measurement = Measurement("perf_counter", "sampled")
-    sample(layouts, HostClock.of(), Effort(0.0001, 0.2, 5e-6, 5), measurement, measurement.add)
-    assert len(measurement.blocks_ns) > 20
+    assert len(run(HostClock.of(), Effort(0.0001, 0.2, 5e-6, 5), layouts).blocks_ns) > 20
     assert not runs
 
 
@@ -235,8 +227,7 @@ def test_where_memory_is_too_short_beside_copies_the_inputs_stay():
         return given + 1
 
     layouts = Layouts(Call(call, (x,), {}))
-    measurement = Measurement("perf_counter", "sampled")
-    sample(layouts, HostClock.of(), replace(EFFORT, max_seconds=0.01), measurement, measurement.add)
+    measurement = run(HostClock.of(), replace(EFFORT, max_seconds=0.01), layouts)
     assert measurement.layouts == "one"
     assert measurement.in_place == "too large to be called beside copies: OOM at 22.8 GiB"
     assert measurement.rounds >= EFFORT.min_rounds
@@ -247,8 +238,5 @@ def test_a_call_that_never_fits_runs_out_of_memory():
     def call(_given):
         raise RuntimeError("CUDA out of memory. Tried to allocate 22.78 GiB.")
 
-    measurement = Measurement("perf_counter", "sampled")
     with pytest.raises(RuntimeError, match="CUDA out of memory"):
-        sample(
-            Layouts(Call(call, (torch.ones(9),), {})), HostClock.of(), EFFORT, measurement, measurement.add
-        )
+        run(HostClock.of(), inputs=Layouts(Call(call, (torch.ones(9),), {})))

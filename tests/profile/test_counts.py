@@ -10,10 +10,7 @@ from gnnbench.profile import counts
 from gnnbench.profile.subject import Subject
 from gnnbench.workloads.operations import OPERATIONS
 from gnnbench.workloads.platforms import PLATFORMS
-from tests.profile.subjects import epoch
-
-NODES, EDGES = 2708, 10_556
-"""Of Cora."""
+from tests.profile.subjects import EDGES, NODES, adj_t, edge_index, epoch
 
 
 def take(call, tmp_path):
@@ -25,15 +22,6 @@ def take(call, tmp_path):
 
 def total(rows):
     return sum(row["count"] for row in rows)
-
-
-def edge_index():
-    return torch.randint(0, NODES, (2, EDGES), generator=torch.Generator().manual_seed(0))
-
-
-def adj_t():
-    torch_sparse = pytest.importorskip("torch_sparse")
-    return torch_sparse.SparseTensor.from_edge_index(edge_index(), sparse_sizes=(NODES, NODES)).t()
 
 
 @pytest.mark.parametrize(
@@ -88,34 +76,11 @@ def test_the_caller_of_dgls_reads_is_not_its_name_for_a_function_of_torch(make_c
     assert total(rows) == 2
 
 
-def read_elements(u, v):
-    return torch.tensor([list(u), list(v)])
-
-
-def test_a_tensor_of_a_list_of_tensors_reads_each_element(tmp_path):
-    u, v = edge_index()
-    rows = take(lambda: read_elements(u, v), tmp_path)["host_reads"]
-    assert [(row["name"], row["count"]) for row in rows] == [("torch.tensor", 2 * EDGES)]
-    assert rows[0]["caller"].startswith("tests/profile/test_counts.py:")
-    assert rows[0]["caller"].endswith(" read_elements")
-    assert take(lambda: torch.stack((u, v)), tmp_path)["host_reads"] == []
-    assert take(lambda: torch.tensor([[1, 2], [3, 4]]), tmp_path)["host_reads"] == []
-
-
 def test_reads_of_what_is_not_on_the_device_are_none(tmp_path):
     x = torch.ones(())
     section = counts.take(Subject(x.item, "meta", 1), tmp_path)
     assert section["host_reads"] == []
     assert total(section["operators"]) == 1
-
-
-def test_copies_between_devices_have_a_direction_bytes_and_a_caller(tmp_path):
-    x = torch.ones(5, 4)
-    rows = take(lambda: (x.to("meta"), x.to("meta")), tmp_path)["copies"]
-    assert total(rows) == 2
-    assert {row["direction"] for row in rows} == {"cpu→meta"}
-    assert sum(row["bytes"] for row in rows) == 160
-    assert all(row["caller"].startswith("tests/profile/test_counts.py:") for row in rows)
 
 
 def test_sorts_are_named_with_their_caller(tmp_path):
@@ -133,13 +98,6 @@ def test_sorts_are_named_with_their_caller(tmp_path):
     assert all(
         row["caller"].endswith(" test_sorts_are_named_with_their_caller.<locals>.sorting") for row in rows
     )
-
-
-def test_building_a_sparse_tensor_sorts(tmp_path):
-    torch_sparse = pytest.importorskip("torch_sparse")
-    graph = edge_index()
-    rows = take(lambda: torch_sparse.SparseTensor.from_edge_index(graph), tmp_path)["sorts"]
-    assert {row["caller"].split(":")[0] for row in rows} == {"torch_sparse/utils.py"}
 
 
 def test_messages_are_gathered_and_scattered_on_edge_index_and_not_on_sparse_tensor(tmp_path):

@@ -4,9 +4,10 @@ from torch_geometric.nn import GCNConv
 
 from gnnbench.profile import counts, diff, layers
 from gnnbench.profile.subject import Subject
+from tests.profile.subjects import NODES, edge_index
 
-EDGE_INDEX = torch.randint(0, 2708, (2, 10_556), generator=torch.Generator().manual_seed(0))
-X = torch.randn(2708, 64, generator=torch.Generator().manual_seed(1))
+EDGE_INDEX = edge_index()
+X = torch.randn(NODES, 64, generator=torch.Generator().manual_seed(1))
 
 
 def profiled(call, folder, *kinds):

@@ -102,6 +102,7 @@ def test_an_edge_list_built_of_elements_is_section_bs(cora, tmp_path):
     assert found.evidence.endswith(" initialize in call")
     assert "torch.stack" in found.remedy
     assert find(lambda: torch.stack((u, v)), tmp_path) == {}
+    assert find(lambda: torch.tensor([[1, 2], [3, 4]]), tmp_path) == {}
 
 
 def test_a_sparse_tensor_built_in_each_call_is_found_and_built_once_it_is_not(cora, x, adj_t, tmp_path):

@@ -8,16 +8,14 @@ from gnnbench.measure import counters
 from gnnbench.profile import operators
 from gnnbench.profile.subject import Subject
 from tests.profile import subjects
+from tests.profile.subjects import NODES
 
-NODES, WIDTH = 2708, 64
+WIDTH = 64
 
 
 def convolution(*, sparse=False, requires_grad=False):
     """The seed notes' GCNConv(64, 64) on a graph of Cora's size, forward and backward."""
-    structure = torch.randint(0, NODES, (2, 10_556), generator=torch.Generator().manual_seed(0))
-    if sparse:
-        torch_sparse = pytest.importorskip("torch_sparse")
-        structure = torch_sparse.SparseTensor.from_edge_index(structure, sparse_sizes=(NODES, NODES)).t()
+    structure = subjects.adj_t() if sparse else subjects.edge_index()
     conv, x = GCNConv(WIDTH, WIDTH), torch.randn(NODES, WIDTH, requires_grad=requires_grad)
     return Subject(lambda: conv(x, structure).sum().backward(), "cpu", 2)
 

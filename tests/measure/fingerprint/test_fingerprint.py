@@ -172,16 +172,22 @@ def test_json(taken):
         Fingerprint.from_json({})
 
 
+def recorded(call, made):
+    """Watch a call, make it twice, and return the watch and the last recording."""
+    watch = Watch(call)
+    for _ in range(2):
+        with watch.recording() as recording:
+            python_calls(made, recording.profile)
+    return watch, recording
+
+
 def test_more_objects_than_are_looked_at_leave_no_fingerprint(monkeypatch):
     class Node:
         size = 1
 
     monkeypatch.setattr(values, "_MOST", 5000)
     nodes = [Node() for _ in range(6000)]
-    watch = Watch(Call(lambda: [one.size for one in nodes], (), {}))
-    for _ in range(2):
-        with watch.recording() as recording:
-            python_calls(lambda: nodes[0].size, recording.profile)
+    watch, _ = recorded(Call(lambda: [one.size for one in nodes], (), {}), lambda: nodes[0].size)
     assert watch.fingerprint() is None
     assert watch.unseen == "it may read too many objects"
 
@@ -192,11 +198,8 @@ def test_what_the_compiler_s_wrappers_call_does_not_count():
     exec("def wrapped(function, extra):\n    extra and divmod(3, 2)\n    return function(2.0)\n", scope)
 
     def names(extra):
-        watch = Watch(Call(scope["wrapped"], (abs, extra), {}))
-        for _ in range(2):
-            with watch.recording() as recording:
-                python_calls(lambda: scope["wrapped"](abs, extra), recording.profile)
-        return set(recording.c_functions)
+        call = Call(scope["wrapped"], (abs, extra), {})
+        return set(recorded(call, call.__call__)[1].c_functions)
 
     assert ("builtins", "divmod") not in names(extra=True)
     assert names(extra=True) == names(extra=False)
@@ -210,11 +213,7 @@ def test_the_globals_of_the_compiler_s_guards_do_not_count():
         source = f"def {name}():\n    def guard(size):\n        return size in G\n    return guard\n"
         exec(source, scope)
         call = Call(scope[name](), (1,), {})
-        watch = Watch(call)
-        for _ in range(2):
-            with watch.recording() as recording:
-                python_calls(call.__call__, recording.profile)
-        return watch.fingerprint().values
+        return recorded(call, call.__call__)[0].fingerprint().values
 
     assert taken("___make_guard_fn", 1) == taken("___make_guard_fn", 2)
     assert taken("another", 1) != taken("another", 2)
