@@ -67,7 +67,7 @@ def test_what_is_closed_takes_all(monkeypatch):
 
 
 def test_a_message_is_broken_at_words_in_a_terminal_and_one_line_in_a_pipe(tmp_path, monkeypatch, capsys):
-    words = ("trend", f"no-such-folder-{'of-a-long-name-' * 8}")
+    words = ("list", "--data", f"no-such-folder-{'of-a-long-name-' * 8}")
     script = str(Path(sys.executable).with_name("gnnbench"))
     result = terminal.run([script, *words], tmp_path, environment())
     monkeypatch.chdir(tmp_path)
