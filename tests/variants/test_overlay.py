@@ -1,12 +1,13 @@
 import signal
-import subprocess
 import sys
 from datetime import date
+from pathlib import Path
 
 import psutil
 import pytest
 
 from gnnbench.variants import overlay as module
+from tests.sampling import nightly
 from tests.variants.repositories import held_tree, is_alive, start, version, wait_for, wheel
 
 BACKEND = """
@@ -49,12 +50,9 @@ def test_pip_installs_beside_the_environment_once(wheels, prepare, tmp_path, mon
     with prepare("pip:thing==1 env:A=1", wheels.parent) as made:
         assert made.trees == (overlay,)
     assert len(prepare.said) == 1
-    with prepare("pip:needs==1 pip:thing==2", wheels) as made:
-        assert made.trees != (overlay,)
-        assert made.versions == {"needs": "1", "thing": "2"}
-        assert version(made) == 2
     # Dependencies are installed where asked for.
     with prepare("pip:needs==1", wheels) as made:
+        assert made.trees != (overlay,)
         assert made.versions == {"needs": "1"}
     with prepare("pip:needs==1", wheels, dependencies=True) as made:
         assert made.versions == {"needs": "1", "thing": "2"}
@@ -132,7 +130,7 @@ def test_two_that_install_at_once_both_have_it(wheels, prepare):
     assert (folders[0] / "thing" / "__init__.py").exists()
 
 
-@pytest.mark.parametrize("sent", [signal.SIGINT, signal.SIGKILL])
+@pytest.mark.parametrize("sent", [nightly(pytest.param(signal.SIGINT)), signal.SIGKILL])
 def test_an_installation_cut_short_is_never_used(wheels, prepare, sent):
     process = start("pip:thing==1", wheels, prepare.cache)
     wait_for(lambda: list(prepare.cache.glob("overlays/.unfinished-*/overlay")))
@@ -147,17 +145,16 @@ def test_an_installation_cut_short_is_never_used(wheels, prepare, sent):
 
 
 def test_what_pip_cannot_install_is_one_line_in_its_words(wheels, prepare, monkeypatch):
-    prepare.fails("pip:thing==9", wheels, "pip:thing==9: pip cannot install it: No matching .*thing==9")
-    prepare.fails(
-        "pip:thing==1 pip:thing==2",
-        wheels,
-        "pip:thing==1 pip:thing==2: pip cannot install it: Cannot install",
-    )
+    conflict = "pip:thing==1 pip:thing==2"
+    prepare.fails(conflict, wheels, f"{conflict}: pip cannot install it: Cannot install")
     prepare.fails("pip:'thing==1; python_version<\"3\"'", wheels, "installs nothing in this environment")
     (wheels / "bad-1-py3-none-any.whl").write_text("no zip")
     prepare.fails("pip:./bad-1-py3-none-any.whl", wheels, "pip cannot install it: .*invalid")
     assert [path.name for path in (prepare.cache / "overlays").iterdir()] == [".lock"]
-    bare = wheels / "bare"
-    subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(bare)], check=True)
-    monkeypatch.setattr(sys, "executable", str(bare / "bin" / "python"))
+    python = wheels / "bare" / "bin" / "python"
+    python.parent.mkdir(parents=True)
+    python.symlink_to(Path(sys.executable).resolve())
+    settings = f"home = {python.resolve().parent}\ninclude-system-site-packages = false\n"
+    (python.parents[1] / "pyvenv.cfg").write_text(settings)
+    monkeypatch.setattr(sys, "executable", str(python))
     prepare.fails("pip:thing==2", wheels, "needs pip: install it with .*bare/bin/python -m ensurepip")
