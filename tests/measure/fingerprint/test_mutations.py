@@ -85,6 +85,13 @@ def test_no_mutation_that_cannot_matter_is_seen(mutants, tmp_path):
 
 
 def test_neither_the_path_nor_the_hash_seed_matters(tmp_path):
+    """In a fork of a process with a hash seed of its own, which has imported PyG and has other settings."""
+    pytest.importorskip("torch_geometric.nn")
+    assert here(Mutant(), tmp_path / "deeper" / "checkout").code == unchanged().code
+
+
+@pytest.mark.nightly
+def test_neither_the_path_nor_the_hash_seed_of_a_fresh_interpreter_matters(tmp_path):
     found = []
     for seed, folder in (("1", tmp_path / "checkout"), ("2", tmp_path / "deeper" / "checkout")):
         _, *others = words(Mutant(), folder)
