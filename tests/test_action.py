@@ -13,6 +13,7 @@ import yaml
 from gnnbench.adopt.plan import make
 from gnnbench.adopt.repository import Repository
 from tests.github_server import TOKEN, github
+from tests.sampling import nightly
 from tests.suite import ROOT, environment
 from tests.variants.repositories import git
 
@@ -148,7 +149,9 @@ def test_one_job_installs_times_and_shows(repository, tmp_path):
     ("inputs", "failed"),
     [
         ({"fail_on": "always"}, [("ab", 2), ("merge", 2), ("verdict", 2)]),
-        ({"head": "git:no-such-branch", "fail_on": "never"}, [("merge", 2), ("verdict", 2)]),
+        nightly(
+            pytest.param({"head": "git:no-such-branch", "fail_on": "never"}, [("merge", 2), ("verdict", 2)])
+        ),
     ],
 )
 def test_a_job_that_can_measure_nothing_fails(repository, inputs, failed):

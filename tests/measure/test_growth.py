@@ -136,6 +136,7 @@ def by_type(found):
     return {one["type"].rpartition(".")[2]: one["count"] for one in found["objects"]}
 
 
+@pytest.mark.nightly
 def test_nothing_grows(found):
     nothing = found["nothing"]
     assert nothing["objects"] == []

@@ -269,6 +269,7 @@ def test_what_is_not_timed_is_not_inspected(tmp_path, option):
     assert all("gnnbench" not in entry["extra_info"] for entry in content.get("benchmarks", ()))
 
 
+@pytest.mark.nightly
 def test_what_was_measured_before_an_error_or_an_interruption_is_saved(tmp_path, truth):
     """And a stranger's failure stays one, whatever it says."""
     fake = truth(dict.fromkeys(re.findall("test_\\w+", FAILING), 1e-3))

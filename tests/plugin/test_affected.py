@@ -53,6 +53,7 @@ def test_workers_of_xdist_get_the_result(folder):
         assert said in result.stdout
 
 
+@pytest.mark.nightly
 def test_a_run_without_affected_benchmarks_passes(folder):
     result = run("--gnn-affected-by", ".", "-k", "not plain", cwd=folder)
     assert result.returncode == 0, result.stdout + result.stderr

@@ -122,6 +122,7 @@ def test_shards_divide_the_default_ones(suite):
     assert f"gnnbench: shard 1/2: {len(first)} of 8 tests" in out
 
 
+@pytest.mark.nightly
 def test_the_run_file_says_what_was_left_out(tmp_path):
     (tmp_path / "pytest.ini").write_text("[pytest]\n")
     (tmp_path / "test_suite.py").write_text(SUITE)

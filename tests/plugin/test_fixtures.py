@@ -1,6 +1,8 @@
 import json
 import re
 
+import pytest
+
 from gnnbench import plugin
 from gnnbench.schema import departure
 from tests.suite import SMALL, run_kernels
@@ -56,6 +58,7 @@ def test_threads(case, kernel, measure):
 OPTIONS = ("--gnn-all", "--gnn-platform", "torch", *SMALL, "-rs")
 
 
+@pytest.mark.nightly
 def test_they_work_in_any_repository(tmp_path):
     """Kernels are checked and timed, and what they do is counted, without a conftest.py."""
     (tmp_path / "test_own.py").write_text(OWN)

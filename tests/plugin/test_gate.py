@@ -122,6 +122,7 @@ def files(project):
     return sorted(path.read_bytes() for path in (project.folder / FOLDER).rglob("*.json"))
 
 
+@pytest.mark.nightly
 def test_the_same_code_is_same_whatever_its_time(unchanged):
     slow = unchanged.truth(7, test_sum=1.5, test_sorted=1.5)
     result, verdicts = unchanged.run(COMPARE, "--gnn-strict", truth=slow)
@@ -239,6 +240,7 @@ def test_what_looks_slower_once_is_timed_again_before_it_fails(project):
     assert verdicts["test_sorted"] == "undecided"
 
 
+@pytest.mark.nightly
 def test_another_environment_is_refused_by_its_fields(project):
     result, verdicts = project.run(COMPARE, "--gnn-strict", OMP_NUM_THREADS="1")
     assert result.returncode == 1
@@ -310,6 +312,7 @@ def test_a_record_that_is_not_there_and_a_wrong_file_end_the_session_before_anyt
         said = "accepted.toml: entry 1: benchmark = 1 must be the id of a test"
 
 
+@pytest.mark.nightly
 def test_a_baseline_that_was_changed_by_hand_judges_nothing(project):
     file = next((project.folder / FOLDER).rglob("*_p3.json"))
     file.write_text(file.read_text().replace('"first', '"other'))
@@ -344,6 +347,7 @@ def test_spmm(case, kernel, measure):
 """
 
 
+@pytest.mark.nightly
 def test_counters_are_judged_too(tmp_path):
     """A workload that does more fails, however fast it is."""
     (tmp_path / "baselines").mkdir()
@@ -395,6 +399,7 @@ def test_what_counters_say_of_a_benchmark(tmp_path):
     assert said(found) is None
 
 
+@pytest.mark.nightly
 def test_a_shard_is_judged_alone_at_a_level_for_all_and_other_shards_benchmarks_have_not_vanished(project):
     parts = {
         number: {name for name in NAMES if Shard(number, 2).has(f"test_suite.py::{name}")}

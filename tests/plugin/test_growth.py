@@ -170,6 +170,7 @@ ignore = "keeps its results on purpose"
 """
 
 
+@pytest.mark.nightly
 def test_a_stranger_s_suite_without_torch_whose_rules_tolerate_so_much_or_anything(tmp_path):
     (tmp_path / "test_suite.py").write_text(PLAIN)
     (tmp_path / "gnnbench.toml").write_text(RULES)
@@ -252,6 +253,7 @@ def test_leaks_of_graph_libraries(tmp_path):
         assert found[name].startswith(message)
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize(
     ("select", "least"),
     [

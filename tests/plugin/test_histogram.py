@@ -76,6 +76,7 @@ def test_a_strangers_suite_has_a_picture_for_each_group(folder):
     assert "gnnbench: drew out/p-sums_a_b.svg and .png" in result.stdout
 
 
+@pytest.mark.nightly
 def test_a_quiet_run_draws_pytest_benchmark_s_groups_without_benchmarks_of_failed_tests(folder):
     (folder / "test_suite.py").write_text(FAILING)
     result, found = draw(folder, "--benchmark-group-by=func", "--benchmark-quiet", "-q")
@@ -105,6 +106,7 @@ def test_a_prefix_that_cannot_be_written_is_one_line(folder):
     assert "1 passed" in result.stdout
 
 
+@pytest.mark.nightly
 def test_without_a_prefix_the_files_are_in_the_folder(folder):
     result = run(*SHORT, "-k", "small", "--benchmark-histogram", cwd=folder)
     assert result.returncode == 0

@@ -29,6 +29,7 @@ def saved(folder):
     return json.loads((folder / "run.json").read_text())
 
 
+@pytest.mark.nightly
 def test_a_shard_is_a_part_of_the_tests_and_its_file_says_which(folder):
     result = run("--gnn-shard", "1/3", "--benchmark-json=run.json", *SHORT, cwd=folder)
     assert result.returncode == 0, result.stdout

@@ -1,5 +1,7 @@
 """What a session saves beside its benchmarks."""
 
+import pytest
+
 from gnnbench.measure.sources import Tree
 from gnnbench.results import fitness, run_file
 from tests.plugin.recorded import Project
@@ -21,6 +23,7 @@ FILES = {
 }
 
 
+@pytest.mark.nightly
 def test_the_run_file_says_where_the_code_came_from(tmp_path, monkeypatch):
     """The suite has a helper in a folder whose name is not a usual one."""
     repositories.without_settings(monkeypatch)

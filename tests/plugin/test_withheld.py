@@ -86,6 +86,7 @@ def cases(folder):
     return {case.get("name"): [child.tag for child in case] for case in root.iter("testcase")}
 
 
+@pytest.mark.nightly
 def test_a_test_that_passes_at_its_second_try_passes_unless_it_is_slower(project):
     forget(project)
     (project / "test_b.py").write_text(f"{OTHER}    assert 0\n{SUBTESTS}")

@@ -79,7 +79,7 @@ PAGES = {
 }
 
 
-BY_DAY = ("report", "another", "calibration", "trend")
+BY_DAY = ("report", "trend")
 CASES = [pytest.param(name, marks=() if name in BY_DAY else pytest.mark.nightly) for name in PAGES]
 
 

@@ -45,6 +45,7 @@ def header(view, name):
     return view.page.locator("#all thead th", has_text=name)
 
 
+@pytest.mark.nightly
 def test_a_run_of_which_one_benchmark_of_twelve_is_slower(report, visit):
     """One page, of which everything is asked: it takes as long to make as all that is asked."""
     family = (contents.family(seed) for seed in range(5))
@@ -243,6 +244,7 @@ def test_what_slower_benchmarks_share_stands_above_them(report, visit):
     assert view.page.evaluate(FOCUSED) == names[0]
 
 
+@pytest.mark.nightly
 def test_of_many_rows_some_are_shown_and_all_are_found(report, visit):
     names = [f"b{number:03}" for number in range(210)]
     path = report(content(*(entry(name, 1 + number, blocks=3) for number, name in enumerate(names))))

@@ -11,6 +11,7 @@ import pytest
 
 from gnnbench.variants.child import DiedError
 from tests.compare.ab.workers import clean, is_gone, of_group, process, write
+from tests.sampling import nightly
 from tests.suite import ROOT
 
 SUITE = """
@@ -137,7 +138,7 @@ def test_a_side_that_dies(folder, name, expected):
     assert is_gone(worker.pid)
 
 
-@pytest.mark.parametrize("name", ["test_hangs", "test_hangs_whatever_is_asked"])
+@pytest.mark.parametrize("name", ["test_hangs", nightly(pytest.param("test_hangs_whatever_is_asked"))])
 def test_a_side_that_hangs(folder, name, monkeypatch):
     monkeypatch.setattr("gnnbench.variants.child._END_SECONDS", 0.5)
     with process(folder) as worker:

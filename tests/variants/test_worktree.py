@@ -10,6 +10,7 @@ import numpy as np
 import psutil
 import pytest
 
+from tests.sampling import nightly
 from tests.variants.repositories import (
     ODD,
     commit,
@@ -165,7 +166,7 @@ def test_what_a_killed_run_left_goes_with_the_next(repository, prepare, tmp_path
     assert (state(repository), state(other)) == before
 
 
-@pytest.mark.parametrize("sent", [signal.SIGINT, signal.SIGKILL])
+@pytest.mark.parametrize("sent", [signal.SIGINT, nightly(pytest.param(signal.SIGKILL))])
 def test_cut_short_in_the_midst_of_a_checkout(repository, prepare, tmp_path, sent):
     (repository / ".gitattributes").write_text("slow filter=slow\n")
     (repository / "slow").write_text("")

@@ -112,6 +112,7 @@ def distance_to_target(settings):
     return abs(stationary - target / target.sum()).sum() / 2
 
 
+@pytest.mark.nightly
 def test_long_run_is_the_matrixs_own_and_not_the_target():
     """docs/mh-aug.md has the figures: λ2 = 0 leaves out the number of ways to choose what is kept."""
     assert distance_to_target(SETTINGS) == pytest.approx(0.267, abs=0.001)

@@ -10,6 +10,7 @@ from gnnbench.measure.counters import count
 from gnnbench.workloads.mhaug import chain, compiled, variants, workloads
 from gnnbench.workloads.mhaug.settings import Settings
 from gnnbench.workloads.platforms import why_not_on
+from tests.sampling import nightly
 from tests.workloads.cells import check
 
 READS = {
@@ -24,7 +25,9 @@ READS = {
 """Host reads of a proposal, but for that of the decision. What `tolist` reads is seen on a GPU only."""
 
 
-@pytest.mark.parametrize(("variant", "platform"), READS)
+@pytest.mark.parametrize(
+    ("variant", "platform"), [nightly(pytest.param(*one)) if one[0] == "compiled" else one for one in READS]
+)
 def test_the_example_is_accepted_and_the_host_reads_nothing_but_the_decision(make_case, variant, platform):
     run, inputs = workloads.proposal(make_case(f"mh_proposal_{variant}", platform))
     propose, state, draws, h = inputs
