@@ -14,6 +14,7 @@ from gnnbench.cli import main
 from gnnbench.results import baseline
 from gnnbench.results.baseline import FOLDER, RecordStore
 from tests.cli.forked import pytest_is_forked
+from tests.sampling import nightly
 from tests.suite import environment, gnnbench
 from tests.variants import repositories
 
@@ -122,16 +123,18 @@ def record(project, monkeypatch, capsys):
     return record
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, pytest.param(signal.SIGINT, marks=pytest.mark.nightly)])
-def test_it_continues_after_it_was_interrupted_and_killed(project, number):
+@pytest.mark.parametrize(
+    "number", [signal.SIGTERM, *(nightly(pytest.param(one)) for one in (signal.SIGINT, signal.SIGKILL))]
+)
+def test_it_continues_after_it_was_interrupted_or_killed(project, number):
     (project.folder / "block").touch()
     status, err = project.killed(number)
-    assert status == 128 + number
-    assert err.endswith("gnnbench: interrupted; 1 of 2 processes was finished; the same command continues\n")
-    assert project.recorded_nothing()
-    status, err = project.killed(signal.SIGKILL)
-    assert status == -signal.SIGKILL
-    assert CONTINUES in err
+    if number == signal.SIGKILL:
+        assert status == -number
+    else:
+        assert status == 128 + number
+        said = "interrupted; 1 of 2 processes was finished; the same command continues"
+        assert err.endswith(f"gnnbench: {said}\n")
     assert project.recorded_nothing()
     (project.folder / "block").unlink()
     result = gnnbench(*RECORD, cwd=project.folder, **project.variables)
@@ -145,6 +148,7 @@ def test_it_continues_after_it_was_interrupted_and_killed(project, number):
     assert first.benchmarks[TEST] != second.benchmarks[TEST]
 
 
+@pytest.mark.nightly
 def test_processes_that_do_not_match_are_not_mixed_and_not_kept(project, record):
     (project.folder / "fail").touch()
     status, _, err = record()

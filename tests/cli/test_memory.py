@@ -9,6 +9,7 @@ import tomllib
 import pytest
 
 from gnnbench.results.accepted import FILE
+from tests.run_files import content, entry, fingerprint, save
 from tests.suite import gnnbench, run_kernels
 from tests.variants.repositories import git
 
@@ -58,7 +59,7 @@ def project(tmp_path):
     (folder / "benchmarks").mkdir(parents=True)
     (folder / "kernels.py").write_text(LIBRARY)
     (folder / "benchmarks" / "test_kernels.py").write_text(SUITE)
-    (folder / "pytest.ini").write_text("[pytest]\n")
+    (folder / "pytest.ini").write_text("[pytest]\naddopts = -p pytest_benchmark.plugin -p gnnbench.plugin\n")
     (folder / "conftest.py").write_text("")
     (folder / ".gitignore").write_text("__pycache__\n")
     (tmp_path / "times.json").write_text(json.dumps({**TIMES, "noise": NOISE}))
@@ -76,7 +77,12 @@ def plant(folder):
 
 def variables(folder):
     cache = folder.parent / "cache"
-    return {"GNNBENCH_FAKE_CLOCK": f"5:{folder.parent / 'times.json'}", "GNNBENCH_CACHE": str(cache)}
+    clock = f"5:{folder.parent / 'times.json'}"
+    return {
+        "GNNBENCH_FAKE_CLOCK": clock,
+        "GNNBENCH_CACHE": str(cache),
+        "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1",
+    }
 
 
 def timed(folder, *arguments):
@@ -137,6 +143,31 @@ def test_the_gate_fails_the_test_whose_kernel_copies_the_features(project):
     assert (first["memory"], second["memory"]) == (FOUND, None)
 
 
+@pytest.mark.parametrize(
+    ("base", "head", "changes", "said"),
+    [
+        (2, 3, {}, "1 more memory"),
+        (3, 2, {}, "1 less memory"),
+        (2, 3, {"fingerprint": fingerprint(one=1)}, None),
+        (2, 3, {"definition_hash": "2"}, None),
+    ],
+    ids=["more", "less", "same code", "another definition"],
+)
+def test_peaks_in_run_files_are_compared(tmp_path, in_process, base, head, changes, said):
+    def run(peak, **more):
+        memory = {"allocated_bytes": peak * 2**20, "peak_bytes": peak * 2**20}
+        counters = {"counts": {}, "unsteady": [], "details": {"memory": memory}}
+        ours = {"definition_hash": "1", "fingerprint": fingerprint(one=2), "counters": counters, **more}
+        return content(entry("b", **ours))
+
+    older, newer = save(tmp_path, run(base, fingerprint=fingerprint(one=1)), run(head, **changes))
+    result = in_process("compare", str(older), "--", str(newer))
+    assert (" memory" in result.stdout) == bool(said)
+    assert (said or "") in result.stdout
+    assert (result.returncode == 1) == (said == "1 more memory")
+
+
+@pytest.mark.nightly
 def test_saved_runs_are_compared_from_one_process_a_side(project):
     """What runs the same code or another definition has no verdict."""
     _, older = timed(project)
