@@ -184,6 +184,7 @@ def test_parts_are_merged_by_a_job_that_may_comment(repository):
     assert len(whole["benchmarks"]) == 2
 
 
+@pytest.mark.nightly
 def test_a_single_part_of_quoted_arguments_is_shown_by_a_later_job(repository):
     """It lies in the folder itself, and a shell would run what one of its arguments has."""
     arguments = "benchmarks -k 'max or nothing' --ignore 'a; touch made; $(touch made)'"

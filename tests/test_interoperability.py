@@ -8,6 +8,8 @@ import json
 import sys
 from pathlib import Path
 
+import pytest
+
 from tests import forks
 from tests.suite import SHORT, environment, gnnbench, run
 
@@ -39,6 +41,7 @@ def extract_pytest_result(text):
     return found
 
 
+@pytest.mark.nightly
 def test_other_tools_read_files_that_are_whole_lack_what_ran_out_of_memory_or_were_merged(tmp_path):
     (tmp_path / "pytest.ini").write_text("[pytest]\n")
     (tmp_path / "test_suite.py").write_text(SUITE)

@@ -144,6 +144,7 @@ def test_a_command_leaves_nothing(tmp_path, number, command, told):
     assert len(git(tmp_path, "worktree", "list").splitlines()) == 1
 
 
+@pytest.mark.nightly
 def test_a_gate_that_times_again_leaves_nothing(tmp_path):
     project = Project(tmp_path, BENCHMARK)
     (tmp_path / "library.py").write_text("def work():\n    return sum([1])\n")

@@ -108,6 +108,7 @@ def test_what_is_slower_is_told_to_people_and_programs(suite):
     assert read.thresholds.rules.rule("ignore", "test_suite.py::test_known").ignore == "known"
 
 
+@pytest.mark.nightly
 def test_both_sides_take_the_caller_s_settings(suite):
     """The base is a commit without them, and its own gnnbench.toml would be refused."""
     (suite / "pytest.ini").write_text("[pytest]\naddopts = -p pytest_benchmark.plugin -p gnnbench.plugin\n")
@@ -166,6 +167,7 @@ def test_the_table_comes_before_the_file_that_can_no_longer_be_written(suite):
     assert result.returncode == 2
 
 
+@pytest.mark.nightly
 def test_where_nobody_reads_the_output_the_files_are_written_still(suite):
     files = ("--json", "ab.json", "--markdown", "ab.md")
     process = start(suite, "ab", ".", ".", *files, "--", "test_suite.py", **ALONE)
@@ -227,11 +229,12 @@ def test_this_repository_across_a_change_of_the_protocol(tmp_path):
     assert found["base"]["commit"] != found["head"]["commit"]
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize(
     ("base", "told"),
     [
         ("git:HEAD~1", "is older and brings no fixtures)"),
-        nightly(pytest.param("git:HEAD", "ValueError: torn (fixtures of gnnbench in ")),
+        ("git:HEAD", "ValueError: torn (fixtures of gnnbench in "),
     ],
 )
 def test_each_side_brings_its_own_fixtures(tmp_path, base, told):
@@ -252,6 +255,7 @@ def test_each_side_brings_its_own_fixtures(tmp_path, base, told):
     assert told in " ".join((result.stdout + result.stderr).split())
 
 
+@pytest.mark.nightly
 def test_shards_are_timed_apart_and_merged_into_the_whole(suite):
     names = {f"test_suite.py::{name}" for name in ("test_sum", "test_more")}
     empty = 0

@@ -151,6 +151,7 @@ def test_what_cannot_be_compared_counts_as_affected():
     )
 
 
+@pytest.mark.nightly
 def test_where_no_benchmark_can_be_inspected(folder):
     (folder / "test_suite.py").write_text("import thing\ndef test_it(benchmark): assert 0\n")
     result = affected(folder)

@@ -142,7 +142,7 @@ COUNTERS = Inspections((CounterChange("aten::clone", 0, 1),))
             FUNCTIONS,
             "no_other_functions",
         ),
-        ("torch.ones(3)", "x + 1", "(x + 1).clone()", COUNTERS, "no_more_work"),
+        nightly(pytest.param("torch.ones(3)", "x + 1", "(x + 1).clone()", COUNTERS, "no_more_work")),
     ],
     ids=["functions", "counters"],
 )
@@ -317,9 +317,8 @@ def pairs_in(folder):
     return [len(json.loads(state.read_text().partition("\n")[2])["measured"]) for state in states]
 
 
-@pytest.mark.parametrize(
-    ("end", "status"), [(signal.SIGINT, 130), nightly(pytest.param(signal.SIGKILL, -9))], ids=["int", "kill"]
-)
+@pytest.mark.nightly
+@pytest.mark.parametrize(("end", "status"), [(signal.SIGINT, 130), (signal.SIGKILL, -9)], ids=["int", "kill"])
 def test_after_an_interruption_the_same_command_continues(history, end, status):
     folder = history([content(number, 1.1 if number >= 2 else 1.0, rewritten=True) for number in range(3)])
     variables = {**ALONE, "GNNBENCH_CACHE": str(folder / ".cache")}
@@ -337,6 +336,7 @@ def test_after_an_interruption_the_same_command_continues(history, end, status):
     assert not pairs_in(folder)
 
 
+@pytest.mark.nightly
 def test_where_the_time_is_used_up_what_is_known_is_the_answer(history):
     folder = history([content(number, 1.1 if number >= 9 else 1.0, rewritten=True) for number in range(13)])
     result = bisect(folder, "--total-budget", "1")

@@ -34,6 +34,7 @@ def saved(folder):
     return [run for one in content["calibrations"] for run in one["runs"]]
 
 
+@pytest.mark.nightly
 def test_it_goes_on_where_it_was_stopped(tmp_path, in_process, monkeypatch):
     """Real runs, of which the second is interrupted; what was learnt stands beside the table of `ab`."""
     write(tmp_path, SUITE)
@@ -154,6 +155,7 @@ def test_what_it_runs_and_shows(run, machine, tmp_path):
     )
 
 
+@pytest.mark.nightly
 def test_our_own_have_columns_and_fit_80(run, machine):
     machine.names.clear()
     for direction, rest in (("forward", "cora-256-cpu"), ("forward_backward", "pubmed-256-cpu")):

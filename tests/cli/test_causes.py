@@ -4,6 +4,8 @@ import json
 import shlex
 import sys
 
+import pytest
+
 from gnnbench.schema import departure
 from tests import forks, slower_helper, suite
 from tests.slower_helper import IDS
@@ -13,6 +15,7 @@ ALONE = {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
 """Its processes load the only plugin that they need, and start in half the time."""
 
 
+@pytest.mark.nightly
 def test_slower_benchmarks_that_share_a_function_are_one_alarm(tmp_path):
     project = tmp_path / "project"
     slower_helper.make(project)

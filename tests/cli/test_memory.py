@@ -132,6 +132,7 @@ def test_ab_finds_a_copy_of_the_features_in_its_first_pair_of_processes_until_it
     assert "no benchmark is slower or needs more memory, so there is nothing to accept" in again.stderr
 
 
+@pytest.mark.nightly
 def test_the_gate_fails_the_test_whose_kernel_copies_the_features(project):
     plant(project)
     result, saved = timed(project, "--benchmark-compare=git:HEAD", "--gnn-budget=1")

@@ -103,6 +103,7 @@ def suite(tmp_path):
     return tmp_path
 
 
+@pytest.mark.nightly
 def test_what_fails_is_shown_and_the_others_are_profiled(suite, in_process):
     """Whatever the suite's settings."""
     (suite / "test_suite.py").write_text(
@@ -137,12 +138,12 @@ def test_a_file_that_cannot_be_imported_and_a_process_that_dies_before_it_is_pyt
     result = in_process("profile", "test_suite.py")
     assert result.returncode == 2
     assert "No module named 'nothing_like_this'" in result.stderr
-    (suite / "json.py").write_text(
-        "import os\n\nprint('not the json that was meant', flush=True)\nos.kill(os.getpid(), 9)\n"
+    (suite / "secrets.py").write_text(
+        "import os\n\nprint('not the module that was meant', flush=True)\nos.kill(os.getpid(), 9)\n"
     )
     result = in_process("profile", "test_suite.py")
     assert result.returncode == 2
-    assert result.stderr == "gnnbench: pytest was killed by SIGKILL\nnot the json that was meant\n"
+    assert result.stderr == "gnnbench: pytest was killed by SIGKILL\nnot the module that was meant\n"
 
 
 @pytest.mark.parametrize(
@@ -240,6 +241,7 @@ def is_gone(worker):
     return not worker.is_running() or worker.status() == psutil.STATUS_ZOMBIE
 
 
+@pytest.mark.nightly
 def test_an_end_in_the_middle_leaves_nothing_half_done(sleeping):
     process, worker, place = sleeping
     started = worker.children()

@@ -282,6 +282,7 @@ def test_slides_are_svg_and_png_of_one_size(tmp_path, page, capsys):
     assert "pyg took the least time in 2 of 3 operations, sparse for 1" in " ".join(texts.values())
 
 
+@pytest.mark.nightly
 def test_older_slides_do_not_stay_among_new_ones(tmp_path, page, capsys):
     slides = tmp_path / "slides"
     run, calibrated = save(tmp_path, judged(), contents.calibration())

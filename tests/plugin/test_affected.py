@@ -32,6 +32,7 @@ def folder(tmp_path, monkeypatch):
     return tmp_path
 
 
+@pytest.mark.nightly
 def test_only_affected_benchmarks_and_other_tests_run(folder):
     """Also where the suite's settings have the option, which does not reach the children."""
     (folder / "pytest.ini").write_text("[pytest]\naddopts = --gnn-affected-by git:main\n")

@@ -15,7 +15,6 @@ from gnnbench.results.baseline import FOLDER
 from gnnbench.shard import Shard
 from tests.plugin import recorded as records
 from tests.plugin.recorded import QUIET
-from tests.sampling import nightly
 from tests.suite import ROOT, SMALL, run, run_kernels
 
 LIBRARY = """
@@ -155,6 +154,7 @@ def test_a_slowdown_of_what_changed_fails_exactly_that_test_and_is_no_next_basel
     assert files(unchanged) == before
 
 
+@pytest.mark.nightly
 def test_what_takes_the_same_time_passes_and_is_saved_by_the_schema_and_a_new_name_is_named(project):
     before = files(project)
     project.edit("range(10)", "[*range(9), 90]", "test_suite.py")
@@ -421,6 +421,7 @@ def test_a_shard_is_judged_alone_at_a_level_for_all_and_other_shards_benchmarks_
         assert result.returncode == (0 if is_gone else 1)
 
 
+@pytest.mark.nightly
 def test_a_record_of_a_part_leaves_the_rest_to_the_record_before_it(project):
     project.save_part(["test_sorted"], 2)
     project.edit("range(10)", "range(9)", "test_suite.py")
@@ -438,13 +439,14 @@ def test_a_record_of_a_part_leaves_the_rest_to_the_record_before_it(project):
     assert text.count(MISSING) == text.count(f"{MISSING}, but not timed in this run: test_sum[9]") == 1
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize(
     ("file", "arguments", "cwd", "rootdir"),
     [
         ("", ["bench"], ".", "."),
-        nightly(pytest.param("settings/some.ini", ["-c", "settings/some.ini", "bench"], ".", "settings")),
-        nightly(pytest.param("", ["--rootdir", "bench", "bench"], ".", "bench")),
-        nightly(pytest.param("pytest.ini", ["."], "bench", ".")),
+        ("settings/some.ini", ["-c", "settings/some.ini", "bench"], ".", "settings"),
+        ("", ["--rootdir", "bench", "bench"], ".", "bench"),
+        ("pytest.ini", ["."], "bench", "."),
     ],
 )
 def test_records_lie_in_rootdir_and_a_fresh_process_has_the_same_one(tmp_path, file, arguments, cwd, rootdir):

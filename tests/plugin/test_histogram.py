@@ -59,6 +59,7 @@ def draw(folder, *options, prefix="out/p"):
     return result, {file.stem: file for file in sorted(folder.glob(f"{prefix}*.svg"))}
 
 
+@pytest.mark.nightly
 def test_a_strangers_suite_has_a_picture_for_each_group(folder):
     result, found = draw(folder)
     assert result.returncode == 0, result.stdout + result.stderr

@@ -127,6 +127,7 @@ def _shows_header_progress_and_table(out, count):
     assert max(map(len, rows)) <= 80
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize(
     ("names", "platforms"),
     [

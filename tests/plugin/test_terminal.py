@@ -73,7 +73,6 @@ TIME = ("--benchmark-max-time", "0.02")
     "options",
     [
         ["-v", "-p", "no:xdist"],
-        ["-n", "1", "-v"],
         nightly(pytest.param(["-n", "2", "-v"])),
         nightly(pytest.param(["-q"])),
     ],

@@ -88,6 +88,7 @@ def loaded(folder, side):
     return set(ours)
 
 
+@pytest.mark.nightly
 def test_the_calls_of_two_sides_take_turns_and_where_one_dies_the_other_goes_on(run, tmp_path):
     """No module of its version of gnnbench stands for one of this version, which profiles it."""
     side = another(tmp_path)

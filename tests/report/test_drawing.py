@@ -80,6 +80,7 @@ def test_a_frame_has_its_size_and_the_chart_its_middle():
     assert '<rect x="0.0" y="-5.0" width="20.0" height="20.0" fill="#ffffff"' in text
 
 
+@pytest.mark.nightly
 def test_the_browsers_library_is_made_once_and_needs_no_evaluation(tmp_path, monkeypatch):
     monkeypatch.setenv("GNNBENCH_CACHE", str(tmp_path))
     drawing.prepare()

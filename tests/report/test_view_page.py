@@ -363,6 +363,7 @@ def test_pages_of_little_or_nothing(report):
     assert text.count("4 of 4") >= 5
 
 
+@pytest.mark.nightly
 def test_rows_of_one_sample_and_of_pytest_benchmark_alone(report, visit):
     alone = plain(1, data=False)["benchmarks"][:1]
     view = visit(report(content(entry("b", blocks=1), *alone)))

@@ -84,6 +84,7 @@ def test_an_unpinned_requirement_is_looked_up_again_tomorrow(wheels, prepare, mo
     assert ".unfinished-x" not in names
 
 
+@pytest.mark.nightly
 def test_a_wheel_is_installed_anew_when_it_has_changed(wheels, prepare):
     file = wheel(wheels / "a b", "other", 1)
     for text, root in ((f"pip:'a b/{file.name}'", wheels), (f"pip:./{file.name}", file.parent)):

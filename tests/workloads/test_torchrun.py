@@ -46,6 +46,7 @@ def trained(case, folder, pipe):
     pipe.recv()
 
 
+@pytest.mark.nightly
 def test_two_processes_train_as_one_and_end_when_this_one_is_killed(case, tmp_path):
     here, there = multiprocessing.Pipe()
     parent = multiprocessing.get_context("fork").Process(target=trained, args=(case, tmp_path, there))

@@ -43,6 +43,7 @@ assert layer.weight.grad.shape == (2, 3)
 """The plain import is tried in a fork, as what fails leaves modules behind."""
 
 
+@pytest.mark.nightly
 def test_stand_in_serves_exactly_where_the_plain_import_fails_and_nothing_is_said_nor_asked(tmp_path):
     """Messages pass, and neither is the network asked nor the user's home written to."""
     home = tmp_path / "home"
