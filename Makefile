@@ -24,6 +24,9 @@ sparse  := $(VENV)/.installed-sparse
 release := $(VENV)/.installed-release
 site    := $(VENV)/.installed-site
 
+# Without bytecode on disk, each process that a test starts would compile the package again.
+export PYTHONDONTWRITEBYTECODE :=
+
 .PHONY: help environment sparse test test-all bench counters growth lint lint-workflows site dist baseline-pull-request clean
 
 help: $(base)

@@ -113,11 +113,11 @@ def test_ab_finds_a_copy_of_the_features_in_its_first_pair_of_processes_until_it
     (found,) = json.loads((project / "ab.json").read_text())["benchmarks"]
     assert (found["id"], found["memory"], found["pairs"]) == (ID, FOUND, 1)
     assert "**1 of 1 benchmark needs more memory**" in (project / "ab.md").read_text()
-    assert NOTE in gnnbench("comment", "ab.json", cwd=project).stdout
+    assert NOTE in gnnbench("comment", "ab.json", cwd=project, **variables(project)).stdout
 
     for name, value in (("user.name", "Ada"), ("user.email", "ada@example.org")):
         git(project, "config", name, value)
-    result = gnnbench("accept", "ab.json", "--reason", "safer", cwd=project)
+    result = gnnbench("accept", "ab.json", "--reason", "safer", cwd=project, **variables(project))
     assert result.returncode == 0, result.stderr
     assert result.stdout.startswith("accepted 1000 KiB more memory from ")
     (entry,) = tomllib.loads((project / FILE).read_text())["accepted"]
@@ -126,9 +126,9 @@ def test_ab_finds_a_copy_of_the_features_in_its_first_pair_of_processes_until_it
     assert result.returncode == 3, "undecided: no pair more"
     assert "\nThe one benchmark could not be decided\n" in result.stdout
     assert f"{NOTE}, accepted: safer" in result.stdout
-    assert "more memory" not in gnnbench("report", "ab.json", cwd=project).stdout
+    assert "more memory" not in gnnbench("report", "ab.json", cwd=project, **variables(project)).stdout
     assert "accepted: safer" in (project / "report.html").read_text()
-    again = gnnbench("accept", "ab.json", "--reason", "safer", cwd=project)
+    again = gnnbench("accept", "ab.json", "--reason", "safer", cwd=project, **variables(project))
     assert "no benchmark is slower or needs more memory, so there is nothing to accept" in again.stderr
 
 

@@ -129,7 +129,7 @@ def test_a_slowdown_is_found_in_turns_and_lines_fit_a_terminal_with_the_command_
     repeat = " ".join(line.strip().removesuffix("\\").strip() for line in lines[first : last + 1])
     assert repeat == f"gnnbench ab git:{commit} . -- -p no:cacheprovider --gnn-device cpu {TEST}"
     lines[first : last + 1] = [f"  {repeat}"]
-    start = next(number for number, line in enumerate(lines) if line.startswith("slower: 2.0"))
+    start = next(number for number, line in enumerate(lines) if line.startswith("slower: "))
     reason = lines[start : first + 1]
     assert max(map(len, reason[:-1])) <= 80
     assert all(line.startswith("  ") for line in reason[1:])

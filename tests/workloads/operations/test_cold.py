@@ -7,6 +7,8 @@ from contextlib import redirect_stdout
 import pytest
 
 from gnnbench.measure import compilation
+from gnnbench.profile import counts, findings
+from gnnbench.profile.subject import Subject
 from gnnbench.workloads import interpreter, platforms
 from gnnbench.workloads.operations import OPERATIONS
 from tests.workloads.cells import workload_of
@@ -56,16 +58,20 @@ def test_the_first_call_gets_weights_and_features_and_returns_the_output(make_ca
 
 
 @pytest.mark.usefixtures("without_back_end")
-def test_each_call_is_right_and_compiles_anew_and_what_it_makes_is_counted(make_case):
+def test_each_call_is_right_and_compiles_anew_and_what_it_makes_is_counted(make_case, tmp_path):
     workload = workload_of(make_case("cold_compile", "pyg"))
     found = []
-    for call in (workload.verify, lambda: workload.run(*workload.inputs)):
+    subject = Subject(lambda: workload.run(*workload.inputs), "cpu", 1)
+    for call in (workload.verify, subject.call):
         compilation.clear()
         call()
         found.append(compilation.counts())
     assert found[0] == found[1]
     assert found[0]["graphs"] > 0
     assert found[0]["recompilations"] == 0
+    profile = {"sections": {"counts": counts.take(subject, tmp_path)}}
+    # No range is open in compiled code, so that nothing is said of the normalisation.
+    assert {one.rule for one in findings.find(profile)} == {"host-reads", "gather-scatter"}
 
 
 @pytest.mark.parametrize("platform", ["pyg", "sparse", "dgl"])
