@@ -1,5 +1,6 @@
 """What tests share."""
 
+import gc
 import os
 import signal
 from collections.abc import Callable, Iterator
@@ -52,6 +53,12 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         for item in items:
             if item.get_closest_marker("cuda"):
                 item.add_marker(pytest.mark.skip(reason="needs a GPU"))
+
+
+def pytest_collection_finish() -> None:
+    """Let the garbage collector, which every measurement calls, leave out what was imported until now."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture(autouse=True)

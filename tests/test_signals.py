@@ -12,6 +12,7 @@ import pytest
 
 from gnnbench import signals
 from gnnbench.results.baseline import FOLDER
+from tests.sampling import nightly
 from tests.suite import environment, gnnbench
 from tests.variants.repositories import git, is_alive
 
@@ -128,7 +129,7 @@ class Project:
     ("number", "command", "told"),
     [
         (signal.SIGINT, "baseline record -- test_a.py", "interrupted; nothing was saved"),
-        (signal.SIGTERM, "calibrate -- test_a.py", "interrupted; 0 runs saved in "),
+        nightly(pytest.param(signal.SIGTERM, "calibrate -- test_a.py", "interrupted; 0 runs saved in ")),
         pytest.param(signal.SIGHUP, "ab git:HEAD . -- test_a.py", "0 slower", marks=pytest.mark.nightly),
     ],
 )

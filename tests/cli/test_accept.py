@@ -128,6 +128,7 @@ def test_a_slowdown_of_ab_that_is_accepted_fails_no_more(project):
     )
 
 
+@pytest.mark.nightly
 def test_a_slowdown_on_top_of_an_accepted_one_has_an_entry_of_its_own(project):
     assert project.compare("main", "feature", 1.0, 1.3)[0] == 1
     assert project.accept("compare.json", SLOWER)[0] == 0

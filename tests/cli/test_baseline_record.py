@@ -167,6 +167,7 @@ def test_processes_that_do_not_match_are_not_mixed_and_not_kept(project, record)
     assert [len(run.benchmarks) for run in project.processes()] == [2, 2]
 
 
+@pytest.mark.nightly
 def test_a_disturbed_process_is_repeated_and_what_stays_disturbed_has_no_times_that_count(project, record):
     project.disturb(0.4, 0.0, 0.4, 0.4, 0.4)
     status, _, err = record()

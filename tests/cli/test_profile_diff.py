@@ -37,6 +37,7 @@ def work(x):
 """
 
 
+@pytest.mark.nightly
 def test_two_commits_differ_by_what_changed_between_them(tmp_path, in_process, monkeypatch):
     monkeypatch.setattr(profile_diff, "PAIRS", 1)
     write(tmp_path, SUITE)

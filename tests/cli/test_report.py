@@ -253,6 +253,7 @@ def test_what_cannot_be_written_or_drawn_is_said(tmp_path, page, capsys):
     assert "altair and vl_convert are not installed: pip install 'gnnbench[report]'" in err
 
 
+@pytest.mark.nightly
 def test_slides_are_svg_and_png_of_one_size(tmp_path, page, capsys):
     head, *base = save(
         tmp_path, contents.family(9, factor=1.5), *(contents.family(seed) for seed in range(5))

@@ -79,7 +79,7 @@ PAGES = {
 }
 
 
-BY_DAY = ("report", "trend")
+BY_DAY = ("report",)
 CASES = [pytest.param(name, marks=() if name in BY_DAY else pytest.mark.nightly) for name in PAGES]
 
 

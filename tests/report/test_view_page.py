@@ -215,6 +215,7 @@ def in_turns(*verdicts):
     return head
 
 
+@pytest.mark.nightly
 def test_what_slower_benchmarks_share_stands_above_them(report, visit):
     functions = ("scale",), ("other",), ("scale", "more"), ("scale",)
     slower = contents.judgement("slower")
