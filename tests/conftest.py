@@ -189,7 +189,7 @@ def make_case(small_graph: Graph, typed_graph: Graph, molecules: Graph) -> Calla
     """Make a case, on the CPU, in float32 and forward where nothing else is asked for.
 
     Its graph is the small one, the one with types for an operation that needs relations, or molecules for one
-    that needs several graphs.
+    that needs several graphs. Where its platform is not installed, the test is skipped.
     """
 
     def make(
@@ -202,6 +202,8 @@ def make_case(small_graph: Graph, typed_graph: Graph, molecules: Graph) -> Calla
         graph: Graph | None = None,
     ) -> Case:
         known = OPERATIONS.get(operation)
+        if known and platform in known.calls and (reason := not_installed(known, platform, "cpu")):
+            pytest.skip(reason)
         if graph is None:
             graph = typed_graph if known and known.relational else small_graph
             graph = molecules if known and known.batched else graph

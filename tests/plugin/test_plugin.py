@@ -8,6 +8,7 @@ import jsonschema
 import pytest
 
 from gnnbench.plugin import session
+from gnnbench.workloads.cells import not_installed
 from gnnbench.workloads.operations import OPERATIONS
 from gnnbench.workloads.platforms import PLATFORMS
 from gnnbench.workloads.spec import Spec
@@ -37,8 +38,8 @@ def cells(names):
     return {
         (name, platform)
         for name in names
-        for platform, call in OPERATIONS[name].calls.items()
-        if not call.one_of or any(find_spec(package) for package in call.one_of)
+        for platform in OPERATIONS[name].calls
+        if not not_installed(OPERATIONS[name], platform, "cpu")
     }
 
 
