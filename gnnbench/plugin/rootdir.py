@@ -26,12 +26,14 @@ class _Rootdir:
 def rootdir(arguments: Sequence[str] = ()) -> Path:
     """Return pytest's rootdir for these arguments and the current folder.
 
+    Warnings are ignored: pytest would end before it knows rootdir where the suite's settings make them errors.
+
     Raises:
         UsageError: pytest refuses the arguments; it has printed the reason.
     """
     plugin = _Rootdir()
     with suppress(_FoundError):
-        pytest.main(["--noconftest", *arguments], plugins=[plugin])
+        pytest.main(["--noconftest", "-o", "filterwarnings=", *arguments, "-W", "ignore"], plugins=[plugin])
     if plugin.found is None:
         raise UsageError(f"pytest refuses these arguments: {shlex.join(arguments)}")
     return plugin.found

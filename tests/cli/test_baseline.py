@@ -1,5 +1,7 @@
 import json
 import re
+import subprocess
+import sys
 
 import pytest
 
@@ -9,6 +11,8 @@ from gnnbench.results import run_file
 from gnnbench.results.baseline import FOLDER, RecordStore
 from tests.cli.forked import pytest_is_forked
 from tests.run_files import of_operation, suite
+from tests.sampling import nightly
+from tests.suite import ROOT, environment
 from tests.variants.repositories import git
 
 SUITE = (
@@ -227,3 +231,20 @@ def test_a_benchmark_without_times_is_shown(store, capsys):
         run["benchmarks"][0]["extra_info"]["gnnbench"].pop("measurement")
     store.save(runs, MACHINE, "untimed", "")
     assert call(capsys, "show")[1].endswith("b0 not timed")
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "filterwarnings = error",
+        nightly(pytest.param("addopts = -W error")),
+        nightly(pytest.param("filterwarnings = error::no.such.Warning")),
+    ],
+)
+def test_a_suite_s_warning_filters_end_no_command(tmp_path, line):
+    """In a fresh interpreter: pytest warns that the modules of its plugin are imported already."""
+    (tmp_path / "pytest.ini").write_text(f"[pytest]\n{line}\n")
+    command = [sys.executable, "-m", "gnnbench", "baseline", "list"]
+    variables = environment(PYTHONPATH=str(ROOT))
+    result = subprocess.run(command, cwd=tmp_path, env=variables, capture_output=True, text=True, check=False)
+    assert (result.returncode, result.stderr) == (0, "")
