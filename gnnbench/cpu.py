@@ -6,13 +6,14 @@ cores. So both sides of a turn run on the same core.
 """
 
 import os
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import psutil
+
+from .clocks import RealTime
 
 _TASKS = Path("/proc/self/task")
 
@@ -121,7 +122,7 @@ def _own_seconds() -> float:
 
 
 def _look(numbers: list[int]) -> _Look:
-    return time.perf_counter(), _busy_seconds(numbers), _own_seconds()
+    return RealTime.seconds(), _busy_seconds(numbers), _own_seconds()
 
 
 @dataclass
@@ -147,7 +148,7 @@ class Watch:
         start = next((one for one in reversed(self._looks) if now[0] - one[0] >= _SHORTEST_SECONDS), None)
         if start is None:
             start = self._looks[0]
-            time.sleep(_SHORTEST_SECONDS - (now[0] - start[0]))
+            RealTime.sleep(_SHORTEST_SECONDS - (now[0] - start[0]))
             now = _look(self._cores)
         self._looks.append(now)
         wall, busy, own = (after - before for after, before in zip(now, start, strict=True))

@@ -2,11 +2,12 @@
 
 import signal
 import threading
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from types import FrameType
+
+from .clocks import RealTime
 
 _ENDING = (signal.SIGTERM, signal.SIGHUP)
 _TOGETHER_SECONDS = 1.0
@@ -33,7 +34,7 @@ def as_ctrl_c() -> Iterator[Received]:
 
     def end(number: int, _frame: FrameType | None) -> None:
         nonlocal last
-        before, last = last, time.monotonic()
+        before, last = last, RealTime.seconds()
         if last - before > _TOGETHER_SECONDS:
             received.number = number
             raise KeyboardInterrupt

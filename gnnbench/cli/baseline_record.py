@@ -4,12 +4,12 @@ import argparse
 import shlex
 import sys
 import tempfile
-import time
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from .. import units
+from ..clocks import RealTime
 from ..errors import UsageError
 from ..options import suite
 from . import streams
@@ -115,11 +115,11 @@ class _Work:
         title = f"process {number} of {self.processes}: pytest {shlex.join(self.arguments)}"
         chosen = any(argument.startswith("--gnn-layouts") for argument in self.arguments)
         layouts = () if chosen else ("--gnn-layouts", "sample")  # the default of --benchmark-compare
-        start = time.monotonic()
+        start = RealTime.seconds()
         with tempfile.TemporaryDirectory(dir=self.kept.folder) as folder:
             output = Path(folder, "run.json")
             fresh.run([*self.arguments, *layouts], output, Path.cwd(), number, self.progress.below(title))
-            self.progress.print(f"{title}: {units.seconds(time.monotonic() - start)}")
+            self.progress.print(f"{title}: {units.seconds(RealTime.seconds() - start)}")
             return self.kept.keep(output, number, attempt)
 
 

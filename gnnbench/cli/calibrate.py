@@ -4,13 +4,13 @@ import argparse
 import secrets
 import sys
 import tempfile
-import time
 from collections import Counter
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from .. import units
+from ..clocks import RealTime
 from ..errors import UsageError
 from ..option_defaults import passed_on
 from ..options import TIMEOUT_SECONDS, suite
@@ -142,7 +142,7 @@ class _Work:
         )
         if fresh:
             known = self._store.clear(self._settings)
-        start = time.monotonic()
+        start = RealTime.seconds()
         everything = len(known.runs) + len(left)
         with prepared(variant.parse("."), self._root, cache=self._store.cache, say=progress.say) as here:
             for number, planted in enumerate(left, 1):
@@ -152,7 +152,7 @@ class _Work:
                 if not found.judged:
                     return False
                 known = self._store.add(self._settings, found)
-                spent = time.monotonic() - start
+                spent = RealTime.seconds() - start
                 progress.done(title, found, spent / number * (len(left) - number))
         return True
 

@@ -1,7 +1,6 @@
 """Progress on standard error, in a terminal or in a pipe."""
 
 import threading
-import time
 from collections.abc import Callable, Mapping, Sequence
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
@@ -13,6 +12,7 @@ from rich.table import Table
 from rich.text import Text
 
 from .. import units
+from ..clocks import RealTime
 from ..report.console import Console
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ class Progress:
         clock: returns seconds.
     """
 
-    def __init__(self, console: Console | None = None, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(self, console: Console | None = None, clock: Callable[[], float] = RealTime.seconds) -> None:
         self._console, self._clock = console or ErrorConsole(), clock
         self._spinner = Spinner("dots")
         self._live: Live | None = None
@@ -118,7 +118,7 @@ class AbProgress(Progress):
     the current step is printed at once, and again after QUIET_SECONDS without a line.
     """
 
-    def __init__(self, console: Console | None = None, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(self, console: Console | None = None, clock: Callable[[], float] = RealTime.seconds) -> None:
         super().__init__(console, clock)
         self._told: set[str] = set()
         self._begin_seconds = 0.0

@@ -3,11 +3,12 @@
 `clock_choice.clock_for` chooses the clock by the devices of the inputs' tensors.
 """
 
-import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from itertools import repeat
 from typing import Any, NamedTuple, Protocol
+
+from ..clocks import RealTime
 
 _STEPS = 20
 """Number of steps from which the resolution of a timer is estimated."""
@@ -78,7 +79,7 @@ class HostClock:
     name: str = "perf_counter"
 
     @classmethod
-    def of(cls, timer: Callable[[], float] = time.perf_counter) -> "HostClock":
+    def of(cls, timer: Callable[[], float] = RealTime.seconds) -> "HostClock":
         """Return a clock with the measured resolution of the timer.
 
         Raises:
@@ -102,7 +103,7 @@ class HostClock:
 
     def now(self) -> float:
         """Return the monotonic clock, because a timer such as `process_time` may not count all time."""
-        return time.monotonic()
+        return RealTime.seconds()
 
     def block(self, call: Call, rounds: int, iterations: int) -> Block:
         """Time each round by two readings around a plain loop."""

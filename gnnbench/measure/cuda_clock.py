@@ -1,11 +1,11 @@
 """The clock for kernels on a GPU: synchronised wall time, and the GPU's own time between events."""
 
-import time
 from itertools import repeat
 from statistics import median
 
 import torch
 
+from ..clocks import RealTime
 from .clock import Block, Call, ClockError
 from .memory import quiet_profiler
 
@@ -47,12 +47,12 @@ class CudaClock:
 
     def now(self) -> float:
         """Return the host's monotonic clock."""
-        return time.monotonic()
+        return RealTime.seconds()
 
     def block(self, call: Call, rounds: int, iterations: int) -> Block:
         """Time each round with the host's timer, and one more round with two events."""
         function, args, kwargs = call
-        timer = time.perf_counter
+        timer = RealTime.seconds
         seconds, launch_seconds = [], []
         for _ in repeat(None, rounds):
             self._flush()

@@ -7,7 +7,6 @@ type, its marker, `weave`, `extra_info`, `stats`, and a suite's override of the 
 import cProfile
 import inspect
 import os
-import time
 from array import array
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -20,6 +19,7 @@ from pytest_benchmark.fixture import BenchmarkFixture, PauseInstrumentation
 from pytest_benchmark.session import BenchmarkSession
 from pytest_benchmark.storage.file import FileStorage
 
+from ..clocks import RealTime
 from ..errors import UsageError
 from .clock import ClockError
 from .pedantic import FIXED, Pedantic
@@ -253,11 +253,11 @@ class Patch:
         self.used = True
         found = settings.instructions(fixture.fullname)
         fixture.extra_info.setdefault("gnnbench", {"version": self.version})["instructions"] = found
-        start = time.perf_counter()
+        start = RealTime.seconds()
         result = asked.once()
         if not fixture.disabled:
             fixture._make_stats(1)  # noqa: SLF001
-            fixture.stats.update(time.perf_counter() - start)
+            fixture.stats.update(RealTime.seconds() - start)
         return result
 
     def _inspect(self, fixture: Any, layouts: "Layouts", settings: TimingSettings) -> None:

@@ -1,6 +1,5 @@
 """`--gnn-instructions`: counts the instructions of each benchmark in another process, and compares them."""
 
-import time
 from collections.abc import Generator
 from pathlib import Path
 from typing import Any
@@ -8,6 +7,7 @@ from typing import Any
 import pytest
 
 from .. import units
+from ..clocks import RealTime
 from ..compare.ab.counted_side import CountedSide, Side
 from ..compare.ab.visit import NotTimed
 from ..compare.instructions import InstructionChange
@@ -57,13 +57,13 @@ class InstructionCounts:
         Raises:
             UsageError: the baseline cannot be read.
         """
-        begin = time.monotonic()
+        begin = RealTime.seconds()
         try:
             found = self._counted(name)
         except DiedError as error:
             found = NotTimed("failed", str(error))
             self._stop(waiting=False)
-        self._seconds += time.monotonic() - begin
+        self._seconds += RealTime.seconds() - begin
         if isinstance(found, NotTimed):
             return {"left_out": found.text}
         change = self._change(name, found)

@@ -2,7 +2,6 @@
 
 import argparse
 import secrets
-import time
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
@@ -11,6 +10,7 @@ from typing import Any, Self
 import pytest
 
 from .. import signals, units
+from ..clocks import RealTime
 from ..compare.ab import coordinator
 from ..compare.ab.coordinator import Budget
 from ..compare.ab.result import AbResult
@@ -181,7 +181,7 @@ class _Progress:
             self._clear()
             self._reporter.ensure_newline()
             writing.say(self._reporter, text)
-            self._line_seconds = time.monotonic()
+            self._line_seconds = RealTime.seconds()
 
     def step(self, text: str, at_most_seconds: float | None = None) -> None:
         """Show the step that begins."""
@@ -190,7 +190,7 @@ class _Progress:
         if self._reporter and self._reporter.isatty:
             width = self._reporter._tw.fullwidth  # noqa: SLF001
             self._reporter.rewrite(one_line(line)[: width - 1], erase=True)
-        elif time.monotonic() - self._line_seconds > _LINE_SECONDS:
+        elif RealTime.seconds() - self._line_seconds > _LINE_SECONDS:
             self.say(line)
 
     def update(self, decisions: Mapping[str, Decision], spent_seconds: float, left_seconds: float) -> None:

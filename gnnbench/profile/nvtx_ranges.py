@@ -5,11 +5,11 @@ they do not change the observed run; the times are the host's.
 """
 
 import textwrap
-import time
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from ..clocks import RealTime
 from . import tree
 from .subject import Subject
 from .targets import LAYERS, PHASES
@@ -17,7 +17,7 @@ from .targets import LAYERS, PHASES
 
 def take(subject: Subject, folder: Path) -> dict[str, Any]:  # noqa: ARG001
     """Call with ranges; an external profiler writes the files."""
-    return tree.measure(subject, (*PHASES, *LAYERS), time.perf_counter_ns, functions=True)
+    return tree.measure(subject, (*PHASES, *LAYERS), RealTime.nanoseconds, functions=True)
 
 
 def table(section: Mapping[str, Any]) -> str:

@@ -5,7 +5,6 @@ Wrappers replace the functions, and the originals are restored afterwards. The l
 
 import functools
 import sys
-import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack, nullcontext
 from dataclasses import dataclass, field
@@ -15,6 +14,7 @@ from typing import Any, Self
 
 import torch
 
+from ..clocks import RealTime
 from .inline import InlineFunctions
 from .places import CLASS, Attribute, Target, find, put_originals_back
 
@@ -79,7 +79,7 @@ class Ranges:
         targets: Sequence[Target],
         device: str,
         *,
-        clock: Callable[[], int] = time.perf_counter_ns,
+        clock: Callable[[], int] = RealTime.nanoseconds,
         functions: bool = False,
     ) -> None:
         """Store the arguments; the search for targets comes on entering.
@@ -234,10 +234,10 @@ def _announced(name: str, nvtx: bool) -> ExitStack | None:
 def clock_of(device: str) -> Callable[[], int]:
     """Return a clock in nanoseconds; on `cuda` it first waits for the GPU's work."""
     if device != "cuda":
-        return time.perf_counter_ns
+        return RealTime.nanoseconds
 
     def clock() -> int:
         torch.cuda.synchronize()
-        return time.perf_counter_ns()
+        return RealTime.nanoseconds()
 
     return clock

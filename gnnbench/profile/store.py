@@ -6,7 +6,6 @@ A numbered folder always holds a complete profile.
 import re
 import shutil
 import tempfile
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -49,11 +48,12 @@ class ProfileStore:
         """
         parent = self.root / folder_name(name)
         parent.mkdir(parents=True, exist_ok=True)
+        draft = Draft(Path(tempfile.mkdtemp(dir=parent, prefix=_DRAFT)))
+        now = draft.folder.stat().st_mtime  # the file system's clock, which no test replaces
         for left in parent.glob(f"{_DRAFT}*"):
             with suppress(OSError):
-                if time.time() - left.stat().st_mtime > _ABANDONED_SECONDS:
+                if now - left.stat().st_mtime > _ABANDONED_SECONDS:
                     shutil.rmtree(left)
-        draft = Draft(Path(tempfile.mkdtemp(dir=parent, prefix=_DRAFT)))
         try:
             yield draft
             draft.folder.chmod(0o755)

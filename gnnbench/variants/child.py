@@ -4,13 +4,13 @@ import os
 import re
 import signal
 import subprocess
-import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
+from ..clocks import RealTime
 from ..errors import one_line
 from .overrides import ALL
 from .pipe import ClosedError, GarbledError
@@ -128,9 +128,9 @@ class Child:
         Raises:
             DiedError: no valid answer came.
         """
-        deadline = time.monotonic() + timeout_seconds
+        deadline = RealTime.seconds() + timeout_seconds
         while True:
-            left = deadline - time.monotonic()
+            left = deadline - RealTime.seconds()
             try:
                 found = self._link.receive(min(_TICK_SECONDS, max(0.0, left)))
             except ClosedError:

@@ -3,9 +3,10 @@
 import json
 import os
 import select
-import time
 from collections.abc import Mapping
 from typing import Any
+
+from ..clocks import RealTime
 
 _CHUNK_BYTES = 1 << 16
 _MOST_BYTES = 1 << 26
@@ -61,7 +62,7 @@ class Link:
             ClosedError: the other end is closed.
             GarbledError: the message is not a JSON object, or too long.
         """
-        deadline = None if timeout_seconds is None else time.monotonic() + timeout_seconds
+        deadline = None if timeout_seconds is None else RealTime.seconds() + timeout_seconds
         looked = False
         while True:
             line, end, rest = self._buffer.partition(b"\n")
@@ -87,7 +88,7 @@ class Link:
             return True
         poll = select.poll()
         poll.register(self._read, select.POLLIN)
-        return bool(poll.poll(max(0.0, deadline - time.monotonic()) * 1e3))
+        return bool(poll.poll(max(0.0, deadline - RealTime.seconds()) * 1e3))
 
     def _more(self) -> bytes:
         try:
@@ -110,4 +111,4 @@ class Link:
 
 
 def _is_over(deadline: float | None) -> bool:
-    return deadline is not None and time.monotonic() >= deadline
+    return deadline is not None and RealTime.seconds() >= deadline

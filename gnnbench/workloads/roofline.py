@@ -8,12 +8,12 @@ from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from itertools import pairwise
 from pathlib import Path
-from time import perf_counter
 from typing import Any
 
 import torch
 
 from .. import json_io, units
+from ..clocks import RealTime
 from ..devices import cuda_free_bytes
 from ..errors import UsageError
 from ..files import hold, write_whole
@@ -188,11 +188,11 @@ def _fastest(run: Callable[[], object], device: str, at_least_seconds: float = 0
     """Return the seconds of the fastest round, of at least _ROUNDS and `at_least_seconds`."""
     times: list[float] = []
     while len(times) < _ROUNDS or sum(times) < at_least_seconds:
-        start = perf_counter()
+        start = RealTime.seconds()
         run()
         if device == "cuda":
             torch.cuda.synchronize()
-        times.append(perf_counter() - start)
+        times.append(RealTime.seconds() - start)
     return min(times)
 
 

@@ -2,7 +2,6 @@
 
 import random
 import tempfile
-import time
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -10,6 +9,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from ... import units
+from ...clocks import RealTime
 from ...errors import UsageError
 from ...variants.prepare import Prepared
 from .inspections import Inspections
@@ -104,7 +104,7 @@ def run(
         UsageError: a side does not start, the benchmarks import nothing from a variant, or `only` does not
             name exactly one benchmark.
     """
-    start = time.monotonic()
+    start = RealTime.seconds()
     found: dict[str, Inspections | NotTimed] = {}
     workers: Workers | None = None
     with tempfile.TemporaryDirectory(prefix="gnnbench-affected-") as logs:
@@ -144,7 +144,7 @@ def run(
     notes = [*workers.refusals(), *(workers.choice() if only is None else ())]
     if left_out := len(found) - len(benchmarks):
         notes.append(f"skipped on both sides, and left out: {units.count(left_out, 'benchmark')}")
-    return AffectedResult(base, head, benchmarks, time.monotonic() - start, tuple(notes))
+    return AffectedResult(base, head, benchmarks, RealTime.seconds() - start, tuple(notes))
 
 
 def _chosen(names: Sequence[str], text: str) -> str:

@@ -3,7 +3,6 @@
 import math
 import random
 import tempfile
-import time
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -12,6 +11,7 @@ from typing import TYPE_CHECKING, Protocol
 import numpy as np
 
 from ... import environment, units
+from ...clocks import RealTime
 from ...cpu import Watch
 from ...errors import UsageError
 from ...packages import version
@@ -98,7 +98,7 @@ def run(
     Raises:
         UsageError: there is nothing to time, or a variant cannot run it.
     """
-    start, watch = time.monotonic(), Watch()
+    start, watch = RealTime.seconds(), Watch()
     interrupted = False
     with tempfile.TemporaryDirectory(prefix="gnnbench-ab-") as logs:
         session = _Session(
@@ -129,7 +129,7 @@ def run(
         session.decisions(),
         inspections=session.inspections,
         head_ns={name: math.exp(np.median(logs)) for name, logs in session.head_logs.items()},
-        seconds=time.monotonic() - start,
+        seconds=RealTime.seconds() - start,
         interrupted=interrupted,
         notes=(*session.notes, *session.skipped()),
         shard=shard,
@@ -184,7 +184,7 @@ class _Session:
         plan = self.schedule.next() if self.schedule else None
         if self.schedule and plan is None:
             return False
-        begin = time.monotonic()
+        begin = RealTime.seconds()
         self._number += 1
         processes = Processes(
             self._base,
@@ -218,7 +218,7 @@ class _Session:
         # The cost of a pair is all time outside its visits, including the end of its processes.
         self.simulated = processes.fake_seconds is not None
         timed = 0.0 if self.simulated else sum(one.seconds for one in found.visits.values())
-        price = time.monotonic() - begin - timed - found.settled_seconds
+        price = RealTime.seconds() - begin - timed - found.settled_seconds
         self.schedule.add(replace(found, start_seconds=price))
         self._update(self.schedule)
         return True
@@ -227,7 +227,7 @@ class _Session:
         """Visit the planned benchmarks, as far as the time of the pair allows."""
         visits: dict[str, Visit] = {}
         failures: dict[str, NotTimed] = {}
-        settled_seconds, begin = 0.0, time.monotonic()
+        settled_seconds, begin = 0.0, RealTime.seconds()
         for number, (name, seconds) in enumerate(plan.seconds.items(), 1):
             if number > 1 and self._elapsed(workers.processes, begin) > plan.at_most_seconds:
                 break
@@ -235,13 +235,13 @@ class _Session:
                 f"timing benchmark {number} of {len(plan.seconds)} in pair {self._number},"
                 f" for {seconds:.1f} s after its set-up: {name}"
             )
-            visited = time.monotonic()
+            visited = RealTime.seconds()
             found = workers.visit(name, seconds)
             if isinstance(found, Visit):
                 visits[name] = found
                 self.head_logs.setdefault(name, []).append(sample(found).head)
             elif found.kind == "same code" or (found.kind == "skipped" and name not in self.head_logs):
-                settled_seconds += time.monotonic() - visited
+                settled_seconds += RealTime.seconds() - visited
                 schedule.leave_out(name)
                 if found.kind == "skipped":
                     self._skipped += 1
@@ -256,7 +256,7 @@ class _Session:
     def _elapsed(self, processes: Processes, begin: float) -> float:
         """Return the seconds of a pair's visits so far, those of a simulated machine included."""
         simulated = max((processes.fake_seconds or 0.0) - self._fake_seconds, 0.0)
-        return time.monotonic() - begin + simulated
+        return RealTime.seconds() - begin + simulated
 
     def _update(self, schedule: Schedule) -> None:
         self._watcher.update(self.decisions(), schedule.spent_seconds, schedule.left_seconds)

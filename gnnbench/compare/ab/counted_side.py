@@ -2,13 +2,13 @@
 
 import shutil
 import tempfile
-import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
+from ...clocks import RealTime
 from ...measure.instructions.counting import Instructions, read_frames
 from ...measure.instructions.watched import Watched, counter_name
 from ...variants.child import Child
@@ -65,7 +65,7 @@ class CountedSide:
         """The processor's vector extensions that the last benchmark used, such as `avx2`."""
         self.loaded: tuple[str, ...] = ()
         """The top-level packages and modules that it has imported from its trees."""
-        self._began = time.monotonic()
+        self._began = RealTime.seconds()
         self.start_seconds = 0.0
         """Time until it had imported and collected the tests."""
         self._collected: dict[str, Any] | None = None
@@ -93,7 +93,7 @@ class CountedSide:
         """
         if self._collected is None:
             self._collected = self._child.answer(ANSWER_SECONDS)
-            self.start_seconds = time.monotonic() - self._began
+            self.start_seconds = RealTime.seconds() - self._began
         return self._collected
 
     def begin(self, name: str) -> NotTimed | None:

@@ -1,11 +1,11 @@
 """A pair of fresh processes, one per side, in which benchmarks are visited one after the other."""
 
 import random
-import time
 from collections.abc import Callable, MutableMapping
 from types import TracebackType
 from typing import Any, Self, TypeVar
 
+from ...clocks import RealTime
 from ...errors import UsageError
 from ...variants.child import DiedError
 from ...variants.prepare import Prepared
@@ -70,7 +70,7 @@ class Workers:
 
     def __enter__(self) -> Self:
         """Start both and let them collect the suite; if a side dies, the pair is broken."""
-        start = time.monotonic()
+        start = RealTime.seconds()
         try:
             self._collected = self.processes.start()
         except DiedError as error:
@@ -89,7 +89,7 @@ class Workers:
             if all(one["folders"] is not None for one in found):
                 self.folders = tuple(head["folders"])
             self.refused = {side: one["refused"] for side, one in self._collected.items()}
-        self.start_seconds = time.monotonic() - start
+        self.start_seconds = RealTime.seconds() - start
         return self
 
     def __exit__(

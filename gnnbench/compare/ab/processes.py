@@ -2,12 +2,12 @@
 
 import os
 import random
-import time
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any, Protocol
 
+from ...clocks import RealTime
 from ...variants.child import Child, DiedError
 
 SIDES = ("base", "head")
@@ -74,7 +74,7 @@ class Processes:
 
     def now(self) -> float:
         """Return the time in seconds, of the simulated machine if there is one."""
-        return self._fake_seconds if self._simulated else time.monotonic()
+        return self._fake_seconds if self._simulated else RealTime.seconds()
 
     def order(self) -> list[str]:
         """Draw the order of the sides."""

@@ -5,8 +5,8 @@ import sys
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import repeat
-from time import perf_counter
 
+from ...clocks import RealTime
 from ...measure.clock import Block, Call, Clock
 
 VARIABLE = "GNNBENCH_SLOWDOWN"
@@ -64,14 +64,14 @@ class Slowed:
         again_seconds = self._empty_round_seconds if idle else 0.0
 
         def one() -> None:
-            start = perf_counter()
+            start = RealTime.seconds()
             for _ in repeat(None, iterations):
                 function(*args, **kwargs)
             if idle:
                 idle()
-            now = perf_counter()
+            now = RealTime.seconds()
             end = now + self.share * (now - start) - again_seconds
-            while perf_counter() < end:
+            while RealTime.seconds() < end:
                 pass
 
         return self.clock.block(Call(one, (), {}), rounds, 1)

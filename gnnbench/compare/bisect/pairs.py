@@ -1,12 +1,12 @@
 """Runs pairs of processes of two candidates: prepares both, inspects benchmarks, and times them in turns."""
 
 import random
-import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
+from ...clocks import RealTime
 from ...errors import UsageError
 from ...variants.prepare import Prepared
 from ...variants.variant import UnbuildableError
@@ -104,21 +104,21 @@ class Pairs:
         Raises:
             UsageError: candidate 0 cannot be measured, or the ends import nothing from a candidate.
         """
-        begin = time.monotonic()
+        begin = RealTime.seconds()
         try:
             base = self._ready.get(0)
             head = self._ready.get(position)
         except UnbuildableError as error:
             if ends or 0 not in self._ready:
                 raise
-            return Measured(position, ends, time.monotonic() - begin, broken=str(error))
+            return Measured(position, ends, RealTime.seconds() - begin, broken=str(error))
         self._ready.forget((0, position))
         inspections = self._inspections.setdefault(position, {})
         self._what = what
         self._watcher.step(f"{what}: starting both sides, and collecting", 2 * self._timeout_seconds)
         with self._workers(base, head, inspections) as workers:
             if workers.broken:
-                return self._not_started(workers, position, time.monotonic() - begin, ends=ends)
+                return self._not_started(workers, position, RealTime.seconds() - begin, ends=ends)
             self._failed_starts = 0
             found = self._visit_all(workers, position, plan, known)
             self._watcher.step(f"{what}: ending the processes")
@@ -127,7 +127,7 @@ class Pairs:
         simulated = workers.processes.fake_seconds is not None
         self._fake_seconds = workers.processes.fake_seconds or 0.0
         timed = 0.0 if simulated else sum(one.seconds for one in found.visits.values())
-        seconds = time.monotonic() - begin - timed - found.settled_seconds
+        seconds = RealTime.seconds() - begin - timed - found.settled_seconds
         return Measured(
             position, ends, seconds, found.settled_seconds, None, found.seen, found.visits, found.failures
         )
@@ -176,13 +176,13 @@ class Pairs:
 
     def _visit_all(self, workers: Workers, position: int, plan: Plan, known: Known) -> _Found:
         found, planned = _Found(), plan(workers)
-        begin = time.monotonic()
+        begin = RealTime.seconds()
         for number, (name, seconds) in enumerate(planned[0].items(), 1):
             if number > 1 and self._elapsed(workers.processes, begin) > planned[1]:
                 break
             of = f"benchmark {number} of {len(planned[0])}"
             self._watcher.step(f"{self._what}: inspecting {of}: {name}")
-            visited = time.monotonic()
+            visited = RealTime.seconds()
             one: Visit | NotTimed | None = self._inspected(workers, position, name, found, known)
             if one is None:
                 self._watcher.step(f"{self._what}: timing {of} for {seconds:.1f} s: {name}")
@@ -193,7 +193,7 @@ class Pairs:
             elif one and not once:  # else its single round was inspected: fresh processes time it
                 found.failures[name] = one
                 if one.kind != "failed":
-                    found.settled_seconds += time.monotonic() - visited
+                    found.settled_seconds += RealTime.seconds() - visited
             if workers.broken:
                 self._watcher.say(f"{name}: {workers.broken}; restarting both sides")
                 break
@@ -222,4 +222,4 @@ class Pairs:
     def _elapsed(self, processes: Processes, begin: float) -> float:
         """Return the seconds of a pair's visits so far, those of a simulated machine included."""
         simulated = max((processes.fake_seconds or 0.0) - self._fake_seconds, 0.0)
-        return time.monotonic() - begin + simulated
+        return RealTime.seconds() - begin + simulated

@@ -1,7 +1,6 @@
 """Counts the instructions of warm calls until two agree, and names what makes calls differ."""
 
 import sys
-import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
@@ -10,6 +9,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Protocol, Self, TypeVar
 
+from ...clocks import RealTime
 from ...environment import read
 from ..clock import Call
 from ..garbage import collector_paused
@@ -44,9 +44,9 @@ def take(calls: Calls, counter: InstructionCounter) -> dict[str, Any]:
     This runs where Python is fifty times slower than usual, and leaves all else to the process that reads it.
     """
     with _ready():
-        begin = time.monotonic()
+        begin = RealTime.seconds()
         for number in range(_WARM_UP):  # before callgrind watches: ten times as fast
-            if number < _FEWEST or time.monotonic() - begin < _WARM_UP_SECONDS:
+            if number < _FEWEST or RealTime.seconds() - begin < _WARM_UP_SECONDS:
                 _once(calls, _run)
         counter.begin()
         found = [_once(calls, counter.count) for _ in range(2)]

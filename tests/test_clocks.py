@@ -1,0 +1,69 @@
+"""Measurements under clocks that a suite has replaced."""
+
+import ast
+import json
+
+import pytest
+
+from tests.suite import ROOT, gnnbench, run
+
+FREEZES = {
+    "freezegun": "with freezegun.freeze_time('2020-01-01'): yield",
+    "time_machine": "with time_machine.travel(0, tick=False): yield",
+    "monkeypatch": """with pytest.MonkeyPatch.context() as patch:
+        for name in ("time", "monotonic", "perf_counter"):
+            patch.setattr(time, name, lambda: 0.0)
+            patch.setattr(time, f"{name}_ns", lambda: 0)
+        patch.setattr(time, "sleep", lambda _: None)
+        yield""",
+}
+CONFTEST = """
+import time
+import freezegun, pytest, time_machine
+
+@pytest.fixture(autouse=True)
+def frozen():
+    {}
+"""
+SUITE = "def test_sum(benchmark):\n    assert benchmark(sum, range(1000)) == 499500\n"
+
+
+@pytest.fixture(params=FREEZES)
+def suite(tmp_path, request):
+    (tmp_path / "pytest.ini").write_text("[pytest]\n")
+    (tmp_path / "conftest.py").write_text(CONFTEST.format(FREEZES[request.param]))
+    (tmp_path / "test_sum.py").write_text(SUITE)
+    return tmp_path
+
+
+def test_a_suite_that_freezes_time_is_timed(suite):
+    saved = suite / "run.json"
+    words = ("--gnn-layouts", "sample", "--gnn-precision", "0.5%", "--benchmark-max-time", "0.2")
+    result = run("test_sum.py", *words, f"--benchmark-json={saved}", cwd=suite)
+    assert result.returncode == 0, result.stdout
+    (found,) = json.loads(saved.read_text())["benchmarks"]
+    assert found["extra_info"]["gnnbench"]["measurement"]["location_ns"] > 0
+
+
+@pytest.mark.nightly
+def test_both_sides_of_a_suite_that_freezes_time_are_timed(suite):
+    words = ("ab", ".", ".", "--total-budget", "5", "--json", "ab.json")
+    result = gnnbench(*words, "--", "test_sum.py", cwd=suite)
+    assert result.returncode == 0, result.stderr
+    assert json.loads((suite / "ab.json").read_text())["benchmarks"]
+
+
+def test_all_read_the_clocks_that_were_kept():
+    """What code under test can replace is looked up in one place only, or where no such code runs."""
+    kept = {"clocks.py", "report/github.py", "results/unfinished_record.py"}
+    replaceable = {"time", "monotonic", "perf_counter", "sleep"}
+    readers = {
+        path.relative_to(ROOT / "gnnbench").as_posix()
+        for path in (ROOT / "gnnbench").rglob("*.py")
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.Attribute)
+        and isinstance(node.value, ast.Name)
+        and node.value.id == "time"
+        and node.attr.removesuffix("_ns") in replaceable
+    }
+    assert readers == kept
