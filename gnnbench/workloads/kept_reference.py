@@ -1,11 +1,13 @@
 """Keeps the results of the last reference, for all platforms and directions of an operation."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import torch
 from torch import Tensor
 
+from ..outputs import parts
 from .case import gradient_for
 from .graphs.graph import Graph
 from .operation import Operation
@@ -17,7 +19,8 @@ from .view import View, view_of
 class Expected:
     """A reference's results."""
 
-    outputs: tuple[Tensor, ...]
+    outputs: Mapping[str, Any]
+    """By place, as `outputs.parts` names it."""
     gradients: tuple[Tensor, ...] | None
     """Of the arguments that need one; None: not computed."""
 
@@ -35,7 +38,7 @@ class KeptReference:
         self._view_of: tuple[object, ...] = ()
         self._viewed: View | None = None
         self._arguments: list[Tensor] = []
-        self._gradient: Tensor | None = None
+        self._upstream: Sequence[Tensor] | None = None
         self._expected: Expected | None = None
 
     def view(self, graph: Graph, width: int, operation: Operation | None) -> View:
@@ -51,7 +54,7 @@ class KeptReference:
         reference: Reference,
         view: View,
         arguments: list[Tensor],
-        gradient: Tensor | None,
+        upstream: Sequence[Tensor] | None,
         *,
         differentiate: bool,
     ) -> Expected:
@@ -61,7 +64,8 @@ class KeptReference:
             reference: called with the view's graph and the arguments.
             view: what the reference gets.
             arguments: float64, as the view has them.
-            gradient: the output's gradient, as the view has it; None: `gradient_for` the output.
+            upstream: gradients of the first outputs that need one, as the view has them; None: `gradient_for`
+                the first.
             differentiate: whether gradients are needed.
         """
         kept = self._expected
@@ -70,12 +74,12 @@ class KeptReference:
             or reference is not self._reference
             or view is not self._viewed
             or not _equal(arguments, self._arguments)
-            or (differentiate and (kept.gradients is None or not _same(gradient, self._gradient)))
+            or (differentiate and (kept.gradients is None or not _equal(upstream, self._upstream)))
         ):
             self._expected = None  # frees it before the next is made
-            kept = _compute(reference, view, arguments, gradient, differentiate=differentiate)
+            kept = _compute(reference, view, arguments, upstream, differentiate=differentiate)
             self._reference, self._viewed, self._arguments = reference, view, arguments
-            self._gradient, self._expected = gradient, kept
+            self._upstream, self._expected = upstream, kept
         return kept
 
 
@@ -83,29 +87,32 @@ def _compute(
     reference: Reference,
     view: View,
     arguments: Sequence[Tensor],
-    gradient: Tensor | None,
+    upstream: Sequence[Tensor] | None,
     *,
     differentiate: bool,
 ) -> Expected:
     with torch.set_grad_enabled(differentiate):
         result = reference(view.graph, *arguments)
-    outputs = result if isinstance(result, tuple) else (result,)
+    outputs = parts(result)
     gradients = None
     if differentiate:
-        output = next(one for one in outputs if one.requires_grad)
-        start = output.coalesce().values() if output.is_sparse else output
-        if gradient is None or output.is_sparse:
-            gradient = gradient_for(start, output.coalesce().indices() if output.is_sparse else None)
+        starts = differentiable(outputs)
+        if upstream is None or starts[0].is_sparse:
+            entries = starts[0].coalesce().indices() if starts[0].is_sparse else None
+            starts = [starts[0].coalesce().values() if starts[0].is_sparse else starts[0]]
+            upstream = [gradient_for(starts[0], entries)]
         wanted = [argument for argument in arguments if argument.requires_grad]
-        gradients = torch.autograd.grad(start, wanted, gradient)
-    return Expected(tuple(output.detach() for output in outputs), gradients)
+        gradients = torch.autograd.grad(starts[: len(upstream)], wanted, upstream)
+    kept = {place: one.detach() if isinstance(one, Tensor) else one for place, one in outputs.items()}
+    return Expected(kept, gradients)
 
 
-def _equal(some: Sequence[Tensor], others: Sequence[Tensor]) -> bool:
-    return len(some) == len(others) and all(map(_same, some, others))
+def differentiable(outputs: Mapping[str, Any]) -> list[Tensor]:
+    """Return the tensors that need a gradient, in the order of their places."""
+    return [one for _, one in sorted(outputs.items()) if isinstance(one, Tensor) and one.requires_grad]
 
 
-def _same(one: Tensor | None, other: Tensor | None) -> bool:
-    if one is None or other is None:
-        return one is other
-    return torch.equal(one, other)
+def _equal(some: Sequence[Tensor] | None, others: Sequence[Tensor] | None) -> bool:
+    if some is None or others is None:
+        return some is others
+    return len(some) == len(others) and all(map(torch.equal, some, others))

@@ -1,14 +1,15 @@
 """Checks a kernel's output and gradients against the float64 reference."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import torch
 from torch import Tensor, nn
 
+from ..outputs import UncomparableError, parts
 from .case import Case, gradient_for
-from .kept_reference import KeptReference
+from .kept_reference import KeptReference, differentiable
 from .layer import Layer
 from .operation import Result
 from .platforms import PlatformModule
@@ -25,6 +26,9 @@ bfloat16 rounds by up to 0.4 % at each addition, and libraries that scatter accu
 _MOST_ROUNDING = 0.1
 """A larger tolerance would let wrong results pass."""
 _UNIT_ROUNDOFF = {"float64": 2.0**-53, "float32": 2.0**-24, "bfloat16": 2.0**-8}
+
+_ROUNDINGS = 4
+"""Where the terms of a sum cancel, so many roundings of its largest term are allowed."""
 
 KINK_TOLERANCE = {"float64": 1e-10, "float32": 2e-3, "bfloat16": 0.1}
 """Largest norm of the error in a gradient of a network with ReLU, relative to the gradient's norm.
@@ -56,9 +60,15 @@ def with_backward(
 ) -> tuple[Callable[..., Any], tuple[Any, ...]]:
     """Return a function that runs a kernel and its backward pass, and the function's inputs.
 
-    The first input is the output's gradient; the kernel's follow. Each call leaves gradients in `.grad`.
+    The first input is the output's gradient, or a tuple of gradients if the output has several parts; the
+    kernel's inputs follow. Each call leaves gradients in `.grad`.
+
+    Raises:
+        MismatchError: no part of the output needs a gradient, or a part cannot be compared.
     """
     output = kernel(*inputs)
+    if not _is_one(output):
+        return _with_backward_of_parts(kernel, output, inputs)
     gradient = gradient_for(module.values(output), module.entries(output))
 
     def run(gradient: Tensor, *inputs: Any) -> Any:
@@ -69,6 +79,23 @@ def with_backward(
         return output
 
     return run, (gradient, *inputs)
+
+
+def _with_backward_of_parts(
+    kernel: Callable[..., Any], output: Any, inputs: Sequence[Any]
+) -> tuple[Callable[..., Any], tuple[Any, ...]]:
+    gradients = tuple(gradient_for(one) for one in differentiable(_parts(output)))
+    if not gradients:
+        raise MismatchError("no part of the output needs a gradient: there is no backward pass to time")
+
+    def run(gradients: Sequence[Tensor], *inputs: Any) -> Any:
+        for leaf in leaves(inputs):
+            leaf.grad = None
+        output = kernel(*inputs)
+        torch.autograd.backward(differentiable(_parts(output)), gradients)
+        return output
+
+    return run, (gradients, *inputs)
 
 
 def leaves(inputs: Sequence[Any]) -> Iterator[Tensor]:
@@ -111,25 +138,85 @@ def verify(
         MismatchError: a value, shape, dtype or device is wrong.
     """
     view, kept = view or View(case.graph), kept or KeptReference()
-    gradient = None
+    upstream = None
     own = list(inputs)
     if case.spec.direction == FORWARD_BACKWARD:
         # The first input is the output's gradient, which is no argument of the reference.
-        inputs = [view.upstream(inputs[0]), *inputs[1:]]
-        gradient, own = _float64(view.inside(inputs[0])), own[1:]
+        first = tuple(map(view.upstream, _several(inputs[0])))
+        inputs = [first if isinstance(inputs[0], tuple) else first[0], *inputs[1:]]
+        upstream = [_float64(view.inside(one)) for one in _several(inputs[0])]
+        own = own[1:]
     arguments = [_argument(tensor, transposed, view) for tensor, transposed in _tensors(own, module)]
     output = run(*inputs)
     differentiate = case.spec.direction not in (FORWARD, STEP, *([TRAIN] if result else []))
-    expected = kept.of(reference, view, arguments, gradient, differentiate=differentiate)
+    expected = kept.of(reference, view, arguments, upstream, differentiate=differentiate)
     with torch.no_grad():
-        found = result(output, *own) if result else _comparable(module, output, expected.outputs[0])
-        found = found if isinstance(found, tuple) else (found,)
-        for values, right in zip(found, expected.outputs, strict=True):
-            _check_type(case, values, right)
-            _compare(case, "output", view.output(values), view.expected(right))
+        if result:
+            output = result(output, *own)
+            found = _parts(output[0] if isinstance(output, tuple) and len(output) == 1 else output)
+        else:
+            found = _found(module, output, expected.outputs)
+        _compare_outputs(case, found, expected.outputs, view, _largest(arguments))
     if expected.gradients is not None and differentiate:
         wanted = [argument for argument in arguments if argument.requires_grad]
-        _verify_gradients(case, module, own, wanted, expected.gradients, view)
+        terms = [_gradient_terms(argument, expected.outputs, upstream) for argument in wanted]
+        _verify_gradients(case, module, own, wanted, expected.gradients, terms, view)
+
+
+def _several(gradient: Tensor | tuple[Tensor, ...]) -> tuple[Tensor, ...]:
+    return gradient if isinstance(gradient, tuple) else (gradient,)
+
+
+def _is_one(output: Any) -> bool:
+    """Tell whether an output is a dense tensor, or a graph with weights, whose values platforms know."""
+    if isinstance(output, tuple):
+        return len(output) == 2 and _is_index(output[0]) and isinstance(output[1], Tensor)  # noqa: PLR2004
+    return isinstance(output, Tensor) or type(output).__name__ in ("SparseTensor", "DGLGraph")
+
+
+def _is_index(value: Any) -> bool:
+    return isinstance(value, Tensor) and value.dim() == 2 and not value.is_floating_point()  # noqa: PLR2004
+
+
+def _parts(output: Any) -> dict[str, Any]:
+    try:
+        return parts(output)
+    except UncomparableError as error:
+        raise MismatchError(
+            f"{error}, which cannot be compared: give measure(..., result=function) that returns its tensors"
+        ) from None
+
+
+def _found(module: PlatformModule, output: Any, expected: Mapping[str, Any]) -> dict[str, Any]:
+    if "" in expected and isinstance(expected[""], Tensor) and _is_one(output):
+        return {"": _comparable(module, output, expected[""])}
+    return _parts(output)
+
+
+def _compare_outputs(
+    case: Case, found: Mapping[str, Any], expected: Mapping[str, Any], view: View, largest: float
+) -> None:
+    if different := sorted(found.keys() ^ expected.keys()):
+        where = "the reference" if different[0] in found else "the output"
+        raise MismatchError(
+            f"{case.spec.id}: {where} lacks output{different[0]}; the output has "
+            f"{', '.join(f'output{place}' for place in found)}"
+        )
+    for place, right in expected.items():
+        what, values = f"output{place}", found[place]
+        if isinstance(values, Tensor) and isinstance(right, Tensor):
+            _check_type(case, values, right)
+            _compare(case, what, view.output(values), view.expected(right), largest)
+        elif isinstance(values, Tensor) or isinstance(right, Tensor) or not _agree(case, values, right):
+            raise MismatchError(f"{case.spec.id}: {what} is {values!r}, and the reference is {right!r}")
+
+
+def _agree(case: Case, value: Any, right: Any) -> bool:
+    """Compare NumPy arrays and plain values: numbers within TOLERANCE, all others exactly."""
+    try:
+        return np.allclose(value, right, rtol=TOLERANCE[case.spec.dtype], atol=0, equal_nan=True)
+    except TypeError:  # text and None
+        return type(value) is type(right) and value == right
 
 
 def _check_type(case: Case, values: Tensor, expected: Tensor) -> None:
@@ -145,6 +232,7 @@ def _verify_gradients(
     inputs: Sequence[Any],
     before: Sequence[Tensor],
     right: Sequence[Tensor],
+    terms: Sequence[float],
     view: View,
 ) -> None:
     """Compare the gradients in `.grad`, and after a whole epoch the parameters."""
@@ -155,17 +243,18 @@ def _verify_gradients(
     if case.spec.direction != FORWARD_BACKWARD:
         _compare_network(case, [gradient for gradient, _ in found], right)
     else:
-        for index, ((gradient, _), expected) in enumerate(zip(found, right, strict=True)):
+        each = zip(found, right, terms, strict=True)
+        for index, ((gradient, _), expected, largest) in enumerate(each):
             if not view.is_zero_outside(gradient):
                 raise MismatchError(
                     f"{case.spec.id}: the gradient of input tensor {index} is not zero where the output does "
                     "not depend on it"
                 )
-            _compare(case, f"the gradient of input tensor {index}", view.inside(gradient), expected)
+            _compare(case, f"the gradient of input tensor {index}", view.inside(gradient), expected, largest)
     if case.spec.direction == TRAIN:
         for index, ((gradient, parameter), start) in enumerate(zip(found, before, strict=True)):
             after = adam_step(start.detach(), gradient.detach().cpu().double())
-            _compare(case, f"parameter {index} after the step", parameter, after)
+            _compare(case, f"parameter {index} after the step", parameter, after, _largest([start]))
 
 
 def _tensors(inputs: Sequence[Any], module: PlatformModule) -> Iterator[tuple[Tensor, bool]]:
@@ -219,10 +308,11 @@ def _compare_network(case: Case, found: Sequence[Tensor], right: Sequence[Tensor
     norms: dict[object, float] = {}
     for index, gradient in enumerate(right):
         kind = _kind(index, gradient)
-        norms[kind] = max(norms.get(kind, 0.0), gradient.norm().item())
+        norms[kind] = max(norms.get(kind, 0.0), gradient.where(gradient.isfinite(), 0).norm().item())
     for index, (gradient, expected) in enumerate(zip(found, right, strict=True)):
-        error = (gradient.detach().cpu().double() - expected).norm().item()
-        allowed = KINK_TOLERANCE[case.spec.dtype] * norms[_kind(index, expected)]
+        error = _error(gradient.detach().cpu(), expected).norm().item()
+        least = _rounding(case) * max(norms.values())  # where all terms of a kind cancel
+        allowed = max(KINK_TOLERANCE[case.spec.dtype] * norms[_kind(index, expected)], least)
         if not error <= allowed:  # written so that NaN fails
             raise MismatchError(
                 f"{case.spec.id}: the gradient of input tensor {index} is wrong: its error has norm "
@@ -235,7 +325,8 @@ def _kind(index: int, parameter: Tensor) -> object:
     return {1: "bias", 2: index}.get(parameter.dim(), parameter.shape)
 
 
-def _compare(case: Case, what: str, found: Tensor, expected: Tensor) -> None:
+def _compare(case: Case, what: str, found: Tensor, expected: Tensor, largest: float) -> None:
+    """Compare entry by entry; `largest` is the size of the terms whose sums the entries are."""
     found, expected = found.detach().cpu(), expected.detach()
     if expected.is_sparse:
         expected = expected.coalesce()
@@ -254,10 +345,11 @@ def _compare(case: Case, what: str, found: Tensor, expected: Tensor) -> None:
         return
     if not expected.numel():
         return
-    error = (found.double() - expected).abs()
-    row = expected.abs().amax(dim=1, keepdim=True) if expected.dim() > 1 else expected.abs()
-    scale = row.clamp(min=expected.square().mean().sqrt().item()).expand_as(error)
-    allowed_errors = tolerance(case) * scale
+    error = _error(found, expected)
+    finite = expected.where(expected.isfinite(), 0)
+    row = finite.abs().amax(dim=1, keepdim=True) if expected.dim() > 1 else finite.abs()
+    scale = row.clamp(min=finite.square().mean().sqrt().item()).expand_as(error)
+    allowed_errors = (tolerance(case) * scale).clamp(min=_rounding(case) * largest)
     excess = error - allowed_errors
     # Written so that NaN fails.
     if not bool((excess <= 0).all()):
@@ -270,6 +362,44 @@ def _compare(case: Case, what: str, found: Tensor, expected: Tensor) -> None:
             f"{case.spec.id}: {what} is wrong: largest error {largest:.3g} at {place}, where it is "
             f"{value:.6g} and the reference is {right:.6g}; allowed {allowed:.3g}"
         )
+
+
+def _error(found: Tensor, expected: Tensor) -> Tensor:
+    """Return the absolute errors; 0 where both are the same infinity or both are NaN."""
+    found = found.double()
+    same = (found == expected) | (found.isnan() & expected.isnan())
+    return (found - expected).abs().where(~same, 0)
+
+
+def _rounding(case: Case) -> float:
+    return _ROUNDINGS * _UNIT_ROUNDOFF[case.spec.dtype]
+
+
+def _largest(tensors: Sequence[Tensor]) -> float:
+    """Return the largest finite absolute value; 0 if there is none."""
+    sizes = (one.detach().abs() for one in tensors if one.numel())
+    return max((one.where(one.isfinite(), 0).max().item() for one in sizes), default=0.0)
+
+
+def _gradient_terms(argument: Tensor, outputs: Mapping[str, Any], upstream: Sequence[Tensor] | None) -> float:
+    """Return the size of the terms that a gradient adds up, which may cancel to nothing.
+
+    A gradient has the size of |upstream| |output| / |argument|, added over the outputs that an entry of the
+    argument is part of: on average there are as many for each entry as outputs for all entries. An argument's
+    size is its spread, as some functions, such as a softmax, ignore its mean.
+    """
+    output = next(
+        one for _, one in sorted(outputs.items()) if isinstance(one, Tensor) and one.is_floating_point()
+    )
+    output = output.coalesce().values() if output.is_sparse else output
+    if not argument.numel() or not output.numel():
+        return 0.0
+    values = argument.detach()
+    size = (values - values.mean()).square().mean().sqrt().item() or values.abs().max().item()
+    if not size:
+        return 0.0
+    above = _largest(upstream) if upstream else 1.0
+    return above * _largest([output]) * max(1.0, output.numel() / argument.numel()) / size
 
 
 def _compare_exactly(case: Case, what: str, found: Tensor, expected: Tensor) -> None:

@@ -1,13 +1,15 @@
 """What a kernel may get wrong is caught before it is timed, and what it gets right passes."""
 
-from dataclasses import replace
+import math
+from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import pytest
 import torch
 
 from gnnbench.workloads import platforms
 from gnnbench.workloads import verify as verification
-from gnnbench.workloads.operations import REFERENCES
+from gnnbench.workloads.operations import OPERATIONS, REFERENCES
 from gnnbench.workloads.spec import FLOATS, FORWARD_BACKWARD
 from gnnbench.workloads.verify import TOLERANCE, MismatchError, tolerance, verify, with_backward
 from tests.workloads.cells import workload_of
@@ -247,3 +249,148 @@ def test_a_large_graph_s_hubs_allow_the_rounding_of_their_sums(make_case, small_
     assert tolerance(case) == pytest.approx(0.059)
     monkeypatch.setitem(verification._UNIT_ROUNDOFF, "float32", 1.0)
     assert tolerance(case) == 0.1
+
+
+@pytest.fixture(scope="module")
+def matching(small_graph):
+    """Each node has one neighbour, so that every softmax is 1 and its gradient 0."""
+    nodes = torch.arange(60)
+    return replace(small_graph, edge_index=torch.stack((nodes.roll(1), nodes)))
+
+
+@pytest.fixture(scope="module")
+def edgeless(small_graph):
+    return replace(small_graph, edge_index=torch.empty(2, 0, dtype=torch.int64))
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("platform", ["torch", "pyg", "sparse", "dgl"])
+def test_gradients_whose_terms_cancel_are_right_within_the_rounding_of_the_terms(
+    make_case, matching, platform, dtype
+):
+    case = make_case("edge_softmax", platform, FORWARD_BACKWARD, dtype, graph=matching)
+    workload = workload_of(case)
+    workload.timed().verify()
+
+    class Leaking(torch.autograd.Function):
+        @staticmethod
+        def forward(_, values):
+            return values.clone()
+
+        @staticmethod
+        def backward(_, gradient):
+            return gradient + 1e-4
+
+    def leaking(run, graph, values, *others):
+        return run(graph, Leaking.apply(values), *others)
+
+    workload.must_be_found_wrong(leaking, "gradient of input tensor 0 is wrong")
+
+
+@pytest.mark.parametrize("operation", ["gat_conv", "gatv2_conv", "transformer_conv"])
+@pytest.mark.parametrize("platform", ["pyg", "dgl"])
+def test_attention_over_no_other_node_passes(make_case, edgeless, operation, platform):
+    if platform in OPERATIONS[operation].calls:
+        workload_of(make_case(operation, platform, FORWARD_BACKWARD, graph=edgeless)).timed().verify()
+
+
+def test_the_same_infinities_and_nans_agree_and_others_do_not(make_case, check):
+    case, values = make_case(), torch.tensor([[-torch.inf, 1.0], [torch.nan, 2.0], [torch.inf, 3.0]])
+
+    def given(*changes):
+        found = values.clone()
+        for row, value in changes:
+            found[row, 0] = value
+        return lambda _: found
+
+    def right(_graph, _x):
+        return values.double()
+
+    check(case, given(), case.features(), expected=right)
+    for row, value in ((0, torch.inf), (0, 0.0), (1, 0.0), (2, torch.nan)):
+        with pytest.raises(MismatchError, match=rf"output is wrong: .* at \({row}, 0\)"):
+            check(case, given((row, value)), case.features(), expected=right)
+    with pytest.raises(MismatchError, match=r"output is wrong: .* at \(0, 1\)"):
+        check(case, lambda _: values + torch.tensor([0.0, 0.1]), case.features(), expected=right)
+
+
+class Pair(NamedTuple):
+    first: torch.Tensor
+    second: torch.Tensor
+
+
+@dataclass
+class Named:
+    here: torch.Tensor
+    there: torch.Tensor
+
+
+@BOTH
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda one, other: {"paper": one, "author": other},
+        lambda one, other: [one, {"deep": (other,)}],
+        lambda one, other: (one, other),
+        Pair,
+        Named,
+        lambda one, other: {"all": (one, other), "none": None, "count": 3, "mean": 0.5, "empty": []},
+    ],
+    ids=["dict", "nested", "tuple", "named tuple", "dataclass", "plain values"],
+)
+def test_outputs_of_several_parts_are_compared_by_place(make_case, check, make, direction):
+    case = make_case(direction=direction)
+
+    def run(x):
+        return make(2 * x, x * x)
+
+    def right(_graph, x):
+        return make(2 * x, x * x)
+
+    def wrong(_graph, x):
+        return make(2 * x, x * x + 1)
+
+    check(case, run, case.features(), expected=right)
+    with pytest.raises(MismatchError, match=r"output[\[.].* is wrong"):
+        check(case, run, case.features(), expected=wrong)
+    with pytest.raises(MismatchError, match=r"the (reference|output) lacks output[\[.]"):
+        check(case, run, case.features(), expected=lambda _graph, x: {"other": x})
+
+
+def test_parts_that_differ_or_cannot_be_compared_are_named(make_case, check):
+    case = make_case()
+    for found, right, told in (
+        ({"a": None}, {"a": 1}, r"output\['a'\] is None, and the reference is 1$"),
+        ({"a": "text"}, {"a": "other"}, r"output\['a'\] is 'text', and the reference is 'other'$"),
+        ([1.0], [1.1], r"output\[0\] is 1.0, and the reference is 1.1$"),
+        ([object()], [None], r"output\[0\] is a builtins.object, which cannot be compared: give measure"),
+    ):
+        with pytest.raises(MismatchError, match=told):
+            check(case, lambda _, found=found: found, case.features(), expected=lambda *_, right=right: right)
+    check(case, lambda _: [math.nan, 1], case.features(), expected=lambda *_: [math.nan, 1.00001])
+
+
+def test_graphs_and_arrays_are_opened(make_case, check):
+    import dgl
+    from torch_geometric.data import Data
+
+    case = make_case()
+    edges = case.edge_index()
+
+    def graph(x):
+        found = dgl.graph(tuple(edges), num_nodes=60)
+        found.ndata["x"], found.edata["w"] = x, x[edges[0]]
+        return {"dgl": [found], "pyg": Data(x=x, edge_index=edges), "numpy": x.detach().numpy()}
+
+    def right(_graph, x):
+        return graph(x)
+
+    check(case, graph, case.features(), expected=right)
+
+    def other(_graph, x):
+        found = graph(x)
+        found["dgl"][0].edata["w"] += 1
+        return found
+
+    with pytest.raises(MismatchError, match=r"output\['dgl'\]\[0\].edata\['w'\] is wrong"):
+        check(case, graph, case.features(), expected=other)
