@@ -255,7 +255,6 @@ def test_each_side_brings_its_own_fixtures(tmp_path, base, told):
     assert told in " ".join((result.stdout + result.stderr).split())
 
 
-@pytest.mark.nightly
 def test_shards_are_timed_apart_and_merged_into_the_whole(suite):
     names = {f"test_suite.py::{name}" for name in ("test_sum", "test_more")}
     empty = 0

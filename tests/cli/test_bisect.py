@@ -336,7 +336,6 @@ def test_after_an_interruption_the_same_command_continues(history, end, status):
     assert not pairs_in(folder)
 
 
-@pytest.mark.nightly
 def test_where_the_time_is_used_up_what_is_known_is_the_answer(history):
     folder = history([content(number, 1.1 if number >= 9 else 1.0, rewritten=True) for number in range(13)])
     result = bisect(folder, "--total-budget", "1")

@@ -347,7 +347,6 @@ def test_spmm(case, kernel, measure):
 """
 
 
-@pytest.mark.nightly
 def test_counters_are_judged_too(tmp_path):
     """A workload that does more fails, however fast it is."""
     (tmp_path / "baselines").mkdir()

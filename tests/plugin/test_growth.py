@@ -207,7 +207,6 @@ def test_a_stranger_s_suite_without_torch_whose_rules_tolerate_so_much_or_anythi
         assert departure(entry["extra_info"]["gnnbench"], "run") is None
 
 
-@pytest.mark.nightly
 def test_in_parallel(tmp_path):
     (tmp_path / "test_suite.py").write_text(PLAIN)
     result = run("--gnn-growth", "-n", "2", "-k", "log or fine", cwd=tmp_path)

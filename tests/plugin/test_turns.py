@@ -157,7 +157,6 @@ def test_a_changed_definition_is_a_note_in_turns_where_a_slower_machine_fails_no
     assert "both sides ran today's" in " ".join(found["test_first"]["notes"])
 
 
-@pytest.mark.nightly
 def test_turns_may_be_left_out(project):
     project.edit("[1, 2]", "[1, 2, 3]", "benchmarks/test_library.py")
     project.edit("return sorted(numbers)", "return [*sorted(numbers)]")
@@ -188,7 +187,6 @@ def test_a_dry_run_times_nothing(project):
     assert "incomparable" not in result.stdout
 
 
-@pytest.mark.nightly
 def test_what_the_budget_does_not_reach_is_undecided_and_goes_on_by_a_command(project):
     project.edit()
     project.edit("return sorted(numbers)", "return [*sorted(numbers)]")
