@@ -11,6 +11,7 @@ import psutil
 import pytest
 
 from gnnbench import cpu
+from gnnbench.clocks import RealTime
 from gnnbench.cpu import CONTENDED, Placement, Watch, _last_started, _own_seconds, cores
 
 needs_two_cores = pytest.mark.skipif(
@@ -158,7 +159,7 @@ class System:
     def __init__(self, monkeypatch):
         self.now = self.busy = self.own = 0.0
         monkeypatch.setattr(cpu, "_look", lambda _cores: (self.now, self.busy, self.own))
-        monkeypatch.setattr(cpu.time, "sleep", self.run)
+        monkeypatch.setattr(RealTime, "sleep", self.run)
 
     def run(self, seconds, others=0.0, own=0.0):
         self.now += seconds

@@ -3,6 +3,7 @@ from itertools import pairwise
 
 import pytest
 
+from gnnbench.clocks import RealTime
 from gnnbench.compare.ab.slowdown import VARIABLE, Slowed, asked
 from gnnbench.measure.clock import Block, Call, HostClock
 from tests.compare.ab.workers import clean, here, visits
@@ -130,7 +131,7 @@ def test_on_a_gpu_waiting_for_it_twice_is_no_part_of_the_slowdown(monkeypatch):
 
     machine = Machine()
     monkeypatch.setattr(torch.cuda, "synchronize", lambda: machine.works(5e-3))
-    monkeypatch.setattr("gnnbench.compare.ab.slowdown.perf_counter", machine.timer)
+    monkeypatch.setattr(RealTime, "seconds", machine.timer)
     call = Call(machine.works, (20e-3,), {})
     (plain,) = machine.block(call, 1, 1).seconds
     (slow,) = Slowed(machine, 0.5).block(call, 1, 1).seconds
