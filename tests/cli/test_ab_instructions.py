@@ -35,6 +35,7 @@ def test_sort(benchmark):
 """
 
 
+@pytest.mark.nightly
 @pytest.mark.skipif(
     bool(hardware.why_not()) and not shutil.which("valgrind"), reason="nothing counts instructions here"
 )

@@ -24,6 +24,7 @@ def at_most(runs, rate):
     return stats.binom.isf(0.001, runs, rate)
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize(("runs", "power", "kinds"), SIZES, ids=["short", "full"])
 def test_slowdowns_are_found_and_identical_code_raises_hardly_an_alarm(monkeypatch, runs, power, kinds):
     one_mode = [(kind, case) for kind, case in simulate.FEW.items() if not case.fast_share]

@@ -4,10 +4,11 @@ import pytest
 
 from experiments.accept import year
 
-SIZES = [(1, 1, 6, 2), pytest.param(3, year.WINDOWS, 20, 1, marks=pytest.mark.nightly)]
+SIZES = [(1, 1, 6, 2), (3, year.WINDOWS, 20, 1)]
 """Years, windows of 50 commits in each, benchmarks, and how many commits the gate sees one of."""
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize(("years", "windows", "benchmarks", "every"), SIZES, ids=["short", "full"])
 def test_what_is_accepted_is_silent_and_the_rest_is_reported(monkeypatch, years, windows, benchmarks, every):
     monkeypatch.setattr(year.ab, "NAMES", year.ab.NAMES[-benchmarks:])
