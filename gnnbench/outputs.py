@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import fields, is_dataclass
 from typing import Any
 
-PLAIN = (bool, int, float, complex, str, bytes, type(None))
+_PLAIN = (bool, int, float, complex, str, bytes, type(None))
 """Types that are compared by their values."""
 
 
@@ -17,7 +17,7 @@ def parts(value: Any) -> dict[str, Any]:
     """Return tensors, NumPy arrays and plain values by place: `""` for the whole, `['paper'][0].mean`.
 
     Dictionaries, lists, tuples, named tuples and dataclasses are opened, and so are PyG's Data and DGL's
-    graphs. A SparseTensor becomes a sparse COO tensor of torch. An empty container is a part itself.
+    graphs. A SparseTensor becomes a sparse COO tensor of torch. An empty container is `()`.
 
     Raises:
         UncomparableError: a part has another type; the message names it and its place.
@@ -31,9 +31,11 @@ def _parts(place: str, value: Any) -> Iterator[tuple[str, Any]]:
         for name, one in inside.items():
             yield from _parts(place + name, one)
         if not inside:
-            yield place, None
+            yield place, ()
     elif (
-        isinstance(value, PLAIN) or _is(value, "torch", "Tensor") or _is(value, "numpy", "ndarray", "generic")
+        isinstance(value, _PLAIN)
+        or _is(value, "torch", "Tensor")
+        or _is(value, "numpy", "ndarray", "generic")
     ):
         yield place, value
     elif _is(value, "torch_sparse", "SparseTensor"):

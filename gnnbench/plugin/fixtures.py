@@ -4,7 +4,8 @@ They work wherever `gnnbench[pyg]` is installed, in tests with the marker `opera
 of the same name replaces the one here.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
 from types import SimpleNamespace
@@ -175,7 +176,7 @@ def measure(
     from ..measure.whole_calls import why_unseen
     from ..results import entry
     from ..workloads import roofline
-    from ..workloads.verify import MismatchError, verify, with_backward
+    from ..workloads.verify import verify, with_backward
 
     options = run_of(request.config).options
 
@@ -199,20 +200,16 @@ def measure(
         benchmark.group = f"{spec.operation} {spec.direction} {spec.dataset}"
         with cpu_threads(own.threads if own else None):
             if spec.direction == FORWARD_BACKWARD:
-                run, inputs = with_backward(library, run, inputs)
+                with _mismatch_is_a_line():
+                    run, inputs = with_backward(library, run, inputs)
             if options.counters and (whole := marks.reason(request.node, marks.WHOLE_CALL)):
                 pytest.skip(f"no counters: {why_unseen(whole)}")
             if options.counters:
                 found = count(Call(run, inputs, {}).__call__, spec.device)
                 return _judge_counters(request, spec, found, options)
-            mismatch = None
-            try:
+            with _mismatch_is_a_line():
                 view = kept_reference.view(case.graph, spec.hidden, own)
                 verify(case, library, run, inputs, expected, result=result, view=view, kept=kept_reference)
-            except MismatchError as error:
-                mismatch = str(error)
-            if mismatch:
-                pytest.fail(mismatch, pytrace=False)
             output = benchmark(run, *inputs)
         if "measurement" in ours:
             seconds = ours["measurement"]["location_ns"] / 1e9
@@ -220,3 +217,17 @@ def measure(
         return output
 
     return measure
+
+
+@contextmanager
+def _mismatch_is_a_line() -> Iterator[None]:
+    """Fail the test with the text of a MismatchError alone, without a traceback."""
+    from ..workloads.verify import MismatchError
+
+    mismatch = None
+    try:
+        yield
+    except MismatchError as error:
+        mismatch = str(error)
+    if mismatch:
+        pytest.fail(mismatch, pytrace=False)

@@ -26,7 +26,7 @@ class _Rootdir:
 def rootdir(arguments: Sequence[str] = ()) -> Path:
     """Return pytest's rootdir for these arguments and the current folder.
 
-    Warnings are ignored: pytest would end before it knows rootdir where the suite's settings make them errors.
+    Warnings are ignored: where the suite's settings make them errors, pytest would end too early.
 
     Raises:
         UsageError: pytest refuses the arguments; it has printed the reason.

@@ -159,7 +159,7 @@ def verify(
         _compare_outputs(case, found, expected.outputs, view, _largest(arguments))
     if expected.gradients is not None and differentiate:
         wanted = [argument for argument in arguments if argument.requires_grad]
-        terms = [_gradient_terms(argument, expected.outputs, upstream) for argument in wanted]
+        terms = [_gradient_terms(one, expected.outputs, upstream) for one in wanted] if upstream else []
         _verify_gradients(case, module, own, wanted, expected.gradients, terms, view)
 
 
@@ -212,11 +212,13 @@ def _compare_outputs(
 
 
 def _agree(case: Case, value: Any, right: Any) -> bool:
-    """Compare NumPy arrays and plain values: numbers within TOLERANCE, all others exactly."""
-    try:
-        return np.allclose(value, right, rtol=TOLERANCE[case.spec.dtype], atol=0, equal_nan=True)
-    except TypeError:  # text and None
-        return type(value) is type(right) and value == right
+    """Compare NumPy arrays and plain values: floating-point numbers within TOLERANCE, all others exactly."""
+    found, expected = np.asarray(value), np.asarray(right)
+    if found.shape != expected.shape or found.dtype.kind != expected.dtype.kind:
+        return False
+    if found.dtype.kind in "fc":
+        return np.allclose(found, expected, rtol=TOLERANCE[case.spec.dtype], atol=0, equal_nan=True)
+    return np.array_equal(found, expected)
 
 
 def _check_type(case: Case, values: Tensor, expected: Tensor) -> None:
@@ -328,8 +330,11 @@ def _kind(index: int, parameter: Tensor) -> object:
 def _compare(case: Case, what: str, found: Tensor, expected: Tensor, largest: float) -> None:
     """Compare entry by entry; `largest` is the size of the terms whose sums the entries are."""
     found, expected = found.detach().cpu(), expected.detach()
+    if found.is_sparse != expected.is_sparse:
+        layouts = [str(one.layout).removeprefix("torch.") for one in (found, expected)]
+        raise MismatchError(f"{case.spec.id}: {what} is {layouts[0]}, and the reference is {layouts[1]}")
     if expected.is_sparse:
-        expected = expected.coalesce()
+        found, expected = found.coalesce(), expected.coalesce()
         if not torch.equal(found.indices(), expected.indices()):
             raise MismatchError(
                 f"{case.spec.id}: {what} has entries at other positions than the reference "
@@ -381,25 +386,23 @@ def _largest(tensors: Sequence[Tensor]) -> float:
     return max((one.where(one.isfinite(), 0).max().item() for one in sizes), default=0.0)
 
 
-def _gradient_terms(argument: Tensor, outputs: Mapping[str, Any], upstream: Sequence[Tensor] | None) -> float:
+def _gradient_terms(argument: Tensor, outputs: Mapping[str, Any], upstream: Sequence[Tensor]) -> float:
     """Return the size of the terms that a gradient adds up, which may cancel to nothing.
 
-    A gradient has the size of |upstream| |output| / |argument|, added over the outputs that an entry of the
-    argument is part of: on average there are as many for each entry as outputs for all entries. An argument's
-    size is its spread, as some functions, such as a softmax, ignore its mean.
+    A term has the size of |upstream| |output| / |argument|. Each entry of the argument gets a term of each
+    output that it is part of: on average, as many as there are outputs for one entry. The argument's size is
+    its spread, as some functions, such as a softmax, ignore its mean.
     """
-    output = next(
-        one for _, one in sorted(outputs.items()) if isinstance(one, Tensor) and one.is_floating_point()
-    )
-    output = output.coalesce().values() if output.is_sparse else output
-    if not argument.numel() or not output.numel():
+    tensors = [one for one in outputs.values() if isinstance(one, Tensor) and one.is_floating_point()]
+    values_of = [one.coalesce().values() if one.is_sparse else one for one in tensors]
+    if not argument.numel():
         return 0.0
     values = argument.detach()
     size = (values - values.mean()).square().mean().sqrt().item() or values.abs().max().item()
     if not size:
         return 0.0
-    above = _largest(upstream) if upstream else 1.0
-    return above * _largest([output]) * max(1.0, output.numel() / argument.numel()) / size
+    share = max(1.0, sum(one.numel() for one in values_of) / argument.numel())
+    return _largest(upstream) * _largest(values_of) * share / size
 
 
 def _compare_exactly(case: Case, what: str, found: Tensor, expected: Tensor) -> None:

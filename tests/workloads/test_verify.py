@@ -4,6 +4,7 @@ import math
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
+import numpy as np
 import pytest
 import torch
 
@@ -287,11 +288,16 @@ def test_gradients_whose_terms_cancel_are_right_within_the_rounding_of_the_terms
     workload.must_be_found_wrong(leaking, "gradient of input tensor 0 is wrong")
 
 
-@pytest.mark.parametrize("operation", ["gat_conv", "gatv2_conv", "transformer_conv"])
-@pytest.mark.parametrize("platform", ["pyg", "dgl"])
+@pytest.mark.parametrize(
+    ("operation", "platform"),
+    [
+        (name, platform)
+        for name in ("gat_conv", "gatv2_conv", "transformer_conv")
+        for platform in OPERATIONS[name].calls
+    ],
+)
 def test_attention_over_no_other_node_passes(make_case, edgeless, operation, platform):
-    if platform in OPERATIONS[operation].calls:
-        workload_of(make_case(operation, platform, FORWARD_BACKWARD, graph=edgeless)).timed().verify()
+    workload_of(make_case(operation, platform, FORWARD_BACKWARD, graph=edgeless)).timed().verify()
 
 
 def test_the_same_infinities_and_nans_agree_and_others_do_not(make_case, check):
@@ -363,11 +369,35 @@ def test_parts_that_differ_or_cannot_be_compared_are_named(make_case, check):
         ({"a": None}, {"a": 1}, r"output\['a'\] is None, and the reference is 1$"),
         ({"a": "text"}, {"a": "other"}, r"output\['a'\] is 'text', and the reference is 'other'$"),
         ([1.0], [1.1], r"output\[0\] is 1.0, and the reference is 1.1$"),
+        ([100_000], [100_001], r"output\[0\] is 100000, and the reference is 100001$"),
+        ({"a": []}, {"a": None}, r"output\['a'\] is \(\), and the reference is None$"),
+        ([np.ones(3)], [np.ones((3, 3))], r"output\[0\] is array"),
+        (
+            [torch.ones(3)],
+            [torch.ones(3).to_sparse()],
+            r"output\[0\] is strided, and the reference is sparse",
+        ),
         ([object()], [None], r"output\[0\] is a builtins.object, which cannot be compared: give measure"),
     ):
         with pytest.raises(MismatchError, match=told):
             check(case, lambda _, found=found: found, case.features(), expected=lambda *_, right=right: right)
-    check(case, lambda _: [math.nan, 1], case.features(), expected=lambda *_: [math.nan, 1.00001])
+    check(case, lambda _: [math.nan, 1.0], case.features(), expected=lambda *_: [math.nan, 1.00001])
+
+
+def test_a_matrix_in_an_output_is_compared_by_its_entries(make_case, check):
+    sparse = pytest.importorskip("torch_sparse")
+    case = make_case()
+    row, column, weight = torch.tensor([0, 1, 1]), torch.tensor([1, 0, 2]), torch.tensor([1.0, 2.0, 3.0])
+
+    def right(_graph, _x):
+        return {"adj": torch.sparse_coo_tensor(torch.stack((row, column)), weight.double(), (3, 3))}
+
+    def matrix(values):
+        return lambda _: {"adj": sparse.SparseTensor(row=row, col=column, value=values, sparse_sizes=(3, 3))}
+
+    check(case, matrix(weight), case.features(), expected=right)
+    with pytest.raises(MismatchError, match=r"output\['adj'\] is wrong"):
+        check(case, matrix(weight + 1), case.features(), expected=right)
 
 
 def test_graphs_and_arrays_are_opened(make_case, check):
