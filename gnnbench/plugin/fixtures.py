@@ -224,10 +224,7 @@ def _mismatch_is_a_line() -> Iterator[None]:
     """Fail the test with the text of a MismatchError alone, without a traceback."""
     from ..workloads.verify import MismatchError
 
-    mismatch = None
     try:
         yield
     except MismatchError as error:
-        mismatch = str(error)
-    if mismatch:
-        pytest.fail(mismatch, pytrace=False)
+        raise pytest.fail.Exception(str(error), pytrace=False) from None
