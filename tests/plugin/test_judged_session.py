@@ -1,0 +1,168 @@
+"""What a session makes of verdicts in turns, which come from results that were not timed."""
+
+import re
+from dataclasses import replace
+
+import pytest
+
+from gnnbench.compare.ab.inspections import Inspections
+from gnnbench.compare.ab.schedule import NOT_REACHED, SAME_CODE
+from gnnbench.compare.acceptance import Acceptance
+from gnnbench.compare.verdict import Judgement, Thresholds
+from gnnbench.errors import UsageError
+from gnnbench.measure.sources import Sources, Tree
+from gnnbench.plugin import records, turns
+from gnnbench.plugin.judged_session import JudgedSession
+from gnnbench.plugin.timing import Timing
+from gnnbench.plugin.turns import Turns
+from gnnbench.results import accepted
+from gnnbench.results.baseline import FOLDER, RecordStore
+from gnnbench.variants import variant
+from tests import run_files
+from tests.cli import saved
+from tests.plugin import recorded
+
+OLD, NEW = "a" * 40, "c" * 40
+LEFT = Judgement("undecided", NOT_REACHED)
+FAILED = Judgement("incomparable", "base: it raised ValueError")
+
+
+class _Machine:
+    """Not asked of the system, which takes half a second."""
+
+    @staticmethod
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_benchmark_generate_machine_info():
+        return run_files.MACHINE
+
+
+def sources(commit, *, changed_files=0, packages=("library",), others=()):
+    tree = Tree(".", commit, changed_files, packages, compiled=False)
+    return Sources("3.11", (tree, *others), {})
+
+
+def entries(versions):
+    """Return benchmarks by id, each of which runs a function of this version."""
+    prints = {name: run_files.fingerprint(**{name: version}) for name, version in versions.items()}
+    found = [run_files.entry(name, seed=1, fingerprint=one) for name, one in prints.items()]
+    return {one["fullname"]: one for one in found}
+
+
+class Session:
+    """A session whose code is that of a commit with a changed file."""
+
+    def __init__(self, pytester, monkeypatch, versions, *arguments):
+        monkeypatch.setattr(Timing, "sources", lambda _self: sources(NEW, changed_files=1))
+        pytester.plugins.append(_Machine())
+        words = ("--benchmark-compare=.", "--gnn-device=cpu", "--gnn-confirm=0", *arguments)
+        self.config = pytester.parseconfigure(*words)
+        self._root, self._patch = pytester.path, monkeypatch
+        timed = {name: one["extra_info"] for name, one in entries(versions).items()}
+        self.judged = JudgedSession(self.config, Thresholds(0.03), timed, ())
+
+    def save(self, versions, then):
+        """Save a record of the same machine."""
+        content = run_files.content(*entries(versions).values(), **records.here(self.config))
+        content["machine_info"], content["gnnbench"]["sources"] = run_files.MACHINE, then.as_json()
+        recorded.save(self._root, content, 2)
+
+    def add_records(self):
+        found = RecordStore(self._root / FOLDER).records()[::-1]
+        self.judged.add_records(found, lambda _runs: ())
+
+    def judge(self, decided, **changes):
+        """Judge by what came out in turns: judgements or decisions by name; None: they could not run."""
+        ids = {f"test_a.py::{name}": one for name, one in (decided or {}).items()}
+        result = saved.result(
+            benchmarks={name: one for name, one in ids.items() if isinstance(one, Judgement)}, **changes
+        )
+        kept = {
+            name: replace(result.decisions[name], decided=one != LEFT) if isinstance(one, Judgement) else one
+            for name, one in ids.items()
+        }
+        base = replace(result.base, trees=(self._root,))
+        result = replace(result, base=base, decisions=kept, inspections=dict.fromkeys(kept, Inspections()))
+
+        def run(_config, groups, *_others):
+            failure = "" if decided else "it does not build"
+            return [Turns(one, result if decided else None, failure) for one in groups]
+
+        self._patch.setattr(turns, "run", run)
+        self.judged.judge(Acceptance(accepted.find(self._root), self._root))
+        return {row.fullname.partition("::")[2]: row for row in self.judged.comparison.rows}
+
+
+@pytest.mark.parametrize("left", [1, 6])
+def test_a_variant_is_the_base_of_all_and_what_is_left_goes_on_by_a_command(pytester, monkeypatch, left):
+    pytester.makepyfile(test_a="")
+    names = ["slow", "kept", *(f"late{number}" for number in range(left))]
+    session = Session(pytester, monkeypatch, dict.fromkeys(names, 1), "test_a.py")
+    session.judged.add_variant(variant.parse("git:main"))
+    assert {row.judgement for row in session.judged.comparison.rows} == {LEFT}
+    late = dict.fromkeys(names[2:], LEFT)
+    rows = session.judge({"slow": saved.SLOWER, "kept": SAME_CODE, **late}, needed_seconds=700.5)
+    assert {name: row.judgement.verdict for name, row in rows.items()} == {
+        "slow": "slower",
+        "kept": "same",
+        **dict.fromkeys(late, "undecided"),
+    }
+    assert rows["slow"].seconds == pytest.approx(1e-3, rel=0.1), "the session's time, as turns have none"
+    ours = session.judged
+    assert ours.differences == ["since git:main: this project aaaaaaa → ccccccc and 1 changed file"]
+    count = "1 benchmark" if left == 1 else f"{left} benchmarks"
+    timed, again = ours.lines
+    assert timed == f"{left + 1} benchmarks timed in turns with git:main: 1 decided, in 20.0 s"
+    assert again.startswith(f"to time {count} for longer: pytest --gnn-device=cpu ")
+    assert again.endswith(" --benchmark-compare=git:main --gnn-budget=701")
+    assert re.findall(r"test_a\S+", again) == (["test_a.py::late0"] if left == 1 else ["test_a.py"])
+    assert ours.row_as_json(rows["slow"])["against"] == "git:main"
+    assert ours.row_as_json(rows["slow"])["base"] == {"commits": [OLD], "dirty": False}
+    assert [one["against"] for one in ours.as_json()["turns"]] == ["git:main"]
+
+
+def test_a_variant_needs_turns_and_a_benchmark(pytester, monkeypatch):
+    with pytest.raises(UsageError, match=r"^git:main can be compared in turns only: leave out --gnn-turns"):
+        Session(pytester, monkeypatch, {}, "--gnn-turns=never").judged.add_variant(variant.parse("git:main"))
+    empty, other = (Session(pytester, monkeypatch, versions) for versions in ({}, {"one": 1}))
+    for session in (empty, other):
+        session.judged.add_variant(variant.parse("git:main"))
+    assert empty.judge(None) == {}
+    with pytest.raises(UsageError, match=r"^it does not build$"):
+        other.judge(None)
+
+
+def test_turns_do_not_judge_what_they_could_not_build_or_run_as_it_was_recorded(pytester, monkeypatch):
+    """The record's code differed, although today's tree and the commit that was built again do not."""
+    names = ("kept", "slow", "same", "broken", "failed", "ended")
+    session = Session(pytester, monkeypatch, dict.fromkeys(names, 2))
+    session.save(dict.fromkeys(names, 1) | {"kept": 2}, sources(OLD))
+    session.add_records()
+    first = {row.fullname.partition("::")[2]: row for row in session.judged.comparison.rows}
+    ended = replace(FAILED, reason="base: its process ended")
+    found = {"slow": saved.SLOWER, "same": SAME_CODE, "broken": FAILED, "failed": FAILED, "ended": ended}
+    rows = session.judge(found)
+    across = "compared with the times of record 0001 only: "
+    assert [line for line in session.judged.lines if across in line] == [
+        f"test_a.py::same {across}the code that differs could not be built again",
+        f"2 benchmarks {across}base: it raised ValueError",
+        f"test_a.py::ended {across}base: its process ended",
+    ]
+    assert rows["slow"].judgement == saved.SLOWER
+    assert rows["kept"].judgement.same_code
+    assert not rows["same"].judgement.same_code
+    by_times = {name: row.judgement.ratio for name, row in rows.items() if name not in ("slow", "kept")}
+    assert by_times == {name: first[name].judgement.ratio for name in by_times}
+    assert None not in by_times.values()
+    told = {name: session.judged.row_as_json(row) for name, row in rows.items()}
+    assert [name for name, one in told.items() if one["in_turns"]] == ["slow"]
+    assert {one["against"] for one in told.values()} == {"0001"}
+    assert told["slow"]["base"] == {"commits": [OLD], "dirty": False}
+
+
+def test_a_base_that_cannot_be_built_leaves_the_times_of_the_record(pytester, monkeypatch):
+    session = Session(pytester, monkeypatch, {"one": 2})
+    session.save({"one": 1}, sources(OLD))
+    session.add_records()
+    session.judge(None)
+    said = "1 benchmark compared with the times of record 0001 only: it does not build"
+    assert session.judged.lines[1:] == [said]
