@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -84,14 +85,14 @@ def _of_group(title: str, entries: Sequence[Entry]) -> Iterator[Picture]:
     rows = [(label, times[place]) for place, label in zip(order, names, strict=True)]
     lines = max(label.count("\n") + 1 for label in names)
     parts = -(-len(rows) * lines // SLIDE.most_rows)
-    size = -(-len(rows) // parts)
+    ends = [len(rows) * part // parts for part in range(parts + 1)]
     notes = [f"{shared}." if title and shared else "", _OURS if is_ours else _THEIRS]
     if any(one.low is None for one in times):
         notes.append(_NO_INTERVAL)
-    for part in range(parts):
-        divisor, unit = units.scale(max(one.time for _, one in rows[part * size : (part + 1) * size]))
-        shown = [one.row(label, divisor) for label, one in rows[part * size : (part + 1) * size]]
-        message = f"{title or shared or 'Times'}{f', part {part + 1} of {parts}' if parts > 1 else ''}"
+    for part, (start, end) in enumerate(pairwise(ends), 1):
+        divisor, unit = units.scale(max(one.time for _, one in rows[start:end]))
+        shown = [one.row(label, divisor) for label, one in rows[start:end]]
+        message = f"{title or shared or 'Times'}{f', part {part} of {parts}' if parts > 1 else ''}"
         text = f"Times of {units.count(len(shown), 'benchmark')}. {message}."
         draw = partial(spread.chart, shown, unit, lines)
         yield Picture("times", message, " ".join(filter(None, notes)), text, draw)

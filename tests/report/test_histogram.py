@@ -1,6 +1,8 @@
 from xml.etree import ElementTree as ET
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from gnnbench.report import drawing, histogram
 from gnnbench.report.style import SLIDE
@@ -129,6 +131,15 @@ def test_a_large_group_has_several_pictures_and_none_is_left_out():
     assert {name for name, _ in found} == {"many"}
     assert [picture.message for _, picture in found] == [f"many, part {part} of 3" for part in (1, 2, 3)]
     assert [len(rows(picture)) for _, picture in found] == [10, 10, 10]
+
+
+@given(st.integers(1, 200), st.integers(1, 100))
+def test_a_group_of_any_size_is_divided_evenly_among_its_pictures(count, letters):
+    entries = [theirs(f"t.py::test_{'x' * letters}_{number}") for number in range(count)]
+    sizes = [int(picture.text.split()[2]) for _, picture in drawn([("g", entries)])]
+    assert sum(sizes) == count
+    assert 0 < min(sizes) <= max(sizes) <= min(sizes) + 1
+    assert max(sizes) <= SLIDE.most_rows
 
 
 @pytest.mark.parametrize(("factor", "log"), [(0.0, False), (2, False), (1000, True)])
