@@ -114,6 +114,13 @@ def test_words_of_the_command_stay_words(tmp_path):
     assert f"'{tmp_path}/c d'/" in words
 
 
+def test_a_shard_of_ab_gets_its_part_before_the_variants(tmp_path):
+    words = engine._divided(["bin/gnnbench", "ab", "git:main", ".", "--", "test_a.py"], 4, tmp_path)
+    shard = '"$SLURM_ARRAY_TASK_ID"'
+    options = f"--shard {shard}/4 --json {tmp_path}/{shard}.json"
+    assert words == f"{sys.executable} -P -m gnnbench ab {options} git:main . -- test_a.py"
+
+
 def _seconds(text):
     """Read squeue's `1:05`."""
     minutes, _, seconds = text.splitlines()[0].partition(":") if text else ("0", "", "0")

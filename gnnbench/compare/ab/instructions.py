@@ -76,7 +76,7 @@ def count(
                 else:
                     notes.append(f"instructions not counted: {name}: {found.text}")
         except DiedError as error:
-            left = len(names) - len(changes)
+            left = len(names) - len(changes) - len(notes)
             notes.append(f"instructions of {left} benchmarks not counted: {error}")
         for side, given in zip(SIDES, (base, head), strict=True):
             if given.trees and changes and not sides[side].loaded:

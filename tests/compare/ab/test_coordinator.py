@@ -8,7 +8,7 @@ from gnnbench.compare.ab import coordinator
 from gnnbench.compare.ab.coordinator import Budget
 from gnnbench.compare.verdict import Thresholds
 from gnnbench.errors import UsageError
-from tests.compare.ab.workers import clean, prepared, write
+from tests.compare.ab.workers import Watcher, clean, prepared, write
 
 SUITE = """
 import os
@@ -36,22 +36,6 @@ TESTS = (
     *("test_sum", "test_more", "test_odd[a::b]", "test_odd[\\u03c0]"),
     *("test_crashes", "test_raises", "test_skips", "test_skips_later", "test_only_in_base"),
 )
-
-
-class Watcher:
-    def __init__(self):
-        self.said = []
-        self.steps = []
-        self.updates = []
-
-    def say(self, text):
-        self.said.append(text)
-
-    def step(self, text, at_most_seconds=None):
-        self.steps.append((text, at_most_seconds))
-
-    def update(self, decisions, spent_seconds, left_seconds):
-        self.updates.append((dict(decisions), spent_seconds, left_seconds))
 
 
 @pytest.fixture(autouse=True)

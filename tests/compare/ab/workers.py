@@ -18,6 +18,24 @@ from gnnbench.variants.prepare import Prepared
 from tests.suite import environment
 
 
+class Watcher:
+    """Keeps the progress that a run tells."""
+
+    def __init__(self):
+        self.said = []
+        self.steps = []
+        self.updates = []
+
+    def say(self, text):
+        self.said.append(text)
+
+    def step(self, text, at_most_seconds=None):
+        self.steps.append((text, at_most_seconds))
+
+    def update(self, decisions, spent_seconds, left_seconds):
+        self.updates.append((dict(decisions), spent_seconds, left_seconds))
+
+
 def side(*trees, **variables):
     return SimpleNamespace(trees=trees, environment=variables)
 

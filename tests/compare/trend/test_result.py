@@ -88,6 +88,15 @@ def test_what_changed_together_is_at_one_run_everywhere():
     assert aligned([*every, judged(there, [step(21)])])[-1].findings[0].at == 21, "another environment"
 
 
+def test_of_two_steps_only_one_can_be_where_others_are():
+    of = history()
+    every = [judged(of, [step(20)], name=f"b{number}") for number in range(4)]
+    two = judged(of, [step(19, around=2), step(22, around=2)], name="two")
+    assert aligned([*every, two])[-1] == two
+    spread = judged(of, [step(19, around=2), step(20, 3.0, kind="spread")], name="spread")
+    assert [change.at for change in aligned([*every, spread])[-1].findings] == [20, 20]
+
+
 def test_the_level_is_shared_by_many_benchmarks(tmp_path, calibrated):
     of = history(60)
     sizes = {f"b{number}": 0.2 * (number == 7) for number in range(40)}

@@ -1,0 +1,97 @@
+"""Sides that answer what a test says: processes that start in milliseconds, where pytest takes a second."""
+
+import json
+import shlex
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+_PYTHON = sys.executable
+_SCRIPT = """
+import json, os, sys
+terms = json.loads(sys.argv[4])
+side = ("base", "head")[terms["side"]]
+if terms["trees"] and os.path.exists(terms["trees"][0] + "/SIDE"):
+    with open(terms["trees"][0] + "/SIDE") as file:
+        side = file.read()
+with open(__file__.removesuffix("py") + "json") as file:
+    answers = json.load(file)[side]
+commands, token = os.fdopen(terms["read"]), terms["token"]
+command, name = {"command": "collected", "now": 0.0}, ""
+while command["command"] != "quit":
+    name = command.get("name", name)
+    found = answers.get(f"{command['command']} {name}") or answers[command["command"]]
+    if isinstance(found, list):
+        found = found.pop(0) if len(found) > 1 else found[0]
+    if isinstance(found, str):
+        sys.exit(found)
+    answer = {"loaded": answers["loaded"], "now": command["now"] + answers["seconds"], **found}
+    os.write(terms["write"], f"\\n{token}{json.dumps(answer)}\\n".encode())
+    line = next((line for line in commands if line.startswith(token)), None)
+    command = json.loads(line.removeprefix(token)) if line else {"command": "quit"}
+"""
+"""Its arguments are those of Python: `-c`, what it runs, and that one's arguments, the first of which are the
+terms."""
+
+
+def fingerprint(**functions: str) -> dict[str, Any]:
+    """Return the fingerprint of a call that runs these functions, by name the hash of each."""
+    empty: dict[str, Any] = {part: {} for part in ("values", "libraries", "work", "set_to")}
+    return {"code": str(functions), "settings": "", "functions": functions, **empty}
+
+
+def inspected(**functions: str) -> dict[str, Any]:
+    """Return an answer to `inspect`; without functions, that of a call without a fingerprint."""
+    found = fingerprint(**functions) if functions else None
+    unseen = None if functions else "it cannot be seen"
+    return {"answer": "inspected", "counts": {}, "memory": None, "fingerprint": found, "unseen": unseen}
+
+
+def block(ms: float) -> dict[str, Any]:
+    """Return an answer to `block`: so many milliseconds a call."""
+    return {"answer": "block", "ns": ms * 1e6, "rounds": 5}
+
+
+def done(text: str = "", *, skipped: bool = False, held: bool = True) -> dict[str, Any]:
+    """Return an answer of a test that has ended, and how it failed if there is a text."""
+    return {"answer": "done", "failure": {"text": text, "skipped": skipped} if text else None, "held": held}
+
+
+def answering(patch: pytest.MonkeyPatch, folder: Path, names: list[str], **sides: dict[str, Any]) -> None:
+    """Let each side that is started be a process that answers so, on a simulated machine.
+
+    Args:
+        patch: takes it back.
+        folder: for what this writes.
+        names: the ids of the tests that each side collects.
+        sides: by `base` and `head`, or by the text of a file `SIDE` in its first tree, the answers that are
+            not the usual ones: by command, or by command and test, as in `run test_a.py::test_b`. A list has
+            them one after the other, the last for all further ones; with a text, the process ends. The first
+            is `collected`. `loaded` is what the side imports from its trees, `seconds` how long a command
+            takes.
+    """
+    nothing: dict[str, Any] = {"left_out": [], "refused": {}, "places": [], "folders": None, "rootdir": "."}
+    usual = {
+        "seconds": 0.01,
+        "loaded": ["package"],
+        "collected": {"answer": "collected", "names": names, "declared": names, **nothing},
+        "run": {"answer": "ready", "once": False},
+        "calibrate": {"answer": "calibrated", "iterations": 1, "round_seconds": 1e-3, "cores": []},
+        "block": [block(1.0 + change) for change in (0.0, 1e-3, 2e-3, 1e-3)],
+        "count": {"answer": "counted", "totals": [1000, 1000], "files": [], "capability": "avx2"},
+        "frames": {"answer": "frames", "names": [], "numbers": [], "files": []},
+        "next": done(),
+    }
+    answers = {
+        name: {**usual, "inspect": inspected(work=name), **sides.get(name, {})}
+        for name in ("base", "head", *sides)
+    }
+    (folder / "side.json").write_text(json.dumps(answers))
+    (folder / "side.py").write_text(_SCRIPT)
+    python = folder / "python"
+    script = shlex.quote(str(folder / "side.py"))
+    python.write_text(f'#!/bin/sh\nexec {shlex.quote(_PYTHON)} -IS {script} "$@"\n')
+    python.chmod(0o755)
+    patch.setattr(sys, "executable", str(python))
