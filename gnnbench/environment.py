@@ -36,6 +36,11 @@ WHERE = (
 Not listed: what a comparison is about (the commit and the fields of WHAT); fields with hardly any effect
 (memory size, kernel release); and a GPU's clocks, which vary."""
 
+MACHINE = tuple(
+    field for field in WHERE if field not in ("threads", "wait_policy") and not field.startswith("thread_")
+)
+"""Fields of WHERE that no code can change. Test files can set the others, so these depend on which ran."""
+
 WHAT = ("python", "gpu.cuda", *(f"libraries.{name}" for name in LIBRARIES if name != "ogb"))
 """Fields that are part of the code under test: versions. Processes of one run or record have equal ones.
 

@@ -60,7 +60,7 @@ HELP = {
     "affected-by": "run only the benchmarks whose executed code differs between VARIANT and the working "
     "tree, as in git:main; the others are deselected.",
     "strict": "fail benchmarks that are undecided, incomparable or missing; fail the run if nothing could be "
-    "compared or if there are no timings of this machine or no counters for the installed versions.",
+    "compared, also where no record has these tests, or if there are no counters for the installed versions.",
     "real": "fail if a real data set is unavailable, instead of using a synthetic stand-in.",
 }
 """Help text by option. The plugin's options begin with --gnn-, those of the command with --."""

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from ..compare.acceptance import Acceptance
+from ..compare.comparison import Compared
 from ..compare.verdict import Thresholds
 from ..errors import UsageError
 from ..report import causes, verdicts
@@ -19,7 +20,7 @@ from ..report.lines import wrapped
 from ..results import accepted, counter_baseline
 from ..variants.variant import Variant
 from ..workloads.spec import Spec
-from . import records, terminal, writing
+from . import records, terminal, unjudged, writing
 from .judged_session import JudgedSession
 from .limits import EXCEEDED
 from .session import run_of, settings_of, stop
@@ -153,6 +154,7 @@ class Gate:
         if chosen.shard:
             level = chosen.shard.family_level(thresholds.family_level)
             thresholds = replace(thresholds, family_level=level)
+        missing = ""
         try:
             if not chosen.dry_run:
                 self._compare_counters(strict=chosen.strict)
@@ -166,7 +168,6 @@ class Gate:
             else:
                 found, missing = records.find(self._config, self._base)
                 if missing:
-                    (self._failures if chosen.strict else self._lines).append(missing)
                     return
                 judged.add_records(
                     found, lambda base: records.vanished(self._config, base, collected, left_out)
@@ -185,17 +186,39 @@ class Gate:
             if isinstance(self._base, Variant):
                 self._judged = None
         finally:
-            self._warn(strict=chosen.strict, dry_run=chosen.dry_run)
+            if missing or not (chosen.dry_run or self._has_judged()):
+                self._say_so(session, missing, strict=chosen.strict)
 
-    def _warn(self, *, strict: bool, dry_run: bool) -> None:
-        """Say if no benchmark was judged."""
-        rows = self._judged.comparison.rows if self._judged else []
-        found = {row.judgement.verdict for row in rows}
-        if dry_run or found - {"incomparable", "ignored"} or found == {"ignored"}:
-            return
-        why = " (-n switches timing off)" if self._config.getoption("numprocesses", None) else ""
-        hint = "" if strict else "; --gnn-strict makes this a failure"
-        (self._failures if strict else self._lines).append(f"no benchmark was judged{why}{hint}")
+    def _rows(self) -> Sequence[Compared]:
+        return self._judged.comparison.rows if self._judged else ()
+
+    def _has_judged(self) -> bool:
+        """Tell whether a benchmark was judged, or none had to be."""
+        found = {row.judgement.verdict for row in self._rows()}
+        return bool(found - {"incomparable", "ignored"}) or found == {"ignored"}
+
+    def _say_so(self, session: pytest.Session, missing: str, *, strict: bool) -> None:
+        """Say that no benchmark was judged; a failure where a record has one of the selected tests.
+
+        Args:
+            session: the session.
+            missing: why there is no record of this machine; empty: there is one.
+            strict: whether it is a failure in any case.
+        """
+        ignored = {row.fullname for row in self._rows() if row.judgement.verdict == "ignored"}
+        known = ""
+        if not (self._failures or session.testsfailed or session.config.option.gnn_dry_run):
+            known = unjudged.known(self._config, unjudged.selected(session) - ignored)
+        fails = strict or bool(known)
+        lines = self._failures if fails else self._lines
+        if missing:
+            lines.append(missing)
+        text = "no benchmark was judged"
+        if known:
+            text += f", although {known}"
+            if not missing:
+                text += f"; {unjudged.remedy(self._config, timed=bool(self._timed()))}"
+        lines.append(text if fails else f"{text}; --gnn-strict makes this a failure")
 
     def _compare_counters(self, *, strict: bool) -> None:
         settings = settings_of(self._config)

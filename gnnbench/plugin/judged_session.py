@@ -28,7 +28,7 @@ from ..results.run_file import RunFile
 from ..variants import rebuild, variant
 from ..variants.variant import Variant
 from . import confirmation, records, turns
-from .recorded_base import RecordedBase, across, differences, is_open
+from .recorded_base import RecordedBase, differences, is_open
 from .session import run_of
 from .turns import Group, Turns
 
@@ -137,18 +137,18 @@ class JudgedSession:
                 self._take(one, one.result, first)
             elif self._recorded:
                 count = units.count(len(one.group.names), "benchmark")
-                self.lines.append(across(count, one.group.title, one.failure))
+                self.lines.append(self._recorded.across(count, one.group.title, one.failure))
             else:
                 raise UsageError(one.failure)
         found = self.comparison
         rest = [row for row in found.rows if row.fullname not in self._in_turns]
-        if self._recorded and self._options.confirm and rest:
+        if self._recorded and self._recorded.is_comparable and self._options.confirm and rest:
             found = self._confirmed(self._recorded, replace(found, rows=rest))
         shared = found.shared if any(is_open(row, self._head) for row in rest) else None
         by_times = {row.fullname: row for row in found.rows}
         rows = [self._in_turns.get(name) or by_times.get(name) or row for name, row in first.items()]
         self.comparison = Comparison(rows, shared)
-        if self._recorded:
+        if self._recorded and self._recorded.is_comparable:
             self._judge_machine(self._recorded)
         head = Revision.of_runs([self._head])
         accepting = acceptance.judge(
@@ -188,8 +188,9 @@ class JudgedSession:
                 notes=(*filter(None, [redefined]), *row.notes),
             )
         for reason, names in refused.items():
+            assert self._recorded
             what = names[0] if len(names) == 1 else units.count(len(names), "benchmark")
-            self.lines.append(across(what, one.group.title, reason))
+            self.lines.append(self._recorded.across(what, one.group.title, reason))
         self.lines.extend(self._described(one, result))
 
     def _confirmed(self, base: RecordedBase, found: Comparison) -> Comparison:

@@ -58,6 +58,9 @@ class RecordedBase:
         )
         self.first = self.compare([head])
         """The comparison of the records' times with those of the session."""
+        other = runs.differing_fields(self.runs, [head])
+        self.is_comparable = not other
+        """Whether the records' times were measured with this session's settings."""
         self.groups: list[Group] = []
         """The benchmarks to time in turns."""
         self.differences: list[str] = []
@@ -74,7 +77,15 @@ class RecordedBase:
                 self._add_group(record, ours, saved)
             elif ours:
                 what = units.count(len(ours), "benchmark")
-                self.lines.append(across(what, f"record {record.id}", "--gnn-turns never"))
+                self.lines.append(self.across(what, f"record {record.id}", "--gnn-turns never"))
+        if other:
+            fields = runs.describe_fields(other)
+            self.lines.append(f"the times of the record are not compared: other settings, {fields}")
+
+    def across(self, what: str, title: str, reason: str) -> str:
+        """Return the line that says why benchmarks are not timed in turns."""
+        instead = f"compared with the times of {title} only" if self.is_comparable else "not compared"
+        return f"{what} {instead}: {reason}"
 
     def _sources(self, record: Record) -> Sources:
         saved = next(run.sources for run in self.runs if run.path in record.files)
@@ -89,7 +100,9 @@ class RecordedBase:
             unchanged = [row for row in rows if self._is_unchanged(row.fullname, packages)]
             if len(unchanged) < len(rows):
                 why = f"they run other code of {' and '.join(sorted(packages))}, which is not in git"
-                self.lines.append(across(units.count(len(rows) - len(unchanged), "benchmark"), title, why))
+                self.lines.append(
+                    self.across(units.count(len(rows) - len(unchanged), "benchmark"), title, why)
+                )
             rows = unchanged
         assert self._head.sources
         try:
@@ -98,7 +111,7 @@ class RecordedBase:
             if text == variant.WORKING_TREE:
                 raise NotRebuiltError("what differs is no commit, and no version of a package")
         except UsageError as error:
-            self.lines.append(across(units.count(len(rows), "benchmark"), title, str(error)))
+            self.lines.append(self.across(units.count(len(rows), "benchmark"), title, str(error)))
             return
         ranked = sorted(rows, key=lambda row: row.judgement.ratio or 0.0, reverse=True)
         is_unique = [other.id for other in self._known].count(record.id) == 1
@@ -117,11 +130,6 @@ class RecordedBase:
 def is_open(row: Compared, head: RunFile) -> bool:
     """Tell whether a benchmark of a session has to be judged by time."""
     return row.fullname in head.benchmarks and not row.judgement.same_code
-
-
-def across(what: str, title: str, reason: str) -> str:
-    """Return the line that says why benchmarks are compared across sessions."""
-    return f"{what} compared with the times of {title} only: {reason}"
 
 
 def differences(title: str, then: Sources, head: RunFile) -> list[str]:

@@ -97,7 +97,10 @@ class RecordStore:
         ]
 
     def find(self, here: Mapping[str, Any], number: str | None = None) -> list[Record]:
-        """Return the records of this machine and these settings, of any versions, the newest first.
+        """Return the records of this machine, of any versions, the newest first.
+
+        Those with the same settings; if there are none, those with other numbers of threads or another
+        wait policy, with whose times nothing can be compared.
 
         Args:
             here: the environment.
@@ -106,12 +109,12 @@ class RecordStore:
         Raises:
             UsageError: not exactly one record has this number; two may have it after merging branches.
         """
-        records = self._of_machine(here)
+        found = self._named(self._of_machine(here), number)
+        if not found:
+            records = self._of_machine(here, environment.MACHINE)
+            found = self._named(records, number)
         if number is None:
-            return records
-        found = [one for one in records if one.id == number.zfill(4)]
-        if not number.isdecimal():
-            found = [one for one in records if number in str(one.files[0].relative_to(self.root))]
+            return found
         if len(found) > 1:
             paths = " and ".join(str(one.files[0].relative_to(self.root)) for one in found[:2])
             raise UsageError(
@@ -123,8 +126,16 @@ class RecordStore:
             raise UsageError(f"no record {number} of this machine in {self.root}; known numbers: {known}")
         return found
 
-    def _of_machine(self, here: Mapping[str, Any]) -> list[Record]:
-        """Return the records of an environment, the newest first.
+    def _named(self, records: list[Record], number: str | None) -> list[Record]:
+        """Return the records with this number, or with this text in their path; None: all."""
+        if number is None:
+            return records
+        if number.isdecimal():
+            return [one for one in records if one.id == number.zfill(4)]
+        return [one for one in records if number in str(one.files[0].relative_to(self.root))]
+
+    def _of_machine(self, here: Mapping[str, Any], fields: Sequence[str] = environment.WHERE) -> list[Record]:
+        """Return the records whose environment has the same fields, the newest first.
 
         Earlier versions of gnnbench made a folder for each set of versions: its first readable file tells
         the machine. If records have equal numbers, the files' dates tell which is newer.
@@ -135,7 +146,7 @@ class RecordStore:
         found = [
             records
             for name, records in folders.items()
-            if name == environment.name(here) or _is_of(records, here)
+            if name == environment.name(here) or _is_of(records, here, fields)
         ]
         all_records = [record for records in found for record in records]
         if len({record.number for record in all_records}) == len(all_records):
@@ -237,11 +248,11 @@ class RecordStore:
             raise UsageError(f"{error.filename} cannot be removed ({error.strerror})") from None
 
 
-def _is_of(records: Sequence[Record], here: Mapping[str, Any]) -> bool:
+def _is_of(records: Sequence[Record], here: Mapping[str, Any], fields: Sequence[str]) -> bool:
     for record in records:
         with suppress(UsageError):
             other = run_file.read(record.files[0]).environment
-            return other is not None and not environment.differences(other, here)
+            return other is not None and not environment.differences(other, here, fields)
     return environment.name_with_versions(here) == records[0].environment
 
 

@@ -10,7 +10,7 @@ import pytest
 from gnnbench import plugin
 from gnnbench.plugin import gate
 from gnnbench.plugin.limits import GATE
-from gnnbench.results import counter_baseline
+from gnnbench.results import counter_baseline, run_file
 from gnnbench.results.baseline import FOLDER
 from gnnbench.shard import Shard
 from tests.plugin import recorded as records
@@ -241,8 +241,15 @@ def test_what_looks_slower_once_is_timed_again_before_it_fails(project):
 
 
 @pytest.mark.nightly
-def test_another_environment_is_refused_by_its_fields(project):
-    result, verdicts = project.run(COMPARE, "--gnn-strict", OMP_NUM_THREADS="1")
+def test_another_machine_is_refused_by_its_fields(project):
+    (folder,) = (project.folder / FOLDER).iterdir()
+    for file in folder.rglob("*.json"):
+        content = json.loads(file.read_text())
+        content["gnnbench"]["environment"]["cores"] += 1
+        file.write_text(run_file.seal(content))
+    folder.rename(folder.with_name("other_00000000"))
+    cores = content["gnnbench"]["environment"]["cores"]
+    result, verdicts = project.run(COMPARE)
     assert result.returncode == 1
     assert verdicts == {}
     text = unfolded(result)
@@ -250,26 +257,81 @@ def test_another_environment_is_refused_by_its_fields(project):
     assert "gnnbench: there are no timings of this machine" in early, "before minutes are spent on timing"
     assert "failed: there are no timings of this machine" in late
     assert "the most similar, " in text
-    assert "differs in threads 2 vs 1" in text
+    assert f"differs in cores {cores} vs {cores - 1}" in text
     command = "gnnbench baseline record -- -p no:cacheprovider --gnn-device cpu test_suite.py"
     assert f"{command}; or compare with a commit: --benchmark-compare=git:main" in text
-    assert "failed: no benchmark was judged\n" in result.stdout
+    assert "failed: no benchmark was judged, although record 0001 of other_00000000 has 11 of these" in text
 
 
-def test_a_run_that_judged_nothing_says_so_and_strict_fails_it(project):
+def test_a_run_without_a_recorded_test_judges_nothing_and_strict_fails_it(project):
     result, _ = project.run(COMPARE, "--gnn-strict", "-k", "nothing_of_that_name")
     assert result.returncode == 1
     assert "failed: no benchmark was judged\n" in result.stdout
 
 
-def test_in_parallel_nothing_is_judged_and_a_line_says_why(pytester):
-    config = pytester.parseconfigure(f"{COMPARE}=.", "-n", "1")
-    judging = config.pluginmanager.get_plugin(GATE)
-    judging._warn(strict=False, dry_run=False)
-    said = "no benchmark was judged (-n switches timing off); --gnn-strict makes this a failure"
-    assert judging._lines == [said]
+PART = f"test_suite.py::{NAMES[0]}"
+
+
+@pytest.mark.parametrize(
+    ("words", "name", "said"),
+    [
+        (("-n", "1"), PART, "-n switches timing off; type: pytest {} -n 0"),
+        (
+            ("--benchmark-skip",),
+            PART,
+            "--benchmark-skip switches timing off; type: pytest {} --benchmark-only",
+        ),
+        (("--benchmark-disable",), PART, "--benchmark-disable switches timing off; type: pytest {} --ben"),
+        (
+            ("--gnn-layouts=off",),
+            PART,
+            "--gnn-layouts off switches timing off; type: pytest {} --gnn-layouts",
+        ),
+        ((), PART, "none was timed; to see why: pytest {} -rs"),
+        ((), "test_suite.py::test_new", None),
+    ],
+)
+def test_where_a_record_has_tests_of_which_none_is_judged_the_session_fails_and_says_what_to_type(
+    recorded, pytester, words, name, said
+):
+    shutil.copytree(recorded / "baselines", pytester.path / "baselines")
+    config = pytester.parseconfigure(COMPARE, *words)
+    session = pytest.Session.from_config(config)
+    session.items, config._benchmarksession = [SimpleNamespace(nodeid=name)], SimpleNamespace(benchmarks=[])
+    gated = config.pluginmanager.get_plugin(GATE)
+    gated._say_so(session, "", strict=False)
+    if said is None:
+        assert gated._lines == ["no benchmark was judged; --gnn-strict makes this a failure"]
+        return
+    (line,) = gated._failures
+    typed = " ".join(map(str, config.invocation_params.args))
+    assert line.startswith("no benchmark was judged, although record 0001 of ")
+    assert f" has 1 of these tests; {said.format(typed)}" in line
+    session.exitstatus = 0
+    gated.pytest_sessionfinish(session)
+    assert session.exitstatus == 1
+
+
+def test_workers_of_xdist_leave_judging_to_the_process_that_started_them(pytester):
+    config = pytester.parseconfigure(f"{COMPARE}=.")
     config.option.benchmark_compare, config.workerinput = True, {}
-    assert not plugin._is_judged_here(config), "the workers leave it to the process that started them"
+    assert not plugin._is_judged_here(config)
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize(
+    ("part", "setting"),
+    [("test_suite.py", {"OMP_NUM_THREADS": "1"}), (PART, {"OMP_WAIT_POLICY": "ACTIVE"})],
+)
+def test_a_part_is_judged_in_turns_whatever_its_processes_set(project, part, setting):
+    """As where only a part of the suite imports torch, whose threads are not those of OpenMP."""
+    given = (part, COMPARE, f"--benchmark-json={project.saved}")
+    result = run(*given, cwd=project.folder, **project.truth(), **setting)
+    assert result.returncode == 0, result.stdout
+    text = unfolded(result)
+    assert "the times of the record are not compared: other settings, " in text
+    assert "this machine takes" not in text
+    assert set(project.verdicts().values()) == {"same"}
 
 
 def test_who_compares(pytester):

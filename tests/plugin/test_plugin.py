@@ -1,4 +1,5 @@
 import json
+import os
 import re
 import subprocess
 import sys
@@ -7,6 +8,7 @@ from importlib.util import find_spec
 import jsonschema
 import pytest
 
+from gnnbench import plugin
 from gnnbench.plugin import session
 from gnnbench.workloads.cells import not_installed
 from gnnbench.workloads.operations import OPERATIONS
@@ -229,6 +231,27 @@ def test_a_mistake_that_is_found_late_stops_the_session_but_only_a_test_of_a_wor
     config.workerinput = {}
     with pytest.raises(pytest.fail.Exception, match="gnnbench: wrong"):
         session.stop("wrong", config)
+
+
+@pytest.mark.parametrize(
+    ("words", "policy"),
+    [
+        (("--benchmark-compare",), "PASSIVE"),
+        (("--gnn-layouts", "sample"), "PASSIVE"),
+        (("--gnn-strict",), "PASSIVE"),
+        (("--benchmark-json=run.json",), ""),
+        ((), ""),
+    ],
+)
+def test_idle_threads_sleep_wherever_an_option_lets_gnnbench_time_whatever_is_collected(
+    pytester, monkeypatch, words, policy
+):
+    config = pytester.parseconfig(*words)
+    monkeypatch.setenv("OMP_WAIT_POLICY", "")
+    monkeypatch.delenv("OMP_WAIT_POLICY")
+    monkeypatch.delitem(sys.modules, "torch")
+    plugin.pytest_load_initial_conftests(config)
+    assert os.environ.get("OMP_WAIT_POLICY", "") == policy
 
 
 def test_a_platform_that_is_not_installed_is_a_skip_with_the_command(pytester, monkeypatch):

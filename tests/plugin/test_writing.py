@@ -15,7 +15,8 @@ def test_of_a_stranger(benchmark, case):
 def test_lines_and_wrong_usage_are_broken_at_words_and_ids_at_separators(tmp_path):
     (tmp_path / "test_suite.py").write_text(SUITE)
     words = ("test_suite.py", "--gnn-layouts=sample", "--benchmark-max-time=0.01")
-    result = terminal.run(pytest_on_cpu(*words), tmp_path, environment())
+    spinning = {"OMP_WAIT_POLICY": "ACTIVE"}
+    result = terminal.run(pytest_on_cpu(*words), tmp_path, environment(**spinning))
     assert result.returncode == 0, result.stdout
     shown = result.stdout[result.stdout.index("\ngnnbench: ") + 1 :].partition("\n---")[0]
     lines = shown.splitlines()
@@ -24,10 +25,10 @@ def test_lines_and_wrong_usage_are_broken_at_words_and_ids_at_separators(tmp_pat
     name, *rest = lines[start : start + 3]
     assert name.endswith("test_suite.py::test_of_a_stranger[a_long_parameter-")
     assert all(line.startswith(" " * 27) and line.endswith(("-", "]")) for line in rest)
-    assert "OMP_WAIT_POLICY is unset: idle OpenMP threads use CPU time and disturb\n  timings; " in shown
-    piped = run(*words, cwd=tmp_path).stdout.splitlines()
+    assert "OMP_WAIT_POLICY is ACTIVE: idle OpenMP threads use CPU time and\n  disturb timings; " in shown
+    piped = run(*words, cwd=tmp_path, **spinning).stdout.splitlines()
     assert any(line.endswith("a_long_parameter-]") and "test_suite.py::" in line for line in piped)
-    assert any("OMP_WAIT_POLICY is unset" in line and "export" in line for line in piped)
+    assert any("OMP_WAIT_POLICY is ACTIVE" in line and "export" in line for line in piped)
 
     words = ("test_suite.py", "--gnn-strict", "--benchmark-compare", "--benchmark-compare-fail=min:5%")
     result = terminal.run(pytest_on_cpu(*words), tmp_path, environment())

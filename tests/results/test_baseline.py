@@ -114,6 +114,17 @@ def test_the_nearest_environment_is_the_one_with_the_fewest_differences(store):
     assert RecordStore(store.root / "none").nearest(ENVIRONMENT) is None
 
 
+def test_records_of_other_settings_are_found_where_there_are_none_of_the_same(store):
+    other = store.save(contents(threads=4, wait_policy=""), MACHINE, "other", "")
+    assert store.find(ENVIRONMENT) == store.find(ENVIRONMENT, "0001") == [other]
+    same = store.save(contents(), MACHINE, "same", "")
+    assert store.find(ENVIRONMENT) == store.find(ENVIRONMENT, "0001") == [same]
+    assert store.find(ENVIRONMENT, "other") == [other]
+    with pytest.raises(UsageError, match="no record 0002 of this machine"):
+        store.find(ENVIRONMENT, "0002")
+    assert store.find({**ENVIRONMENT, "cores": 64}) == []
+
+
 def test_a_record_that_lacks_a_process_or_has_a_file_by_hand_is_not_used(store):
     record = store.save(contents(), MACHINE, "abc", "")
     record.files[0].write_text(json.dumps(suite(1)))
