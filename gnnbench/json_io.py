@@ -18,6 +18,8 @@ _COSTS = {b"[": 88, b"{": 184, b",": 40, b'"': 32}
 """Bytes of memory for each of these signs, of which a string has two."""
 _LONGEST_REASON = 300
 """Characters."""
+NAMES = {"NaN": "nan", "Infinity": "inf", "-Infinity": "-inf"}
+"""What stands for the numbers that JSON lacks: the texts that Python, and so a test id, has for them."""
 _NESTED = (dict, list)
 _DEEPEST = 64
 """Levels of lists and objects; a run file of pytest-benchmark has ten. Much more exhausts Python's stack."""
@@ -25,6 +27,8 @@ _DEEPEST = 64
 
 def read(path: Path, kind: str, max_bytes: int, remedy: str) -> tuple[Any, bytes]:
     """Return the content of a JSON file, and its raw bytes.
+
+    NaN and Infinity, which JSON lacks and Python writes, become texts; see NAMES.
 
     Args:
         path: the file.
@@ -45,7 +49,7 @@ def read(path: Path, kind: str, max_bytes: int, remedy: str) -> tuple[Any, bytes
         reason = f"too large: reading it would take {needed} of memory, and at most {most} are used"
         refuse(path, reason, "save fewer benchmarks in one file")
     try:
-        content = json.loads(raw, parse_constant=_no_constant)
+        content = json.loads(raw, parse_constant=NAMES.__getitem__)
     except (ValueError, RecursionError) as error:
         refuse(path, f"not JSON, or cut off: {error}", remedy)
     if _is_deeper(content, _DEEPEST):
@@ -59,9 +63,24 @@ def refuse(path: Path, reason: str, remedy: str) -> NoReturn:
     Raises:
         UsageError: always; one line with the file, the reason and the remedy.
     """
-    if len(reason) > _LONGEST_REASON:  # it may quote the file
-        reason = f"{reason[: _LONGEST_REASON - 3]}..."
-    raise UsageError(f"{path}: {reason}; {remedy}")
+    raise UsageError(f"{path}: {clipped(reason)}; {remedy}")
+
+
+def clipped(reason: str) -> str:
+    """Return what is said of a file, which may quote it, with at most 300 characters."""
+    return reason if len(reason) <= _LONGEST_REASON else f"{reason[: _LONGEST_REASON - 3]}..."
+
+
+def damage(error: Exception) -> str:
+    """Return what one of DAMAGE says of a file, in words."""
+    if isinstance(error, (TypeError, AttributeError)):
+        return "a field has another form"  # their texts are about Python's types
+    return f"no {error}" if isinstance(error, KeyError) else str(error)
+
+
+def fields(value: Any) -> dict[str, Any]:
+    """Return an object of JSON; empty: the value is none, as where users may write anything."""
+    return value if isinstance(value, dict) else {}
 
 
 def _memory_bytes(raw: bytes) -> int:
@@ -85,10 +104,6 @@ def _is_deeper(content: Any, levels: int) -> bool:
         if not nested:
             return False
     return True
-
-
-def _no_constant(name: str) -> NoReturn:
-    raise ValueError(f"{name} is not a JSON number")
 
 
 _LARGEST = 1e18

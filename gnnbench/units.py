@@ -2,7 +2,7 @@
 
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 _TIMES = ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs"), (1e-9, "ns"))
 _MOST_RATIO = 100
@@ -64,6 +64,12 @@ def count(number: int, noun: str) -> str:
     """Write a number of things: `1 benchmark`, `1,200 processes`."""
     plural = "" if number == 1 else "es" if noun.endswith("s") else "s"
     return f"{number:,} {noun}{plural}"
+
+
+def listed(names: Sequence[str], most: int) -> str:
+    """Write at most so many names, and the number of others: `a, b and 3 more`."""
+    more = f" and {len(names) - most} more" if len(names) > most else ""
+    return f"{', '.join(names[:most])}{more}"
 
 
 def article(noun: str) -> str:

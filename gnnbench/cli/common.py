@@ -1,12 +1,16 @@
 """What several subcommands share: exit codes and arguments."""
 
 import argparse
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..options import EFFECT, TIMEOUT_SECONDS, fraction
+from . import streams
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
     from ..compare.comparison import Comparison
     from ..compare.verdict import Thresholds
 
@@ -79,6 +83,18 @@ def positive_seconds(text: str) -> float:
     if not 0 < seconds < float("inf"):
         raise argparse.ArgumentTypeError(f"{text} must be more than 0 seconds, as in 30")
     return seconds
+
+
+def say_left_out(found: "Iterable[tuple[Path, Sequence[str]]]") -> None:
+    """Print what is left out of run files, beside the result.
+
+    Args:
+        found: of each file the lines `RunFile.left_out`.
+    """
+    from ..results.left_out import by_file
+
+    for line in by_file(found):
+        streams.say(f"gnnbench: {line}", sys.stderr)
 
 
 def exit_code(found: "Comparison", *, strict: bool) -> int:

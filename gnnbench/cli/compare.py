@@ -15,7 +15,7 @@ from .. import units
 from ..errors import UsageError
 from ..files import real_path, save
 from . import compare_by, streams
-from .common import add_effect, exit_code, thresholds_of
+from .common import add_effect, exit_code, say_left_out, thresholds_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -73,6 +73,7 @@ def run(options: argparse.Namespace) -> int:
     if twice := next((path for path in paths if paths.count(path) > 1), None):
         raise UsageError(f"{twice} is named twice; name each run file once")
     head, base = map(record_fingerprints.read, (map(Path, options.rest), options.base))
+    say_left_out((run.path, run.left_out) for run in (*base, *head))
     for side in (base, head):
         _check_versions(side)
     thresholds = thresholds_of(options)

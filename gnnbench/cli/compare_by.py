@@ -7,7 +7,7 @@ import sys
 from ..errors import UsageError
 from ..files import real_path, save
 from . import streams
-from .common import NOT_JUDGED, NOTHING_SLOWER, effect_of
+from .common import NOT_JUDGED, NOTHING_SLOWER, effect_of, say_left_out
 
 
 def run(options: argparse.Namespace) -> int:
@@ -26,7 +26,9 @@ def run(options: argparse.Namespace) -> int:
     if twice := next((path for path in paths if paths.count(path) > 1), None):
         raise UsageError(f"{twice} is named twice; name each run file once")
     thresholds = Thresholds(effect_of(options))
-    found = along.compare([run_file.read(path) for path in options.base], axis, thresholds)
+    runs = [run_file.read(path) for path in options.base]
+    say_left_out((run.path, run.left_out) for run in runs)
+    found = along.compare(runs, axis, thresholds)
     content = json.dumps(found.as_json(thresholds, options.base), indent=1) + "\n"
     if options.json:
         save(options.json, content, paths)

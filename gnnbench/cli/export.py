@@ -5,7 +5,6 @@ import json
 import sys
 from pathlib import Path
 
-from .. import units
 from ..files import save
 from . import streams
 
@@ -35,15 +34,14 @@ def run(options: argparse.Namespace) -> int:
     """Write the export, and return 0."""
     from ..report import export
 
-    found, untimed = export.read(options.run_file)
+    found, left_out = export.read(options.run_file)
     if options.to == "csv":
         text = export.csv(found)
     else:
         make = export.bencher if options.to == "bencher" else export.github_action_benchmark
         text = json.dumps(make(found), indent=1, allow_nan=False) + "\n"
-    if untimed:
-        left_out = units.count(untimed, "benchmark")
-        streams.say(f"gnnbench: {left_out} without a time left out", sys.stderr)
+    for line in left_out:
+        streams.say(f"gnnbench: {line}", sys.stderr)
     if options.output:
         save(options.output, text, [options.run_file])
     else:

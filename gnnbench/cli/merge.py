@@ -2,11 +2,13 @@
 
 import argparse
 import json
+import sys
 from pathlib import Path
 
 from .. import units
 from ..errors import UsageError
 from ..files import save
+from . import streams
 
 MERGED = 0
 
@@ -31,7 +33,9 @@ def run(options: argparse.Namespace) -> int:
     """Join the files, save the result, and return the exit code."""
     from ..compare.merge import merge
 
-    whole = merge(options.shards)
+    whole, left_out = merge(options.shards)
+    for line in left_out:
+        streams.say(f"gnnbench: {line}", sys.stderr)
     try:
         text = json.dumps(whole, indent=1, allow_nan=False)
     except ValueError:

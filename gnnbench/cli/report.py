@@ -6,7 +6,7 @@ from pathlib import Path
 
 from ..errors import UsageError
 from ..files import save
-from .common import NOTHING_SLOWER, add_effect, thresholds_of
+from .common import NOTHING_SLOWER, add_effect, say_left_out, thresholds_of
 
 _PACKAGES = ("jinja2", "altair", "vl_convert")
 
@@ -48,7 +48,9 @@ def run(options: argparse.Namespace) -> int:
         raise UsageError(reason)
     thresholds = thresholds_of(options)
     acceptance = Acceptance(accepted.find(Path.cwd()), Path.cwd())
-    view = composed.compose(sources.read(options.files), thresholds, acceptance)
+    found = sources.read(options.files)
+    say_left_out(found.left_out())
+    view = composed.compose(found, thresholds, acceptance)
     page = view_page.html(view)
     save(options.output, page, options.files)
     print(f"{wording.headline(view)}\n{options.output}: {units.size(len(page.encode()))}")

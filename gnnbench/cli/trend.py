@@ -11,7 +11,7 @@ from ..errors import UsageError
 from ..files import save, user_path
 from ..settings import NONE, Settings
 from . import streams
-from .common import NOT_JUDGED, NOTHING_SLOWER, SLOWER, add_effect, effect_of
+from .common import NOT_JUDGED, NOTHING_SLOWER, SLOWER, add_effect, effect_of, say_left_out
 from .progress import Progress
 
 if TYPE_CHECKING:
@@ -69,6 +69,7 @@ def run(options: argparse.Namespace) -> int:
     histories, lacking = history.histories(digests, options.last)
     refused += lacking
     _warn(refused, len(paths))
+    say_left_out((path, one.left_out) for path, one in digests.items())
     penalties = Penalties(cache)
     with Progress() as progress:
         penalties.prepare(

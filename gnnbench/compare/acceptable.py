@@ -8,8 +8,9 @@ from pathlib import Path
 
 from .. import git, json_io
 from ..errors import UsageError
-from ..results import former_names, run_file
+from ..results import benchmark, former_names, run_file
 from ..results.accepted import PATTERN, Accepted, Entry
+from ..results.entry import of_gnnbench
 from . import acceptance, accepted, result_file
 from .memory import MemoryChange
 from .revision import Revision
@@ -76,15 +77,15 @@ def read(path: Path) -> Judged:
     run = run_file.parse(path, run_file.check(path, content, raw))
     head = Revision.of_runs([run])
     rows = {}
-    for entry in content["benchmarks"]:
-        saved = (entry.get("extra_info") or {}).get("gnnbench", {}).get("comparison")
+    for name, entry in benchmark.entries(content).items():
+        saved = of_gnnbench(entry.get("extra_info")).get("comparison")
         try:
             if saved:
                 base = Revision.from_json(saved.get("base"))
                 memory = MemoryChange.from_json(saved.get("memory"))
-                rows[entry["fullname"]] = Row(Judgement.from_json(saved), base, head, memory)
+                rows[name] = Row(Judgement.from_json(saved), base, head, memory)
         except (KeyError, TypeError, ValueError, AttributeError) as error:
-            json_io.refuse(path, f"damaged: the comparison of {entry['fullname']}: {error!r}", _REMEDY)
+            json_io.refuse(path, f"damaged: the comparison of {name}: {error!r}", _REMEDY)
     if not rows:
         json_io.refuse(path, "a run file without verdicts: it was not compared", _REMEDY)
     return Judged(path, rows)

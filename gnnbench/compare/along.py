@@ -12,7 +12,7 @@ from ..results.benchmark import Benchmark
 from ..results.run_file import RunFile
 from .axis import Axis, Pair, pair
 from .paired_ratios import PairedRatios
-from .runs import NO_ROUNDS, contended_on, describe_fields, differing_fields, seconds, timings
+from .runs import contended_on, describe_fields, differing_fields, seconds, timings, without_times
 from .verdict import Judgement, Thresholds
 
 FORMAT_VERSION = 1
@@ -138,7 +138,7 @@ def _check_one_run(runs: Sequence[RunFile]) -> None:
             json_io.refuse(run.path, f"{other_run}: they differ in {describe_fields(fields)}", _REMEDY)
         for name, one in first.benchmarks.items():
             other = run.benchmarks.get(name, one)
-            for field in _SAME:
+            for field in () if one.fault or other.fault else _SAME:
                 if getattr(one, field) != getattr(other, field):
                     what = f"another {field.replace('_', ' ')} of {name}"
                     json_io.refuse(run.path, f"{other_run}: {what}", _REMEDY)
@@ -148,7 +148,8 @@ def _row(one: Pair, judgement: Judgement, axis: Axis, head: list[Benchmark], bas
     if not judgement.head_processes:
         judgement = replace(judgement, reason=_untimed(one, axis, head, base) or judgement.reason)
     ways = base[0].estimand, head[0].estimand
-    notes = (f"measured differently: {' vs '.join(ways)}",) if ways[0] != ways[1] else ()
+    differently = ways[0] != ways[1] and not (base[0].fault or head[0].fault)
+    notes = (f"measured differently: {' vs '.join(ways)}",) if differently else ()
     return Row(one, judgement, seconds(head), seconds(base), notes)
 
 
@@ -156,7 +157,7 @@ def _untimed(one: Pair, axis: Axis, head: list[Benchmark], base: list[Benchmark]
     """Return why one of two benchmarks has no time that counts; None: both have one."""
     for benchmarks, value in ((head, one.value), (base, axis.base)):
         if not any(benchmark.processes for benchmark in benchmarks):
-            return NO_ROUNDS
+            return without_times(benchmarks)
         if reason := contended_on(benchmarks, f"benchmark with {axis.field} {value}"):
             return reason
     return None

@@ -8,7 +8,7 @@ from typing import Any
 
 from .. import environment, json_io, schema, units
 from ..errors import UsageError
-from ..results import former_names, run_file
+from ..results import benchmark, former_names, left_out, run_file
 from ..shard import Shard
 from . import result_file
 from .runs import describe_fields
@@ -27,10 +27,12 @@ class _Shard:
     names: tuple[str, ...]
     environment: Mapping[str, Any]
     commit: str | None
+    left_out: tuple[str, ...] = ()
+    """As in the run file."""
 
 
-def merge(paths: Sequence[Path]) -> dict[str, Any]:
-    """Join files into one of the same format, in the order of their shards.
+def merge(paths: Sequence[Path]) -> tuple[dict[str, Any], list[str]]:
+    """Join files into one of the same format, in the order of their shards; also say what is left out.
 
     Args:
         paths: run files only, or results of `gnnbench ab` only.
@@ -54,11 +56,11 @@ def merge(paths: Sequence[Path]) -> dict[str, Any]:
             places[name] = part.path
     contents = [part.content for part in parts]
     if first.kind == "run":
-        return _runs(contents)
+        return _runs(contents), left_out.by_file((part.path, part.left_out) for part in parts)
     whole = _results(contents)
     if whole["level"]["simultaneous"] <= 0:
         raise UsageError(f"cannot merge {len(parts)} results: their combined error rate would reach 100 %")
-    return whole
+    return whole, []
 
 
 def _read(path: Path) -> _Shard:
@@ -85,20 +87,12 @@ def _run(path: Path, content: dict[str, Any]) -> _Shard:
         )
     if run.record:
         json_io.refuse(path, "part of a baseline record, which has no shards", _REMEDY)
-    departed = _departure(content)
-    if departed:
+    if departed := schema.departure(content["gnnbench"], "run", "file"):
         json_io.refuse(path, f"damaged at {departed}", "save it again")
     _known(path, run.environment)
-    names = (*(entry["fullname"] for entry in content["benchmarks"]), *run.incomplete)
-    return _Shard(path, "run", content, run.shard, names, run.environment, run.commit)
-
-
-def _departure(content: Mapping[str, Any]) -> str | None:
-    """Return where gnnbench's parts of a run file depart from the schema; None: nowhere."""
-    ours = [(entry.get("extra_info") or {}).get("gnnbench") for entry in content["benchmarks"]]
-    parts = [(content["gnnbench"], "file"), *((part, None) for part in ours if part)]
-    found = (schema.departure(part, "run", definition) for part, definition in parts)
-    return next((wrong for wrong in found if wrong), None)
+    names = (*run.benchmarks, *run.incomplete)
+    content = {**content, "benchmarks": list(benchmark.entries(content).values())}
+    return _Shard(path, "run", content, run.shard, names, run.environment, run.commit, run.left_out)
 
 
 def _known(path: Path, here: Mapping[str, Any]) -> None:

@@ -233,6 +233,8 @@ def _renamed(vanished: Collection[str], new: Collection[str]) -> dict[str, str]:
 
 def _redefined(base: list[Benchmark], head: list[Benchmark]) -> str | None:
     """Return how the definitions differ. The implementation behind a definition may differ."""
+    if any(benchmark.fault for benchmark in base + head):
+        return None  # unknown
     if change := _change(base, head, "graph_hash"):
         return f"different graph: content hash {change}"
     if not all(benchmark.definition_hash for benchmark in base + head):  # a file that was saved earlier
@@ -243,10 +245,15 @@ def _redefined(base: list[Benchmark], head: list[Benchmark]) -> str | None:
 
 
 def _measured_differently(base: list[Benchmark], head: list[Benchmark]) -> str | None:
-    if not all(benchmark.processes for benchmark in base + head):
-        return NO_ROUNDS
+    if reason := without_times(base + head):
+        return reason
     change = _change(base, head, "estimand")
     return f"measured differently: {change}" if change else None
+
+
+def without_times(benchmarks: Sequence[Benchmark]) -> str | None:
+    """Return why one of the benchmarks has no times; None: all have."""
+    return next((one.fault or NO_ROUNDS for one in benchmarks if not one.processes), None)
 
 
 def _change(base: list[Benchmark], head: list[Benchmark], field: str) -> str:

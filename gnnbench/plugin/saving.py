@@ -1,5 +1,6 @@
 """Replaces the two methods with which pytest-benchmark writes run files, so that no partial file remains."""
 
+import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -9,6 +10,7 @@ from pytest_benchmark.session import BenchmarkSession
 from pytest_benchmark.storage.file import FileStorage
 from pytest_benchmark.utils import safe_dumps
 
+from .. import json_io
 from ..files import real_path, write_whole
 
 
@@ -48,7 +50,7 @@ def _save_json(self: Any, output_json: dict[str, Any]) -> None:
     path = real_path(
         Path(getattr(self.json, "name", self.json) if hasattr(self.json, "close") else self.json)
     )
-    text = safe_dumps(output_json, ensure_ascii=True, indent=4)
+    text = _text(output_json)
     if path.exists() and not path.is_file():
         path.write_text(text, encoding="utf-8")  # for example /dev/stdout
     else:
@@ -61,5 +63,14 @@ def _save(self: Any, output_json: dict[str, Any], save: str) -> None:
     folder = self.get("").resolve()
     with FileLock(folder / ".lock"):
         path = self.get(f"{self._next_num}_{save}.json")
-        write_whole(path, safe_dumps(output_json, ensure_ascii=True, indent=4))
+        write_whole(path, _text(output_json))
     self.logger.info(f"Saved benchmark data in: {path}")  # noqa: G004
+
+
+def _text(output_json: dict[str, Any]) -> str:
+    """Return JSON that any program can read: without NaN and Infinity, of parameters for example."""
+    try:
+        return safe_dumps(output_json, allow_nan=False, indent=4)
+    except ValueError:
+        content = json.loads(safe_dumps(output_json), parse_constant=json_io.NAMES.__getitem__)
+        return json.dumps(content, indent=4)

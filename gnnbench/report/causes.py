@@ -42,11 +42,11 @@ class Told:
             write: writes a name.
         """
         cause, count = self.cause, len(self.cause.rows)
-        counters = listed([write(one) for one in cause.counters], _PARTS)
+        counters = units.listed([write(one) for one in cause.counters], _PARTS)
         if cause.kind == "counters":
             return f"{count} slower with {counters}"
         names = short_names(cause.names) if cause.kind == "functions" else cause.names
-        parts = listed([write(one) for one in names], _PARTS)
+        parts = units.listed([write(one) for one in names], _PARTS)
         text = f"{count} slower through "
         text += parts if cause.kind == "functions" else f"other {cause.kind} ({parts})"
         if counters:
@@ -66,7 +66,7 @@ class Told:
         Args:
             names: name of each benchmark in a sentence, by fullname.
         """
-        which = listed([names[row.fullname] for row in self.cause.rows], BENCHMARKS)
+        which = units.listed([names[row.fullname] for row in self.cause.rows], BENCHMARKS)
         return [f"{self.sentence()}: {which}", *(f"  {does}: {command}" for does, command in self.commands)]
 
 
@@ -123,12 +123,6 @@ def notes_of(row: Compared, shown: Iterable[Told]) -> list[str]:
     """Return the notes on a benchmark, without those that its cause says."""
     said = any(row.fullname in one.fullnames and one.cause.tells_all(row) for one in shown)
     return [note for note in row.notes if not said or note not in row.work.notes()]
-
-
-def listed(names: Sequence[str], most: int) -> str:
-    """Write names in a sentence: `a, b and 3 more`."""
-    more = f" and {len(names) - most} more" if len(names) > most else ""
-    return f"{', '.join(names[:most])}{more}"
 
 
 def _commands(names: Sequence[str], repeat: RepeatOf, known: Collection[str]) -> tuple[tuple[str, str], ...]:

@@ -9,7 +9,7 @@ from .. import json_io, units
 from ..compare import result_file
 from ..compare.axis import fields_of
 from ..errors import UsageError
-from ..results import former_names, run_file
+from ..results import benchmark, former_names, left_out, run_file
 from . import csv_text, measured, table
 from .view import CallCounts, Measured
 
@@ -41,8 +41,8 @@ class Exported:
         return _nanoseconds(self.time.seconds), low, high
 
 
-def read(path: Path) -> tuple[list[Exported], int]:
-    """Return the benchmarks of a run file that have a time, and the number of others.
+def read(path: Path) -> tuple[list[Exported], list[str]]:
+    """Return the benchmarks of a run file that have a time, and lines on what is left out.
 
     Raises:
         UsageError: it is no run file, or has no benchmark with a time.
@@ -51,20 +51,24 @@ def read(path: Path) -> tuple[list[Exported], int]:
     if (kind := result_file.kind(content)) not in ("run", None):
         json_io.refuse(path, f"not a run file: it is {units.article(f'{kind} file')}", REMEDY)
     run = run_file.parse(path, run_file.check(path, content, raw))
-    found = {}
-    try:
-        for entry in content["benchmarks"]:
+    found, faults, untimed = {}, list(run.left_out), len(run.incomplete)
+    for name, entry in benchmark.entries(content).items():
+        one = run.benchmarks[name]
+        if one.fault:
+            continue
+        try:
             if time := measured.time_of(entry):
-                name = entry["fullname"]
                 share = (measured.ours(entry).get("measurement") or {}).get("others_share")
                 share = None if share is None else json_io.finite(share)
-                _, fields = fields_of(run.benchmarks[name])
-                found[name] = Exported(name, fields, time, measured.work_of(entry), share)
-    except json_io.DAMAGE as error:
-        json_io.refuse(path, f"damaged: {f'no {error}' if isinstance(error, KeyError) else error}", REMEDY)
+                found[name] = Exported(name, fields_of(one)[1], time, measured.work_of(entry), share)
+            else:
+                untimed += 1
+        except json_io.DAMAGE as error:
+            faults.append(json_io.clipped(f"left out {name}: {json_io.damage(error)}"))
     if not found:
-        json_io.refuse(path, "no benchmark in it has a time", REMEDY)
-    return list(found.values()), len(run.benchmarks) - len(found) + len(run.incomplete)
+        json_io.refuse(path, "; ".join(["no benchmark in it has a time", *faults]), REMEDY)
+    lines = [f"{units.count(untimed, 'benchmark')} without a time left out"] if untimed else []
+    return list(found.values()), [*left_out.by_file([(path, faults)]), *lines]
 
 
 def bencher(found: Sequence[Exported]) -> dict[str, Any]:

@@ -12,7 +12,7 @@ from ..compare.result_file import ResultFile
 from ..compare.verdict import Judgement, Thresholds
 from ..errors import UsageError
 from . import causes, labels, memory, verdicts
-from .causes import BENCHMARKS, LONGEST, Told, apart, listed, notes_of
+from .causes import BENCHMARKS, LONGEST, Told, apart, notes_of
 from .headline import headline
 from .labels import Labels
 from .markdown_text import cell, code, prose
@@ -223,7 +223,7 @@ def _notes(row: Compared, told: Sequence[Told]) -> tuple[str, ...]:
 
 def _cause(told: Told, names: Labels) -> list[str]:
     """Write what slower benchmarks have in common, and the commands, except those that are too long."""
-    which = listed([_name(names, row) for row in told.cause.rows], BENCHMARKS)
+    which = units.listed([_name(names, row) for row in told.cause.rows], BENCHMARKS)
     commands = (
         f"  - {does}: {code(command, most=LONGEST)}"
         for does, command in told.commands

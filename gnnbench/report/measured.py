@@ -8,6 +8,8 @@ import numpy as np
 from .. import units
 from ..json_io import finite, positive
 from ..measure import estimate
+from ..results.benchmark import rounds_seconds
+from ..results.entry import of_gnnbench
 from . import table
 from .names import clean
 from .view import CallCounts, Limit, Measured, ProcessBlocks, Side
@@ -28,7 +30,7 @@ def level(value: Any) -> float:
 
 def ours(entry: Mapping[str, Any]) -> Mapping[str, Any]:
     """Return gnnbench's part of a benchmark's record; empty: it has none."""
-    return (entry.get("extra_info") or {}).get("gnnbench") or {}
+    return of_gnnbench(entry.get("extra_info"))
 
 
 def time_of(entry: Mapping[str, Any]) -> Measured | None:
@@ -70,8 +72,8 @@ def time_of(entry: Mapping[str, Any]) -> Measured | None:
 
 def _plain(entry: Mapping[str, Any]) -> Measured | None:
     """Return the time from pytest-benchmark's rounds, or from its median; None: it has neither."""
-    stats = entry.get("stats") or {}
-    rounds = [positive(value) for value in stats.get("data") or ()]
+    stats = entry["stats"]
+    rounds = rounds_seconds(entry)
     if rounds:
         found = estimate.estimate(np.array(rounds))
         facts = (("rounds", f"{len(rounds):,}"),)
@@ -94,8 +96,8 @@ def processes_of(entry: Mapping[str, Any], side: Side) -> tuple[ProcessBlocks, .
     """Return the blocks of each process; without gnnbench's part, pytest-benchmark's rounds."""
     measured = ours(entry).get("measurement")
     if measured is None:
-        rounds = [positive(value) * 1e9 for value in (entry.get("stats") or {}).get("data") or ()]
-        return (ProcessBlocks(side, tuple(rounds)),) if rounds else ()
+        rounds = tuple(seconds * 1e9 for seconds in rounds_seconds(entry))
+        return (ProcessBlocks(side, rounds),) if rounds else ()
     return tuple(
         ProcessBlocks(side, tuple(map(float, estimate.block_values(process["blocks_ns"]))))
         for process in measured["processes"]

@@ -14,6 +14,9 @@ from ..compare.repeat import Repeat, of_runs
 from ..compare.result_file import allowed_of
 from ..compare.revision import Revision
 from ..compare.verdict import Judgement, Thresholds
+from ..results import benchmark
+from ..results.entry import of_gnnbench
+from ..results.left_out import by_file
 from ..results.run_file import RunFile
 from ..settings import Settings
 from ..workloads.spec import Spec
@@ -22,7 +25,7 @@ from .causes import Told
 from .facts import environment_facts
 from .names import clean, cleaned, cleaned_memory, spec_of, titles
 from .sources import Source
-from .view import BenchmarkView, JudgedBy, View
+from .view import BenchmarkView, JudgedBy, ProcessBlocks, View
 
 Entries = Mapping[str, Mapping[str, Any]]
 """Records of benchmarks, by fullname."""
@@ -43,50 +46,55 @@ def view(head: Source, base: tuple[Source, ...], thresholds: Thresholds, accepta
     """
     entries = _entries(head)
     before = [_entries(one) for one in base]
-    ours = head.content.get("gnnbench") or {}
-    cut = {entry["fullname"]: clean(entry["error"]) for entry in ours.get("incomplete", ())}
+    ours = of_gnnbench(head.content)
+    cut = {entry["fullname"]: clean(entry.get("error")) for entry in ours.get("incomplete") or ()}
     rows, judged, told = _against(head, base, thresholds, acceptance) if base else _saved(entries, ours)
-    names = list(dict.fromkeys([*entries, *rows, *cut]))
+    names = list(dict.fromkeys([*_run(head).benchmarks, *rows, *cut]))
     specs = [_spec(entries.get(name), name) for name in names]
     labels, common = titles(names, specs)
     benchmarks = []
     for name, spec, (title, context) in zip(names, specs, labels, strict=True):
-        benchmark = BenchmarkView(name, title, context, spec, error=cut.get(name, ""))
+        one = BenchmarkView(name, title, context, spec, error=cut.get(name, ""))
         if name in entries:
-            benchmark = _measured(benchmark, entries[name])
+            one = _measured(one, entries[name])
         if row := rows.get(name):
-            benchmark = replace(
-                benchmark,
+            one = replace(
+                one,
                 judgement=cleaned(row.judgement),
                 allowed=row.allowed,
                 memory=cleaned_memory(row.memory),
-                notes=tuple(map(clean, row.notes)),
+                notes=(*one.notes, *map(clean, row.notes)),
             )
-        there = [one for run in before if name in run for one in measured.processes_of(run[name], "base")]
-        benchmarks.append(replace(benchmark, processes=(*there, *benchmark.processes)))
+        there = [blocks for run in before if name in run for blocks in _processes(run[name])]
+        benchmarks.append(replace(one, processes=(*there, *one.processes)))
     facts = (*_taken(head.content), *environment_facts(ours.get("environment") or {}))
-    source, said = clean(head.path.name), tuple(map(clean, acceptance.lines()))
+    left_out = by_file((one.path, one.left_out) for one in map(_run, (head, *base)))
+    source, said = clean(head.path.name), tuple(map(clean, (*acceptance.lines(), *left_out)))
     shown = causes.views(told)
     return View("run", source, common, tuple(benchmarks), judged, shown, facts=facts, notes=said)
 
 
+def _run(source: Source) -> RunFile:
+    assert isinstance(source.checked, RunFile)
+    return source.checked
+
+
 def _entries(source: Source) -> Entries:
-    return {entry["fullname"]: entry for entry in source.content["benchmarks"]}
+    """Return the records of the benchmarks whose times can be used."""
+    found = _run(source).benchmarks
+    return {name: one for name, one in benchmark.entries(source.content).items() if not found[name].fault}
 
 
 def _against(
     head: Source, base: tuple[Source, ...], thresholds: Thresholds, acceptance: Acceptance
 ) -> tuple[dict[str, Compared], JudgedBy, list[Told]]:
-    runs = [one.checked for one in base if isinstance(one.checked, RunFile)]
-    assert isinstance(head.checked, RunFile)
-    sides = Revision.of_runs(runs), Revision.of_runs([head.checked])
-    found = acceptance.judge(
-        comparison.compare(runs, [head.checked], thresholds), thresholds, lambda _: sides
-    )
+    runs, run = list(map(_run, base)), _run(head)
+    sides = Revision.of_runs(runs), Revision.of_runs([run])
+    found = acceptance.judge(comparison.compare(runs, [run], thresholds), thresholds, lambda _: sides)
     found = ignored(found, thresholds.rules)
     judged = JudgedBy(thresholds, units.count(len(runs), "run"), shared=found.shared)
-    repeat = of_runs(runs[0], head.checked, ())
-    told = causes.told(found.rows, lambda _: repeat, whole=head.checked.shard is None)
+    repeat = of_runs(runs[0], run, ())
+    told = causes.told(found.rows, lambda _: repeat, whole=run.shard is None)
     return {row.fullname: row for row in found.rows}, judged, told
 
 
@@ -95,28 +103,19 @@ def _saved(
 ) -> tuple[dict[str, Compared], JudgedBy | None, list[Told]]:
     """Return the verdicts of `--benchmark-compare` that were saved with a run."""
     found = {
-        name: saved for name, entry in entries.items() if (saved := measured.ours(entry).get("comparison"))
+        name: saved
+        for name, entry in entries.items()
+        if (saved := json_io.fields(measured.ours(entry).get("comparison")))
     }
     if not found:
         return {}, None, []
-    rows = {
-        name: Compared(
-            name,
-            Judgement.from_json(one),
-            None,
-            notes=tuple(one["notes"]),
-            work=Work.from_json(one),
-            memory=MemoryChange.from_json(one.get("memory")),
-            allowed=allowed_of(one),
-        )
-        for name, one in found.items()
-    }
+    rows = {name: _compared(name, one) for name, one in found.items()}
     compared = ours.get("compared")
     in_turns = {name for name, one in found.items() if one.get("in_turns")}
     told = causes.told(
         rows.values(), lambda names: _repeat(compared or {}, in_turns.issuperset(names)), whole=False
     )
-    records = sorted({clean(one["against"]) for one in found.values() if one["against"] is not None})
+    records = sorted({clean(one["against"]) for one in found.values() if one.get("against") is not None})
     base = f"record {', '.join(records)}" if records else "other runs"
     if not compared:
         return rows, JudgedBy(None, base), told
@@ -130,22 +129,49 @@ def _saved(
     return rows, JudgedBy(thresholds, base, shared=shared), told
 
 
+def _compared(name: str, saved: Mapping[str, Any]) -> Compared:
+    try:
+        return Compared(
+            name,
+            Judgement.from_json(saved),
+            None,
+            notes=tuple(saved["notes"]),
+            work=Work.from_json(saved),
+            memory=MemoryChange.from_json(saved.get("memory")),
+            allowed=allowed_of(saved),
+        )
+    except json_io.DAMAGE as error:
+        why = f"damaged: its verdict: {json_io.damage(error)}"
+        return Compared(name, Judgement("incomparable", why), None)
+
+
 def _repeat(compared: Mapping[str, Any], in_turns: bool) -> Repeat | None:
     """Return how benchmarks were timed in turns; None: they were not, or with one of several bases."""
     turns = compared.get("turns", ())
     return Repeat.from_json(turns[0].get("repeat")) if in_turns and len(turns) == 1 else None
 
 
-def _measured(benchmark: BenchmarkView, entry: Mapping[str, Any]) -> BenchmarkView:
-    time = measured.time_of(entry)
-    return replace(
-        benchmark,
-        seconds=time.seconds if time else None,
-        measured=time,
-        work=measured.work_of(entry),
-        limit=measured.limit_of(entry),
-        processes=measured.processes_of(entry, "head"),
-    )
+def _measured(one: BenchmarkView, entry: Mapping[str, Any]) -> BenchmarkView:
+    try:
+        time = measured.time_of(entry)
+        return replace(
+            one,
+            seconds=time.seconds if time else None,
+            measured=time,
+            work=measured.work_of(entry),
+            limit=measured.limit_of(entry),
+            processes=measured.processes_of(entry, "head"),
+        )
+    except json_io.DAMAGE as error:
+        return replace(one, notes=(f"damaged: {clean(json_io.damage(error))}",))
+
+
+def _processes(entry: Mapping[str, Any]) -> tuple[ProcessBlocks, ...]:
+    """Return the base's blocks, which only a chart shows; none, if they are damaged."""
+    try:
+        return measured.processes_of(entry, "base")
+    except json_io.DAMAGE:
+        return ()
 
 
 def _spec(entry: Mapping[str, Any] | None, name: str) -> Spec | None:

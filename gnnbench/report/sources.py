@@ -44,6 +44,11 @@ class Sources:
     """Runs of the older side; only if `first` is a run."""
     profiles: tuple[Source, ...]
 
+    def left_out(self) -> list[tuple[Path, tuple[str, ...]]]:
+        """Return what is left out of each run file, see `RunFile.left_out`."""
+        runs = [one.checked for one in (self.first, *self.base) if one]
+        return [(run.path, run.left_out) for run in runs if isinstance(run, RunFile)]
+
 
 def read(paths: Sequence[Path]) -> Sources:
     """Read all files; the first that is not a profile is shown, further ones are its base.

@@ -3,7 +3,6 @@
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -14,10 +13,10 @@ from ..measure import estimate
 from ..measure.fingerprint.fingerprint import Fingerprint
 from ..shape import Maybe, fits
 from ..workloads.spec import DIRECTIONS, Spec
-from .entry import FORMAT_VERSION, NOT_TIMED
+from .entry import FORMAT_VERSION, NOT_TIMED, of_gnnbench
 
 READABLE = (FORMAT_VERSION,)
-REMEDY = "save it again"
+PLAIN = "first decile of pytest-benchmark's rounds"
 
 _SHAPES = {
     "spec": Maybe({**dict.fromkeys((one.name for one in fields(Spec)), str), "hidden": int}),
@@ -84,58 +83,77 @@ class Benchmark:
     """What one call runs; None: the file does not say."""
     params: Mapping[str, str] = field(default_factory=dict)
     """pytest's parameters as text, in the order of the test id."""
+    median_ns: float | None = None
+    """pytest-benchmark's median; None: gnnbench measured the benchmark, or the file has no median."""
     no_fingerprint: str | None = None
     """Why it has no fingerprint; None: it has one, or the file does not say."""
+    fault: str | None = None
+    """Why its times cannot be used; None: they can, or there are none."""
 
 
-def read(path: Path, entry: Mapping[str, Any]) -> Benchmark:
-    """Read a benchmark's part of a run file.
+def entries(content: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
+    """Return the records of a run file's benchmarks, by fullname: of several with one name the first.
+
+    What is no record of a benchmark with a name is not among them.
+    """
+    found: dict[str, dict[str, Any]] = {}
+    for entry in content["benchmarks"]:
+        if isinstance(entry, dict) and isinstance(name := entry.get("fullname"), str):
+            found.setdefault(name, entry)
+    return found
+
+
+def read(entry: Mapping[str, Any]) -> Benchmark:
+    """Read a benchmark's part of a run file; if it is damaged, the benchmark has a `fault` and no times.
 
     Args:
-        path: the file, for messages.
-        entry: an item of `benchmarks`.
-
-    Raises:
-        UsageError, KeyError, TypeError, ValueError, AttributeError, IndexError, OverflowError: it has another
-            form.
+        entry: its record, see `entries`.
     """
-    fullname = entry["fullname"]
-    if not isinstance(fullname, str):
-        json_io.refuse(path, f"a benchmark's fullname is {fullname!r}", REMEDY)
-    ours = (entry.get("extra_info") or {}).get("gnnbench") or {}
-    if "version" in ours and ours["version"] not in READABLE:
-        reason = f"{fullname}: version {ours['version']!r} of the format, which this gnnbench cannot read"
-        json_io.refuse(path, reason, REMEDY)
+    try:
+        return _read(entry)
+    except json_io.DAMAGE as error:
+        return Benchmark(entry["fullname"], (), PLAIN, params=_params(entry), fault=json_io.damage(error))
+
+
+def _read(entry: Mapping[str, Any]) -> Benchmark:
+    ours = of_gnnbench(entry.get("extra_info"))
+    if ours and ours["version"] not in READABLE:
+        raise ValueError(f"version {ours['version']} of the format, which this gnnbench cannot read")
     wrong = [name for name, shape in _SHAPES.items() if not fits(ours.get(name), shape)]
     if wrong:
-        json_io.refuse(path, f"{fullname}: damaged: its {wrong[0]} has another form", REMEDY)
+        raise ValueError(f"its {wrong[0]} has another form")
     if (spec := ours.get("spec")) and Spec(**spec).direction not in DIRECTIONS:
-        json_io.refuse(path, f"{fullname}: unknown direction {spec['direction']!r}", REMEDY)
-    params = _params(path, fullname, entry)
+        raise ValueError(f"unknown direction {spec['direction']!r}")
+    params = _params(entry)
     fingerprint = Fingerprint.of_method(ours.get("fingerprint"))
     if fingerprint and not fits(ours["fingerprint"], _FINGERPRINT):
-        json_io.refuse(path, f"{fullname}: damaged: its fingerprint has another form", REMEDY)
+        raise ValueError("its fingerprint has another form")
     measured = ours.get("measurement")
     if measured is None:
-        rounds = () if ours.keys() & NOT_TIMED else entry["stats"].get("data", ())
-        blocks = [[_time(path, fullname, seconds) * 1e9] for seconds in rounds]
-        processes = tuple(_process(part) for part in [blocks] if part)
-        estimand = "first decile of pytest-benchmark's rounds"
-        return Benchmark(fullname, processes, estimand, fingerprint=fingerprint, params=params)
+        rounds = () if ours.keys() & NOT_TIMED else rounds_seconds(entry)
+        processes = tuple(_process(part) for part in [[[one * 1e9] for one in rounds]] if part)
+        return Benchmark(
+            entry["fullname"],
+            processes,
+            PLAIN,
+            fingerprint=fingerprint,
+            params=params,
+            median_ns=None if ours.keys() & NOT_TIMED else _median_ns(entry),
+        )
     if len(measured["processes"]) == 1 and measured.get("location_ns"):
-        processes = (_summarized(path, fullname, measured),)
+        processes = (_summarized(measured),)
     else:
         processes = tuple(
-            _process([_block(path, fullname, block) for block in process["blocks_ns"]])
+            _process([_block(block) for block in process["blocks_ns"]])
             for process in measured["processes"]
             if process["blocks_ns"]
         )
     return Benchmark(
-        fullname,
+        entry["fullname"],
         processes,
         f"{measured.get('location', estimate.NAME)}, clock {measured['clock']}, "
         f"layouts {measured['layouts']}",
-        tuple(_mode(path, fullname, mode) for mode in measured.get("modes", ())),
+        tuple(map(_mode, measured.get("modes", ()))),
         ours.get("spec"),
         (ours.get("graph") or {}).get("content_hash"),
         ours.get("code_hash"),
@@ -144,20 +162,40 @@ def read(path: Path, entry: Mapping[str, Any]) -> Benchmark:
         ((ours.get("counters") or {}).get("details") or {}).get("memory"),
         fingerprint,
         params,
-        ours.get("no_fingerprint"),
+        no_fingerprint=ours.get("no_fingerprint"),
     )
 
 
-def _params(path: Path, fullname: str, entry: Mapping[str, Any]) -> dict[str, str]:
+def rounds_seconds(entry: Mapping[str, Any]) -> list[float]:
+    """Return pytest-benchmark's rounds; empty: the file does not have them.
+
+    Raises:
+        KeyError, ValueError: a round, or one that the file has the minimum of, is no time. Other rounds must
+            not be used either: without the shortest ones, a low quantile is too long.
+    """
+    stats = entry["stats"]
+    return [_round(seconds) for seconds in (stats.get("min", 1.0), *(stats.get("data") or ()))][1:]
+
+
+def _median_ns(entry: Mapping[str, Any]) -> float | None:
+    median = entry["stats"].get("median")
+    return None if median is None else _round(median) * 1e9
+
+
+def _round(seconds: Any) -> float:
+    if seconds == 0:
+        raise ValueError("a round took 0 s: the clock is too coarse")
+    return json_io.positive(seconds)
+
+
+def _params(entry: Mapping[str, Any]) -> dict[str, str]:
     """Return pytest's parameters as text: of an object, such as a function, what the test id has for it."""
-    params = entry.get("params")
-    if not fits(params, Maybe({})):
-        json_io.refuse(path, f"{fullname}: damaged: its params have another form", REMEDY)
+    params = json_io.fields(entry.get("params"))
     ids = str(entry.get("param") or "").split("-")
-    known = ids if params and len(ids) == len(params) else [""] * len(params or ())
+    known = ids if len(ids) == len(params) else [""] * len(params)
     return {
         name: one if one and _is_object(value) else str(value)
-        for (name, value), one in zip((params or {}).items(), known, strict=True)
+        for (name, value), one in zip(params.items(), known, strict=True)
     }
 
 
@@ -165,12 +203,10 @@ def _is_object(value: Any) -> bool:
     return isinstance(value, dict | list) or (isinstance(value, str) and value.startswith(_OBJECT))
 
 
-def _summarized(path: Path, fullname: str, measured: Mapping[str, Any]) -> ProcessTiming:
+def _summarized(measured: Mapping[str, Any]) -> ProcessTiming:
     """Return the estimate and interval that were saved with the measurement."""
     numbers = [measured["location_ns"], measured["low_ns"], measured["high_ns"]]
-    middle, low, high = (
-        None if number is None else math.log(_time(path, fullname, number)) for number in numbers
-    )
+    middle, low, high = (None if number is None else math.log(json_io.positive(number)) for number in numbers)
     assert middle is not None
     blocks = len(measured["processes"][0]["blocks_ns"])
     share = measured.get("others_share")
@@ -181,16 +217,16 @@ def _summarized(path: Path, fullname: str, measured: Mapping[str, Any]) -> Proce
     )
 
 
-def _mode(path: Path, fullname: str, mode: Mapping[str, Any]) -> tuple[float, float]:
+def _mode(mode: Mapping[str, Any]) -> tuple[float, float]:
     if not 0 <= json_io.finite(mode["share"]) <= 1:
-        json_io.refuse(path, f"{fullname}: {mode['share']} is no share of layouts", REMEDY)
-    return _time(path, fullname, mode["median_ns"]), float(mode["share"])
+        raise ValueError(f"{mode['share']} is no share of layouts")
+    return json_io.positive(mode["median_ns"]), float(mode["share"])
 
 
-def _block(path: Path, fullname: str, rounds: list[Any]) -> list[float]:
+def _block(rounds: list[Any]) -> list[float]:
     if not rounds:
-        json_io.refuse(path, f"{fullname}: a block without rounds", REMEDY)
-    return [_time(path, fullname, number) for number in rounds]
+        raise ValueError("a block without rounds")
+    return list(map(json_io.positive, rounds))
 
 
 def _process(blocks: list[list[float]]) -> ProcessTiming:
@@ -204,10 +240,3 @@ def _error(middle: float, low: float | None, high: float | None) -> float:
     """Return the standard error that corresponds to an interval of level `estimate.LEVEL`."""
     widths = [abs(bound - middle) for bound in (low, high) if bound is not None]
     return max(widths) / -float(special.ndtri((1 - estimate.LEVEL) / 2)) if widths else math.nan
-
-
-def _time(path: Path, fullname: str, number: Any) -> float:
-    try:
-        return json_io.positive(number)
-    except ValueError as error:
-        json_io.refuse(path, f"{fullname}: {error}", REMEDY)

@@ -5,8 +5,9 @@ from collections.abc import Sequence
 from .. import environment, schema, units
 from ..cpu import CONTENDED
 from ..errors import UsageError
-from . import run_file
+from . import benchmark, run_file
 from .baseline import Record
+from .entry import of_gnnbench
 from .run_file import RunFile
 
 
@@ -21,7 +22,7 @@ def verify(record: Record) -> None:
         raise UsageError(f"{record.files[0]}: not a valid baseline: {reason}")
     for run in runs:
         content = run_file.load(run.path)
-        parts = [(entry["extra_info"]["gnnbench"], None) for entry in content["benchmarks"]]
+        parts = [(of_gnnbench(entry["extra_info"]), None) for entry in benchmark.entries(content).values()]
         for part, definition in ((content["gnnbench"], "file"), *parts):
             if wrong := schema.departure(part, "run", definition):
                 raise UsageError(f"{run.path}: {wrong}; restore it, or record again")
@@ -82,6 +83,8 @@ def _contended_benchmarks(run: RunFile) -> int:
 
 
 def _unfit(run: RunFile) -> str | None:
+    if faulty := next((one for one in run.benchmarks.values() if one.fault), None):
+        return f"{faulty.fullname}: {faulty.fault}"
     if run.sources is None or not all(one.processes for one in run.benchmarks.values()):
         return "gnnbench did not time the benchmarks; run without --gnn-layouts off"
     if run.incomplete:
@@ -107,7 +110,7 @@ def _unlike(run: RunFile, first: RunFile) -> str | None:
         return "another commit was checked out during the recording"
     if run.benchmarks.keys() != first.benchmarks.keys():
         return f"{min(run.benchmarks.keys() ^ first.benchmarks.keys())} is missing in some processes"
-    for name, benchmark in run.benchmarks.items():
-        if benchmark.code_hash != first.benchmarks[name].code_hash:
+    for name, one in run.benchmarks.items():
+        if one.code_hash != first.benchmarks[name].code_hash:
             return f"the code of {name} changed during the recording"
     return None

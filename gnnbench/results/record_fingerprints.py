@@ -5,7 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from . import run_file
+from . import benchmark, run_file
 from .benchmark import Benchmark
 from .run_file import RunFile
 
@@ -13,7 +13,7 @@ from .run_file import RunFile
 def keep_once(contents: Sequence[dict[str, Any]]) -> None:
     """Keep a benchmark's fingerprint in the first file if all files have the same, and in no other file."""
     parts = [
-        {entry["fullname"]: entry["extra_info"]["gnnbench"] for entry in content["benchmarks"]}
+        {name: entry["extra_info"]["gnnbench"] for name, entry in benchmark.entries(content).items()}
         for content in contents
     ]
     for name, first in parts[0].items():

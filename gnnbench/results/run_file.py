@@ -13,9 +13,11 @@ from ..errors import UsageError
 from ..measure.sources import Sources
 from ..shape import Maybe, fits
 from ..shard import Shard
-from . import benchmark, former_names
+from . import benchmark, former_names, left_out
 from .benchmark import READABLE, Benchmark
+from .entry import of_gnnbench
 
+REMEDY = "save it again"
 MAX_BYTES = 2**27
 """Largest file that is read: sixteen times that of 2,000 benchmarks."""
 
@@ -54,7 +56,7 @@ class RunFile:
 
     path: Path
     benchmarks: Mapping[str, Benchmark]
-    """By fullname."""
+    """By fullname: of several with one name the first."""
     environment: Mapping[str, Any] | None
     """None: the file has no part of gnnbench."""
     machine: Mapping[str, Any]
@@ -73,6 +75,8 @@ class RunFile:
     """Benchmarks that were left out because the user did not ask for more than the default ones."""
     sources: Sources | None = None
     """Where the code came from; older files say less. None: the file has no part of gnnbench."""
+    left_out: tuple[str, ...] = ()
+    """What is not used, a line for each reason, without the file's name."""
 
 
 def read(path: Path) -> RunFile:
@@ -90,7 +94,7 @@ def load(path: Path) -> dict[str, Any]:
     Raises:
         UsageError: as `read`.
     """
-    return check(path, *former_names.read(path, "run file", MAX_BYTES, benchmark.REMEDY))
+    return check(path, *former_names.read(path, "run file", MAX_BYTES, REMEDY))
 
 
 def check(path: Path, content: Any, raw: bytes) -> dict[str, Any]:
@@ -106,17 +110,15 @@ def check(path: Path, content: Any, raw: bytes) -> dict[str, Any]:
     """
     if not isinstance(content, dict) or not isinstance(content.get("benchmarks"), list):
         _refuse(path, "not a run file of pytest-benchmark: it has no list of benchmarks")
-    ours = content.get("gnnbench")
-    if ours is not None:
-        version = ours.get("version") if isinstance(ours, dict) else None
-        if version not in READABLE:
-            _refuse(
-                path,
-                f"version {version!r} of the format; this gnnbench reads {', '.join(map(str, READABLE))}",
-                "use the gnnbench that wrote it, or measure again",
-            )
-        if "record" in ours and not _unchanged(raw):
-            _refuse(path, "edited after it was recorded", "restore it with git checkout -- FILE")
+    ours = of_gnnbench(content)
+    if ours and ours["version"] not in READABLE:
+        _refuse(
+            path,
+            f"version {ours['version']} of the format; this gnnbench reads {', '.join(map(str, READABLE))}",
+            "use the gnnbench that wrote it, or measure again",
+        )
+    if "record" in ours and not _unchanged(raw):
+        _refuse(path, "edited after it was recorded", "restore it with git checkout -- FILE")
     return content
 
 
@@ -132,9 +134,8 @@ def parse(path: Path, content: Mapping[str, Any]) -> RunFile:
     """
     try:
         return _run(path, content)
-    except (KeyError, TypeError, ValueError, AttributeError, IndexError, OverflowError) as error:
-        what = f"no {error}" if isinstance(error, KeyError) else str(error)
-        _refuse(path, f"not a run file of pytest-benchmark: {what}")
+    except json_io.DAMAGE as error:
+        _refuse(path, f"not a run file of pytest-benchmark: {json_io.damage(error)}")
 
 
 def seal(content: dict[str, Any]) -> str:
@@ -153,20 +154,21 @@ def _unchanged(raw: bytes) -> bool:
 
 
 def _run(path: Path, content: Mapping[str, Any]) -> RunFile:
-    ours = content.get("gnnbench") or {}
+    ours = of_gnnbench(content)
     wrong = [name for name, shape in _SHAPES.items() if not fits(ours.get(name), shape)]
     if wrong:
         _refuse(path, f"damaged: gnnbench.{wrong[0]} has another form")
     if ours.get("environment"):
         environment.name(ours["environment"])  # raises if a field is missing
-    machine = content.get("machine_info") or {}
-    flat = {**machine, **{f"cpu.{key}": value for key, value in (machine.get("cpu") or {}).items()}}
-    found = [benchmark.read(path, entry) for entry in content["benchmarks"]]
-    commit = (ours.get("environment") or {}).get("commit") or (content.get("commit_info") or {}).get("id")
+    machine = json_io.fields(content.get("machine_info"))  # which users may write
+    flat = machine | {f"cpu.{name}": value for name, value in json_io.fields(machine.get("cpu")).items()}
+    found = {name: benchmark.read(entry) for name, entry in benchmark.entries(content).items()}
+    commit = (ours.get("environment") or {}).get("commit")
+    commit = commit or json_io.fields(content.get("commit_info")).get("id")
     python = ".".join(str(machine.get("python_version", "")).split(".")[:2])
     return RunFile(
         path,
-        {one.fullname: one for one in found},
+        found,
         ours.get("environment"),
         {**{name: flat.get(name) for name in _MACHINE}, "python": python},
         None if commit is None else str(commit),
@@ -176,6 +178,7 @@ def _run(path: Path, content: Mapping[str, Any]) -> RunFile:
         tuple(map(str, ours.get("covers", ()))),
         frozenset(ours.get("not_default") or ()),
         _sources(ours),
+        left_out.lines(content["benchmarks"], found),
     )
 
 
@@ -197,5 +200,5 @@ def shard_of(path: Path, text: str | None) -> Shard | None:
         _refuse(path, str(error))
 
 
-def _refuse(path: Path, reason: str, remedy: str = benchmark.REMEDY) -> NoReturn:
+def _refuse(path: Path, reason: str, remedy: str = REMEDY) -> NoReturn:
     json_io.refuse(path, reason, remedy)

@@ -6,6 +6,7 @@ import pytest
 from gnnbench import schema
 from gnnbench.compare import along
 from gnnbench.compare.axis import Axis
+from gnnbench.compare.runs import NO_ROUNDS
 from gnnbench.compare.verdict import Reason, Thresholds
 from gnnbench.errors import UsageError
 from gnnbench.results import run_file
@@ -111,7 +112,7 @@ def test_without_rounds_there_is_no_ratio(tmp_path):
     for number, one in enumerate(whole["benchmarks"]):
         one |= {"fullname": f"test_p.py::p[{number}]", "params": {"n": number}, "param": str(number)}
     found = compared(tmp_path, whole, axis=Axis("n"))
-    assert {row.judgement.reason for row in found.rows} == {along.NO_ROUNDS}
+    assert {row.judgement.reason for row in found.rows} == {NO_ROUNDS}
     assert found.means == ()
 
 

@@ -28,8 +28,8 @@ def follows(found, name):
 
 @pytest.mark.parametrize("whole", [suite(1), plain(1), plain(1, data=False), contents.family(1)])
 def test_each_kind_of_run_follows_the_published_formats(tmp_path, whole):
-    found, untimed = exported(tmp_path, whole)
-    assert (len(found), untimed) == (len(whole["benchmarks"]), 0)
+    found, left_out = exported(tmp_path, whole)
+    assert (len(found), left_out) == (len(whole["benchmarks"]), [])
     follows(export.bencher(found), "bencher")
     follows(export.github_action_benchmark(found), "github-action-benchmark")
 
@@ -77,8 +77,8 @@ def test_benchmarks_without_a_time_are_counted(tmp_path):
     whole = suite(1)
     del whole["benchmarks"][0]["extra_info"]["gnnbench"]["measurement"]["location_ns"]
     whole["gnnbench"]["incomplete"] = [{"fullname": "test_a.py::cut"}]
-    found, untimed = exported(tmp_path, whole)
-    assert (len(found), untimed) == (5, 2)
+    found, left_out = exported(tmp_path, whole)
+    assert (len(found), left_out) == (5, ["2 benchmarks without a time left out"])
     with pytest.raises(UsageError, match="no benchmark in it has a time"):
         exported(tmp_path, content())
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from ... import environment, json_io
-from ...results import run_file
+from ...results import benchmark, run_file
 from ...results.benchmark import Benchmark
 from ...workloads.spec import Spec
 from ..memory import Peaks
@@ -53,6 +53,8 @@ class Digest:
     record: tuple[str, int] | None
     """Baseline record that the file is part of: its path without `_pK.json`, and its number of processes."""
     benchmarks: tuple[BenchmarkDigest, ...]
+    left_out: tuple[str, ...] = ()
+    """As in the run file."""
 
     @classmethod
     def of(cls, path: Path) -> Self:
@@ -62,13 +64,13 @@ class Digest:
             UsageError: the file is not a run file, or has no date.
         """
         content = run_file.load(path)
-        plain = _taken_out(content)
+        _without_rounds(content)
         run = run_file.parse(path, content)
         date = _date(content.get("datetime"))
         if date is None:
             json_io.refuse(path, f"datetime is not a date: {content.get('datetime')!r}", _REMEDY)
         try:
-            commit = content.get("commit_info") or {}
+            commit = json_io.fields(content.get("commit_info"))
             return cls(
                 environment.name_with_versions(run.environment) if run.environment else _machine(run.machine),
                 date,
@@ -76,14 +78,11 @@ class Digest:
                 None if run.commit is None else str(run.commit),
                 bool(run.environment["dirty"] if run.environment else commit.get("dirty")),
                 _record(path, run.record),
-                tuple(
-                    _plain(path, name, plain[name]) if name in plain else _ours(one)
-                    for name, one in run.benchmarks.items()
-                ),
+                tuple(map(_digested, run.benchmarks.values())),
+                run.left_out,
             )
-        except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
-            what = f"no {error}" if isinstance(error, KeyError) else str(error)
-            json_io.refuse(path, f"not a run file of pytest-benchmark: {what}", _REMEDY)
+        except json_io.DAMAGE as error:
+            json_io.refuse(path, f"not a run file of pytest-benchmark: {json_io.damage(error)}", _REMEDY)
 
     def as_json(self) -> dict[str, Any]:
         """Return the form that the index keeps."""
@@ -102,37 +101,20 @@ class Digest:
             )
             for one in content["benchmarks"]
         )
-        record = content["record"]
-        return cls(**{**content, "record": record and tuple(record), "benchmarks": benchmarks})
+        record, left_out = content["record"], tuple(content["left_out"])
+        whole = {**content, "record": record and tuple(record), "benchmarks": benchmarks}
+        return cls(**{**whole, "left_out": left_out})
 
 
-def _taken_out(content: Mapping[str, Any]) -> dict[str, Any]:
-    """Remove the statistics of benchmarks that gnnbench did not measure, and return them by fullname.
-
-    Their rounds are not used, because a file has them or not depending on how it was saved. An entry of
-    another form is left to `run_file.parse`, which refuses it.
-    """
-    found = {}
-    for entry in content["benchmarks"]:
-        match entry:
-            case {"extra_info": {"gnnbench": {"measurement": dict()}}}:
-                pass
-            case {"fullname": str(fullname), "stats": statistics}:
-                found[fullname] = statistics
-                entry["stats"] = {}
-    return found
+def _without_rounds(content: Mapping[str, Any]) -> None:
+    """Remove pytest-benchmark's rounds, which are not used: a file has them or not as it was saved."""
+    for entry in benchmark.entries(content).values():
+        json_io.fields(entry.get("stats")).pop("data", None)
 
 
-def _plain(path: Path, fullname: str, statistics: Any) -> BenchmarkDigest:
-    seconds = statistics.get("median") if isinstance(statistics, dict) else None
-    try:
-        nanoseconds = json_io.positive(seconds) * 1e9
-    except ValueError as error:
-        json_io.refuse(path, f"{fullname}: its median {error}", "save it again")
-    return BenchmarkDigest(fullname, fullname, _digest(PLAIN), (math.log(nanoseconds),), 0)
-
-
-def _ours(one: Benchmark) -> BenchmarkDigest:
+def _digested(one: Benchmark) -> BenchmarkDigest:
+    if one.median_ns is not None:
+        return BenchmarkDigest(one.fullname, one.fullname, _digest(PLAIN), (math.log(one.median_ns),), 0)
     logs = tuple(process.log for process in one.processes if not process.contended)
     peaks = Peaks.of(one.memory)
     return BenchmarkDigest(

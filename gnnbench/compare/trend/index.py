@@ -115,7 +115,7 @@ def _format() -> str:
         PLAIN,
         FORMER_NAMES,
     )
-    return f"4 {__version__} {rules}"
+    return f"5 {__version__} {rules}"
 
 
 def _rows(table: sqlite3.Connection) -> dict[bytes, tuple[str, Digest]]:

@@ -13,7 +13,6 @@ from ...compare.trend.penalty import SHORTEST_SERIES
 from ...compare.trend.result import JudgedSeries, TrendResult, together
 from ...workloads.spec import Spec
 from .. import labels
-from ..causes import listed
 from ..labels import Labels
 from ..names import clean, spec_of
 from ..printout import Printout
@@ -139,7 +138,7 @@ def _memory(result: TrendResult, history: History) -> list[str]:
         peaks = " to ".join(map(units.size, (step.change.base_bytes, step.change.head_bytes)))
         where = f"run {step.at + 1}, {between}: {step.change.verdict}"
         lines.setdefault(where, []).append(f"{names[one.series.benchmark]} {peaks}")
-    return [f"{where}: {listed(found, _NAMED_MEMORY)}" for where, found in lines.items()]
+    return [f"{where}: {units.listed(found, _NAMED_MEMORY)}" for where, found in lines.items()]
 
 
 def headline(result: TrendResult) -> str:

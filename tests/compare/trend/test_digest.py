@@ -62,16 +62,6 @@ def test_spec_names_a_benchmark(tmp_path):
         ({"datetime": None}, "datetime is not a date"),
         ({"datetime": "yesterday"}, "datetime is not a date: 'yesterday'"),
         ({"benchmarks": 3}, "no list of benchmarks"),
-        ({"benchmarks": [3]}, "not a run file"),
-        ({"benchmarks": [{"fullname": "a", "stats": {"median": "quick"}}]}, "'quick' is no time"),
-        ({"benchmarks": [{"fullname": "a", "stats": {"median": True}}]}, "is no time"),
-        ({"benchmarks": [{"fullname": "a", "stats": None}]}, "is no time"),
-        ({"benchmarks": [{"fullname": "a", "stats": {"median": 10**400}}]}, "00 is no time"),
-        ({"benchmarks": [{"fullname": "a", "stats": {"median": 1e305}}]}, "1e.305 is no time"),
-        ({"benchmarks": [{"fullname": "a", "stats": {"median": 1e-300}}]}, "1e-300 is no time"),
-        ({"benchmarks": [{"fullname": ["a"], "stats": {}}]}, "fullname is"),
-        ({"benchmarks": [{"fullname": "a", "extra_info": 3}]}, "not a run file"),
-        ({"commit_info": [3]}, "not a run file"),
         ({"datetime": "0001-01-01T00:00:00+23:00"}, "datetime is not a date"),
         ({"gnnbench": {"version": 1}}, "version 1 of the format"),
     ],
@@ -82,6 +72,19 @@ def test_other_content_is_refused_in_a_line(tmp_path, change, why):
         Digest.of(path)
     assert str(caught.value).startswith(str(path))
     assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("median", ["quick", True, 10**400, 1e305, 1e-300, 0])
+def test_a_median_that_is_no_time_costs_its_benchmark_alone(tmp_path, median):
+    one, other = ({"fullname": name, "stats": {"median": 0.001}} for name in "ab")
+    one["stats"]["median"] = median
+    (path,) = save(tmp_path, [{**plain(1, [0.001]), "benchmarks": [one, other]}])
+    found = Digest.of(path)
+    assert [len(benchmark.logs) for benchmark in found.benchmarks] == [0, 1]
+    (line,) = found.left_out
+    assert line.startswith("left out the times of 1 benchmark (")
+    assert line.endswith("): a")
+    assert Digest.from_json(json.loads(json.dumps(found.as_json()))) == found
 
 
 def sealed(content):

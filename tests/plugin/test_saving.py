@@ -1,0 +1,40 @@
+"""Run files of suites that write fields of their own."""
+
+import json
+
+from gnnbench.results import run_file
+from tests.suite import SHORT
+
+NUMBERS = """
+import pytest
+
+@pytest.mark.parametrize("x", [float("nan"), float("inf"), 1.5])
+def test_sum(benchmark, x):
+    benchmark.extra_info["bounds"] = [-float("inf"), x]
+    benchmark(sum, [x])
+"""
+
+
+def measured(pytester, suite, *options):
+    """Run a suite, and return its run file."""
+    pytester.makepyfile(test_suite=suite)
+    saved = pytester.path / "run.json"
+    options = ("--gnn-layouts", "sample", *SHORT, f"--benchmark-json={saved}", *options)
+    assert pytester.inline_run(*options).ret == 0
+    return saved
+
+
+def test_numbers_that_json_lacks_are_texts_of_the_parameters_that_the_test_ids_have(pytester):
+    saved = measured(pytester, NUMBERS)
+
+    def refuse(name):
+        raise AssertionError(name)
+
+    entries = json.loads(saved.read_text(), parse_constant=refuse)["benchmarks"]
+    assert [one["extra_info"]["bounds"] for one in entries] == [
+        ["-inf", "nan"],
+        ["-inf", "inf"],
+        ["-inf", 1.5],
+    ]
+    for name, one in run_file.read(saved).benchmarks.items():
+        assert one.params["x"] == name.partition("[")[2].removesuffix("]")
