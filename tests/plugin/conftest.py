@@ -1,6 +1,10 @@
 import pytest
 from _pytest.unraisableexception import gc_collect_iterations_key
 
+from gnnbench.measure.sources import Sources, Tree
+from gnnbench.plugin.timing import Timing
+from tests.run_files import MACHINE
+
 
 class _NoGarbage:
     @staticmethod
@@ -12,4 +16,20 @@ class _NoGarbage:
 def pytester(pytester):
     """Let configurations end without a slow search for garbage in all that was imported before."""
     pytester.plugins.append(_NoGarbage())
+    return pytester
+
+
+class _Machine:
+    @staticmethod
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_benchmark_generate_machine_info():
+        return MACHINE
+
+
+@pytest.fixture
+def known(pytester, monkeypatch):
+    """Let sessions know the machine, and the commit of their code, as finding out takes a second."""
+    tree = Tree(".", "c" * 40, 1, ("library",), compiled=False)
+    monkeypatch.setattr(Timing, "sources", lambda _self: Sources("3.11", (tree,), {}))
+    pytester.plugins.append(_Machine())
     return pytester

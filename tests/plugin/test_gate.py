@@ -8,7 +8,7 @@ from types import SimpleNamespace
 import pytest
 
 from gnnbench import plugin
-from gnnbench.plugin import gate
+from gnnbench.plugin import gate, turns
 from gnnbench.plugin.limits import GATE
 from gnnbench.results import counter_baseline, run_file
 from gnnbench.results.baseline import FOLDER
@@ -438,13 +438,15 @@ def test_counters_are_judged_too(tmp_path):
     assert planned.returncode == 0, planned.stdout
 
 
+FIELDS = ("operation", "direction", "platform", "dtype", "index_dtype", "dataset", "hidden", "device")
+WORDS = ("spmm_sum", "forward", "torch", "float32", "int64", "rmat:5", 8, "cpu")
+NONE = {key: {} for key in ("copies", "copied_bytes", "library_calls", "python_calls")}
+
+
 def test_what_counters_say_of_a_benchmark(tmp_path):
-    words = ("spmm_sum", "forward", "torch", "float32", "int64", "rmat:5", 8, "cpu")
-    fields = ("operation", "direction", "platform", "dtype", "index_dtype", "dataset", "hidden", "device")
-    spec = dict(zip(fields, words, strict=True))
+    spec = dict(zip(FIELDS, WORDS, strict=True))
     path = counter_baseline.path_of(tmp_path, "torch")
-    none = {key: {} for key in ("copies", "copied_bytes", "library_calls", "python_calls")}
-    counts = {"operators": {"aten::mm": 1}, **none}
+    counts = {"operators": {"aten::mm": 1}, **NONE}
     found = {"spec": spec, "counters": {"counts": counts, "unsteady": []}}
 
     def said(ours, *, strict=True):
@@ -456,8 +458,76 @@ def test_what_counters_say_of_a_benchmark(tmp_path):
     assert said({"spec": spec, "measurement": {"whole_call": "it starts processes"}}) is None
     assert said(found) == f"counters {counter_baseline.missing(tmp_path, 'torch')}"
     assert said(found, strict=False) is None
-    counter_baseline.write(path, "torch", {"-".join(map(str, words)): counts})
+    counter_baseline.write(path, "torch", {"-".join(map(str, WORDS)): counts})
     assert said(found) is None
+
+
+def test_a_shard_that_turns_cannot_compare_fails_the_session_alone(known):
+    words = ("--gnn-device=cpu", "--gnn-shard=1/2", "--gnn-turns=never")
+    judging = known.parseconfigure(f"{COMPARE}=.", *words).pluginmanager.get_plugin(GATE)
+    assert judging.pytest_report_collectionfinish() is None, "a variant needs no record"
+    judging._compare(SimpleNamespace(items=[]))
+    assert judging._failures == [". can be compared in turns only: leave out --gnn-turns never"]
+    assert judging._lines == ["no benchmark was judged; --gnn-strict makes this a failure"]
+    content = {"gnnbench": {}}
+    judging.pytest_benchmark_update_json(content)
+    assert content == {"gnnbench": {}}, "nothing was compared"
+    session = SimpleNamespace(exitstatus=pytest.ExitCode.OK)
+    judging.pytest_sessionfinish(session)
+    assert session.exitstatus == pytest.ExitCode.TESTS_FAILED
+
+
+def test_a_shard_s_level_is_its_part_of_the_error_rate(known, monkeypatch):
+    judging = known.parseconfigure(f"{COMPARE}=.", "--gnn-shard=1/2").pluginmanager.get_plugin(GATE)
+    monkeypatch.setattr(turns, "run", lambda *_others: [])
+    judging._compare(SimpleNamespace(items=[]))
+    assert judging._failures == []
+    content = {"gnnbench": {}}
+    judging.pytest_benchmark_update_json(content)
+    assert content["gnnbench"]["compared"]["family_level"] == pytest.approx(0.995)
+
+
+def test_what_counters_that_differ_do_to_tests_and_to_one_that_is_ignored(pytester):
+    """Reports are withheld until then, so that it can still fail them."""
+    pytester.makefile(".toml", gnnbench="[[rules]]\nbenchmarks = '*two*'\nignore = 'known'\n")
+    suite = "def test_one(benchmark): pass\ndef test_two(benchmark): pass\ndef test_three(benchmark): pass\n"
+    items = records.collected(pytester, suite, f"{COMPARE}=.")
+    judging = items[0].config.pluginmanager.get_plugin(GATE)
+    spec = dict(zip(FIELDS, WORDS, strict=True))
+    path = counter_baseline.path_of(pytester.path, "torch")
+    counter_baseline.write(path, "torch", {"-".join(map(str, WORDS)): {"operators": {"aten::mm": 1}, **NONE}})
+    timed = []
+    for item, number in zip(items, (2, 3, 1), strict=True):
+        counts = {"operators": {"aten::mm": number}, **NONE}
+        ours = {"spec": spec, "counters": {"counts": counts, "unsteady": []}, "measurement": {}}
+        timed.append(SimpleNamespace(fullname=item.nodeid, extra_info={"gnnbench": ours}))
+        report = pytest.TestReport(item.nodeid, item.location, {}, "passed", None, "call")
+        judging._withheld.tests[item] = [report]
+    items[0].config._benchmarksession.benchmarks = timed
+    judging._compare_counters(strict=True)
+    failed = {
+        item.name: report.longrepr for item, (report,) in judging._withheld.tests.items() if report.failed
+    }
+    assert failed.keys() == {"test_one"}
+    file = path.relative_to(pytester.path)
+    differ = f"counters differ from {file}: {{}} aten::mm; if this is meant, record them"
+    assert failed["test_one"].startswith(differ.format("+1"))
+    (line,) = judging._lines
+    ignored = "ignored: known (rule 1 of gnnbench.toml): "
+    assert line.startswith(f"{items[1].nodeid}: {ignored}{differ.format('+2')}")
+
+
+def test_without_a_record_there_is_a_line_which_strict_makes_a_failure(known):
+    known.mkdir("baselines")
+    base = "=0009"
+    for strict, wanted in ((), base), ((), ""), (("--gnn-strict",), ""):
+        config = known.parseconfigure(COMPARE + wanted, "--gnn-device=cpu", *strict)
+        judging = config.pluginmanager.get_plugin(GATE)
+        judging._compare(SimpleNamespace(items=[]))
+        said = judging._failures if strict or wanted else judging._lines
+        assert said[0].startswith(f"no record {base[1:]} of" if wanted else "there are no timings of this")
+        hint = "" if strict else "; --gnn-strict makes this a failure"
+        assert [*judging._failures, *judging._lines] == [said[0], f"no benchmark was judged{hint}"]
 
 
 @pytest.mark.nightly

@@ -22,28 +22,20 @@ from tests import run_files
 from tests.cli import saved
 from tests.plugin import recorded
 
-OLD, NEW = "a" * 40, "c" * 40
+OLD = "a" * 40
 LEFT = Judgement("undecided", NOT_REACHED)
 FAILED = Judgement("incomparable", "base: it raised ValueError")
 
 
-class _Machine:
-    """Not asked of the system, which takes half a second."""
-
-    @staticmethod
-    @pytest.hookimpl(tryfirst=True)
-    def pytest_benchmark_generate_machine_info():
-        return run_files.MACHINE
+def sources(commit, *others):
+    return Sources("3.11", (Tree(".", commit, 0, ("library",), compiled=False), *others), {})
 
 
-def sources(commit, *, changed_files=0, packages=("library",), others=()):
-    tree = Tree(".", commit, changed_files, packages, compiled=False)
-    return Sources("3.11", (tree, *others), {})
-
-
-def entries(versions):
+def entries(versions, threads="2"):
     """Return benchmarks by id, each of which runs a function of this version."""
-    prints = {name: run_files.fingerprint(**{name: version}) for name, version in versions.items()}
+    prints = {
+        name: run_files.fingerprint(threads=threads, **{name: version}) for name, version in versions.items()
+    }
     found = [run_files.entry(name, seed=1, fingerprint=one) for name, one in prints.items()]
     return {one["fullname"]: one for one in found}
 
@@ -51,18 +43,16 @@ def entries(versions):
 class Session:
     """A session whose code is that of a commit with a changed file."""
 
-    def __init__(self, pytester, monkeypatch, versions, *arguments):
-        monkeypatch.setattr(Timing, "sources", lambda _self: sources(NEW, changed_files=1))
-        pytester.plugins.append(_Machine())
+    def __init__(self, known, monkeypatch, versions, *arguments):
         words = ("--benchmark-compare=.", "--gnn-device=cpu", "--gnn-confirm=0", *arguments)
-        self.config = pytester.parseconfigure(*words)
-        self._root, self._patch = pytester.path, monkeypatch
+        self.config = known.parseconfigure(*words)
+        self._root, self._patch = known.path, monkeypatch
         timed = {name: one["extra_info"] for name, one in entries(versions).items()}
         self.judged = JudgedSession(self.config, Thresholds(0.03), timed, ())
 
-    def save(self, versions, then):
+    def save(self, versions, then, **settings):
         """Save a record of the same machine."""
-        content = run_files.content(*entries(versions).values(), **records.here(self.config))
+        content = run_files.content(*entries(versions, **settings).values(), **records.here(self.config))
         content["machine_info"], content["gnnbench"]["sources"] = run_files.MACHINE, then.as_json()
         recorded.save(self._root, content, 2)
 
@@ -93,10 +83,10 @@ class Session:
 
 
 @pytest.mark.parametrize("left", [1, 6])
-def test_a_variant_is_the_base_of_all_and_what_is_left_goes_on_by_a_command(pytester, monkeypatch, left):
-    pytester.makepyfile(test_a="")
+def test_a_variant_is_the_base_of_all_and_what_is_left_goes_on_by_a_command(known, monkeypatch, left):
+    known.makepyfile(test_a="")
     names = ["slow", "kept", *(f"late{number}" for number in range(left))]
-    session = Session(pytester, monkeypatch, dict.fromkeys(names, 1), "test_a.py")
+    session = Session(known, monkeypatch, dict.fromkeys(names, 1), "test_a.py")
     session.judged.add_variant(variant.parse("git:main"))
     assert {row.judgement for row in session.judged.comparison.rows} == {LEFT}
     late = dict.fromkeys(names[2:], LEFT)
@@ -120,10 +110,10 @@ def test_a_variant_is_the_base_of_all_and_what_is_left_goes_on_by_a_command(pyte
     assert [one["against"] for one in ours.as_json()["turns"]] == ["git:main"]
 
 
-def test_a_variant_needs_turns_and_a_benchmark(pytester, monkeypatch):
+def test_a_variant_needs_turns_and_a_benchmark(known, monkeypatch):
     with pytest.raises(UsageError, match=r"^git:main can be compared in turns only: leave out --gnn-turns"):
-        Session(pytester, monkeypatch, {}, "--gnn-turns=never").judged.add_variant(variant.parse("git:main"))
-    empty, other = (Session(pytester, monkeypatch, versions) for versions in ({}, {"one": 1}))
+        Session(known, monkeypatch, {}, "--gnn-turns=never").judged.add_variant(variant.parse("git:main"))
+    empty, other = (Session(known, monkeypatch, versions) for versions in ({}, {"one": 1}))
     for session in (empty, other):
         session.judged.add_variant(variant.parse("git:main"))
     assert empty.judge(None) == {}
@@ -131,10 +121,10 @@ def test_a_variant_needs_turns_and_a_benchmark(pytester, monkeypatch):
         other.judge(None)
 
 
-def test_turns_do_not_judge_what_they_could_not_build_or_run_as_it_was_recorded(pytester, monkeypatch):
+def test_turns_do_not_judge_what_they_could_not_build_or_run_as_it_was_recorded(known, monkeypatch):
     """The record's code differed, although today's tree and the commit that was built again do not."""
     names = ("kept", "slow", "same", "broken", "failed", "ended")
-    session = Session(pytester, monkeypatch, dict.fromkeys(names, 2))
+    session = Session(known, monkeypatch, dict.fromkeys(names, 2))
     session.save(dict.fromkeys(names, 1) | {"kept": 2}, sources(OLD))
     session.add_records()
     first = {row.fullname.partition("::")[2]: row for row in session.judged.comparison.rows}
@@ -159,10 +149,35 @@ def test_turns_do_not_judge_what_they_could_not_build_or_run_as_it_was_recorded(
     assert told["slow"]["base"] == {"commits": [OLD], "dirty": False}
 
 
-def test_a_base_that_cannot_be_built_leaves_the_times_of_the_record(pytester, monkeypatch):
-    session = Session(pytester, monkeypatch, {"one": 2})
+def test_a_base_that_cannot_be_built_leaves_the_times_of_the_record(known, monkeypatch):
+    session = Session(known, monkeypatch, {"one": 2})
     session.save({"one": 1}, sources(OLD))
     session.add_records()
     session.judge(None)
     said = "1 benchmark compared with the times of record 0001 only: it does not build"
     assert session.judged.lines[1:] == [said]
+
+
+def test_code_without_git_is_not_built_again_so_that_benchmarks_must_run_the_same_of_it(known, monkeypatch):
+    suite = Tree("../suite", None, 0, ("suite",), compiled=False)
+    monkeypatch.setattr(Timing, "sources", lambda _self: sources("c" * 40, suite))
+    session = Session(known, monkeypatch, {"kept": 2, "changed": 2})
+    session.save({"kept": 2, "changed": 1}, sources(OLD, suite), threads="1")
+    session.add_records()
+    described, alone, *timed = session.judged.plan()
+    assert described.startswith("2 benchmarks compared with record 0001 of ")
+    only = "1 benchmark compared with the times of record 0001 only: they run other code of suite, which is"
+    assert alone == f"{only} not in git"
+    assert timed[:2] == [
+        "dry run: would time 1 benchmark in turns with record 0001:",
+        "  test_a.py::kept",
+    ]
+
+
+def test_the_same_code_needs_no_turns(known, monkeypatch):
+    session = Session(known, monkeypatch, {"one": 1}, "--gnn-turns=never")
+    session.save({"one": 1}, sources(OLD))
+    session.add_records()
+    described, same = session.judged.plan()
+    assert described.startswith("1 benchmark compared with record 0001 of ")
+    assert same == "dry run: 1 benchmark with the same code"

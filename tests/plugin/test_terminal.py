@@ -5,7 +5,9 @@ import re
 import pytest
 from _pytest.terminal import TerminalReporter
 
+from gnnbench import plugin
 from gnnbench.plugin import terminal
+from gnnbench.plugin.limits import GATE
 from tests.plugin.recorded import collected
 from tests.sampling import nightly
 from tests.suite import SMALL, run_kernels
@@ -149,22 +151,59 @@ def test_pytest_benchmark_s_table_is_shown_where_an_option_is_about_it(pytester,
 def test_a_terminal_of_80_columns_sees_what_runs_in_lines_that_fit(pytester, monkeypatch):
     monkeypatch.setenv("OMP_WAIT_POLICY", "PASSIVE")  # which collecting would set
     options = ("--gnn-device=cpu", "--gnn-platform=pyg", "--gnn-all", *SMALL)
-    items = collected(pytester, f"import pytest\n{OURS}", *options)
+    items = collected(pytester, f"import pytest\n{OURS}", *options, "--benchmark-compare=.")
     screen = io.StringIO()
     screen.isatty = lambda: True
     reporter = TerminalReporter(items[0].config, file=screen)
     reporter._tw.fullwidth = 80
     progress = terminal.SessionProgress(reporter, items)
+    assert items[0].config.pluginmanager.register(progress, terminal.PROGRESS)
+    judging = items[0].config.pluginmanager.get_plugin(GATE)
     nothing = dict.fromkeys(("counted", "out_of_memory", "profiled", "instead", "row"))
     for item in items:
         progress.pytest_runtest_logstart(item.nodeid)
         report = pytest.TestReport(item.nodeid, item.location, {}, "passed", None, "call")
-        report.gnnbench = {**nothing, "seconds": 1.2e-3}
-        progress.pytest_runtest_logreport(report)
+        report.gnnbench = {**nothing, "seconds": None if item == items[1] else 1.2e-3}
+        judging._show([report])  # at once, although the report is withheld
     lines = [line for line in re.split(r"[\r\n]", re.sub(r"\x1b\[[\d;]*\w", "", screen.getvalue())) if line]
     assert max(len(line.rstrip()) for line in lines) <= 80
-    assert [line.rstrip() for line in lines][:3] == [
+    assert [line.rstrip() for line in lines][:5] == [
         "rmat:5 · hidden 8 · float32 · int64 · cpu",
         "[1/4] spmm_sum  fwd     pyg    …",
         "[1/4] spmm_sum  fwd     pyg      1.20 ms",
+        "[2/4] spmm_sum  f+b     pyg    …",
+        "[2/4] spmm_sum  f+b     pyg    checked",
     ]
+
+
+def test_the_main_process_of_xdist_writes_the_header_that_its_workers_do_not_show(pytester):
+    config = pytester.parseconfigure("--gnn-device=cpu", "-n", "2")
+    screen = io.StringIO()
+    reporter = TerminalReporter(config, file=screen)
+    report = pytest.TestReport("test_a.py::one", ("test_a.py", 0, "one"), {}, "passed", None, "call")
+    spec = {**dict.fromkeys(("operation", "direction", "platform", "dtype"), "any"), "dataset": "rmat:5"}
+    nothing = dict.fromkeys(("counted", "out_of_memory", "profiled", "instead", "row", "seconds"))
+    report.gnnbench = {**nothing, "spec": spec, "synthetic": True}
+    reporter.stats["passed"] = [report]
+    plugin.pytest_terminal_summary(reporter)
+    header, *_, checked, synthetic = screen.getvalue().splitlines()
+    assert header.startswith("gnnbench: cpu, ")
+    assert checked == "gnnbench: 1 benchmark checked against the reference, none timed"
+    assert synthetic == "gnnbench: synthetic data: rmat:5"
+
+
+def test_counters_are_as_in_the_baseline_or_of_a_platform_without_one(pytester):
+    words = ("spmm_sum", "forward", "float32", "int64", "rmat:5", 8, "cpu")
+    fields = ("operation", "direction", "dtype", "index_dtype", "dataset", "hidden", "device")
+    usual = {"counts": {}, "unsteady": [], "ignored": None}
+    counted = {"torch": {**usual, "recorded": True}, "pyg": {**usual, "recorded": False}}
+    entries = [
+        {"spec": {**dict(zip(fields, words, strict=True)), "platform": platform}, "counted": one}
+        for platform, one in counted.items()
+    ]
+    first, same, other = terminal._counted(entries, pytester.parseconfigure("--gnn-counters"))
+    assert first == "2 benchmarks counted, none timed"
+    assert re.fullmatch(r"1 as in the baseline, baselines/counters/\S+_torch-\S+\.json", same)
+    assert re.fullmatch(
+        r"1 not compared: not in baselines/counters/\S+_torch_geometric-\S+; record with \S+=update", other
+    )

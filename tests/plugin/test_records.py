@@ -1,0 +1,66 @@
+from pathlib import Path
+
+import pytest
+
+from gnnbench.plugin import records
+from gnnbench.results import run_file
+from gnnbench.results.baseline import FOLDER
+from gnnbench.shard import Shard
+from tests import run_files
+from tests.plugin import recorded
+
+
+def test_the_records_of_a_machine_or_the_most_similar_one_and_how_to_make_some(pytester):
+    words = ("--benchmark-compare", "--gnn-device=cpu", "--gnn-budget", "9", "--gnn-strict", "-q")
+    config = pytester.parseconfigure(*words)
+    here = records.here(config)
+
+    def save(**environment):
+        return recorded.save(
+            pytester.path, run_files.content(run_files.entry("b"), **{**here, **environment})
+        )
+
+    found, none = records.find(config, None)
+    assert found == []
+    start, command = none.split("; record them: ")
+    assert start.endswith(f" in {FOLDER}")
+    assert command.startswith("gnnbench baseline record -- ")
+    assert "--gnn-device=cpu -q" in command
+    for option in ("compare ", "budget", "9", "strict"):
+        assert option not in command.partition("; or compare with a commit: --benchmark-compare=git:main")[0]
+    other = save(threads=99)
+    assert records.find(config, None) == (
+        [],
+        none.replace(
+            start,
+            f"{start}; the most similar, {other.environment}, differs in threads 99 vs {here['threads']}",
+        ),
+    )
+    first, second = save(), save()
+    assert records.find(config, None) == ([second, first], "")
+    assert records.find(config, "1") == ([first], "")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "expected"),
+    [
+        ((), {"b0", "b1", "b2"}),
+        (("-k", "b1"), {"b1"}),
+        (("test_a.py::b1",), {"b1"}),
+        (
+            ("--gnn-shard=1/2",),
+            {name for name in ("b0", "b1", "b2") if Shard(1, 2).has(f"test_a.py::{name}")},
+        ),
+        (("test_other.py",), {"b1"}),
+    ],
+    ids=" ".join,
+)
+def test_what_vanished_was_asked_for_and_is_neither_timed_nor_left_out(pytester, arguments, expected):
+    """Of what is collected all is asked for: it was skipped, or failed."""
+    for name in ("test_a.py", "test_other.py"):
+        (pytester.path / name).touch()
+    config = pytester.parseconfigure(*arguments)
+    base = run_file.parse(Path("base"), run_files.suite(0, benchmarks=4))
+    left_out, collected = {"test_a.py::b3"}, {"test_a.py::b1", "test_a.py::new"}
+    found = records.vanished(config, [base, base], collected, left_out)
+    assert {name.partition("::")[2] for name in found} == expected
