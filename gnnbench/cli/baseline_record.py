@@ -4,7 +4,7 @@ import argparse
 import shlex
 import sys
 import tempfile
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -75,6 +75,8 @@ class _Work:
     processes: int
     arguments: "Sequence[str]"
     progress: Progress
+    told: "list[str]" = field(default_factory=list)
+    """The lines on how processes ran, each printed once."""
 
     def go(self) -> "list[RunFile]":
         """Run the processes that are missing, and return the runs for the record.
@@ -118,7 +120,11 @@ class _Work:
         start = RealTime.seconds()
         with tempfile.TemporaryDirectory(dir=self.kept.folder) as folder:
             output = Path(folder, "run.json")
-            fresh.run([*self.arguments, *layouts], output, Path.cwd(), number, self.progress.below(title))
+            words = [*self.arguments, *layouts]
+            for line in fresh.run(words, output, Path.cwd(), number, self.progress.below(title)):
+                if line not in self.told:
+                    self.progress.say(line)
+                    self.told.append(line)
             self.progress.print(f"{title}: {units.seconds(RealTime.seconds() - start)}")
             return self.kept.keep(output, number, attempt)
 

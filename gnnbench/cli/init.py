@@ -156,11 +156,10 @@ def _try(planned: "Plan", timeout_seconds: float) -> None:
     watch = cpu.Watch()
     with AbProgress() as progress, tempfile.TemporaryDirectory() as place:
         output = Path(place, "run.json")
-        arguments = [planned.first, "--benchmark-enable"]  # a project may have disabled them in its settings
         progress.step(f"pytest {planned.first}", timeout_seconds)
         try:
-            fresh.run(
-                arguments,
+            lines = fresh.run(
+                [planned.first],
                 output,
                 planned.repository.folder,
                 1,
@@ -177,6 +176,8 @@ def _try(planned: "Plan", timeout_seconds: float) -> None:
             what = "change it" if planned.model else "does it need packages that are not installed?"
             raise UsageError(f"{planned.first} does not run: {what}", *str(error).splitlines()) from None
         entries = run_file.load(output)["benchmarks"]
+    for line in lines:
+        streams.say(line)
     for entry in entries:
         streams.say(f"timed: {entry['fullname']}, {units.seconds(entry['stats']['median'])}")
     share = watch.contention_share()

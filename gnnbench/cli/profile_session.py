@@ -163,9 +163,11 @@ class _ProfilingProgress(Progress):
         self._titles: Sequence[str] = ()
         self.show("starting pytest")
 
-    def collected(self, titles: Sequence[str]) -> None:
+    def collected(self, titles: Sequence[str], notes: Sequence[str]) -> None:
         """List the benchmarks; those of the second side only if they differ."""
         if titles and titles != self._titles and not self._quiet:
+            for note in notes:
+                self.say(note)
             self.print(_listed(titles))
         self._titles = titles
 

@@ -17,7 +17,6 @@ from ..profile.hooks import Profiling
 from ..profile.store import ProfileStore
 from ..variants import variant
 from ..variants.outcome import FIXTURES
-from ..variants.overrides import SILENT, override
 from ..workloads import cells as selection
 from . import choice, fixtures, histogram
 from .choice import Choice, choice_of
@@ -76,7 +75,6 @@ def pytest_configure(config: pytest.Config) -> None:
     _take_options(config)
     again = config.getoption(_AGAIN)
     if again:
-        override(config.option, SILENT)
         config.pluginmanager.register(_Again(again), "gnnbench-again")
     histogram.take_over(config)
     if not again:  # a confirming process only times; the session itself has checked the limits

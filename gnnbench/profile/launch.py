@@ -13,7 +13,7 @@ from typing import Any, NoReturn
 import pytest
 
 from ..variants import outcome
-from ..variants.overrides import ALONE, override
+from ..variants.overrides import Overrides
 from ..variants.pipe import ClosedError, Link
 from ..variants.startup import begin, run
 from . import selection
@@ -29,19 +29,16 @@ def main() -> NoReturn:
     sys.exit(run(trees, telling.profiling, telling))
 
 
-class _Telling:
+class _Telling(Overrides):
     """Reports how the benchmarks end to the parent process."""
 
     def __init__(self, link: Link, terms: Mapping[str, Any]) -> None:
+        super().__init__({"gnn_strict": False, "gnn_all": True})
         self._link = link
         self._select, self._only = terms["select"], terms["only"]
         store = ProfileStore(Path(terms["folder"]))
         self.profiling = Profiling(terms["kinds"], terms["repeats"], store, self._turn)
         self._reports: dict[str, pytest.TestReport] = {}
-
-    @pytest.hookimpl(tryfirst=True)
-    def pytest_cmdline_main(self, config: pytest.Config) -> None:
-        override(config.option, {**ALONE, "gnn_strict": False, "gnn_all": True})
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_collection_modifyitems(self, config: pytest.Config, items: list[pytest.Item]) -> None:
@@ -59,7 +56,7 @@ class _Telling:
         items[:] = kept
 
     def pytest_collection_finish(self, session: pytest.Session) -> None:
-        self._link.send({"collected": selection.titles(session.items)})
+        self._link.send({"collected": selection.titles(session.items), "notes": self.lines()})
         self._turn()
 
     def pytest_runtest_logstart(self, nodeid: str) -> None:

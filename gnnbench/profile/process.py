@@ -73,8 +73,8 @@ class Wanted:
 class ProfileProgress(Protocol):
     """Receives progress events."""
 
-    def collected(self, titles: Sequence[str]) -> None:
-        """Receive the titles of the benchmarks that a side will profile."""
+    def collected(self, titles: Sequence[str], notes: Sequence[str]) -> None:
+        """Receive the titles of the benchmarks that a side will profile, and lines on how it runs them."""
 
     def benchmark(self, side: ProfiledSide, number: int, count: int, found: str | Ended) -> None:
         """Receive the id of a benchmark that begins, or its result; its number, from 1, and their count."""
@@ -193,7 +193,7 @@ class _Process:
     def _take(self, told: Mapping[str, Any]) -> None:
         if "collected" in told:
             self._count = len(told["collected"])
-            self._progress.collected(told["collected"])
+            self._progress.collected(told["collected"], told["notes"])
         elif "begins" in told:
             self._running = told["begins"]
             self._progress.benchmark(self._side, len(self._ended) + 1, self._count, told["begins"])

@@ -12,10 +12,10 @@ from typing import Any, Self
 
 from ..clocks import RealTime
 from ..errors import one_line
-from .overrides import ALL
 from .pipe import ClosedError, GarbledError
 from .startup import start
 
+_ALL = "--gnn-all"
 _DOING = {
     "run": "setting it up",
     "calibrate": "calibrating",
@@ -84,8 +84,8 @@ class Child:
             self._process, self._link = start(
                 "compare.ab.launch",
                 # A variant may have an older gnnbench, which does not know the option.
-                {"pair": pair, "side": side, "all": ALL in arguments, "apart": apart},
-                [word for word in arguments if word != ALL],
+                {"pair": pair, "side": side, "all": _ALL in arguments, "apart": apart},
+                [word for word in arguments if word != _ALL],
                 output,
                 trees=trees,
                 environment=environment,

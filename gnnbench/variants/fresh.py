@@ -1,11 +1,12 @@
-"""Runs a suite's pytest in a new process and writes its run file."""
+"""Runs a suite's pytest in a new process, and judges it by its benchmarks, not by pytest's exit status."""
 
+import json
 import os
 import subprocess
 import sys
 import threading
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -13,6 +14,7 @@ from ..errors import UsageError, one_line
 from ..measure import simulated_clock
 from .child import end
 from .command import running
+from .ending import Ending
 
 _TAIL_LINES = 20
 
@@ -28,8 +30,8 @@ def run(
     number: int,
     progress: Callable[[str], None],
     timeout_seconds: float | None = None,
-) -> None:
-    """Run pytest in a new process; it never outlives this call.
+) -> list[str]:
+    """Time a suite in a new process; it never outlives this call.
 
     Args:
         arguments: pytest's arguments; no shell interprets them.
@@ -39,13 +41,40 @@ def run(
         progress: called with each line of output.
         timeout_seconds: the process is ended after this time; None: never.
 
+    Returns:
+        Lines on what was done otherwise than the suite says, and on an exit status other than 0.
+
     Raises:
         LateError: it took too long.
-        UsageError: pytest failed (the message has the last lines of its output), or nothing was timed.
+        UsageError: a benchmark failed or did not run, or nothing was timed; the message has the last lines
+            that pytest printed.
     """
-    command = [sys.executable, "-m", "pytest", *arguments, f"--benchmark-json={output}"]
+    environment = simulated_clock.reseeded(number)
+    words = [*arguments, f"--benchmark-json={output}"]
+    ending, last = _ended(words, output.parent, folder, environment, number, progress, timeout_seconds)
+    if ending.failure:
+        raise UsageError(f"process {number} failed: {ending.failure}", *last)
+    if not output.exists():
+        why = f": {ending.pytest_ended}" if ending.causes else ""
+        raise UsageError(f"process {number} timed nothing{why}", *last)
+    return ending.lines()
+
+
+def _ended(
+    arguments: Sequence[str],
+    files: Path,
+    folder: Path,
+    variables: Mapping[str, str],
+    number: int,
+    progress: Callable[[str], None],
+    timeout_seconds: float | None,
+) -> tuple[Ending, Sequence[str]]:
+    """Run pytest in a new process, with its plugin; return how it ended, and its last lines."""
+    file = files / f"ending-{number}.json"
+    plugin = ["-p", f"{__package__}.fresh_plugin", f"--gnn-ending={file}"]
+    command = [sys.executable, "-m", "pytest", *plugin, *arguments]
     last: deque[str] = deque(maxlen=_TAIL_LINES)
-    environment = {**os.environ, **simulated_clock.reseeded(number)}
+    environment = {**os.environ, **variables}
     with running(command, folder, environment, subprocess.STDOUT) as process:
         assert process.stdout
         with _ended_after(timeout_seconds, process) as late:
@@ -55,10 +84,9 @@ def run(
             process.wait()
     if late.is_set():
         raise LateError(f"process {number} was stopped after {timeout_seconds:g} s", *last)
-    if process.returncode:
+    if not file.exists():
         raise UsageError(f"process {number} failed: pytest ended with {process.returncode}", *last)
-    if not output.exists():
-        raise UsageError(f"process {number} timed nothing", *last)
+    return Ending(**json.loads(file.read_text(encoding="utf-8"))), last
 
 
 @contextmanager

@@ -1,37 +1,74 @@
 """Options of pytest and its plugins that gnnbench overrides in the processes that it starts."""
 
 from argparse import Namespace
-from collections.abc import Mapping
+from collections.abc import Generator, Iterator, Mapping
 from typing import Any
 
-ALL = "--gnn-all"
+import pytest
 
-ALONE: Mapping[str, Any] = {
-    "numprocesses": None,
-    "dist": "no",
+_ALONE: Mapping[str, Any] = {
+    **dict.fromkeys(("numprocesses", "gnn_affected_by", "gnn_counters", "gnn_instructions")),
+    **dict.fromkeys(("distload", "looponfail", "forked", "lf", "stepwise", "usepdb", "trace"), False),
+    **dict.fromkeys(("benchmark_skip", "benchmark_disable", "codspeed", "gnn_growth"), False),
     "tx": [],
-    "usepdb": False,
-    "benchmark_skip": False,
-    "benchmark_compare": None,
-    "gnn_affected_by": None,
+    "cov_source": [],
+    "gnn_profile": [],
+    "dist": "no",
+    "parallel_threads": 1,
+    "maxfail": 0,
+    "benchmark_enable": True,
 }
-"""The process runs the benchmarks itself and selects none of them, and no debugger waits for a user."""
-
-SILENT: Mapping[str, Any] = {
-    "no_cov": True,
-    **dict.fromkeys(
-        (
-            *("benchmark_compare", "benchmark_compare_fail", "benchmark_save", "benchmark_autosave"),
-            *("benchmark_histogram", "benchmark_cprofile"),
-            *("xmlpath", "log_file", "report_log", "htmlpath", "basetemp", "pastebin"),
-        )
-    ),
-}
+"""The process runs and times all benchmarks itself, nothing traces it, and no debugger waits for a user."""
+_SILENT: Mapping[str, Any] = dict.fromkeys(
+    (
+        *("benchmark_compare", "benchmark_compare_fail", "benchmark_save", "benchmark_autosave"),
+        *("benchmark_histogram", "benchmark_cprofile"),
+        *("xmlpath", "log_file", "report_log", "htmlpath", "basetemp", "pastebin"),
+    )
+)
 """The process compares and saves nothing: it would write to the same files as the others."""
+_FLAGS = {
+    "numprocesses": "-n",
+    "distload": "-d",
+    "cov_source": "--cov",
+    "usepdb": "--pdb",
+}
+"""Options whose flag has another name."""
 
 
-def override(given: Namespace, options: Mapping[str, Any]) -> None:
-    """Replace what the suite and the user gave, for the plugins that are installed."""
-    for name, value in options.items():
-        if hasattr(given, name):
-            setattr(given, name, value)
+class Overrides:
+    """A pytest plugin that replaces what the suite and the user gave, for the plugins that are installed.
+
+    Args:
+        further: other options, and their values.
+    """
+
+    def __init__(self, further: Mapping[str, Any] | None = None) -> None:
+        self._further = further or {}
+        self._given: list[str] = []
+
+    @pytest.hookimpl(wrapper=True, tryfirst=True)
+    def pytest_load_initial_conftests(self, early_config: pytest.Config) -> Iterator[None]:
+        """Override them before plugins that begin early, as pytest-cov does."""
+        _replace(early_config.known_args_namespace, _ALONE)
+        return (yield)
+
+    @pytest.hookimpl(wrapper=True, tryfirst=True)
+    def pytest_cmdline_main(self, config: pytest.Config) -> Generator[None, object, object]:
+        """Override them before other plugins look at them."""
+        self._given = _replace(config.option, _ALONE)
+        _replace(config.option, {**_SILENT, **self._further})
+        return (yield)
+
+    def lines(self) -> list[str]:
+        """Return a line that names what was given and would change what is timed; none if nothing was."""
+        return [f"overridden: pytest's {', '.join(self._given)}"] if self._given else []
+
+
+def _replace(given: Namespace, options: Mapping[str, Any]) -> list[str]:
+    """Replace options that plugins declare; return the flags of those that were given."""
+    declared = [name for name in options if hasattr(given, name)]
+    replaced = [name for name in declared if getattr(given, name) not in (options[name], None, False)]
+    for name in declared:
+        setattr(given, name, options[name])
+    return [_FLAGS.get(name, f"--{name.replace('_', '-')}") for name in replaced]

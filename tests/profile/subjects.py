@@ -35,7 +35,7 @@ def widest(text):
 class Unheard:
     """Is told what goes on, and says nothing."""
 
-    def collected(self, titles):
+    def collected(self, titles, notes):
         pass
 
     def benchmark(self, side, number, count, found):

@@ -5,6 +5,7 @@ import pytest
 
 from gnnbench.errors import UsageError
 from gnnbench.variants import fresh
+from tests.cli.forked import pytest_is_forked
 from tests.suite import BARE, SHORT
 
 SUITE = """
@@ -17,9 +18,39 @@ def test_seed(benchmark):
     assert os.environ["GNNBENCH_FAKE_CLOCK"].startswith("8:")
     benchmark(sum, [1, 2])
 
-def test_bad():
+def test_bad(benchmark):
     assert not "really; $(echo bad)"
+
+def test_other():
+    assert not benchmark
 """
+OPTIONS = """
+import pytest
+
+def pytest_addoption(parser):
+    parser.addoption("--cov", dest="cov_source", action="append", default=[])
+    parser.addoption("--codspeed", action="store_true")
+
+def pytest_load_initial_conftests(early_config):
+    if early_config.known_args_namespace.cov_source:
+        raise RuntimeError("the coverage plugin is on")
+
+def pytest_configure(config):
+    if config.getoption("--codspeed"):
+        config.option.benchmark_disable = True
+"""
+"""As pytest-cov and pytest-codspeed begin."""
+FINISH = "import pytest\ndef pytest_sessionfinish(session):\n"
+COVERED = """
+import pytest
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtestloop(session):
+    result = yield
+    session.testsfailed += 1
+    return result
+"""
+"""As pytest-cov fails a session that covers too little."""
 
 
 @pytest.fixture
@@ -29,6 +60,20 @@ def folder(tmp_path, monkeypatch):
     monkeypatch.delenv("PYTEST_XDIST_WORKER", raising=False)  # as nobody's shell has it
     (tmp_path / "test_suite.py").write_text(SUITE)
     return tmp_path
+
+
+@pytest.fixture
+def run(folder, monkeypatch):
+    """Return a function that times the suite in a fork, and returns the lines on it."""
+    pytest_is_forked(monkeypatch, PYTEST_DISABLE_PLUGIN_AUTOLOAD="1")
+
+    def run(*words):
+        given = ["-p", "pytest_benchmark.plugin", *words, *SHORT]
+        lines = fresh.run(given, folder / "out.json", folder, 3, lambda _: None)
+        assert json.loads((folder / "out.json").read_text())["benchmarks"]
+        return lines
+
+    return run
 
 
 def test_each_leaves_its_lines_and_a_run_file_and_has_a_seed_of_its_own(folder, monkeypatch):
@@ -44,7 +89,7 @@ def test_each_leaves_its_lines_and_a_run_file_and_has_a_seed_of_its_own(folder, 
 
 
 def test_one_that_fails_says_so_with_the_end_of_what_it_printed(folder):
-    with pytest.raises(UsageError, match="process 3 failed: pytest ended with 1") as caught:
+    with pytest.raises(UsageError, match=r"process 3 failed: test_suite.py::test_bad raised:") as caught:
         fresh.run(["-k", "bad"], folder / "out.json", folder, 3, lambda _: None)
     assert "$(echo bad)" in str(caught.value)
 
@@ -57,6 +102,54 @@ def test_one_that_takes_too_long_is_stopped_with_what_it_printed(folder, monkeyp
     assert "waits" in str(caught.value)
 
 
-def test_one_that_times_nothing_says_so(folder):
-    with pytest.raises(UsageError, match="process 1 timed nothing"):
-        fresh.run(["--benchmark-disable", "-k", "good"], folder / "out.json", folder, 1, lambda _: None)
+def test_one_that_times_nothing_says_so(run):
+    with pytest.raises(UsageError, match="process 3 timed nothing"):
+        run("-k", "nothing")
+
+
+def test_options_that_switch_timing_off_are_overridden_and_named(folder, run):
+    (folder / "standing_in.py").write_text(OPTIONS)
+    (folder / "pytest.ini").write_text(
+        "[pytest]\naddopts = -p standing_in -p xdist --cov=. --codspeed --pdb -x -n 2 --benchmark-disable\n"
+    )
+    (line,) = run("-k", "good")
+    assert line == "overridden: pytest's -n, --pdb, --benchmark-disable, --codspeed, --cov, --maxfail"
+    assert run("-k", "good", "-o", "addopts=") == []
+
+
+@pytest.mark.parametrize(
+    ("conftest", "words", "line"),
+    [
+        (COVERED, "good", "1 because of conftest.py"),
+        (f"{FINISH}    session.exitstatus = 7\n", "good", "7 because of conftest.py"),
+        (f"{FINISH}    pytest.exit('enough', 3)\n", "good", "3 because of conftest.py"),
+        ("", "good or other", "1 because of 1 failed test without a benchmark"),
+    ],
+)
+def test_the_benchmarks_decide_and_not_pytest_s_exit_status(folder, run, conftest, words, line):
+    (folder / "conftest.py").write_text(conftest)
+    assert run("-k", words) == [f"the benchmarks passed, but pytest ended with {line}"]
+
+
+@pytest.mark.parametrize(
+    ("conftest", "words", "said"),
+    [
+        (f"{FINISH}    session.exitstatus = 0\n", "good or bad", "test_suite.py::test_bad raised: Assertion"),
+        (
+            "def pytest_runtest_teardown(item):\n    item.session.shouldstop = 'enough'\n",
+            "good or bad",
+            r"pytest ended with 2 because of conftest.py, and 1 benchmark did not run",
+        ),
+        ("", "good or bad or seed", "test_suite.py::test_seed raised: .*, and 1 more failed"),
+    ],
+)
+def test_a_benchmark_that_did_not_pass_is_named(folder, run, conftest, words, said):
+    (folder / "conftest.py").write_text(conftest)
+    with pytest.raises(UsageError, match=f"process 3 failed: {said}"):
+        run("-k", words)
+
+
+def test_a_file_that_cannot_be_collected_is_named(folder, run):
+    (folder / "test_other.py").write_text("import no_such_package\n")
+    with pytest.raises(UsageError, match=r"failed: test_other.py cannot be collected: ModuleNotFoundError"):
+        run("-k", "good", "--continue-on-collection-errors")

@@ -141,7 +141,7 @@ def run(
         for name, one in found.items()
         if not isinstance(one, NotTimed) or one.kind == "failed"
     }
-    notes = [*workers.refusals(), *(workers.choice() if only is None else ())]
+    notes = [*workers.notes, *workers.refusals(), *(workers.choice() if only is None else ())]
     if left_out := len(found) - len(benchmarks):
         notes.append(f"skipped on both sides, and left out: {units.count(left_out, 'benchmark')}")
     return AffectedResult(base, head, benchmarks, RealTime.seconds() - start, tuple(notes))

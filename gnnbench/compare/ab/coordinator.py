@@ -302,7 +302,7 @@ class _Session:
         if not names:
             why = f": {refused[0]}" if refused else " here"
             raise UsageError(f"pytest finds no benchmarks{why}; name them: gnnbench ab BASE HEAD -- PATH")
-        self.notes.extend(refused)
+        self.notes.extend((*workers.notes, *refused))
         if self._only is not None:
             names = [name for name in self._only if name in names]
         else:

@@ -61,6 +61,8 @@ class Workers:
         """The tests that request the fixture `benchmark` themselves; others may get it indirectly."""
         self.refused: dict[str, dict[str, str]] = {}
         """By side, the files that it cannot collect, each with the reason."""
+        self.notes: tuple[str, ...] = ()
+        """A line on each thing that their pytest does otherwise than the suite says."""
         self.places: tuple[str, ...] = ()
         """The folders, files and ids among pytest's arguments, as the newer side reads them."""
         self.folders: tuple[str, ...] | None = None
@@ -85,6 +87,7 @@ class Workers:
             self.names = tuple(name for name in names if name not in left_out)
             self.left_out = tuple(name for name in names if name in left_out)
             self.declared = frozenset(name for one in found for name in one["declared"])
+            self.notes = tuple(dict.fromkeys(line for one in found for line in one["notes"]))
             self.places, self.rootdir = tuple(head["places"]), head["rootdir"]
             if all(one["folders"] is not None for one in found):
                 self.folders = tuple(head["folders"])

@@ -21,7 +21,7 @@ import random
 import sys
 import tempfile
 import traceback
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import replace
 from functools import wraps
@@ -37,7 +37,7 @@ from ...measure.pedantic import Pedantic
 from ...variants import outcome
 from ...variants.collected import whole_folders
 from ...variants.import_roots import Trees
-from ...variants.overrides import ALONE, SILENT, override
+from ...variants.overrides import Overrides
 from ...variants.pipe import ClosedError, Link
 from ...variants.startup import end_group
 from . import slowdown
@@ -49,15 +49,6 @@ if TYPE_CHECKING:
 _FAKE_CLOCK = "GNNBENCH_FAKE_CLOCK"  # its module imports numpy
 
 _OPTIONS: Mapping[str, Any] = {
-    **ALONE,
-    **SILENT,
-    "maxfail": 0,
-    "gnn_counters": None,
-    "gnn_growth": False,
-    "gnn_instructions": None,
-    "gnn_profile": [],
-    "benchmark_enable": True,
-    "benchmark_disable": False,
     "benchmark_json": None,
     # pytest-benchmark creates its storage folder: give it one that exists.
     "benchmark_storage": f"file://{tempfile.gettempdir()}",
@@ -70,7 +61,7 @@ _PLUGINS_OFF = ("cacheprovider", "stepwise", "timeout")
 """Plugins that write to the caller's tree, or that end a benchmark which waits for its next command."""
 
 
-class Worker:
+class Worker(Overrides):
     """The plugin."""
 
     def __init__(
@@ -93,8 +84,9 @@ class Worker:
             all_benchmarks: whether the user asks for all of gnnbench's benchmarks, and not the default ones.
             apart: whether each test runs in a fork of this process, and so none depends on those before.
         """
+        super().__init__({**_OPTIONS, **({"gnn_all": True} if all_benchmarks else {})})
         self._link, self._trees, self._pair, self._side = link, trees, pair, side
-        self._all_benchmarks, self._apart = all_benchmarks, apart
+        self._apart = apart
         self._machine: FakeMachine | None = None
         self._slowdown = 0.0
         self._item: pytest.Item | None = None
@@ -104,9 +96,8 @@ class Worker:
         self._is_whole = True
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
-    def pytest_cmdline_main(self, config: pytest.Config) -> Iterator[None]:
+    def pytest_cmdline_main(self, config: pytest.Config) -> Generator[None, object, object]:
         """Override options of the suite and the user, and remove plugins that disturb timing."""
-        override(config.option, {**_OPTIONS, **({"gnn_all": True} if self._all_benchmarks else {})})
         for name in _PLUGINS_OFF:
             if config.pluginmanager.has_plugin(name):
                 config.pluginmanager.unregister(name=name)
@@ -117,7 +108,7 @@ class Worker:
         except ValueError as error:
             raise pytest.UsageError(str(error)) from None
         self._machine = _fake_machine(self._pair, self._side, self._slowdown)
-        return (yield)
+        return (yield from super().pytest_cmdline_main(config))
 
     def pytest_collectreport(self, report: pytest.CollectReport) -> None:
         """Note why a file cannot be collected, or that it skips itself."""
@@ -147,6 +138,7 @@ class Worker:
                     "names": list(items),
                     "declared": declared,
                     "left_out": list(left_out),
+                    "notes": self.lines(),
                     "refused": {place: f"{reason}{older}" for place, reason in self._refused.items()},
                     "places": list(map(str, config.args)),
                     "folders": whole_folders(config) if self._is_whole else None,

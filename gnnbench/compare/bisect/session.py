@@ -185,7 +185,7 @@ class Session:
                 raise UsageError(
                     f"pytest finds no benchmarks{why}; name them: gnnbench bisect GOOD BAD -- PATH"
                 )
-            self._journal.names, self._journal.notes = names, [*refused, *choice]
+            self._journal.names, self._journal.notes = names, [*workers.notes, *refused, *choice]
             plan = self._begin(names).next()
             assert plan
         return plan.seconds, plan.at_most_seconds

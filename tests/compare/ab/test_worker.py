@@ -347,6 +347,7 @@ def test_a_suite_with_options_against_it(tmp_path, monkeypatch):
     )
     with process(tmp_path, "--benchmark-compare", "--benchmark-histogram") as worker:
         suite = Suite(worker)
+        assert suite.collected["notes"] == ["overridden: pytest's -n, --lf, --benchmark-skip, --maxfail"]
         assert suite.failure("test_raises") == "raised: KeyError: 'missing'"
         assert suite.failure("test_marked") is None
     left = {path.name for path in tmp_path.iterdir()} - {"__pycache__"}

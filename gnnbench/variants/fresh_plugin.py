@@ -1,0 +1,104 @@
+"""The pytest plugin of a process that `fresh` starts: overrides options, and writes how the session ended."""
+
+import argparse
+import json
+from collections.abc import Generator, Iterator
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from . import outcome
+from .ending import Ending
+from .exit_causes import ExitCauses
+from .overrides import Overrides
+
+OPTION = "--gnn-ending"
+
+
+def pytest_addoption(parser: pytest.Parser, pluginmanager: pytest.PytestPluginManager) -> None:
+    """Declare the hidden option that names the file, and register the hooks."""
+    parser.addoption(OPTION, dest="gnn_ending", type=Path, help=argparse.SUPPRESS)
+    pluginmanager.register(_Writing(), "gnnbench-ending")
+
+
+class _Writing(Overrides):
+    def __init__(self) -> None:
+        super().__init__()
+        self._benchmarks: list[str] = []
+        self._reports: dict[str, dict[str, pytest.TestReport]] = {}
+        self._refused: dict[str, str] = {}
+
+    @pytest.hookimpl(wrapper=True, tryfirst=True)
+    def pytest_cmdline_main(self, config: pytest.Config) -> Generator[None, object, object]:
+        self._config, self._causes = config, ExitCauses(config)
+        try:
+            status: Any = yield from super().pytest_cmdline_main(config)
+        except Exception:
+            if self._reports:  # the tests ran; else it is an option that pytest refuses
+                self._write(pytest.ExitCode.TESTS_FAILED)
+            raise
+        self._write(int(status or 0))
+        return status
+
+    @pytest.hookimpl(wrapper=True, tryfirst=True)
+    def pytest_sessionfinish(self) -> Iterator[None]:
+        """Note what raises where pytest calls no hook."""
+        try:
+            return (yield)
+        except BaseException as error:
+            self._causes.add_raised(pytest.ExceptionInfo.from_exception(error))
+            raise
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_sessionstart(self, session: pytest.Session) -> None:
+        self._causes.watch(session)
+
+    def pytest_collectreport(self, report: pytest.CollectReport) -> None:
+        if report.failed:
+            self._refused[self._shown(report.nodeid)] = outcome.line(report)
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_collection_finish(self, session: pytest.Session) -> None:
+        declared = [item for item in session.items if "benchmark" in getattr(item, "fixturenames", ())]
+        self._benchmarks = [item.nodeid for item in declared]
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        self._reports.setdefault(report.nodeid, {})[report.when or ""] = report
+
+    def pytest_keyboard_interrupt(self, excinfo: pytest.ExceptionInfo[BaseException]) -> None:
+        self._causes.add_raised(excinfo)
+
+    def pytest_internalerror(self, excinfo: pytest.ExceptionInfo[BaseException]) -> None:
+        self._causes.add_raised(excinfo)
+
+    def _write(self, status: int) -> None:
+        file: Path = self._config.option.gnn_ending
+        file.write_text(json.dumps(asdict(self._ending(status))), encoding="utf-8")
+
+    def _ending(self, status: int) -> Ending:
+        failed = [name for name, found in self._reports.items() if any(one.failed for one in found.values())]
+        theirs = getattr(self._config, "_benchmarksession", None)
+        timed = {*self._benchmarks, *(one.fullname for one in getattr(theirs, "benchmarks", ()))}
+        shown = self._shown
+        return Ending(
+            status,
+            self._causes.names(),
+            tuple(map(shown, self._benchmarks)),
+            sum(name not in self._reports for name in self._benchmarks),
+            tuple(f"{shown(name)} {self._why(name)}" for name in failed if name in timed),
+            sum(name not in timed for name in failed),
+            self._refused,
+            tuple(self.lines()),
+            bool(self._config.getini("testpaths")),
+        )
+
+    def _shown(self, name: Any) -> str:
+        """Return an id as it begins in the working directory."""
+        return str(self._config.cwd_relative_nodeid(name))
+
+    def _why(self, name: str) -> str:
+        failed = {when: one for when, one in self._reports[name].items() if one.failed}
+        failure = outcome.failure(failed)
+        return failure.text if failure else "failed"
