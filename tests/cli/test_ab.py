@@ -8,8 +8,10 @@ import pytest
 
 from gnnbench import schema
 from gnnbench.compare import result_file
+from gnnbench.measure.instructions import hardware
 from gnnbench.shard import Shard
 from tests.cli.started import start, workers_of
+from tests.compare.ab.answers import answering, inspected
 from tests.compare.ab.workers import write
 from tests.sampling import nightly
 from tests.suite import ROOT, gnnbench
@@ -275,3 +277,41 @@ def test_shards_are_timed_apart_and_merged_into_the_whole(suite):
     whole = result_file.read(suite / "whole.json")
     assert {row.fullname for row in whole.comparison.rows} == names
     assert whole.thresholds.family_level == 0.99
+
+
+SAME_CODE = {"inspect": inspected(work="1")}
+
+
+def test_a_shard_without_benchmarks_is_fine_and_says_so(in_process, tmp_path, monkeypatch):
+    (tmp_path / "test_a.py").touch()
+    (tmp_path / "gnnbench.toml").write_text('[[rules]]\nbenchmarks = "*old*"\neffect = 0.1\n')
+    answering(monkeypatch, tmp_path, ["test_a.py::test_a"], base=SAME_CODE, head=SAME_CODE)
+    words = ("--strict", "--", "test_a.py")
+    printed = {}
+    for shard in ("1/2", "2/2"):
+        found = in_process("ab", ".", ".", "--shard", shard, *words)
+        assert found.returncode == 0, found.stderr
+        assert "\nrule 1 of gnnbench.toml (*old*) matches no benchmark here: " in f"\n{found.stdout}"
+        printed[Shard.parse(shard).has("test_a.py::test_a"), shard] = found.stdout.splitlines()
+    ((_, empty), without), ((_, full), there) = sorted(printed.items())
+    assert f"shard {empty}: 0 of 1 benchmark" in without
+    assert f"shard {full}: 1 of 1 benchmark" in there
+    assert "1 same: it runs the same code" in there
+
+
+def test_instructions_are_counted_where_the_code_differs(in_process, tmp_path, monkeypatch):
+    monkeypatch.setattr(hardware, "why_not", lambda: "")
+    (tmp_path / "test_a.py").touch()
+    more = {"answer": "counted", "totals": [2000, 2000], "files": [], "capability": "avx2"}
+    both = {"inspect test_a.py::test_kept": inspected(work="1")}
+    names = ["test_a.py::test_kept", "test_a.py::test_changed"]
+    answering(monkeypatch, tmp_path, names, base=both, head={**both, "count": more})
+    words = ("--instructions", "--budget", "0.1", "--json", "ab.json", "--", "test_a.py")
+    found = in_process("ab", ".", ".", *words)
+    assert found.returncode in (0, 3), found.stderr
+    saved = json.loads((tmp_path / "ab.json").read_text())
+    validate(saved)
+    counted = {one["id"].partition("::")[2]: one["instructions"] for one in saved["benchmarks"]}
+    assert counted["test_kept"] is None
+    assert (counted["test_changed"]["base"], counted["test_changed"]["head"]) == (1000, 2000)
+    assert "+100.0% instructions (1.0 k to 2.0 k)" in " ".join(found.stdout.split())

@@ -6,14 +6,18 @@ import signal
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import psutil
 import pytest
 
 from gnnbench.cli import main
+from gnnbench.cli.baseline_record import _Work
 from gnnbench.results import baseline
 from gnnbench.results.baseline import FOLDER, RecordStore
+from gnnbench.results.unfinished_record import UnfinishedRecord
 from tests.cli.forked import pytest_is_forked
+from tests.run_files import content, entry
 from tests.sampling import nightly
 from tests.suite import environment, gnnbench
 from tests.variants import repositories
@@ -181,6 +185,29 @@ def test_a_disturbed_process_is_repeated_and_what_stays_disturbed_has_no_times_t
     timings = [timing for run in project.processes() for timing in run.benchmarks[TEST].processes]
     assert [timing.contended for timing in timings] == [False, True]
     assert "complete and valid" in record("baseline", "verify")[1]
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "counts", "kept"),
+    [
+        ([0.0], [0.0], (0, 0), ["1-0", "2-0"]),
+        ([0.4, 0.0], [0.0], (1, 0), ["1-1", "2-0"]),
+        ([0.0], [0.4, 0.4, 0.4], (2, 1), ["1-0", "2-0"]),
+    ],
+)
+def test_which_attempts_at_a_process_become_the_record(tmp_path, first, second, counts, kept):
+    """All have ended, and were kept by a command that was interrupted before it saved them."""
+    for process, shares in ((1, first), (2, second)):
+        for attempt, share in enumerate(shares):
+            one = entry("test_one", seed=attempt, code_hash="1")
+            one["extra_info"]["gnnbench"]["measurement"]["others_share"] = share
+            (tmp_path / f"{process}-{attempt}.json").write_text(json.dumps(content(one)))
+    said = []
+    work = _Work(UnfinishedRecord(tmp_path), 2, ["."], SimpleNamespace(say=said.append))
+    assert [run.path.stem for run in work.go()] == kept
+    texts = (" is repeated: other programs used", " is recorded without times that can be compared: other")
+    assert tuple(sum(text in line for line in said) for text in texts) == counts
+    assert said[0] == "continues: 2 of 2 processes were finished"
 
 
 def test_on_a_full_disk_finished_processes_are_kept(project, record, monkeypatch):

@@ -11,14 +11,17 @@ from pathlib import Path
 import pytest
 
 from gnnbench import schema, units
-from gnnbench.cli.bisect import _exit_code
+from gnnbench.cli.bisect import _exit_code, _most_bytes
 from gnnbench.compare.ab.inspections import Inspections
 from gnnbench.compare.ab.schedule import Decision
 from gnnbench.compare.bisect import lines, written_test
+from gnnbench.compare.bisect import run as bisection
 from gnnbench.compare.bisect.followed import Span
+from gnnbench.compare.bisect.line import Candidate, Cause, Line
 from gnnbench.compare.bisect.result import BisectResult
 from gnnbench.compare.bisect.session import Bisected
 from gnnbench.compare.verdict import Judgement, Thresholds
+from gnnbench.errors import UsageError
 from gnnbench.measure.counter_changes import CounterChange
 from gnnbench.measure.fingerprint.difference import Difference
 from gnnbench.report import bisect as shown
@@ -130,6 +133,7 @@ FUNCTIONS = Inspections(
     sides=({"fingerprint": {"functions": {"thing:one": "a hash"}}}, {}),
 )
 COUNTERS = Inspections((CounterChange("aten::clone", 0, 1),))
+LINE = Line("commit", (Candidate("good", "git:a"), Candidate("bad", "git:b", Cause("commit", "b" * 40))))
 
 
 @pytest.mark.parametrize(
@@ -163,6 +167,56 @@ def test_a_written_test_fails_after_the_change_and_passes_before(
     for code, status in ((after, 1), (before, 0)):
         (folder / "thing.py").write_text(f"def one(x):\n    return {code}\n")
         assert run_file(folder, "test_it.py", libraries=bool(libraries)) == status
+
+
+@pytest.mark.parametrize(
+    ("counters", "name", "line"),
+    [
+        ((0, 1), "no_more_work", "assert found.counts.get('aten::clone', 0) <= 0"),
+        ((2, 1), "the_same_work", "assert found.counts.get('aten::clone', 0) == 2"),
+    ],
+)
+def test_a_written_test_asserts_counters_rather_than_code(counters, name, line):
+    """A slowdown may also run fewer operators. A nightly test runs such a file."""
+    found = Inspections((CounterChange("aten::clone", *counters),))
+    spans = {ONE: [Span(0, 1, 1.2, (1.1, 1.3))]}
+    written = written_test.write(result(LINE, spans=spans, compared={(0, 1): {ONE: found}}))
+    assert f"def test_{name}(" in written
+    assert f"    {line}\n" in written
+    assert "hashes of code" not in written
+
+
+def test_without_what_to_assert_no_test_is_written():
+    spans = {ONE: [Span(0, 1, 1.2, (1.1, 1.3))]}
+    assert written_test.write(result(LINE, spans=spans, compared={(0, 1): {ONE: Inspections()}})) is None
+
+
+@pytest.mark.parametrize(
+    ("unfinished", "status", "said"),
+    [
+        ("interrupted", 130, "interrupted; the same command continues"),
+        ("the time is used up", 1, "the time is used up; the same command with --total-budget 60 continues"),
+        (None, 1, None),
+    ],
+)
+def test_what_ended_a_bisection_early_is_said_with_how_to_continue(
+    in_process, tmp_path, monkeypatch, unfinished, status, said
+):
+    found = result(LINE, "slower", unfinished=unfinished)
+    monkeypatch.setattr(bisection, "run", lambda *_words, **_options: found)
+    (tmp_path / "test_suite.py").touch()
+    words = ("--total-budget", "30", "--json", "b.json", "--", "test_suite.py")
+    printed = in_process("bisect", "git:good", "git:main", *words)
+    assert printed.returncode == status
+    lines = printed.stdout.splitlines()
+    assert [line for line in lines if line.endswith(" continues")] == [said][: said is not None]
+    assert saved(tmp_path)["unfinished"] == unfinished
+
+
+def test_the_size_of_the_build_cache_has_a_unit():
+    assert _most_bytes("2 GiB") == 2**31
+    with pytest.raises(UsageError, match=r"^--build-cache '7' must be a size with its unit, as in '10 GiB'$"):
+        _most_bytes("7")
 
 
 @pytest.mark.nightly

@@ -9,9 +9,10 @@ import pytest
 from gnnbench.cli import calibrate as cli_calibrate
 from gnnbench.compare.ab import coordinator
 from gnnbench.compare.ab.schedule import Decision
-from gnnbench.compare.calibration import SIZES
+from gnnbench.compare.calibration import SIZES, CalibrationSettings
 from gnnbench.compare.verdict import Judgement
 from tests.cli.started import start, workers_of
+from tests.compare.ab.answers import answering
 from tests.compare.ab.workers import write
 
 SUITE = """
@@ -271,3 +272,11 @@ def test_a_cache_that_cannot_be_written_is_said_before_anything_is_measured(run,
     (line,) = err.splitlines()
     assert line.startswith("gnnbench: the cache folder /proc/cache cannot be written")
     assert line.endswith("set GNNBENCH_CACHE to another folder")
+
+
+def test_benchmarks_that_are_not_default_are_not_counted(tmp_path, monkeypatch):
+    names = ["test_a.py::test_a", "test_a.py::test_b", "test_a.py::test_c"]
+    collected = {"answer": "collected", "names": names, "declared": names[:2], "left_out": names[1:]}
+    answering(monkeypatch, tmp_path, names, base={"collected": {**collected, "refused": {}}})
+    settings = CalibrationSettings(str(tmp_path), ("test_a.py",), 1.0, None, 0.03)
+    assert cli_calibrate._Work(None, settings, 1, 0)._count() == 1

@@ -2,16 +2,19 @@
 
 import datetime as dt
 import subprocess
+from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
 from gnnbench import git
-from gnnbench.compare.acceptable import _patches
+from gnnbench.compare.acceptable import Judged, Row, _patches, entries
 from gnnbench.compare.acceptance import Acceptance, contains
 from gnnbench.compare.comparison import Compared, Comparison
 from gnnbench.compare.memory import MemoryChange
 from gnnbench.compare.revision import Revision
 from gnnbench.compare.verdict import SAME_CODE, Judgement, Thresholds
+from gnnbench.errors import UsageError
 from gnnbench.results import accepted
 from gnnbench.results.accepted import FILE, Accepted, Entry
 from tests.variants import repositories
@@ -194,3 +197,31 @@ def test_a_benchmark_that_needs_no_more_memory_is_named_too(repository, ratio, p
         f"test_a does not need more memory any more: remove {part} of baselines/accepted.toml"
     ]
     assert lines(MemoryChange("more memory", 2**23, 2**24)) == lines(None) == []
+
+
+def test_an_entry_on_top_of_another_has_what_is_beyond_it(repository):
+    """The branch went on, and what was accepted is 1.2 times the time and 100 more bytes."""
+    repository.git("config", "user.name", "Ada")
+    repository.git("config", "user.email", "ada@example.org")
+    head = repository.git("rev-parse", "feature")
+    file = repository.folder / FILE
+    file.parent.mkdir(exist_ok=True)
+    accepted.write(Accepted(file), [replace(repository.entry, more_bytes=100)])
+    found = accepted.find(repository.folder)
+
+    def entry(verdict, ratio, more_bytes):
+        bounds = (ratio / 1.02, ratio * 1.02)
+        memory = MemoryChange("more memory", 10**9, 10**9 + more_bytes) if more_bytes else None
+        sides = (Revision((one,), dirty=False) for one in (repository.base, head))
+        row = Row(Judgement(verdict, "", ratio, *bounds, *bounds), *sides, memory)
+        judged = Judged(Path("ab.json"), {"test_a": row})
+        (new,), replaced = entries(judged, ["test_a"], found, repository.folder, "y", TODAY)
+        assert replaced == set()
+        return round(new.ratio, 6), new.more_bytes
+
+    assert entry("slower", 1.5, 0) == (1.25, 0)
+    assert entry("slower", 1.5, 150) == (1.25, 50)
+    assert entry("same", 1.0, 150) == (1.0, 50)
+    for within in (("slower", 1.21, 0), ("slower", 1.2, 150), ("same", 1.0, 100)):
+        with pytest.raises(UsageError, match=r"ab\.json: test_a is within what entry 1 .* accepts; leave it"):
+            entry(*within)

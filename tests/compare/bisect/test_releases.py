@@ -7,10 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from gnnbench.compare.bisect import lines, refine, releases
+from gnnbench.compare.bisect import lines, refine, releases, run
+from gnnbench.compare.bisect.followed import Span
 from gnnbench.compare.bisect.line import Candidate, Cause, Line, Move
+from gnnbench.compare.bisect.session import Bisected, Limits
+from gnnbench.compare.verdict import Thresholds
 from gnnbench.errors import UsageError
 from tests.cli.test_bisect import bisect, saved
+from tests.compare.ab.workers import Watcher
 from tests.compare.bisect.histories import ONE, content, create, wheel
 from tests.variants.repositories import git
 
@@ -113,6 +117,14 @@ def test_within_a_package_s_step_are_its_releases_and_within_a_release_s_the_com
     commits = refine.closer(*closer, known, folder)
     assert [one.cause.title for one in commits.candidates[1:]] == ["change 1", "change 2"]
     assert pins(commits)[0] > {"pip:alpha==1"}
+    spans = {ONE: [Span(1, 2, 1.2, (1.1, 1.3)), Span(0, 2, 1.3, (1.2, 1.4))]}
+    stage = Bisected(line, {}, spans, {}, {}, 1, 1.0)
+    setting = run.Setting(("suite", "-x"), folder, folder, Thresholds(0.03), Limits(1.0, 1.0), 60.0, 0)
+    assert list(run._closer(stage, setting, known, Watcher())) == [(commits, (ONE, "suite", "-x"))]
+    assert list(run._closer(stage, setting, {"thing": "nowhere"}, watcher := Watcher())) == []
+    assert watcher.said[0].startswith(
+        "thing 1.2: not looked at closer: --repository thing=nowhere: there is no"
+    )
     assert refine.closer(*closer, {}, folder) is None
     assert refine.closer(*closer[:2], replace(step, moves=step.moves * 2), known, folder) is None
     with pytest.raises(UsageError, match=r"has no tag of thing 1\.0, such as v1\.0"):
