@@ -12,6 +12,7 @@ from gnnbench.compare.ab.inspections import Inspections
 from gnnbench.measure.counter_changes import CounterChange
 from gnnbench.measure.fingerprint.difference import Difference
 from gnnbench.report import affected as report
+from tests.compare.ab.answers import answering, done
 from tests.compare.ab.workers import write
 from tests.suite import gnnbench
 from tests.variants.repositories import git, without_settings
@@ -160,3 +161,14 @@ def test_where_no_benchmark_can_be_inspected(folder):
     result = affected(folder, "--", "test_suite.py", "-k", "nothing")
     assert result.returncode == 3
     assert "no benchmark was inspected; name the suite: " in result.stdout
+
+
+def test_where_every_benchmark_is_skipped_a_line_says_to_name_the_suite(in_process, tmp_path, monkeypatch):
+    (tmp_path / "test_a.py").touch()
+    skipped = {"run": done("no GPU", skipped=True)}
+    answering(monkeypatch, tmp_path, ["test_a.py::test_a"], base=skipped, head=skipped)
+    found = in_process("affected", ".", ".", "--", "test_a.py")
+    assert found.returncode == 3
+    skipped, name_it = found.stdout.splitlines()[-2:]
+    assert skipped == "skipped on both sides, and left out: 1 benchmark"
+    assert name_it == "no benchmark was inspected; name the suite: gnnbench affected BASE HEAD -- PATH"

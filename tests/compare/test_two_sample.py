@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gnnbench.compare.two_sample import SideTimings, judge
+from gnnbench.compare.two_sample import SideTimings, _shift, judge
 from gnnbench.compare.verdict import Judgement, Thresholds, confirmed
 from tests.compare import mirrored
 
@@ -239,3 +239,12 @@ def test_what_is_called_visible_is_found_nine_times_in_ten_by_one_process_and_by
             found[1] += judged(4, slower=1 + gate, others=False).verdict == "slower"
     assert ((found / runs > 0.84) & (found / runs < (0.96, 0.98))).all()
     assert ((seen / runs > 0.03) & (seen / runs < 0.1)).all()
+
+
+def test_a_drift_of_single_processes_is_not_known():
+    alone = _shift(np.array([0.1]), np.array([0.3]))
+    assert (alone.log_ratio, alone.degrees_of_freedom) == (0.0, 0)
+    lost = _shift(np.array([math.nan, math.nan, 0.1]), np.array([math.nan]))
+    assert (lost.degrees_of_freedom, lost.base, lost.head) == (0, 1, 0)
+    three = _shift(np.array([0.1, 0.3]), np.array([0.5]))
+    assert (three.log_ratio, three.degrees_of_freedom) == (pytest.approx(0.3), 1)

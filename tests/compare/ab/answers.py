@@ -72,7 +72,14 @@ def answering(patch: pytest.MonkeyPatch, folder: Path, names: list[str], **sides
             is `collected`. `loaded` is what the side imports from its trees, `seconds` how long a command
             takes.
     """
-    nothing: dict[str, Any] = {"left_out": [], "refused": {}, "places": [], "folders": ["."], "rootdir": "."}
+    nothing: dict[str, Any] = {
+        "left_out": [],
+        "refused": {},
+        "notes": [],
+        "places": [],
+        "folders": ["."],
+        "rootdir": ".",
+    }
     usual = {
         "seconds": 0.01,
         "loaded": ["package"],
