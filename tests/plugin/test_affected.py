@@ -4,6 +4,7 @@ from types import SimpleNamespace
 
 import pytest
 
+from gnnbench.plugin.affected import AffectedOnly
 from tests.plugin.recorded import Project, collected
 from tests.suite import SHORT, run
 from tests.variants.repositories import without_settings
@@ -79,6 +80,24 @@ def test_a_worker_deselects_what_it_is_told_and_a_session_passes_if_that_was_all
         session = SimpleNamespace(exitstatus=pytest.ExitCode.NO_TESTS_COLLECTED)
         only.pytest_sessionfinish(session)
         assert session.exitstatus == status
+
+
+@pytest.mark.parametrize(
+    ("statuses", "said"),
+    [
+        (("same", "changed"), "1 benchmark runs the same code as . and is deselected"),
+        (("same", "same"), "2 benchmarks run the same code as . and are deselected"),
+    ],
+)
+def test_the_session_says_how_many_it_deselects(pytester, monkeypatch, capsys, statuses, said):
+    found = SimpleNamespace(
+        named=lambda wanted: [f"test_a.py::{n}" for n, one in enumerate(statuses) if one == wanted]
+    )
+    monkeypatch.setattr(AffectedOnly, "_compared", lambda _self: found)
+    only = pytester.parseconfigure("--gnn-affected-by=.").pluginmanager.get_plugin("gnnbench-affected")
+    assert only._same_code == frozenset(found.named("same"))
+    out = capsys.readouterr().out.splitlines()
+    assert out == ["gnnbench: inspecting the benchmarks of . and of the working tree", f"gnnbench: {said}"]
 
 
 def test_a_wrong_variant_is_one_line(folder, pytester):

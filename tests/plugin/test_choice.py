@@ -3,9 +3,13 @@
 import json
 import re
 from dataclasses import replace
+from types import SimpleNamespace
 
 import pytest
 
+from gnnbench.plugin.choice import choice_of
+from gnnbench.plugin.session import run_of
+from gnnbench.plugin.sharding import PLUGIN as SHARDING
 from gnnbench.workloads.graphs import locate
 from gnnbench.workloads.operations import OPERATIONS
 from tests.suite import SHORT, SMALL, run_kernels
@@ -59,6 +63,7 @@ class Suite:
         return self.found, f"{result.stdout}\n"
 
     def pytest_collection_finish(self, session):
+        self.session = session
         self.found = {parts(item.nodeid) for item in session.items}
 
 
@@ -120,6 +125,25 @@ def test_shards_divide_the_default_ones(suite):
     assert first | second == {*DEFAULT, *MINE, "test_plain"}
     assert not first & second
     assert f"gnnbench: shard 1/2: {len(first)} of 8 tests" in out
+
+
+def test_what_a_worker_of_xdist_collected_is_said_by_the_main_process(suite, pytester):
+    """Also how many tests other shards have."""
+    suite.collected("--gnn-shard=1/2")
+    worker = suite.session.config
+    worker.workeroutput = {}
+    choice_of(worker).pytest_sessionfinish()
+    worker.pluginmanager.get_plugin(SHARDING).pytest_sessionfinish(suite.session)
+    main = pytester.parseconfigure("--gnn-device=cpu", "--gnn-shard=1/2", "-n", "1")
+    assert choice_of(main).lines() == []
+    main.hook.pytest_testnodedown(node=worker, error=None)
+    (line,) = choice_of(main).lines()
+    assert line == "gnnbench: 7 of 12 benchmarks run, the default ones; --gnn-all runs all"
+    assert run_of(main).notices == run_of(worker).notices != []
+    sharding = main.pluginmanager.get_plugin(SHARDING)
+    session = SimpleNamespace(config=main, exitstatus=pytest.ExitCode.NO_TESTS_COLLECTED)
+    sharding.pytest_sessionfinish(session)
+    assert session.exitstatus == pytest.ExitCode.OK, "the tests are in the other shard"
 
 
 @pytest.mark.nightly

@@ -466,7 +466,7 @@ def test_a_shard_that_turns_cannot_compare_fails_the_session_alone(known):
     words = ("--gnn-device=cpu", "--gnn-shard=1/2", "--gnn-turns=never")
     judging = known.parseconfigure(f"{COMPARE}=.", *words).pluginmanager.get_plugin(GATE)
     assert judging.pytest_report_collectionfinish() is None, "a variant needs no record"
-    judging._compare(SimpleNamespace(items=[]))
+    judging._compare(pytest.Session.from_config(judging._config))
     assert judging._failures == [". can be compared in turns only: leave out --gnn-turns never"]
     assert judging._lines == ["no benchmark was judged; --gnn-strict makes this a failure"]
     content = {"gnnbench": {}}
@@ -480,7 +480,7 @@ def test_a_shard_that_turns_cannot_compare_fails_the_session_alone(known):
 def test_a_shard_s_level_is_its_part_of_the_error_rate(known, monkeypatch):
     judging = known.parseconfigure(f"{COMPARE}=.", "--gnn-shard=1/2").pluginmanager.get_plugin(GATE)
     monkeypatch.setattr(turns, "run", lambda *_others: [])
-    judging._compare(SimpleNamespace(items=[]))
+    judging._compare(pytest.Session.from_config(judging._config))
     assert judging._failures == []
     content = {"gnnbench": {}}
     judging.pytest_benchmark_update_json(content)
@@ -523,7 +523,7 @@ def test_without_a_record_there_is_a_line_which_strict_makes_a_failure(known):
     for strict, wanted in ((), base), ((), ""), (("--gnn-strict",), ""):
         config = known.parseconfigure(COMPARE + wanted, "--gnn-device=cpu", *strict)
         judging = config.pluginmanager.get_plugin(GATE)
-        judging._compare(SimpleNamespace(items=[]))
+        judging._compare(pytest.Session.from_config(judging._config))
         said = judging._failures if strict or wanted else judging._lines
         assert said[0].startswith(f"no record {base[1:]} of" if wanted else "there are no timings of this")
         hint = "" if strict else "; --gnn-strict makes this a failure"

@@ -1,9 +1,16 @@
 """What a session saves beside its benchmarks."""
 
+import json
+import sys
+
 import pytest
 
 from gnnbench.measure.sources import Tree
+from gnnbench.plugin import timing
+from gnnbench.plugin.choice import choice_of
+from gnnbench.plugin.timing import timing_of
 from gnnbench.results import fitness, run_file
+from gnnbench.schema import departure
 from tests.plugin.recorded import Project
 from tests.suite import SHORT, run
 from tests.variants import repositories
@@ -40,3 +47,41 @@ def test_the_run_file_says_where_the_code_came_from(tmp_path, monkeypatch):
     assert measured().sources.trees == (Tree(".", commit, 0, ("kernels",), compiled=False),)
     project.edit("sum", "max", "kernels.py")
     assert fitness.unlike([measured()]) == "tracked files of this project have uncommitted changes"
+
+
+def test_without_torch_only_a_memory_error_is_to_run_out_of_memory(monkeypatch):
+    monkeypatch.delitem(sys.modules, "torch")
+    assert timing._out_of_memory(MemoryError()) == "OOM"
+    assert timing._out_of_memory(RuntimeError("out of memory")) is None
+
+
+def test_what_was_not_default_is_saved_beside_the_shard(known):
+    config = known.parseconfigure("--gnn-device=cpu", "--gnn-shard=1/2")
+    choice_of(config).left_out = {"test_a.py::two": None, "test_a.py::one": None}
+    found = timing_of(config)
+    found.pytest_deselected([])
+    content = {}
+    found.pytest_benchmark_update_json(config, content)
+    ours = json.loads(json.dumps(content["gnnbench"]))
+    assert departure(ours, "run", "file") is None
+    assert (ours["not_default"], ours["shard"]) == (["test_a.py::one", "test_a.py::two"], "1/2")
+    assert ours["covers"] == ["."], "what is not default is not missing"
+
+
+OUT_OF_MEMORY = """
+def work():
+    raise MemoryError
+
+def test_large(benchmark):
+    benchmark(work)
+"""
+
+
+def test_another_suite_s_test_that_runs_out_of_memory_fails_as_usual_and_is_saved_as_incomplete(known):
+    known.makepyfile(test_suite=OUT_OF_MEMORY)
+    words = ("--gnn-layouts=one", "--gnn-device=cpu", "--benchmark-json=run.json")
+    found = known.runpytest_inprocess(*words)
+    found.assert_outcomes(failed=1)
+    assert "MemoryError" in str(found.stdout)
+    (one,) = json.loads((known.path / "run.json").read_text())["gnnbench"]["incomplete"]
+    assert (one["fullname"], one["error"]) == ("test_suite.py::test_large", "OOM")
