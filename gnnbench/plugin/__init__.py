@@ -24,7 +24,17 @@ from .growth import PLUGIN as GROWTH
 from .growth import GrowthCheck
 from .limits import GATE, Limits
 from .limits import PLUGIN as LIMITS
-from .session import INSTRUCTIONS, MARKER, given, is_ours, run_of, stop, take_settings, why_too_large
+from .session import (
+    INSTRUCTIONS,
+    MARKER,
+    attached,
+    given,
+    is_ours,
+    run_of,
+    stop,
+    take_settings,
+    why_too_large,
+)
 from .sharding import PLUGIN as SHARDING
 from .sharding import Sharding
 from .timing import PLUGIN as TIMING
@@ -305,22 +315,19 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
 
 @pytest.hookimpl(trylast=True)
 def pytest_collection_finish(session: pytest.Session) -> None:
-    """Show gnnbench's progress lines, and its table instead of pytest-benchmark's."""
+    """Show gnnbench's progress lines, and each benchmark in one table: gnnbench's or pytest-benchmark's."""
     config = session.config
     reporter = config.pluginmanager.get_plugin("terminalreporter")
     ours = [item for item in session.items if is_ours(item)]
-    alone = any(
-        map(config.pluginmanager.has_plugin, (GATE, GROWTH, INSTRUCTIONS))
-    )  # no times, or a table of their own
-    if not (ours or alone) or reporter is None or config.option.collectonly:
+    timed = any(map(timing_of(config).settings, session.items))
+    if not (ours or timed) or reporter is None or config.option.collectonly:
         return
     from . import terminal
 
     if ours and reporter.verbosity == 0:
         config.pluginmanager.register(terminal.SessionProgress(reporter, ours), terminal.PROGRESS)
-    benchmarks = [item for item in session.items if "benchmark" in getattr(item, "fixturenames", ())]
-    if all(timing_of(config).settings(item) for item in benchmarks):
-        terminal.hide_their_table(config)
+    if timed:
+        terminal.shorten_their_table(config)
 
 
 def pytest_report_collectionfinish(config: pytest.Config, items: list[pytest.Item]) -> list[str]:
@@ -336,13 +343,13 @@ def pytest_report_collectionfinish(config: pytest.Config, items: list[pytest.Ite
 def pytest_runtest_makereport(
     item: pytest.Item, call: pytest.CallInfo[None]
 ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-    """Attach the results for the summary to the report of a passed test."""
+    """Attach the results for the summary to the report of a test."""
     report = yield
-    if call.when == "call" and report.passed and (is_ours(item) or timing_of(item.config).settings(item)):
+    if call.when == "call" and (is_ours(item) or timing_of(item.config).settings(item)):
         from . import terminal
 
         if is_ours(item):
-            report.gnnbench = terminal.record(item)  # type: ignore[attr-defined]
+            report.gnnbench = terminal.record(item, passed=report.passed)  # type: ignore[attr-defined]
         else:
             report.gnnbench_other = terminal.record_other(item)  # type: ignore[attr-defined]
     return report
@@ -350,21 +357,17 @@ def pytest_runtest_makereport(
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     """Write the tables and the counts of benchmarks checked, timed and skipped."""
-    others = [
-        report.gnnbench_other
-        for report in terminalreporter.stats.get("passed", ())
-        if getattr(report, "gnnbench_other", None)
-    ]
+    others, ours = (attached(terminalreporter, name) for name in ("gnnbench_other", "gnnbench"))
+    if not others and not ours:
+        return
+    from . import terminal
+
     if others:
-        from . import terminal
-
         terminal.summarize_others(terminalreporter, others)
-    if any(getattr(report, "gnnbench", None) for report in terminalreporter.stats.get("passed", ())):
-        from . import terminal
-
+    if ours:
         if terminalreporter.config.getoption("numprocesses", None):
             # Only xdist's workers collected the tests, and their headers are not shown.
             terminalreporter.ensure_newline()
             for line in terminal.header(terminalreporter.config):
                 terminalreporter.write_line(line)
-        terminal.summarize(terminalreporter)
+        terminal.summarize(terminalreporter, list(ours.values()))

@@ -140,7 +140,7 @@ def _judge_counters(request: pytest.FixtureRequest, spec: Spec, found: "Counters
         "unsteady": found.unsteady,
         "operators": found.operators,
         "host_reads": found.host_reads,
-        "recorded": changed is not None,
+        "changed": changed,
         "ignored": None,
     }
     if options.counters == "update":

@@ -9,7 +9,7 @@ from .. import units
 from ..report import growth as wording
 from ..settings import Settings
 from . import writing
-from .session import settings_of
+from .session import attached, settings_of
 
 PLUGIN = "gnnbench-growth"
 
@@ -36,13 +36,7 @@ class GrowthCheck:
     @pytest.hookimpl(trylast=True)
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
         """Write how many benchmarks grow, what is tolerated, and what was left out."""
-        reports = [
-            report
-            for group in terminalreporter.stats.values()
-            for report in group
-            if hasattr(report, "gnnbench_growth")
-        ]
-        found = {report.nodeid: report.gnnbench_growth for report in reports}
+        found = attached(terminalreporter, "gnnbench_growth")
         watched = {name: one for name, one in found.items() if not one["left_out"]}
         count = units.count(len(watched), "benchmark")
         failed = sum(one["fails"] for one in watched.values())

@@ -187,6 +187,15 @@ def why_too_large(item: pytest.Item) -> str | None:
     return needs.why_too_large(spec, run.datasets[spec.dataset], is_loaded=run.loaded == spec.dataset)
 
 
+def attached(reporter: pytest.TerminalReporter, name: str) -> dict[str, Any]:
+    """Return what the reports of tests carry under a name, by test, in the order in which they ran.
+
+    The reports of failed tests are among them; of a test that ran several times, the last.
+    """
+    found = [report for group in reporter.stats.values() for report in group if getattr(report, name, None)]
+    return {report.nodeid: getattr(report, name) for report in sorted(found, key=lambda one: one.start)}
+
+
 def stop(mistake: str, config: pytest.Config) -> NoReturn:
     """End the session with a one-line message and pytest's exit status for wrong usage.
 

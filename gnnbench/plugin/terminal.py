@@ -1,7 +1,7 @@
 """What a session prints: header, progress lines, tables and summary."""
 
 import io
-from collections.abc import Sequence
+from collections.abc import Generator, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
@@ -17,7 +17,7 @@ from ..report.console import Console
 from ..report.lines import wrapped
 from ..report.table import SHORT_DIRECTION, TableRow, grouped, heading, interval, notes, remarks, tables
 from ..results import counter_baseline
-from ..results.entry import NOT_TIMED
+from ..results.entry import NOT_TIMED, of_gnnbench
 from ..workloads.spec import Spec
 from . import writing
 from .choice import choice_of
@@ -58,15 +58,16 @@ def header(config: pytest.Config) -> list[str]:
     return [*(wrapped(line, width) for line in lines), *choice_of(config).lines()]
 
 
-def record(item: pytest.Item) -> dict[str, Any] | None:
-    """Return the results of a passed test for the summary; None if nothing was measured.
+def record(item: pytest.Item, *, passed: bool) -> dict[str, Any] | None:
+    """Return the results of a test for the summary; None if nothing was measured.
 
     These are plain data, because xdist's workers send them to the main process.
     """
     benchmark = item.funcargs.get("benchmark")  # type: ignore[attr-defined]
     ours = benchmark.extra_info.get("gnnbench", {}) if benchmark else {}
-    out_of_memory = item.stash.get(OUT_OF_MEMORY, None)
-    if not ours and not out_of_memory:
+    counted, out_of_memory = item.stash.get(COUNTED, None), item.stash.get(OUT_OF_MEMORY, None)
+    is_timed = benchmark and benchmark.stats and not benchmark.has_error
+    if not (is_timed or counted or out_of_memory or (passed and ours)):
         return None
     spec, row = spec_of(item), None
     if "measurement" in ours:  # not with --gnn-dry-run
@@ -77,7 +78,7 @@ def record(item: pytest.Item) -> dict[str, Any] | None:
         "row": row,
         "seconds": row.seconds if row else _median(benchmark, ours),
         "instead": _instead(ours),
-        "counted": item.stash.get(COUNTED, None),
+        "counted": counted,
         "out_of_memory": out_of_memory,
         "profiled": _kinds(item),
     }
@@ -102,13 +103,12 @@ def _kinds(item: pytest.Item) -> str:
 
 
 def record_other(item: pytest.Item) -> dict[str, Any] | None:
-    """Return the results of another suite's benchmark for the summary; None if gnnbench did not time it."""
+    """Return the results of another suite's benchmark for the summary; None: gnnbench did not time it."""
     benchmark = item.funcargs.get("benchmark")  # type: ignore[attr-defined]
     measured = benchmark and benchmark.extra_info.get("gnnbench", {}).get("measurement")
     if not measured:
         return None
     return {
-        "name": item.nodeid,
         "seconds": measured["location_ns"] / 1e9,
         "interval": interval(measured),
         "stopped_by": measured["stopped_by"],
@@ -116,7 +116,7 @@ def record_other(item: pytest.Item) -> dict[str, Any] | None:
     }
 
 
-def summarize_others(reporter: Any, records: Sequence[dict[str, Any]]) -> None:
+def summarize_others(reporter: Any, records: Mapping[str, dict[str, Any]]) -> None:
     """Write a line for each benchmark of another suite, and notes about them."""
     from ..measure import estimate
 
@@ -129,11 +129,11 @@ def summarize_others(reporter: Any, records: Sequence[dict[str, Any]]) -> None:
             f"OMP_WAIT_POLICY is {policy or 'unset'}: idle OpenMP threads use CPU time and disturb "
             "timings; export OMP_WAIT_POLICY=PASSIVE",
         )
-    for entry in records:
+    for name, entry in records.items():
         time = f"{units.seconds(entry['seconds']):>9} {entry['interval']:>6} {entry['stopped_by']:9} "
-        line = f"{time}{entry['name']}"
-        reporter.write_line(wrapped(line, writing.width(reporter), " " * len(time)))
-    for line in grouped(((entry["name"], entry["remarks"]) for entry in records), len(records)):
+        reporter.write_line(wrapped(f"{time}{name}", writing.width(reporter), " " * len(time)))
+    remarks = ((name, entry["remarks"]) for name, entry in records.items())
+    for line in grouped(remarks, len(records)):
         writing.say(reporter, line)
 
 
@@ -186,7 +186,7 @@ class SessionProgress:
             return
         self._shown.add(report.nodeid)
         measured = getattr(report, "gnnbench", None)
-        if measured is None:
+        if measured is None or not report.passed:
             xfail = hasattr(report, "wasxfail")
             result = ("XPASS" if report.passed else "XFAIL") if xfail else report.outcome.upper()
         elif measured["counted"]:
@@ -216,9 +216,8 @@ class SessionProgress:
         return f"{number} {spec.operation:{self._width}} {direction:7} {spec.platform:6} {result}"
 
 
-def summarize(reporter: Any) -> None:
+def summarize(reporter: Any, records: Sequence[dict[str, Any]]) -> None:
     """Write the tables, and how many benchmarks were checked, timed and skipped."""
-    records = [report.gnnbench for report in reporter.stats["passed"] if getattr(report, "gnnbench", None)]
     rows = [entry["row"] for entry in records if entry["row"]]
     text = io.StringIO()
     width = reporter._tw.fullwidth  # noqa: SLF001
@@ -276,12 +275,15 @@ def _counted(records: Sequence[dict[str, Any]], config: pytest.Config) -> list[s
         ignored = {name: reason for name, counted in found.items() if (reason := counted["ignored"])}
         lines.extend(f"{name}: ignored: {reason}" for name, reason in ignored.items())
         found = {name: counted for name, counted in found.items() if name not in ignored}
-        judged = sum(counted["recorded"] for counted in found.values())
-        if judged:
-            lines.append(f"{judged} as in the baseline, {path.relative_to(config.rootpath)}")
-        if judged < len(found):
-            missing = counter_baseline.missing(config.rootpath, platform)
-            lines.append(f"{len(found) - judged} not compared: {missing}")
+        file = path.relative_to(config.rootpath)
+        missing = sum(counted["changed"] is None for counted in found.values())
+        differ = sum(bool(counted["changed"]) for counted in found.values())
+        if same := len(found) - missing - differ:
+            lines.append(f"{same} as in the baseline, {file}")
+        if differ:
+            lines.append(f"{differ} not as in the baseline, {file}")
+        if missing:
+            lines.append(f"{missing} not compared: {counter_baseline.missing(config.rootpath, platform)}")
     lines.extend(
         f"nondeterministic counts, not compared: {Spec(**entry['spec']).id}: {', '.join(unsteady)}"
         for entry in records
@@ -290,12 +292,26 @@ def _counted(records: Sequence[dict[str, Any]], config: pytest.Config) -> list[s
     return lines
 
 
-def hide_their_table(config: pytest.Config) -> None:
-    """Hide pytest-benchmark's table, unless an option asks for it."""
+def shorten_their_table(config: pytest.Config) -> None:
+    """Leave the benchmarks of gnnbench's tables out of pytest-benchmark's, unless an option asks for it."""
     asked = any(
         config.getoption(f"benchmark_{name}") not in (default, None) for name, default in _THEIR_TABLE.items()
     )
     # A project's addopts may set the columns, so only the command line counts.
     columns = any("--benchmark-columns" in argument for argument in config.invocation_params.args)
     if not asked and not columns:
-        config._benchmarksession.quiet = True  # type: ignore[attr-defined]  # noqa: SLF001
+        config.pluginmanager.register(_TheirTable(), "gnnbench-their-table")
+
+
+class _TheirTable:
+    """Leaves benchmarks out of pytest-benchmark's table, but not out of pictures: their wrapper is inside."""
+
+    @pytest.hookimpl(wrapper=True, tryfirst=True)
+    def pytest_benchmark_group_stats(self) -> Generator[None, Any, Any]:
+        """Keep the benchmarks that gnnbench does not show."""
+        shown = NOT_TIMED | {"measurement"}
+        groups = [
+            (name, [entry for entry in entries if not shown & of_gnnbench(entry["extra_info"]).keys()])
+            for name, entries in (yield)
+        ]
+        return [(name, entries) for name, entries in groups if entries]

@@ -1,6 +1,7 @@
 """Real pytest runs with `--benchmark-compare`, on the simulated machine."""
 
 import json
+import re
 import shutil
 import xml.etree.ElementTree as ET
 from types import SimpleNamespace
@@ -142,6 +143,8 @@ def test_a_slowdown_of_what_changed_fails_exactly_that_test_and_is_no_next_basel
     result, verdicts = unchanged.run(COMPARE, "--gnn-confirm=1", truth=slow)
     assert result.returncode == 1, result.stdout
     assert verdicts == dict.fromkeys(NAMES[:-1], "same") | {"test_sorted": "slower"}
+    rows = re.findall(r"^ *[\d.]+ [mµ]s .* test_suite\.py::(\S+)$", result.stdout, re.MULTILINE)
+    assert rows == NAMES, "the one that fails is in the table of times, too"
     again = "1 benchmark may be slower or had CPU contention: timing again, new process"
     assert f"{again} 1 of 1" in unfolded(result)
     ((name, message),) = unchanged.failures().items()

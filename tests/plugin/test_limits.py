@@ -69,6 +69,9 @@ def test_a_time_above_the_limit_of_the_last_rule_in_force_that_matches_fails_a_p
     assert lines[0].startswith("7.9")  # the first decile of times about 8 ms
     assert lines[0].endswith("(rule 1 of gnnbench.toml)")
     assert lines[1].startswith("FAILED test_suite.py::test_sum[2]")
+    rows = re.findall(r"^ *[\d.]+ [mµ]s .* test_suite\.py::(\S+)$", result.stdout, re.MULTILINE)
+    assert rows == list(TIMES), "the one that fails, too, in the order of the tests"
+    assert "benchmark: 4 tests" not in result.stdout, "pytest-benchmark's table has the same rows"
     saved = json.loads((folder / "run.json").read_text())
     rule = {"number": 1, "benchmarks": "*test_sum*", "max_time_seconds": 0.005}
     settings = saved["gnnbench"]["settings"]

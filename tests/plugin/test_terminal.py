@@ -105,11 +105,12 @@ def test_each_result_stands_in_its_line_of_progress_and_the_table_notes_what_mus
     (tmp_path / "test_own.py").write_text(OWN + MORE)
     matrix = "%%MatrixMarket matrix coordinate pattern symmetric\n3 3 2\n2 1\n3 2\n"
     (tmp_path / "a[b].mtx").write_text(matrix)
+    (tmp_path / "gnnbench.toml").write_text("[[rules]]\nbenchmarks = '*[scale-*-2]'\nmax_time = '1 ns'\n")
     words = ("--gnn-dataset", "a[b].mtx", *TIME, "--benchmark-json=run.json")
     result = run_kernels(*words, cwd=tmp_path)
     out = result.stdout
     assert result.returncode == pytest.ExitCode.TESTS_FAILED, out
-    assert "2 failed, 8 passed, 1 xfailed" in out
+    assert "3 failed, 7 passed, 1 xfailed" in out
     assert "gnnbench: 6 benchmarks checked against the reference, 4 timed" in out
     lines = re.findall(r"^x?\[ *(\d+)/10\] (\w+) +fwd +torch +(.+?) *$", out, re.MULTILINE)
     assert [int(number) for number, _, _ in lines] == list(range(1, 11))
@@ -120,7 +121,8 @@ def test_each_result_stands_in_its_line_of_progress_and_the_table_notes_what_mus
     wrong = r"lazy_sum-forward-torch-\S+: output is wrong: largest error \S+ at \(\d+, \d+\)"
     assert re.search(wrong, out)
     assert "Traceback" not in out
-    assert "benchmark: 1 tests" in out, "pytest-benchmark's table is needed for the plain benchmark"
+    theirs = re.findall(r"benchmark.*: \d tests", out)
+    assert theirs == ["benchmark: 1 tests"], "pytest-benchmark's table has only the plain benchmark"
     assert out.count("a[b].mtx · hidden 128") == 2
     assert re.search(r"^operation +dir on +time +± +stop +limit +peak +ops +sync$", out, re.MULTILINE), out
     row = r"^stays +fwd torch +[\d.]+ [µn]s +(\?|[\d.]+%) +(time|prec) +1\.5 KiB +1 +0$"
@@ -134,18 +136,30 @@ def test_each_result_stands_in_its_line_of_progress_and_the_table_notes_what_mus
 
 
 @pytest.mark.parametrize(
-    ("options", "hidden"),
+    ("options", "whole"),
     [
-        ("-q", True),
-        ("--benchmark-group-by=param:platform", False),
-        ("--benchmark-sort=name", False),
-        ("--benchmark-columns=min", False),
+        ("-q", False),
+        ("--benchmark-group-by=param:platform", True),
+        ("--benchmark-sort=name", True),
+        ("--benchmark-columns=min", True),
     ],
 )
-def test_pytest_benchmark_s_table_is_shown_where_an_option_is_about_it(pytester, options, hidden):
+def test_pytest_benchmark_s_table_has_all_benchmarks_where_an_option_is_about_it(pytester, options, whole):
     config = pytester.parseconfigure(options)
-    terminal.hide_their_table(config)
-    assert config._benchmarksession.quiet is hidden
+    terminal.shorten_their_table(config)
+    entries = [
+        {"name": name, "group": name, "params": {"platform": 1}, "extra_info": {"gnnbench": ours}}
+        for name, ours in (
+            ("theirs", "any text"),
+            ("ours", {"version": 2, "measurement": {}}),
+            ("grows", {"version": 2, "growth": {}}),
+        )
+    ]
+    groups = config.hook.pytest_benchmark_group_stats(
+        config=config, benchmarks=entries, group_by=config.option.benchmark_group_by
+    )
+    shown = {entry["name"] for _, entries in groups for entry in entries}
+    assert shown == ({"theirs", "ours", "grows"} if whole else {"theirs"})
 
 
 def test_a_terminal_of_80_columns_sees_what_runs_in_lines_that_fit(pytester, monkeypatch):
@@ -196,7 +210,7 @@ def test_counters_are_as_in_the_baseline_or_of_a_platform_without_one(pytester):
     words = ("spmm_sum", "forward", "float32", "int64", "rmat:5", 8, "cpu")
     fields = ("operation", "direction", "dtype", "index_dtype", "dataset", "hidden", "device")
     usual = {"counts": {}, "unsteady": [], "ignored": None}
-    counted = {"torch": {**usual, "recorded": True}, "pyg": {**usual, "recorded": False}}
+    counted = {"torch": {**usual, "changed": []}, "pyg": {**usual, "changed": None}}
     entries = [
         {"spec": {**dict(zip(fields, words, strict=True)), "platform": platform}, "counted": one}
         for platform, one in counted.items()
