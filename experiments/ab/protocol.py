@@ -41,7 +41,7 @@ def cost_ms(worker: Child, name: str, blocks: int) -> dict[str, float]:
         worker.ask({"command": command, "now": None, **terms}, TIMEOUT_SECONDS)
 
     ask("run", name=name, seed=0)
-    ask("calibrate", iterations=1)
+    ask("calibrate")
     first, second = cores()[:2]
     # In turns, so that the second and the third begin on the core that they say.
     turns = {"anywhere": None, "to a core": first, "on it again": first, "to another": second}

@@ -124,6 +124,7 @@ class AbProgress(Progress):
         self._begin_seconds = 0.0
         self._at_most_seconds: float | None = None
         self._where: tuple[Mapping[str, Decision], float, float] = {}, 0.0, 0.0
+        self._updated_seconds = 0.0
         self._line_seconds = -QUIET_SECONDS
         self._ended = threading.Event()
         self._ticks = threading.Thread(target=self._tick, daemon=True)
@@ -147,7 +148,7 @@ class AbProgress(Progress):
 
     def update(self, decisions: "Mapping[str, Decision]", spent_seconds: float, left_seconds: float) -> None:
         """Show the state of each benchmark."""
-        self._where = decisions, spent_seconds, left_seconds
+        self._where, self._updated_seconds = (decisions, spent_seconds, left_seconds), self._clock()
         if self.in_terminal:
             return
         new = {name: one for name, one in decisions.items() if one.decided and name not in self._told}
@@ -160,6 +161,13 @@ class AbProgress(Progress):
         for line in filter(None, (_same_code(new), *timed)):
             self.print(f"{spent_seconds:.0f} s: {line}")
 
+    @property
+    def _now(self) -> tuple[Mapping[str, "Decision"], float, float]:
+        """The last state, with the time that has passed since then."""
+        decisions, spent_seconds, left_seconds = self._where
+        passed_seconds = self._clock() - self._updated_seconds
+        return decisions, spent_seconds + passed_seconds, max(left_seconds - passed_seconds, 0.0)
+
     def _tick(self) -> None:
         while not self._ended.wait(1.0):
             self.tell()
@@ -168,7 +176,7 @@ class AbProgress(Progress):
         if not self._text:
             return ""
         spent = f"{self._clock() - self._begin_seconds:.0f} s"
-        left_seconds = 0.0 if self.in_terminal else self._where[2]
+        left_seconds = 0.0 if self.in_terminal else self._now[2]
         if self._at_most_seconds:
             spent += f" of at most {self._at_most_seconds:.0f} s"
         elif left_seconds:
@@ -176,7 +184,7 @@ class AbProgress(Progress):
         return f"{self._text} ({spent})"
 
     def _shown(self) -> RenderableType:
-        return Group(super()._shown(), *(_standing(*self._where) if self._where[0] else []))
+        return Group(super()._shown(), *(_standing(*self._now) if self._where[0] else []))
 
 
 def _standing(

@@ -1,6 +1,5 @@
 import io
 import os
-from itertools import count
 
 import pytest
 from rich.console import Console
@@ -62,7 +61,10 @@ def test_in_a_pipe_a_decision_is_a_line_and_so_counts_as_one(clock):
     assert "starting" not in file.getvalue()
     clock.seconds += QUIET_SECONDS
     progress.tell()
-    assert file.getvalue().endswith("starting pair 3 of processes (10 s; the run: at most 47 s more)\n")
+    assert file.getvalue().endswith("starting pair 3 of processes (10 s; the run: at most 37 s more)\n")
+    clock.seconds += 60
+    progress.tell()
+    assert file.getvalue().endswith("processes (70 s)\n")
 
 
 def test_in_a_pipe_those_that_run_the_same_code_are_one_line(clock):
@@ -77,18 +79,18 @@ def test_in_a_pipe_those_that_run_the_same_code_are_one_line(clock):
     ]
 
 
-def test_in_a_terminal_the_step_and_its_seconds_stand_above_the_benchmarks():
+def test_in_a_terminal_the_step_and_its_seconds_stand_above_the_benchmarks(clock):
     file = io.StringIO()
-    seconds = count(0.0, 3.0)
     console = Console(file=file, force_terminal=True, width=80, highlight=False)
-    with AbProgress(console, lambda: next(seconds)) as progress:
+    with AbProgress(console, clock) as progress:
         progress.step("installing [thing]==1", 60.0)
         decisions = {"a": decision(), "b[x]": decision("undecided"), "c": SAME_CODE}
         progress.update(decisions, 12.0, 48.0)
+        clock.seconds += 3
     shown = file.getvalue()
     assert "installing [thing]==1 (" in shown
     assert " s of at most 60 s)" in shown
-    assert "2 of 3 decided, 12 s spent, at most 48 s left" in shown
+    assert "2 of 3 decided, 15 s spent, at most 45 s left" in shown
     assert "1 same: it runs the same code" in shown
     assert "b[x]" in shown
 

@@ -236,7 +236,7 @@ class _Session:
                 f" for {seconds:.1f} s after its set-up: {name}"
             )
             visited = RealTime.seconds()
-            found = workers.visit(name, seconds)
+            found = workers.visit(name, seconds, plan.longest_seconds)
             if isinstance(found, Visit):
                 visits[name] = found
                 self.head_logs.setdefault(name, []).append(sample(found).head)

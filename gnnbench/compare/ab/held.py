@@ -247,12 +247,11 @@ class Held:
             with self._pause():
                 self._block({"rounds": 1, "iterations": 1})
 
-    def _calibrate(self, command: Mapping[str, Any]) -> dict[str, Any]:
-        """Warm up, find the iterations of a round unless they are given, and measure what a round costs."""
+    def _calibrate(self, _command: Mapping[str, Any]) -> dict[str, Any]:
+        """Warm up, find the iterations of a round unless the benchmark sets them, and what a round costs."""
         self._timed.renew()
-        if given := self._timed.iterations or command["iterations"]:
-            iterations = given
-            self._fastest(given)
+        if iterations := self._timed.iterations:
+            self._fastest(iterations)
         else:
             wanted = wanted_seconds(self._clock, self._fixture._min_time)  # noqa: SLF001
             iterations = calibrated_iterations(self._fastest, 1, wanted, self._clock)

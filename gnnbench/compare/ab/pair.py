@@ -1,5 +1,6 @@
 """A pair of fresh processes, one per side, in which benchmarks are visited one after the other."""
 
+import math
 import random
 from collections.abc import Callable, MutableMapping
 from types import TracebackType
@@ -101,7 +102,7 @@ class Workers:
         """Let both tear down, unless something went wrong, and end them."""
         self.processes.stop(_QUIT_SECONDS if kind is None and self.broken is None else 0.0)
 
-    def visit(self, name: str, seconds: float) -> Visit | NotTimed:
+    def visit(self, name: str, seconds: float, at_most_seconds: float = math.inf) -> Visit | NotTimed:
         """Time a benchmark in turns, or return why it cannot be timed.
 
         After a failure, `broken` says whether more can be visited.
@@ -110,8 +111,9 @@ class Workers:
             name: pytest's node id.
             seconds: for the turns, of which there are at least five, without set-up and calibration. If a
                 process can time it only once, it gets one turn, in the first visit of a pair.
+            at_most_seconds: with set-up and calibration; fewer turns are enough if five do not end in it.
         """
-        return self._with_turns(name, lambda turns: turns.visit(seconds))
+        return self._with_turns(name, lambda turns: turns.visit(seconds, at_most_seconds))
 
     def inspect(self, name: str, seed: int | None = None) -> Inspections | NotTimed:
         """Inspect a call of a benchmark on both sides, or return why it cannot be inspected.

@@ -46,6 +46,8 @@ class Plan:
     """By benchmark, in the order of the visits: seconds for the turns of both sides."""
     at_most_seconds: float = math.inf
     """When the visits took this long, those that are left are left to the next pairs."""
+    longest_seconds: float = math.inf
+    """A visit that takes this long ends, even if it has too few turns to estimate their noise."""
 
 
 @dataclass(frozen=True)
@@ -213,17 +215,22 @@ class Schedule:
             names = self.undecided
             seconds = min(PILOT_SECONDS, self._budget / 2 / len(names))
             at_most = max(self._budget / PAIRS_TO_AFFORD, seconds * len(names))
-            self._plan = Plan(dict.fromkeys(names, seconds), at_most)
+            longest = self._budget / PAIRS_TO_AFFORD / len(names)
+            self._plan = Plan(dict.fromkeys(names, seconds), at_most, longest)
             return self._plan
         start = float(np.mean(self._starts))
-        left, afford = self.left_seconds - start, {}
+        rest = left = self.left_seconds - start
+        afford = {}
         names = [str(name) for name in self._random.permutation(self._admitted(start))]
         for name, seconds in self._visit_seconds(names, start).items():
             cost = self._extra(name) + seconds
             if cost <= left:
                 left -= cost
                 afford[name] = seconds
-        self._plan = Plan(afford) if afford else None
+        self._plan = None
+        if afford:
+            share = self.left_seconds / max(map(self._pairs_to_afford, afford))
+            self._plan = Plan(afford, rest, (share - start) / len(afford))
         return self._plan
 
     def _admitted(self, start: float) -> list[str]:

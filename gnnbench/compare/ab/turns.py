@@ -1,11 +1,11 @@
 """Times one benchmark in a pair of processes: the sides take turns, a block of rounds each."""
 
 import random
-from collections.abc import Callable, Mapping, MutableMapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, MutableMapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from statistics import geometric_mean
-from typing import Any, Literal, NamedTuple, TypeVar
+from typing import Any, Literal, NamedTuple, Self, TypeVar
 
 from .inspections import Inspections
 from .processes import SIDES, Processes
@@ -17,6 +17,8 @@ NO_BENCHMARK = NotTimed("no benchmark", "no benchmark: it never calls `benchmark
 
 _BLOCK_SECONDS = 0.01
 _MOST_ROUNDS = 50
+_FAR = 20
+"""If a side is faster or slower by more than this factor, its rounds have a number of calls of their own."""
 
 _Found = TypeVar("_Found")
 
@@ -26,6 +28,18 @@ class Size(NamedTuple):
 
     iterations: int
     rounds: int
+
+    @classmethod
+    def of(cls, iterations: int, round_seconds: Iterable[float]) -> Self:
+        """Return the size of a block of about `_BLOCK_SECONDS`.
+
+        Args:
+            iterations: calls in a round.
+            round_seconds: length of a round of each side. Their geometric mean counts: one of the two
+                processes may happen to be many times slower than usual.
+        """
+        rounds = round(_BLOCK_SECONDS / geometric_mean(round_seconds))
+        return cls(iterations, min(max(rounds, 1), _MOST_ROUNDS))
 
 
 class _EndedError(Exception):
@@ -66,14 +80,18 @@ class Turns:
         self.once = False
         """Whether it can be timed only once in a process."""
 
-    def visit(self, seconds: float) -> Visit | NotTimed:
+    def visit(self, seconds: float, at_most_seconds: float) -> Visit | NotTimed:
         """Set up, time turns for some seconds, and enough of them to estimate their noise, and tear down.
+
+        Args:
+            seconds: for the turns.
+            at_most_seconds: for set-up and turns; fewer turns are enough if more do not end in this time.
 
         Raises:
             DiedError: a side cannot be used any more.
         """
         start = self._processes.now()
-        found = self._holding(lambda: self._visited(seconds))
+        found = self._holding(lambda: self._visited(seconds, start + at_most_seconds))
         if isinstance(found, NotTimed):
             return found
         return replace(found, seconds=self._processes.now() - start)
@@ -105,10 +123,10 @@ class Turns:
             return joined(failures)
         return NO_BENCHMARK if found is None else found
 
-    def _visited(self, seconds: float) -> Visit | NotTimed:
+    def _visited(self, seconds: float, end: float) -> Visit | NotTimed:
         if self._inspected().same_code and not self._time_all:
             return SAME_CODE
-        return self._timed(seconds)
+        return self._timed(seconds, end)
 
     def _untimed(self, sides: Sequence[str], **command: Any) -> list[dict[str, Any]]:
         """Return the answers to a command that is not timed: both sides may run at once."""
@@ -119,20 +137,24 @@ class Turns:
             answers += [self._take(side, ends=True) for side in group]
         return answers
 
-    def _timed(self, seconds: float) -> Visit:
+    def _timed(self, seconds: float, end: float) -> Visit:
         """Calibrate both sides, and let them take turns."""
-        size, cores = (Size(1, 1), []) if self.once else self._calibrated()
+        sizes, cores = (dict.fromkeys(SIDES, Size(1, 1)), []) if self.once else self._calibrated()
         blocks: dict[str, list[float]] = {side: [] for side in SIDES}
         rounds = turns = 0
-        start = self._processes.now()
-        block: dict[str, Any] = {"command": "block", "rounds": size.rounds, "iterations": size.iterations}
-        while turns < FEWEST_BLOCKS or self._processes.now() - start < seconds:
+        start, passed = self._processes.now(), 0.0
+        while (
+            not turns
+            or passed < seconds
+            or (turns < FEWEST_BLOCKS and start + passed * (turns + 1) / turns < end)
+        ):
             core = self._core_rng.choice(cores) if cores else None
             for side in self._processes.order():
-                answer = self._ask(side, **block, core=core)
+                answer = self._ask(side, command="block", **sizes[side]._asdict(), core=core)
                 blocks[side].append(answer["ns"])
             rounds += answer["rounds"]
             turns += 1
+            passed = self._processes.now() - start
             if self.once:
                 break
         return Visit(tuple(blocks["base"]), tuple(blocks["head"]), rounds, 0.0)
@@ -151,21 +173,21 @@ class Turns:
             self._inspections[self._name] = Inspections.of(*answers)
         return self._inspections[self._name]
 
-    def _calibrated(self) -> tuple[Size, list[int]]:
-        """Warm both sides up; return the size of a block, and the cores that both can use."""
-        known = self._sizes.get(self._name)
-        found = {
-            side: self._ask(side, command="calibrate", iterations=known and known.iterations)
-            for side in self._processes.order()
-        }
-        if known is None:
-            iterations = max(one["iterations"] for one in found.values())
-            # The geometric mean: one of the two processes may happen to be many times slower than usual.
-            call_seconds = geometric_mean(one["round_seconds"] / one["iterations"] for one in found.values())
-            rounds = round(_BLOCK_SECONDS / (call_seconds * iterations))
-            known = self._sizes[self._name] = Size(iterations, min(max(rounds, 1), _MOST_ROUNDS))
+    def _calibrated(self) -> tuple[dict[str, Size], list[int]]:
+        """Warm both sides up; return the sizes of their blocks, and the cores that both can use."""
+        found = {side: self._ask(side, command="calibrate") for side in self._processes.order()}
+        own = {side: one["iterations"] for side, one in found.items()}
+        lengths = {side: one["round_seconds"] for side, one in found.items()}
+        if self._name not in self._sizes:
+            most = max(own.values())
+            self._sizes[self._name] = Size.of(most, (lengths[side] / own[side] * most for side in SIDES))
+        common = self._sizes[self._name]
+        if all(one / _FAR <= common.iterations <= one * _FAR for one in own.values()):
+            sizes = dict.fromkeys(SIDES, common)
+        else:
+            sizes = {side: Size.of(own[side], lengths.values()) for side in SIDES}
         base, head = (found[side]["cores"] for side in SIDES)
-        return known, [core for core in base if core in head]
+        return sizes, [core for core in base if core in head]
 
     def _ask(self, side: str, **command: Any) -> dict[str, Any]:
         self._processes.send(side, **command)

@@ -121,7 +121,7 @@ class Noted(random.Random):
 
 
 def test_turns_of_drawn_order_on_one_core_each(folder, monkeypatch):
-    told, sizes, rng = [], {name("test_random"): Size(7, 5)}, Noted(1)
+    told, sizes, rng = [], {}, Noted(1)
     send = Child.send
 
     def noted(process, command):
@@ -151,6 +151,7 @@ def test_turns_of_drawn_order_on_one_core_each(folder, monkeypatch):
         again = pair.visit(name("test_good"), 0)
         assert again.rounds == len(again.base_ns) * size.rounds
         assert sizes[name("test_good")] == size
+        sizes[name("test_random")] = size._replace(rounds=5)
         for _ in range(2):
             known = pair.visit(name("test_random"), 0)
             assert known.rounds == 5 * len(known.base_ns)
@@ -245,6 +246,28 @@ def test_a_known_slowdown_under_one_drift_of_both_sides(folder, machine):
     ratios = [head / base for base, head in zip(found.base_ns, found.head_ns, strict=True)]
     assert statistics.median(ratios) == pytest.approx(1.1, rel=0.05)
     assert statistics.stdev(ratios) < 0.3
+
+
+FAR = [1e-4, 1e-3, 0.01, 10.0, 100.0, 1e4]
+
+
+def test_a_visit_of_sides_that_are_far_apart_takes_no_longer_than_its_calls(tmp_path):
+    """Calls of 1 ms: rounds of as many calls on both sides would take up to 5 s."""
+    calls = "\n".join(f"def test_{number}(benchmark): benchmark(int)" for number in range(len(FAR)))
+    sides = []
+    for power in (0, 1):
+        times = {f"test_{number}": 1e-3 * far**power for number, far in enumerate(FAR)}
+        (tmp_path / f"{power}.json").write_text(json.dumps({"benchmarks": times, "noise": {"sigma": 0.02}}))
+        sides.append(side(**{VARIABLE: f"1:{tmp_path / f'{power}.json'}"}))
+    with workers(write(tmp_path, calls), *sides) as pair:
+        for number, far in enumerate(FAR):
+            found = pair.visit(name(f"test_{number}"), 0.5)
+            turn = 2 * max(1, far) * 1e-3
+            assert found.seconds < 0.7 + 7 * turn
+            assert found.head_ns[0] / found.base_ns[0] == pytest.approx(far, rel=0.5)
+            assert len(found.base_ns) >= 5
+        # A visit that is too long has no more turns than needed.
+        assert len(pair.visit(name("test_5"), 0.5, 20.0).base_ns) == 1
 
 
 def test_processes_differ(machine, monkeypatch):

@@ -141,6 +141,28 @@ def test_a_budget_that_is_too_small_for_all_decides_the_first():
     assert {found.judgement.verdict for found in one.decisions().values()} == {"same"}
 
 
+class Turns(Bench):
+    """Visits have at least five turns, unless these last too long."""
+
+    def pair(self, plan):
+        self.longest = plan.longest_seconds
+        return super().pair(plan)
+
+    def visit(self, name, seconds):
+        turns = min(5, (self.longest - self.extra) // self.block)
+        return super().visit(name, max(seconds, turns * self.block))
+
+
+@pytest.mark.parametrize("sd", [0.02, 0.3])
+@pytest.mark.parametrize("ratio", [1e-4, 1e-3, 0.01, 0.1, 10.0, 100.0, 1e3, 1e4])
+def test_a_ratio_that_is_far_away_is_decided_with_the_sixth_pair(ratio, sd):
+    """A turn takes four calls of the head, of a millisecond in the base."""
+    one = schedule(NAMES[:1], per_benchmark_seconds=15 + 7 * 4e-3 * ratio)
+    run(one, Turns(ratios={"b0": ratio}, sd=sd, start=1.0, extra=0.1, block=4e-3 * max(ratio, 1.0)))
+    found = one.decisions()["b0"]
+    assert (found.judgement.verdict, found.pairs) == ("faster" if ratio < 1 else "slower", 6)
+
+
 def test_no_more_is_spent_than_the_purse():
     for options in ({"per_benchmark_seconds": 4.0}, {"total_seconds": 30.0}):
         one = schedule(**options)
