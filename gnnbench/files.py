@@ -5,7 +5,7 @@ import os
 import shutil
 import stat
 import tempfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -15,6 +15,8 @@ from filelock import FileLock
 from .errors import UsageError
 
 CACHE_VARIABLE = "GNNBENCH_CACHE"
+UNFINISHED = ".unfinished-"
+"""Beginning of the names of folders that exist while something is being saved."""
 
 
 def cache_folder() -> Path:
@@ -125,6 +127,38 @@ def hold(lock: Path, cache: Path) -> Iterator[None]:
         ) from error
     with held:
         yield
+
+
+@contextmanager
+def next_number(folder: Path, last: Callable[[], int]) -> Iterator[tuple[int, Path]]:
+    """Reserve the number after the last one, and make an empty folder for it, while the context lasts.
+
+    No other process gets the same number: the name of the folder has it. Unlike the file of a lock, it does
+    not stay in a folder that users add to their repository. If a process is killed, its number is left out.
+
+    Args:
+        folder: where files are numbered.
+        last: returns the greatest number of a file; 0: there is none.
+
+    Raises:
+        OSError: the folder cannot be written.
+    """
+    reserved = 0  # by others
+    while True:
+        number = max(last(), reserved) + 1
+        own = folder / f"{UNFINISHED}{number:04}"
+        try:
+            own.mkdir()
+        except FileExistsError:
+            reserved = number
+            continue
+        if last() < number:
+            break
+        own.rmdir()  # another process has saved under it since
+    try:
+        yield number, own
+    finally:
+        remove(own)
 
 
 def remove(path: Path) -> None:

@@ -5,13 +5,12 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from filelock import FileLock
 from pytest_benchmark.session import BenchmarkSession
 from pytest_benchmark.storage.file import FileStorage
 from pytest_benchmark.utils import safe_dumps
 
 from .. import json_io
-from ..files import real_path, write_whole
+from ..files import next_number, real_path, write_whole
 
 
 class Saving:
@@ -59,10 +58,9 @@ def _save_json(self: Any, output_json: dict[str, Any]) -> None:
 
 
 def _save(self: Any, output_json: dict[str, Any], save: str) -> None:
-    """Save under the next number; the lock keeps other processes from taking the same one."""
-    folder = self.get("").resolve()
-    with FileLock(folder / ".lock"):
-        path = self.get(f"{self._next_num}_{save}.json")
+    """Save under the next number, which no other process takes."""
+    with next_number(self.get("").resolve(), lambda: int(self._next_num) - 1) as (number, _):
+        path = self.get(f"{number:04}_{save}.json")
         write_whole(path, _text(output_json))
     self.logger.info(f"Saved benchmark data in: {path}")  # noqa: G004
 

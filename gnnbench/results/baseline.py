@@ -12,17 +12,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from filelock import FileLock
-
 from .. import environment
 from ..errors import UsageError
+from ..files import UNFINISHED, next_number
 from . import record_fingerprints, run_file
 from .run_file import RunFile
 
 FOLDER = Path("baselines") / "timings"
 
 _FILE = re.compile(r"(\d{4})_(.+)_p([1-9]\d*)\.json")
-_UNFINISHED = ".unfinished-"
 _LAST_NUMBER = 9999
 """pytest-benchmark's storage has numbers of four digits."""
 
@@ -176,7 +174,7 @@ class RecordStore:
         """
         try:
             self.root.mkdir(parents=True, exist_ok=True)
-            with tempfile.TemporaryDirectory(dir=self.root, prefix=_UNFINISHED) as folder:
+            with tempfile.TemporaryDirectory(dir=self.root, prefix=UNFINISHED) as folder:
                 Path(folder, "one").touch()
                 os.link(Path(folder, "one"), Path(folder, "two"))
         except OSError as error:
@@ -200,16 +198,12 @@ class RecordStore:
         Raises:
             UsageError: the folder cannot be written, or all numbers are used.
         """
-        folder = self.root / environment.name(contents[0]["gnnbench"]["environment"]) / machine
+        here = contents[0]["gnnbench"]["environment"]
+        folder = self.root / environment.name(here) / machine
         safe = re.sub(r"[^A-Za-z0-9.]+", "-", name).strip("-.")[:60] or "record"
         try:
             folder.mkdir(parents=True, exist_ok=True)
-            with (
-                FileLock(folder / ".lock"),
-                tempfile.TemporaryDirectory(dir=folder, prefix=_UNFINISHED) as temporary,
-            ):
-                here = contents[0]["gnnbench"]["environment"]
-                number = max((record.number for record in self._of_machine(here)), default=0) + 1
+            with next_number(folder, lambda: self._last_number(here)) as (number, temporary):
                 if number > _LAST_NUMBER:
                     raise UsageError(f"{folder}: all numbers are used; run gnnbench baseline prune")
                 record_fingerprints.keep_once(contents)
@@ -221,7 +215,7 @@ class RecordStore:
                         "processes": len(contents),
                         "reason": reason,
                     }
-                    staged.append(Path(temporary, f"{number:04}_{safe}_p{process}.json"))
+                    staged.append(temporary / f"{number:04}_{safe}_p{process}.json")
                     _write(staged[-1], run_file.seal(content))
                 files = tuple(folder / file.name for file in staged)
                 _link(staged, files)
@@ -231,9 +225,12 @@ class RecordStore:
             ) from None
         return Record(folder.parent.name, machine, number, safe, files)
 
+    def _last_number(self, here: Mapping[str, Any]) -> int:
+        return max((record.number for record in self._of_machine(here)), default=0)
+
     def left_over(self) -> list[Path]:
         """Return temporary folders of interrupted recordings."""
-        return [*self.root.glob(f"{_UNFINISHED}*"), *self.root.glob(f"*/*/{_UNFINISHED}*")]
+        return [*self.root.glob(f"{UNFINISHED}*"), *self.root.glob(f"*/*/{UNFINISHED}*")]
 
     def remove(self, record: Record) -> None:
         """Remove a record's files.

@@ -5,6 +5,7 @@ import json
 from gnnbench.results import run_file
 from tests.suite import SHORT
 
+ONE = "def test_one(benchmark):\n    benchmark(sum, [1])\n"
 NUMBERS = """
 import pytest
 
@@ -38,3 +39,14 @@ def test_numbers_that_json_lacks_are_texts_of_the_parameters_that_the_test_ids_h
     ]
     for name, one in run_file.read(saved).benchmarks.items():
         assert one.params["x"] == name.partition("[")[2].removesuffix("]")
+
+
+def test_a_saved_run_is_the_only_new_file_and_has_the_next_free_number(pytester):
+    storage = pytester.path / ".benchmarks"
+    for _ in range(2):
+        measured(pytester, ONE, "--benchmark-save=mine")
+    (folder,) = storage.iterdir()
+    assert sorted(path.name for path in folder.iterdir()) == ["0001_mine.json", "0002_mine.json"]
+    (folder / ".unfinished-0003").mkdir()  # by a process that saves now, or was killed
+    measured(pytester, ONE, "--benchmark-save=mine")
+    assert {path.name for path in folder.glob("*.json")} == {f"000{number}_mine.json" for number in (1, 2, 4)}

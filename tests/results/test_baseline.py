@@ -141,6 +141,8 @@ def test_two_that_save_at_once_both_land(store):
         saved = list(pool.map(lambda number: store.save(contents(), MACHINE, f"n{number}", ""), range(8)))
     assert sorted(record.number for record in saved) == list(range(1, 9))
     assert len(store.records()) == 8
+    kept = [path for path in store.root.rglob("*") if path.is_file()]
+    assert len(kept) == 8 * 3, "what a user adds to the repository: no lock, nothing unfinished"
     for record in store.records():
         record.read()
 
