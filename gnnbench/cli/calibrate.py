@@ -163,6 +163,7 @@ class _Work:
             UsageError: there are none.
         """
         from ..variants.child import Child, DiedError
+        from ..variants.collected import no_benchmarks
 
         with tempfile.TemporaryDirectory(prefix="gnnbench-calibrate-") as folder:
             log = Path(folder, "log")
@@ -174,9 +175,8 @@ class _Work:
             except DiedError as error:
                 raise UsageError(f"{error}; pytest's arguments come after --") from None
         if not answer["declared"]:
-            refused = [f": {file} cannot be collected: {why}" for file, why in answer["refused"].items()]
-            why = refused[0] if refused else " here"
-            raise UsageError(f"pytest finds no benchmarks{why}; name them: gnnbench calibrate -- PATH")
+            refused = [f"{file} cannot be collected: {why}" for file, why in answer["refused"].items()]
+            raise UsageError(no_benchmarks("gnnbench calibrate", refused, answer["marked"]))
         return len({*answer["declared"]} - {*answer["left_out"]})
 
     def _run(

@@ -165,10 +165,11 @@ class _ProfilingProgress(Progress):
 
     def collected(self, titles: Sequence[str], notes: Sequence[str]) -> None:
         """List the benchmarks; those of the second side only if they differ."""
-        if titles and titles != self._titles and not self._quiet:
+        if titles != self._titles and not self._quiet:
             for note in notes:
                 self.say(note)
-            self.print(_listed(titles))
+            if titles:
+                self.print(_listed(titles))
         self._titles = titles
 
     def benchmark(self, side: "ProfiledSide", number: int, count: int, found: "str | Ended") -> None:

@@ -84,4 +84,5 @@ def _inspected(child: Child, benchmark: str, timeout_seconds: float) -> dict[str
             return found
         answer = found
     failure = answer["failure"]
-    raise UsageError(f"{benchmark}: {failure['text'] if failure else 'it never calls `benchmark`'}")
+    why = failure["text"] if failure else answer["fixture"] or "it never calls `benchmark`"
+    raise UsageError(f"{benchmark}: {why}")

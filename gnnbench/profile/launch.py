@@ -13,6 +13,7 @@ from typing import Any, NoReturn
 import pytest
 
 from ..variants import outcome
+from ..variants.collected import declares, only_marked
 from ..variants.overrides import Overrides
 from ..variants.pipe import ClosedError, Link
 from ..variants.startup import begin, run
@@ -43,7 +44,8 @@ class _Telling(Overrides):
     @pytest.hookimpl(tryfirst=True)
     def pytest_collection_modifyitems(self, config: pytest.Config, items: list[pytest.Item]) -> None:
         """Keep the selected benchmarks; pass an expression to pytest as its -k."""
-        kept = [item for item in items if "benchmark" in getattr(item, "fixturenames", ())]
+        self._marked = only_marked(items)
+        kept = [item for item in items if declares(item)]
         if self._only:
             kept = [item for item in kept if item.nodeid in self._only]
         elif self._select:
@@ -56,7 +58,8 @@ class _Telling(Overrides):
         items[:] = kept
 
     def pytest_collection_finish(self, session: pytest.Session) -> None:
-        self._link.send({"collected": selection.titles(session.items), "notes": self.lines()})
+        notes = [*self.lines(), *self._marked]
+        self._link.send({"collected": selection.titles(session.items), "notes": notes})
         self._turn()
 
     def pytest_runtest_logstart(self, nodeid: str) -> None:

@@ -1,18 +1,64 @@
-"""Which part of a suite a session of pytest collects, and which rules of the settings match nothing in it."""
+"""What a session of pytest collects: its benchmarks, its part of the suite, the rules that match nothing."""
 
 import os
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
+from .. import units
 from ..settings import Settings
+from .owners import off, owner
 
 _CHOOSING = tuple(
     f"--gnn-{name}" for name in ("dataset", "platform", "hidden", "dtype", "index-dtype", "real")
 )
 """Options that decide which benchmarks there are."""
+_MARKERS = ("benchmark", "codspeed_benchmark")
+"""With which pytest-codspeed times a whole test."""
 _REMEDY = "correct its pattern, unless it is for another machine"
+
+
+def declares(item: Any) -> bool:
+    """Return whether a test requests the fixture `benchmark`."""
+    return "benchmark" in getattr(item, "fixturenames", ())
+
+
+def only_marked(items: Iterable[Any]) -> list[str]:
+    """Return a line on the tests that are marked as benchmarks, and are none for gnnbench."""
+    found = [one for one in items if not declares(one) and any(map(one.get_closest_marker, _MARKERS))]
+    why = "marked as benchmarks, but without the fixture `benchmark`, and so not timed"
+    return [f"{why}: {units.count(len(found), 'test')}"] if found else []
+
+
+def no_benchmarks(command: str, refused: Sequence[str], marked: Sequence[str]) -> str:
+    """Say why a session has nothing to time.
+
+    Args:
+        command: what was typed.
+        refused: a line for each file that cannot be collected.
+        marked: those of `only_marked`.
+    """
+    if marked:
+        return f"pytest finds no benchmarks here; {marked[0]}"
+    why = f": {refused[0]}" if refused else " here"
+    return f"pytest finds no benchmarks{why}; name them: {command} -- PATH"
+
+
+def foreign_fixture(item: Any) -> str:
+    """Say whose fixture `benchmark` a test has, and how to get pytest-benchmark's; empty: it has that one."""
+    known = getattr(item, "_fixtureinfo", None)
+    for one in reversed(known.name2fixturedefs.get("benchmark", ()) if known else ()):
+        module = one.func.__module__
+        if module.partition(".")[0] == "pytest_benchmark":
+            return ""
+        if "benchmark" not in one.argnames:
+            option = off(item.config, module)
+            remedy = f"; {option} leaves it out" if option else ""
+            return (
+                f"its fixture `benchmark` is that of {owner(item.config, module, one.func.__code__)}{remedy}"
+            )
+    return ""
 
 
 def whole_folders(config: Any) -> list[str] | None:

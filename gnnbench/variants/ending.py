@@ -24,6 +24,8 @@ class Ending:
     """How many other tests failed."""
     refused: Mapping[str, str] = field(default_factory=dict)
     """By file that cannot be collected, the reason."""
+    untimed: tuple[str, ...] = ()
+    """Lines on tests that look like benchmarks, and that were not timed."""
     notes: tuple[str, ...] = ()
     """Lines on what was done otherwise than the suite says."""
     has_testpaths: bool = False
@@ -51,4 +53,4 @@ class Ending:
     def lines(self) -> list[str]:
         """Return what to tell of a session whose benchmarks passed."""
         passed = f"the benchmarks passed, but {self.pytest_ended}"
-        return [*self.notes, *([passed] if self.status else [])]
+        return [*self.notes, *self.untimed, *([passed] if self.status else [])]

@@ -1,11 +1,12 @@
 """Who changed the exit status of a session of pytest."""
 
-import os
 import sys
 from types import FrameType
 from typing import Any
 
 import pytest
+
+from .owners import owner
 
 _DECIDING = frozenset({"exitstatus", "testsfailed", "shouldfail", "shouldstop"})
 """Attributes of a session from which its exit status follows."""
@@ -53,18 +54,7 @@ class ExitCauses:
         if module in _OPTIONS:
             self._found[_OPTIONS[module]] = None
         elif not _is_pytest(frame):
-            self._found[self._distribution(module) or self._file(frame)] = None
-
-    def _distribution(self, module: str) -> str | None:
-        """Return the installed distribution that a plugin's module belongs to, such as `pytest-cov`."""
-        for plugin, distribution in self._config.pluginmanager.list_plugin_distinfo():
-            name = getattr(plugin, "__name__", type(plugin).__module__)
-            if name.partition(".")[0] == module.partition(".")[0]:
-                return str(distribution.metadata["name"])
-        return None
-
-    def _file(self, frame: FrameType) -> str:
-        return os.path.relpath(frame.f_code.co_filename, self._config.invocation_params.dir)
+            self._found[owner(self._config, module, frame.f_code)] = None
 
 
 def _is_pytest(frame: FrameType) -> bool:

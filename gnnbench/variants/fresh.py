@@ -55,8 +55,8 @@ def run(
     if ending.failure:
         raise UsageError(f"process {number} failed: {ending.failure}", *last)
     if not output.exists():
-        why = f": {ending.pytest_ended}" if ending.causes else ""
-        raise UsageError(f"process {number} timed nothing{why}", *last)
+        why = [*ending.untimed, *([ending.pytest_ended] if ending.causes else [])]
+        raise UsageError(f"process {number} timed nothing{': ' if why else ''}{'; '.join(why[:1])}", *last)
     return ending.lines()
 
 

@@ -2,7 +2,7 @@
 
 import argparse
 import json
-from collections.abc import Generator, Iterator
+from collections.abc import Collection, Generator, Iterator
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from . import outcome
+from .collected import declares, foreign_fixture, only_marked
 from .ending import Ending
 from .exit_causes import ExitCauses
 from .overrides import Overrides
@@ -26,7 +27,8 @@ def pytest_addoption(parser: pytest.Parser, pluginmanager: pytest.PytestPluginMa
 class _Writing(Overrides):
     def __init__(self) -> None:
         super().__init__()
-        self._benchmarks: list[str] = []
+        self._benchmarks: list[pytest.Item] = []
+        self._marked: list[str] = []
         self._reports: dict[str, dict[str, pytest.TestReport]] = {}
         self._refused: dict[str, str] = {}
 
@@ -61,8 +63,8 @@ class _Writing(Overrides):
 
     @pytest.hookimpl(trylast=True)
     def pytest_collection_finish(self, session: pytest.Session) -> None:
-        declared = [item for item in session.items if "benchmark" in getattr(item, "fixturenames", ())]
-        self._benchmarks = [item.nodeid for item in declared]
+        self._benchmarks = [item for item in session.items if declares(item)]
+        self._marked = only_marked(session.items)
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         self._reports.setdefault(report.nodeid, {})[report.when or ""] = report
@@ -79,20 +81,28 @@ class _Writing(Overrides):
 
     def _ending(self, status: int) -> Ending:
         failed = [name for name, found in self._reports.items() if any(one.failed for one in found.values())]
+        names = [item.nodeid for item in self._benchmarks]
         theirs = getattr(self._config, "_benchmarksession", None)
-        timed = {*self._benchmarks, *(one.fullname for one in getattr(theirs, "benchmarks", ()))}
-        shown = self._shown
+        timed = {one.fullname for one in getattr(theirs, "benchmarks", ())}
+        known = {*names, *timed}
         return Ending(
             status,
             self._causes.names(),
-            tuple(map(shown, self._benchmarks)),
-            sum(name not in self._reports for name in self._benchmarks),
-            tuple(f"{shown(name)} {self._why(name)}" for name in failed if name in timed),
-            sum(name not in timed for name in failed),
+            tuple(map(self._shown, names)),
+            sum(name not in self._reports for name in names),
+            tuple(f"{self._shown(name)} {self._why(name)}" for name in failed if name in known),
+            sum(name not in known for name in failed),
             self._refused,
+            (*self._marked, *(self._foreign(timed) if self._reports else ())),
             tuple(self.lines()),
             bool(self._config.getini("testpaths")),
         )
+
+    def _foreign(self, timed: Collection[str]) -> Iterator[str]:
+        """Yield a line on each benchmark that another plugin's fixture has run."""
+        for item in self._benchmarks:
+            if item.nodeid not in timed and (why := foreign_fixture(item)):
+                yield f"{self._shown(item.nodeid)}: {why}"
 
     def _shown(self, name: Any) -> str:
         """Return an id as it begins in the working directory."""

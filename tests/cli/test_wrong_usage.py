@@ -15,6 +15,7 @@ def folder(tmp_path_factory):
         made = create(tmp_path_factory.mktemp("two"), [content(0), content(1)], patch)
     write(made, "def test_plain():\n    pass\n", "test_nothing.py")
     write(made, "def test_(:\n", "test_wrong.py")
+    write(made, "import pytest\n@pytest.mark.benchmark\ndef test_it():\n    pass\n", "test_marked.py")
     return made
 
 
@@ -30,6 +31,10 @@ def folder(tmp_path_factory):
         ("ab . . --json . -- test_suite.py", ". cannot be written (it is a folder)"),
         ("ab . . --markdown /proc/ab.md -- test_suite.py", "/proc/ab.md cannot be written"),
         ("ab . . -- test_nothing.py", "pytest finds no benchmarks here"),
+        (
+            "ab . . -- test_marked.py",
+            "pytest finds no benchmarks here; marked as benchmarks, but without",
+        ),
         ("ab . . --shard 3/2 -- test_suite.py", "shard '3/2' must be I/N"),
         ("ab . . -- test_suite.py --gnn-shard=1/2", "give gnnbench ab its own --shard"),
         ("ab . .", "give the path of the suite: gnnbench ab BASE HEAD -- PATH"),

@@ -1,5 +1,6 @@
 import json
 import os
+import re
 
 import pytest
 
@@ -102,9 +103,48 @@ def test_one_that_takes_too_long_is_stopped_with_what_it_printed(folder, monkeyp
     assert "waits" in str(caught.value)
 
 
-def test_one_that_times_nothing_says_so(run):
-    with pytest.raises(UsageError, match="process 3 timed nothing"):
-        run("-k", "nothing")
+MARKED = "import pytest\n@pytest.mark.benchmark\ndef test_good():\n    sum([1])\n"
+FOREIGN = """
+import pytest
+from pytest_benchmark.fixture import BenchmarkFixture
+
+class Fixture:
+    @property
+    def __class__(self):  # which pytest-benchmark asks for
+        return BenchmarkFixture
+
+    def __call__(self, function, *arguments):
+        return function(*arguments)
+
+@pytest.fixture
+def benchmark(request):
+    return Fixture()
+"""
+"""As pytest-codspeed's fixture takes the name."""
+
+
+@pytest.mark.parametrize(
+    ("files", "words", "why"),
+    [
+        ({}, "nothing", "$"),
+        (
+            {"test_suite.py": MARKED},
+            "good",
+            ": marked as benchmarks, but .* not timed: 1 test",
+        ),
+        (
+            {"conftest.py": FOREIGN},
+            "good",
+            ": test_suite.py::test_good: its fixture `benchmark` is that of conftest.py",
+        ),
+    ],
+)
+def test_one_that_times_nothing_says_so(folder, run, files, words, why):
+    for name, text in files.items():
+        (folder / name).write_text(text)
+    with pytest.raises(UsageError) as caught:
+        run("-k", words)
+    assert re.match(f"process 3 timed nothing{why}", str(caught.value).splitlines()[0])
 
 
 def test_options_that_switch_timing_off_are_overridden_and_named(folder, run):

@@ -300,8 +300,7 @@ class _Session:
         if not names and choice:
             raise UsageError(NO_DEFAULT)
         if not names:
-            why = f": {refused[0]}" if refused else " here"
-            raise UsageError(f"pytest finds no benchmarks{why}; name them: gnnbench ab BASE HEAD -- PATH")
+            raise UsageError(workers.no_benchmarks("gnnbench ab BASE HEAD"))
         self.notes.extend((*workers.notes, *refused))
         if self._only is not None:
             names = [name for name in self._only if name in names]

@@ -12,7 +12,7 @@ from ...clocks import RealTime
 from ...measure.instructions.counting import Instructions, read_frames
 from ...measure.instructions.watched import Watched, counter_name
 from ...variants.child import Child
-from .turns import NO_BENCHMARK
+from .turns import no_benchmark
 from .visit import NotTimed
 
 ANSWER_SECONDS = 1800.0
@@ -152,5 +152,5 @@ class CountedSide:
     def _ended(self) -> NotTimed:
         failure = self._answer["failure"]
         if not failure:
-            return NO_BENCHMARK
+            return no_benchmark(self._answer["fixture"])
         return NotTimed("skipped" if failure["skipped"] else "failed", failure["text"])

@@ -9,6 +9,7 @@ from typing import Any, Self, TypeVar
 from ...clocks import RealTime
 from ...errors import UsageError
 from ...variants.child import DiedError
+from ...variants.collected import no_benchmarks
 from ...variants.prepare import Prepared
 from .inspections import Inspections
 from .processes import SIDES, Processes
@@ -88,7 +89,8 @@ class Workers:
             self.names = tuple(name for name in names if name not in left_out)
             self.left_out = tuple(name for name in names if name in left_out)
             self.declared = frozenset(name for one in found for name in one["declared"])
-            self.notes = tuple(dict.fromkeys(line for one in found for line in one["notes"]))
+            lines = (line for one in found for line in (*one["notes"], *one["marked"]))
+            self.notes = tuple(dict.fromkeys(lines))
             self.places, self.rootdir = tuple(head["places"]), head["rootdir"]
             if all(one["folders"] is not None for one in found):
                 self.folders = tuple(head["folders"])
@@ -166,6 +168,10 @@ class Workers:
             for side, files in self.refused.items()
             for file, reason in files.items()
         ]
+
+    def no_benchmarks(self, command: str) -> str:
+        """Say why there is nothing to time, given the command that was typed."""
+        return no_benchmarks(command, self.refusals(), self._collected["head"]["marked"])
 
     def choice(self) -> list[str]:
         """Return a line if only the default ones of gnnbench's benchmarks are selected."""

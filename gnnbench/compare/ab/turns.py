@@ -13,7 +13,7 @@ from .sample import FEWEST_BLOCKS
 from .visit import NotTimed, Visit
 
 SAME_CODE = NotTimed("same code", "runs the same code")
-NO_BENCHMARK = NotTimed("no benchmark", "no benchmark: it never calls `benchmark`")
+_NO_CALL = "it never calls `benchmark`"
 
 _BLOCK_SECONDS = 0.01
 _MOST_ROUNDS = 50
@@ -121,7 +121,7 @@ class Turns:
             self._untimed(going, command="next")
         if failures := {side: failure for side, failure in self._ended.items() if failure}:
             return joined(failures)
-        return NO_BENCHMARK if found is None else found
+        return no_benchmark("") if found is None else found
 
     def _visited(self, seconds: float, end: float) -> Visit | NotTimed:
         if self._inspected().same_code and not self._time_all:
@@ -210,7 +210,7 @@ class Turns:
         if failure := answer["failure"]:
             self._ended[side] = NotTimed("skipped" if failure["skipped"] else "failed", failure["text"])
         elif not answer["held"]:
-            self._ended[side] = NO_BENCHMARK
+            self._ended[side] = no_benchmark(answer["fixture"])
         else:
             self._ended[side] = None if ends else NotTimed("failed", "ended before it was timed")
         if not ends:
@@ -218,11 +218,20 @@ class Turns:
         return answer
 
 
+def no_benchmark(fixture: str) -> NotTimed:
+    """Return why a test was not timed that passed without a call of pytest-benchmark's fixture.
+
+    Args:
+        fixture: whose fixture it has; empty: pytest-benchmark's.
+    """
+    return NotTimed("no benchmark", f"no benchmark: {fixture or _NO_CALL}")
+
+
 def joined(found: Mapping[str, NotTimed]) -> NotTimed:
     """Return in one line why a benchmark was not timed, on one side or both."""
     kinds = {one.kind for one in found.values()}
     if kinds == {"no benchmark"}:
-        return NO_BENCHMARK
+        return next(iter(found.values()))
     texts = {side: found[side].text for side in SIDES if side in found}
     if len(set(texts.values())) == 1:
         texts = {" and ".join(texts): next(iter(texts.values()))}

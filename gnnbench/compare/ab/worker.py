@@ -35,7 +35,7 @@ from ...measure.clock_choice import clock_for
 from ...measure.layouts import Layouts
 from ...measure.pedantic import Pedantic
 from ...variants import outcome
-from ...variants.collected import whole_folders
+from ...variants.collected import declares, foreign_fixture, only_marked, whole_folders
 from ...variants.import_roots import Trees
 from ...variants.overrides import Overrides
 from ...variants.pipe import ClosedError, Link
@@ -127,7 +127,7 @@ class Worker(Overrides):
         # Benchmarks that are default on the other side only run on both. An older gnnbench leaves none out.
         left_out = getattr(config.pluginmanager.get_plugin(_CHOICE), "left_out", {})
         items = {**{item.nodeid: item for item in session.items}, **left_out}
-        declared = [name for name, item in items.items() if "benchmark" in getattr(item, "fixturenames", ())]
+        declared = [name for name, item in items.items() if declares(item)]
         older = "" if config.pluginmanager.has_plugin(outcome.FIXTURES) else outcome.fixtures(config)
         if self._apart:
             _load_libraries(session.items)
@@ -139,6 +139,7 @@ class Worker(Overrides):
                     "declared": declared,
                     "left_out": list(left_out),
                     "notes": self.lines(),
+                    "marked": only_marked(items.values()),
                     "refused": {place: f"{reason}{older}" for place, reason in self._refused.items()},
                     "places": list(map(str, config.args)),
                     "folders": whole_folders(config) if self._is_whole else None,
@@ -173,7 +174,8 @@ class Worker(Overrides):
         setup = self._reports.get("setup")
         if failure and setup is not None and setup.failed and item.get_closest_marker(_OPERATIONS):
             failure = failure._replace(text=f"{failure.text}{outcome.fixtures(item.config)}")
-        return {"answer": "done", "failure": failure and failure._asdict(), "held": self._held}
+        found = {"failure": failure and failure._asdict(), "held": self._held}
+        return {"answer": "done", **found, "fixture": foreign_fixture(item)}
 
     def _run_apart(self, session: pytest.Session, item: pytest.Item, seed: int) -> dict[str, Any]:
         """Run a test in a fork, which takes the commands until the test has ended."""
@@ -194,7 +196,7 @@ class Worker(Overrides):
         if text:
             return dict(json.loads(text))
         failure = outcome.Failure(f"its process ended with exit status {status}", skipped=False)
-        return {"answer": "done", "failure": failure._asdict(), "held": False}
+        return {"answer": "done", "failure": failure._asdict(), "held": False, "fixture": ""}
 
     def _ask(self, answer: Mapping[str, Any]) -> dict[str, Any]:
         """Send an answer, and return the next command.

@@ -181,10 +181,7 @@ class Session:
             if not names and choice:
                 raise UsageError(NO_DEFAULT)
             if not names:
-                why = f": {refused[0]}" if refused else " here"
-                raise UsageError(
-                    f"pytest finds no benchmarks{why}; name them: gnnbench bisect GOOD BAD -- PATH"
-                )
+                raise UsageError(workers.no_benchmarks("gnnbench bisect GOOD BAD"))
             self._journal.names, self._journal.notes = names, [*workers.notes, *refused, *choice]
             plan = self._begin(names).next()
             assert plan

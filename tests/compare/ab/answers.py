@@ -56,7 +56,8 @@ def block(ms: float) -> dict[str, Any]:
 
 def done(text: str = "", *, skipped: bool = False, held: bool = True) -> dict[str, Any]:
     """Return an answer of a test that has ended, and how it failed if there is a text."""
-    return {"answer": "done", "failure": {"text": text, "skipped": skipped} if text else None, "held": held}
+    failure = {"text": text, "skipped": skipped} if text else None
+    return {"answer": "done", "failure": failure, "held": held, "fixture": ""}
 
 
 def answering(patch: pytest.MonkeyPatch, folder: Path, names: list[str], **sides: dict[str, Any]) -> None:
@@ -76,6 +77,7 @@ def answering(patch: pytest.MonkeyPatch, folder: Path, names: list[str], **sides
         "left_out": [],
         "refused": {},
         "notes": [],
+        "marked": [],
         "places": [],
         "folders": ["."],
         "rootdir": ".",

@@ -6,7 +6,7 @@ import pytest
 
 from gnnbench.compare.ab import instructions
 from gnnbench.compare.ab.counted_side import CountedSide, Side
-from gnnbench.compare.ab.turns import NO_BENCHMARK
+from gnnbench.compare.ab.turns import no_benchmark
 from gnnbench.compare.ab.visit import NotTimed
 from gnnbench.errors import UsageError
 from gnnbench.measure.instructions import hardware
@@ -62,7 +62,7 @@ def test_why_a_benchmark_is_not_counted(sides, tmp_path):
         assert side.begin("unknown") == NotTimed("failed", "has no such test")
         assert side.begin("ended") == NotTimed("failed", "raised: KeyError")
         assert side.begin("skipped") == NotTimed("skipped", "not here")
-        assert side.begin("no benchmark") == NO_BENCHMARK
+        assert side.begin("no benchmark") == no_benchmark("")
         assert side.end() is None
         assert side.begin("held") is None
         assert side.count() == NotTimed("skipped", "benchmark.pedantic asks for one round")

@@ -7,7 +7,7 @@ import threading
 
 import pytest
 
-from gnnbench.compare.ab.turns import NO_BENCHMARK, Size
+from gnnbench.compare.ab.turns import Size, no_benchmark
 from gnnbench.compare.ab.visit import Visit
 from gnnbench.compare.ab.worker import _fake_machine
 from gnnbench.cpu import cores
@@ -170,7 +170,7 @@ def test_turns_of_drawn_order_on_one_core_each(folder, monkeypatch):
 def test_failures_that_leave_both_healthy(folder):
     with workers(folder, BASE, HEAD) as pair:
         for test, text in {
-            "test_no_benchmark": NO_BENCHMARK.text,
+            "test_no_benchmark": no_benchmark("").text,
             "test_skipped_in_head": "head: skipped: not here",
             "test_skipped": "base and head: skipped: not at all",
             "test_skipped_differently": "base: skipped: not in base; head: skipped: not in head",

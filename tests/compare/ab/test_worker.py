@@ -11,6 +11,7 @@ from tests.compare.ab.workers import clean, here, process, visits, write
 from tests.suite import ROOT, SMALL, environment
 
 SUITE = """
+import pytest_benchmark.fixture
 import random
 import unittest
 import pytest
@@ -156,8 +157,22 @@ def test_fails_as_expected(benchmark):
 def test_does_not_fail(benchmark):
     benchmark(sum, [1])
 
+@pytest.mark.benchmark
 def test_no_benchmark():
     pass
+
+class Foreign:
+    @property
+    def __class__(self):
+        return pytest_benchmark.fixture.BenchmarkFixture
+
+class TestForeign:
+    @pytest.fixture
+    def benchmark(self):
+        return Foreign()
+
+    def test_of_another_plugin(self, benchmark):
+        pass
 
 def test_pedantic(benchmark):
     assert benchmark.pedantic(sorted, setup=lambda: (([2, 1],), {}), rounds=3, warmup_rounds=1) == [1, 2]
@@ -278,7 +293,11 @@ def test_which_are_benchmarks_whatever_their_names(suite):
     assert {"test_scopes", "test_in_set_up", "TestOld::test_of_unittest"} <= declared
     assert not {"test_by_another_name", "test_no_benchmark"} & declared
     (answer,) = suite.run("test_no_benchmark")
-    assert (answer["held"], answer["failure"]) == (False, None)
+    assert (answer["held"], answer["failure"], answer["fixture"]) == (False, None, "")
+    (line,) = suite.collected["marked"]
+    assert line.endswith("and so not timed: 1 test")
+    (answer,) = suite.run("TestForeign::test_of_another_plugin")
+    assert answer["fixture"] == "its fixture `benchmark` is that of test_suite.py"
     odd = [name for name in declared if "odd" in name]
     assert len(odd) == 6
     assert all(suite.failure(name) is None for name in odd)
