@@ -38,10 +38,10 @@ def why_no_cuda() -> str | None:
 def torch_cuda_version() -> str | None:
     """Return the CUDA version that the installed torch was built with; None without torch or CUDA."""
     spec = importlib.util.find_spec("torch")
-    if spec is None or spec.origin is None:
+    file = Path((spec and spec.origin) or "").with_name("version.py")
+    if not file.is_file():
         return None
-    text = Path(spec.origin).with_name("version.py").read_text(encoding="utf-8")
-    match = re.search(r"^cuda\b[^=]*= *'([^']+)'", text, re.MULTILINE)
+    match = re.search(r"^cuda\b[^=]*= *'([^']+)'", file.read_text(encoding="utf-8"), re.MULTILINE)
     return match and match.group(1)
 
 

@@ -6,6 +6,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from importlib import metadata
 
+from .errors import one_line
+
 _FROM_SOURCE = "pip install --no-build-isolation"
 
 INSTALL = {
@@ -24,8 +26,9 @@ _INSTALL_FOR_CUDA = {"dgl": "its builds for CUDA are at https://www.dgl.ai/pages
 
 
 def is_installed(package: str) -> bool:
-    """Tell whether a top-level package can be imported; it is not imported."""
-    return importlib.util.find_spec(package) is not None
+    """Tell whether a top-level package is there, and not just a folder of its name; it is not imported."""
+    spec = importlib.util.find_spec(package)
+    return spec is not None and spec.origin is not None
 
 
 def version(package: str) -> str | None:
@@ -47,9 +50,22 @@ def missing(packages: Iterable[str], device: str = "cpu") -> str | None:
     absent = [package for package in packages if not is_installed(package)]
     if not absent:
         return None
-    verb = "is" if len(absent) == 1 else "are"
+    *first, last = absent
+    named = f"{', '.join(first)} and {last} are" if first else f"{last} is"
     # Its command installs the packages before it as well.
-    return f"{' and '.join(absent)} {verb} not installed: {install_command(absent[-1], device)}"
+    return f"{named} not installed: {install_command(last, device)}"
+
+
+def unusable(package: str) -> str | None:
+    """Import a package, and say in one line why it cannot be used; None: it can."""
+    if reason := missing((package,)):
+        return reason
+    try:
+        importlib.import_module(package)
+    except Exception as error:  # noqa: BLE001 - a broken installation may raise anything
+        first, *_ = str(error).splitlines() or [type(error).__name__]
+        return one_line(f"{package} does not import: {first}")
+    return None
 
 
 def missing_one_of(packages: Sequence[str]) -> str | None:

@@ -117,11 +117,10 @@ def _chosen(options: argparse.Namespace, store: "RecordStore") -> str | None:
     if options.environment:
         _known(store, options.environment)
         return str(options.environment)
-    from .. import environment
+    from .. import environment, packages
 
     environment.let_idle_threads_sleep()  # as the suite does
-    import torch  # noqa: F401 - the environment has its number of threads
-
+    packages.unusable("torch")  # imports it, where that works: the environment has its number of threads
     names = (environment.name(asdict(environment.collect(device=device))) for device in ("cpu", "cuda"))
     return next((name for name in names if name in store.environments()), None)
 

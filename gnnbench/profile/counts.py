@@ -14,6 +14,7 @@ from torch.overrides import TorchFunctionMode
 from ..measure.counters import OperatorMode, kinds, library_calls
 from ..measure.garbage import collector_paused
 from .ranges import Ranges
+from .record import COUNTS
 from .subject import Subject
 from .targets import LAYERS, PHASES
 from .tree import ROOT
@@ -32,19 +33,6 @@ _SCATTERS = (
     "aten::scatter_reduce",
     "aten::scatter_reduce_",
 )
-
-_FIELDS = {
-    "ranges": ("path",),
-    "operators": ("path", "name"),
-    "library_calls": ("path", "name"),
-    "host_reads": ("path", "name", "caller"),
-    "mask_reads": ("path", "name", "caller"),
-    "sorts": ("path", "name", "caller"),
-    "copies": ("path", "direction", "caller"),
-    "gathers": ("path", "name", "from_rows", "to_rows", "columns"),
-    "scatters": ("path", "name", "from_rows", "to_rows", "columns"),
-}
-"""Kind of row: the fields that identify a row."""
 
 
 def take(subject: Subject, folder: Path) -> dict[str, Any]:  # noqa: ARG001
@@ -75,14 +63,14 @@ def take(subject: Subject, folder: Path) -> dict[str, Any]:  # noqa: ARG001
     ):
         subject.call()
     seen.counts["ranges"] = Counter({(row.path,): row.calls for row in ranges.times()})
-    return {kind: seen.rows(kind) for kind in _FIELDS}
+    return {kind: seen.rows(kind) for kind in COUNTS}
 
 
 class _Seen:
     """Counts the calls that the modes report."""
 
     def __init__(self, ranges: Ranges, device: str) -> None:
-        self.counts: dict[str, Counter[tuple[Any, ...]]] = {kind: Counter() for kind in _FIELDS}
+        self.counts: dict[str, Counter[tuple[Any, ...]]] = {kind: Counter() for kind in COUNTS}
         self._bytes: Counter[tuple[Any, ...]] = Counter()
         self._ranges = ranges
         self._device = device
@@ -93,7 +81,7 @@ class _Seen:
     def rows(self, kind: str) -> list[dict[str, Any]]:
         rows = []
         for key, count in self.counts[kind].items():
-            row = {**dict(zip(_FIELDS[kind], key, strict=True)), "path": list(key[0]), "count": count}
+            row = {**dict(zip(COUNTS[kind], key, strict=True)), "path": list(key[0]), "count": count}
             rows.append({**row, "bytes": self._bytes[key]} if kind == "copies" else row)
         return rows
 

@@ -16,8 +16,7 @@ from typing import Any
 from .. import units
 from ..errors import unknown_name
 from ..measure.garbage import collector_paused
-from .subject import Subject
-from .trace import cold_call_ns
+from .subject import Subject, cold_call_ns
 from .tree import WIDTH
 
 FILE = "functions.prof"

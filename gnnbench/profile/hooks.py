@@ -1,5 +1,6 @@
 """The part of the plugin that profiles benchmarks instead of timing them."""
 
+import sys
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import asdict, dataclass
@@ -9,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from .. import units
 from ..errors import one_line
 from ..measure.pedantic import Pedantic
 from . import kinds, record
@@ -55,6 +57,8 @@ class Profiling:
         self._root: Path | None = None
         self.saved: dict[str, Saved] = {}
         """The saved profiles by test id."""
+        self._unavailable: dict[str, str] = {}
+        """The reason by kind that a benchmark lacks, also where it has no profile for that."""
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtestloop(self, session: pytest.Session) -> Generator[None, object, object]:
@@ -66,9 +70,9 @@ class Profiling:
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
         """List the folders of profiles, and the reasons for missing kinds."""
         found = list(self.saved.values())
-        lines = list(dict.fromkeys(reason for one in found for reason in one.unavailable.values()))
+        lines = list(dict.fromkeys(self._unavailable.values()))
         if found:
-            lines.append(f"{len(found)} profiles in {_relative(self._store.root)}:")
+            lines.append(f"{units.count(len(found), 'profile')} in {_relative(self._store.root)}:")
         terminalreporter.ensure_newline()
         for line in lines:
             terminalreporter.write_line(one_line(f"gnnbench: {line}"))
@@ -126,8 +130,9 @@ class Profiling:
         with self._store.new(name) as draft:
             with PauseInstrumentation():  # such as coverage's
                 sections, unavailable = kinds.take(self._kinds, subject, draft.folder)
+            self._unavailable |= unavailable
             if not sections:
-                pytest.skip("; ".join(unavailable.values()))
+                pytest.skip("; ".join(dict.fromkeys(unavailable.values())))
             here = asdict(environment.collect(self._root, device=device))
             record.write(record.compose(name, spec, here, self._repeats, sections, unavailable), draft.folder)
         taken = tuple(kind for kind in self._kinds if kind in sections)
@@ -160,12 +165,11 @@ class _PedanticCall:
 
 def device_of(inputs: object) -> str:
     """Return the device of a call: that of its inputs; without tensor inputs, `cuda` if a GPU is in use."""
-    import torch
-
     from ..measure.copies import tensors
 
+    torch = sys.modules.get("torch")
     devices = {tensor.device.type for tensor in tensors(inputs)} or {
-        "cuda" if torch.cuda.is_initialized() else "cpu"
+        "cuda" if torch and torch.cuda.is_initialized() else "cpu"
     }
     return "cuda" if "cuda" in devices else "cpu"
 

@@ -8,8 +8,8 @@ from typing import Any
 
 from .. import units
 from ..devices import why_no_cuda
-from .subject import Subject, UnavailableError
-from .trace import PARTS, Event, cold_call_ns, events, record, span_ns, steps_of
+from .subject import Subject, UnavailableError, cold_call_ns
+from .trace import PARTS, Event, events, record, span_ns, steps_of
 from .tree import ROOT, WIDTH
 
 _KERNEL = 29

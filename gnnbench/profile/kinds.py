@@ -1,11 +1,14 @@
 """The kinds of profile by name."""
 
 import importlib
+import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Protocol, cast
 
 from ..errors import UsageError
+from ..packages import unusable
+from .record import COUNTS
 from .subject import Subject, UnavailableError
 
 KINDS = {
@@ -24,8 +27,9 @@ KINDS = {
 _MODULES = {"ranges": "nvtx_ranges"}
 """Module by kind, for kinds whose module has another name."""
 
-
 _ALONE = "instructions"
+_OF_ANY_CODE = ("functions", "instructions")
+"""Kinds that need no torch."""
 
 
 class Kind(Protocol):
@@ -73,18 +77,23 @@ def take(
 
     Returns:
         The sections by name, and by unavailable kind the reason. The counts are taken last, when caches are
-        filled, and only if at least one kind is available.
+        filled, and only if at least one kind is available. They are empty where nothing imported torch.
     """
     sections: dict[str, dict[str, Any]] = {}
     unavailable: dict[str, str] = {}
     for name in kinds:
+        if name not in _OF_ANY_CODE and (reason := unusable("torch")):
+            unavailable[name] = f"profile kinds except {' and '.join(_OF_ANY_CODE)} need torch: {reason}"
+            continue
         try:
             sections[name] = load(name).take(subject, folder)
         except UnavailableError as error:
             unavailable[name] = str(error)
-    if sections:
+    if sections and sys.modules.get("torch"):
         from . import counts
 
         with subject.ready():
             sections["counts"] = counts.take(subject, folder)
+    elif sections:
+        sections["counts"] = {kind: [] for kind in COUNTS}
     return sections, unavailable

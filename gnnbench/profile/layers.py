@@ -3,8 +3,7 @@
 from pathlib import Path
 from typing import Any
 
-from .ranges import clock_of
-from .subject import Subject
+from .subject import Subject, clock_of
 from .targets import LAYERS, PHASES
 from .tree import measure, table
 

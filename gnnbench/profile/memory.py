@@ -11,15 +11,16 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from itertools import accumulate
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from .. import units
 from ..measure.garbage import collector_paused
-from ..measure.memory import Allocation, changes, record
-from .ranges import Ranges
 from .subject import Subject
 from .targets import LAYERS, PHASES
 from .tree import ROOT, WIDTH
+
+if TYPE_CHECKING:
+    from ..measure.memory import Allocation
 
 _USER_SCOPE = 7
 """at::RecordScope::USER_SCOPE, the scope of record_function."""
@@ -42,6 +43,9 @@ def take(subject: Subject, folder: Path) -> dict[str, Any]:  # noqa: ARG001
         GPU the fields of torch_geometric.profile's summary over the repeats, in seconds and megabytes, else
         None.
     """
+    from ..measure.memory import changes, record
+    from .ranges import Ranges
+
     ranges = Ranges((*PHASES, *LAYERS), subject.device, functions=True)
 
     def call() -> None:
@@ -68,7 +72,7 @@ def take(subject: Subject, folder: Path) -> dict[str, Any]:  # noqa: ARG001
     return {**section, "profileit": _profileit(subject)}
 
 
-def by_range(spans: Sequence[Span], changes: Sequence[Allocation]) -> dict[str, Any]:
+def by_range(spans: Sequence[Span], changes: "Sequence[Allocation]") -> dict[str, Any]:
     """Compute the memory held in each range.
 
     Args:

@@ -12,9 +12,7 @@ from typing import Any
 
 from .. import units
 from ..measure.garbage import collector_paused
-from ..measure.memory import quiet_profiler
-from .subject import Subject
-from .trace import cold_call_ns
+from .subject import Subject, cold_call_ns
 from .tree import WIDTH
 
 FILE = "operators.txt"
@@ -34,6 +32,8 @@ def take(subject: Subject, folder: Path) -> dict[str, Any]:
         first call without a profile; `repeats`.
     """
     from torch.profiler import ProfilerActivity, profile
+
+    from ..measure.memory import quiet_profiler
 
     quiet_profiler()
     cold_ns = cold_call_ns(subject)

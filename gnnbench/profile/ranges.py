@@ -18,7 +18,7 @@ from ..clocks import RealTime
 from .inline import InlineFunctions
 from .places import CLASS, Attribute, Target, find, put_originals_back
 
-__all__ = ["RangeRow", "Ranges", "Target", "clock_of"]
+__all__ = ["RangeRow", "Ranges", "Target"]
 
 
 @dataclass(frozen=True)
@@ -87,7 +87,7 @@ class Ranges:
         Args:
             targets: functions to wrap; those of libraries that are not imported are ignored.
             device: on `cuda`, ranges are NVTX ranges as well.
-            clock: returns nanoseconds; see `clock_of`.
+            clock: returns nanoseconds; see `subject.clock_of`.
             functions: whether torch functions in the body of `inline` targets are ranges; see `inline`.
         """
         self._targets = targets
@@ -229,15 +229,3 @@ def _announced(name: str, nvtx: bool) -> ExitStack | None:
     if nvtx:
         stack.enter_context(torch.cuda.nvtx.range(name))
     return stack
-
-
-def clock_of(device: str) -> Callable[[], int]:
-    """Return a clock in nanoseconds; on `cuda` it first waits for the GPU's work."""
-    if device != "cuda":
-        return RealTime.nanoseconds
-
-    def clock() -> int:
-        torch.cuda.synchronize()
-        return RealTime.nanoseconds()
-
-    return clock

@@ -16,6 +16,19 @@ FILE = "profile.json"
 MAX_BYTES = 2**25
 _REMEDY = "profile again"
 
+COUNTS = {
+    "ranges": ("path",),
+    "operators": ("path", "name"),
+    "library_calls": ("path", "name"),
+    "host_reads": ("path", "name", "caller"),
+    "mask_reads": ("path", "name", "caller"),
+    "sorts": ("path", "name", "caller"),
+    "copies": ("path", "direction", "caller"),
+    "gathers": ("path", "name", "from_rows", "to_rows", "columns"),
+    "scatters": ("path", "name", "from_rows", "to_rows", "columns"),
+}
+"""Kind of row in the section `counts`: the fields that identify a row."""
+
 
 def compose(
     name: str,

@@ -4,7 +4,9 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 
+from ..clocks import RealTime
 from ..errors import UsageError
+from ..measure.garbage import collector_paused
 
 
 class UnavailableError(UsageError):
@@ -23,3 +25,25 @@ class Subject:
     """Calls to profile, after the first."""
     ready: Callable[[], AbstractContextManager[object]] = nullcontext
     """A context around each call, outside the profile: the benchmark's set-up and tear-down."""
+
+
+def clock_of(device: str) -> Callable[[], int]:
+    """Return a clock in nanoseconds; on `cuda` it first waits for the GPU's work."""
+    if device != "cuda":
+        return RealTime.nanoseconds
+    import torch
+
+    def clock() -> int:
+        torch.cuda.synchronize()
+        return RealTime.nanoseconds()
+
+    return clock
+
+
+def cold_call_ns(subject: Subject) -> int:
+    """Call once and return the time, including the GPU's work."""
+    clock = clock_of(subject.device)
+    with subject.ready(), collector_paused():
+        start = clock()
+        subject.call()
+        return clock() - start

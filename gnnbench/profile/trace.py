@@ -14,9 +14,7 @@ from typing import Any
 
 from .. import units
 from ..measure.garbage import collector_paused
-from ..measure.memory import quiet_profiler
-from .ranges import Ranges, clock_of
-from .subject import Subject
+from .subject import Subject, cold_call_ns
 from .targets import LAYERS, PHASES
 from .tree import ROOT, WIDTH
 
@@ -56,6 +54,8 @@ def take(subject: Subject, folder: Path) -> dict[str, Any]:
         `steps`, one per repeat, see `breakdown`; `cold_ns`, the first call without a profile; `missing`, a
         line for each range that the library lacks.
     """
+    from .ranges import Ranges
+
     ranges = Ranges((*PHASES, *LAYERS), subject.device, functions=True)
 
     def call() -> None:
@@ -67,15 +67,6 @@ def take(subject: Subject, folder: Path) -> dict[str, Any]:
         saved = record(subject, call, folder / TENSORBOARD)
     shutil.copyfile(saved, folder / FILE)
     return {"steps": breakdown(events(saved)), "cold_ns": cold_ns, "missing": list(ranges.missing)}
-
-
-def cold_call_ns(subject: Subject) -> int:
-    """Call once and return the time, including the GPU's work."""
-    clock = clock_of(subject.device)
-    with subject.ready(), collector_paused():
-        start = clock()
-        subject.call()
-        return clock() - start
 
 
 def record(subject: Subject, call: Callable[[], object], folder: Path) -> Path:
@@ -96,6 +87,8 @@ def record(subject: Subject, call: Callable[[], object], folder: Path) -> Path:
         record_function,
         tensorboard_trace_handler,
     )
+
+    from ..measure.memory import quiet_profiler
 
     quiet_profiler()
     on_gpu = subject.device == "cuda"

@@ -3,12 +3,15 @@
 import statistics
 import textwrap
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from .. import units
 from ..measure.garbage import collector_paused
-from .ranges import RangeRow, Ranges, Target
+from .places import Target
 from .subject import Subject
+
+if TYPE_CHECKING:
+    from .ranges import RangeRow
 
 ROOT = "call"
 """Name of the range around the whole call."""
@@ -31,9 +34,11 @@ def measure(
     Returns:
         `rows`, `plain_ns` of each call without ranges, `missing` and `nvtx`; see docs/formats.md.
     """
+    from .ranges import RangeRow, Ranges
+
     ranges = Ranges(targets, subject.device, clock=clock, functions=functions)
 
-    def ranged() -> list[RangeRow]:
+    def ranged() -> "list[RangeRow]":
         with subject.ready(), collector_paused():
             ranges.switch(on=True)
             with ranges.range(ROOT):

@@ -7,7 +7,8 @@ import pytest
 import torch
 
 from gnnbench.packages import missing
-from gnnbench.profile.ranges import Ranges, Target, clock_of
+from gnnbench.profile.ranges import Ranges, Target
+from gnnbench.profile.subject import clock_of
 from gnnbench.profile.targets import LAYERS, PHASES
 from gnnbench.workloads import platforms
 from tests.profile.subjects import epoch

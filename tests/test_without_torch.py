@@ -1,0 +1,250 @@
+"""Every subcommand and option in a base install: without torch, and without the packages of other extras."""
+
+import argparse
+import json
+import shlex
+import shutil
+import subprocess
+
+import pytest
+
+from gnnbench import options
+from gnnbench.cli import main as cli
+from gnnbench.measure.instructions import hardware
+from gnnbench.profile import kinds, record
+from gnnbench.profile.subject import Subject
+from gnnbench.results.baseline import FOLDER, RecordStore
+from tests import forks
+from tests.cli import saved
+from tests.compare.trend import runs as histories
+from tests.run_files import save, suite
+from tests.suite import SHORT, environment
+
+PYG = ("torch", "torch_geometric", "torch_scatter", "torch_sparse", "ogb", "dgl")
+EXTRAS = ("altair", "jinja2", "vl_convert", "aiohttp", "shtab")
+
+WORDS = """
+def order(text):
+    return sorted(text.split())
+"""
+SUITE = """
+import pytest
+from words import order
+
+
+@pytest.mark.parametrize("times", [1, 4])
+def test_order(benchmark, times):
+    benchmark(order, "words to order " * times)
+"""
+OWN = """
+import pytest
+
+
+@pytest.mark.operations("spmm_sum")
+def test_spmm(case, measure):
+    measure(None)
+"""
+
+PIP = "torch is not installed: pip install 'gnnbench[pyg]'"
+KINDS = f"gnnbench: profile kinds except functions and instructions need torch: {PIP}"
+PAGE = "jinja2, altair and vl_convert are not installed: pip install 'gnnbench[report]'"
+OF_GRAPHS = (
+    "--{0}platform torch --{0}dataset cora --{0}device cpu --{0}hidden 8 --{0}dtype float32 "
+    "--{0}index-dtype int64 --{0}data . --no-{0}real"
+)
+VARIANTS = "git:HEAD~1 . --timeout 60 --no-dependencies"
+
+COMMANDS = {
+    "list --data .": (0, "spmm_sum"),
+    "list spmm_sum": (0, "torch.sparse.mm"),
+    "doctor --data .": (2, "pip install 'gnnbench[pyg]'"),  # as test_own.py uses gnnbench's fixtures
+    "init --model words:Net --action o/n@v1 --timeout 60 --yes": (2, "is no torch module"),
+    "baseline list": (0, "a reason"),
+    "baseline show": (0, "b0"),
+    "baseline show 1 --environment {name}": (0, "b0"),
+    "baseline verify --environment {name}": (0, "complete and valid"),
+    "baseline prune --keep 1 --yes": (0, "nothing to remove"),
+    "accept ab.json b[ --reason why --until 2099-01-31": (2, "unknown benchmark 'b['"),
+    "bisect git:HEAD~1 git:HEAD -o p.html -- bench": (2, "jinja2 is not installed"),
+    "profile order --with phases -- bench": (3, KINDS.removeprefix("gnnbench: ")),
+    f"profile order --with functions --sort self --epochs 1 --folder p --seed-table {OF_GRAPHS.format('')} "
+    "-- bench": (0, "built-in method builtins.sorted"),
+    "profile order -- test_own.py": (2, PIP),
+    "profile --diff profile.json profile.json": (0, "no difference"),
+    "compare run-0.json run-1.json --effect 5% --strict --json c.json -- run-2.json": (3, "b0"),
+    "compare run-0.json --by times --format csv": (2, "no parameters"),
+    "export run-0.json --to csv -o run.csv": (0, ""),
+    "comment ab.json --title t --details-url https://x.org -o comment.md": (0, ""),
+    "comment ab.json --repository o/n --pull-request 1": (2, "aiohttp is not installed: pip install "),
+    "merge run-0.json run-1.json -o whole.json": (2, "both contain"),
+    "submit --slurm --shards 2 -o w.json --sbatch=--x --wait -- gnnbench ab . .": (2, "sbatch"),
+    "report ab.json -o page.html --slides s --effect 5%": (2, PAGE),
+    "trend history --json t.json --effect 5% --last 9": (3, "fewer than 12 runs"),
+    "trend history -o trend.html": (2, PAGE),
+    "completion bash": (2, "shtab is not installed: pip install 'gnnbench[completion]'"),
+}
+"""What measures nothing, or says at once what is missing: exit code, and a part of what is said."""
+
+MEASURING = {
+    "baseline record --processes 2 --reason why --name n -- bench": (0, "recorded 2 benchmarks"),
+    f"ab {VARIANTS} --json a.json --budget 3 --total-budget 5 --effect 5% --time-all --no-instructions "
+    "--strict --shard 1/1 --markdown ab.md -- bench": (3, "undecided"),
+    f"affected {VARIANTS} --json a.json --explain order[1] -- bench": (0, "order"),
+    f"bisect git:HEAD~2 git:HEAD {VARIANTS.removeprefix('git:HEAD~1 .')} --json b.json --budget 3 "
+    "--total-budget 5 --effect 5% --skip HEAD~1 --repository words=. --build true --build-cache 1GiB --fresh "
+    "--markdown b.md --test t.py -- bench": (0, "the ends do not differ"),
+    "calibrate --runs 1 --planted 0 --budget 2 --total-budget 4 --effect 5% --fresh -- bench": (3, "verdict"),
+    "profile order --diff git:HEAD~1 . --with functions -- bench": (0, "no difference"),
+    "init --yes": (0, "timed: bench/test_words.py"),
+}
+"""What times, or starts several processes."""
+
+OPTIONS = {
+    f"{OF_GRAPHS.format('gnn-')} --gnn-all --gnn-shard 1/1 --gnn-layouts sample --gnn-precision 50% "
+    "--gnn-l2 keep --gnn-effect 5% --gnn-turns never --gnn-budget 9 --gnn-confirm 1 --gnn-strict "
+    "--gnn-instructions-limit 1%": (0, "2 passed"),
+    "--gnn-growth": (0, "none grows"),
+    "--gnn-counters=check": (4, "with gnnbench's own benchmarks only"),
+    "--gnn-profile functions --gnn-epochs 1 --gnn-profile-folder p": (0, "2 profiles in p:"),
+    "--gnn-profile phases,operators": (0, KINDS),
+    "--gnn-dry-run": (4, "add that option"),
+    "--benchmark-histogram=p": (4, "pip install 'gnnbench[report]'"),
+    "test_own.py": (2, PIP),
+}
+"""Options of the plugin."""
+
+BROKEN = "libc10.so: cannot open shared object file: No such file or directory"
+
+SLOW_OPTIONS = {
+    "--gnn-affected-by git:HEAD~1": (0, "2 deselected"),
+    "--benchmark-compare=git:HEAD~1": (0, "2 same"),
+    "--gnn-instructions=check": (0, "instructions of 2 benchmarks counted"),
+}
+
+
+ENTRIES = {
+    "gnnbench": "from gnnbench.cli.main import main; sys.exit(main())",
+    "pytest": "import pytest; sys.exit(pytest.main())",
+}
+
+
+@pytest.fixture(scope="module")
+def sites(tmp_path_factory):
+    """Folders for PYTHONPATH, and in each the scripts of both commands."""
+    made = tmp_path_factory.mktemp("sites")
+    for name, code in {
+        "base": f"import sys\nsys.modules.update(dict.fromkeys({(*PYG, *EXTRAS)}))\n",
+        "report": f"import sys\nsys.modules.update(dict.fromkeys({PYG}))\n",
+        "broken": "import sys\nsys.path.insert(0, 'SITE')\n".replace("SITE", str(made / "broken")),
+    }.items():
+        (made / name).mkdir()
+        (made / name / "sitecustomize.py").write_text(code)
+        for command, line in ENTRIES.items():  # for forks, which begin after that file
+            (made / name / command).write_text(f"{code}{line}\n")
+    (made / "broken" / "torch.py").write_text(f"raise ImportError({BROKEN!r})\n")
+    return made
+
+
+@pytest.fixture
+def folder(original, tmp_path):
+    return shutil.copytree(original, tmp_path / "repository")
+
+
+@pytest.fixture(scope="module")
+def original(tmp_path_factory):
+    """A repository of two commits with a suite of plain Python, and files that commands read."""
+    made = tmp_path_factory.mktemp("original")
+    (made / "bench").mkdir()
+    for name, text in {
+        "words.py": WORDS,
+        "bench/test_words.py": SUITE,
+        "test_own.py": OWN,
+        "pytest.ini": "[pytest]\npythonpath = .\n",
+    }.items():
+        (made / name).write_text(text)
+    git = ("git", "-C", str(made), "-c", "user.name=n", "-c", "user.email=n@x.org")
+    subprocess.run([*git, "init", "-q", "-b", "main"], check=True)
+    for number in range(3):
+        (made / "number.txt").write_text(f"{number}")
+        subprocess.run([*git, "add", "-A"], check=True)
+        subprocess.run([*git, "commit", "-q", "-m", f"{number}"], check=True)
+    contents = [suite(seed) for seed in range(3)]
+    save(made, *contents)
+    RecordStore(made / FOLDER).save(contents, "Linux-CPython-3.11-64bit", "name", "a reason")
+    saved.ab(made)
+    histories.save(made / "history", [histories.run(number, [1.0]) for number in range(3)])
+    sections, _ = kinds.take(["phases", "functions"], Subject(lambda: None, "cpu", 1), made)
+    profile = record.compose("test_a.py::b0", None, {}, 1, sections, {})
+    (made / "profile.json").write_text(json.dumps(profile))
+    return made
+
+
+def check(folder, site, words, code, said):
+    """Run a command with packages hidden in all its processes; check its exit code and what it says."""
+    command, *rest = words
+    variables = environment(PYTHONPATH=str(site), GITHUB_TOKEN="t")
+    found = forks.run([str(site / command), *rest], folder, variables)
+    output = found.stdout + found.stderr
+    assert found.returncode == code, output
+    assert said in " ".join(output.split()), output
+    assert "this is a bug" not in output
+    assert "Traceback" not in output
+
+
+@pytest.mark.parametrize(
+    "command", [*COMMANDS, *(pytest.param(one, marks=pytest.mark.nightly) for one in MEASURING)]
+)
+def test_a_command(folder, sites, command):
+    name = next((folder / FOLDER).iterdir()).name
+    words = ["gnnbench", *shlex.split(command.format(name=name))]
+    check(folder, sites / "base", words, *{**COMMANDS, **MEASURING}[command])
+
+
+@pytest.mark.parametrize(
+    "given", [*OPTIONS, *(pytest.param(one, marks=pytest.mark.nightly) for one in SLOW_OPTIONS)]
+)
+def test_an_option_of_the_plugin(folder, sites, given):
+    if "--gnn-instructions=" in given and hardware.why_not() and not shutil.which("valgrind"):
+        pytest.skip("nothing counts instructions here")
+    words = ["pytest", "-p", "no:cacheprovider", *SHORT, *shlex.split(given)]
+    words += [] if ".py" in given else ["bench"]
+    check(folder, sites / "base", words, *{**OPTIONS, **SLOW_OPTIONS}[given])
+
+
+def test_a_page_of_a_profile_needs_no_torch(folder, sites):
+    check(folder, sites / "report", ["gnnbench", "report", "profile.json", "-o", "page.html"], 0, "page.html")
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "said"),
+    [
+        ("gnnbench baseline show", 0, "b0"),
+        ("pytest bench --gnn-profile functions", 0, "2 profiles in"),
+        ("pytest bench --gnn-profile phases", 0, f"does not import: {BROKEN}"),
+    ],
+)
+def test_a_broken_torch_is_as_none_and_its_error_is_said(folder, sites, words, code, said):
+    check(folder, sites / "broken", words.split(), code, said)
+
+
+def declared(parser, words=()):
+    """Yield each subcommand with its options, each as a set of its names."""
+    inner = [action for action in parser._actions if isinstance(action, argparse._SubParsersAction)]
+    for action in inner:
+        for name, one in action.choices.items():
+            yield from declared(one, (*words, name))
+    if not inner:
+        shown = [action for action in parser._actions if action.help != argparse.SUPPRESS]
+        yield words, [set(action.option_strings) for action in shown if action.option_strings]
+
+
+def test_each_subcommand_and_option_is_tried():
+    commands = [shlex.split(command.split(" -- ")[0]) for command in (*COMMANDS, *MEASURING)]
+    for words, known in declared(cli._parser()):
+        tried = [one for one in commands if tuple(one[: len(words)]) == words]
+        assert tried, words
+        given = {word.partition("=")[0] for one in tried for word in one}
+        assert [names for names in known if not names & {*given, "--help"}] == [], words
+    given = {word.partition("=")[0] for one in (*OPTIONS, *SLOW_OPTIONS) for word in one.split()}
+    declined = {name.replace("--no-gnn", "--gnn") for name in given}
+    assert {f"--gnn-{name}" for name in options.HELP} <= given | declined
