@@ -29,6 +29,24 @@ def cache_folder() -> Path:
     return user_path(chosen) if chosen else platformdirs.user_cache_path("gnnbench")
 
 
+def above(folder: Path) -> list[Path]:
+    """Return a folder and those above it, up to the top of its repository; outside of one, it alone."""
+    folder = folder.resolve()
+    found = [folder, *folder.parents]
+    top = next((place for place, one in enumerate(found) if (one / ".git").exists()), 0)
+    return found[: top + 1]
+
+
+def project(folder: Path) -> Path:
+    """Return the folder of the project that a folder is part of: the nearest with the files of a package.
+
+    Without such files, the top of the repository; outside of a repository, the folder itself.
+    """
+    found = above(folder)
+    return next((one for one in found if any((one / name).is_file() for name in _PACKAGING)), found[-1])
+
+
+_PACKAGING = ("pyproject.toml", "setup.py", "setup.cfg")
 _OTHERS = {
     stat.S_IFDIR: "it is a folder",
     stat.S_IFIFO: "it is a pipe: save its content to a file, and give that",

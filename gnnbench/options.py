@@ -8,7 +8,7 @@ from pathlib import Path
 
 from . import devices, units
 from .errors import UsageError, unknown_name
-from .files import user_path
+from .files import above, user_path
 from .profile import kinds
 from .shard import Shard
 from .variants import variant
@@ -294,8 +294,10 @@ def _whole(name: str, text: str, example: int) -> int:
     return int(text)
 
 
-def suite(arguments: Sequence[str], command: str) -> list[str]:
+def with_suite(arguments: Sequence[str], command: str) -> list[str]:
     """Return pytest's arguments, and add the folder `benchmarks` if none of them names a path.
+
+    It is that of the current folder, or of the nearest above it in the repository.
 
     Args:
         arguments: what the user gave after `--`.
@@ -308,6 +310,15 @@ def suite(arguments: Sequence[str], command: str) -> list[str]:
     pairs = zip(("", *arguments), arguments, strict=False)
     words = [word for before, word in pairs if not before.startswith("-")]
     named = any(os.path.exists(word.partition("::")[0]) for word in words)  # noqa: PTH110 - False for any text
-    if not named and not Path("benchmarks").is_dir():
+    if named:
+        return list(arguments)
+    found = nearest("benchmarks")
+    if found is None:
         raise UsageError(f"no folder benchmarks here; give the path of the suite: {command} -- PATH")
-    return list(arguments) if named else ["benchmarks", *arguments]
+    return [found, *arguments]
+
+
+def nearest(path: str) -> str | None:
+    """Return a path as it is typed here: that of the nearest folder that has it, from here up."""
+    found = (folder / path for folder in above(Path.cwd()))
+    return next((os.path.relpath(one) for one in found if one.exists()), None)

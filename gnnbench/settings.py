@@ -15,7 +15,7 @@ from typing import Any
 
 from . import schema, units
 from .errors import UsageError, unknown_name
-from .files import read_whole
+from .files import above, read_whole
 
 FILES = ("pyproject.toml", "gnnbench.toml")
 RULES = "rules"
@@ -161,10 +161,7 @@ def find(start: Path) -> Settings:
         UsageError: a file cannot be read, a folder has settings in both files, or a rule is wrong. The
             values of `defaults` are not checked.
     """
-    start = start.resolve()
-    above = [start, *start.parents]
-    top = next((place for place, folder in enumerate(above) if (folder / ".git").exists()), 0)
-    for folder in above[: top + 1]:
+    for folder in above(start):
         tables = {folder / name: table for name in FILES if (table := _table(folder / name)) is not None}
         if len(tables) > 1:
             raise UsageError(

@@ -5,7 +5,17 @@ import pytest
 from filelock import FileLock, Timeout
 
 from gnnbench.errors import UsageError
-from gnnbench.files import check_writable, hold, read_whole, remove, save, user_path, write_whole
+from gnnbench.files import (
+    above,
+    check_writable,
+    hold,
+    project,
+    read_whole,
+    remove,
+    save,
+    user_path,
+    write_whole,
+)
 
 
 def test_a_file_is_replaced_whole_or_left_as_it_was(tmp_path, monkeypatch):
@@ -143,3 +153,16 @@ def test_a_loop_of_links_is_replaced(tmp_path):
     (tmp_path / "other").symlink_to("other")
     with pytest.raises(UsageError, match=r"page.html cannot be written"):
         save(tmp_path / "other" / "page.html", "a page")
+
+
+def test_a_folder_s_project_is_the_nearest_with_a_package_s_files_up_to_the_top_of_the_repository(tmp_path):
+    top, inner = tmp_path / "top", tmp_path / "top" / "packages" / "one"
+    tests = inner / "tests"
+    tests.mkdir(parents=True)
+    assert (above(tests), project(tests)) == ([tests], tests)
+    (top / ".git").touch()  # as in a worktree
+    assert above(tests) == [tests, inner, inner.parent, top]
+    assert project(tests) == project(top) == top
+    (tests / "pytest.ini").touch()
+    (inner / "setup.cfg").touch()
+    assert (project(tests), project(inner), project(inner.parent)) == (inner, inner, top)

@@ -13,7 +13,6 @@ from .. import units
 from ..errors import UsageError
 from ..files import check_writable, save
 from ..option_defaults import passed_on
-from ..options import suite
 from ..shard import Shard
 from . import streams
 from .common import (
@@ -23,6 +22,7 @@ from .common import (
     add_variants,
     exit_code,
     positive_seconds,
+    suite,
     thresholds_of,
 )
 from .progress import AbProgress

@@ -76,8 +76,8 @@ def run(options: argparse.Namespace) -> int:
 
 def _file() -> "Accepted":
     """Return the project's file; if there is none, the place of a new one: pytest's rootdir."""
-    from ..plugin.rootdir import rootdir
+    from ..plugin.rootdir import rootdir, settled
     from ..results import accepted
 
     found = accepted.find(Path.cwd())
-    return found if found.entries or found.file.exists() else accepted.find(rootdir())
+    return found if found.entries or found.file.exists() else accepted.find(rootdir(settled([])))

@@ -8,9 +8,8 @@ from pathlib import Path
 from .. import units
 from ..files import check_writable, save
 from ..option_defaults import passed_on
-from ..options import suite
 from . import streams
-from .common import NOT_JUDGED, add_variants
+from .common import NOT_JUDGED, add_variants, suite
 from .progress import AbProgress
 
 INSPECTED = 0

@@ -71,11 +71,11 @@ def add_commands(parser: argparse.ArgumentParser) -> None:
 
 def _store(options: argparse.Namespace) -> "RecordStore":
     """Return the store that `--benchmark-compare` reads, given the same arguments of pytest."""
-    from ..plugin.rootdir import rootdir
+    from ..plugin.rootdir import rootdir, settled
     from ..results import baseline
     from ..results.baseline import RecordStore
 
-    return RecordStore(rootdir(options.rest) / baseline.FOLDER)
+    return RecordStore(rootdir(settled(options.rest)) / baseline.FOLDER)
 
 
 def _list(options: argparse.Namespace) -> int:

@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING, Any
 from .. import units
 from ..clocks import RealTime
 from ..errors import UsageError
-from ..options import suite
 from . import streams
-from .common import INTERRUPTED, NOTHING_SLOWER
+from .common import INTERRUPTED, NOTHING_SLOWER, suite
 from .progress import Progress
 
 if TYPE_CHECKING:

@@ -11,7 +11,6 @@ from .. import units
 from ..errors import UsageError
 from ..files import check_writable, save
 from ..option_defaults import passed_on
-from ..options import suite
 from . import streams
 from .common import (
     INTERRUPTED,
@@ -21,6 +20,7 @@ from .common import (
     add_effect,
     add_processes,
     positive_seconds,
+    suite,
     thresholds_of,
 )
 from .progress import AbProgress

@@ -13,7 +13,7 @@ from .. import units
 from ..clocks import RealTime
 from ..errors import UsageError
 from ..option_defaults import passed_on
-from ..options import TIMEOUT_SECONDS, suite
+from ..options import TIMEOUT_SECONDS
 from . import streams
 from .common import (
     INTERRUPTED,
@@ -22,6 +22,7 @@ from .common import (
     add_effect,
     effect_of,
     positive_seconds,
+    suite,
 )
 from .progress import Progress
 

@@ -2,20 +2,32 @@
 
 import argparse
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ..options import EFFECT, TIMEOUT_SECONDS, fraction
+from ..options import EFFECT, TIMEOUT_SECONDS, fraction, with_suite
 from . import streams
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable
 
     from ..compare.comparison import Comparison
     from ..compare.verdict import Thresholds
 
 NOTHING_SLOWER, SLOWER, NOT_JUDGED = 0, 1, 3
 INTERRUPTED = 130
+
+
+def suite(rest: Sequence[str], command: str) -> list[str]:
+    """Return pytest's arguments, with the same suite and rootdir from each folder of the repository.
+
+    Raises:
+        UsageError: see `options.with_suite` and `rootdir.settled`.
+    """
+    from ..plugin.rootdir import settled
+
+    return settled(with_suite(rest, command))
 
 
 def add_effect(parser: argparse.ArgumentParser, text: str = "minimum effect of interest") -> None:

@@ -55,7 +55,7 @@ def examine(data_root: Path | None, cache: Path, folder: Path) -> Iterator[Diagn
         if needed or is_installed(package):
             yield _package(package, required=needed and package in _PYG)
         else:
-            detail = "not installed; no benchmark in this folder uses gnnbench's fixtures, which need it"
+            detail = "not installed; no benchmark in this project uses gnnbench's fixtures, which need it"
             yield Diagnosis(package, "note", detail, install_command(package))
     here = environment.collect()
     yield _cuda(here.gpu)

@@ -2,6 +2,7 @@
 
 import argparse
 import importlib.util
+import os
 import shlex
 import sys
 import tempfile
@@ -53,10 +54,9 @@ def run(options: argparse.Namespace) -> int:
     from ..adopt import plan
     from ..adopt.repository import Repository
 
-    folder = Path.cwd()
-    if (top := git.top(folder)) != folder.resolve():
-        raise UsageError(f"{folder} is not the top of its repository: cd {shlex.quote(str(top))}")
-    repository = Repository(folder)
+    repository = Repository(git.top(Path.cwd()))
+    if repository.folder != Path.cwd().resolve():
+        streams.say(f"repository: {repository.folder}")
     model = _model(repository, options.model)
     planned = plan.make(repository, model, options.action, settings=options.settings.file is None)
     _show(planned)
@@ -196,8 +196,7 @@ def _say_next(planned: "Plan") -> None:
             f"pytest without arguments runs {planned.suite[0]} too: pytest --benchmark-skip leaves it out, "
             'and so does testpaths = ["tests"] in pytest\'s settings'
         )
-    streams.say(
-        f"after your next change: gnnbench ab git:HEAD . --json ab.json -- {shlex.join(planned.suite)}"
-    )
+    suite = shlex.join(os.path.relpath(planned.repository.folder / one) for one in planned.suite)
+    streams.say(f"after your next change: gnnbench ab git:HEAD . --json ab.json -- {suite}")
     install = "" if importlib.util.find_spec("altair") else "pip install 'gnnbench[report]', and "
     streams.say(f"then a page of it: {install}gnnbench report ab.json")

@@ -169,7 +169,7 @@ def _doctor(options: argparse.Namespace) -> int:
     from rich.markup import escape
     from rich.table import Table
 
-    from ..files import cache_folder
+    from ..files import cache_folder, project
     from ..report.console import Console
     from ..workloads.graphs.locate import data_folder
     from . import doctor
@@ -182,7 +182,7 @@ def _doctor(options: argparse.Namespace) -> int:
     table.add_column(overflow="fold")
     unusable = False
     with console.status("checking"):
-        for finding in doctor.examine(data_folder(options.data), cache_folder(), Path.cwd()):
+        for finding in doctor.examine(data_folder(options.data), cache_folder(), project(Path.cwd())):
             remedy = f"\n→ {finding.remedy}" if finding.remedy else ""
             table.add_row(finding.what, marks[finding.status], escape(f"{finding.detail}{remedy}"))
             unusable |= finding.required and finding.status == "missing"

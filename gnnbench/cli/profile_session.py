@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from .. import units
 from ..errors import UsageError, unknown_name
-from ..options import FLAGS, LISTS, Options, suite
+from ..options import FLAGS, LISTS, Options, nearest
+from .common import suite
 from .progress import Progress
 
 if TYPE_CHECKING:
@@ -136,10 +137,13 @@ def _read(folder: Path) -> "Profile":
 
 def _selection(select: str, rest: Sequence[str]) -> tuple[list[str], str | None]:
     """Return pytest's arguments, and the words that select benchmarks among those they name."""
+    from ..plugin.rootdir import settled
+
     if select == "epoch":
-        return [EPOCH, *rest], None
+        file, colons, test = EPOCH.partition("::")
+        return settled([f"{nearest(file) or file}{colons}{test}", *rest]), None
     if "::" in select or Path(select).exists():
-        return [select, *rest], None
+        return settled([select, *rest]), None
     return suite(rest, COMMAND), select
 
 

@@ -1,6 +1,7 @@
 """The pytest plugin: declares the options, and parametrises benchmarks by operation, platform and graph."""
 
 import argparse
+import os
 from collections.abc import Generator
 from pathlib import Path
 from typing import Any
@@ -10,11 +11,13 @@ import pytest
 from .. import options
 from ..environment import let_idle_threads_sleep
 from ..errors import UsageError
+from ..files import above
 from ..measure import marks
 from ..packages import missing
 from ..profile.hooks import PLUGIN as PROFILING
 from ..profile.hooks import Profiling
 from ..profile.store import ProfileStore
+from ..results import baseline
 from ..variants import variant
 from ..variants.outcome import FIXTURES
 from ..workloads import cells as selection
@@ -24,6 +27,7 @@ from .growth import PLUGIN as GROWTH
 from .growth import GrowthCheck
 from .limits import GATE, Limits
 from .limits import PLUGIN as LIMITS
+from .rootdir import is_settled
 from .session import (
     INSTRUCTIONS,
     MARKER,
@@ -93,6 +97,11 @@ def pytest_configure(config: pytest.Config) -> None:
     config.pluginmanager.register(Timing(config, all_benchmarks=judging or bool(again)), TIMING)
     if judging:
         _compare(config)
+    elif (folder := _records_above(config)) and not again:
+        raise usage_error(
+            f"--benchmark-compare: pytest's rootdir is {config.rootpath}, but the records are "
+            f"in {folder}: add --rootdir={os.path.relpath(folder)}, or an empty file pytest.ini there"
+        )
     elif config.getoption("gnn_dry_run") and not again:
         raise usage_error("--gnn-dry-run says what --benchmark-compare does: add that option")
 
@@ -213,6 +222,14 @@ def _is_judged_here(config: pytest.Config) -> bool:
         return True
     ours = (config.rootpath / "baselines").is_dir()
     return ours and config.getoption("benchmark_storage") == _DEFAULT_STORAGE
+
+
+def _records_above(config: pytest.Config) -> Path | None:
+    """Return the folder above rootdir that has records which are not seen from the current folder, if any."""
+    wanted = config.getoption("benchmark_compare", None) and not hasattr(config, "workerinput")
+    if not wanted or is_settled(config) or config.getoption("benchmark_storage") != _DEFAULT_STORAGE:
+        return None
+    return next((one for one in above(config.rootpath)[1:] if (one / baseline.FOLDER).is_dir()), None)
 
 
 def _is_variant(wanted: Any) -> bool:

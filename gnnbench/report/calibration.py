@@ -6,6 +6,7 @@ from pathlib import Path
 
 from ..compare.calibration import Calibration, CalibrationStore
 from ..errors import UsageError
+from ..files import project
 from . import labels
 from .names import spec_of
 from .table import grouped
@@ -18,16 +19,17 @@ def notes(store: CalibrationStore, names: Collection[str], effect: float, folder
         store: calibrations of the environment.
         names: names of the benchmarks.
         effect: minimum effect of interest, as a fraction; the calibration must have the same.
-        folder: working directory of pytest; the calibration must have the same.
+        folder: working directory of pytest; that of the calibration must be in the same project.
     """
     try:
         kept = store.read()
     except UsageError as error:
         return [str(error)]
+    here = project(folder)
     fitting = [
         (len(known), len(one.runs), number)
         for number, one in enumerate(kept)
-        if (one.settings.effect, one.settings.folder) == (effect, str(folder))
+        if (one.settings.effect, project(Path(one.settings.folder))) == (effect, here)
         and (known := set(one.names) & set(names))
     ]
     return _told(kept[max(fitting)[2]], list(names)) if fitting else []

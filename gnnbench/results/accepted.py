@@ -11,7 +11,7 @@ from typing import Any
 
 from .. import git, settings
 from ..errors import UsageError, unknown_name
-from ..files import read_whole, save
+from ..files import above, read_whole, save
 from . import former_names
 
 FILE = Path("baselines") / "accepted.toml"
@@ -103,13 +103,10 @@ def find(start: Path) -> Accepted:
     Raises:
         UsageError: see `read`.
     """
-    start = start.resolve()
-    above = [start, *start.parents]
-    top = next((place for place, folder in enumerate(above) if (folder / ".git").exists()), 0)
-    for folder in above[: top + 1]:
+    for folder in above(start):
         if (folder / FILE).is_file():
             return read(folder / FILE)
-    return Accepted(start / FILE)
+    return Accepted(start.resolve() / FILE)
 
 
 def read(file: Path) -> Accepted:

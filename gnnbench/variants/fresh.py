@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from ..errors import UsageError, one_line
+from ..files import project
 from ..measure import simulated_clock
 from .child import end
 from .command import running
@@ -75,6 +76,8 @@ def _ended(
     command = [sys.executable, "-m", "pytest", *plugin, *arguments]
     last: deque[str] = deque(maxlen=_TAIL_LINES)
     environment = {**os.environ, **variables}
+    if (home := project(folder)) != folder.resolve():  # Python has only `folder` in its path
+        environment["PYTHONPATH"] = os.pathsep.join(filter(None, [str(home), os.environ.get("PYTHONPATH")]))
     with running(command, folder, environment, subprocess.STDOUT) as process:
         assert process.stdout
         with _ended_after(timeout_seconds, process) as late:

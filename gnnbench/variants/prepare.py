@@ -6,9 +6,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from ..errors import UsageError, one_line
-from ..files import CACHE_VARIABLE, real_path
+from ..files import CACHE_VARIABLE, project, real_path
 from ..git import state, tracked
 from .builds import Build, built
+from .import_roots import LEFT
 from .overlay import local_path, overlay, versions
 from .variant import UnbuildableError, Variant
 from .worktree import Repository, worktree
@@ -74,8 +75,9 @@ def prepared(
     - `git:DIR@REF` is the same for the repository that contains DIR, which is relative to `root`.
     - `path:DIR` is used in place, relative to `root`.
     - For all three, the import roots are the folder's `src`, if it exists, and the folder itself. In a
-      commit, it is the folder that `root`, or DIR, is in the repository. Those of `git:DIR@REF` come after
-      those of the other two, and before what pip installs.
+      commit, it is the folder that the project of `root`, or DIR, is in the repository; after it comes
+      `root` itself, unless it is a package or a folder of tests or benchmarks. Those of `git:DIR@REF` come
+      after those of the other two, and before what pip installs.
     - `pip:REQUIREMENT` is installed into an overlay by this environment's pip. The overlay is kept forever if
       the requirement is pinned to a release or is an unchanged local file; otherwise until the end of the day
       (UTC), and the versions found are reported. A local folder is built from a copy.
@@ -116,7 +118,11 @@ def prepared(
 
         commit, dirty = None, False
         if variant.git is not None:
-            commit, trees = check_out(root, variant.git, one_line(f"git:{variant.git}"))
+            home = project(root)
+            commit, trees = check_out(home, variant.git, one_line(f"git:{variant.git}"))
+            below = root.relative_to(home)
+            if LEFT.isdisjoint(below.parts) and not (root / "__init__.py").exists():
+                trees = tuple(dict.fromkeys((*trees, *_import_roots(trees[-1] / below))))
         elif variant.path is not None:
             folder = _folder(variant.path, root, one_line(f"path:{variant.path}"))
             trees = _import_roots(folder)

@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import IO, Any, NoReturn
 
+from ..files import project
 from .import_roots import Trees
 from .pipe import Link
 
@@ -92,7 +93,8 @@ def begin() -> tuple[dict[str, Any], Link, Trees]:
     _die_with(terms["coordinator"])
     link = Link(terms["read"], terms["write"], terms["token"])
     if sys.path and not sys.path[0]:
-        sys.path[0] = os.getcwd()  # noqa: PTH109 - as `python -m pytest` does
+        # As `python -m pytest` does where the project is.
+        sys.path[:1] = dict.fromkeys([os.getcwd(), str(project(Path()))])  # noqa: PTH109
     trees = Trees(terms["trees"])
     trees.install()
     return terms, link, trees

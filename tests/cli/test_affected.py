@@ -60,6 +60,26 @@ def affected(folder, *words, base="git:main", head="."):
     return gnnbench("affected", base, head, *words, cwd=folder, PYTEST_DISABLE_PLUGIN_AUTOLOAD="1")
 
 
+@pytest.mark.nightly
+def test_the_answer_is_the_same_from_each_folder_of_the_repository(folder):
+    def answers(start):
+        words = ("--", os.path.relpath(folder / "benchmarks", folder / start))
+        for given in (words, ()):
+            alone = {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
+            result = gnnbench("affected", "git:main", ".", *given, cwd=folder / start, **alone)
+            assert result.returncode == 0, result.stderr
+            yield result.stdout.rpartition(";")[0]
+
+    perf = folder / "benchmarks" / "perf"
+    perf.mkdir(parents=True)
+    (folder / "test_suite.py").rename(perf / "test_suite.py")
+    first, second = answers(".")
+    assert first == second
+    assert "2 of 3 benchmarks run changed code" in first
+    for start in ("benchmarks", "benchmarks/perf"):
+        assert list(answers(start)) == [first, first]
+
+
 def test_affected_benchmarks_and_the_functions_that_changed(folder):
     result = affected(folder, "--json", "affected.json")
     assert result.returncode == 0, result.stderr

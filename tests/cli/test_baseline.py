@@ -2,10 +2,11 @@ import json
 import re
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
-from gnnbench.cli import baseline, main, streams
+from gnnbench.cli import baseline, common, main, streams
 from gnnbench.plugin.rootdir import rootdir
 from gnnbench.results import run_file
 from gnnbench.results.baseline import FOLDER, RecordStore
@@ -147,6 +148,23 @@ def test_records_lie_in_pytest_s_rootdir(tmp_path, monkeypatch, capsys, folder, 
     assert rootdir(arguments) == tmp_path / root
     saved(RecordStore(tmp_path / root / FOLDER), "some")
     assert "0001 some" in call(capsys, "list", "--", *arguments)[1]
+
+
+@pytest.mark.parametrize("file", ["", "setup.py", "pyproject.toml"])
+@pytest.mark.parametrize("folder", [".", "bench", "bench/perf"])
+def test_suite_and_records_are_the_same_from_each_folder_of_a_repository(
+    tmp_path, monkeypatch, capsys, file, folder
+):
+    for one in (".git", "bench/perf", "benchmarks"):
+        (tmp_path / one).mkdir(parents=True)
+    if file:
+        (tmp_path / file).touch()
+    monkeypatch.chdir(tmp_path / folder)
+    arguments = common.suite([], "")
+    assert Path(arguments[-1]).resolve() == tmp_path / "benchmarks"
+    assert rootdir(arguments) == tmp_path
+    saved(RecordStore(tmp_path / FOLDER), "some")
+    assert "0001 some" in call(capsys, "list")[1]
 
 
 def test_a_record_of_ours_has_columns_and_fits_80(store, monkeypatch, capsys):

@@ -214,8 +214,12 @@ def test_a_folder_without_anything_is_told_how_to_begin(in_process, tmp_path):
     assert not state(tmp_path)
 
 
-def test_it_runs_at_the_top_of_a_repository(model, in_process, monkeypatch):
+def test_it_finds_the_same_from_each_folder_of_a_repository(model, in_process, monkeypatch):
+    def asked():
+        found = in_process("init")
+        assert "nothing was written: nobody can answer here" in found.stderr
+        return found.stdout
+
+    at_the_top = asked()
     monkeypatch.chdir(model / "src")
-    found = in_process("init", "--yes")
-    assert found.returncode == 2
-    assert f"is not the top of its repository: cd {model}" in found.stderr
+    assert asked() == f"repository: {model}\n{at_the_top}"

@@ -1,6 +1,7 @@
 """Real pytest runs with `--benchmark-compare`, on the simulated machine."""
 
 import json
+import os
 import re
 import shutil
 import xml.etree.ElementTree as ET
@@ -348,6 +349,15 @@ def test_who_compares(pytester):
     assert ours(COMPARE)
     for arguments in ((), (COMPARE, "--gnn-counters"), (COMPARE, "--benchmark-storage=file://./other")):
         assert not ours(*arguments)
+    pytester.mkdir(".git")
+    (pytester.path / FOLDER).mkdir()
+    os.chdir(pytester.mkdir("bench"))
+    with pytest.raises(
+        pytest.UsageError, match=r"but the records are in .*: add --rootdir=\.\., or an empty"
+    ):
+        pytester.parseconfigure(COMPARE)
+    assert ours("--rootdir=..", COMPARE)
+    assert not ours()
     with pytest.raises(pytest.UsageError, match="--benchmark-compare: git:nowhere names no commit"):
         pytester.parseconfigure("--rootdir", str(ROOT), f"{COMPARE}=git:nowhere")
 

@@ -27,13 +27,30 @@ def test_the_folder_is_the_caller_s_and_src_comes_first(repository, prepare):
     (inner / "src" / "one.py").write_text("")
     commit(repository, 4)
     with prepare("git:HEAD", inner) as made:
+        top, first, second = made.trees
+        assert first == second / "src"
+        assert second == top / "a b" / "ü"
+        assert (first / "one.py").exists()
+    (inner / "pyproject.toml").write_text("")
+    with prepare("git:HEAD", inner / "src") as made:
         first, second = made.trees
         assert first == second / "src"
         assert second.parts[-2:] == ("a b", "ü")
-        assert (first / "one.py").exists()
     prepare.fails("git:v1", inner, "git:v1 has no folder a b/ü: start in")
     with prepare("path:'a b/ü'", repository) as made:
         assert made.trees == (inner / "src", inner)
+
+
+def test_from_its_tests_and_its_package_a_commit_has_the_roots_that_it_has_from_the_top(repository, prepare):
+    for name in ("tests/inner", "benchmarks"):
+        (repository / name).mkdir(parents=True)
+        (repository / name / "thing.py").write_text("")
+    commit(repository, 4)
+    for name in (".", "tests/inner", "benchmarks", "thing"):
+        folder = repository / name
+        with prepare("git:HEAD", folder) as made:
+            (tree,) = made.trees
+            assert (tree / "thing").is_dir()
 
 
 def test_a_path_is_used_where_it_is(repository, prepare, tmp_path):
