@@ -56,7 +56,7 @@ class Repeat:
 
         Args:
             names: their ids, the most important first.
-            known: ids of all benchmarks of the places; empty: they are not known.
+            known: ids of all benchmarks that pytest's arguments select; empty: they are not known.
         """
         words, count = self._selected(names, known)
         ab = ["gnnbench", "ab", self.base, self.head, *self.options, "--", *words]
@@ -65,6 +65,8 @@ class Repeat:
 
     def _selected(self, names: Sequence[str], known: Collection[str]) -> tuple[list[str], int]:
         """Return pytest's arguments, and how many of the benchmarks they select."""
+        if self.places and set(names) == set(known):
+            return [*self.pytest, *self.places], len(names)
         if len(names) > MOST_IDS:
             nodes = _nodes(names, known)
             if len(nodes) <= MOST_IDS:

@@ -295,7 +295,8 @@ class JudgedSession:
         if against := self._against(row):
             text += f" [{'record ' if self._recorded else ''}{against}]"
         if repeat := self.repeat([row.fullname]):
-            text += f"; repeat: {repeat.commands([row.fullname]).ab}"
+            known = () if self._options.shard else [one.fullname for one in self.comparison.rows]
+            text += f"; repeat: {repeat.commands([row.fullname], known).ab}"
         return text
 
     def repeat(self, names: Collection[str]) -> Repeat | None:
@@ -322,7 +323,8 @@ class JudgedSession:
             ends_of(group.base, here, version, clean=is_clean),
             () if usual else ("--effect", f"{effects.pop():g}"),
             tuple(records.words(config, left_out)),
-            tuple(map(str, config.args)),
+            # pytest's own choice, where nothing is given, is an absolute path.
+            tuple("." if one == str(config.invocation_params.dir) else one for one in config.args),
             os.path.relpath(config.rootpath, config.invocation_params.dir),
         )
 

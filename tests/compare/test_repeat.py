@@ -30,7 +30,18 @@ def selected(names, known=(), repeat=GIT):
 
 def test_a_few_benchmarks_are_selected_by_their_ids():
     names = ids("test_a", MOST_IDS)
-    assert selected(names, names) == (names, MOST_IDS)
+    assert selected(names, [*names, *ids("test_b", 1)]) == (names, MOST_IDS)
+
+
+@pytest.mark.parametrize("count", [1, MOST_IDS, 40])
+def test_all_are_selected_by_what_was_given_to_pytest(count):
+    names = ids("test_a", count)
+    given = Repeat(**{**vars(GIT), "pytest": ("-m", "not slow"), "places": ("./tests/test_a.py::test_f",)})
+    assert selected(names[::-1], names, given) == (["-m", "not slow", "./tests/test_a.py::test_f"], count)
+    unknown = Repeat(**{**vars(GIT), "places": ()})
+    assert selected(names[:1], names[:1], unknown) == (names[:1], 1), (
+        "of two runs nobody knows what was given"
+    )
 
 
 def test_many_are_selected_by_a_file_a_function_or_a_word_that_selects_no_others():
@@ -68,6 +79,8 @@ def test_a_selection_is_exact(bits):
     words, count = selected(names, known)
     if "-k" in words:
         found = [name for name in known if words[-1] in name]
+    elif words == ["tests"]:
+        found = known
     else:
         nodes = [word for word in words if word != "tests"]
         found = [

@@ -110,6 +110,20 @@ def test_a_variant_is_the_base_of_all_and_what_is_left_goes_on_by_a_command(know
     assert [one["against"] for one in ours.as_json()["turns"]] == ["git:main"]
 
 
+@pytest.mark.parametrize(("given", "place"), [(["./test_a.py"], "./test_a.py"), ([], ".")])
+def test_what_selects_a_slower_benchmark_alone_is_in_its_command_else_its_id_is(
+    known, monkeypatch, given, place
+):
+    known.makepyfile(test_a="")
+    for versions, expected in (({"slow": 1}, place), ({"slow": 1, "kept": 1}, "test_a.py::slow")):
+        session = Session(known, monkeypatch, versions, *given)
+        session.judged.add_variant(variant.parse("git:main"))
+        rows = session.judge({name: saved.SLOWER if name == "slow" else SAME_CODE for name in versions})
+        command = session.judged.sentence(rows["slow"]).partition("; repeat: ")[2]
+        command = re.sub(r" --basetemp=\S+", "", command)  # pytester's
+        assert command == f"gnnbench ab git:main . -- --gnn-device=cpu {expected}"
+
+
 def test_a_variant_needs_turns_and_a_benchmark(known, monkeypatch):
     with pytest.raises(UsageError, match=r"^git:main can be compared in turns only: leave out --gnn-turns"):
         Session(known, monkeypatch, {}, "--gnn-turns=never").judged.add_variant(variant.parse("git:main"))
