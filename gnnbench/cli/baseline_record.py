@@ -16,7 +16,7 @@ from .common import INTERRUPTED, NOTHING_SLOWER, suite
 from .progress import Progress
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Collection, Sequence
 
     from ..results.run_file import RunFile
     from ..results.unfinished_record import UnfinishedRecord
@@ -51,7 +51,7 @@ def run(options: argparse.Namespace) -> int:
         try:
             with Progress() as progress:
                 runs = _Work(kept, options.processes, arguments, progress).go()
-            contents = [_without_data(run_file.load(one.path)) for one in runs]
+            contents = [_as_recorded(run_file.load(one.path), runs[0].benchmarks) for one in runs]
             name = options.name or (runs[0].commit or "unversioned")[:10]
             saved = store.save(contents, get_machine_id(), name, options.reason)
         except KeyboardInterrupt:
@@ -63,6 +63,8 @@ def run(options: argparse.Namespace) -> int:
             return INTERRUPTED
         kept.remove()
     count, processes = units.count(len(runs[0].benchmarks), "benchmark"), len(saved.files)
+    for line in dict.fromkeys(line for run in runs for line in run.left_out):
+        streams.say(f"gnnbench: {line}", sys.stderr)
     streams.say(f"recorded {count} in {processes} processes: record {saved.id} of {saved.environment}")
     streams.say(f"compare with it: pytest {shlex.join(arguments)} --benchmark-compare={saved.id}")
     return NOTHING_SLOWER
@@ -104,7 +106,7 @@ class _Work:
         """Add an attempt at a process to `runs`; return why other programs make one more necessary."""
         from ..results import fitness
 
-        runs.append(self.kept.get(number, attempt) or self._run(number, attempt))
+        runs.append(fitness.measured(self.kept.get(number, attempt) or self._run(number, attempt)))
         if reason := fitness.unlike(runs):
             self.kept.remove()
             raise UsageError(f"nothing was recorded: {reason}")
@@ -132,11 +134,14 @@ def _finished(count: int, of: int) -> str:
     return f"{count} of {of} processes {'was' if count == 1 else 'were'} finished"
 
 
-def _without_data(content: dict[str, Any]) -> dict[str, Any]:
-    """Remove pytest-benchmark's copy of the rounds; gnnbench's part of the file has them by block."""
+def _as_recorded(content: dict[str, Any], names: "Collection[str]") -> dict[str, Any]:
+    """Return a run file's content with these benchmarks.
+
+    It lacks pytest-benchmark's copy of the rounds; gnnbench's part of the file has them by block.
+    """
     from ..results import benchmark
 
-    found = list(benchmark.entries(content).values())
+    found = [entry for name, entry in benchmark.entries(content).items() if name in names]
     for entry in found:
         entry["stats"].pop("data", None)
     return {**content, "benchmarks": found}

@@ -8,9 +8,9 @@ from pathlib import Path
 
 from .. import git, json_io
 from ..errors import UsageError
+from ..measure import extra_info
 from ..results import benchmark, former_names, run_file
 from ..results.accepted import PATTERN, Accepted, Entry
-from ..results.entry import of_gnnbench
 from . import acceptance, accepted, result_file
 from .memory import MemoryChange
 from .revision import Revision
@@ -78,7 +78,7 @@ def read(path: Path) -> Judged:
     head = Revision.of_runs([run])
     rows = {}
     for name, entry in benchmark.entries(content).items():
-        saved = of_gnnbench(entry.get("extra_info")).get("comparison")
+        saved = extra_info.part(entry.get("extra_info")).get("comparison")
         try:
             if saved:
                 base = Revision.from_json(saved.get("base"))

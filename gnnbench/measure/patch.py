@@ -21,6 +21,7 @@ from pytest_benchmark.storage.file import FileStorage
 
 from ..clocks import RealTime
 from ..errors import UsageError
+from . import extra_info
 from .clock import ClockError
 from .pedantic import FIXED, Pedantic
 from .weight import Weight, weigh
@@ -105,6 +106,10 @@ class Patch:
     """The memory of one call of each benchmark that was timed, by id."""
     inspected: dict[str, dict[str, Any]] = field(default_factory=dict)
     """The `extra_info` of the benchmarks that were only inspected, by id."""
+    repeated: list[str] = field(default_factory=list)
+    """Tests with several benchmarks, of which the first one counts."""
+    _parts: list[tuple[str, dict[str, Any], dict[str, Any]]] = field(default_factory=list)
+    """Of the running test's benchmarks: id, `extra_info`, and gnnbench's part of it."""
     _machine: "FakeMachine | None" = None
     _watch: "Watch | None" = None
     _theirs: list[tuple[type, str, Callable[..., Any]]] = field(default_factory=list)
@@ -163,6 +168,29 @@ class Patch:
             self.incomplete.append({"fullname": fullname, "measurement": None})
         self.incomplete[-1]["error"] = text
 
+    @contextmanager
+    def keeping_parts(self, definition: str | None) -> Iterator[None]:
+        """Keep what is found of each benchmark of a test in its `extra_info`, whatever the test writes there.
+
+        Args:
+            definition: hash of the test's definition, which is added; None: it is known.
+        """
+        self._parts.clear()
+        try:
+            yield
+        finally:
+            for _, extra, ours in self._parts:
+                extra[extra_info.KEY] = ours
+                if definition:
+                    ours["definition_hash"] = definition
+            self.repeated += [name for name, *_ in self._parts[1:2]]
+
+    def _part(self, fixture: Any) -> dict[str, Any]:
+        """Return gnnbench's part of a benchmark's `extra_info`, to write to."""
+        ours = extra_info.new_part(fixture, self.version)
+        self._parts.append((fixture.fullname, fixture.extra_info, ours))
+        return ours
+
     def _measure(
         self,
         fixture: Any,
@@ -210,8 +238,8 @@ class Patch:
         from .clock import Call
         from .layouts import Layouts
 
-        fixture.extra_info.setdefault("gnnbench", {"version": self.version})
-        self.inspected[fixture.fullname] = fixture.extra_info
+        self._part(fixture)
+        self.inspected.setdefault(fixture.fullname, fixture.extra_info)
         self._inspect(fixture, Layouts(Call(function, args, kwargs)), settings)
         return function(*args, **kwargs)
 
@@ -237,7 +265,7 @@ class Patch:
                 found = growth.left_out(why_unseen(settings.whole_call))
             else:
                 found = growth.ONCE if asked.only_once else growth.watch(call)
-        fixture.extra_info.setdefault("gnnbench", {"version": self.version})["growth"] = found
+        self._part(fixture)["growth"] = found
         if seconds and not fixture.disabled:
             fixture._make_stats(1)  # noqa: SLF001 - the run file has only what has statistics
             for one in seconds:
@@ -252,7 +280,7 @@ class Patch:
         assert settings.instructions
         self.used = True
         found = settings.instructions(fixture.fullname)
-        fixture.extra_info.setdefault("gnnbench", {"version": self.version})["instructions"] = found
+        self._part(fixture)["instructions"] = found
         start = RealTime.seconds()
         result = asked.once()
         if not fixture.disabled:
@@ -265,7 +293,7 @@ class Patch:
         from . import compilation, resident
         from .inspection import inspect
 
-        ours = fixture.extra_info["gnnbench"]
+        ours = extra_info.part(fixture.extra_info)
         if settings.whole_call:
             ours["no_fingerprint"] = why_unseen(settings.whole_call)
             if compiled := compilation.counts():
@@ -297,8 +325,8 @@ class Patch:
 
     def _measure_pedantic(self, fixture: Any, settings: TimingSettings, asked: "Pedantic") -> Any:
         if settings.inspect_only:
-            fixture.extra_info.setdefault("gnnbench", {"version": self.version})
-            self.inspected[fixture.fullname] = fixture.extra_info
+            self._part(fixture)
+            self.inspected.setdefault(fixture.fullname, fixture.extra_info)
             return asked.once()
         if settings.instructions:
             return self._count_instructions(fixture, settings, asked)
@@ -314,7 +342,7 @@ class Patch:
                 raise ClockError(
                     f"none of {asked.rounds} rounds had a positive time on the clock {clock.name}"
                 )
-        fixture.extra_info["gnnbench"]["no_fingerprint"] = FIXED
+        extra_info.part(fixture.extra_info)["no_fingerprint"] = FIXED
         if fixture.cprofile:
             inputs = asked.inputs()
             _profile(fixture, asked.iterations, inputs, lambda: asked.tear_down(inputs))
@@ -374,8 +402,7 @@ class Patch:
         measurement.not_copied = layouts.left
         if watch:
             measurement.contention_share = watch.contention_share()
-        ours = fixture.extra_info.setdefault("gnnbench", {"version": self.version})
-        ours["measurement"] = measurement.as_json()
+        self._part(fixture)["measurement"] = measurement.as_json()
 
 
 def check_pytest_benchmark() -> None:

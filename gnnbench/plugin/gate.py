@@ -15,6 +15,7 @@ from ..compare.acceptance import Acceptance
 from ..compare.comparison import Compared
 from ..compare.verdict import Thresholds
 from ..errors import UsageError
+from ..measure import extra_info
 from ..report import causes, verdicts
 from ..report.lines import wrapped
 from ..results import accepted, counter_baseline
@@ -141,12 +142,11 @@ class Gate:
         """Return the `extra_info` of each timed benchmark; with --gnn-dry-run, of each inspected one."""
         if run_of(self._config).options.dry_run:
             return timing_of(self._config).inspected
-        found = self._config._benchmarksession.benchmarks  # type: ignore[attr-defined]  # noqa: SLF001
-        return {
-            bench.fullname: bench.extra_info
-            for bench in found
-            if "measurement" in bench.extra_info.get("gnnbench", {})
-        }
+        timed: dict[str, dict[str, Any]] = {}
+        for bench in self._config._benchmarksession.benchmarks:  # type: ignore[attr-defined]  # noqa: SLF001
+            if "measurement" in extra_info.part(bench.extra_info):
+                timed.setdefault(bench.fullname, bench.extra_info)  # as run files are read
+        return timed
 
     def _compare(self, session: pytest.Session) -> None:
         chosen = run_of(self._config).options

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from .. import units
+from ..measure import extra_info
 from ..report import growth as wording
 from ..settings import Settings
 from . import writing
@@ -24,7 +25,7 @@ class GrowthCheck:
         """Fail the test of a benchmark that grows."""
         report = yield
         benchmark: Any = getattr(item, "funcargs", {}).get("benchmark")
-        found = getattr(benchmark, "extra_info", {}).get("gnnbench", {}).get("growth")
+        found = extra_info.part(getattr(benchmark, "extra_info", None)).get("growth")
         if call.when == "call" and found:
             why, fails = _judged(found, settings_of(item.config), item.nodeid)
             # Plain data, because xdist's workers send them to the main process.

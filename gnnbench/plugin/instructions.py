@@ -12,6 +12,7 @@ from ..compare.ab.counted_side import CountedSide, Side
 from ..compare.ab.visit import NotTimed
 from ..compare.instructions import InstructionChange
 from ..errors import UsageError
+from ..measure import extra_info
 from ..measure.instructions.counting import Instructions
 from ..measure.instructions.watched import counter_name
 from ..options import Options
@@ -112,7 +113,7 @@ class InstructionCounts:
         """Fail the test of a benchmark that executes too many more instructions."""
         report = yield
         benchmark: Any = getattr(item, "funcargs", {}).get("benchmark")
-        found = getattr(benchmark, "extra_info", {}).get("gnnbench", {}).get("instructions")
+        found = extra_info.part(getattr(benchmark, "extra_info", None)).get("instructions")
         if call.when == "call" and found and report.passed:
             self._judge(item, found, report)
         return report

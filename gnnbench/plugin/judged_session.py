@@ -23,6 +23,7 @@ from ..errors import UsageError
 from ..options import EFFECT
 from ..packages import version
 from ..report import verdicts
+from ..results import left_out
 from ..results.baseline import Record
 from ..results.run_file import RunFile
 from ..variants import rebuild, variant
@@ -99,7 +100,8 @@ class JudgedSession:
         """
         base = RecordedBase(self._config, self._head, self._thresholds, found, vanished)
         self._recorded, self._groups, self.comparison = base, base.groups, base.first
-        self.differences, self.lines = base.differences, base.lines
+        self.differences = base.differences
+        self.lines = [*base.lines, *left_out.by_file((run.path, run.left_out) for run in base.runs)]
 
     def plan(self) -> list[str]:
         """Return what `judge` would time in turns, a line each."""

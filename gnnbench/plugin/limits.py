@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from .. import units
+from ..measure import extra_info
 from ..results.entry import NOT_TIMED
 from ..variants.collected import unmatched, whole_folders
 from . import writing
@@ -123,7 +124,7 @@ def _seconds(item: pytest.Item) -> float | None:
     benchmark: Any = getattr(item, "funcargs", {}).get("benchmark")
     if benchmark is None:
         return None
-    ours = getattr(benchmark, "extra_info", {}).get("gnnbench", {})
+    ours = extra_info.part(getattr(benchmark, "extra_info", None))
     if ours.keys() & NOT_TIMED:
         return None
     if measured := ours.get("measurement"):

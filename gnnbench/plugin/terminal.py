@@ -10,6 +10,7 @@ from rich.markup import escape
 
 from .. import environment, units
 from ..errors import one_line
+from ..measure import extra_info
 from ..profile.hooks import profiling_of
 from ..report import growth as wording
 from ..report import instructions, speed_up, throughput
@@ -17,7 +18,7 @@ from ..report.console import Console
 from ..report.lines import wrapped
 from ..report.table import SHORT_DIRECTION, TableRow, grouped, heading, interval, notes, remarks, tables
 from ..results import counter_baseline
-from ..results.entry import NOT_TIMED, of_gnnbench
+from ..results.entry import NOT_TIMED
 from ..workloads.spec import Spec
 from . import writing
 from .choice import choice_of
@@ -64,7 +65,7 @@ def record(item: pytest.Item, *, passed: bool) -> dict[str, Any] | None:
     These are plain data, because xdist's workers send them to the main process.
     """
     benchmark = item.funcargs.get("benchmark")  # type: ignore[attr-defined]
-    ours = benchmark.extra_info.get("gnnbench", {}) if benchmark else {}
+    ours = extra_info.part(benchmark.extra_info) if benchmark else {}
     counted, out_of_memory = item.stash.get(COUNTED, None), item.stash.get(OUT_OF_MEMORY, None)
     is_timed = benchmark and benchmark.stats and not benchmark.has_error
     if not (is_timed or counted or out_of_memory or (passed and ours)):
@@ -105,7 +106,7 @@ def _kinds(item: pytest.Item) -> str:
 def record_other(item: pytest.Item) -> dict[str, Any] | None:
     """Return the results of another suite's benchmark for the summary; None: gnnbench did not time it."""
     benchmark = item.funcargs.get("benchmark")  # type: ignore[attr-defined]
-    measured = benchmark and benchmark.extra_info.get("gnnbench", {}).get("measurement")
+    measured = benchmark and extra_info.part(benchmark.extra_info).get("measurement")
     if not measured:
         return None
     return {
@@ -311,7 +312,7 @@ class _TheirTable:
         """Keep the benchmarks that gnnbench does not show."""
         shown = NOT_TIMED | {"measurement"}
         groups = [
-            (name, [entry for entry in entries if not shown & of_gnnbench(entry["extra_info"]).keys()])
+            (name, [entry for entry in entries if not shown & extra_info.part(entry["extra_info"]).keys()])
             for name, entries in (yield)
         ]
         return [(name, entries) for name, entries in groups if entries]

@@ -14,6 +14,7 @@ from ..measure import marks
 from ..measure.clock import ClockError
 from ..measure.patch import Patch, TimingSettings
 from ..measure.weight import Weight
+from ..results import left_out
 from ..results.entry import FORMAT_VERSION
 from ..variants.import_roots import LEFT, left
 from . import writing
@@ -146,7 +147,8 @@ class Timing:
         mistake = None
         definition = self._definitions.get(pyfuncitem.nodeid)
         try:
-            result = yield
+            with patch.keeping_parts(definition):
+                result = yield
         except Exception as error:
             if patch.settings is None:
                 raise
@@ -161,9 +163,6 @@ class Timing:
             else:
                 raise
         else:
-            benchmark: Any = pyfuncitem.funcargs.get("benchmark")
-            if definition and (ours := benchmark.extra_info.get("gnnbench")):
-                ours["definition_hash"] = definition
             return result
         if mistake:
             # Called outside the except clause, so that pytest shows one line without the chained exception.
@@ -195,7 +194,9 @@ class Timing:
 
     @pytest.hookimpl(trylast=True)
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
-        """Write which files could not be saved, below all tables."""
+        """Write which benchmarks do not count, and which files could not be saved, below all tables."""
+        for line in left_out.several(self._patch.repeated):
+            writing.say(terminalreporter, line)
         for failure in self._saving.failures:
             writing.say(terminalreporter, f"failed: {failure}", red=True)
 

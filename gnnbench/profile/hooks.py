@@ -12,6 +12,7 @@ import pytest
 
 from .. import units
 from ..errors import one_line
+from ..measure import extra_info
 from ..measure.pedantic import Pedantic
 from . import kinds, record
 from .store import ProfileStore
@@ -116,7 +117,7 @@ class Profiling:
 
         from .. import environment
 
-        spec = fixture.extra_info.get("gnnbench", {}).get("spec")
+        spec = extra_info.part(fixture.extra_info).get("spec")
         name = "-".join(map(str, spec.values())) if spec else fixture.fullname
         device = spec["device"] if spec else device_of(inputs)
 

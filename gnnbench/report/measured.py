@@ -7,9 +7,8 @@ import numpy as np
 
 from .. import units
 from ..json_io import finite, positive
-from ..measure import estimate
+from ..measure import estimate, extra_info
 from ..results.benchmark import rounds_seconds
-from ..results.entry import of_gnnbench
 from . import table
 from .names import clean
 from .view import CallCounts, Limit, Measured, ProcessBlocks, Side
@@ -30,7 +29,7 @@ def level(value: Any) -> float:
 
 def ours(entry: Mapping[str, Any]) -> Mapping[str, Any]:
     """Return gnnbench's part of a benchmark's record; empty: it has none."""
-    return of_gnnbench(entry.get("extra_info"))
+    return extra_info.part(entry.get("extra_info"))
 
 
 def time_of(entry: Mapping[str, Any]) -> Measured | None:

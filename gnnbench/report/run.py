@@ -14,8 +14,8 @@ from ..compare.repeat import Repeat, of_runs
 from ..compare.result_file import allowed_of
 from ..compare.revision import Revision
 from ..compare.verdict import Judgement, Thresholds
+from ..measure import extra_info
 from ..results import benchmark
-from ..results.entry import of_gnnbench
 from ..results.left_out import by_file
 from ..results.run_file import RunFile
 from ..settings import Settings
@@ -46,7 +46,7 @@ def view(head: Source, base: tuple[Source, ...], thresholds: Thresholds, accepta
     """
     entries = _entries(head)
     before = [_entries(one) for one in base]
-    ours = of_gnnbench(head.content)
+    ours = extra_info.part(head.content)
     cut = {entry["fullname"]: clean(entry.get("error")) for entry in ours.get("incomplete") or ()}
     rows, judged, told = _against(head, base, thresholds, acceptance) if base else _saved(entries, ours)
     names = list(dict.fromkeys([*_run(head).benchmarks, *rows, *cut]))

@@ -9,11 +9,11 @@ import numpy as np
 from scipy import special
 
 from .. import cpu, json_io
-from ..measure import estimate
+from ..measure import estimate, extra_info
 from ..measure.fingerprint.fingerprint import Fingerprint
 from ..shape import Maybe, fits
 from ..workloads.spec import DIRECTIONS, Spec
-from .entry import FORMAT_VERSION, NOT_TIMED, of_gnnbench
+from .entry import FORMAT_VERSION, NOT_TIMED
 
 READABLE = (FORMAT_VERSION,)
 PLAIN = "first decile of pytest-benchmark's rounds"
@@ -90,6 +90,11 @@ class Benchmark:
     fault: str | None = None
     """Why its times cannot be used; None: they can, or there are none."""
 
+    @property
+    def is_measured(self) -> bool:
+        """Whether gnnbench measured it."""
+        return bool(self.processes) and self.estimand != PLAIN
+
 
 def entries(content: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
     """Return the records of a run file's benchmarks, by fullname: of several with one name the first.
@@ -116,7 +121,7 @@ def read(entry: Mapping[str, Any]) -> Benchmark:
 
 
 def _read(entry: Mapping[str, Any]) -> Benchmark:
-    ours = of_gnnbench(entry.get("extra_info"))
+    ours = extra_info.part(entry.get("extra_info"))
     if ours and ours["version"] not in READABLE:
         raise ValueError(f"version {ours['version']} of the format, which this gnnbench cannot read")
     wrong = [name for name, shape in _SHAPES.items() if not fits(ours.get(name), shape)]

@@ -5,8 +5,6 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..shape import fits
-
 if TYPE_CHECKING:
     from ..workloads.case import Case
 
@@ -17,14 +15,6 @@ FORMAT_VERSION = 2
 
 NOT_TIMED = frozenset(("growth", "instructions"))
 """Fields of benchmarks whose calls were timed only because pytest-benchmark wants a time."""
-
-
-def of_gnnbench(whole: Any) -> dict[str, Any]:
-    """Return gnnbench's part of a run file, or of a benchmark's `extra_info`; empty: there is none.
-
-    Users may write anything in its place. gnnbench's part has a whole number as `version`.
-    """
-    return whole["gnnbench"] if fits(whole, {"gnnbench": {"version": int}}) else {}
 
 
 def identity(

@@ -1,13 +1,14 @@
 """Check whether runs can become a baseline record, and whether a record is still valid."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from .. import environment, schema, units
 from ..cpu import CONTENDED
 from ..errors import UsageError
-from . import benchmark, run_file
+from ..measure import extra_info
+from . import benchmark, left_out, run_file
 from .baseline import Record
-from .entry import of_gnnbench
 from .run_file import RunFile
 
 
@@ -22,13 +23,24 @@ def verify(record: Record) -> None:
         raise UsageError(f"{record.files[0]}: not a valid baseline: {reason}")
     for run in runs:
         content = run_file.load(run.path)
-        parts = [(of_gnnbench(entry["extra_info"]), None) for entry in benchmark.entries(content).values()]
+        entries = benchmark.entries(content).values()
+        parts = [(extra_info.part(entry["extra_info"]), None) for entry in entries]
         for part, definition in ((content["gnnbench"], "file"), *parts):
             if wrong := schema.departure(part, "run", definition):
                 raise UsageError(f"{run.path}: {wrong}; restore it, or record again")
         here = run.environment or {}
         if record.environment not in (environment.name(here), environment.name_with_versions(here)):
             raise UsageError(f"{run.path}: wrong folder; its environment is {environment.name(here)}")
+
+
+def measured(run: RunFile) -> RunFile:
+    """Return a run without the benchmarks that gnnbench did not measure, unless it measured none."""
+    found = {name: one for name, one in run.benchmarks.items() if one.is_measured}
+    others = [name for name, one in run.benchmarks.items() if not one.is_measured and not one.fault]
+    if not found:
+        return run
+    lines = (left_out.line("that gnnbench did not time", others),) if others else ()
+    return replace(run, benchmarks=found, left_out=(*run.left_out, *lines))
 
 
 def unlike(runs: Sequence[RunFile]) -> str | None:
@@ -85,7 +97,7 @@ def _contended_benchmarks(run: RunFile) -> int:
 def _unfit(run: RunFile) -> str | None:
     if faulty := next((one for one in run.benchmarks.values() if one.fault), None):
         return f"{faulty.fullname}: {faulty.fault}"
-    if run.sources is None or not all(one.processes for one in run.benchmarks.values()):
+    if run.sources is None or not all(one.is_measured for one in run.benchmarks.values()):
         return "gnnbench did not time the benchmarks; run without --gnn-layouts off"
     if run.incomplete:
         return f"{run.incomplete[0]} was interrupted"

@@ -3,17 +3,19 @@
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from .. import json_io, units
 from ..errors import one_line
-from .benchmark import Benchmark
+
+if TYPE_CHECKING:
+    from .benchmark import Benchmark
 
 _NAMED = 3
 """Most names in a line; others are counted."""
 
 
-def lines(entries: Sequence[Any], found: Mapping[str, Benchmark]) -> tuple[str, ...]:
+def lines(entries: Sequence[Any], found: "Mapping[str, Benchmark]") -> tuple[str, ...]:
     """Return what is left out of a run file, a line for each reason.
 
     Args:
@@ -28,24 +30,35 @@ def lines(entries: Sequence[Any], found: Mapping[str, Benchmark]) -> tuple[str, 
         if one.fault:
             reasons.setdefault(one.fault, []).append(name)
     said = [
-        f"the times of {_benchmarks(faulty)} ({reason}): {_listed(faulty)}"
+        json_io.clipped(f"left out the times of {_benchmarks(faulty)} ({reason}): {_listed(faulty)}")
         for reason, faulty in reasons.items()
     ]
     if again:
-        what = f"{_benchmarks(again)} with the name of an earlier one (a test that times two calls?)"
-        said.append(f"{what}: {_listed(again)}")
+        said.append(line("with the name of an earlier one (a test that times two calls?)", again))
     if nameless := len(names) - len(named):
-        said.append(f"{units.count(nameless, 'benchmark')} without a name")
-    return tuple(json_io.clipped(f"left out {one}") for one in said)
+        said.append(f"left out {units.count(nameless, 'benchmark')} without a name")
+    return tuple(said)
+
+
+def line(which: str, names: Sequence[str]) -> str:
+    """Return the line on benchmarks that are left out."""
+    return json_io.clipped(f"left out {_benchmarks(names)} {which}: {_listed(names)}")
+
+
+def several(names: Iterable[str]) -> list[str]:
+    """Return a line on tests that time several calls under their one name; none, if there are no such."""
+    found = list(dict.fromkeys(names))
+    what = "of several benchmarks in one test only the first counts; give each a test of its own"
+    return [json_io.clipped(f"{what}: {_listed(found)}")] if found else []
 
 
 def by_file(found: Iterable[tuple[Path, Sequence[str]]]) -> list[str]:
     """Return each line of `lines` once, after the files that it is about."""
     files: dict[str, list[str]] = {}
     for path, said in found:
-        for line in said:
-            files.setdefault(line, []).append(str(path))
-    return [one_line(f"{_listed(paths)}: {line}") for line, paths in files.items()]
+        for one in said:
+            files.setdefault(one, []).append(str(path))
+    return [one_line(f"{_listed(paths)}: {one}") for one, paths in files.items()]
 
 
 def _benchmarks(names: Sequence[str]) -> str:

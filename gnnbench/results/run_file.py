@@ -10,12 +10,12 @@ from typing import Any, NoReturn
 
 from .. import environment, json_io
 from ..errors import UsageError
+from ..measure import extra_info
 from ..measure.sources import Sources
 from ..shape import Maybe, fits
 from ..shard import Shard
 from . import benchmark, former_names, left_out
 from .benchmark import READABLE, Benchmark
-from .entry import of_gnnbench
 
 REMEDY = "save it again"
 MAX_BYTES = 2**27
@@ -110,7 +110,7 @@ def check(path: Path, content: Any, raw: bytes) -> dict[str, Any]:
     """
     if not isinstance(content, dict) or not isinstance(content.get("benchmarks"), list):
         _refuse(path, "not a run file of pytest-benchmark: it has no list of benchmarks")
-    ours = of_gnnbench(content)
+    ours = extra_info.part(content)
     if ours and ours["version"] not in READABLE:
         _refuse(
             path,
@@ -154,7 +154,7 @@ def _unchanged(raw: bytes) -> bool:
 
 
 def _run(path: Path, content: Mapping[str, Any]) -> RunFile:
-    ours = of_gnnbench(content)
+    ours = extra_info.part(content)
     wrong = [name for name, shape in _SHAPES.items() if not fits(ours.get(name), shape)]
     if wrong:
         _refuse(path, f"damaged: gnnbench.{wrong[0]} has another form")

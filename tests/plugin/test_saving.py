@@ -1,6 +1,8 @@
-"""Run files of suites that write fields of their own."""
+"""Run files of suites that write fields of their own, or time two calls in one test."""
 
 import json
+
+import pytest
 
 from gnnbench.results import run_file
 from tests.suite import SHORT
@@ -15,18 +17,55 @@ def test_sum(benchmark, x):
     benchmark(sum, [x])
 """
 
+WRITERS = """
+from pytest_benchmark.plugin import benchmark as other
+
+def test_before(benchmark):
+    benchmark.extra_info["gnnbench"] = "mine"
+    benchmark(sum, [1])
+
+def test_after(benchmark):
+    benchmark(sum, [1])
+    benchmark.extra_info["gnnbench"] = ["mine"]
+
+def test_version(benchmark):
+    benchmark.extra_info["gnnbench"] = {"version": 7, "mine": 1}
+    benchmark(sum, [1])
+
+def test_replaced(benchmark):
+    benchmark.extra_info = ["mine"]
+    benchmark(sum, [1])
+
+def test_pedantic(benchmark):
+    benchmark.extra_info.update(gnnbench=None, mine=1)
+    benchmark.pedantic(sum, ([1],), rounds=3)
+    benchmark.extra_info.clear()
+
+def test_two(benchmark, other):
+    benchmark(sum, [1])
+    other(sum, range(10_000))
+"""
+MACHINE = """
+def pytest_benchmark_generate_machine_info(config):
+    return {"cpu": "mine", "system": 3}
+
+def pytest_benchmark_generate_commit_info(config):
+    return "mine"
+"""
+
 
 def measured(pytester, suite, *options):
     """Run a suite, and return its run file."""
     pytester.makepyfile(test_suite=suite)
     saved = pytester.path / "run.json"
     options = ("--gnn-layouts", "sample", *SHORT, f"--benchmark-json={saved}", *options)
-    assert pytester.inline_run(*options).ret == 0
-    return saved
+    result = pytester.runpytest_inprocess(*options)
+    assert result.ret == 0
+    return saved, str(result.stdout)
 
 
 def test_numbers_that_json_lacks_are_texts_of_the_parameters_that_the_test_ids_have(pytester):
-    saved = measured(pytester, NUMBERS)
+    saved, _ = measured(pytester, NUMBERS)
 
     def refuse(name):
         raise AssertionError(name)
@@ -50,3 +89,24 @@ def test_a_saved_run_is_the_only_new_file_and_has_the_next_free_number(pytester)
     (folder / ".unfinished-0003").mkdir()  # by a process that saves now, or was killed
     measured(pytester, ONE, "--benchmark-save=mine")
     assert {path.name for path in folder.glob("*.json")} == {f"000{number}_mine.json" for number in (1, 2, 4)}
+
+
+@pytest.mark.parametrize("options", [(), pytest.param(("--gnn-growth",), marks=pytest.mark.nightly)])
+def test_what_a_test_writes_costs_no_measurement_and_of_two_calls_the_first_is_used(pytester, options):
+    pytester.makeconftest(MACHINE)
+    saved, said = measured(pytester, WRITERS, *options)
+    run = run_file.read(saved)
+    assert len(run.benchmarks) == 6
+    for entry in json.loads(saved.read_text())["benchmarks"]:
+        ours = entry["extra_info"]["gnnbench"]
+        assert ours["version"] == 2
+        assert ("growth" if options else "measurement") in ours
+        assert options or "definition_hash" in ours
+    (line,) = run.left_out
+    assert line.startswith("left out 1 benchmark with the name of an earlier one")
+    assert line.endswith(": test_suite.py::test_two")
+    assert "only the first counts; give each a test of its own: test_suite.py::test_two" in said
+    if not options:
+        two = run.benchmarks["test_suite.py::test_two"].processes[0]
+        one = run.benchmarks["test_suite.py::test_after"].processes[0]
+        assert abs(two.log - one.log) < 2, "the second call takes hundreds of times as long"

@@ -11,6 +11,7 @@ from typing import Any, Literal
 from ... import units
 from ...clocks import RealTime
 from ...errors import UsageError
+from ...results import left_out
 from ...variants.prepare import Prepared
 from .inspections import Inspections
 from .pair import Workers
@@ -106,6 +107,7 @@ def run(
     """
     start = RealTime.seconds()
     found: dict[str, Inspections | NotTimed] = {}
+    several: list[str] = []
     workers: Workers | None = None
     with tempfile.TemporaryDirectory(prefix="gnnbench-affected-") as logs:
         while workers is None or workers.broken:
@@ -134,6 +136,7 @@ def run(
                     if workers.broken:
                         say(f"{name}: {workers.broken}; restarting both sides")
                         break
+            several += workers.several
             if names:
                 workers.check_trees(base, head)
     benchmarks = {
@@ -142,8 +145,9 @@ def run(
         if not isinstance(one, NotTimed) or one.kind == "failed"
     }
     notes = [*workers.notes, *workers.refusals(), *(workers.choice() if only is None else ())]
-    if left_out := len(found) - len(benchmarks):
-        notes.append(f"skipped on both sides, and left out: {units.count(left_out, 'benchmark')}")
+    if skipped := len(found) - len(benchmarks):
+        notes.append(f"skipped on both sides, and left out: {units.count(skipped, 'benchmark')}")
+    notes += left_out.several(several)
     return AffectedResult(base, head, benchmarks, RealTime.seconds() - start, tuple(notes))
 
 

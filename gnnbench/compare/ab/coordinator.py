@@ -15,6 +15,7 @@ from ...clocks import RealTime
 from ...cpu import Watch
 from ...errors import UsageError
 from ...packages import version
+from ...results import left_out
 from ...shard import Shard
 from ...variants import variant
 from ...variants.collected import unmatched
@@ -131,7 +132,7 @@ def run(
         head_ns={name: math.exp(np.median(logs)) for name, logs in session.head_logs.items()},
         seconds=RealTime.seconds() - start,
         interrupted=interrupted,
-        notes=(*session.notes, *session.skipped()),
+        notes=(*session.notes, *session.skipped(), *left_out.several(session.several)),
         shard=shard,
         needed_seconds=session.schedule.needed_seconds if session.schedule else 0.0,
         repeat=session.repeat(),
@@ -163,6 +164,8 @@ class _Session:
         self.head_logs: dict[str, list[float]] = {}
         """By benchmark, the log of the newer side's time in each pair."""
         self.notes: list[str] = []
+        self.several: list[str] = []
+        """Tests that call `benchmark` more than once."""
         self._base, self._head = base, head
         self._arguments, self._folder, self._logs = arguments, folder, logs
         self._thresholds, self._budget, self._watcher = thresholds, budget, watcher
@@ -213,6 +216,7 @@ class _Session:
                 return False  # the shard has no benchmarks
             found = self._visit_all(workers, self.schedule, plan)
             self._watcher.step(f"ending the processes of pair {self._number}")
+        self.several += workers.several
         workers.check_trees(self._base, self._head)
         self._fake_seconds = processes.fake_seconds or 0.0
         # The cost of a pair is all time outside its visits, including the end of its processes.

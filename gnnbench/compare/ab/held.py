@@ -221,11 +221,12 @@ class Held:
         self._placement = Placement()
         self._cost_seconds = 0.0
 
-    def serve(self, ask: Callable[[dict[str, Any]], Mapping[str, Any]]) -> None:
+    def serve(self, ask: Callable[[dict[str, Any]], Mapping[str, Any]], *, again: bool = False) -> None:
         """Answer commands.
 
         Args:
             ask: sends an answer and returns the next command.
+            again: whether the test has called `benchmark` before.
 
         Raises:
             ClockError: the clock cannot time the call.
@@ -238,7 +239,7 @@ class Held:
             "count": self._count,
             "frames": self._frames,
         }
-        command = ask({"answer": "ready", "once": self._timed.once})
+        command = ask({"answer": "ready", "once": self._timed.once, "again": again})
         while command["command"] != "next":
             with self._pause():
                 answer = obey[command["command"]](command)

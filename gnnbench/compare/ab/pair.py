@@ -56,6 +56,8 @@ class Workers:
         """Time until both had collected the suite; real seconds, also on a simulated machine."""
         self.names: tuple[str, ...] = ()
         """The selected tests of either side; only running a test shows whether it is a benchmark."""
+        self.several: list[str] = []
+        """Tests that call `benchmark` more than once; their first call is timed."""
         self.left_out: tuple[str, ...] = ()
         """Benchmarks of gnnbench that are not selected, but can be visited: the newer side says that they are
         not default ones."""
@@ -152,6 +154,8 @@ class Workers:
         except DiedError as error:
             self._break(error)
             return NotTimed("failed", str(error), (error.side,))
+        if turns.several:
+            self.several.append(name)
         if turns.once:
             self._visited_once.add(name)
         return found

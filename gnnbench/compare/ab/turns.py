@@ -79,6 +79,8 @@ class Turns:
         """The sides that have ended the test; why it could not be timed, or None."""
         self.once = False
         """Whether it can be timed only once in a process."""
+        self.several = False
+        """Whether the test calls `benchmark` more than once; the later calls are not timed."""
 
     def visit(self, seconds: float, at_most_seconds: float) -> Visit | NotTimed:
         """Set up, time turns for some seconds, and enough of them to estimate their noise, and tear down.
@@ -118,7 +120,8 @@ class Turns:
             with suppress(_EndedError):
                 found = do()
         while going := [side for side in self._processes.order() if side not in self._ended]:
-            self._untimed(going, command="next")
+            answers = self._untimed(going, command="next")
+            self.several |= any(answer.get("again") for answer in answers)
         if failures := {side: failure for side, failure in self._ended.items() if failure}:
             return joined(failures)
         return no_benchmark("") if found is None else found

@@ -279,8 +279,9 @@ class Worker(Overrides):
         return layouts, clock, marks.reason(self._item, marks.IN_PLACE) is not None
 
     def _hold(self, fixture: Any, clock: Clock, timed: Timed, pause: Callable[[], Any]) -> None:
-        self._held = True
-        Held(fixture, clock, timed, pause).serve(self._ask)
+        # If a plugin runs the test again, the call before has been reported.
+        again, self._held = self._held and "call" not in self._reports, True
+        Held(fixture, clock, timed, pause).serve(self._ask, again=again)
 
 
 def _load_libraries(items: Iterable[pytest.Item]) -> None:

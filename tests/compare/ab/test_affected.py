@@ -68,8 +68,11 @@ def test_skips_in_the_call_in_base(benchmark):
 def test_exits_in_head(benchmark):
     benchmark(lambda: os._exit(7) if SIDE == "head" else None)
 
-def test_last(benchmark):
+from pytest_benchmark.plugin import benchmark as other
+
+def test_last(benchmark, other):
     benchmark(thing.same, 1)
+    other(thing.changed, 1)
 
 if SIDE == "head":
     def test_only_in_head(benchmark):
@@ -126,7 +129,9 @@ def test_every_benchmark_is_changed_or_the_same_or_unknown_with_its_reason(run):
         "exits_in_head": "head: ended with exit status 7 while inspecting",
         "only_in_head": "base: has no such test",
     }
-    assert found.notes == ("skipped on both sides, and left out: 2 benchmarks",)
+    skipped, several = found.notes
+    assert skipped == "skipped on both sides, and left out: 2 benchmarks"
+    assert several.endswith("only the first counts; give each a test of its own: test_suite.py::test_last")
     restarts = [line for line in lines if line.endswith("restarting both sides")]
     assert len(restarts) == 1, "only the side that died"
     saved = found.as_json()

@@ -23,9 +23,11 @@ def work(n=100):
 def test_sum(benchmark):
     benchmark(work)
 
+from pytest_benchmark.plugin import benchmark as other
 
-def test_more(benchmark):
+def test_more(benchmark, other):
     benchmark(work, 200)
+    other(work)
 
 @pytest.mark.parametrize("name", ["a::b", "π"])
 def test_odd(benchmark, name):
@@ -145,7 +147,11 @@ def test_verdicts_whatever_goes_wrong_and_each_step_is_told_before_it_begins(ab,
     assert not any(one.judgement.same_code for one in found.decisions.values())
     assert found.contention_share is None
     assert found.decisions["test_suite.py::test_skips_later"].pairs == 1
-    assert found.notes == ("skipped on both sides, and left out: 1 benchmark",)
+    several = "of several benchmarks in one test only the first counts; give each a test of its own: "
+    assert found.notes == (
+        "skipped on both sides, and left out: 1 benchmark",
+        f"{several}test_suite.py::test_more",
+    )
     assert len(watcher.said) == 2
     assert all("test_crashes: head: ended" in line for line in watcher.said)
 
