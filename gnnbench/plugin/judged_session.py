@@ -227,7 +227,7 @@ class JudgedSession:
     def _goes_on(self, group: Group, names: Sequence[str], needed_seconds: float) -> str:
         """Return the command that times benchmarks again for which the budget did not suffice."""
         words = records.words(self._config)
-        if len(names) <= _SHOWN:
+        if len(names) <= min(_SHOWN, len(self.comparison.rows) - 1):
             words = [*records.words(self._config, self._config.args), *records.typed(self._config, names)]
         seconds = max(2 * self._options.budget_seconds, math.ceil(needed_seconds))
         compare = f"--benchmark-compare={group.asked}"

@@ -197,11 +197,11 @@ def test_what_the_budget_does_not_reach_is_undecided_and_goes_on_by_a_command(pr
     (line,) = [
         line for line in result.stdout.splitlines() if "to time 2 benchmarks for longer: pytest" in line
     ]
-    assert line.count(" benchmarks/test_library.py::test_") == 2
+    assert " benchmarks " in line
+    assert "::" not in line, "what was given selects the same"
     command, _, seconds = line.rpartition("=")
     assert command.endswith(" --benchmark-compare=0001 --gnn-budget")
     assert float(seconds) >= 2
-    assert " benchmarks " not in line.partition("pytest")[2]
 
 
 def test_a_commit_that_is_gone_leaves_the_rule_across_sessions(project):
