@@ -10,6 +10,7 @@ from pathlib import Path
 from .. import __version__, settings, signals
 from ..errors import UsageError, one_line
 from ..options import HELP
+from ..packages import missing
 from . import (
     ab,
     accept,
@@ -52,8 +53,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         except OSError as error:
             where = "" if error.filename is None else f"{error.filename}: "
             status = _failed(one_line(f"{where}{error.strerror or error}"))
-        except Exception:  # noqa: BLE001 - Python's exit code for an exception, 1, means "slower" here
-            status = _failed(f"this is a bug in gnnbench, please report it\n{traceback.format_exc()}")
+        except Exception as error:  # noqa: BLE001 - Python's exit code for an exception, 1, means "slower" here
+            bug = f"this is a bug in gnnbench, please report it\n{traceback.format_exc()}"
+            status = _failed(_missing_package(error) or bug)
         finally:
             streams.discard()
     return 128 + received.number if received.number else status
@@ -78,6 +80,12 @@ def _run(words: list[str]) -> int:
         raise BrokenPipeError from None
     sys.stdout.flush()
     return status
+
+
+def _missing_package(error: Exception) -> str | None:
+    if isinstance(error, ModuleNotFoundError) and error.name:
+        return missing((error.name.partition(".")[0],))
+    return None
 
 
 def _failed(text: str) -> int:

@@ -213,6 +213,14 @@ def test_a_mistake_of_ours_is_exit_2_and_a_traceback(monkeypatch, capsys):
     assert "ZeroDivisionError" in capsys.readouterr().err
 
 
+@pytest.mark.usefixtures("files")
+def test_a_required_package_that_was_removed_is_a_line(monkeypatch, capsys):
+    for name in ("jsonschema", "jsonschema.exceptions"):
+        monkeypatch.setitem(sys.modules, name, None)
+    assert run("baseline verify") == 2
+    assert capsys.readouterr().err == "gnnbench: jsonschema is not installed: pip install jsonschema\n"
+
+
 @pytest.mark.parametrize(("command", "told"), [("list", True), ("--help", False)])
 @pytest.mark.parametrize("output", ["/dev/full", "closed"])
 def test_the_interpreter_has_nothing_to_add_at_its_end(command, output, told):
