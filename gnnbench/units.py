@@ -5,8 +5,10 @@ import re
 from collections.abc import Mapping, Sequence
 
 _TIMES = ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs"), (1e-9, "ns"))
-_MOST_RATIO = 100
-"""A bound above this says as little as no bound."""
+_MOST_DIGITS = 6
+"""Of a bound near 0."""
+_LEAST_RATIO, _MOST_RATIO = 0.1, 100
+"""A ratio below the first has too few digits; a bound above the second says as little as no bound."""
 _MINUTE, _HOUR = 60, 3600
 _SIZES = ("B", "KiB", "MiB", "GiB", "TiB")
 _QUANTITY = re.compile(r"([0-9]+(?:\.[0-9]*)?(?:[eE][-+]?[0-9]+)?|\.[0-9]+) *([^\W\d_]+)")
@@ -77,12 +79,32 @@ def article(noun: str) -> str:
     return f"{'an' if noun[0] in 'aeiou' else 'a'} {noun}"
 
 
+def ratio(value: float | None, less: str = "faster", digits: int = 2) -> str:
+    """Write a ratio: `1.22x`, `0.85x`, `25.3x`, `370x`; below a tenth, the other way round: `370x faster`.
+
+    Args:
+        value: not negative; None: the text is empty.
+        less: what a ratio below 1 means; empty: the text next to it says so.
+        digits: after the point, below 10.
+    """
+    if value is None:
+        return ""
+    if value < _LEAST_RATIO:
+        return f"{ratio(1 / value) if value > 0 else 'infinitely'} {less}".rstrip()
+    rounded = float(f"{value:.3g}")
+    return f"{value:,.{digits if rounded < 10 else 1 if rounded < 100 else 0}f}x"  # noqa: PLR2004
+
+
 def interval(low: float | None, high: float | None, digits: int = 2) -> str:
-    """Write an interval of ratios: `0.98-1.03`, `0.01-over 100`; an empty text without bounds."""
+    """Write an interval of ratios: `0.98-1.03`, `0.0025-0.0029`, `0.01-over 100`; empty without bounds."""
     if low is None or high is None:
         return ""
-    above = f"{high:.{digits}f}" if high <= _MOST_RATIO else f"over {_MOST_RATIO}"
-    return f"{low:.{digits}f}-{above}"
+    if 0 < high < _LEAST_RATIO:
+        digits = min(1 - math.floor(math.log10(high)), _MOST_DIGITS)
+    elif low > _MOST_RATIO:
+        digits = 0
+    above = f"{high:,.{digits}f}" if high <= _MOST_RATIO * max(low, 1) else f"over {_MOST_RATIO}"
+    return f"{low:,.{digits}f}-{above}"
 
 
 def read_seconds(text: str) -> float | None:

@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gnnbench.units import amount, article, duration, fraction, interval, level, seconds, size
+from gnnbench.units import amount, article, duration, fraction, interval, level, ratio, seconds, size
 
 FACTOR = {"s": 1.0, "ms": 1e-3, "µs": 1e-6, "ns": 1e-9}
 
@@ -40,6 +40,22 @@ def test_three_significant_digits(value):
         (amount, {0: "0", 999: "999", 1000: "1.0 k", 47_300: "47 k", 2_100_000: "2.1 M", 3 * 10**9: "3.0 G"}),
         # A level is never rounded up to certainty.
         (level, {0.95: "95%", 0.99: "99%", 0.9975: "99.75%", 1 - 0.01 / 3: "99.6667%"}),
+        (
+            ratio,
+            {
+                None: "",
+                0: "infinitely faster",
+                1e-4: "10,000x faster",
+                1 / 370.4: "370x faster",
+                0.0996: "10.0x faster",
+                0.1: "0.10x",
+                1.004: "1.00x",
+                9.996: "10.0x",
+                99.96: "100x",
+                370.4: "370x",
+                1e4: "10,000x",
+            },
+        ),
         (article, {"run file": "a run file", "ab file": "an ab file"}),
     ],
 )
@@ -51,4 +67,7 @@ def test_an_interval_of_which_hardly_anything_is_known_is_short():
     assert interval(0.978, 1.0312) == "0.98-1.03"
     assert interval(0.978, 1.0312, 3) == "0.978-1.031"
     assert interval(1e-9, 1e9) == "0.00-over 100"
+    assert interval(0.00251, 0.00288) == "0.0025-0.0029"
+    assert interval(1e-9, 2e-9) == "0.000000-0.000000"
+    assert interval(352.4, 388) == "352-388"
     assert interval(None, None) == ""

@@ -8,7 +8,7 @@ from functools import cache
 from pathlib import Path
 from typing import Literal
 
-from .. import git
+from .. import git, units
 from ..results.accepted import PATTERN, Accepted, Entry
 from . import accepted
 from .comparison import Allowed, Compared, Comparison
@@ -138,11 +138,11 @@ class Acceptance:
     def _recovery(self, row: Compared, entries: Sequence[Entry]) -> str:
         assert row.allowed
         ratio = row.judgement.ratio
-        now = "it runs the same code as the base" if row.judgement.same_code else f"{ratio:.2f}x"
+        now = "it runs the same code as the base" if row.judgement.same_code else units.ratio(ratio)
         where = " and ".join(f"entry {one.number}" for one in entries)
         return (
             f"{row.fullname} is not as slow as accepted any more "
-            f"({now}, accepted {row.allowed.ratio:.2f}x): remove {where} of {self._found.name}"
+            f"({now}, accepted {units.ratio(row.allowed.ratio)}): remove {where} of {self._found.name}"
         )
 
     def lines(self) -> list[str]:

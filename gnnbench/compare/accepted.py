@@ -93,10 +93,11 @@ def notes(found: Judgement, limit: Allowed | None) -> tuple[str, ...]:
         return ()
     reasons = "; ".join(limit.reasons)
     if found.verdict == "accepted":
-        return (f"accepted {limit.ratio:.2f}x ({units.interval(limit.low, limit.high)}): {reasons}",)
+        return (f"accepted {units.ratio(limit.ratio)} ({units.interval(limit.low, limit.high)}): {reasons}",)
     excess, width = beyond(found, limit)
     bounds = units.interval(math.exp(excess - width), math.exp(excess + width))
-    return (f"{math.exp(excess):.2f}x ({bounds}) beyond the accepted {limit.ratio:.2f}x: {reasons}",)
+    more = f"{units.ratio(math.exp(excess))} ({bounds})"
+    return (f"{more} beyond the accepted {units.ratio(limit.ratio)}: {reasons}",)
 
 
 def is_recovered(row: Compared, thresholds: Thresholds) -> bool:

@@ -245,7 +245,8 @@ class JudgedSession:
             ]
             if factor := machine.factor(times):
                 self.lines.append(
-                    f"this machine takes {factor:.2f}x the time of record {record.id} for the same code; "
+                    f"this machine takes {units.ratio(factor, 'less')} the time of record {record.id} "
+                    "for the same code; "
                     "verdicts in turns do not depend on that"
                 )
 

@@ -99,7 +99,7 @@ def _mean(found: Along, mean: Mean) -> tuple[str, str, str, str]:
     benchmarks = units.count(mean.benchmarks, "benchmark")
     return (
         clean(f"{mean.value} / {found.base}"),
-        f"{judged.ratio:.2f}x",
+        units.ratio(judged.ratio),
         units.interval(judged.own_low, judged.own_high),
         f"{benchmarks}: {counts}" if is_judged(found) else benchmarks,
     )
@@ -111,7 +111,7 @@ def _time(seconds: float | None) -> str:
 
 def _numbers(row: Row) -> tuple[str, str, str]:
     judged = row.judgement
-    ratio = "" if judged.ratio is None else f"{judged.ratio:.2f}x"
+    ratio = units.ratio(judged.ratio)
     return _time(row.seconds), ratio, units.interval(judged.low, judged.high)
 
 

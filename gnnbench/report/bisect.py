@@ -65,7 +65,7 @@ def _table(group: Labels, spans: Mapping[str, Span]) -> Table:
 
 def cells(span: Span) -> tuple[str, str]:
     """Return ratio and interval as text."""
-    return f"{span.ratio:.2f}x", units.interval(*span.bounds)
+    return units.ratio(span.ratio), units.interval(*span.bounds)
 
 
 def heading(stage: Bisected, finding: Finding) -> Iterator[str]:

@@ -50,7 +50,7 @@ def html(found: BisectResult) -> str:
         (
             labels[name],
             one.judgement.verdict,
-            "" if one.judgement.ratio is None else f"{one.judgement.ratio:.2f}x",
+            units.ratio(one.judgement.ratio),
             units.interval(one.judgement.low, one.judgement.high),
             one.judgement.reason,
         )

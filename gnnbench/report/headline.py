@@ -71,7 +71,9 @@ def headline(
 
 def times(word: str, factor: float) -> str:
     """Write a ratio of times: `1.10x slower`, `1.25x faster`."""
-    return f"{factor:.2f}x slower" if word in ("slower", "accepted") else f"{1 / factor:.2f}x faster"
+    if word in ("slower", "accepted"):
+        return f"{units.ratio(factor, '')} slower"
+    return f"{units.ratio(1 / factor, '')} faster"
 
 
 def _failed(total: int, slower: int, more: int) -> str:

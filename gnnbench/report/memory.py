@@ -30,7 +30,8 @@ def style(found: MemoryChange) -> str:
 
 def sentence(found: MemoryChange) -> str:
     """Write a verdict and both peaks: `more memory: 8 MiB beside the inputs, 4 MiB in the base (2.00x)`."""
-    ratio = f" ({found.head_bytes / found.base_bytes:.2f}x)" if found.base_bytes else ""
+    both = found.base_bytes and found.head_bytes
+    ratio = f" ({units.ratio(found.head_bytes / found.base_bytes, 'less')})" if both else ""
     here, there = units.size(found.head_bytes), units.size(found.base_bytes)
     excused = f", {excuse(found)}" if found.excused else ""
     return f"{found.verdict}: {here} beside the inputs, {there} in the base{ratio}{excused}"

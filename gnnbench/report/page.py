@@ -80,6 +80,7 @@ def _environment() -> "Environment":
     )
     environment.filters |= {
         "seconds": units.seconds,
+        "ratio": units.ratio,
         "fraction": units.fraction,
         "level": units.level,
         "size": units.size,

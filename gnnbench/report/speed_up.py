@@ -3,6 +3,7 @@
 import re
 from collections.abc import Sequence
 
+from .. import units
 from .table import SHORT_DIRECTION, TableRow, inputs
 
 _NAME = re.compile(r"(.+)_(1|2|all)_threads?")
@@ -38,7 +39,7 @@ def lines(rows: Sequence[TableRow], session_threads: int) -> list[str]:
 def _speed_ups(seconds: dict[str, float], session_threads: int) -> list[str]:
     names = {"2": "with 2", "all": f"with all {session_threads}"}
     return [
-        f"{seconds['1'] / seconds[threads]:.2f}x {name}"
+        f"{units.ratio(seconds['1'] / seconds[threads], 'slower')} {name}"
         for threads, name in names.items()
         if {"1", threads} <= seconds.keys()
     ]

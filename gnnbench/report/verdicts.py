@@ -113,7 +113,7 @@ def cells(row: Compared) -> tuple[str, str, str, str, str]:
     found = row.judgement
     return (
         "" if row.seconds is None else units.seconds(row.seconds),
-        "" if found.ratio is None else f"{found.ratio:.2f}x",
+        units.ratio(found.ratio),
         units.interval(found.low, found.high),
         found.verdict,
         "" if found.minimum_detectable_effect is None else sees(found.minimum_detectable_effect),
@@ -200,7 +200,8 @@ def sentence(row: Compared, *, drifted: bool = False, in_turns: bool = False) ->
     found = row.judgement
     text: str = found.verdict
     if found.low is not None and found.ratio is not None:
-        text += f": {found.ratio:.3f}x the baseline's time ({found.low:.3f} to {found.high:.3f})"
+        bounds = units.interval(found.low, found.high, 3)
+        text += f": {units.ratio(found.ratio, 'less', 3)} the baseline's time ({bounds})"
     if row.seconds is not None and found.ratio:
         text += f", {units.seconds(row.seconds)} now"
         text += "" if drifted else f", {units.seconds(row.seconds / found.ratio)} in the baseline"

@@ -82,7 +82,7 @@ def change(benchmark: BenchmarkView) -> str:
     """
     found, whole = verdict(benchmark), ratio(benchmark)
     if found == "slower" and (limit := benchmark.allowed):
-        changed = f"{times(found, whole / limit.ratio)} than accepted ({whole:.2f}x in all)"
+        changed = f"{times(found, whole / limit.ratio)} than accepted ({units.ratio(whole)} in all)"
     else:
         changed = times(found, whole)
     return f"{subject(benchmark)} is {changed}{where(benchmark)}"
@@ -108,7 +108,7 @@ def interval(benchmark: BenchmarkView) -> str:
 def whole(shared: Judgement) -> str:
     """Return ratio, interval and reason of the common change: `1.06x (1.04-1.08), the interval ...`."""
     bounds = units.interval(shared.low, shared.high)
-    found = [] if shared.ratio is None else [f"{shared.ratio:.2f}x{f' ({bounds})' if bounds else ''}"]
+    found = [] if shared.ratio is None else [f"{units.ratio(shared.ratio)}{f' ({bounds})' if bounds else ''}"]
     return ", ".join((*found, shared.reason))
 
 

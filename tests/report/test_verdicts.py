@@ -73,7 +73,7 @@ def test_what_is_hardly_known_does_not_fill_the_line():
 
 def test_a_sentence_says_what_and_why():
     assert sentence(row(SLOWER, notes=("counters: +1 aten::sort",))) == (
-        "slower: 1.314x the baseline's time (1.200 to 1.420), 1.31 ms now, 997 µs in the baseline; it is; "
+        "slower: 1.314x the baseline's time (1.200-1.420), 1.31 ms now, 997 µs in the baseline; it is; "
         "processes: 5 in the baseline, 4 now; counters: +1 aten::sort"
     )
     drifted = sentence(row(SLOWER), drifted=True)

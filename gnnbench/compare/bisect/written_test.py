@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from ... import units
 from ...errors import one_line
 from ..ab.inspections import Inspections
 from .result import BisectResult, Finding, pytest_options
@@ -64,7 +65,7 @@ def _test(found: BisectResult, finding: Finding, benchmark: str, inspections: In
         for cause in finding.causes[:3]
     )
     more = f" or {len(finding.causes) - 3} more" if len(finding.causes) > 3 else ""  # noqa: PLR2004
-    became = f"{span.ratio:.2f}x slower ({span.bounds[0]:.2f}-{span.bounds[1]:.2f}) with {causes}{more}"
+    became = f"{units.ratio(span.ratio)} slower ({units.interval(*span.bounds)}) with {causes}{more}"
     return _TEXT.format(
         title=f'"""Written by gnnbench bisect: {name.replace("_", " ")}."""\n',
         benchmark=benchmark,

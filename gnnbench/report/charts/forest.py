@@ -3,6 +3,7 @@
 import math
 from collections.abc import Sequence
 
+from ... import units
 from ...compare.verdict import Judgement
 from ..style import VERDICT_SHAPES, Style
 from .common import Spec, log_axis, rows_of, scale
@@ -26,7 +27,10 @@ def chart(judgements: Sequence[tuple[str, Judgement]], effect: float | None, sty
     import altair as alt
 
     low, high = _domain([found for _, found in judgements], effect)
-    values = [f"{found.ratio:.2f}x {found.verdict}" for _, found in judgements]
+    values = [
+        f"{units.ratio(found.ratio or 0, '' if found.verdict == 'faster' else 'faster')} {found.verdict}"
+        for _, found in judgements
+    ]
     rows = Rows([label for label, _ in judgements], values, style)
     base = rows_of(
         {

@@ -83,8 +83,11 @@ def _merged(orders: Sequence[Sequence[str]]) -> list[str]:
 
 def _ratio(value: float) -> str:
     """Write a ratio in at most five characters."""
-    value = float(f"{value:.3g}")  # before the digits are chosen, as in units
-    return ">999x" if value >= 1000 else f"{value:.{2 if value < 10 else 1 if value < 100 else 0}f}x"  # noqa: PLR2004
+    if float(f"{value:.3g}") >= 1000:  # noqa: PLR2004 - four digits
+        return ">999x"
+    if value < 0.1:  # noqa: PLR2004 - there is no room for the other way round
+        return f"{value:.2f}x" if value >= 0.005 else "<.01x"  # noqa: PLR2004
+    return units.ratio(value)
 
 
 def _line(name: str, values: Sequence[str], ratios: Sequence[str]) -> str:

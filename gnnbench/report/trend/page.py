@@ -130,7 +130,7 @@ def _figure(one: JudgedSeries, label: str, dots: int) -> TrendFigure:
     from markupsafe import Markup
 
     text = "; ".join(
-        f"{table.word(change)} {change.ratio:.2f}x at {table.place(one, change)}, {table.level(change)}"
+        f"{table.moved(change)} at {table.place(one, change)}, {table.level(change)}"
         for change in one.findings
     )
 

@@ -82,6 +82,11 @@ def word(change: SeriesChange) -> str:
     return "slower" if change.slower else "faster"
 
 
+def moved(change: SeriesChange) -> str:
+    """Write the direction and the ratio: `slower 1.20x`."""
+    return f"{word(change)} {units.ratio(change.ratio, '')}"
+
+
 def level(change: SeriesChange) -> str:
     """Write the level or spread before and after: `1.05 to 1.09 ms`."""
     if change.kind == "spread":
@@ -170,7 +175,7 @@ def date(one: JudgedSeries, change: SeriesChange) -> str:
 def _summary(one: JudgedSeries) -> str:
     """Write the last change of the level, or else of the spread: `slower 1.20x`."""
     change, _ = next(latest(one))
-    return f"{word(change)} {change.ratio:.2f}x"
+    return moved(change)
 
 
 def _table(group: Labels, rows: Sequence[Row], effect: float, heights: str) -> Table:
@@ -182,7 +187,7 @@ def _table(group: Labels, rows: Sequence[Row], effect: float, heights: str) -> T
         if one.series.benchmark not in group.cells:
             continue
         style = _COLOURS[word(change)]
-        ratio = f"{word(change)} {change.ratio:.2f}x"
+        ratio = moved(change)
         where = [place(one, change), escape(commits(one, change))]
         if earlier:
             where.append(units.count(earlier, "earlier change"))

@@ -124,6 +124,7 @@ def test_what_has_no_published_figures_is_said(spec):
 @pytest.mark.parametrize(
     ("times", "ratio"),
     [
+        (0.0012, "<.01x"),
         (0.0123, "0.01x"),
         (9.994, "9.99x"),
         (9.996, "10.0x"),
