@@ -214,9 +214,8 @@ def test_what_may_comment_has_no_code_of_the_pull_request():
 
 
 def test_the_workflow_of_gnnbench_init_passes_its_schema_and_zizmor(tmp_path):
-    (tmp_path / "test_a.py").write_text("def test_a(benchmark): ...\n")
     action = f"me/gnnbench@{'1f' * 20}"
-    plan = make(Repository(tmp_path), None, action, settings=True)
+    plan = make(Repository(tmp_path, ("test_a.py::test_a",)), None, action, settings=True)
     [text] = [one.text for one in plan.files if one.path.suffix == ".yml"]
     file = tmp_path / "benchmarks.yml"
     file.write_text(text)

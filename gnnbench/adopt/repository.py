@@ -1,8 +1,7 @@
-"""Finds the Python files of a repository, its benchmarks, and how it is installed."""
+"""Finds the Python files of a repository, and how it is installed; pytest finds its benchmarks."""
 
 import ast
 import os
-import re
 import tomllib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -20,10 +19,10 @@ _FEW = 3
 """Up to so many files of benchmarks are named one by one."""
 _EXTRAS = ("benchmark", "benchmarks", "bench", "test", "tests", "testing", "dev")
 """Names of extras and groups that have what the benchmarks need, the likeliest first."""
-_PYTEST_SETTINGS = ("pytest.toml", "pytest.ini", ".pytest.ini", "pyproject.toml", "tox.ini", "setup.cfg")
-_TESTPATHS = re.compile(rb"^\s*testpaths\s*=", re.MULTILINE)
-FIXTURES = frozenset({"benchmark", "benchmark_weave"})
+_FIXTURES = frozenset({"benchmark", "benchmark_weave"})
 """Those of pytest-benchmark."""
+_NAMES = ("test", "bench")
+"""How names of benchmarks begin, in lower case."""
 
 
 @dataclass(frozen=True)
@@ -40,6 +39,12 @@ class Repository:
     """A folder with Python code, read when it is asked for."""
 
     folder: Path
+    benchmarks: Sequence[str] = ()
+    """The ids of its benchmark functions from the top, as pytest collects them."""
+    is_named: bool = False
+    """Whether pytest collects them only from files that are named."""
+    has_testpaths: bool = False
+    """Whether settings say which folders pytest collects if it gets no arguments."""
 
     @cached_property
     def sources(self) -> Sequence[Source]:
@@ -76,27 +81,18 @@ class Repository:
         return ".".join(parts) if parts and all(part.isidentifier() for part in parts) else None
 
     @cached_property
-    def benchmarks(self) -> Sequence[str]:
-        """The ids of its benchmarks, as pytest takes them: tests that use the fixture of pytest-benchmark."""
-        return tuple(
-            f"{source.path.as_posix()}::{name}"
-            for source in self.sources
-            for name in _benchmarks(source.tree.body)
-        )
+    def likely(self) -> Sequence[str]:
+        """The files that look like benchmarks, whatever pytest's settings call a test."""
+        files = (one for one in self.sources if one.path.name != "conftest.py" and _is_likely(one.tree.body))
+        return tuple(one.path.as_posix() for one in files)
 
     @property
     def suite(self) -> Sequence[str]:
         """The paths of its benchmarks: a few files, or the folder that has all of them."""
         files = list(dict.fromkeys(one.partition("::")[0] for one in self.benchmarks))
-        if len(files) <= _FEW:
+        if self.is_named or len(files) <= _FEW:
             return files
         return [PurePath(os.path.commonpath([PurePath(file).parent for file in files]) or ".").as_posix()]
-
-    @property
-    def has_testpaths(self) -> bool:
-        """Whether settings say which folders pytest collects if it gets no arguments."""
-        files = (self.folder / name for name in _PYTEST_SETTINGS)
-        return any(_TESTPATHS.search(_text(file)) for file in files)
 
     @property
     def install(self) -> str | None:
@@ -138,24 +134,16 @@ def _is_foreign(folder: Path) -> bool:
     )
 
 
-def _benchmarks(body: Sequence[ast.stmt]) -> Iterator[str]:
+def _is_likely(body: Sequence[ast.stmt]) -> bool:
+    """Return whether a function among these, or in a class, takes the fixture."""
     for node in body:
-        if isinstance(node, ast.ClassDef) and node.name.startswith("Test"):
-            yield from (f"{node.name}::{name}" for name in _benchmarks(node.body))
-        elif isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)) and _is_benchmark(node):
-            yield node.name
-
-
-def _is_benchmark(function: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
-    parameters = (*function.args.args, *function.args.kwonlyargs)
-    return function.name.startswith("test") and any(one.arg in FIXTURES for one in parameters)
-
-
-def _text(file: Path) -> bytes:
-    try:
-        return read_whole(file, _MAX_BYTES)
-    except OSError:  # most often there is none
-        return b""
+        if isinstance(node, ast.ClassDef) and _is_likely(node.body):
+            return True
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+            parameters = (*node.args.args, *node.args.kwonlyargs)
+            if node.name.lower().startswith(_NAMES) and any(one.arg in _FIXTURES for one in parameters):
+                return True
+    return False
 
 
 def _toml(file: Path) -> dict[str, object]:

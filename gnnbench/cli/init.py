@@ -6,6 +6,7 @@ import os
 import shlex
 import sys
 import tempfile
+from contextlib import contextmanager
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING
 
@@ -15,12 +16,16 @@ from . import streams
 from .common import positive_seconds
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
     from ..adopt.models import Model
     from ..adopt.plan import Plan
     from ..adopt.repository import Repository
+    from ..variants.ending import Ending
 
 READY = 0
 _MOST_NAMED = 5
+_PACKAGES = "does it need packages that are not installed?"
 _TIMEOUT_SECONDS = 300.0
 """Of the benchmark's first run. Importing torch and a first benchmark took 8 s on a quiet machine."""
 
@@ -43,7 +48,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         type=positive_seconds,
         default=_TIMEOUT_SECONDS,
         metavar="S",
-        help=f"stop the run of the benchmark after S seconds. Default: {_TIMEOUT_SECONDS:.0f}.",
+        help="stop the collection, and the run of the benchmark, after S seconds. "
+        f"Default: {_TIMEOUT_SECONDS:.0f}.",
     )
     parser.add_argument("--yes", action="store_true", help="write without asking")
     parser.set_defaults(run=run)
@@ -52,11 +58,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     """Show what is found and what would be written, write it, run the benchmark once, and return 0."""
     from ..adopt import plan
-    from ..adopt.repository import Repository
 
-    repository = Repository(git.top(Path.cwd()))
-    if repository.folder != Path.cwd().resolve():
-        streams.say(f"repository: {repository.folder}")
+    folder = git.top(Path.cwd())
+    if folder != Path.cwd().resolve():
+        streams.say(f"repository: {folder}")
+    repository = _repository(folder, options.timeout)
     model = _model(repository, options.model)
     planned = plan.make(repository, model, options.action, settings=options.settings.file is None)
     _show(planned)
@@ -70,6 +76,68 @@ def run(options: argparse.Namespace) -> int:
     _try(planned, options.timeout)
     _say_next(planned)
     return READY
+
+
+def _repository(folder: Path, timeout_seconds: float) -> "Repository":
+    """Return the repository with the benchmarks that pytest collects in it.
+
+    Raises:
+        UsageError: pytest cannot collect them, or takes too long.
+    """
+    from ..adopt.repository import Repository
+    from ..variants import fresh
+    from .progress import AbProgress
+
+    def collect(words: "Sequence[str]") -> "Ending":
+        with AbProgress() as progress, _in_time("collecting", timeout_seconds):
+            progress.step("pytest --collect-only", timeout_seconds)
+            return fresh.collect(words, folder, timeout_seconds)
+
+    repository, found = Repository(folder), collect(["."])
+    is_named = not found.benchmarks and bool(repository.likely)
+    if is_named:  # files whose names are no tests' to pytest, but that are named to it
+        found = collect(repository.likely)
+    refused = [f"{file} cannot be collected: {reason}" for file, reason in found.refused.items()]
+    if not found.benchmarks and refused and is_named:
+        raise UsageError(f"no benchmark here: {_PACKAGES}", *refused)
+    for line in (*refused[:_MOST_NAMED], *found.untimed):
+        streams.say(line)
+    functions = dict.fromkeys(_function(one) for one in found.benchmarks)
+    return Repository(folder, tuple(functions), is_named, found.has_testpaths)
+
+
+def _function(name: str) -> str:
+    """Return a test id without its parameters."""
+    file, colons, test = name.partition("::")
+    return f"{file}{colons}{test.partition('[')[0]}"
+
+
+@contextmanager
+def _in_time(what: str, timeout_seconds: float) -> "Iterator[None]":
+    """Say of a process that did not end in time how it gets longer."""
+    from ..variants import fresh
+
+    try:
+        yield
+    except fresh.LateError as error:
+        raise UsageError(
+            f"{what} did not end within {timeout_seconds:g} s, and was stopped; --timeout gives it longer",
+            *str(error).splitlines()[1:],
+        ) from None
+
+
+@contextmanager
+def _explained(planned: "Plan") -> "Iterator[None]":
+    """Say of a benchmark that does not run what to do."""
+    from ..variants import fresh
+
+    try:
+        yield
+    except fresh.LateError:
+        raise
+    except UsageError as error:
+        what = "change it" if planned.model else _PACKAGES
+        raise UsageError(f"{planned.first} does not run: {what}", *str(error).splitlines()) from None
 
 
 def _model(repository: "Repository", wanted: str | None) -> "Model | None":
@@ -157,24 +225,10 @@ def _try(planned: "Plan", timeout_seconds: float) -> None:
     with AbProgress() as progress, tempfile.TemporaryDirectory() as place:
         output = Path(place, "run.json")
         progress.step(f"pytest {planned.first}", timeout_seconds)
-        try:
+        with _in_time(planned.first, timeout_seconds), _explained(planned):
             lines = fresh.run(
-                [planned.first],
-                output,
-                planned.repository.folder,
-                1,
-                lambda _: None,
-                timeout_seconds=timeout_seconds,
+                [planned.first], output, planned.repository.folder, 1, lambda _: None, timeout_seconds
             )
-        except fresh.LateError as error:
-            raise UsageError(
-                f"{planned.first} did not end within {timeout_seconds:g} s, and was stopped; --timeout gives "
-                "it longer",
-                *str(error).splitlines()[1:],
-            ) from None
-        except UsageError as error:
-            what = "change it" if planned.model else "does it need packages that are not installed?"
-            raise UsageError(f"{planned.first} does not run: {what}", *str(error).splitlines()) from None
         entries = run_file.load(output)["benchmarks"]
     for line in lines:
         streams.say(line)

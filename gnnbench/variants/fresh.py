@@ -4,6 +4,7 @@ import json
 import os
 import subprocess
 import sys
+import tempfile
 import threading
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -50,15 +51,28 @@ def run(
         UsageError: a benchmark failed or did not run, or nothing was timed; the message has the last lines
             that pytest printed.
     """
-    environment = simulated_clock.reseeded(number)
+    title = f"process {number}"
     words = [*arguments, f"--benchmark-json={output}"]
-    ending, last = _ended(words, output.parent, folder, environment, number, progress, timeout_seconds)
+    variables = simulated_clock.reseeded(number)
+    ending, last = _ended(words, output.parent, folder, variables, title, progress, timeout_seconds)
     if ending.failure:
-        raise UsageError(f"process {number} failed: {ending.failure}", *last)
+        raise UsageError(f"{title} failed: {ending.failure}", *last)
     if not output.exists():
         why = [*ending.untimed, *([ending.pytest_ended] if ending.causes else [])]
-        raise UsageError(f"process {number} timed nothing{': ' if why else ''}{'; '.join(why[:1])}", *last)
+        raise UsageError(f"{title} timed nothing{': ' if why else ''}{'; '.join(why[:1])}", *last)
     return ending.lines()
+
+
+def collect(arguments: Sequence[str], folder: Path, timeout_seconds: float) -> Ending:
+    """Let pytest collect in a new process, and return what it found.
+
+    Raises:
+        LateError: it took too long.
+        UsageError: pytest refuses its arguments or a conftest.py; the message has the last lines it printed.
+    """
+    words = ["--collect-only", *arguments]
+    with tempfile.TemporaryDirectory() as files:
+        return _ended(words, Path(files), folder, {}, "collecting", lambda _: None, timeout_seconds)[0]
 
 
 def _ended(
@@ -66,12 +80,12 @@ def _ended(
     files: Path,
     folder: Path,
     variables: Mapping[str, str],
-    number: int,
+    title: str,
     progress: Callable[[str], None],
     timeout_seconds: float | None,
 ) -> tuple[Ending, Sequence[str]]:
     """Run pytest in a new process, with its plugin; return how it ended, and its last lines."""
-    file = files / f"ending-{number}.json"
+    file = files / "ending.json"
     plugin = ["-p", f"{__package__}.fresh_plugin", f"--gnn-ending={file}"]
     command = [sys.executable, "-m", "pytest", *plugin, *arguments]
     last: deque[str] = deque(maxlen=_TAIL_LINES)
@@ -86,9 +100,9 @@ def _ended(
                 progress(last[-1])
             process.wait()
     if late.is_set():
-        raise LateError(f"process {number} was stopped after {timeout_seconds:g} s", *last)
+        raise LateError(f"{title} was stopped after {timeout_seconds:g} s", *last)
     if not file.exists():
-        raise UsageError(f"process {number} failed: pytest ended with {process.returncode}", *last)
+        raise UsageError(f"{title} failed: pytest ended with {process.returncode}", *last)
     return Ending(**json.loads(file.read_text(encoding="utf-8"))), last
 
 

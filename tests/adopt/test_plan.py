@@ -12,7 +12,7 @@ SUITE = "def test_sum(benchmark):\n    benchmark(sum, [1])\n"
 def repository(tmp_path):
     """A repository with a benchmark."""
     (tmp_path / "test_sum.py").write_text(SUITE)
-    return Repository(tmp_path)
+    return Repository(tmp_path, ("test_sum.py::test_sum",))
 
 
 def made(repository, *, settings=True):

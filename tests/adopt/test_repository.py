@@ -28,12 +28,14 @@ def test_packages_are_found_in_src_and_at_the_top(tmp_path):
     assert modules.module(PurePath("run-2.py")) is None
 
 
-def test_benchmarks_are_the_tests_that_use_the_fixture(tmp_path):
+def test_files_that_look_like_benchmarks_are_found_whatever_pytest_calls_a_test(tmp_path):
     found = write(
         tmp_path,
         {
-            "tests/test_a.py": "def test_one(benchmark): ...\ndef test_two(a): ...\ndef b(benchmark): ...\n",
-            "bench/bench_b.py": "class TestB:\n    def test_three(self, x, *, benchmark_weave): ...\n",
+            "tests/test_a.py": "def test_one(benchmark): ...\ndef test_two(a): ...\n",
+            "bench/bench_b.py": "class Perf:\n    def bench_three(self, x, *, benchmark_weave): ...\n",
+            "bench/conftest.py": "def bench(benchmark): ...\n",
+            "tools/show.py": "def show(benchmark): ...\n",
             ".venv/test_c.py": "def test_c(benchmark): ...\n",
             "env2/pyvenv.cfg": "",
             "env2/test_c.py": "def test_c(benchmark): ...\n",
@@ -41,15 +43,15 @@ def test_benchmarks_are_the_tests_that_use_the_fixture(tmp_path):
             "nul.py": "\0",
         },
     )
-    assert list(found.benchmarks) == ["bench/bench_b.py::TestB::test_three", "tests/test_a.py::test_one"]
-    assert found.suite == ["bench/bench_b.py", "tests/test_a.py"]
+    assert list(found.likely) == ["bench/bench_b.py", "tests/test_a.py"]
 
 
-def test_many_files_are_named_by_their_folder(tmp_path):
-    files = {f"bench/{name}/test_{name}.py": "def test_it(benchmark): ...\n" for name in "abcd"}
-    assert write(tmp_path / "one", files).suite == ["bench"]
-    files["test_e.py"] = files["bench/a/test_a.py"]
-    assert write(tmp_path / "two", files).suite == ["."]
+def test_many_files_are_named_by_their_folder_if_pytest_collects_them_there(tmp_path):
+    names = [f"bench/{name}/test_{name}.py" for name in "abcd"]
+    assert Repository(tmp_path, names[:3]).suite == names[:3]
+    assert Repository(tmp_path, names).suite == ["bench"]
+    assert Repository(tmp_path, [*names, "test_e.py::test_it"]).suite == ["."]
+    assert Repository(tmp_path, names, is_named=True).suite == names
 
 
 @pytest.mark.parametrize(

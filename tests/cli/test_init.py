@@ -9,6 +9,7 @@ import yaml
 from gnnbench.adopt import models, plan
 from gnnbench.adopt.repository import Repository
 from gnnbench.cli import init
+from gnnbench.variants import command
 from tests import suite
 from tests.cli.forked import pytest_is_forked
 from tests.forks import ASLEEP
@@ -32,6 +33,17 @@ class Other(torch.nn.Module):
         return x
 """
 SUITE = "def test_sum(benchmark):\n    benchmark(sum, [1])\n"
+INDIRECT = """
+import pytest
+
+class TestSum:
+    @pytest.fixture(autouse=True)
+    def timed(self, benchmark):
+        self.time = benchmark
+
+    def test_it(self):
+        self.time(sum, [1])
+"""
 
 
 @pytest.fixture
@@ -46,11 +58,16 @@ def model(tmp_path):
     return tmp_path
 
 
-@pytest.fixture
-def run(in_process, monkeypatch):
-    """Return a function that runs `gnnbench init --yes`; its pytest is a fork, and times briefly."""
+@pytest.fixture(autouse=True)
+def _forked(in_process, monkeypatch):  # noqa: ARG001 - which clears variables before
+    """Let the pytests of a command be forks that time briefly."""
     short = {"PYTEST_ADDOPTS": f"{suite.BARE} --benchmark-max-time=0.01"}
     pytest_is_forked(monkeypatch, libraries=True, **short, **ASLEEP)
+
+
+@pytest.fixture
+def run(in_process):
+    """Return a function that runs `gnnbench init --yes`."""
     return lambda *words: in_process("init", "--yes", *words)
 
 
@@ -92,8 +109,7 @@ def test_a_repository_with_a_model_gets_a_benchmark_that_runs(model, run, monkey
 
 def test_what_is_done_already_is_not_said(model, capsys):
     """Where pytest collects tests only, and the workflow has its repository."""
-    (model / "pytest.ini").write_text("[pytest]\ntestpaths = tests\n")
-    repository = Repository(model)
+    repository = Repository(model, has_testpaths=True)
     planned = plan.make(repository, models.find(repository)[0], "me/gnnbench@v2", settings=True)
     plan.write(planned)
     init._say_next(planned)
@@ -141,7 +157,7 @@ def test_where_nobody_can_answer_it_shows_what_it_found_and_writes_nothing(
     before = state(tmp_path)
     found = in_process("init")
     assert found.returncode == 2
-    assert found.stderr.splitlines() == [
+    assert found.stderr.splitlines()[-1:] == [
         "gnnbench: nothing was written: nobody can answer here; give --yes to write without asking"
     ]
     assert state(tmp_path) == before
@@ -150,7 +166,6 @@ def test_where_nobody_can_answer_it_shows_what_it_found_and_writes_nothing(
     assert (said in found.stdout) is inside
 
 
-@pytest.mark.usefixtures("run")
 @pytest.mark.parametrize(("answer", "written"), [(b"n\n", False), (b"\n", True)])
 def test_it_asks(tmp_path, in_process, monkeypatch, answer, written):
     (tmp_path / "test_sum.py").write_text(SUITE)
@@ -165,25 +180,71 @@ def test_it_asks(tmp_path, in_process, monkeypatch, answer, written):
     assert (tmp_path / "gnnbench.toml").exists() is written
 
 
-def test_a_benchmark_that_hangs_is_stopped(tmp_path, in_process, monkeypatch):
-    monkeypatch.delenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD")
-    (tmp_path / "test_sum.py").write_text("import time\ntime.sleep(600)\n" + SUITE)
+@pytest.mark.parametrize(
+    ("settings", "file", "text", "name"),
+    [
+        (
+            "python_files = perf_*.py\npython_functions = bench_*\naddopts = --benchmark-skip",
+            "perf/perf_sum.py",
+            SUITE.replace("test_sum", "bench_sum"),
+            "bench_sum",
+        ),
+        ("testpaths = src", "tests/test_a.py", INDIRECT, "TestSum::test_it"),
+        ("python_files = a.py", "bench/bench_sum.py", SUITE, "test_sum"),
+    ],
+)
+def test_pytest_says_what_a_benchmark_is(tmp_path, run, settings, file, text, name):
+    (tmp_path / "pytest.ini").write_text(f"[pytest]\n{settings}\n")
+    (tmp_path / file).parent.mkdir()
+    (tmp_path / file).write_text(text)
+    ran = run()
+    assert ran.returncode == 0, ran.stderr
+    assert f"1 benchmark function in {file}" in ran.stdout
+    assert f"timed: {file}::{name}, " in ran.stdout
+    assert ("overridden: pytest's --benchmark-skip" in ran.stdout) is ("skip" in settings)
+
+
+def test_files_that_cannot_be_collected_are_named_beside_benchmarks(tmp_path, in_process):
+    (tmp_path / "test_sum.py").write_text(SUITE)
+    (tmp_path / "test_other.py").write_text("import no_such_package\n")
+    found = in_process("init")
+    assert "1 benchmark function in test_sum.py" in found.stdout
+    assert "test_other.py cannot be collected: ModuleNotFoundError: No module named 'no_su" in found.stdout
+
+
+@pytest.mark.parametrize("place", ["collecting", "test_sum.py::test_sum"])
+def test_what_hangs_is_stopped(tmp_path, in_process, monkeypatch, place):
+    """The collection and then the run of the benchmark have so long."""
+    waits = "import time\ntime.sleep(600)\n"
+    (tmp_path / "test_sum.py").write_text(waits + SUITE if place == "collecting" else SUITE)
+    if place != "collecting":
+        monkeypatch.setattr(init, "_repository", lambda folder, _: Repository(folder, (place,)))
+    monkeypatch.setattr("gnnbench.variants.fresh.running", command.running)
     found = in_process("init", "--yes", "--timeout", "0.5")
     assert found.returncode == 2
-    lines = found.stderr.splitlines()
-    assert lines[0].startswith("gnnbench: pytest test_sum.py::test_sum (")
-    said = "test_sum.py::test_sum did not end within 0.5 s, and was stopped; --timeout gives it longer"
-    assert f"gnnbench: {said}" in lines
-    assert (tmp_path / "gnnbench.toml").exists()
+    said = f"{place} did not end within 0.5 s, and was stopped; --timeout gives it longer"
+    assert f"gnnbench: {said}" in found.stderr.splitlines()
+    assert (tmp_path / "gnnbench.toml").exists() is (place != "collecting")
+
+
+def test_a_suite_that_pytest_cannot_collect_is_exit_2_with_the_reason(tmp_path, run):
+    (tmp_path / "test_sum.py").write_text("import no_such_package\n" + SUITE)
+    found = run()
+    assert found.returncode == 2
+    assert found.stderr.splitlines()[-2:] == [
+        "gnnbench: no benchmark here: does it need packages that are not installed?",
+        "test_sum.py cannot be collected: ModuleNotFoundError: No module named 'no_such_package'",
+    ]
+    assert not (tmp_path / "gnnbench.toml").exists()
 
 
 def test_a_benchmark_that_fails_is_exit_2_with_its_output(tmp_path, run):
-    (tmp_path / "test_sum.py").write_text("import no_such_package\n" + SUITE)
+    (tmp_path / "test_sum.py").write_text("def test_sum(benchmark):\n    import no_such_package\n")
     found = run()
     assert found.returncode == 2
     said = "gnnbench: test_sum.py::test_sum does not run: does it need packages that are not installed?"
     assert said in found.stderr.splitlines()
-    assert "no_such_package" in found.stderr
+    assert "process 1 failed: test_sum.py::test_sum raised: ModuleNotFoundError" in found.stderr
 
 
 @pytest.mark.parametrize(
@@ -202,7 +263,7 @@ def test_what_cannot_be_is_one_line(model, in_process, words, message):
     (model / "benchmarks/test_scale.py").write_text("mine")
     found = in_process("init", "--yes", *words)
     assert found.returncode == 2
-    (line,) = found.stderr.splitlines()
+    *_, line = found.stderr.splitlines()
     assert message in line
     assert (model / "benchmarks/test_scale.py").read_text() == "mine"
 
