@@ -6,8 +6,8 @@ import zlib
 
 import numpy as np
 
-from gnnbench.measure.estimate import block_values, estimate
 from gnnbench.measure.fingerprint.fingerprint import METHOD
+from gnnbench.measure.measurement import summary
 
 ENVIRONMENT = {
     "cpu": "A CPU",
@@ -44,7 +44,6 @@ def entry(name, milliseconds=1.0, *, seed=0, blocks=60, modes=MODES, **changes):
     """Return a benchmark's record with so many blocks of three rounds."""
     random = np.random.default_rng([seed, *name.encode()])
     times = (milliseconds * 1e6 * np.exp(random.normal(0, 0.02, (blocks, 3)))).round(1).tolist()
-    found = estimate(block_values(times))
     measurement = {
         "clock": "fake",
         "layouts": "one",
@@ -56,11 +55,7 @@ def entry(name, milliseconds=1.0, *, seed=0, blocks=60, modes=MODES, **changes):
         "others_share": None,
         "stopped_by": "time",
         "processes": [{"blocks_ns": times, "device_blocks_ns": []}],
-        "location": "first decile of block medians",
-        "location_ns": found.location,
-        "low_ns": found.low,
-        "high_ns": found.high,
-        "level": 0.99,
+        **summary(times),
         "modes": list(modes),
     }
     ours = {"version": 2, "measurement": measurement, **changes}
@@ -70,6 +65,12 @@ def entry(name, milliseconds=1.0, *, seed=0, blocks=60, modes=MODES, **changes):
         "extra_info": {"gnnbench": ours},
         "stats": {"median": milliseconds / 1e3},
     }
+
+
+def scale(measurement, factor):
+    """Multiply the times of a measurement."""
+    for process in measurement["processes"]:
+        process["blocks_ns"] = [[time * factor for time in block] for block in process["blocks_ns"]]
 
 
 def fingerprint(*, threads="2", **functions):

@@ -20,7 +20,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import signal, stats
+from scipy import signal
 
 sys.path.insert(0, str(Path(__file__).parent))
 
@@ -88,12 +88,10 @@ class Outcome:
 def measured(blocks: Array) -> Processes:
     """Return log location and standard error of each process and benchmark."""
     logs, errors = np.empty(blocks.shape[:2]), np.empty(blocks.shape[:2])
-    z = stats.norm.isf((1 - estimate.LEVEL) / 2)
     for index in np.ndindex(*logs.shape):
-        found = estimate.estimate(np.median(blocks[index], axis=1))
-        logs[index] = np.log(found.location)
-        bounds = [bound for bound in (found.low, found.high) if bound is not None]
-        errors[index] = max(abs(np.log(bound) - logs[index]) for bound in bounds) / z
+        values = np.median(blocks[index], axis=1)
+        logs[index] = np.log(estimate.estimate(values).location)
+        errors[index] = estimate.standard_error(values)
     return logs, errors
 
 

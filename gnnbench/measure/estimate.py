@@ -16,8 +16,20 @@ from scipy import special
 QUANTILE = 0.1
 NAME = "first decile of block medians"
 """Name of the estimate in files and documents."""
-LEVEL = 0.99
-"""Level of the confidence interval."""
+SHOWN_LEVEL = 0.95
+"""Level of the confidence interval in tables, pages, pictures and files."""
+JUDGED_LEVEL = 0.99
+"""Level of the interval that stops a measurement and gives the standard error within a process."""
+FEWEST_VALUES = 5
+"""With fewer values there is no interval."""
+
+SIZES = (5, 6, 8, 10, 12, 15, 20, 25, 30, 35, 40, 50)
+REACH = {
+    0.95: (4.80, 2.79, 1.62, 1.11, 0.81, 0.54, 0.30, 0.15, 0.06, 0.00, 0.00, 0.00),
+    0.99: (12.04, 5.55, 3.04, 2.02, 1.48, 1.02, 0.61, 0.39, 0.26, 0.17, 0.10, 0.00),
+}
+"""For a level and a number of independent values (`SIZES`): how far the lower bound lies below the smallest
+value, as a fraction of the distance from there to the median. experiments/interval computes these numbers."""
 
 MIN_MODE_SHARE = 0.05
 MIN_MODE_RATIO = 1.1
@@ -34,7 +46,7 @@ class Estimate:
 
     location: float
     low: float | None
-    """None: too few values for a bound."""
+    """None: too few values for an interval; then `high` is None as well."""
     high: float | None
 
     @property
@@ -60,31 +72,64 @@ def block_values(blocks: Sequence[Sequence[float]]) -> NDArray[np.float64]:
     )  # numpy takes 30 times as long for a few numbers
 
 
-def estimate(values: NDArray[np.float64], level: float = LEVEL) -> Estimate:
+def estimate(values: NDArray[np.float64], level: float = SHOWN_LEVEL) -> Estimate:
     """Estimate the first decile of values, and its confidence interval.
 
-    The bounds are order statistics. They are exact for independent values of any distribution (Conover,
-    Practical Nonparametric Statistics, 3.2), and conservative if the distribution drifts: the number of
-    values below a quantile of the mixture then varies less than a binomial (Hoeffding, 1956). For
+    The estimate is the median-unbiased sample quantile (type 8 of Hyndman and Fan, The American Statistician
+    1996). The bounds are order statistics. They are exact for independent values of any distribution
+    (Conover, Practical Nonparametric Statistics, 3.2), and conservative if the distribution drifts: the
+    number of values below a quantile of the mixture then varies less than a binomial (Hoeffding, 1956). For
     autocorrelated values, n is divided by the autocorrelation time of the indicator "at most the estimate".
+
+    Of fewer than 36 values (51 for a level of 0.99) the decile may lie below the smallest. Then the lower
+    bound lies below the smallest value by a multiple of the distance from there to the median, both as
+    logarithms: the multiple that gives the level if the logarithms are normal.
 
     Args:
         values: float64 [n], positive, n at least 1, in the order in which they were measured.
-        level: confidence level.
+        level: confidence level, SHOWN_LEVEL or JUDGED_LEVEL.
     """
-    n = len(values)
     ordered = np.sort(values)
-    location = float(np.quantile(ordered, QUANTILE))
-    effective = max(1, int(n / autocorrelation_time(values <= location)))
+    location, effective = _location(values)
+    if effective < FEWEST_VALUES:
+        return Estimate(location, None, None)
+    first, last = _ranks(len(values), effective, level)
+    low = float(ordered[max(first, 1) - 1])
+    if not first:
+        reach = float(np.interp(effective, SIZES, REACH[level]))
+        low *= (low / float(np.median(ordered))) ** reach
+    return Estimate(location, low, float(ordered[last - 1]))
+
+
+def standard_error(values: NDArray[np.float64]) -> float:
+    """Return the standard error of the estimate's natural logarithm; NaN: too few values.
+
+    It is that of a normal distribution whose interval of JUDGED_LEVEL reaches as far as the order statistics,
+    on the side where they lie farther from the estimate.
+
+    Args:
+        values: as for `estimate`.
+    """
+    ordered = np.sort(values)
+    location, effective = _location(values)
+    first, last = _ranks(len(values), effective, JUDGED_LEVEL)
+    bounds = [ordered[rank - 1] for rank in (first, last) if 1 <= rank <= len(values)]
+    widths = [abs(math.log(bound / location)) for bound in bounds]
+    return max(widths) / -float(special.ndtri((1 - JUDGED_LEVEL) / 2)) if widths else math.nan
+
+
+def _location(values: NDArray[np.float64]) -> tuple[float, int]:
+    """Return the estimate, and the number of independent values that count as much as these."""
+    location = float(np.quantile(values, QUANTILE, method="median_unbiased"))
+    return location, max(1, int(len(values) / autocorrelation_time(values <= location)))
+
+
+def _ranks(n: int, effective: int, level: float) -> tuple[int, int]:
+    """Return the ranks (from 1) of the values that bound the estimate; 0 or n + 1: none does."""
     tail = (1 - level) / 2
-    # Order statistics a and b (from 1) of `effective` independent values; then the same fractions of n.
+    # Order statistics of `effective` independent values; then the same fractions of n.
     below, above = _binomial_quantile(tail, effective), _binomial_quantile(1 - tail, effective) + 1
-    first, last = math.floor(below / effective * n), math.ceil(above / effective * n)
-    return Estimate(
-        location,
-        float(ordered[first - 1]) if first >= 1 else None,
-        float(ordered[last - 1]) if last <= n else None,
-    )
+    return math.floor(below / effective * n), min(n + 1, math.ceil(above / effective * n))
 
 
 def _binomial_quantile(probability: float, n: int) -> int:

@@ -1,14 +1,13 @@
 """The times of one benchmark in one process: every round, by block."""
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import compress
 from typing import Any, Literal
 
-from . import estimate as location
+from . import estimate
 from .clock import Block
-from .estimate import Estimate, Mode
 from .stopping import StopReason
 
 LayoutPolicy = Literal["sampled", "one"]
@@ -59,14 +58,6 @@ class Measurement:
     def _per_call_ns(self, seconds: Iterable[float]) -> list[float]:
         return [second / self.iterations * 1e9 for second in seconds]
 
-    def estimate(self) -> Estimate:
-        """Return the time of a call in nanoseconds, with its interval; there must be a block."""
-        return location.estimate(location.block_values(self.blocks_ns))
-
-    def modes(self) -> tuple[Mode, ...]:
-        """Return the modes of the blocks' times."""
-        return location.modes(location.block_values(self.blocks_ns))
-
     def as_json(self) -> dict[str, Any]:
         """Return the JSON object that docs/formats.md describes."""
         record: dict[str, Any] = {
@@ -82,14 +73,22 @@ class Measurement:
             "stopped_by": self.stopped_by,
             "processes": [{"blocks_ns": self.blocks_ns, "device_blocks_ns": self.device_blocks_ns}],
         }
-        if self.blocks_ns:
-            estimate = self.estimate()
-            record |= {
-                "location": location.NAME,
-                "location_ns": estimate.location,
-                "low_ns": estimate.low,
-                "high_ns": estimate.high,
-                "level": location.LEVEL,
-                "modes": [{"median_ns": mode.median, "share": mode.share} for mode in self.modes()],
-            }
-        return record
+        return record | summary(self.blocks_ns) if self.blocks_ns else record
+
+
+def summary(blocks_ns: Sequence[Sequence[float]]) -> dict[str, Any]:
+    """Return the estimate of one process, its interval and the modes of its blocks, as run files have them.
+
+    Args:
+        blocks_ns: rounds of each block, in nanoseconds per call; at least one block.
+    """
+    values = estimate.block_values(blocks_ns)
+    found = estimate.estimate(values)
+    return {
+        "location": estimate.NAME,
+        "location_ns": found.location,
+        "low_ns": found.low,
+        "high_ns": found.high,
+        "level": estimate.SHOWN_LEVEL,
+        "modes": [{"median_ns": mode.median, "share": mode.share} for mode in estimate.modes(values)],
+    }

@@ -7,13 +7,17 @@ from typing import Literal
 
 import numpy as np
 
-from .estimate import block_values, estimate
+from .estimate import JUDGED_LEVEL, block_values, estimate
 
 MAX_ROUNDS = 10
 """Most rounds of a block: more hardly change its median."""
 
 _MIN_BLOCKS = 80
 """Blocks that are needed for a useful interval; slow benchmarks get fewer."""
+
+_FEWEST_BLOCKS = 51
+"""Precision is checked from this number of blocks on. Fewer often miss a mode of few layouts: with a share of
+10 %, 20 % of the measurements of 15 blocks miss it, but 0.5 % of those of 51."""
 
 _GROWTH = 1.25
 """Precision is checked when the number of blocks has grown by this factor: checking it after each block would
@@ -87,7 +91,7 @@ class Stopping:
     """Budget of the benchmark, with copying its inputs."""
     min_rounds: int
     """Rounds to time in any case."""
-    _next_check: int = 8
+    _next_check: int = _FEWEST_BLOCKS
 
     def reason(
         self, blocks: Sequence[Sequence[float]], rounds: int, elapsed_seconds: float
@@ -105,6 +109,6 @@ class Stopping:
             return "time"
         if len(blocks) >= self._next_check:
             self._next_check = math.ceil(len(blocks) * _GROWTH)
-            if estimate(block_values(blocks)).half_width <= self.precision:
+            if estimate(block_values(blocks), JUDGED_LEVEL).half_width <= self.precision:
                 return "precision"
         return None

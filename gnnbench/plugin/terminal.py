@@ -122,7 +122,7 @@ def summarize_others(reporter: Any, records: Mapping[str, dict[str, Any]]) -> No
     from ..measure import estimate
 
     reporter.ensure_newline()
-    writing.say(reporter, f"time ({estimate.NAME}) with its {estimate.LEVEL:.0%} interval")
+    writing.say(reporter, f"time ({estimate.NAME}) with its {estimate.SHOWN_LEVEL:.0%} interval")
     policy = environment.collect(device="cpu").wait_policy
     if policy.upper() != "PASSIVE":
         writing.say(

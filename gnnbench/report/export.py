@@ -86,9 +86,8 @@ def bencher(found: Sequence[Exported]) -> dict[str, Any]:
             limit = f"1 to {_LONGEST_NAME:,} characters, without spaces at the ends"
             raise UsageError(f"Bencher does not take the name {shown}: a name has {limit}; rename the test")
         value, low, high = one.ns
-        bounds = {"lower_value": low, "upper_value": high}
-        latency = {"value": value, **{name: bound for name, bound in bounds.items() if bound is not None}}
-        content[one.name] = {"latency": latency}
+        bounds = {} if low is None else {"lower_value": low, "upper_value": high}
+        content[one.name] = {"latency": {"value": value, **bounds}}
         if one.work and one.work.peak_bytes is not None:
             content[one.name]["peak-memory"] = {"value": one.work.peak_bytes}
     return content

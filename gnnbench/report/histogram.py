@@ -27,8 +27,8 @@ _EMPTY = '""'
 _LETTERS = 26
 """Letters per line of a label."""
 _OURS = (
-    f"Dot: {estimate.NAME}. Thick line: its {units.level(estimate.LEVEL)} interval within this process. "
-    "Thin line: the middle 80% of the block medians."
+    f"Dot: {estimate.NAME}. Thick line: its {units.level(estimate.SHOWN_LEVEL)} interval within this "
+    "process. Thin line: the middle 80% of the block medians."
 )
 _NO_INTERVAL = "Without a thick line: too few blocks for an interval."
 _THEIRS = (

@@ -8,6 +8,7 @@ import numpy as np
 from .. import units
 from ..json_io import finite, positive
 from ..measure import estimate, extra_info
+from ..measure.measurement import summary
 from ..results.benchmark import rounds_seconds
 from . import table
 from .names import clean
@@ -37,14 +38,15 @@ def time_of(entry: Mapping[str, Any]) -> Measured | None:
     measured = ours(entry).get("measurement")
     if measured is None:
         return _plain(entry)
-    middle, low, high = (measured.get(name) for name in ("location_ns", "low_ns", "high_ns"))
-    if middle is None:
+    blocks = [process["blocks_ns"] for process in measured["processes"] if process["blocks_ns"]]
+    if len(blocks) != 1:
         return None
-    blocks = [len(process["blocks_ns"]) for process in measured["processes"]]
+    measured = {**measured, **summary(blocks[0])}  # older files have an interval of another kind
+    middle, low, high = (measured[name] for name in ("location_ns", "low_ns", "high_ns"))
     facts = [
         (
             "layouts",
-            f"{sum(blocks):,}{'' if measured['layouts'] == 'sampled' else ' blocks on one layout'}",
+            f"{len(blocks[0]):,}{'' if measured['layouts'] == 'sampled' else ' blocks on one layout'}",
         ),
         ("calls in a round", f"{int(finite(measured['iterations'])):,}"),
         ("clock", clean(measured["clock"])),
@@ -62,8 +64,8 @@ def time_of(entry: Mapping[str, Any]) -> Measured | None:
         positive(middle) / 1e9,
         None if low is None else positive(low) / 1e9,
         None if high is None else positive(high) / 1e9,
-        level(measured.get("level", estimate.LEVEL)),
-        clean(measured.get("location", estimate.NAME)),
+        estimate.SHOWN_LEVEL,
+        estimate.NAME,
         tuple(facts),
         tuple(map(clean, table.remarks(measured))),
     )
@@ -81,14 +83,14 @@ def _plain(entry: Mapping[str, Any]) -> Measured | None:
             found.location,
             found.low,
             found.high,
-            estimate.LEVEL,
+            estimate.SHOWN_LEVEL,
             "first decile of the rounds",
             facts,
             remarks,
         )
     if stats.get("median") is None:
         return None
-    return Measured(positive(stats["median"]), None, None, estimate.LEVEL, "median of pytest-benchmark")
+    return Measured(positive(stats["median"]), None, None, estimate.SHOWN_LEVEL, "median of pytest-benchmark")
 
 
 def processes_of(entry: Mapping[str, Any], side: Side) -> tuple[ProcessBlocks, ...]:

@@ -80,10 +80,10 @@ def facts(one: BenchmarkView) -> list[tuple[str, str]]:
     if one.memory:
         found.append(("verdict on memory", memory.sentence(one.memory)))
     if measured := one.measured:
-        bounds = (measured.low_seconds, measured.high_seconds)
-        low, high = ("?" if bound is None else units.seconds(bound) for bound in bounds)
-        if bounds != (None, None):
-            found.append((f"{units.level(measured.level)} interval of the time", f"{low} to {high}"))
+        low, high = measured.low_seconds, measured.high_seconds
+        if low is not None and high is not None:
+            name = f"{units.level(measured.level)} interval of the time"
+            found.append((name, f"{units.seconds(low)} to {units.seconds(high)}"))
         found += [("estimate", measured.location), *measured.facts]
     if limit := one.limit:
         least = f"{units.size(limit.bytes)} moved, {limit.flops / 1e6:,.1f} million operations"

@@ -26,7 +26,7 @@ class Measured:
 
     seconds: float
     low_seconds: float | None
-    """Lower bound of the interval; None: too few blocks. `high_seconds` is the upper one."""
+    """Lower bound of the interval; None, as `high_seconds`: too few blocks."""
     high_seconds: float | None
     level: float
     """Level of the interval."""

@@ -5,9 +5,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any
 
-import numpy as np
-from scipy import special
-
 from .. import cpu, json_io
 from ..measure import estimate, extra_info
 from ..measure.fingerprint.fingerprint import Fingerprint
@@ -145,14 +142,11 @@ def _read(entry: Mapping[str, Any]) -> Benchmark:
             params=params,
             median_ns=None if ours.keys() & NOT_TIMED else _median_ns(entry),
         )
-    if len(measured["processes"]) == 1 and measured.get("location_ns"):
-        processes = (_summarized(measured),)
-    else:
-        processes = tuple(
-            _process([_block(block) for block in process["blocks_ns"]])
-            for process in measured["processes"]
-            if process["blocks_ns"]
-        )
+    processes = tuple(
+        _process([_block(block) for block in process["blocks_ns"]], _others_share(measured))
+        for process in measured["processes"]
+        if process["blocks_ns"]
+    )
     return Benchmark(
         entry["fullname"],
         processes,
@@ -208,20 +202,6 @@ def _is_object(value: Any) -> bool:
     return isinstance(value, dict | list) or (isinstance(value, str) and value.startswith(_OBJECT))
 
 
-def _summarized(measured: Mapping[str, Any]) -> ProcessTiming:
-    """Return the estimate and interval that were saved with the measurement."""
-    numbers = [measured["location_ns"], measured["low_ns"], measured["high_ns"]]
-    middle, low, high = (None if number is None else math.log(json_io.positive(number)) for number in numbers)
-    assert middle is not None
-    blocks = len(measured["processes"][0]["blocks_ns"])
-    share = measured.get("others_share")
-    if share is None and measured["clock"] in cpu.UNWATCHED_CLOCKS:
-        share = 0.0
-    return ProcessTiming(
-        middle, _error(middle, low, high), blocks, None if share is None else json_io.finite(share)
-    )
-
-
 def _mode(mode: Mapping[str, Any]) -> tuple[float, float]:
     if not 0 <= json_io.finite(mode["share"]) <= 1:
         raise ValueError(f"{mode['share']} is no share of layouts")
@@ -234,14 +214,15 @@ def _block(rounds: list[Any]) -> list[float]:
     return list(map(json_io.positive, rounds))
 
 
-def _process(blocks: list[list[float]]) -> ProcessTiming:
-    found = estimate.estimate(estimate.block_values(blocks))
-    low, high = (None if bound is None else float(np.log(bound)) for bound in (found.low, found.high))
-    middle = math.log(found.location)
-    return ProcessTiming(middle, _error(middle, low, high), len(blocks))
+def _others_share(measured: Mapping[str, Any]) -> float | None:
+    share = measured.get("others_share")
+    if share is None:
+        return 0.0 if measured["clock"] in cpu.UNWATCHED_CLOCKS else None
+    return json_io.finite(share)
 
 
-def _error(middle: float, low: float | None, high: float | None) -> float:
-    """Return the standard error that corresponds to an interval of level `estimate.LEVEL`."""
-    widths = [abs(bound - middle) for bound in (low, high) if bound is not None]
-    return max(widths) / -float(special.ndtri((1 - estimate.LEVEL) / 2)) if widths else math.nan
+def _process(blocks: list[list[float]], others_share: float | None = 0.0) -> ProcessTiming:
+    """Estimate the time of a process anew, because older files may have another kind of estimate."""
+    values = estimate.block_values(blocks)
+    location = estimate.estimate(values).location
+    return ProcessTiming(math.log(location), estimate.standard_error(values), len(blocks), others_share)

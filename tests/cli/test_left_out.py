@@ -53,10 +53,16 @@ FAULTS = {
     ),
     "no number": (rounds(data=[math.nan], median=math.nan), TIMES.format("'nan' is no time or ratio")),
     "no statistics": (second(extra_info={}, stats=3), TIMES.format("a field has another form")),
-    "an estimate below 0": (measured("location_ns", -1), TIMES.format("-1 is no time or ratio")),
+    "a round below 0": (
+        measured("processes", [{"blocks_ns": [[-1]]}]),
+        TIMES.format("-1 is no time or ratio"),
+    ),
     "a measurement of another form": (ours("measurement", {"clock": 3}), TIMES.format("no 'processes'")),
     "a share of another form": (measured("others_share", "x"), TIMES.format("'x' is no number")),
-    "a bound of another form": (measured("low_ns", "x"), TIMES.format("'x' is no time or ratio")),
+    "a round of another form": (
+        measured("processes", [{"blocks_ns": [["x"]]}]),
+        TIMES.format("'x' is no time or ratio"),
+    ),
     "a mode of 0 s": (
         measured("modes", [{"median_ns": 0, "share": 1}]),
         TIMES.format("0 is no time or ratio"),

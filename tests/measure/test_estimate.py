@@ -25,15 +25,17 @@ def test_the_value_of_a_block_is_its_median():
 
 
 @given(st.lists(TIMES, min_size=1, max_size=300))
-def test_an_interval_holds_its_location_and_only_values_that_were_measured(values):
-    found = estimate(np.array(values))
-    assert min(values) * (1 - 1e-12) <= found.location <= max(values) * (1 + 1e-12)
-    for bound in (found.low, found.high):
-        assert bound is None or bound in values
-    assert found.low is None or found.low <= found.location
-    assert found.high is None or found.high >= found.location
-    assert found.half_width >= 0
-    assert found.half_width < math.inf or found.low is None or found.high is None
+def test_an_interval_holds_its_location(values):
+    for level in (location.SHOWN_LEVEL, location.JUDGED_LEVEL):
+        found = estimate(np.array(values), level)
+        assert min(values) * (1 - 1e-12) <= found.location <= max(values) * (1 + 1e-12)
+        if found.low is None or found.high is None:
+            assert found.low is found.high is None
+            assert found.half_width == math.inf
+        else:
+            assert 0 < found.low <= found.location <= found.high
+            assert found.high in values
+            assert 0 <= found.half_width < math.inf
 
 
 @given(st.lists(TIMES, min_size=1, max_size=100), st.floats(1e-3, 1e3))
@@ -43,21 +45,37 @@ def test_units_do_not_matter(values, factor):
     assert (one.low is None) == (other.low is None)
 
 
-def test_few_values_have_no_bounds():
-    for n in range(1, 10):
-        found = estimate(np.linspace(1, 2, n))
-        assert found.low is None
-        assert found.half_width == math.inf
+@pytest.mark.parametrize(("level", "n"), [(0.95, 36), (0.99, 51)])
+def test_bounds_of_enough_values_are_values_and_the_lower_one_of_fewer_lies_below_all(level, n):
+    random = np.random.default_rng(5)
+    for count in range(1, 100):
+        values = np.exp(random.normal(0, 0.1, count))
+        found = estimate(values, level)
+        if count < location.FEWEST_VALUES:
+            assert found.low is None
+        elif autocorrelation_time(values <= found.location) == 1:
+            assert (found.low in values) == (count >= n) or found.low == pytest.approx(values.min())
+            assert count >= n or found.low <= values.min()
 
 
-def test_the_interval_covers_the_location_of_independent_values():
+@pytest.mark.parametrize("level", [location.SHOWN_LEVEL, location.JUDGED_LEVEL])
+@pytest.mark.parametrize("n", [5, 15, 80])
+def test_the_interval_covers_the_location_of_independent_values(level, n):
     random = np.random.default_rng(0)
     true = math.exp(0.1 * stats.norm.ppf(location.QUANTILE))
-    held = 0
-    for _ in range(1000):
-        found = estimate(np.exp(random.normal(0, 0.1, 80)))
-        held += (found.low or 0) <= true <= (found.high or math.inf)
-    assert held >= 980
+    found = [estimate(np.exp(random.normal(0, 0.1, n)), level) for _ in range(1000)]
+    held = sum(one.low <= true <= one.high for one in found) / 1000
+    assert level - 0.02 <= held
+    assert held <= 0.99 or level > location.SHOWN_LEVEL
+
+
+def test_the_standard_error_is_that_of_many_estimates():
+    random = np.random.default_rng(6)
+    for n in (15, 51, 200):
+        samples = [np.exp(random.normal(0, 0.1, n)) for _ in range(500)]
+        spread = np.std([math.log(estimate(values).location) for values in samples])
+        assert 0.85 < np.mean([location.standard_error(values) for values in samples]) / spread < 2
+    assert math.isnan(location.standard_error(np.ones(2)))
 
 
 def test_it_widens_on_drift():

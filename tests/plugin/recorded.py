@@ -8,6 +8,7 @@ from pytest_benchmark.utils import get_machine_id
 
 from gnnbench.results.baseline import FOLDER, RecordStore
 from gnnbench.schema import departure
+from tests.run_files import scale
 from tests.suite import run, run_kernels
 from tests.variants import repositories
 
@@ -82,8 +83,7 @@ def save(folder, content, processes=5, reason=""):
     random = np.random.default_rng(0)
     contents = [json.loads(json.dumps(content)) for _ in range(processes)]
     for entry in (entry for one in contents for entry in one["benchmarks"]):
-        measured, factor = entry["extra_info"]["gnnbench"]["measurement"], math.exp(random.normal(0, 0.005))
-        measured |= {name: measured[name] * factor for name in ("location_ns", "low_ns", "high_ns")}
+        scale(entry["extra_info"]["gnnbench"]["measurement"], math.exp(random.normal(0, 0.005)))
     return RecordStore(folder / FOLDER).save(contents, get_machine_id(), "first", reason)
 
 

@@ -17,6 +17,7 @@ from gnnbench.results.baseline import FOLDER
 from gnnbench.shard import Shard
 from tests.plugin import recorded as records
 from tests.plugin.recorded import QUIET
+from tests.run_files import scale
 from tests.suite import ROOT, SMALL, run, run_kernels
 
 LIBRARY = """
@@ -88,8 +89,7 @@ class Project(records.Project):
         content["benchmarks"] = [one for one in content["benchmarks"] if one["name"] in names]
         content["gnnbench"] |= {"covers": [], **parts}
         for one in content["benchmarks"]:
-            measured = one["extra_info"]["gnnbench"]["measurement"]
-            measured |= {name: measured[name] * factor for name in ("location_ns", "low_ns", "high_ns")}
+            scale(one["extra_info"]["gnnbench"]["measurement"], factor)
         return records.save(self.folder, content, 2)
 
 

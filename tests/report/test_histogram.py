@@ -63,12 +63,12 @@ def test_own_benchmarks_have_their_estimate_drawn_with_its_interval_and_the_spre
     measured = contents.ours("spmm_sum", "pyg", 4, blocks=200)["extra_info"]["gnnbench"]["measurement"]
     drew = [row[name] for name in ("time", "low", "high")]
     assert drew == pytest.approx([measured[f"{name}_ns"] / 1e6 for name in ("location", "low", "high")])
-    assert row["least"] == pytest.approx(row["time"])
+    assert row["least"] == pytest.approx(row["time"], rel=1e-3)
     assert row["most"] > row["high"]
     assert "first decile of block medians" in picture.note
-    assert "99% interval" in picture.note
+    assert "95% interval" in picture.note
     assert "time of a call, ms" in words(picture)
-    ((_, picture),) = drawn([("g", [own("spmm_sum", "pyg", 4, blocks=5)])])
+    ((_, picture),) = drawn([("g", [own("spmm_sum", "pyg", 4, blocks=4)])])
     assert rows(picture)[0]["low"] is None
     assert "too few blocks" in picture.note
 
