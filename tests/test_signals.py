@@ -11,7 +11,6 @@ import psutil
 import pytest
 
 from gnnbench import signals
-from gnnbench.measure.garbage import collector_paused
 from gnnbench.results.baseline import FOLDER
 from tests.sampling import nightly
 from tests.suite import environment, gnnbench
@@ -39,12 +38,20 @@ def test_b(benchmark):
 """
 
 
+@pytest.fixture(autouse=True)
+def not_ignored():
+    """Receive the signals also where pytest was started by nohup, which ignores SIGHUP."""
+    kept = {number: signal.signal(number, signal.SIG_DFL) for number in ENDING}
+    yield
+    for number, handler in kept.items():
+        signal.signal(number, handler)
+
+
 @pytest.mark.parametrize("number", ENDING)
 def test_it_is_as_ctrl_c_and_a_second_one_at_once_changes_nothing(number):
     before = [signal.getsignal(one) for one in ENDING]
     ended = False
-    # A finaliser that runs at this moment would swallow the exception.
-    with pytest.raises(KeyboardInterrupt), signals.as_ctrl_c() as received, collector_paused():  # noqa: PT012
+    with pytest.raises(KeyboardInterrupt), signals.as_ctrl_c() as received:  # noqa: PT012 - and what follows it
         try:
             signal.raise_signal(number)
         finally:

@@ -40,6 +40,7 @@ class _Telling(Overrides):
         store = ProfileStore(Path(terms["folder"]))
         self.profiling = Profiling(terms["kinds"], terms["repeats"], store, self._turn)
         self._reports: dict[str, pytest.TestReport] = {}
+        self._marked: list[str] = []
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_collection_modifyitems(self, config: pytest.Config, items: list[pytest.Item]) -> None:

@@ -192,7 +192,7 @@ def test_a_session_says_what_is_synthetic_and_once_what_is_unavailable(in_proces
 
     def run(sides, _wanted, progress):
         found = answers.pop(0)
-        progress.collected([one.id for one in found])
+        progress.collected([one.id for one in found], [])
         for number, one in enumerate(found, 1):
             progress.benchmark(sides[0], number, len(found), one.id)
             progress.benchmark(sides[0], number, len(found), one)
@@ -211,7 +211,7 @@ def test_a_session_says_what_is_synthetic_and_once_what_is_unavailable(in_proces
 
 def test_what_is_meant_is_listed_before_it_is_profiled(capsys):
     with _ProfilingProgress(quiet=False) as progress:
-        progress.collected([f"gat {number}" for number in range(30)])
+        progress.collected([f"gat {number}" for number in range(30)], [])
     listed = capsys.readouterr().err.splitlines()
     names = ", ".join(f"gat {number}" for number in range(20))
     assert " ".join(line.strip() for line in listed) == (

@@ -83,7 +83,7 @@ def test_times_are_of_several_pairs_whose_failures_alone_are_shown(in_process, m
             ended = [Ended("test_a", place, {}, None, None)]
             if side.name == "before" and len(asked) > 1:
                 ended.append(Ended("test_b", None, {}, "E  it failed", None))
-            progress.collected(["a", "b"])
+            progress.collected(["a", "b"], [])
             for one in ended:
                 progress.benchmark(side, 1, 2, one)
             found.append(ended)

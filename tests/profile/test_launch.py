@@ -36,4 +36,4 @@ def test_an_operation_is_meant_before_an_expression(pytester, given, arguments, 
     parent = Parent()
     found = pytester.inline_run("--collect-only", *arguments, plugins=[_Telling(parent, {**terms, **given})])
     assert found.ret == 0
-    assert parent[0] == {"collected": expected}
+    assert parent[0] == {"collected": expected, "notes": []}
