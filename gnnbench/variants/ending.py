@@ -20,8 +20,8 @@ class Ending:
     """How many of them did not run."""
     failures: tuple[str, ...] = ()
     """The id of each benchmark that failed, and why."""
-    others: int = 0
-    """How many other tests failed."""
+    others: tuple[str, ...] = ()
+    """Ids of other tests that failed."""
     refused: Mapping[str, str] = field(default_factory=dict)
     """By file that cannot be collected, the reason."""
     untimed: tuple[str, ...] = ()
@@ -34,8 +34,9 @@ class Ending:
     @property
     def pytest_ended(self) -> str:
         """With which status, and why."""
-        others = [f"{units.count(self.others, 'failed test')} without a benchmark"] if self.others else []
-        causes = " and ".join((*others, *self.causes))
+        count = len(self.others)
+        failed = f"{units.count(count, 'failed test')} without a benchmark ({units.listed(self.others, 1)})"
+        causes = " and ".join((*([failed] if count else []), *self.causes))
         return f"pytest ended with {self.status}{' because of ' if causes else ''}{causes}"
 
     @property

@@ -91,7 +91,7 @@ class _Writing(Overrides):
             tuple(map(self._shown, names)),
             sum(name not in self._reports for name in names),
             tuple(f"{self._shown(name)} {self._why(name)}" for name in failed if name in known),
-            sum(name not in known for name in failed),
+            tuple(self._shown(name) for name in failed if name not in known),
             self._refused,
             (*self._marked, *(self._foreign(timed) if self._reports else ())),
             tuple(self.lines()),

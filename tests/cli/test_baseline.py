@@ -70,7 +70,12 @@ def test_record_list_show_verify_prune(project, capsys):
     ]
     assert "data" not in json.loads(files[0].read_text())["benchmarks"][0]["stats"]
     # The files are no change of the project's own: a second record may follow at once.
-    assert call(capsys, "record", "--name", "again", "--", "-k", "one")[0] == 0
+    # A test that fails and is no benchmark is named, once.
+    (project / "benchmarks" / "test_none.py").write_text("def test_one():\n    assert 0\n")
+    status, _, err = call(capsys, "record", "--name", "again", "--", "-k", "one")
+    assert status == 0
+    failed = "1 failed test without a benchmark (benchmarks/test_none.py::test_one)"
+    assert err.count(f"the benchmarks passed, but pytest ended with 1 because of {failed}") == 1
     status, out, _ = call(capsys, "list")
     assert "0001" in out
     assert "new [driver]" in out
@@ -94,12 +99,11 @@ def test_what_is_dirty_or_fails_is_never_recorded(project, capsys):
     status, _, err = call(capsys, "record")
     assert (status, err.count("\n")) == (2, 1)
     assert "commit or stash them, then record" in err
-    suite_file.write_text(SUITE + "\ndef test_bad():\n    assert 0\n")
+    suite_file.write_text(SUITE + "\ndef test_bad(benchmark):\n    assert 0\n")
     git(project, "commit", "-qam", "bad")
     status, _, err = call(capsys, "record", "--processes", "2")
     assert status == 2
-    assert "process 1 failed: pytest ended with 1" in err
-    assert "test_bad" in err
+    assert "process 1 failed: benchmarks/test_suite.py::test_bad raised: assert 0" in err
     assert call(capsys, "record", "--processes", "1")[0] == 2
     status, _, err = call(capsys, "record", "--processes", "2", "--", "-k", "one", "--gnn-layouts", "off")
     assert status == 2

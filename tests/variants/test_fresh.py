@@ -163,7 +163,7 @@ def test_options_that_switch_timing_off_are_overridden_and_named(folder, run):
         (COVERED, "good", "1 because of conftest.py"),
         (f"{FINISH}    session.exitstatus = 7\n", "good", "7 because of conftest.py"),
         (f"{FINISH}    pytest.exit('enough', 3)\n", "good", "3 because of conftest.py"),
-        ("", "good or other", "1 because of 1 failed test without a benchmark"),
+        ("", "good or other", "1 because of 1 failed test without a benchmark (test_suite.py::test_other)"),
     ],
 )
 def test_the_benchmarks_decide_and_not_pytest_s_exit_status(folder, run, conftest, words, line):
