@@ -85,6 +85,8 @@ def fingerprint(*, threads="2", **functions):
         "libraries": {"python": "0" * 16},
         "work": {"calls": "0" * 16},
         "set_to": {"threads": threads},
+        "closures": {},
+        "modules": {},
     }
 
 

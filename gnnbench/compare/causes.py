@@ -15,9 +15,9 @@ from ..measure.counter_changes import CounterChange
 from ..measure.fingerprint.difference import Difference
 from .comparison import Compared, Work
 
-Kind = Literal["functions", "values", "libraries", "settings", "counters"]
+Kind = Literal["functions", "values", "compiled", "captured", "libraries", "settings", "counters"]
 
-_KINDS: tuple[Kind, ...] = ("functions", "values", "libraries", "settings")
+_KINDS: tuple[Kind, ...] = ("functions", "values", "compiled", "captured", "libraries", "settings")
 """Parts of a fingerprint that can be a cause, the likeliest first."""
 _ALONE = 2
 """What one benchmark alone has comes last."""
@@ -45,6 +45,11 @@ class Cause:
     """The slower benchmarks, the largest ratio first."""
     not_slower: int = 0
     """Number of benchmarks that are not slower although `names` changed in them too."""
+
+    def side_of(self, name: str) -> str:
+        """Return the side that alone has a part in each of the benchmarks; empty: there is none."""
+        first, *others = (row.work.difference.side_of(name) for row in self.rows if row.work.difference)
+        return first if all(one == first for one in others) else ""
 
     def tells_all(self, row: Compared) -> bool:
         """Tell whether the cause names all that is known to differ in the work of one of its benchmarks."""

@@ -54,12 +54,11 @@ def _table(group: Labels, found: Mapping[str, Inspected], width: int) -> Table:
     return table
 
 
-def _fitted(label: str, names: Sequence[str], width: int) -> str:
-    """Return as many names as fit in a line, at least one, and the number of the others."""
+def _fitted(sentence: str, names: Sequence[str], width: int) -> str:
+    """Return a sentence with as many names as fit in a line, at least one, and the number of the others."""
     for shown in range(len(names), 0, -1):
         more = f" and {len(names) - shown} more" if shown < len(names) else ""
-        listed = f"{', '.join(names[:shown])}{more}"
-        text = f"{label} ({listed})" if label else listed
+        text = sentence.format(f"{', '.join(names[:shown])}{more}")
         if len(text) <= width:
             break
     return text
@@ -90,6 +89,8 @@ def explanation(name: str, one: Inspected) -> Iterator[str]:
         yield from _functions(difference)
         for title, names in (
             ("values that they may read", difference.values),
+            ("functions that captured other values", difference.captured),
+            ("compiled modules", difference.compiled),
             ("native libraries", difference.libraries),
             ("what they do", difference.work),
             ("settings", difference.settings),
@@ -123,5 +124,5 @@ def _names(title: str, names: Mapping[str, str], difference: Difference) -> Iter
     if names:
         yield f"\n{title}"
     for name, shown in names.items():
-        side = "base" if name in difference.base_only else "head" if name in difference.head_only else ""
+        side = difference.side_of(name)
         yield f"  {shown}{f'  (only {side})' if side else ''}"

@@ -13,6 +13,8 @@ from .names import clean, spec_of, titles
 _KINDS = {
     "functions": "functions",
     "values": "values that they may read",
+    "captured": "functions that captured other values",
+    "compiled": "compiled modules",
     "libraries": "native libraries",
     "work": "what they do",
     "settings": "settings",
@@ -106,7 +108,7 @@ def _changed(inspections: Mapping[str, Inspections]) -> Iterator[tuple[str, list
         names: dict[str, None] = {}
         for one in differences:
             for name in getattr(one, kind):
-                side = "base" if name in one.base_only else "head" if name in one.head_only else ""
+                side = one.side_of(name)
                 names[f"{name}  (only {'before' if side == 'base' else 'after'})" if side else name] = None
         if names:
             yield f"{title}: {len(names)} differ", list(names)

@@ -10,7 +10,7 @@ from ..compare.causes import Cause
 from ..compare.comparison import Compared
 from ..compare.repeat import Repeat
 from ..compare.result_file import ResultFile
-from ..measure.fingerprint.difference import short_names
+from ..measure.fingerprint.difference import FRAMES, run_by, short_names
 from .names import clean
 from .view import CauseView
 
@@ -45,10 +45,12 @@ class Told:
         counters = units.listed([write(one) for one in cause.counters], _PARTS)
         if cause.kind == "counters":
             return f"{count} slower with {counters}"
-        names = short_names(cause.names) if cause.kind == "functions" else cause.names
-        parts = units.listed([write(one) for one in names], _PARTS)
-        text = f"{count} slower through "
-        text += parts if cause.kind == "functions" else f"other {cause.kind} ({parts})"
+        names = short_names(cause.names) if cause.kind in ("functions", "captured") else cause.names
+        parts = [write(one) for one in names]
+        if cause.kind == "functions":
+            parts = [run_by(*one) for one in zip(parts, map(cause.side_of, cause.names), strict=True)]
+        through = FRAMES[cause.kind].format(units.listed(parts, _PARTS))
+        text = f"{count} slower through {through}"
         if counters:
             text += f", {'each ' if count > 1 else ''}with {counters}"
         if cause.not_slower:

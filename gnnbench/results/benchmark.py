@@ -28,7 +28,10 @@ _SHAPES = {
 """Of the fields that are compared."""
 _OBJECT = "UNSERIALIZABLE["
 """How pytest-benchmark's text of an object begins; its address may follow."""
-_FINGERPRINT = {name: {str: str} for name in ("functions", "values", "libraries", "work", "set_to")}
+_FINGERPRINT = {
+    **{name: {str: str} for name in ("functions", "values", "libraries", "work", "set_to")},
+    **{name: Maybe({str: str}) for name in ("closures", "modules")},
+}
 
 
 @dataclass(frozen=True)

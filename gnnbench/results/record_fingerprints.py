@@ -18,7 +18,7 @@ def keep_once(contents: Sequence[dict[str, Any]]) -> None:
     ]
     for name, first in parts[0].items():
         found = [part[name].pop("fingerprint", None) for part in parts]
-        if found[0] and all(one == found[0] for one in found):
+        if found[0] and all(one and _same_code(one, found[0]) for one in found):
             first["fingerprint"] = found[0]
 
 
@@ -35,6 +35,10 @@ def read(files: Iterable[Path]) -> list[RunFile]:
         if (place := _place(run)) and (run.record or {}).get("process") == 1
     }
     return [_with_fingerprints(run, firsts.get(_place(run), run.benchmarks)) for run in runs]
+
+
+def _same_code(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
+    return (one["code"], one["settings"]) == (other["code"], other["settings"])
 
 
 def _place(run: RunFile) -> str | None:

@@ -87,8 +87,8 @@ def test_affected_benchmarks_and_the_functions_that_changed(folder):
     assert heading == "test_suite.py::"
     assert names.split() == ["benchmark", "changed"]
     assert first.split()[0] == "test_thing[first]"
-    assert first.split(maxsplit=1)[1].strip() == "helper, renamed_helper, first"
-    assert second.split(maxsplit=1)[1].strip() == "helper, second"
+    assert first.split(maxsplit=1)[1].strip() == "first, renamed_helper (run only by head) and 1 more"
+    assert second.split(maxsplit=1)[1].strip() == "second, helper (run only by base)"
     assert count.startswith("2 of 3 benchmarks run changed code, 1 runs the same code; ")
     assert not empty
     assert result.stderr.startswith("gnnbench: checking out main (")

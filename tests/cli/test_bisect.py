@@ -186,6 +186,16 @@ def test_a_written_test_asserts_counters_rather_than_code(counters, name, line):
     assert "hashes of code" not in written
 
 
+def test_a_written_test_finds_compiled_modules_by_their_files():
+    fingerprint = {"libraries": {"_core.so": "a hash"}, "modules": {"thing._core": "_core.so"}}
+    found = Inspections(
+        difference=Difference(compiled=("thing._core",)), sides=({"fingerprint": fingerprint}, {})
+    )
+    spans = {ONE: [Span(0, 1, 1.2, (1.1, 1.3))]}
+    written = written_test.write(result(LINE, spans=spans, compared={(0, 1): {ONE: found}}))
+    assert "    assert found.parts('libraries').get('_core.so') == 'a hash'\n" in written
+
+
 def test_without_what_to_assert_no_test_is_written():
     spans = {ONE: [Span(0, 1, 1.2, (1.1, 1.3))]}
     assert written_test.write(result(LINE, spans=spans, compared={(0, 1): {ONE: Inspections()}})) is None

@@ -11,6 +11,8 @@ from .result import BisectResult, Finding, pytest_options
 _KINDS = {
     "functions": "functions",
     "values": "values",
+    "compiled": "libraries",
+    "captured": "functions",
     "libraries": "libraries",
     "work": "work",
     "settings": "set_to",
@@ -98,6 +100,8 @@ def _checks(inspections: Inspections) -> Iterator[tuple[str, list[str], bool]]:
     before: Mapping[str, Any] = inspections.sides[0]["fingerprint"]
     for kind, field in _KINDS.items():
         names = [name for name in getattr(difference, kind) if name not in difference.head_only]
+        if kind == "compiled":
+            names = [file for name, file in before.get("modules", {}).items() if name in names]
         lines = [f"found.parts({field!r}).get({name!r}) == {before[field][name]!r}" for name in names[:_MOST]]
         if lines:
             yield f"the_same_{kind}", lines, True

@@ -9,6 +9,16 @@ from .fingerprint import Fingerprint
 
 _SHOWN = 3
 """Names in a line."""
+FRAMES = {
+    "functions": "{}",
+    "values": "other values ({})",
+    "compiled": "other compiled code ({})",
+    "captured": "other values captured by {}",
+    "libraries": "other libraries ({})",
+    "settings": "other settings ({})",
+    "work": "other data ({})",
+}
+"""How a sentence names the parts of each kind, the likeliest cause first."""
 
 
 @dataclass(frozen=True)
@@ -16,11 +26,11 @@ class Difference:
     """Names of the parts that differ between two fingerprints; those on one side only come first."""
 
     functions: tuple[str, ...] = ()
-    """Python functions, as `module:qualified.name`."""
+    """Python functions, as `module:qualified.name`: their code differs, or only one side runs them."""
     values: tuple[str, ...] = ()
     """Globals and attributes that the functions may read."""
     libraries: tuple[str, ...] = ()
-    """Native libraries."""
+    """Native libraries, by file name, without `compiled`."""
     work: tuple[str, ...] = ()
     """What the functions do, and on what: names in `Fingerprint.work`."""
     settings: tuple[str, ...] = ()
@@ -28,48 +38,57 @@ class Difference:
     base_only: tuple[str, ...] = ()
     """Those of all these names that only the base has."""
     head_only: tuple[str, ...] = ()
+    captured: tuple[str, ...] = ()
+    """Python functions with the same code that captured other values."""
+    compiled: tuple[str, ...] = ()
+    """Extension modules of Python packages."""
 
     @classmethod
     def between(cls, base: Fingerprint, head: Fingerprint) -> Self:
         """Compare two fingerprints."""
-        pairs = (
-            (base.functions, head.functions),
-            (base.values, head.values),
-            (base.libraries, head.libraries),
-            (base.work, head.work),
-            (base.set_to, head.set_to),
+        modules = {**head.modules, **base.modules}
+        ours, theirs = _parts(base, modules), _parts(head, modules)
+        names = {kind: _differing(ours[kind], theirs[kind]) for kind in ours}
+        captured = tuple(
+            name for name in names["functions"] if base.closures.get(name, "") == head.closures.get(name)
         )
-        base_only = tuple(name for ours, theirs in pairs for name in ours if name not in theirs)
-        head_only = tuple(name for ours, theirs in pairs for name in theirs if name not in ours)
-        names = [*(_differing(*pair) for pair in pairs), base_only, head_only]
-        return cls(*names)
+        names["functions"] = tuple(name for name in names["functions"] if name not in captured)
+        base_only = tuple(name for kind in ours for name in ours[kind] if name not in theirs[kind])
+        head_only = tuple(name for kind in ours for name in theirs[kind] if name not in ours[kind])
+        return cls(**names, captured=captured, base_only=base_only, head_only=head_only)
 
     def __bool__(self) -> bool:
         """Tell whether anything differs."""
-        return any((self.functions, self.values, self.libraries, self.work, self.settings))
+        return any(getattr(self, kind) for kind in FRAMES)
+
+    def side_of(self, name: str) -> str:
+        """Return `base` or `head` if only this side has a part; empty: both have it."""
+        return "base" if name in self.base_only else "head" if name in self.head_only else ""
 
     def main(self) -> tuple[str, tuple[str, ...]]:
-        """Return a label and the names of the functions that differ, or else of the first kind that does.
+        """Return the names of the functions that differ, or else of the first kind that does.
 
-        The label is empty for functions; something must differ.
+        Something must differ. Functions that only one side runs come last: another part may be why.
+
+        Returns:
+            A sentence with `{}` in place of the names, and the names.
         """
-        kinds = {
-            "values": self.values,
-            "libraries": self.libraries,
-            "settings": self.settings,
-            "data": self.work,
-        }
         if self.functions:
-            return "", short_names(self.functions)
-        return next((f"same functions, other {kind}", names) for kind, names in kinds.items() if names)
+            sides = map(self.side_of, self.functions)
+            named = zip(sides, short_names(self.functions), strict=True)
+            ordered = sorted(named, key=lambda one: ("", "head", "base").index(one[0]))
+            return "{}", tuple(run_by(name, side) for side, name in ordered)
+        kind = next(kind for kind in FRAMES if getattr(self, kind))
+        names = getattr(self, kind)
+        return f"same functions, {FRAMES[kind]}", short_names(names) if kind == "captured" else names
 
     def sentence(self) -> str:
         """Return what differs in a line.
 
         `GCNConv.forward, gcn_norm, propagate and 3 more`, or `same functions, other settings (threads)`.
         """
-        label, names = self.main()
-        return f"{label} ({_listed(names)})" if label else _listed(names)
+        text, names = self.main()
+        return text.format(_listed(names))
 
     def as_json(self) -> dict[str, Any]:
         """Return the JSON form, see docs/formats.md."""
@@ -83,6 +102,11 @@ class Difference:
             TypeError: a field has another type or name.
         """
         return cls(**{kind: tuple(map(str, names)) for kind, names in saved.items()})
+
+
+def run_by(name: str, side: str) -> str:
+    """Return the name of a function with the side that alone runs it; empty: both do."""
+    return f"{name} (run only by {side})" if side else name
 
 
 def short_names(functions: Iterable[str]) -> tuple[str, ...]:
@@ -100,3 +124,21 @@ def _listed(names: Sequence[str]) -> str:
 def _differing(base: Mapping[str, str], head: Mapping[str, str]) -> tuple[str, ...]:
     one_sided = [name for name in (*base, *head) if (name in base) != (name in head)]
     return (*one_sided, *(name for name in head if name in base and base[name] != head[name]))
+
+
+def _parts(one: Fingerprint, modules: Mapping[str, str]) -> dict[str, Mapping[str, str]]:
+    """Return the hashes of the parts of each kind, by name.
+
+    Args:
+        one: a fingerprint.
+        modules: file name of each extension module of both sides.
+    """
+    hashes, files = one.libraries, {*modules.values()}
+    return {
+        "functions": one.functions,
+        "values": one.values,
+        "compiled": {name: hashes[file] for name, file in modules.items() if file in hashes},
+        "libraries": {file: content for file, content in hashes.items() if file not in files},
+        "work": one.work,
+        "settings": one.set_to,
+    }

@@ -9,7 +9,7 @@ import re
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager, suppress
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from functools import cache
 from pathlib import Path
 from types import CodeType, FunctionType
@@ -21,7 +21,7 @@ from . import digest
 from .bytecode import Bytecodes
 from .contents import Contents
 from .defaults import Defaults
-from .libraries import libraries
+from .libraries import extension_modules, libraries
 from .recording import Recording, watched_threads
 from .settings import settings
 from .values import Values, module_of
@@ -54,6 +54,11 @@ class Fingerprint:
     `calls` of Python functions, and the names of `C functions`."""
     set_to: Mapping[str, str]
     """The settings by name; environment variables begin with `$`, and have hashes as values."""
+    closures: Mapping[str, str] = field(default_factory=dict, compare=False)
+    """Hash of each function that captures values, without these; names what differs. Empty in older ones."""
+    modules: Mapping[str, str] = field(default_factory=dict, compare=False)
+    """File name, as in `libraries`, of each extension module by name, those that the call uses first; names
+    what differs. Empty in older ones."""
 
     def as_json(self) -> dict[str, Any]:
         """Return the JSON form, see docs/formats.md."""
@@ -73,7 +78,8 @@ class Fingerprint:
             TypeError: a field has another type.
         """
         parts = (dict(saved[name]) for name in ("functions", "values", "libraries", "work", "set_to"))
-        return cls(str(saved["code"]), str(saved["settings"]), *parts)
+        naming = (dict(saved.get(name) or {}) for name in ("closures", "modules"))
+        return cls(str(saved["code"]), str(saved["settings"]), *parts, *naming)
 
     def of_packages(self, packages: Collection[str]) -> dict[str, str]:
         """Return the hashes of functions, and of the values that they read, in some top-level packages."""
@@ -154,7 +160,7 @@ class Watch:
             for place, texts in last.found.items()
             if first.found.get(place) == texts
         }
-        functions = self._functions()
+        functions, closures = self._functions()
         names = set.intersection(*(set(one.c_functions) for one in self._recordings))
         work = {
             "operators": digest.short(*self._operators()),
@@ -163,7 +169,11 @@ class Watch:
             "calls": digest.combined(self._calls()),
             "C functions": digest.combined(f"{module}.{name}" for module, name in names),
         }
-        found = libraries(self._packages(functions))
+        modules = self._modules(functions)
+        packages = {name.partition(".")[0] for name in modules}
+        found = libraries(packages)
+        types = {base for values in self._values for kind in values.types for base in kind.__mro__}
+        used = modules | {str(kind.__module__) for kind in types}
         parts = (functions, values, found, work)
         variables = {name for one in self._recordings for name in one.variables}
         set_to = settings(variables)
@@ -172,10 +182,15 @@ class Watch:
             digest.short(*(f"{name} {value}" for name, value in set_to.items())),
             *parts,
             set_to,
+            closures,
+            extension_modules(packages, used),
         )
 
-    def _functions(self) -> dict[str, str]:
+    def _functions(self) -> tuple[dict[str, str], dict[str, str]]:
+        """Return the hashes of functions, and of those that capture values, without these."""
         found: dict[str, set[str]] = {}
+        alone: dict[str, set[str]] = {}
+        capturing: set[str] = set()
         for recording in self._recordings:
             for code, _ in recording.codes:
                 scope = recording.scopes[id(code)]
@@ -185,11 +200,16 @@ class Watch:
                     for values in recording.captured.get(id(code), {}).values()
                 }
                 found.setdefault(name, set()).add(f"{text} {sorted(captured)}")
+                alone.setdefault(name, set()).add(text)
+                if captured:
+                    capturing.add(name)
         for values in self._values:
             for function in values.cached.values():
                 name, text = _function(function.__code__, function.__globals__)
                 found.setdefault(name, set()).add(text)
-        return {name: digest.combined(texts) for name, texts in found.items()}
+                alone.setdefault(name, set()).add(text)
+        hashes = {name: digest.combined(texts) for name, texts in found.items()}
+        return hashes, {name: digest.combined(alone[name]) for name in found if name in capturing}
 
     def _operators(self) -> list[str]:
         """Return the operators in order, without arguments that differ between the recordings."""
@@ -212,14 +232,13 @@ class Watch:
             if all(one[id(code)] == number for one in counts)
         ]
 
-    def _packages(self, functions: Mapping[str, str]) -> set[str]:
-        """Return the top-level packages and modules whose functions, C functions or types are used."""
+    def _modules(self, functions: Mapping[str, str]) -> set[str]:
+        """Return the modules whose functions, C functions or types are used."""
         modules = {module for one in self._recordings for module, _ in one.c_functions}
         modules |= {str(kind.__module__) for values in self._values for kind in values.types}
         for recording in self._recordings:
             modules |= {"torch", *recording.namespaces} if recording.operators else set()
-        modules |= {name.partition(":")[0] for name in functions}
-        return {name.partition(".")[0] for name in modules}
+        return modules | {name.partition(":")[0] for name in functions}
 
 
 def _function(code: CodeType, scope: Mapping[str, Any]) -> tuple[str, str]:

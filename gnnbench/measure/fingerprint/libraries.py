@@ -4,7 +4,7 @@ import hashlib
 import os
 import re
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from contextlib import suppress
 from functools import cache
 from pathlib import Path
@@ -43,6 +43,22 @@ def libraries(packages: Iterable[str]) -> Mapping[str, str]:
                 seen.add(path)
                 waiting.append(path)
     return dict(sorted(found.items()))
+
+
+def extension_modules(packages: Collection[str], used: Collection[str]) -> dict[str, str]:
+    """Return the file name of each extension module that is loaded, by the module's name.
+
+    Args:
+        packages: names of top-level packages and modules, whose modules count.
+        used: modules that come first.
+    """
+    own = {*packages} - sys.stdlib_module_names
+    files = {
+        name: Path(file).name
+        for name, module in list(sys.modules.items())
+        if name.partition(".")[0] in own and _NATIVE.search(file := str(getattr(module, "__file__", "")))
+    }
+    return {name: files[name] for name in sorted(files, key=lambda name: (name not in used, name))}
 
 
 @cache

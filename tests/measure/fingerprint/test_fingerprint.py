@@ -1,10 +1,13 @@
 # ruff: noqa: E501 - a source that is one line is read in one line
 
+from dataclasses import asdict, replace
+
 import pytest
 import torch
 
 from gnnbench.measure.clock import Call
 from gnnbench.measure.fingerprint import digest, values
+from gnnbench.measure.fingerprint.difference import Difference
 from gnnbench.measure.fingerprint.fingerprint import Fingerprint, Watch
 from gnnbench.measure.python_calls import python_calls
 
@@ -165,9 +168,31 @@ def test_a_backward_pass_of_its_own(taken):
     assert not found[0].same_code(found[2])
 
 
+CLOCK = (
+    "import time\ndef make(now):\n    def run():\n        return {}\n    return run\n"
+    "run = make(time.perf_counter_ns())\n"
+)
+
+
+def test_captured_values_are_told_from_code(taken):
+    base, head, changed = map(taken, (CLOCK.format("now"), CLOCK.format("now"), CLOCK.format("now + 1")))
+    assert base.functions != head.functions
+    found = Difference.between(base, head)
+    assert (found.functions, found.captured) == ((), ("made:make.<locals>.run",))
+    found = Difference.between(base, changed)
+    assert (found.functions, found.captured) == (("made:make.<locals>.run",), ())
+    # Older fingerprints do not tell.
+    found = Difference.between(replace(base, closures={}), head)
+    assert (found.functions, found.captured) == (("made:make.<locals>.run",), ())
+
+
 def test_json(taken):
-    found = taken("def run():\n    return 1\n")
-    assert Fingerprint.from_json(found.as_json()) == found
+    found = taken(CLOCK.format("now"))
+    saved = found.as_json()
+    assert asdict(Fingerprint.from_json(saved)) == asdict(found)
+    for name in ("closures", "modules"):
+        del saved[name]
+    assert Fingerprint.from_json(saved) == found, "older files"
     with pytest.raises(KeyError):
         Fingerprint.from_json({})
 

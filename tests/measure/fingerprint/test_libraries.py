@@ -60,6 +60,15 @@ def test_what_is_not_imported_has_no_libraries():
     assert libraries(["not_imported", "json"]).keys() == {"python"}
 
 
+def test_extension_modules_that_a_call_uses_come_first():
+    name = np.linalg._umath_linalg.__name__
+    found = module.extension_modules({"numpy", "math"}, {name})
+    assert next(iter(found)) == name
+    assert found[name] == Path(np.linalg._umath_linalg.__file__).name
+    assert {one.partition(".")[0] for one in found} == {"numpy"}, "no module of the standard library"
+    assert {*found.values()} <= libraries(["numpy"]).keys()
+
+
 def test_without_a_list_of_the_process_s_files_extension_modules_are_known(monkeypatch, tmp_path):
     monkeypatch.setattr(module, "_MAPPED", tmp_path / "maps")
     assert Path(np.linalg._umath_linalg.__file__) in module.loaded.__wrapped__(0)
