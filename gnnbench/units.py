@@ -79,32 +79,38 @@ def article(noun: str) -> str:
     return f"{'an' if noun[0] in 'aeiou' else 'a'} {noun}"
 
 
-def ratio(value: float | None, less: str = "faster", digits: int = 2) -> str:
+def ratio(value: float | None, less: str = "faster", digits: int = 2, *, changed: bool = False) -> str:
     """Write a ratio: `1.22x`, `0.85x`, `25.3x`, `370x`; below a tenth, the other way round: `370x faster`.
 
     Args:
         value: not negative; None: the text is empty.
         less: what a ratio below 1 means; empty: the text next to it says so.
         digits: after the point, below 10.
+        changed: whether it is known to differ from 1, so that it never reads as 1: `1.002x`.
     """
     if value is None:
         return ""
     if value < _LEAST_RATIO:
         return f"{ratio(1 / value) if value > 0 else 'infinitely'} {less}".rstrip()
     rounded = float(f"{value:.3g}")
-    return f"{value:,.{digits if rounded < 10 else 1 if rounded < 100 else 0}f}x"  # noqa: PLR2004
+    digits = digits if rounded < 10 else 1 if rounded < 100 else 0  # noqa: PLR2004
+    return f"{_beside_one(value, digits) if changed else f'{value:,.{digits}f}'}x"
 
 
 def interval(low: float | None, high: float | None, digits: int = 2) -> str:
-    """Write an interval of ratios: `0.98-1.03`, `0.0025-0.0029`, `0.01-over 100`; empty without bounds."""
+    """Write an interval of ratios: `0.98-1.03`, `0.0025-0.0029`, `0.01-over 100`; empty without bounds.
+
+    A bound has more than `digits` digits after the point if it takes them to see on which side of 1 it
+    lies: `1.002-1.49`.
+    """
     if low is None or high is None:
         return ""
     if 0 < high < _LEAST_RATIO:
         digits = min(1 - math.floor(math.log10(high)), _MOST_DIGITS)
     elif low > _MOST_RATIO:
         digits = 0
-    above = f"{high:,.{digits}f}" if high <= _MOST_RATIO * max(low, 1) else f"over {_MOST_RATIO}"
-    return f"{low:,.{digits}f}-{above}"
+    above = _beside_one(high, digits) if high <= _MOST_RATIO * max(low, 1) else f"over {_MOST_RATIO}"
+    return f"{_beside_one(low, digits)}-{above}"
 
 
 def read_seconds(text: str) -> float | None:
@@ -129,6 +135,13 @@ def read_fraction(text: str) -> float | None:
     except ValueError:
         return None
     return value if not rest and 0 < value < 1 else None
+
+
+def _beside_one(value: float, digits: int) -> str:
+    """Write a number with so many digits after the point, or as many as show on which side of 1 it lies."""
+    while value != 1 and float(f"{value:.{digits}f}") == 1:
+        digits += 1
+    return f"{value:,.{digits}f}"
 
 
 def _read(text: str, units: Mapping[str, float]) -> float | None:

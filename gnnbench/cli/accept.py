@@ -64,7 +64,8 @@ def run(options: argparse.Namespace) -> int:
     )
     accepted.write(found, new, replaced)
     for one in new:
-        times = [f"{units.ratio(one.ratio)} ({units.interval(one.low, one.high)})"] if one.slows else []
+        ratio = units.ratio(one.ratio, changed=True)
+        times = [f"{ratio} ({units.interval(one.low, one.high)})"] if one.slows else []
         memory = [f"{units.size(one.more_bytes)} more memory"] if one.more_bytes else []
         what = " and ".join(times + memory)
         streams.say(f"accepted {what} from {one.base[:10]} to {one.head[:10]}: {one.benchmark}")

@@ -172,8 +172,8 @@ def _table(name: str, times: Times, judgements: Mapping[Range, Judgement]) -> st
     for range_, found in changed:
         before = _middle(ns for one in times[range_] for ns in one.before_ns)
         after = _middle(ns for one in times[range_] for ns in one.after_ns)
-        interval = units.interval(found.low, found.high)
-        start = f"{found.verdict:<8} {before:>9} {after:>9} {units.ratio(found.ratio):>6} {interval:>10}  "
+        ratio, interval = units.ratio(found.ratio, changed=True), units.interval(found.low, found.high)
+        start = f"{found.verdict:<8} {before:>9} {after:>9} {ratio:>6} {interval:>10}  "
         lines.append(diff.line(start, diff.place(range_.path[:-1], range_.path[-1])))
     return "\n".join(lines)
 

@@ -227,6 +227,6 @@ def _cells(decision: "Decision") -> Sequence[str]:
     return (
         units.count(decision.pairs, "pair"),
         units.interval(found.low, found.high, 3),
-        units.ratio(found.ratio, digits=3),
+        units.ratio(found.ratio, digits=3, changed=found.changed),
         found.verdict,
     )

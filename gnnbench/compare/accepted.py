@@ -96,7 +96,7 @@ def notes(found: Judgement, limit: Allowed | None) -> tuple[str, ...]:
         return (f"accepted {units.ratio(limit.ratio)} ({units.interval(limit.low, limit.high)}): {reasons}",)
     excess, width = beyond(found, limit)
     bounds = units.interval(math.exp(excess - width), math.exp(excess + width))
-    more = f"{units.ratio(math.exp(excess))} ({bounds})"
+    more = f"{units.ratio(math.exp(excess), changed=True)} ({bounds})"
     return (f"{more} beyond the accepted {units.ratio(limit.ratio)}: {reasons}",)
 
 

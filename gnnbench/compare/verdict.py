@@ -93,6 +93,11 @@ class Judgement:
         return self.verdict != "incomparable" and (self.low is not None or self.same_code)
 
     @property
+    def changed(self) -> bool:
+        """Whether the simultaneous interval excludes 1."""
+        return self.low is not None and self.high is not None and not self.low <= 1 <= self.high
+
+    @property
     def same_code(self) -> bool:
         """Whether both sides run the same code, so that no time is needed to judge."""
         return self.code is Reason.SAME_CODE

@@ -111,7 +111,7 @@ def _time(seconds: float | None) -> str:
 
 def _numbers(row: Row) -> tuple[str, str, str]:
     judged = row.judgement
-    ratio = units.ratio(judged.ratio)
+    ratio = units.ratio(judged.ratio, changed=judged.changed)
     return _time(row.seconds), ratio, units.interval(judged.low, judged.high)
 
 

@@ -65,7 +65,7 @@ def _table(group: Labels, spans: Mapping[str, Span]) -> Table:
 
 def cells(span: Span) -> tuple[str, str]:
     """Return ratio and interval as text."""
-    return units.ratio(span.ratio), units.interval(*span.bounds)
+    return units.ratio(span.ratio, changed=True), units.interval(*span.bounds)
 
 
 def heading(stage: Bisected, finding: Finding) -> Iterator[str]:
@@ -124,12 +124,14 @@ def summary(found: BisectResult) -> str:
     counts = found.verdicts()
     words = ("slower", "faster", "same", "undecided", "incomparable")
     ends = ", ".join(f"{counts[word]} {word}" for word in words if counts[word])
-    differ = counts["slower"] + counts["faster"]
-    first = "" if differ else "the ends do not differ: " if not counts["undecided"] else "undecided: "
+    if not counts:  # interrupted in the first pair, or all are skipped
+        ends = "no benchmark was compared"
+    elif not counts["slower"] + counts["faster"]:
+        ends = f"{'undecided' if counts['undecided'] else 'the ends do not differ'}: {ends}"
     pairs = sum(stage.pairs for stage in found.stages)
     seconds = sum(stage.seconds for stage in found.stages)
     done = f"{units.count(pairs, 'pair')} of processes; {units.seconds(seconds)}"
-    return f"{first}{ends}; {units.count(len(found.stages[0].line.candidates) - 1, 'candidate')}, {done}"
+    return f"{ends}; {units.count(len(found.stages[0].line.candidates) - 1, 'candidate')}, {done}"
 
 
 def markdown(found: BisectResult) -> str:

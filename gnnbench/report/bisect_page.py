@@ -52,7 +52,7 @@ def html(found: BisectResult) -> str:
         (
             labels[name],
             one.judgement.verdict,
-            units.ratio(one.judgement.ratio),
+            units.ratio(one.judgement.ratio, changed=one.judgement.changed),
             units.interval(one.judgement.low, one.judgement.high),
             one.judgement.reason,
         )

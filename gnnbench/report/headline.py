@@ -72,8 +72,8 @@ def headline(
 def times(word: str, factor: float) -> str:
     """Write a ratio of times: `1.10x slower`, `1.25x faster`."""
     if word in ("slower", "accepted"):
-        return f"{units.ratio(factor, '')} slower"
-    return f"{units.ratio(1 / factor, '')} faster"
+        return f"{units.ratio(factor, '', changed=True)} slower"
+    return f"{units.ratio(1 / factor, '', changed=True)} faster"
 
 
 def _failed(total: int, slower: int, more: int) -> str:

@@ -31,9 +31,9 @@ _NAMED = 3
 """Notes shown per benchmark."""
 _CHANGED = ("slower", "accepted", "faster")
 _ORDER = (*_CHANGED, "undecided", "incomparable", "ignored", "same")
-_COLUMNS = ("verdict", "ratio", "interval", "time", "sees")
-_NUMBERS = 4
-"""The last columns, which are aligned right."""
+_COLUMNS = ("verdict", "ratio", "interval", "time")
+_NUMBERS = 3
+"""The last of them, which are aligned right."""
 
 
 @dataclass(frozen=True)
@@ -246,15 +246,18 @@ def _rank(row: Compared, cause: int) -> tuple[bool, int, int, float]:
 
 def _table(rows: Sequence[Compared], names: Labels) -> list[str]:
     shows_memory = any(memory.cell(row.memory) for row in rows)
-    columns = (*names.columns, *_COLUMNS, *(("memory",) if shows_memory else ()))
-    count = _NUMBERS + shows_memory
+    shows_effect = any(verdicts.sees(row.judgement) for row in rows)
+    more = (*(("sees",) if shows_effect else ()), *(("memory",) if shows_memory else ()))
+    columns = (*names.columns, *_COLUMNS, *more)
+    count = _NUMBERS + len(more)
     alignments = ["---"] * (len(columns) - count) + ["---:"] * count
     lines = [f"| {' | '.join(columns)} |", f"|{'|'.join(alignments)}|"]
     for row in rows:
-        time, ratio, interval, verdict, sees = verdicts.cells(row)
+        time, ratio, interval, verdict = verdicts.cells(row)
         verdict = f"**{verdict}**" if verdict in _CHANGED else verdict
+        effect = (verdicts.sees(row.judgement),) if shows_effect else ()
         last = (_memory(row),) if shows_memory else ()
-        numbers = (*(_number(text) for text in (ratio, interval, time, sees)), *last)
+        numbers = (*map(_number, (ratio, interval, time, *effect)), *last)
         cells = *map(cell, names.cells[row.fullname]), verdict, *numbers
         lines.append(f"| {' | '.join(cells)} |")
     return lines
@@ -298,6 +301,6 @@ def _key(section: Section) -> list[str]:
         f"- ratio: the second side's time divided by the first's; interval: simultaneous {family} interval",
         f"- slower, faster: the simultaneous interval excludes 1, and the change is at least {effect}",
         f"- same: the per-benchmark {own} interval lies within {effect}; undecided: neither",
-        "- time: of the second side; sees: minimum detectable effect (power 90%)",
+        "- time: of the second side; sees: minimum detectable effect of an undecided one (power 90%)",
         "- more memory, less memory: the peak of a call beside its inputs differs by at least 1% and 64 KiB",
     ]

@@ -73,8 +73,8 @@ def facts(one: BenchmarkView) -> list[tuple[str, str]]:
         found.append(("verdict", f"{judged.verdict}: {judged.reason}"))
         if judged.own_low is not None:
             found.append(("per-benchmark interval", units.interval(judged.own_low, judged.own_high, 3)))
-        if judged.minimum_detectable_effect is not None:
-            found.append(("minimum detectable effect", verdicts.sees(judged.minimum_detectable_effect)))
+        if effect := verdicts.sees(judged):
+            found.append(("minimum detectable effect", effect))
         if judged.base_processes or judged.head_processes:
             found.append(("processes", f"{judged.base_processes} older, {judged.head_processes} newer"))
     if one.memory:

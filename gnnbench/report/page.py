@@ -81,6 +81,7 @@ def _environment() -> "Environment":
     environment.filters |= {
         "seconds": units.seconds,
         "ratio": units.ratio,
+        "interval": units.interval,
         "fraction": units.fraction,
         "level": units.level,
         "size": units.size,

@@ -88,14 +88,18 @@ def _table(group: Labels, rows: Mapping[str, Compared]) -> Table:
     for name in ("time", "ratio", "interval"):
         table.add_column(name, justify="right", no_wrap=True)
     table.add_column("verdict", no_wrap=True)
-    table.add_column("sees", justify="right", no_wrap=True)
+    shows_effect = any(sees(rows[name].judgement) for name in group.cells)
+    if shows_effect:
+        table.add_column("sees", justify="right", no_wrap=True)
     shows_memory = any(memory.cell(rows[name].memory) for name in group.cells)
     if shows_memory:
         table.add_column("memory", justify="right", no_wrap=True)
     for name in group.cells:
         row = rows[name]
-        time, ratio, interval, verdict, sees = cells(row)
-        numbers = [time, ratio, interval, styled(verdict), sees]
+        time, ratio, interval, verdict = cells(row)
+        numbers = [time, ratio, interval, styled(verdict)]
+        if shows_effect:
+            numbers.append(sees(row.judgement))
         if shows_memory:
             numbers.append(memory.styled(row.memory))
         table.add_row(*group.row(name), *numbers)
@@ -108,20 +112,22 @@ def styled(verdict: str) -> str:
     return f"[{style}]{verdict}[/{style}]" if style else verdict
 
 
-def cells(row: Compared) -> tuple[str, str, str, str, str]:
-    """Return a row's time, ratio, interval, verdict and minimum detectable effect as text."""
+def cells(row: Compared) -> tuple[str, str, str, str]:
+    """Return a row's time, ratio, interval and verdict as text."""
     found = row.judgement
     return (
         "" if row.seconds is None else units.seconds(row.seconds),
-        units.ratio(found.ratio),
+        units.ratio(found.ratio, changed=found.changed),
         units.interval(found.low, found.high),
         found.verdict,
-        "" if found.minimum_detectable_effect is None else sees(found.minimum_detectable_effect),
     )
 
 
-def sees(effect: float) -> str:
-    """Write a minimum detectable effect: `4.1%`, `over 1000%`."""
+def sees(found: Judgement) -> str:
+    """Write the minimum detectable effect of an undecided benchmark: `4.1%`, `over 1000%`; else nothing."""
+    effect = found.minimum_detectable_effect
+    if effect is None or found.verdict != "undecided":
+        return ""
     return units.fraction(effect) if effect <= _MOST_SEEN else f"over {units.fraction(_MOST_SEEN)}"
 
 
@@ -200,16 +206,16 @@ def sentence(row: Compared, *, drifted: bool = False, in_turns: bool = False) ->
     found = row.judgement
     text: str = found.verdict
     if found.low is not None and found.ratio is not None:
-        bounds = units.interval(found.low, found.high, 3)
-        text += f": {units.ratio(found.ratio, 'less', 3)} the baseline's time ({bounds})"
+        ratio = units.ratio(found.ratio, "less", 3, changed=found.changed)
+        text += f": {ratio} the baseline's time ({units.interval(found.low, found.high, 3)})"
     if row.seconds is not None and found.ratio:
         text += f", {units.seconds(row.seconds)} now"
         text += "" if drifted else f", {units.seconds(row.seconds / found.ratio)} in the baseline"
     pairs = units.count(found.head_processes, "pair")
     processes = f"{found.base_processes} in the baseline, {found.head_processes} now"
     text += f"; {found.reason}; {f'{pairs} of processes' if in_turns else f'processes: {processes}'}"
-    if found.verdict == "undecided" and found.minimum_detectable_effect is not None:
-        text += f"; minimum detectable effect: {sees(found.minimum_detectable_effect)}"
+    if effect := sees(found):
+        text += f"; minimum detectable effect: {effect}"
     of_memory = memory.notes(row.memory)
     # The verdict that fails comes first.
     first = (*of_memory, text) if row.needs_more_memory and found.verdict != "slower" else (text, *of_memory)

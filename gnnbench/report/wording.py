@@ -108,8 +108,8 @@ def interval(benchmark: BenchmarkView) -> str:
 def whole(shared: Judgement) -> str:
     """Return ratio, interval and reason of the common change: `1.06x (1.04-1.08), the interval ...`."""
     bounds = units.interval(shared.low, shared.high)
-    found = [] if shared.ratio is None else [f"{units.ratio(shared.ratio)}{f' ({bounds})' if bounds else ''}"]
-    return ", ".join((*found, shared.reason))
+    numbers = units.ratio(shared.ratio, changed=shared.changed), f"({bounds})" if bounds else ""
+    return ", ".join(filter(None, (" ".join(filter(None, numbers)), shared.reason)))
 
 
 def spread(benchmark: BenchmarkView) -> float | None:

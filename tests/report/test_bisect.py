@@ -43,6 +43,12 @@ def test_a_range_names_its_first_ten_candidates_and_counts_the_others():
     assert text.count("- and 2 more\n") == 1
 
 
+def test_without_a_decision_no_end_is_said_to_differ_or_not():
+    stage = Bisected(LINE, {}, {}, {}, {}, 0, 0.0, "interrupted")
+    result = BisectResult("git:good", "git:main", (), Thresholds(0.03), {}, (stage,))
+    assert bisect.summary(result).startswith("no benchmark was compared; 14 candidates, ")
+
+
 def test_one_candidate_is_the_cause():
     stage = found(Span(3, 4, 1.5, (1.4, 1.6))).stages[0]
     (finding,) = found(Span(3, 4, 1.5, (1.4, 1.6))).findings(stage)

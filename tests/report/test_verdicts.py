@@ -71,6 +71,17 @@ def test_what_is_hardly_known_does_not_fill_the_line():
     assert "minimum detectable effect: over 1000%" in sentence(row(wide))
 
 
+def test_a_bound_and_a_decided_ratio_never_read_as_1_and_only_undecided_ones_say_what_they_see():
+    slight = replace(SLOWER, ratio=1.0031, low=1.0004, high=1.006, own_low=1.001, own_high=1.005)
+    lines = shown(row(slight), row(replace(SLOWER, verdict="same"), "test_a.py::c")).splitlines()
+    assert lines[2].split() == ["benchmark", "time", "ratio", "interval", "verdict"]
+    assert lines[3].split() == ["b", "1.31", "ms", "1.003x", "1.0004-1.01", "slower"]
+    assert "1.003x the baseline's time (1.0004-1.006)" in sentence(row(slight))
+    text = shown(row(SLOWER), row(replace(SLOWER, verdict="undecided"), "test_a.py::c"))
+    assert text.count("8.0%") == 1
+    assert " undecided 8.0%\n" in text
+
+
 def test_a_sentence_says_what_and_why():
     assert sentence(row(SLOWER, notes=("counters: +1 aten::sort",))) == (
         "slower: 1.314x the baseline's time (1.200-1.420), 1.31 ms now, 997 µs in the baseline; it is; "

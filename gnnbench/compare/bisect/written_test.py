@@ -67,7 +67,8 @@ def _test(found: BisectResult, finding: Finding, benchmark: str, inspections: In
         for cause in finding.causes[:3]
     )
     more = f" or {len(finding.causes) - 3} more" if len(finding.causes) > 3 else ""  # noqa: PLR2004
-    became = f"{units.ratio(span.ratio)} slower ({units.interval(*span.bounds)}) with {causes}{more}"
+    ratio = units.ratio(span.ratio, changed=True)
+    became = f"{ratio} slower ({units.interval(*span.bounds)}) with {causes}{more}"
     return _TEXT.format(
         title=f'"""Written by gnnbench bisect: {name.replace("_", " ")}."""\n',
         benchmark=benchmark,

@@ -28,8 +28,9 @@ def chart(judgements: Sequence[tuple[str, Judgement]], effect: float | None, sty
 
     low, high = _domain([found for _, found in judgements], effect)
     values = [
-        f"{units.ratio(found.ratio or 0, '' if found.verdict == 'faster' else 'faster')} {found.verdict}"
+        " ".join((units.ratio(found.ratio or 0, less, changed=found.changed), found.verdict))
         for _, found in judgements
+        for less in ("" if found.verdict == "faster" else "faster",)
     ]
     rows = Rows([label for label, _ in judgements], values, style)
     base = rows_of(

@@ -29,6 +29,7 @@ class TrendRow:
     """Number of the run, from 1."""
     date: str
     word: str
+    moved: str
     level: str
     place: str
     commits: tuple[tuple[str, str], ...]
@@ -119,6 +120,7 @@ def _row(one: JudgedSeries, change: SeriesChange, addresses: Mapping[str, str], 
         one.run(change.at) + 1,
         table.date(one, change),
         table.word(change),
+        table.moved(change),
         table.level(change),
         table.place(one, change),
         tuple(runs.items()),

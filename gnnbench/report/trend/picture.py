@@ -91,7 +91,7 @@ def _said(one: JudgedSeries, place: int, usual: str) -> str:
     lines = [f"run {run + 1}, {when}{commit}", f"{_time(one.series.logs[place])}; {usual}"]
     for change in one.findings:
         if change.at == place:
-            ratio = f"{units.ratio(change.ratio)} ({units.interval(change.low, change.high)})"
+            ratio = f"{units.ratio(change.ratio, changed=True)} ({units.interval(change.low, change.high)})"
             lines.append(f"{table.word(change)} {ratio}")
     return "\n".join(lines)
 

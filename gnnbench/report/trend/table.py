@@ -84,7 +84,7 @@ def word(change: SeriesChange) -> str:
 
 def moved(change: SeriesChange) -> str:
     """Write the direction and the ratio: `slower 1.20x`."""
-    return f"{word(change)} {units.ratio(change.ratio, '')}"
+    return f"{word(change)} {units.ratio(change.ratio, '', changed=True)}"
 
 
 def level(change: SeriesChange) -> str:
