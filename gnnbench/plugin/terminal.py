@@ -16,7 +16,18 @@ from ..report import growth as wording
 from ..report import instructions, speed_up, throughput
 from ..report.console import Console
 from ..report.lines import wrapped
-from ..report.table import SHORT_DIRECTION, TableRow, grouped, heading, interval, notes, remarks, tables
+from ..report.table import (
+    SHORT_DIRECTION,
+    TableRow,
+    grouped,
+    half_width,
+    heading,
+    notes,
+    reading,
+    remarks,
+    tables,
+    times,
+)
 from ..results import counter_baseline
 from ..results.entry import NOT_TIMED
 from ..workloads.spec import Spec
@@ -27,6 +38,8 @@ from .session import COUNTED, OUT_OF_MEMORY, run_of, spec_of
 PROGRESS = "gnnbench-progress"
 """Name under which `SessionProgress` is registered."""
 
+_NOTES = 5
+"""Lines below the tables, at most; with `-v` all."""
 _THEIR_TABLE: dict[str, object] = {
     "compare": [],
     "cprofile": None,
@@ -111,8 +124,7 @@ def record_other(item: pytest.Item) -> dict[str, Any] | None:
         return None
     return {
         "seconds": measured["location_ns"] / 1e9,
-        "interval": interval(measured),
-        "stopped_by": measured["stopped_by"],
+        "interval": half_width(*times(measured)),
         "remarks": remarks(measured),
     }
 
@@ -131,7 +143,7 @@ def summarize_others(reporter: Any, records: Mapping[str, dict[str, Any]]) -> No
             "timings; export OMP_WAIT_POLICY=PASSIVE",
         )
     for name, entry in records.items():
-        time = f"{units.seconds(entry['seconds']):>9} {entry['interval']:>6} {entry['stopped_by']:9} "
+        time = f"{units.seconds(entry['seconds']):>9} {entry['interval']:>6} "
         reporter.write_line(wrapped(f"{time}{name}", writing.width(reporter), " " * len(time)))
     remarks = ((name, entry["remarks"]) for name, entry in records.items())
     for line in grouped(remarks, len(records)):
@@ -199,7 +211,7 @@ class SessionProgress:
             result = measured["profiled"] or measured["instead"]
         elif measured["row"]:
             row = measured["row"]
-            result = f"{units.seconds(row.seconds):>9} {row.interval:>6} {row.stopped_by}"
+            result = f"{units.seconds(row.seconds):>9} {row.interval:>6}"
         elif measured["seconds"] is None:
             result = "checked"
         else:
@@ -227,7 +239,10 @@ def summarize(reporter: Any, records: Sequence[dict[str, Any]]) -> None:
         console.print(f"\n[bold]{escape(title)}[/bold]")
         console.print(table)
     threads = environment.collect(device="cpu").threads
-    for note in (*speed_up.lines(rows, threads), *throughput.lines(rows), *notes(rows)):
+    found = [*reading(rows), *notes(rows), *speed_up.lines(rows, threads), *throughput.lines(rows)]
+    if len(found) > _NOTES and reporter.verbosity <= 0:
+        found[_NOTES - 1 :] = [f"{len(found) - _NOTES + 1} more notes: -v shows them"]
+    for note in found:
         text.write(f"{wrapped(note, writing.width(reporter))}\n")
     reporter.ensure_newline()
     reporter.write(text.getvalue())

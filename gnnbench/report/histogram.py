@@ -1,7 +1,7 @@
 """Pictures of the benchmarks of a pytest session: `--benchmark-histogram`."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import pairwise
 from typing import Any
@@ -17,6 +17,7 @@ from .measured import ours
 from .names import clean, in_lines, titles
 from .pictures import Picture
 from .style import SLIDE
+from .table import SHORT_DIRECTION
 
 Entry = Mapping[str, Any]
 """A benchmark as pytest-benchmark's hook `pytest_benchmark_group_stats` gets it."""
@@ -27,10 +28,10 @@ _EMPTY = '""'
 _LETTERS = 26
 """Letters per line of a label."""
 _OURS = (
-    f"Dot: {estimate.NAME}. Thick line: its {units.level(estimate.SHOWN_LEVEL)} interval within this "
-    "process. Thin line: the middle 80% of the block medians."
+    f"Dot: the time in the table. Thick line: its {units.level(estimate.SHOWN_LEVEL)} interval within this "
+    "run. Thin line: the middle 80% of the measurements."
 )
-_NO_INTERVAL = "Without a thick line: too few blocks for an interval."
+_NO_INTERVAL = "Without a thick line: too few measurements for an interval."
 _THEIRS = (
     "Dot: median of the rounds. Thick line: the middle half of the rounds. Thin line: rounds within 1.5 "
     "interquartile ranges of it."
@@ -60,6 +61,8 @@ def pictures(
 ) -> Iterator[tuple[str, Picture]]:
     """Yield the pictures, each with a name for its file; those of a large group have the same name.
 
+    Groups of one benchmark share a picture; if there is one such group among others, it has none.
+
     Args:
         groups: pytest-benchmark's groups: name and benchmarks.
         by_operation: whether gnnbench's own benchmarks are grouped by operation and graph instead.
@@ -71,6 +74,10 @@ def pictures(
             if by_operation and (spec := _spec(entry)):
                 name, title = f"{spec.operation} {spec.dataset}", f"{spec.operation} on {spec.dataset}"
             found.setdefault((name, title), []).append(entry)
+    alone = [key for key, entries in found.items() if len(entries) == 1 < len(found)]
+    others = [found.pop(key)[0] for key in alone]
+    if len(others) > 1:
+        found["others", "Other benchmarks"] = others
     for (name, title), entries in found.items():
         for picture in _of_group(clean(title, _LONGEST_TITLE), entries):
             yield clean(name), picture
@@ -89,13 +96,38 @@ def _of_group(title: str, entries: Sequence[Entry]) -> Iterator[Picture]:
     notes = [f"{shared}." if title and shared else "", _OURS if is_ours else _THEIRS]
     if any(one.low is None for one in times):
         notes.append(_NO_INTERVAL)
+    finding = _findings(entries, times) if is_ours else ""
     for part, (start, end) in enumerate(pairwise(ends), 1):
         divisor, unit = units.scale(max(one.time for _, one in rows[start:end]))
         shown = [one.row(label, divisor) for label, one in rows[start:end]]
-        message = f"{title or shared or 'Times'}{f', part {part} of {parts}' if parts > 1 else ''}"
+        more = f", part {part} of {parts}" if parts > 1 else f"{finding and ': '}{finding}"
+        message = f"{title or shared or 'Times'}{more}"
         text = f"Times of {units.count(len(shown), 'benchmark')}. {message}."
         draw = partial(spread.chart, shown, unit, lines)
         yield Picture("times", message, " ".join(filter(None, notes)), text, draw)
+
+
+def _findings(entries: Sequence[Entry], times: Sequence[_Timed]) -> str:
+    """Say which platform is the fastest in each direction, where its interval is apart from all others.
+
+    Empty: there is none, or the benchmarks differ in more than platform and direction.
+    """
+    specs = [spec for entry in entries if (spec := _spec(entry))]
+    work = {replace(spec, platform="", direction="") for spec in specs}
+    if len(specs) < len(entries) or len(work) > 1:
+        return ""
+    ranked: dict[str, list[tuple[_Timed, str]]] = {}
+    for place in _order(entries, times):
+        ranked.setdefault(specs[place].direction, []).append((times[place], specs[place].platform))
+    texts = []
+    for direction, ((first, winner), *others) in ranked.items():
+        high = first.high
+        if others and high is not None and all(one.low is not None and high < one.low for one, _ in others):
+            second, other = others[0]
+            where = f" ({SHORT_DIRECTION[direction]})" if len(ranked) > 1 else ""
+            ratio = units.ratio(second.time / first.time, digits=1)
+            texts.append(f"{winner} {ratio} faster than {other}{where}")
+    return ", ".join(texts)
 
 
 def _labels(entries: Sequence[Entry]) -> tuple[list[str], str]:

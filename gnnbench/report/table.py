@@ -1,8 +1,9 @@
 """The tables at the end of a run: one row per benchmark, and notes."""
 
 import os
+import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from rich.markup import escape
@@ -10,11 +11,24 @@ from rich.table import Table
 
 from .. import units
 from ..cpu import CONTENDED
+from ..workloads.operations import OPERATIONS
 from ..workloads.spec import BACKWARD, FORWARD, FORWARD_BACKWARD, STEP, TRAIN, Spec
 
 SHORT_DIRECTION = {FORWARD: "fwd", FORWARD_BACKWARD: "f+b", BACKWARD: "bwd", STEP: "step", TRAIN: "train"}
 
-NO_INTERVAL = "no interval ('?'): too few blocks; raise --benchmark-max-time"
+NO_INTERVAL = "no interval ('?'), too few measurements: raise --benchmark-max-time"
+_DISTURBED = f"other programs used more than {CONTENDED:.0%} of the CPU time: stop them and run again"
+_CLOCK_SET = "measurements without a positive time were left out, as if the clock was set: run again"
+_TO_DO = (_DISTURBED, NO_INTERVAL, _CLOCK_SET)
+"""Notes about which a reader can do something; they come first."""
+_READING = (
+    "ratio: the time divided by the fastest platform's; ~: not separated, the intervals overlap",
+    (
+        "for ratios with an interval run five times with --benchmark-json=run-N.json, then: "
+        "gnnbench compare --by platform run-*.json"
+    ),
+)
+_TIMES = ("location_ns", "low_ns", "high_ns")
 
 _NAMED = 4
 """A note names at most this many benchmarks; otherwise it has their number."""
@@ -26,9 +40,9 @@ class TableRow:
 
     spec: Spec
     seconds: float
-    interval: str
-    """Half-width, as in `1.2%`; `?`: too few blocks for both bounds."""
-    stopped_by: str
+    low: float | None
+    """Lower end of the interval, in seconds; `high` is the upper one; None: too few blocks."""
+    high: float | None
     limit: float | None
     """Roofline bound / measured time; None: no model for the operation."""
     peak_bytes: int | None
@@ -45,9 +59,7 @@ class TableRow:
         limit, counters = ours.get("limit"), ours.get("counters")
         return cls(
             spec,
-            measured["location_ns"] / 1e9,
-            interval(measured),
-            measured["stopped_by"],
+            *times(measured),
             limit and limit["fraction"],
             counters and counters["details"]["memory"].get("peak_bytes"),
             counters and sum(counters["counts"]["operators"].values()),
@@ -55,10 +67,24 @@ class TableRow:
             (*remarks(measured), *_over(limit), *_compiled(ours)),
         )
 
+    @property
+    def interval(self) -> str:
+        """The half-width, as in `1.2%`; `?`: too few blocks for both bounds."""
+        return half_width(self.seconds, self.low, self.high)
 
-def interval(measured: dict[str, Any]) -> str:
-    """Return `TableRow.interval`: the larger half-width as a fraction of the estimate."""
-    middle, low, high = measured["location_ns"], measured["low_ns"], measured["high_ns"]
+    def is_above(self, other: "TableRow") -> bool:
+        """Return whether both intervals are known, and this one lies above the other."""
+        return self.low is not None and other.high is not None and self.low > other.high
+
+
+def times(measured: dict[str, Any]) -> tuple[float, float | None, float | None]:
+    """Return the estimate and the bounds of its interval, in seconds."""
+    location, low, high = (measured[name] and measured[name] / 1e9 for name in _TIMES)
+    return location, low, high
+
+
+def half_width(middle: float, low: float | None, high: float | None) -> str:
+    """Write the larger half-width of an interval as a fraction of the estimate; `?`: a bound is missing."""
     if low is None or high is None:
         return "?"
     return units.fraction(max(high - middle, middle - low) / middle)
@@ -66,18 +92,20 @@ def interval(measured: dict[str, Any]) -> str:
 
 def remarks(measured: dict[str, Any]) -> list[str]:
     """Return the notes on a measurement."""
-    contended = (measured["others_share"] or 0) > CONTENDED
-    few = measured["low_ns"] is None or measured["high_ns"] is None
     whole = measured.get("whole_call")
     found = {
-        f"whole calls timed by the wall clock, none counted, no fingerprint: {whole}": whole,
-        f"inputs not copied to new memory, {measured['in_place']}": measured["in_place"] and not whole,
-        "writes to its inputs, so rounds have different inputs": measured["changes_inputs"],
-        "rounds without a positive time were excluded": measured["rejected_rounds"],
-        f"other programs used more than {CONTENDED:.0%} of the CPU time": contended,
-        NO_INTERVAL: few,
+        _DISTURBED: (measured["others_share"] or 0) > CONTENDED,
+        NO_INTERVAL: None in (measured["low_ns"], measured["high_ns"]),
+        _CLOCK_SET: measured["rejected_rounds"],
+        f"only timed, so ops, peak and sync are empty: {whole}": whole,
+        f"timed in one place of memory, others may differ: {measured['in_place']}": (
+            measured["in_place"] and not whole
+        ),
+        "changes its inputs, so each call sees other values": measured["changes_inputs"],
     }
-    not_copied = [f"inputs not copied between blocks: {name}" for name in measured["not_copied"]]
+    not_copied = [
+        f"inputs of this type stay in one place of memory: {name}" for name in measured["not_copied"]
+    ]
     return [*not_copied, *(remark for remark, holds in found.items() if holds)]
 
 
@@ -119,19 +147,19 @@ def _table(operations: Sequence[Sequence[TableRow]]) -> Table:
     table = Table(box=None, pad_edge=False, padding=(0, 1, 0, 0))
     for name in ("operation", "dir", "on"):
         table.add_column(name, no_wrap=True)
-    for name in ("time", "±", "stop", "limit", "peak", "ops", "sync"):
+    for name in ("time", "±", "ratio", "limit", "peak", "ops", "sync"):
         table.add_column(name, justify="right", no_wrap=True)
     for rows in operations:
-        fastest = min(row.seconds for row in rows)
+        fastest = min(rows, key=lambda row: row.seconds)
         for row in rows:
             time = units.seconds(row.seconds)
             table.add_row(
                 escape(row.spec.operation) if row is rows[0] else "",
                 SHORT_DIRECTION[row.spec.direction] if row is rows[0] else "",
                 row.spec.platform,
-                f"[bold]{time}[/bold]" if len(rows) > 1 and row.seconds == fastest else time,
+                f"[bold]{time}[/bold]" if len(rows) > 1 and row is fastest else time,
                 row.interval,
-                row.stopped_by[:4],
+                _ratio(row, fastest) if len(rows) > 1 else "",
                 "" if row.limit is None else units.fraction(row.limit),
                 "" if row.peak_bytes is None else units.size(row.peak_bytes),
                 "" if row.operators is None else str(row.operators),
@@ -140,13 +168,42 @@ def _table(operations: Sequence[Sequence[TableRow]]) -> Table:
     return table
 
 
+def _ratio(row: TableRow, fastest: TableRow) -> str:
+    if row is fastest:
+        return "best"
+    return f"{'' if row.is_above(fastest) else '~'}{units.ratio(row.seconds / fastest.seconds)}"
+
+
+def reading(rows: Sequence[TableRow]) -> list[str]:
+    """Return how to read the ratios, how to confirm them, and which operations do similar work."""
+    work = [replace(row.spec, platform="") for row in rows]
+    return [*(_READING if len(set(work)) < len(work) else ()), *_similar(rows)]
+
+
+def _similar(rows: Sequence[TableRow]) -> list[str]:
+    """Name the operations that stand for others on a platform that lacks these."""
+    platforms: dict[str, list[str]] = {}
+    for row in rows:
+        platforms.setdefault(row.spec.operation, []).append(row.spec.platform)
+    order = list(platforms)
+    found: dict[str, list[str]] = {}
+    for name in order:
+        for platform, why in OPERATIONS[name].absent.items() if name in OPERATIONS else ():
+            for other in re.findall(r"\w+", why.partition("see ")[2]):
+                if platform in platforms.get(other, ()):
+                    first, second = sorted((name, other), key=order.index)
+                    found.setdefault(first, []).append(second)
+    texts = [f"{first} and {', '.join(dict.fromkeys(others))}" for first, others in found.items()]
+    return [f"similar work, but not the same, so without a ratio: {'; '.join(texts)}"] if texts else []
+
+
 def notes(rows: Sequence[TableRow]) -> list[str]:
-    """Return each note once, with the names or the number of its benchmarks."""
+    """Return each note once, with the names or the number of its benchmarks; what one can do comes first."""
     remarks = (
         (f"{row.spec.operation} {SHORT_DIRECTION[row.spec.direction]} {row.spec.platform}", row.notes)
         for row in rows
     )
-    return grouped(remarks, len(rows))
+    return sorted(grouped(remarks, len(rows)), key=lambda line: not line.startswith(_TO_DO))
 
 
 def grouped(remarks: Iterable[tuple[str, Sequence[str]]], benchmarks: int | None = None) -> list[str]:

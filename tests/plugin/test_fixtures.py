@@ -83,7 +83,7 @@ def test_they_work_in_any_repository(tmp_path):
         ]
     assert "counters" not in found["whole"][0]
     text = " ".join(result.stdout.split())
-    note = "whole calls timed by the wall clock, none counted, no fingerprint: it starts a process"
+    note = "only timed, so ops, peak and sync are empty: it starts a process"
     assert f"{note}: whole fwd torch" in text
     speed_up = r"^speed-up over 1 thread, spmm_sum fwd: torch [\d.]+x with 2, [\d.]+x with all \d$"
     assert re.search(speed_up, result.stdout, re.MULTILINE)

@@ -1,6 +1,7 @@
 import io
 import json
 import re
+from dataclasses import asdict
 
 import pytest
 from _pytest.terminal import TerminalReporter
@@ -8,6 +9,8 @@ from _pytest.terminal import TerminalReporter
 from gnnbench import plugin
 from gnnbench.plugin import terminal
 from gnnbench.plugin.limits import GATE
+from gnnbench.report.table import TableRow
+from gnnbench.workloads.spec import Spec
 from tests.plugin.recorded import collected
 from tests.sampling import nightly
 from tests.suite import SMALL, run_kernels
@@ -124,11 +127,11 @@ def test_each_result_stands_in_its_line_of_progress_and_the_table_notes_what_mus
     theirs = re.findall(r"benchmark.*: \d tests", out)
     assert theirs == ["benchmark: 1 tests"], "pytest-benchmark's table has only the plain benchmark"
     assert out.count("a[b].mtx · hidden 128") == 2
-    assert re.search(r"^operation +dir on +time +± +stop +limit +peak +ops +sync$", out, re.MULTILINE), out
-    row = r"^stays +fwd torch +[\d.]+ [µn]s +(\?|[\d.]+%) +(time|prec) +1\.5 KiB +1 +0$"
+    assert re.search(r"^operation +dir on +time +± +ratio +limit +peak +ops +sync$", out, re.MULTILINE), out
+    row = r"^stays +fwd torch +[\d.]+ [µn]s +(\?|[\d.]+%) +1\.5 KiB +1 +0$"
     assert re.search(row, out, re.MULTILINE), out
-    assert "inputs not copied to new memory, it must: stays fwd torch" in out
-    assert "writes to its inputs, so rounds have different inputs: writes fwd torch" in out
+    assert "timed in one place of memory, others may differ: it must: stays fwd torch" in out
+    assert "changes its inputs, so each call sees other values: writes fwd torch" in out
     content = json.loads((tmp_path / "run.json").read_text())
     assert [entry["error"] for entry in content["gnnbench"]["incomplete"]] == ["OOM at 4194304 GiB"] * 2
     ours = [entry["extra_info"].get("gnnbench") for entry in content["benchmarks"]]
@@ -188,6 +191,30 @@ def test_a_terminal_of_80_columns_sees_what_runs_in_lines_that_fit(pytester, mon
         "[2/4] spmm_sum  f+b     pyg    …",
         "[2/4] spmm_sum  f+b     pyg    checked",
     ]
+
+
+@pytest.mark.parametrize(("options", "shown"), [((), 5), (("-q",), 5), (("-v",), 8)], ids=str)
+def test_at_most_five_lines_stand_below_the_tables_unless_all_are_asked_for(pytester, options, shown):
+    config = pytester.parseconfigure("--gnn-device=cpu", *options)
+    screen = io.StringIO()
+    reporter = TerminalReporter(config, file=screen)
+    remarks = tuple(f"remark {number}" for number in range(6))
+    words = ("forward", "float32", "int64", "cora", 8, "cpu")
+    fields = ("direction", "dtype", "index_dtype", "dataset", "hidden", "device")
+    specs = [
+        Spec(operation="spmm_sum", platform=platform, **dict(zip(fields, words, strict=True)))
+        for platform in ("dgl", "pyg")
+    ]
+    rows = [TableRow(spec, 1e-3, None, None, None, None, None, None, remarks) for spec in specs]
+    nothing = dict.fromkeys(("counted", "out_of_memory", "synthetic"))
+    terminal.summarize(
+        reporter, [{"row": row, "seconds": 1e-3, "spec": asdict(row.spec), **nothing} for row in rows]
+    )
+    _, below = screen.getvalue().split("pyg 1.00 ms")
+    lines = below.partition("\n\n")[0].splitlines()[1:]
+    assert len(lines) == shown
+    assert lines[0].startswith("ratio: ")
+    assert ("4 more notes: -v shows them" in lines) == (shown == 5)
 
 
 def test_the_main_process_of_xdist_writes_the_header_that_its_workers_do_not_show(pytester):

@@ -40,15 +40,43 @@ def words(picture):
 def test_own_benchmarks_have_a_picture_for_each_operation_and_graph():
     spmm = [own("spmm_sum", name, 1 + place) for place, name in enumerate(contents.PLATFORMS)]
     both = [own("spmm_sum", "pyg", 5, direction="forward_backward")]
-    other = [own("spmm_sum", "pyg", 1, dataset="pubmed")]
+    other = [own("spmm_sum", name, 1, dataset="pubmed") for name in ("pyg", "dgl")]
     found = drawn([("spmm_sum forward cora", spmm), ("b", both), ("c", other)])
     assert [(name, picture.message) for name, picture in found] == [
-        ("spmm_sum cora", "spmm_sum on cora"),
+        ("spmm_sum cora", "spmm_sum on cora: pyg 2.0x faster than sparse (fwd)"),
         ("spmm_sum pubmed", "spmm_sum on pubmed"),
     ]
     labels = [row["label"] for row in rows(found[0][1])]
     assert labels == ["fwd pyg", "fwd sparse", "fwd torch", "fwd dgl", "f+b pyg"]
     assert "cora · hidden 256 · float32 · int64 · cpu" in found[0][1].note
+
+
+def test_the_title_is_a_finding_where_only_platforms_differ_and_their_intervals_are_apart():
+    def title(*entries):
+        ((_, picture),) = drawn([("g", entries)])
+        return picture.message
+
+    dgl, torch = own("spmm_sum", "dgl", 1), own("spmm_sum", "torch", 1.6)
+    assert title(torch, own("spmm_sum", "pyg", 4), dgl) == "spmm_sum on cora: dgl 1.6x faster than torch"
+    assert title(dgl, own("spmm_sum", "torch", 1, seed=1)) == "spmm_sum on cora", "intervals overlap"
+    assert title(own("spmm_sum", "dgl", 1, blocks=4), torch) == "spmm_sum on cora", "one has no interval"
+    vague = own("spmm_sum", "pyg", 4, blocks=4)
+    assert title(dgl, torch, vague) == "spmm_sum on cora", "the third may be faster than both"
+    assert title(dgl, own("spmm_sum", "torch", 2, dtype="bfloat16")) == "spmm_sum on cora", "other work"
+    times = {"dgl": 6, "pyg": 3}
+    backward = [own("spmm_sum", name, times[name], direction="forward_backward") for name in times]
+    found = "spmm_sum on cora: dgl 1.6x faster than torch (fwd), pyg 2.0x faster than dgl (f+b)"
+    assert title(dgl, torch, *backward) == found
+
+
+def test_groups_of_one_benchmark_share_a_picture():
+    pair = [own("spmm_sum", name, 1) for name in ("dgl", "torch")]
+    alone = [(name, [theirs(f"t.py::test_{name}")]) for name in "ab"]
+    found = drawn([alone[0], ("pair", pair), alone[1]])
+    assert [name for name, _ in found] == ["spmm_sum cora", "others"]
+    assert [row["label"] for row in rows(found[1][1])] == ["test_a", "test_b"]
+    assert [name for name, _ in drawn([alone[0], ("pair", pair)])] == ["spmm_sum cora"]
+    assert [name for name, _ in drawn(alone[:1])] == ["a"]
 
 
 def test_types_that_differ_are_named():
@@ -65,12 +93,12 @@ def test_own_benchmarks_have_their_estimate_drawn_with_its_interval_and_the_spre
     assert drew == pytest.approx([measured[f"{name}_ns"] / 1e6 for name in ("location", "low", "high")])
     assert row["least"] == pytest.approx(row["time"], rel=1e-3)
     assert row["most"] > row["high"]
-    assert "first decile of block medians" in picture.note
+    assert "Dot: the time in the table. Thick line: its 95% interval" in picture.note
     assert "95% interval" in picture.note
     assert "time of a call, ms" in words(picture)
     ((_, picture),) = drawn([("g", [own("spmm_sum", "pyg", 4, blocks=4)])])
     assert rows(picture)[0]["low"] is None
-    assert "too few blocks" in picture.note
+    assert "too few measurements" in picture.note
 
 
 def test_pytest_benchmarks_own_times_are_medians_and_quartiles_of_rounds():

@@ -1,20 +1,20 @@
 import io
+import re
 from dataclasses import replace
 
 from rich.console import Console
 
-from gnnbench.report.table import TableRow, heading, notes, tables
+from gnnbench.report.table import TableRow, heading, notes, reading, tables
 from gnnbench.workloads.spec import Spec
 
 SPEC = Spec("spmm_sum", "forward", "pyg", "float32", "int64", "cora", 256, "cpu")
-ROW = TableRow(SPEC, 1e-3, "1.2%", "precision", 0.52, 3 * 2**20, 12, 3)
+ROW = TableRow(SPEC, 1e-3, 0.99e-3, 1.012e-3, 0.52, 3 * 2**20, 12, 3)
 
 OURS = {
     "measurement": {
         "location_ns": 1e6,
         "low_ns": 0.98e6,
         "high_ns": 1.05e6,
-        "stopped_by": "time",
         "in_place": None,
         "not_copied": [],
         "changes_inputs": False,
@@ -45,26 +45,56 @@ def of(spec=SPEC, **changes):
 def test_a_row_for_each_platform_under_its_operation():
     head, first, second, third = render(
         ROW,
-        replace(ROW, spec=replace(SPEC, platform="dgl"), seconds=2e-3, interval="?", stopped_by="time"),
+        replace(ROW, spec=replace(SPEC, platform="dgl"), seconds=2e-3, low=None, high=None),
         replace(ROW, spec=replace(SPEC, operation="mine"), limit=None, peak_bytes=None),
     ).splitlines()
-    assert head.split() == ["operation", "dir", "on", "time", "±", "stop", "limit", "peak", "ops", "sync"]
+    assert head.split() == ["operation", "dir", "on", "time", "±", "ratio", "limit", "peak", "ops", "sync"]
     rest = ["52%", "3.0", "MiB", "12", "3"]
-    assert first.split() == ["spmm_sum", "fwd", "pyg", "1.00", "ms", "1.2%", "prec", *rest]
-    assert second.split() == ["dgl", "2.00", "ms", "?", "time", *rest]
-    assert third.split() == ["mine", "fwd", "pyg", "1.00", "ms", "1.2%", "prec", "12", "3"]
+    assert first.split() == ["spmm_sum", "fwd", "pyg", "1.00", "ms", "1.2%", "best", *rest]
+    assert second.split() == ["dgl", "2.00", "ms", "?", "~2.00x", *rest]
+    assert third.split() == ["mine", "fwd", "pyg", "1.00", "ms", "1.2%", "12", "3"]
 
 
 def test_the_widest_row_fits_a_terminal_of_80_columns():
     spec = replace(SPEC, operation="update_all_copy_u_mean", direction="train", platform="sparse")
     row = replace(ROW, spec=spec, limit=24.34, peak_bytes=1023 * 2**20, operators=9999, host_reads=999)
-    assert all(len(line) <= 80 for line in render(row, width=200).splitlines())
-    assert "1023 MiB" in render(row)
+    rows = (row, replace(row, seconds=12.3e-3, low=12e-3, high=13e-3), replace(row, low=None, seconds=0.1))
+    for width in (80, 120, 10_000):
+        text = render(*rows, width=width)
+        assert all(len(line) <= 80 for line in text.splitlines())
+        assert all(word in text for word in ("1023 MiB", " 12.3x ", " ~100x ", " 2434% "))
+
+
+def test_a_platform_is_slower_than_the_fastest_only_where_their_intervals_are_apart():
+    def ratios(*others):
+        rows = [
+            replace(ROW, spec=replace(SPEC, platform=name), seconds=middle / 1e6, low=low, high=high)
+            for name, (middle, low, high) in zip(("torch", "dgl", "sparse"), others, strict=True)
+        ]
+        return [re.search(r"best|~?[\d.]+x", line)[0] for line in render(ROW, *rows).splitlines()[1:]]
+
+    apart, overlapping, unknown = (1900, 1.8e-3, 2e-3), (1010, 1.005e-3, 1.02e-3), (2500, None, None)
+    assert ratios(apart, overlapping, unknown) == ["best", "1.90x", "~1.01x", "~2.50x"]
+    assert ratios((500, None, None), apart, apart) == ["~2.00x", "best", "~3.80x", "~3.80x"]
+
+
+def test_lines_below_say_how_to_read_ratios_and_which_operations_do_similar_work():
+    def of_platform(operation, platform):
+        return replace(ROW, spec=replace(SPEC, operation=operation, platform=platform))
+
+    assert reading([ROW]) == reading([of_platform("spmm_sum", "dgl"), of_platform("mine", "dgl")]) == []
+    meaning, compare = reading([ROW, of_platform("spmm_sum", "dgl")])
+    assert meaning.startswith("ratio: the time divided by the fastest platform's; ~: not separated")
+    assert compare.endswith(": gnnbench compare --by platform run-*.json")
+    names = ("gcn_norm", "edge_weight_norm", "degree_norm", "spmm_max", "update_all_copy_u_max", "mine")
+    rows = [of_platform(name, "pyg" if name in ("gcn_norm", "spmm_max") else "dgl") for name in names]
+    similar = "gcn_norm and edge_weight_norm, degree_norm; spmm_max and update_all_copy_u_max"
+    assert reading(rows) == [f"similar work, but not the same, so without a ratio: {similar}"]
 
 
 def test_a_row_is_taken_from_a_record():
     row = of()
-    assert (row.seconds, row.stopped_by, row.limit, row.peak_bytes) == (1e-3, "time", 0.25, 4096)
+    assert (row.seconds, row.limit, row.peak_bytes) == (1e-3, 0.25, 4096)
     assert (row.operators, row.host_reads) == (3, 1)
     assert row.interval == "5.0%"
     assert row.notes == ()
@@ -75,20 +105,20 @@ def test_a_row_is_taken_from_a_record():
 
 def test_notes_name_a_few_benchmarks_and_count_many():
     rows = [of(in_place="too large to copy"), of(replace(SPEC, platform="dgl"), in_place="too large to copy")]
-    note = "inputs not copied to new memory, too large to copy"
+    note = "timed in one place of memory, others may differ: too large to copy"
     assert notes([*rows, of()]) == [f"{note}: spmm_sum fwd pyg, spmm_sum fwd dgl"]
     rows = [of(replace(SPEC, operation=f"own{number}"), changes_inputs=True) for number in range(9)]
-    assert notes([*rows, of()]) == ["writes to its inputs, so rounds have different inputs: 9 benchmarks"]
-    assert notes(rows) == ["writes to its inputs, so rounds have different inputs: all benchmarks"]
+    assert notes([*rows, of()]) == ["changes its inputs, so each call sees other values: 9 benchmarks"]
+    assert notes(rows) == ["changes its inputs, so each call sees other values: all benchmarks"]
     rows = [of(not_copied=["Thing"], rejected_rounds=2, high_ns=None)]
     assert notes([of(others_share=0.04)]) == []
     (disturbed,) = notes([of(others_share=0.4)])
     assert disturbed.startswith("other programs used more than 10% of the CPU time")
     assert [line.partition(":")[0] for line in notes(rows)] == [
-        "inputs not copied between blocks",
-        "rounds without a positive time were excluded",
-        "no interval ('?')",
-    ]
+        "no interval ('?'), too few measurements",
+        "measurements without a positive time were left out, as if the clock was set",
+        "inputs of this type stay in one place of memory",
+    ], "what a reader can act on comes first"
     over = TableRow.of(SPEC, {**OURS, "limit": {"fraction": 1.5, "note": "in cache: little"}})
     assert notes([over]) == ["above the roofline bound: in cache: little: spmm_sum fwd pyg"]
 
@@ -122,6 +152,6 @@ def test_a_whole_call_has_no_counters_and_what_was_compiled_is_noted():
     row = TableRow.of(SPEC, {**ours, "measurement": measured, "compilation": compilation})
     assert (row.operators, row.host_reads, row.peak_bytes) == (None, None, None)
     assert row.notes == (
-        "whole calls timed by the wall clock, none counted, no fingerprint: it starts a compiler",
+        "only timed, so ops, peak and sync are empty: it starts a compiler",
         "torch.compile made 4 graphs, with 0 recompilations and 4 graph breaks",
     )

@@ -27,6 +27,7 @@ def chart(rows: Sequence[Row], unit: str, lines: int, style: Style) -> Spec:
 
     values = [row[name] for row in rows for name in ("least", "time", "most")]
     log = min(values) > 0 and max(values) > _FARTHEST * min(values)
+    shown = [*values, *(row[name] for row in rows for name in ("low", "high") if row[name])]
     size = style.font_size
     labels = [row["label"] for row in rows]
     base = rows_of({**row, "lines": row["label"].count("\n")} for row in rows).encode(
@@ -35,7 +36,7 @@ def chart(rows: Sequence[Row], unit: str, lines: int, style: Style) -> Spec:
     x = alt.X(
         "time:Q",
         title=f"time of a call, {unit}{' (log scale)' if log else ''}",
-        axis=log_axis(values, style) if log else alt.Axis(tickCount=5),
+        axis=log_axis(shown, style) if log else alt.Axis(tickCount=5),
         scale=alt.Scale(type="log", nice=False, padding=size) if log else alt.Scale(zero=True),
     )
     bars = base.mark_bar(color=style.fills[0], height={"band": 0.7}).encode(x=x)
