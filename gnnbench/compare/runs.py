@@ -48,13 +48,18 @@ def compare(
         base: processes of the older side; at least one.
         head: processes of the newer side; at least one.
         thresholds: effect and levels, and the effects that rules set for single benchmarks.
-        vanished: benchmarks of the base that the head should have too; None: all of its shard.
+        vanished: benchmarks of the base that the head should have too; None: all of its shard that it did not
+            leave out as not default.
         confirming: as in `two_sample.judge`.
     """
     here = list(dict.fromkeys(name for run in head for name in run.benchmarks))
     there = list(dict.fromkeys(name for run in base for name in run.benchmarks))
     if vanished is None:
-        vanished = {name for name in there if any(run.shard is None or run.shard.has(name) for run in head)}
+        vanished = {
+            name
+            for name in there
+            if any(name not in run.not_default and (run.shard is None or run.shard.has(name)) for run in head)
+        }
     shown = {*here, *vanished}
     # All benchmarks of the base: they help to estimate the variance between processes. In the order of the
     # head, which ran once: a drift is estimated from benchmarks that ran one after the other.

@@ -154,8 +154,8 @@ def _declare_markers(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "core: the few dozen benchmarks that run for each pull request.")
     config.addinivalue_line(
         "markers",
-        f"{choice.DEFAULT}: the benchmarks that run unless a test id, -m or --gnn-all selects others; at "
-        "least one for each operation. gnnbench sets it.",
+        f"{choice.DEFAULT}: the benchmarks that run unless a test id, -m or --gnn-all selects others: the "
+        "core kernels and an example of each group; more with a file's name or -k. gnnbench sets it.",
     )
 
 

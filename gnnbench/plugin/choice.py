@@ -9,7 +9,7 @@ from ..report.lines import wrapped
 from ..workloads.cells import is_default
 from ..workloads.operations import OPERATIONS
 from . import writing
-from .session import Run, is_ours, run_of, spec_of
+from .session import Run, is_ours, places, run_of, spec_of
 
 PLUGIN = "gnnbench-choice"
 DEFAULT = "default"
@@ -32,6 +32,8 @@ class Choice:
         self._counts = 0, 0
         """How many benchmarks were kept, and deselected, that can run here."""
         self._to_time = 0
+        named = any((config.rootpath / place).is_file() for place in places(config))
+        self._narrowed = bool(named or config.option.keyword)
         self._run: Run | None = None
         """None: no benchmark of gnnbench was collected."""
 
@@ -41,7 +43,7 @@ class Choice:
             spec, self._run = spec_of(item), run_of(self._config)
             operation = OPERATIONS.get(spec.operation)
             first = self._run.first_graphs(operation.graphs if operation else ())
-            if is_default(spec, [name.id for name in first]):
+            if is_default(spec, [name.id for name in first], narrowed=self._narrowed):
                 item.add_marker(DEFAULT)
 
     @pytest.hookimpl(trylast=True)
@@ -72,7 +74,8 @@ class Choice:
         kept, left_out = self._counts
         if left_out:
             run = "runs, the default one" if kept == 1 else "run, the default ones"
-            text = f"{kept} of {units.count(kept + left_out, 'benchmark')} {run}; --gnn-all runs all"
+            more = "" if self._narrowed else "a file's name or -k runs some of the others, "
+            text = f"{kept} of {units.count(kept + left_out, 'benchmark')} {run}; {more}--gnn-all runs all"
         elif self._to_time and self._config.getoption("gnn_all") and self._is_timed():
             each = float(self._config.getoption("benchmark_max_time")) + _SET_UP_SECONDS
             takes = "takes" if self._to_time == 1 else "take"

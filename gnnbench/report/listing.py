@@ -92,7 +92,10 @@ def operation(name: str) -> Iterator[str]:
 def _described(one: Operation) -> Iterator[str]:
     graphs = f"; graphs: {', '.join(one.graphs)}" if one.graphs else ""
     when = "; core: pull requests run it" if one.core else ""
-    when += "" if one.default else "; not default: --gnn-all runs it"
+    if not one.default:
+        when = "; not default: --gnn-all runs it"
+    elif not (one.core or one.example):
+        when = "; not default: its file's name, -k or --gnn-all runs it"
     yield f"{one.name} ({one.group}): {', '.join(one.directions)}{when}{graphs}"
     for platform in PLATFORMS:
         call = one.calls.get(platform)

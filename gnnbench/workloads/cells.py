@@ -87,21 +87,22 @@ def graphs(operations: Sequence[Operation]) -> tuple[str, ...]:
     return next(iter(found), ())
 
 
-def is_default(spec: Spec, first_graphs: Collection[str]) -> bool:
+def is_default(spec: Spec, first_graphs: Collection[str], *, narrowed: bool) -> bool:
     """Return whether a benchmark is a default one, which runs unless the user selects others.
 
-    Default is the last direction of an operation that a platform can run, on the first graph; of a core
-    operation, on every graph; of one with `default=False`, none. All benchmarks of a suite's own operations
-    are.
+    Default are the core operations and the example of each other group; in a narrowed run, all operations but
+    those with `default=False`. Of each it is the last direction that a platform can run, on the first graph;
+    of a core operation, on every graph. All benchmarks of a suite's own operations are.
 
     Args:
         spec: the benchmark.
         first_graphs: the operation's first graph, or all graphs that the user names.
+        narrowed: whether the user names files or gives -k.
     """
     operation = OPERATIONS.get(spec.operation)
     if operation is None:
         return True
-    if not operation.default:
+    if not (operation.core or operation.example or narrowed) or not operation.default:
         return False
     directions = [
         direction

@@ -57,8 +57,10 @@ class Operation:
     directions: tuple[str, ...] = (FORWARD, FORWARD_BACKWARD)
     core: bool = False
     """Whether pull requests run it, in its last direction."""
+    example: bool = False
+    """Whether it stands for its group, which has no core operation, in a run without -k or a file's name."""
     default: bool = True
-    """Whether a run that selects no benchmarks runs it; False for what takes long or resembles another."""
+    """Whether a run with -k or its file's name has it; False for what takes long or resembles another."""
     reference: "Callable[..., Tensor | tuple[Tensor, ...]] | None" = None
     """The definition that kernels are checked against; it takes the graph and float64 tensors."""
     linear: bool = False

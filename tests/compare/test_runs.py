@@ -53,6 +53,16 @@ def test_what_another_shard_runs_has_not_vanished(tmp_path):
     assert "missing" in rows[kept[0]["name"]].judgement.reason
 
 
+def test_what_is_not_default_in_the_head_has_not_vanished(tmp_path):
+    whole = suite(1)
+    gone, left_out, *kept = whole["benchmarks"]
+    ours = {**whole["gnnbench"], "not_default": [left_out["fullname"]]}
+    part = {**whole, "benchmarks": kept, "gnnbench": ours}
+    rows = by_name(compare(runs(tmp_path, whole), runs(tmp_path, part, part), THRESHOLDS))
+    assert set(rows) == {one["name"] for one in (gone, *kept)}
+    assert "missing" in rows[gone["name"]].judgement.reason
+
+
 def test_new_vanished_and_renamed_benchmarks_are_named(tmp_path):
     base = runs(tmp_path, *(content(entry("spmm[sum-fwd]"), entry("b1", seed=seed)) for seed in range(3)))
     head = runs(tmp_path, content(entry("spmm[sum-forward]"), entry("b1")))

@@ -30,16 +30,12 @@ def test_plain():
 """
 TORCH = ("--gnn-platform", "torch")
 CORA, ARXIV = "cora:synthetic", "ogbn-arxiv:synthetic@0.1"
-MINE = {
-    f"mine-{direction}-{graph}" for direction in ("forward", "forward_backward") for graph in (CORA, ARXIV)
-}
+WAYS = ("forward", "forward_backward")
+MINE = {f"mine-{way}-{graph}" for way in WAYS for graph in (CORA, ARXIV)}
 DEFAULT = {f"spmm_sum-forward_backward-{CORA}", f"spmm_sum-forward_backward-{ARXIV}"}
-DEFAULT |= {f"spmm_mean-forward_backward-{CORA}"}
+NARROWED = DEFAULT | {f"spmm_mean-forward_backward-{CORA}"}
 ALL = {
-    f"{name}-{direction}-{graph}"
-    for name in ("spmm_sum", "spmm_mean")
-    for direction in ("forward", "forward_backward")
-    for graph in (CORA, ARXIV)
+    f"{name}-{way}-{graph}" for name in ("spmm_sum", "spmm_mean") for way in WAYS for graph in (CORA, ARXIV)
 }
 OURS = "test_suite.py::test_ours"
 
@@ -83,6 +79,8 @@ def parts(nodeid):
     return "-".join(found.groups()) if found else nodeid.partition("::")[2]
 
 
+RUN, RUNS_ALL = "benchmarks run, the default ones", "--gnn-all runs all"
+MORE = "a file's name or -k runs some of the others"
 MEAN = "spmm_mean-forward-torch and cora"
 TIMED = ("--gnn-all", "--benchmark-max-time", "9.6")
 
@@ -90,11 +88,13 @@ TIMED = ("--gnn-all", "--benchmark-max-time", "9.6")
 @pytest.mark.parametrize(
     ("arguments", "expected", "line"),
     [
-        ((), {*DEFAULT, *MINE, "test_plain"}, "7 of 12 benchmarks run, the default ones; --gnn-all runs all"),
+        ((), {*DEFAULT, *MINE, "test_plain"}, f"6 of 12 {RUN}; {MORE}, {RUNS_ALL}"),
+        (("test_suite.py",), {*NARROWED, *MINE, "test_plain"}, f"7 of 12 {RUN}; {RUNS_ALL}"),
+        (("-k", "test_ours"), NARROWED, f"3 of 8 {RUN}; {RUNS_ALL}"),
         ((OURS,), ALL, ""),
         (("-m", "operations"), ALL | MINE, ""),
         (("-m", "default"), DEFAULT | MINE, ""),
-        (("-m", "core"), {name for name in DEFAULT if "sum" in name}, ""),
+        (("-m", "core"), DEFAULT, ""),
         (TIMED, {*ALL, *MINE, "test_plain"}, "12 benchmarks take about 2 min"),
         ((*TIMED, "-k", MEAN), {f"spmm_mean-forward-{CORA}"}, "1 benchmark takes about 10 s"),
         ((*TIMED, "--gnn-counters"), {*ALL, *MINE, "test_plain"}, ""),
@@ -102,17 +102,22 @@ TIMED = ("--gnn-all", "--benchmark-max-time", "9.6")
         (
             ("-k", "test_ours and not backward"),
             set(),
-            "0 of 4 benchmarks run, the default ones; --gnn-all runs all",
+            f"0 of 4 {RUN}; {RUNS_ALL}",
         ),
         (
             ("--gnn-dataset", "rmat:5,rmat:6", "-k", "test_ours"),
             {f"spmm_{name}-forward_backward-rmat:{scale}" for name in ("sum", "mean") for scale in (5, 6)},
-            "4 of 8 benchmarks run, the default ones; --gnn-all runs all",
+            f"4 of 8 {RUN}; {RUNS_ALL}",
+        ),
+        (
+            ("--gnn-dataset", "rmat:5"),
+            {"spmm_sum-forward_backward-rmat:5", *(f"mine-{way}-rmat:5" for way in WAYS), "test_plain"},
+            f"3 of 6 {RUN}; {MORE}, {RUNS_ALL}",
         ),
     ],
 )
 def test_default_ones_run_unless_others_are_selected_and_a_line_says_so(suite, arguments, expected, line):
-    """They are one direction on one graph, what is core, and all that is not gnnbench's."""
+    """They are core operations in one direction, those of named files, and all that is not gnnbench's."""
     found, out = suite.collected(*arguments)
     assert found == expected
     assert (suite.status == pytest.ExitCode.NO_TESTS_COLLECTED) == (not expected)
@@ -124,7 +129,7 @@ def test_shards_divide_the_default_ones(suite):
     (first, out), (second, _) = (suite.collected("--gnn-shard", f"{number}/2") for number in (1, 2))
     assert first | second == {*DEFAULT, *MINE, "test_plain"}
     assert not first & second
-    assert f"gnnbench: shard 1/2: {len(first)} of 8 tests" in out
+    assert f"gnnbench: shard 1/2: {len(first)} of 7 tests" in out
 
 
 def test_what_a_worker_of_xdist_collected_is_said_by_the_main_process(suite, pytester):
@@ -138,7 +143,7 @@ def test_what_a_worker_of_xdist_collected_is_said_by_the_main_process(suite, pyt
     assert choice_of(main).lines() == []
     main.hook.pytest_testnodedown(node=worker, error=None)
     (line,) = choice_of(main).lines()
-    assert line == "gnnbench: 7 of 12 benchmarks run, the default ones; --gnn-all runs all"
+    assert " ".join(line.split()) == f"gnnbench: 6 of 12 {RUN}; {MORE}, {RUNS_ALL}"
     assert run_of(main).notices == run_of(worker).notices != []
     sharding = main.pluginmanager.get_plugin(SHARDING)
     session = SimpleNamespace(config=main, exitstatus=pytest.ExitCode.NO_TESTS_COLLECTED)
@@ -160,6 +165,7 @@ def test_the_run_file_says_what_was_left_out(tmp_path):
     assert {parts(name) for name in found["not_default"]} == {
         "spmm_sum-forward-rmat:5",
         "spmm_mean-forward-rmat:5",
+        "spmm_mean-forward_backward-rmat:5",
     }
     found = saved("--gnn-all", "-k", "sum")
     assert found["covers"] == []
@@ -185,7 +191,7 @@ def test_an_operation_has_its_own_graphs_unless_others_are_named(suite):
         "spmm_mean-forward_backward-rmat:5",
     }
     suite.write(mean.partition('@pytest.mark.operations("mine"')[0])
-    _, out = suite.collected()
+    _, out = suite.collected("test_suite.py")
     assert "gnnbench: 1 of 4 benchmarks run" in out
     assert "stand-in" not in out, "only graphs that are used are looked for"
 

@@ -86,7 +86,8 @@ TIME = ("--benchmark-max-time", "0.02")
 def test_own_parameters_plain_tests_failures_and_a_stand_in_are_reported_in_every_mode(tmp_path, options):
     (tmp_path / "test_own.py").write_text(OWN + OURS)
     data = ("--gnn-dataset", "cora", "--gnn-hidden", "4", "--gnn-platform", "torch")
-    result = run_kernels(*data, *TIME, *options, cwd=tmp_path, GNNBENCH_CACHE=str(tmp_path))
+    words = ("test_own.py", *data, *TIME, *options)
+    result = run_kernels(*words, cwd=tmp_path, GNNBENCH_CACHE=str(tmp_path))
     assert result.returncode == pytest.ExitCode.TESTS_FAILED, result.stdout + result.stderr
     out = result.stdout
     assert "INTERNALERROR" not in out + result.stderr

@@ -86,13 +86,13 @@ def spec(cell, dataset):
     return Spec(*words, dataset, 8, "cpu")
 
 
-def default(*names, graphs=("cora", "pubmed"), first=("cora",), **chosen):
+def default(*names, graphs=("cora", "pubmed"), first=("cora",), narrowed=True, **chosen):
     """Return operation, direction and graph of the default benchmarks."""
     return [
         (cell.operation, cell.direction, graph)
         for graph in graphs
         for cell in cells(*names, **chosen)
-        if selection.is_default(spec(cell, graph), first)
+        if selection.is_default(spec(cell, graph), first, narrowed=narrowed)
     ]
 
 
@@ -104,6 +104,18 @@ def test_default_are_the_last_directions_on_the_first_graph_and_what_is_core_on_
     assert default("epoch_forward", **chosen) == [("epoch_forward", "forward", "cora")]
     named = default("spmm_mean", first=("cora", "pubmed"), **chosen)
     assert [graph for *_, graph in named] == ["cora", "pubmed"]
+
+
+def test_a_run_that_names_nothing_has_what_is_core_and_one_operation_of_each_other_group():
+    groups = {operation.group for operation in OPERATIONS.values() if operation.default}
+    with_core = {operation.group for operation in OPERATIONS.values() if operation.core}
+    examples = [operation.group for operation in OPERATIONS.values() if operation.example]
+    assert sorted(examples) == sorted(groups - with_core)
+    assert all(one.default for one in OPERATIONS.values() if one.core or one.example)
+    chosen = {"platforms": ("torch",), "narrowed": False}
+    assert default("spmm_sum", **chosen) == default("spmm_sum", platforms=("torch",))
+    assert default("scatter_sum", **chosen) == [("scatter_sum", "forward_backward", "cora")]
+    assert default("spmm_mean", "scatter_max", "spmm_sum_all_threads", **chosen) == []
 
 
 def test_an_operation_may_be_no_default_one(monkeypatch):
@@ -127,7 +139,7 @@ def test_all_of_a_suite_s_own_operations_are_default():
         ("int64",),
         "cpu",
     )
-    assert all(selection.is_default(spec(cell, "pubmed"), ["cora"]) for cell in found)
+    assert all(selection.is_default(spec(cell, "pubmed"), ["cora"], narrowed=False) for cell in found)
 
 
 def test_each_operation_has_default_benchmarks_that_run_unless_it_says_not():
@@ -139,7 +151,9 @@ def test_each_operation_has_default_benchmarks_that_run_unless_it_says_not():
                 if cell.platform in operation.calls
                 and not operation.limit(cell.platform, cell.direction, dtype, "int64", "cpu")
             ]
-            found = [cell for cell in runnable if selection.is_default(spec(cell, "cora"), ["cora"])]
+            found = [
+                cell for cell in runnable if selection.is_default(spec(cell, "cora"), ["cora"], narrowed=True)
+            ]
             expected = runnable if operation.default else []
             assert {cell.platform for cell in found} == {cell.platform for cell in expected}, (name, dtype)
             assert dtype != "float32" or bool(found) == operation.default, name

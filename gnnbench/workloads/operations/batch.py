@@ -199,6 +199,7 @@ OPERATIONS = (
         },
         {"torch": _NONE},
         directions=(FORWARD,),
+        example=True,
         reference=reference,
         group="batches",
         graphs=MOLECULES,

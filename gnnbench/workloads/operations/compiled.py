@@ -111,6 +111,7 @@ OPERATIONS = tuple(
         {"pyg": Call(f"torch.compile({layer})", _pyg)},
         _ABSENT,
         directions=(FORWARD_BACKWARD,),
+        example=name == "conv_compiled_sizes",
         reference=reference,
         least_work=conv_work,
         group="compiled",

@@ -211,6 +211,7 @@ OPERATIONS = (
             "torch": Call("torch.sparse_coo_tensor, coalesce", _coalesce_torch),
             "dgl": Call("dgl.to_simple(aggregator='sum')", _coalesce_dgl, (_TO_SIMPLE, _SCATTER_ADD)),
         },
+        example=True,
         reference=coalesce,
         least_work=coalesce_work,
         group="structure",

@@ -116,6 +116,7 @@ OPERATIONS = (
             "torch": Call("torch.sparse.softmax on COO", _torch, (_SPARSE,)),
             "dgl": Call("dgl.ops.edge_softmax", _dgl, (_ROUNDING,)),
         },
+        example=True,
         reference=reference,
         reach=1,
         least_work=least_work,

@@ -187,6 +187,7 @@ _ALL = (
             "dgl": Call("dgl.ops.u_mul_e_sum of both columns"),
         },
         directions=(FORWARD,),
+        example=True,
         reference=aggregate,
         least_work=aggregate_work,
         group="MH-Aug",

@@ -183,6 +183,7 @@ def sampling(
     absent: "Mapping[str, str]",
     reference: "Callable[..., Tensor | tuple[Tensor, ...]]" = reference,
     *,
+    example: bool = False,
     default: bool = True,
     graphs: tuple[str, ...] = GRAPHS,
     batches: int | None = None,
@@ -193,6 +194,7 @@ def sampling(
         calls,
         {"torch": "plain PyTorch draws no parts of graphs", **absent},
         directions=(FORWARD,),
+        example=example,
         default=default,
         reference=reference,
         group="sampling",
@@ -212,6 +214,7 @@ OPERATIONS = (
             "dgl": Call("dgl.sampling.sample_neighbors, twice", partial(_dgl, weighted=False)),
         },
         {},
+        example=True,
     ),
     sampling(
         "sample_neighbors_weighted",

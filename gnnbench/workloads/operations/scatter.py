@@ -160,6 +160,7 @@ OPERATIONS = (
             "torch": Call("index_add_", _torch_sum),
             "dgl": Call("update_all(copy_e, sum)", partial(_dgl, "sum")),
         },
+        example=True,
         reference=sums,
         linear=True,
         least_work=sums_work,

@@ -22,6 +22,7 @@ def _by_threads(operation: Operation) -> Iterator[Operation]:
             calls=calls,
             threads=threads,
             core=False,
+            example=operation is _SUM and threads == 1,
             default=operation is _SUM,
             group="threads",
             formerly=(),
