@@ -152,7 +152,9 @@ def reasons(judgement: Judgement) -> list[str]:
     """Return why there is no verdict by time, or why it is ignored; nothing if the numbers say all."""
     if judgement.verdict == "ignored":
         return [f"ignored: {judgement.reason}"]
-    return [] if judgement.judged else [judgement.reason]
+    excludes_one = (judgement.low or 0.0) > 1 or (judgement.high or 1.0) < 1
+    unclear = judgement.verdict == "undecided" and excludes_one
+    return [judgement.reason] if unclear or not judgement.judged else []
 
 
 def remarks_on_all(found: Comparison) -> list[str]:

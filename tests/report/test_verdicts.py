@@ -95,9 +95,12 @@ def test_a_sentence_says_what_and_why():
 
 def test_why_there_was_too_little_to_judge_by_stands_below_and_of_an_interval_it_does_not():
     few = Judgement("undecided", "2 pairs, a verdict needs 4", ratio=1.1)
-    wide = replace(SLOWER, verdict="undecided", reason="the interval is too wide", shrunk=False)
+    wide = replace(SLOWER, verdict="undecided", reason="the interval is too wide", low=0.9, shrunk=False)
     found = notes(Comparison([row(few), row(wide)], None))
     assert found == ["2 pairs, a verdict needs 4: b"], "the table's heading has the file"
+    for bounds in ({"low": 3.0, "high": 5.0}, {"low": 0.01, "high": 0.02}):
+        far = replace(wide, reason="5 pairs, a ratio above 3x needs 6", **bounds)
+        assert notes(Comparison([row(far)], None)) == ["5 pairs, a ratio above 3x needs 6: b"]
 
 
 def test_reasons_stand_below_and_drift_is_said():

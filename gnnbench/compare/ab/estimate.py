@@ -44,6 +44,11 @@ class RatioEstimate:
         return 1 / max(self.standard_error, 1e-9) ** 2
 
     @property
+    def fewest(self) -> int:
+        """Pairs that a verdict other than undecided needs."""
+        return FEWEST_FAR_PAIRS if abs(self.log_ratio) > math.log(FACTOR) else FEWEST_PAIRS
+
+    @property
     def too_few(self) -> str:
         """The reason of a benchmark with fewer pairs than a verdict needs."""
         return f"{units.count(self.pairs, 'pair')}, a verdict needs at least {FEWEST_PAIRS}"
@@ -53,8 +58,9 @@ class RatioEstimate:
         """Why the interval alone allows no verdict yet; None: it does."""
         if self.pairs < FEWEST_PAIRS:
             return self.too_few
-        if abs(self.log_ratio) > math.log(FACTOR) and self.pairs < FEWEST_FAR_PAIRS:
-            return f"a ratio above {FACTOR:g}x needs {FEWEST_FAR_PAIRS} pairs: processes may have two modes"
+        if self.pairs < self.fewest:
+            far = f"a ratio above {FACTOR:g}x needs {self.fewest}: processes may have two modes"
+            return f"{units.count(self.pairs, 'pair')}, {far}"
         return self.outliers.doubt
 
 

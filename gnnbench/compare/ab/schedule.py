@@ -81,16 +81,25 @@ class _Benchmark:
     """Its own effect, and the levels of the run."""
     boundaries: tuple[Boundary, Boundary] | None = None
     """Of the simultaneous and the per-benchmark interval, from the first analysis on."""
+    analysis: tuple[RatioEstimate, tuple[float, float]] | None = None
+    """The last interim analysis: the estimate, and the tail probabilities of both intervals."""
     judgement: Judgement = field(default_factory=lambda: Judgement("undecided", NOT_REACHED))
     decided: bool = False
     pairs: int = 0
     excluded: int = 0
+    fewest: int = FEWEST_PAIRS
+    """Pairs, without excluded ones, that a verdict needs."""
     rounds: int = 0
     layouts: int = 0
     seconds: float = 0.0
     asked: float = 0.0
     """Seconds that were planned for the turns of its visits."""
     failures: int = 0
+
+    @property
+    def has_too_few_pairs(self) -> bool:
+        """Whether more pairs are needed for a verdict, however small the interval is."""
+        return self.pairs - self.excluded < self.fewest
 
 
 class Schedule:
@@ -157,7 +166,7 @@ class Schedule:
         needed = math.ceil(self.needed_seconds)
         return {
             name: Decision(
-                self._advised(one.judgement, needed),
+                self._advised(one, needed),
                 one.pairs,
                 one.excluded,
                 one.rounds,
@@ -168,14 +177,15 @@ class Schedule:
             for name, one in self._benchmarks.items()
         }
 
-    def _advised(self, judgement: Judgement, needed: int) -> Judgement:
+    def _advised(self, one: _Benchmark, needed: int) -> Judgement:
         """Add to a judgement of too few pairs the budget that pays for more, if ours is smaller.
 
         Args:
-            judgement: of a benchmark.
+            one: the benchmark.
             needed: seconds for 1 + PAIRS_TO_AFFORD pairs of all benchmarks.
         """
-        if judgement.verdict != "undecided" or judgement.judged or needed <= self._budget:
+        judgement, few = one.judgement, one.has_too_few_pairs or not one.judgement.judged
+        if judgement.verdict != "undecided" or not few or needed <= self._budget:
             return judgement
         count, total = len(self._benchmarks), self._total_seconds
         options = []
@@ -195,9 +205,9 @@ class Schedule:
 
         The costs of a start and of a set-up are the means so far.
         """
-        start = float(np.mean(self._starts or [0.0]))
-        visits = sum(self._extra(name) + SHORTEST_VISIT for name in self._benchmarks)
-        return len(self._benchmarks) * PILOT_SECONDS + PAIRS_TO_AFFORD * (start + visits)
+        pair = float(np.mean(self._starts or [0.0])) + sum(map(self._extra, self._benchmarks))
+        visits = PILOT_SECONDS + PAIRS_TO_AFFORD * SHORTEST_VISIT
+        return (1 + PAIRS_TO_AFFORD) * pair + len(self._benchmarks) * visits
 
     def leave_out(self, name: str) -> None:
         """Remove a benchmark that needs no timing; the others share its part of the error probability.
@@ -279,6 +289,8 @@ class Schedule:
             cost = start / len(names) + self._extra(name)
             best = math.sqrt(cost * rates.get(name, usual) / variance)
             affordable = self.left_seconds / self._pairs_to_afford(name) / len(names) - cost
+            if (one := self._benchmarks[name]).fewest == PAIRS_TO_AFFORD and one.has_too_few_pairs:
+                affordable = 0.0  # it needs all of these pairs, and their starts may take longer than before
             seconds[name] = max(min(best, affordable, LONGEST_VISIT), SHORTEST_VISIT)
         return seconds
 
@@ -307,7 +319,7 @@ class Schedule:
                 one.judgement = Judgement("incomparable", why.text)
 
     def _analyse(self, one: _Benchmark, estimate: RatioEstimate, limit: Allowed | None) -> None:
-        one.excluded = estimate.outliers.excluded
+        one.excluded, one.fewest = estimate.outliers.excluded, estimate.fewest
         if estimate.pairs < FEWEST_PAIRS:
             one.judgement = judged(
                 replace(estimate, degrees_of_freedom=0.0), one.thresholds, len(self._benchmarks)
@@ -324,9 +336,17 @@ class Schedule:
             boundary.tail(estimate.pairs, spending.share(information, time))
             for boundary, spending in zip(one.boundaries, (WIDE_SPENDING, OWN_SPENDING), strict=True)
         )
-        if wide is None or own is None:
-            return  # the last intervals stay
-        one.judgement = judged(estimate, one.thresholds, len(self._benchmarks), (wide, own))
+        if wide is not None and own is not None:
+            one.analysis = estimate, (wide, own)
+        if one.analysis is None:
+            return
+        last, tails = one.analysis
+        if last is not estimate:
+            if not last.pairs < last.fewest == estimate.fewest:
+                return  # the last intervals stay
+            # So they do, but the pairs that a verdict lacked have come.
+            last = replace(last, pairs=estimate.pairs, outliers=estimate.outliers)
+        one.judgement = judged(last, one.thresholds, len(self._benchmarks), tails)
         one.decided = one.judgement.verdict in ("slower", "faster", "same")
         if limit and one.decided:
             one.decided = accepted.is_settled(one.judgement, limit, one.thresholds)

@@ -163,6 +163,36 @@ def test_a_ratio_that_is_far_away_is_decided_with_the_sixth_pair(ratio, sd):
     assert (found.judgement.verdict, found.pairs) == ("faster" if ratio < 1 else "slower", 6)
 
 
+class SlowStarts(Turns):
+    """Starts of processes that take as long as the rest of a pair allows hardly six times, and vary."""
+
+    def pair(self, plan):
+        self.start = next(self.starts)
+        return super().pair(plan)
+
+
+def far(starts, **options):
+    one, bench = schedule(NAMES[:1], **options), SlowStarts(ratios={"b0": 0.003}, extra=0.6)
+    bench.starts = iter(starts)
+    run(one, bench)
+    return one.decisions()["b0"]
+
+
+def test_where_processes_start_slowly_visits_leave_time_for_six_pairs_of_a_ratio_that_is_far_away():
+    found = far([12.1, 12.0, 12.5, 13.0, 13.0, 14.8], per_benchmark_seconds=80.0)
+    assert (found.judgement.verdict, found.pairs) == ("faster", 6)
+
+
+def test_with_too_few_pairs_for_a_ratio_that_is_far_away_it_says_what_would_be_enough():
+    found = far([14.0] * 9, per_benchmark_seconds=80.0)
+    assert (found.judgement.verdict, found.pairs) == ("undecided", 5)
+    said = re.match(
+        r"5 pairs, a ratio above 3x needs 6: processes may have two modes; --budget (\d+) gives time",
+        found.judgement.reason,
+    )
+    assert far([14.0] * 9, per_benchmark_seconds=float(said[1])).judgement.verdict == "faster"
+
+
 def test_no_more_is_spent_than_the_purse():
     for options in ({"per_benchmark_seconds": 4.0}, {"total_seconds": 30.0}):
         one = schedule(**options)
