@@ -81,7 +81,7 @@ def test_what_no_benchmark_of_the_folder_needs_is_never_missing(monkeypatch, exa
     assert (found["torch"].status, found["torch"].required) == ("ok", False)
     for name in ("torch_geometric", "ogb", "torch_sparse", "dgl"):
         assert (found[name].status, found[name].required) == ("note", False)
-        assert "no benchmark in this folder" in found[name].detail
+        assert "no benchmark in this project" in found[name].detail
     (tmp_path / "bench").mkdir()
     (tmp_path / "bench/test_own.py").write_text("@pytest.mark.operations('conv')\ndef test_conv(case): ...\n")
     assert examine(folder=tmp_path)["torch_geometric"].required

@@ -1,5 +1,6 @@
 import json
 from dataclasses import asdict, replace
+from pathlib import Path
 
 import pytest
 
@@ -151,7 +152,7 @@ def test_a_file_that_cannot_be_used_is_refused_in_a_line_and_left_alone(store, d
         assert "\n" not in str(error.value)
         assert store.path.read_bytes() == damaged
     # Where it is but a note, it ends nothing.
-    assert notes(store, ["a"], 0.03, "/here") == [str(error.value)]
+    assert notes(store, ["a"], 0.03, Path("/here")) == [str(error.value)]
 
 
 def test_a_cache_that_cannot_be_written_is_a_line(tmp_path):
@@ -162,14 +163,14 @@ def test_a_cache_that_cannot_be_written_is_a_line(tmp_path):
 
 def test_notes(store):
     names = ["test_suite.py::a", "test_suite.py::b[x::y]", "test_suite.py::c", "test_suite.py::new"]
-    assert notes(store, names, 0.03, "/here") == []
+    assert notes(store, names, 0.03, Path("/here")) == []
     for _ in range(4):
         store.add(SETTINGS, ran(0.0, **{"a": "same", "b[x::y]": "undecided", "c": "same", "d": "slower"}))
     for size in (0.05, 0.12):
         for _ in range(10):
             verdicts = {"a": "slower", "b[x::y]": "slower" if size > 0.1 else "same", "c": "undecided"}
             store.add(SETTINGS, ran(size, **verdicts))
-    alarms, found = notes(store, names, 0.03, "/here")
+    alarms, found = notes(store, names, 0.03, Path("/here"))
     assert alarms.startswith("calibrated here (gnnbench ab, 10 s per benchmark): 4 of 16 verdicts of A/A")
     assert alarms.endswith(
         f" tests were false positives (rate at most {100 * Rate(4, 16).interval()[1]:.1f}%)"
@@ -188,18 +189,18 @@ def test_notes_are_of_what_was_judged_with_the_settings_that_fit(store):
         store.add(SETTINGS, ran(planted, a="incomparable"))
     assert store.path.exists()
     assert store.read() == []
-    assert notes(store, [a], 0.03, "/here") == []
+    assert notes(store, [a], 0.03, Path("/here")) == []
     store.add(SETTINGS, ran(0.05, a="slower"))
     assert store.get(SETTINGS).runs == (ran(0.05, a="slower"),)
     for effect, folder in ((0.05, "/here"), (0.03, "/there")):
-        assert notes(store, [a], effect, folder) == []
-    assert notes(store, ["test_suite.py::other"], 0.03, "/here") == []
-    assert notes(store, [a], 0.03, "/here") == ["finds 5%: a (1 of 1)"]
+        assert notes(store, [a], effect, Path(folder)) == []
+    assert notes(store, ["test_suite.py::other"], 0.03, Path("/here")) == []
+    assert notes(store, [a], 0.03, Path("/here")) == ["finds 5%: a (1 of 1)"]
     store.add(OTHERS[1], ran(0.08, a="slower", b="slower"))
-    assert notes(store, [a, b], 0.03, "/here") == ["finds 8%: a (1 of 1), b (1 of 1)"]
+    assert notes(store, [a, b], 0.03, Path("/here")) == ["finds 8%: a (1 of 1), b (1 of 1)"]
     store.clear(OTHERS[1])
     store.add(SETTINGS, ran(0.12, a="slower", b="incomparable"))
-    assert notes(store, [a, b], 0.03, "/here") == ["finds 5%: a (1 of 1); not calibrated: b"]
+    assert notes(store, [a, b], 0.03, Path("/here")) == ["finds 5%: a (1 of 1); not calibrated: b"]
 
 
 def test_compare_says_what_is_known_of_the_environment_of_its_files(tmp_path, monkeypatch, capsys):

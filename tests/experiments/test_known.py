@@ -25,7 +25,7 @@ def test_the_table_has_a_row_for_each_expected_verdict(tmp_path):
         ("slower", "incomparable"),
     ]
     assert known.table(rows).splitlines()[3:] == [
-        "| with-torch_scatter | mask_select | faster | faster | 0.05x | 0.04-0.06 | 610 µs | 6 |",
+        "| with-torch_scatter | mask_select | faster | faster | 0.05x | 0.040-0.060 | 610 µs | 6 |",
         "| without-torch_scatter | softmax_by_ptr | slower | incomparable |  |  |  | 0 |",
     ]
     (tmp_path / "without-torch_scatter.json").unlink()
