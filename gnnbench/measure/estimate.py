@@ -11,7 +11,6 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import special
 
 QUANTILE = 0.1
 NAME = "first decile of block medians"
@@ -115,6 +114,8 @@ def standard_error(values: NDArray[np.float64]) -> float:
     first, last = _ranks(len(values), effective, JUDGED_LEVEL)
     bounds = [ordered[rank - 1] for rank in (first, last) if 1 <= rank <= len(values)]
     widths = [abs(math.log(bound / location)) for bound in bounds]
+    from scipy import special  # not at import: to collect tests takes a fifth of a second less
+
     return max(widths) / -float(special.ndtri((1 - JUDGED_LEVEL) / 2)) if widths else math.nan
 
 
@@ -134,6 +135,8 @@ def _ranks(n: int, effective: int, level: float) -> tuple[int, int]:
 
 def _binomial_quantile(probability: float, n: int) -> int:
     """Return scipy.stats.binom.ppf(probability, n, QUANTILE); importing scipy.stats takes about a second."""
+    from scipy import special
+
     if special.bdtr(0, n, QUANTILE) >= probability:
         return 0
     count = math.ceil(special.bdtrik(probability, n, QUANTILE))

@@ -512,7 +512,7 @@ def test_what_counters_that_differ_do_to_tests_and_to_one_that_is_ignored(pytest
     timed = []
     for item, number in zip(items, (2, 3, 1), strict=True):
         counts = {"operators": {"aten::mm": number}, **NONE}
-        ours = {"spec": spec, "counters": {"counts": counts, "unsteady": []}, "measurement": {}}
+        ours = {"version": 2, "spec": spec, "counters": {"counts": counts, "unsteady": []}, "measurement": {}}
         timed.append(SimpleNamespace(fullname=item.nodeid, extra_info={"gnnbench": ours}))
         report = pytest.TestReport(item.nodeid, item.location, {}, "passed", None, "call")
         judging._withheld.tests[item] = [report]

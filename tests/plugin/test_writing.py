@@ -24,7 +24,7 @@ def test_lines_and_wrong_usage_are_broken_at_words_and_ids_at_separators(tmp_pat
     start = next(number for number, line in enumerate(lines) if "test_suite.py::test_of" in line)
     name, *rest = lines[start : start + 3]
     assert name.endswith("test_suite.py::test_of_a_stranger[a_long_parameter-")
-    assert all(line.startswith(" " * 27) and line.endswith(("-", "]")) for line in rest)
+    assert all(line.startswith(" " * 17) and line.endswith(("-", "]")) for line in rest)
     assert "OMP_WAIT_POLICY is ACTIVE: idle OpenMP threads use CPU time and\n  disturb timings; " in shown
     piped = run(*words, cwd=tmp_path, **spinning).stdout.splitlines()
     assert any(line.endswith("a_long_parameter-]") and "test_suite.py::" in line for line in piped)
