@@ -55,7 +55,6 @@ OF_GRAPHS = (
 VARIANTS = "git:HEAD~1 . --timeout 60 --no-dependencies"
 
 COMMANDS = {
-    "list --data .": (0, "spmm_sum"),
     "list spmm_sum": (0, "torch.sparse.mm"),
     "doctor --data .": (2, "pip install 'gnnbench[pyg]'"),  # as test_own.py uses gnnbench's fixtures
     "init --model words:Net --action o/n@v1 --timeout 60 --yes": (2, "is no torch module"),
@@ -69,7 +68,6 @@ COMMANDS = {
     "profile order --with phases -- bench": (3, KINDS.removeprefix("gnnbench: ")),
     f"profile order --with functions --sort self --epochs 1 --folder p --seed-table {OF_GRAPHS.format('')} "
     "-- bench": (0, "built-in method builtins.sorted"),
-    "profile order -- test_own.py": (2, PIP),
     "profile --diff profile.json profile.json": (0, "no difference"),
     "compare run-0.json run-1.json --effect 5% --strict --json c.json -- run-2.json": (3, "b0"),
     "compare run-0.json --by times --format csv": (2, "no parameters"),
@@ -85,7 +83,9 @@ COMMANDS = {
 }
 """What measures nothing, or says at once what is missing: exit code, and a part of what is said."""
 
-MEASURING = {
+LONG = {
+    "profile order -- test_own.py": (2, PIP),
+    "list --data .": (0, "spmm_sum"),
     "baseline record --processes 2 --reason why --name n -- bench": (0, "recorded 2 benchmarks"),
     f"ab {VARIANTS} --json a.json --budget 3 --total-budget 5 --effect 5% --time-all --no-instructions "
     "--strict --shard 1/1 --markdown ab.md -- bench": (3, "undecided"),
@@ -192,12 +192,12 @@ def check(folder, site, words, code, said):
 
 
 @pytest.mark.parametrize(
-    "command", [*COMMANDS, *(pytest.param(one, marks=pytest.mark.nightly) for one in MEASURING)]
+    "command", [*COMMANDS, *(pytest.param(one, marks=pytest.mark.nightly) for one in LONG)]
 )
 def test_a_command(folder, sites, command):
     name = next((folder / FOLDER).iterdir()).name
     words = ["gnnbench", *shlex.split(command.format(name=name))]
-    check(folder, sites / "base", words, *{**COMMANDS, **MEASURING}[command])
+    check(folder, sites / "base", words, *{**COMMANDS, **LONG}[command])
 
 
 @pytest.mark.parametrize(
@@ -239,7 +239,7 @@ def declared(parser, words=()):
 
 
 def test_each_subcommand_and_option_is_tried():
-    commands = [shlex.split(command.split(" -- ")[0]) for command in (*COMMANDS, *MEASURING)]
+    commands = [shlex.split(command.split(" -- ")[0]) for command in (*COMMANDS, *LONG)]
     for words, known in declared(cli._parser()):
         tried = [one for one in commands if tuple(one[: len(words)]) == words]
         assert tried, words

@@ -120,6 +120,7 @@ def test_what_is_not_one_is_found(line):
         _check(line, {"REASON": "x"})
 
 
+@pytest.mark.nightly
 def test_pytest_takes_the_arguments_that_follow():
     lines = [_words(*command) for command in COMMANDS]
     given = {tuple(words[words.index("--") + 1 :]) for words in lines if "--" in words}
