@@ -28,7 +28,9 @@ def frozen():
 SUITE = "def test_sum(benchmark):\n    assert benchmark(sum, range(1000)) == 499500\n"
 
 
-@pytest.fixture(params=FREEZES)
+@pytest.fixture(
+    params=[one if one == "freezegun" else pytest.param(one, marks=pytest.mark.nightly) for one in FREEZES]
+)
 def suite(tmp_path, request):
     (tmp_path / "pytest.ini").write_text("[pytest]\n")
     (tmp_path / "conftest.py").write_text(CONFTEST.format(FREEZES[request.param]))

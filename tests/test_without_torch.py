@@ -57,7 +57,6 @@ VARIANTS = "git:HEAD~1 . --timeout 60 --no-dependencies"
 COMMANDS = {
     "list spmm_sum": (0, "torch.sparse.mm"),
     "doctor --data .": (2, "pip install 'gnnbench[pyg]'"),  # as test_own.py uses gnnbench's fixtures
-    "init --model words:Net --action o/n@v1 --timeout 60 --yes": (2, "is no torch module"),
     "baseline list": (0, "a reason"),
     "baseline show": (0, "b0"),
     "baseline show 1 --environment {name}": (0, "b0"),
@@ -66,8 +65,6 @@ COMMANDS = {
     "accept ab.json b[ --reason why --until 2099-01-31": (2, "unknown benchmark 'b['"),
     "bisect git:HEAD~1 git:HEAD -o p.html -- bench": (2, "jinja2 is not installed"),
     "profile order --with phases -- bench": (3, KINDS.removeprefix("gnnbench: ")),
-    f"profile order --with functions --sort self --epochs 1 --folder p --seed-table {OF_GRAPHS.format('')} "
-    "-- bench": (0, "built-in method builtins.sorted"),
     "profile --diff profile.json profile.json": (0, "no difference"),
     "compare run-0.json run-1.json --effect 5% --strict --json c.json -- run-2.json": (3, "b0"),
     "compare run-0.json --by times --format csv": (2, "no parameters"),
@@ -84,6 +81,9 @@ COMMANDS = {
 """What measures nothing, or says at once what is missing: exit code, and a part of what is said."""
 
 LONG = {
+    f"profile order --with functions --sort self --epochs 1 --folder p --seed-table {OF_GRAPHS.format('')} "
+    "-- bench": (0, "built-in method builtins.sorted"),
+    "init --model words:Net --action o/n@v1 --timeout 60 --yes": (2, "is no torch module"),
     "profile order -- test_own.py": (2, PIP),
     "list --data .": (0, "spmm_sum"),
     "baseline record --processes 2 --reason why --name n -- bench": (0, "recorded 2 benchmarks"),

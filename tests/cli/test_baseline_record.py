@@ -18,7 +18,6 @@ from gnnbench.results.baseline import FOLDER, RecordStore
 from gnnbench.results.unfinished_record import UnfinishedRecord
 from tests.cli.forked import pytest_is_forked
 from tests.run_files import content, entry
-from tests.sampling import nightly
 from tests.suite import environment, gnnbench
 from tests.variants import repositories
 
@@ -127,9 +126,8 @@ def record(project, monkeypatch, capsys):
     return record
 
 
-@pytest.mark.parametrize(
-    "number", [signal.SIGTERM, *(nightly(pytest.param(one)) for one in (signal.SIGINT, signal.SIGKILL))]
-)
+@pytest.mark.nightly
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGKILL])
 def test_it_continues_after_it_was_interrupted_or_killed(project, number):
     (project.folder / "block").touch()
     status, err = project.killed(number)

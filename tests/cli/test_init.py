@@ -79,6 +79,7 @@ def state(folder):
     }
 
 
+@pytest.mark.nightly
 def test_a_repository_with_a_model_gets_a_benchmark_that_runs(model, run, monkeypatch):
     monkeypatch.setattr(plan, "action_source", lambda: None)
     before = state(model)

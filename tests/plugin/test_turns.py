@@ -157,6 +157,7 @@ def test_a_changed_definition_is_a_note_in_turns_where_a_slower_machine_fails_no
     assert "both sides ran today's" in " ".join(found["test_first"]["notes"])
 
 
+@pytest.mark.nightly
 def test_turns_may_be_left_out(project):
     project.edit("[1, 2]", "[1, 2, 3]", "benchmarks/test_library.py")
     project.edit("return sorted(numbers)", "return [*sorted(numbers)]")
@@ -187,6 +188,7 @@ def test_a_dry_run_times_nothing(project):
     assert "incomparable" not in result.stdout
 
 
+@pytest.mark.nightly
 def test_what_the_budget_does_not_reach_is_undecided_and_goes_on_by_a_command(project):
     project.edit()
     project.edit("return sorted(numbers)", "return [*sorted(numbers)]")
@@ -269,6 +271,7 @@ def test_code_that_cannot_be_built_again_is_never_taken_for_the_same(project):
     assert not found["test_second"]["same_code"]
 
 
+@pytest.mark.nightly
 def test_another_setting_is_compared_across_sessions(project):
     result, found = project.run(COMPARE, variables={"TORCH_SHOW_CPP_STACKTRACES": "1"})
     assert result.returncode == 0, result.stdout

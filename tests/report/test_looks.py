@@ -79,11 +79,8 @@ PAGES = {
 }
 
 
-BY_DAY = ("report",)
-CASES = [pytest.param(name, marks=() if name in BY_DAY else pytest.mark.nightly) for name in PAGES]
-
-
-@pytest.mark.parametrize("name", CASES)
+@pytest.mark.nightly
+@pytest.mark.parametrize("name", PAGES)
 def test_all_is_in_the_window_and_large_enough(report, tmp_path, visit, name):
     shown = visit(PAGES[name](report, tmp_path)).page
     for width, least in WIDTHS.items():

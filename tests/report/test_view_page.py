@@ -386,6 +386,7 @@ def test_layouts_that_are_left_out_are_said(report, monkeypatch):
     assert "4 benchmarks with more layouts than are drawn: 20 per process" in text
 
 
+@pytest.mark.nightly
 def test_profiles_stand_side_by_side(report):
     """Read from the page's source."""
     profiles = (contents.profile(name, scale=1 + number) for number, name in enumerate(contents.PLATFORMS))

@@ -38,6 +38,7 @@ def wheels(tmp_path, monkeypatch):
     return folder
 
 
+@pytest.mark.nightly
 def test_pip_installs_beside_the_environment_once(wheels, prepare, tmp_path, monkeypatch):
     for name in ("pip.py", "logging.py"):  # which are not taken for parts of pip
         (wheels / name).write_text("raise SystemExit(7)")
