@@ -2,6 +2,7 @@
 
 import argparse
 import json
+import os
 from collections.abc import Collection, Generator, Iterator
 from dataclasses import asdict
 from pathlib import Path
@@ -104,9 +105,14 @@ class _Writing(Overrides):
             if item.nodeid not in timed and (why := foreign_fixture(item)):
                 yield f"{self._shown(item.nodeid)}: {why}"
 
-    def _shown(self, name: Any) -> str:
-        """Return an id as it begins in the working directory."""
-        return str(self._config.cwd_relative_nodeid(name))
+    def _shown(self, name: str) -> str:
+        """Return an id as it begins in the working directory.
+
+        Not by pytest's `cwd_relative_nodeid`, which takes no text from pytest 9.2 on.
+        """
+        file, colons, test = name.partition("::")
+        path = os.path.relpath(self._config.rootpath / file, self._config.invocation_params.dir)
+        return f"{path}{colons}{test}"
 
     def _why(self, name: str) -> str:
         failed = {when: one for when, one in self._reports[name].items() if one.failed}

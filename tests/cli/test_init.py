@@ -205,6 +205,19 @@ def test_pytest_says_what_a_benchmark_is(tmp_path, run, settings, file, text, na
     assert ("overridden: pytest's --benchmark-skip" in ran.stdout) is ("skip" in settings)
 
 
+@pytest.mark.nightly
+def test_benchmarks_whose_settings_lie_beside_them_are_named_from_the_repository(tmp_path, run):
+    (tmp_path / "bench").mkdir()
+    (tmp_path / "bench/pytest.ini").write_text("[pytest]\npython_files = bench_*.py\n")  # pytest's rootdir
+    (tmp_path / "bench/bench_sum.py").write_text(SUITE)
+    (tmp_path / "bench/bench_gone.py").write_text(f"import no_such_package\n{SUITE}")
+    ran = run()
+    assert ran.returncode == 0, ran.stderr
+    assert "bench/bench_gone.py cannot be collected: ModuleNotFoundError" in ran.stdout
+    assert "1 benchmark function in bench/bench_sum.py" in ran.stdout
+    assert "timed: bench_sum.py::test_sum, " in ran.stdout
+
+
 def test_files_that_cannot_be_collected_are_named_beside_benchmarks(tmp_path, in_process):
     (tmp_path / "test_sum.py").write_text(SUITE)
     (tmp_path / "test_other.py").write_text("import no_such_package\n")
