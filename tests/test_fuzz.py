@@ -21,7 +21,9 @@ def check(kind, seeds, folder):
         assert not found, f"python -m tests.fuzz --kind {kind!r} --seed {seed}\n" + "\n".join(found)
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize(
+    "kind", [pytest.param(kind, marks=pytest.mark.nightly) if kind == "run" else kind for kind in KINDS]
+)
 def test_no_file_breaks_a_command(kind, tmp_path):
     ran = cases.unchanged(kind)
     assert (ran.status == 2) == (kind in REFUSED), f"unchanged, the file can be used: {ran.err}"

@@ -131,6 +131,7 @@ def test_both_sides_take_the_caller_s_settings(suite):
     assert (found["verdict"], found["same_code"]) == ("undecided", False)
 
 
+@pytest.mark.nightly
 def test_what_runs_the_same_code_is_one_line_for_people_and_all_of_it_for_programs(suite):
     files = ("--json", "ab.json", "--markdown", "ab.md")
     result = ab(suite, ".", ".", *files, "--", "test_suite.py")

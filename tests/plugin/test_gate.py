@@ -362,6 +362,7 @@ def test_who_compares(pytester):
         pytester.parseconfigure("--rootdir", str(ROOT), f"{COMPARE}=git:nowhere")
 
 
+@pytest.mark.nightly
 def test_strict_fails_what_is_gone_but_not_what_was_left_out_on_purpose(project):
     skip = "    import pytest\n    pytest.skip('not today')"
     project.edit("    benchmark(ordered, [2, 1])", skip, "test_suite.py")
