@@ -104,18 +104,19 @@ def standard_error(values: NDArray[np.float64]) -> float:
     """Return the standard error of the estimate's natural logarithm; NaN: too few values.
 
     It is that of a normal distribution whose interval of JUDGED_LEVEL reaches as far as the order statistics,
-    on the side where they lie farther from the estimate.
+    on the side where they lie farther from the estimate. With few values only the upper one exists: of 15,
+    the result is about a tenth too small.
 
     Args:
         values: as for `estimate`.
     """
+    from scipy import special  # here, because collecting tests imports this module and needs no SciPy
+
     ordered = np.sort(values)
     location, effective = _location(values)
     first, last = _ranks(len(values), effective, JUDGED_LEVEL)
     bounds = [ordered[rank - 1] for rank in (first, last) if 1 <= rank <= len(values)]
     widths = [abs(math.log(bound / location)) for bound in bounds]
-    from scipy import special  # not at import: to collect tests takes a fifth of a second less
-
     return max(widths) / -float(special.ndtri((1 - JUDGED_LEVEL) / 2)) if widths else math.nan
 
 
