@@ -57,6 +57,7 @@ def test_the_first_call_gets_weights_and_features_and_returns_the_output(make_ca
     workload.must_be_found_wrong(as_it_is, r"cold_layer.*output is wrong")
 
 
+@pytest.mark.nightly
 @pytest.mark.usefixtures("without_back_end")
 def test_each_call_is_right_and_compiles_anew_and_what_it_makes_is_counted(make_case, tmp_path):
     workload = workload_of(make_case("cold_compile", "pyg"))
