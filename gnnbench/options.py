@@ -33,6 +33,9 @@ HELP = {
     "GNNBENCH_DATA.",
     "precision": "stop measuring a benchmark when its time is known to within this fraction (half-width of "
     "the 99% interval): 2% or 0.02. Default: 2%.",
+    "time": "time for all benchmarks together, as in 4min or 240: each gets a part of it, with its check, "
+    "and ends early when it is precise; five rounds of a slow one may take longer. Default: "
+    "--benchmark-max-time for each.",
     "layouts": "sample: copy the inputs to new memory between blocks of rounds; one: never copy them; off: "
     "use pytest-benchmark's own timing. Default: sample for gnnbench's own benchmarks, off for others.",
     "l2": "flush the GPU's L2 cache before each round, or keep it. Default: flush.",
@@ -116,6 +119,8 @@ class Options:
     strict: bool
     precision: float
     """Measuring stops at this half-width of the interval, a fraction of the time."""
+    time_seconds: float | None
+    """For all benchmarks of a session together; None: each has `--benchmark-max-time`."""
     layouts: str | None
     """One of LAYOUTS; None: `sample` for gnnbench's own benchmarks, `off` for others."""
     flush_l2: bool
@@ -158,6 +163,7 @@ class Options:
         growth: bool = False,
         strict: bool = False,
         precision: str | None = None,
+        time: str | None = None,
         layouts: str | None = None,
         l2: str | None = None,
         effect: str | None = None,
@@ -216,6 +222,7 @@ class Options:
             growth=growth,
             strict=strict,
             precision=fraction("precision", precision) if precision else PRECISION,
+            time_seconds=_duration("time", time) if time else None,
             layouts=layouts,
             flush_l2=l2 != "keep",
             effect=fraction("effect", effect) if effect else EFFECT,
@@ -276,6 +283,13 @@ def _seconds(name: str, text: str) -> float:
     if not 0 < seconds < math.inf:
         raise UsageError(f"{name} '{text}' must be a positive number of seconds, as in 300")
     return seconds
+
+
+def _duration(name: str, text: str) -> float:
+    found = units.read_seconds(text if text.strip()[-1:].isalpha() else f"{text} s")
+    if found is None:
+        raise UsageError(f"{name} '{text}' must be a time, as in 4min or 240")
+    return found
 
 
 def _count(text: str) -> int:

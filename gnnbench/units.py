@@ -114,8 +114,12 @@ def interval(low: float | None, high: float | None, digits: int = 2) -> str:
 
 
 def read_seconds(text: str) -> float | None:
-    """Read a time with its unit, as in `5 ms`, in seconds; `us` is `µs`. None: it is no positive time."""
-    units = {name: length for length, name in _TIMES} | {"us": 1e-6, "min": float(_MINUTE), "h": float(_HOUR)}
+    """Read a time with its unit, as in `5 ms`, in seconds. None: it is no positive time.
+
+    `us` is `µs`, and `m` is `min`.
+    """
+    units = {name: length for length, name in _TIMES} | {"us": 1e-6}
+    units |= {"m": float(_MINUTE), "min": float(_MINUTE), "h": float(_HOUR)}
     return _read(text, units)
 
 

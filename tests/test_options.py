@@ -26,8 +26,9 @@ def test_defaults_on_a_cpu():
 
 
 def test_how_to_measure():
-    options = Options.parse(precision="1.5%", layouts="one", l2="keep")
+    options = Options.parse(precision="1.5%", layouts="one", l2="keep", time="4min")
     assert (options.precision, options.layouts, options.flush_l2) == (0.015, "one", False)
+    assert options.time_seconds == Options.parse(time="240").time_seconds == 240
     assert Options.parse(precision="0.05").precision == 0.05
 
 
@@ -68,6 +69,8 @@ def test_every_list_is_read_as_one():
         ({"precision": "2 percent"}, "precision '2 percent' must lie between 0 and 1"),
         ({"precision": "nan"}, "precision 'nan' must lie between 0 and 1"),
         ({"effect": "0%"}, "effect '0%' must lie between 0 and 1, as in 2% or 0.02"),
+        ({"time": "4 parsecs"}, "time '4 parsecs' must be a time, as in 4min or 240"),
+        ({"time": "-4"}, "time '-4' must be a time, as in 4min or 240"),
         ({"budget": "long"}, "budget 'long' must be a positive number of seconds, as in 300"),
         ({"confirm": "1.5"}, "confirm '1.5' must be a whole number of processes"),
         ({"turns": "often"}, "unknown value of --gnn-turns 'often'"),

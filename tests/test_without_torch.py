@@ -101,8 +101,8 @@ LONG = {
 
 OPTIONS = {
     f"{OF_GRAPHS.format('gnn-')} --gnn-all --gnn-shard 1/1 --gnn-layouts sample --gnn-precision 50% "
-    "--gnn-l2 keep --gnn-effect 5% --gnn-turns never --gnn-budget 9 --gnn-confirm 1 --gnn-strict "
-    "--gnn-instructions-limit 1%": (0, "2 passed"),
+    "--gnn-l2 keep --gnn-time 1m --gnn-effect 5% --gnn-turns never --gnn-budget 9 --gnn-confirm 1 "
+    "--gnn-strict --gnn-instructions-limit 1%": (0, "2 passed"),
     "--gnn-growth": (0, "none grows"),
     "--gnn-counters=check": (4, "with gnnbench's own benchmarks only"),
     "--gnn-profile functions --gnn-epochs 1 --gnn-profile-folder p": (0, "2 profiles in p:"),

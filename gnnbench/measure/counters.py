@@ -158,9 +158,10 @@ def _pass(run: Callable[[], object], device: str, watch: Watch | None) -> Counts
 def _from_cold(run: Callable[[], object], device: str) -> tuple[Memory, dict[str, int]]:
     """Trace memory, and count what torch.compile does in these calls.
 
-    `trace` calls the function twice, so that repeated compilation is seen, and caches are filled for later.
+    The function is called twice, so that repeated compilation is seen, and caches are filled for later.
     """
     compilation.reset()
+    run()
     return trace(run, device), compilation.counts()
 
 

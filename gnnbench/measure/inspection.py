@@ -56,6 +56,7 @@ def inspect(call: Call, devices: Collection[str]) -> Inspection:
                 counters = count(call.__call__, "cuda" if "cuda" in devices else "cpu", watch)
             else:
                 with collector_paused():  # finalisers would be recorded
+                    call()
                     for _ in range(2):
                         with watch.recording() as recording:
                             python_calls(call.__call__, recording.profile)

@@ -48,10 +48,10 @@ class Allocation(NamedTuple):
 
 
 def trace(run: Callable[[], object], device: str) -> Memory:
-    """Call a function twice, to fill caches, and return what the second call allocated.
+    """Call a function, and return what the call allocated.
 
     Args:
-        run: the function. Its exceptions are passed on.
+        run: the function, called before, so that its caches are filled. Its exceptions are passed on.
         device: `cpu` or `cuda`: the type of the devices whose memory is counted.
     """
     with collector_paused():
@@ -65,14 +65,10 @@ def quiet_profiler() -> None:
 
 
 def record(run: Callable[[], object]) -> Any:
-    """Call a function twice and return what torch's profiler recorded of the second call.
-
-    The first call is profiled too, because a free on the CPU is recorded only if its allocation was.
-    """
+    """Call a function and return what torch's profiler recorded."""
     quiet_profiler()
-    for _ in range(2):
-        with profiler.profile(profile_memory=True) as profile:
-            run()
+    with profiler.profile(profile_memory=True) as profile:
+        run()
     return profile.kineto_results
 
 

@@ -75,6 +75,8 @@ class TimingSettings:
     """Reason of the `whole_call` marker; see `whole_calls`."""
     inspect_only: bool = False
     """Whether a call is only inspected, not timed."""
+    max_seconds: float | None = None
+    """Time for this benchmark; None: that of `--benchmark-max-time` or of its marker."""
     growth: bool = False
     """Whether growth is measured instead of time, also where pytest-benchmark is disabled, as with -n."""
 
@@ -96,6 +98,8 @@ class Patch:
     """Settings of the running test; None: pytest-benchmark times it."""
     used: bool = False
     """Whether any benchmark of this session was timed."""
+    timing_seconds: float = 0.0
+    """How long this session's benchmarks were timed, all together, with copying their inputs."""
     failure: BaseException | None = None
     """The exception that interrupted the last measurement, if any."""
     incomplete: list[dict[str, Any]] = field(default_factory=list)
@@ -211,7 +215,7 @@ class Patch:
         with self._measuring(fixture, settings, function, args, kwargs) as (layouts, clock, measurement, add):
             effort = Effort(
                 precision=settings.precision,
-                max_seconds=fixture._max_time,  # noqa: SLF001
+                max_seconds=fixture._max_time if settings.max_seconds is None else settings.max_seconds,  # noqa: SLF001
                 min_seconds=fixture._min_time,  # noqa: SLF001
                 min_rounds=fixture._min_rounds,  # noqa: SLF001
                 warmup_iterations=fixture._warmup or 1,  # noqa: SLF001
@@ -222,10 +226,11 @@ class Patch:
                 result = sample_whole(layouts.original, clock, effort, measurement, add)
             else:
                 sample(layouts, clock, effort, measurement, add)
-        self._inspect(fixture, layouts, settings)
-        if not fixture.cprofile:
-            return result if settings.whole_call else function(*args, **kwargs)
-        return _profile(fixture, measurement.iterations, layouts.original)
+        if not settings.whole_call:
+            result = self._inspect(fixture, layouts)
+        else:
+            _why_not_inspected(fixture, settings.whole_call)
+        return _profile(fixture, measurement.iterations, layouts.original) if fixture.cprofile else result
 
     def _only_inspect(
         self,
@@ -240,7 +245,9 @@ class Patch:
 
         self._part(fixture)
         self.inspected.setdefault(fixture.fullname, fixture.extra_info)
-        self._inspect(fixture, Layouts(Call(function, args, kwargs)), settings)
+        if not settings.whole_call:
+            return self._inspect(fixture, Layouts(Call(function, args, kwargs)))
+        _why_not_inspected(fixture, settings.whole_call)
         return function(*args, **kwargs)
 
     def _watch_growth(self, fixture: Any, asked: "Pedantic", settings: TimingSettings) -> Any:
@@ -288,20 +295,16 @@ class Patch:
             fixture.stats.update(RealTime.seconds() - start)
         return result
 
-    def _inspect(self, fixture: Any, layouts: "Layouts", settings: TimingSettings) -> None:
-        """Add counters, fingerprint and growth of the resident set of a call, unless it is timed whole."""
-        from . import compilation, resident
+    def _inspect(self, fixture: Any, layouts: "Layouts") -> Any:
+        """Add counters, fingerprint and growth of the resident set of a call, and return its result."""
+        from . import resident
         from .inspection import inspect
 
         ours = extra_info.part(fixture.extra_info)
-        if settings.whole_call:
-            ours["no_fingerprint"] = why_unseen(settings.whole_call)
-            if compiled := compilation.counts():
-                ours["compilation"] = compiled
-            return
+        results = []
         with PauseInstrumentation():
             found = inspect(layouts.original, layouts.devices)
-            growth = resident.growth_bytes(layouts.original.__call__)
+            growth = resident.growth_bytes(lambda: results.append(layouts.original()))
         peak = None
         if found.counters:
             ours["counters"] = found.counters.as_json()
@@ -313,6 +316,7 @@ class Patch:
             ours["fingerprint"] = found.fingerprint.as_json()
         elif found.unseen:
             ours["no_fingerprint"] = found.unseen
+        return results[0]
 
     def _weigh(self, fixture: Any, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         """Measure the memory of one call."""
@@ -388,6 +392,7 @@ class Patch:
         watch = None if clock.name in UNWATCHED_CLOCKS else self._watch
         if watch:
             watch.begin()
+        start = clock.now()
         try:
             with PauseInstrumentation():
                 yield layouts, clock, measurement, add
@@ -399,6 +404,8 @@ class Patch:
             record = {"fullname": fixture.fullname, "error": text, "measurement": measurement.as_json()}
             self.incomplete.append(record)
             raise
+        finally:
+            self.timing_seconds += clock.now() - start
         measurement.not_copied = layouts.left
         if watch:
             measurement.contention_share = watch.contention_share()
@@ -422,6 +429,16 @@ def check_pytest_benchmark() -> None:
                     f"{'has other parameters' if method else 'does not exist'}; "
                     "pip install 'pytest-benchmark>=5.2,<6'"
                 )
+
+
+def _why_not_inspected(fixture: Any, reason: str) -> None:
+    """Add why a call that is timed whole has no fingerprint, and what torch.compile did in it."""
+    from . import compilation
+
+    ours = extra_info.part(fixture.extra_info)
+    ours["no_fingerprint"] = why_unseen(reason)
+    if compiled := compilation.counts():
+        ours["compilation"] = compiled
 
 
 def _valid(*, rounds: Any, warmup_rounds: Any, iterations: Any, setup: Any, **_options: Any) -> bool:

@@ -20,11 +20,9 @@ Profile = Callable[[FrameType, str, Any], None]
 def python_calls(run: Callable[[], object], also: Profile | None = None) -> int:
     """Count calls of Python functions, without those of PASSED_OVER.
 
-    A first call fills caches again. Python clears its cache of `isinstance` checks when a module registers a
-    class with an abstract base class.
-
     Args:
-        run: the function.
+        run: the function, called just before, so that its caches are filled: Python clears its cache of
+            `isinstance` checks when a module registers a class with an abstract base class.
         also: gets all events of the counted call.
     """
     calls = 0
@@ -36,7 +34,6 @@ def python_calls(run: Callable[[], object], also: Profile | None = None) -> int:
         if also:
             also(frame, event, argument)
 
-    run()
     before = sys.getprofile()
     sys.setprofile(profile)
     try:

@@ -19,7 +19,7 @@ _STATUS = Path("/proc/self/status")
 
 
 def growth_bytes(run: Callable[[], object]) -> int | None:
-    """Call a function, and return by how much the resident set grew at most.
+    """Call a function, in any case, and return by how much the resident set grew at most.
 
     Returns:
         Bytes beyond what was resident before the call; None: only Linux can tell.
@@ -29,6 +29,7 @@ def growth_bytes(run: Callable[[], object]) -> int | None:
         try:
             _RESET.write_text(_PEAK)
         except OSError:
+            run()
             return None
         before = _peak_bytes()
         run()

@@ -78,9 +78,9 @@ class Choice:
             text = f"{kept} of {units.count(kept + left_out, 'benchmark')} {run}; {more}--gnn-all runs all"
         elif self._to_time and self._config.getoption("gnn_all") and self._is_timed():
             each = float(self._config.getoption("benchmark_max_time")) + _SET_UP_SECONDS
+            seconds = run_of(self._config).options.time_seconds or self._to_time * each
             takes = "takes" if self._to_time == 1 else "take"
-            count = units.count(self._to_time, "benchmark")
-            text = f"{count} {takes} about {units.duration(self._to_time * each)}"
+            text = f"{units.count(self._to_time, 'benchmark')} {takes} about {units.duration(seconds)}"
         else:
             return []
         reporter = self._config.pluginmanager.get_plugin("terminalreporter")

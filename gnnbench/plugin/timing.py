@@ -2,17 +2,19 @@
 
 import sys
 from collections.abc import Generator, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from .. import environment
+from .. import environment, units
+from ..clocks import RealTime
 from ..errors import UsageError
 from ..measure import marks
 from ..measure.clock import ClockError
 from ..measure.patch import Patch, TimingSettings
+from ..measure.time_budget import TimeBudget
 from ..measure.weight import Weight
 from ..results import left_out
 from ..results.entry import FORMAT_VERSION
@@ -41,6 +43,10 @@ class Timing:
         """Benchmarks that were deselected, by -k for example, or as part of another shard."""
         self._definitions: dict[str, str] = {}
         """Hash of the definition of each benchmark that is not gnnbench's own, by id."""
+        self._seconds = 0.0
+        """What the benchmarks that gnnbench times took so far."""
+        self._budget: TimeBudget | None = None
+        """None: each benchmark has a time of its own."""
         self._suite = set(LEFT)
         """Top-level names that contain the benchmarks."""
 
@@ -115,6 +121,9 @@ class Timing:
             for item in timed
             if isinstance(item, pytest.Function) and not is_ours(item)
         }
+        if seconds := run_of(self._config).options.time_seconds:
+            runnable = sum(not item.get_closest_marker("skip") for item in timed)
+            self._budget = TimeBudget(seconds, runnable)
         mistake = None
         try:
             self._patch.install()
@@ -132,13 +141,29 @@ class Timing:
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_protocol(self, item: pytest.Item) -> Generator[None, object, object]:
         """Set how the next benchmark is timed."""
-        self._patch.settings = self.settings(item)
+        settings = self.settings(item)
+        if settings and self._budget and not item.get_closest_marker("skip"):
+            seconds = self._budget.next_seconds()
+            if not _has_own_time(item):
+                settings = replace(settings, max_seconds=seconds)
+        self._patch.settings = settings
         self._patch.weighing = self._weighing(item)
+        start, timing_seconds = RealTime.seconds(), self._patch.timing_seconds
         try:
             return (yield)
         finally:
             self._patch.settings = self._patch.failure = None  # whose frames hold the inputs
             self._patch.weighing = False
+            if settings:
+                took = RealTime.seconds() - start
+                self._seconds += took
+                if self._budget:
+                    self._budget.spend(took, self._patch.timing_seconds - timing_seconds)
+
+    @property
+    def took(self) -> dict[str, float]:
+        """Seconds that the benchmarks which gnnbench times took so far, and the part of them for timing."""
+        return {"benchmarks_seconds": self._seconds, "timing_seconds": self._patch.timing_seconds}
 
     @pytest.hookimpl(wrapper=True)
     def pytest_pyfunc_call(self, pyfuncitem: pytest.Function) -> Generator[None, object, object]:
@@ -194,7 +219,11 @@ class Timing:
 
     @pytest.hookimpl(trylast=True)
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
-        """Write which benchmarks do not count, and which files could not be saved, below all tables."""
+        """Write how long it took, which benchmarks do not count, and which files could not be saved."""
+        timing_seconds = self._patch.timing_seconds
+        if terminalreporter.verbosity > 0 and 0 < timing_seconds < self._seconds:
+            took, share = units.duration(self._seconds), units.fraction(timing_seconds / self._seconds)
+            writing.say(terminalreporter, f"the benchmarks took {took}, {share} of it for timing")
         for line in left_out.several(self._patch.repeated):
             writing.say(terminalreporter, line)
         for failure in self._saving.failures:
@@ -218,6 +247,7 @@ class Timing:
             "sources": self.sources().as_json(),
             "incomplete": self._patch.incomplete,
             "settings": settings_of(config).as_json(),
+            **self.took,
             "covers": [] if left_out or getattr(config.option, "lf", False) else places(config),
         }
         if not_default:
@@ -231,6 +261,11 @@ def timing_of(config: pytest.Config) -> Timing:
     found = config.pluginmanager.get_plugin(PLUGIN)
     assert isinstance(found, Timing)
     return found
+
+
+def _has_own_time(item: pytest.Item) -> bool:
+    """Return whether a test's marker says how long its benchmark is timed."""
+    return any("max_time" in mark.kwargs for mark in item.iter_markers("benchmark"))
 
 
 def _definition(item: pytest.Function) -> str:

@@ -53,6 +53,7 @@ def take(subject: Subject, folder: Path) -> dict[str, Any]:  # noqa: ARG001
             subject.call()
 
     with collector_paused(), ranges:
+        call()  # to fill caches
         recorded = record(call)
     spans = [
         Span(event.name(), event.start_ns(), event.end_ns())

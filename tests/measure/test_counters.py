@@ -95,7 +95,7 @@ def test_a_count_that_two_passes_differ_in_is_unsteady_and_not_judged(neighbours
 
     def sometimes():
         state["calls"] += 1
-        if state["calls"] > 5:  # the second round of passes
+        if state["calls"] > 4:  # the second round of passes
             torch.ones(3).argsort()
         return neighbours()
 
@@ -169,7 +169,7 @@ def test_graph_breaks_are_counted_with_their_reason_and_compiled_code_runs():
     assert found.counts["compilation"]["graphs"] == 3
     assert found.counts["operators"] == {"aten::add": 1, "aten::mul": 1, "aten::sin": 1}
     assert found.unsteady == ()
-    assert len(ran) == 10 * 3  # each call, under the dispatch mode too
+    assert len(ran) == 7 * 3  # each call, under the dispatch mode too
 
 
 @pytest.mark.parametrize(
@@ -269,7 +269,7 @@ def test_an_abstract_class_that_forgets_changes_no_count():
 
         return counters.count(run)
 
-    found = [counted(call) for call in (-1, 2, 3, 5)]
+    found = [counted(call) for call in (-1, 1, 2, 4)]
     assert found == found[:1] * 4
 
 

@@ -77,6 +77,7 @@ def test_kernels_of_the_libraries_allocate_at_least_their_output_and_always_the_
     kernel = OPERATIONS[operation].kernel(platform)
     case = make_case(operation, platform)
     structure, features = kernel.build(case), case.features()
+    kernel.run(structure, features)
     found = [memory.trace(lambda: kernel.run(structure, features), "cpu") for _ in range(2)]
     assert found[0] == found[1]
     assert found[0].allocated_bytes >= found[0].peak_bytes >= features.nbytes
@@ -95,7 +96,7 @@ def test_making_a_sparse_tensor_is_seen(edges):
 def test_collector_is_paused_and_then_as_it_was():
     seen = []
     memory.trace(lambda: seen.append(gc.isenabled()), "cpu")
-    assert seen == [False, False]
+    assert seen == [False]
     assert gc.isenabled()
     with pytest.raises(ZeroDivisionError):
         memory.trace(lambda: 1 / 0, "cpu")

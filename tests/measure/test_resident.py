@@ -27,4 +27,4 @@ def test_a_system_that_cannot_tell(monkeypatch, tmp_path):
     ran = []
     monkeypatch.setattr(resident, "_RESET", tmp_path / "proc" / "clear_refs")
     assert resident.growth_bytes(lambda: ran.append(1)) is None
-    assert ran == []
+    assert ran == [1]

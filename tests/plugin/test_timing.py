@@ -85,3 +85,46 @@ def test_another_suite_s_test_that_runs_out_of_memory_fails_as_usual_and_is_save
     assert "MemoryError" in str(found.stdout)
     (one,) = json.loads((known.path / "run.json").read_text())["gnnbench"]["incomplete"]
     assert (one["fullname"], one["error"]) == ("test_suite.py::test_large", "OOM")
+
+
+SHARED = """
+import pytest
+from gnnbench.plugin.timing import timing_of
+
+def seconds(request):
+    print("seconds", timing_of(request.config)._patch.settings.max_seconds)
+
+def test_first(benchmark, request):
+    seconds(request)
+    benchmark(int)
+
+@pytest.mark.skip
+def test_skipped(benchmark):
+    benchmark(int)
+
+@pytest.mark.benchmark(max_time=0.001)
+def test_with_its_own_time(benchmark, request):
+    seconds(request)
+    benchmark(int)
+
+def test_without_benchmark():
+    pass
+
+def test_last(benchmark, request):
+    seconds(request)
+    benchmark(int)
+"""
+
+
+def test_benchmarks_share_the_time_of_the_session(known):
+    known.makepyfile(test_suite=SHARED)
+    words = ("--gnn-layouts=one", "--gnn-device=cpu", "-s", "-v", "--gnn-precision=50%")
+    found = known.runpytest_inprocess(*words, "--gnn-time=1h", "--benchmark-json=run.json")
+    found.assert_outcomes(passed=4, skipped=1)
+    first, own, last = (line.split()[-1] for line in found.outlines if "seconds " in line)
+    assert (float(first), own) == (1200, "None")
+    assert 3500 < float(last) < 3600
+    ours = json.loads((known.path / "run.json").read_text())["gnnbench"]
+    assert 0 < ours["timing_seconds"] < ours["benchmarks_seconds"]
+    assert departure(ours, "run", "file") is None
+    found.stdout.fnmatch_lines(["*gnnbench: the benchmarks took *% of it for timing"])
