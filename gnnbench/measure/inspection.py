@@ -36,7 +36,7 @@ class Inspection:
         }
 
 
-def inspect(call: Call, devices: Collection[str]) -> Inspection:
+def inspect(call: Call, devices: Collection[str], *, is_slow: bool = False) -> Inspection:
     """Call a function several times, count what it does, and take its fingerprint.
 
     If another Python thread runs meanwhile, this is tried again: it may be one that wakes up now and then, as
@@ -45,6 +45,7 @@ def inspect(call: Call, devices: Collection[str]) -> Inspection:
     Args:
         call: the function with its inputs.
         devices: types of the devices of the tensors among the inputs.
+        is_slow: whether a call takes long; it was called before, and is then called less often.
     """
     counters = None
     try:
@@ -53,7 +54,8 @@ def inspect(call: Call, devices: Collection[str]) -> Inspection:
             if devices:
                 from .counters import count
 
-                counters = count(call.__call__, "cuda" if "cuda" in devices else "cpu", watch)
+                device = "cuda" if "cuda" in devices else "cpu"
+                counters = count(call.__call__, device, watch, is_slow=is_slow)
             else:
                 with collector_paused():  # finalisers would be recorded
                     call()

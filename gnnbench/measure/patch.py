@@ -7,6 +7,7 @@ type, its marker, `weave`, `extra_info`, `stats`, and a suite's override of the 
 import cProfile
 import inspect
 import os
+import statistics
 from array import array
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -57,6 +58,9 @@ _PARAMETERS: dict[type, dict[str, tuple[str, ...]]] = {
     FileStorage: {"save": ("self", "output_json", "save"), "get": ("self", "name")},
 }
 """Parameters of pytest-benchmark's methods that this module and plugin/saving.py rely on."""
+
+_SLOW_NS = 1e8
+"""A call that takes longer is inspected in fewer calls."""
 
 
 @dataclass(frozen=True)
@@ -227,7 +231,8 @@ class Patch:
             else:
                 sample(layouts, clock, effort, measurement, add)
         if not settings.whole_call:
-            result = self._inspect(fixture, layouts)
+            is_slow = statistics.median(measurement.blocks_ns[-1]) > _SLOW_NS
+            result = self._inspect(fixture, layouts, is_slow=is_slow)
         else:
             _why_not_inspected(fixture, settings.whole_call)
         return _profile(fixture, measurement.iterations, layouts.original) if fixture.cprofile else result
@@ -295,7 +300,7 @@ class Patch:
             fixture.stats.update(RealTime.seconds() - start)
         return result
 
-    def _inspect(self, fixture: Any, layouts: "Layouts") -> Any:
+    def _inspect(self, fixture: Any, layouts: "Layouts", *, is_slow: bool = False) -> Any:
         """Add counters, fingerprint and growth of the resident set of a call, and return its result."""
         from . import resident
         from .inspection import inspect
@@ -303,7 +308,7 @@ class Patch:
         ours = extra_info.part(fixture.extra_info)
         results = []
         with PauseInstrumentation():
-            found = inspect(layouts.original, layouts.devices)
+            found = inspect(layouts.original, layouts.devices, is_slow=is_slow)
             growth = resident.growth_bytes(lambda: results.append(layouts.original()))
         peak = None
         if found.counters:

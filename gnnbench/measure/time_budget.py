@@ -1,6 +1,7 @@
 """The time of a session that its benchmarks share."""
 
-from dataclasses import dataclass
+import statistics
+from dataclasses import dataclass, field
 
 LEAST_SECONDS = 0.1
 """With less, rounds would be too short."""
@@ -10,22 +11,21 @@ LEAST_SECONDS = 0.1
 class TimeBudget:
     """Divides the time of a session among its benchmarks, which run one after the other.
 
-    Each gets an equal part of what is left, without what a benchmark takes besides its timing. One that is
-    precise early leaves more to the others. A slow one, whose fewest rounds take longer than its part, leaves
-    less.
+    Each gets an equal part of what is left, without what benchmarks usually take besides their timing. One
+    that is precise early leaves more to the others. A slow one, whose fewest rounds take longer than its
+    part, leaves less.
     """
 
     seconds: float
     """For all benchmarks: set-up, check, timing and inspection."""
     benchmarks: int = 0
     """How many have not begun."""
-    _done: int = 0
-    _other_seconds: float = 0.0
-    """What the finished ones took besides their timing."""
+    _other_seconds: list[float] = field(default_factory=list)
+    """What each of the finished ones took besides its timing."""
 
     def next_seconds(self) -> float:
         """Return the seconds for timing the next benchmark, at least LEAST_SECONDS."""
-        other = self._other_seconds / self._done if self._done else 0.0
+        other = statistics.median(self._other_seconds) if self._other_seconds else 0.0  # one may compile
         share = self.seconds / max(1, self.benchmarks)
         self.benchmarks -= 1
         return max(LEAST_SECONDS, share - other)
@@ -38,5 +38,4 @@ class TimeBudget:
             timing_seconds: the part of them in which it was timed.
         """
         self.seconds -= seconds
-        self._done += 1
-        self._other_seconds += seconds - timing_seconds
+        self._other_seconds.append(seconds - timing_seconds)
