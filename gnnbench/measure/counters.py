@@ -93,7 +93,7 @@ class Counters:
 
 
 def count(
-    run: Callable[[], object], device: str = "cpu", watch: Watch | None = None, *, is_slow: bool = False
+    run: Callable[[], object], device: str = "cpu", watch: Watch | None = None, *, is_warm: bool = False
 ) -> Counters:
     """Call a function several times in two passes, and return the counts on which both passes agree.
 
@@ -105,14 +105,12 @@ def count(
         run: the function.
         device: `cpu` or `cuda`: the device that the function uses.
         watch: records what both passes run; None: only count.
-        is_slow: whether a call takes so long that memory is measured in one call only; the function was
-            called before, so that its caches are filled.
+        is_warm: whether the function was called before, so that its caches are filled.
     """
     with collector_paused():  # finalisers would be counted
-        memory, compiled = _from_cold(run, device, is_slow=is_slow)
+        memory, compiled = _from_cold(run, device, is_warm=is_warm)
         first, second = _pass(run, device, watch), _pass(run, device, watch)
-        last = memory if is_slow else trace(run, device)
-        peaks = memory.peak_bytes, last.peak_bytes
+        peaks = memory.peak_bytes, trace(run, device).peak_bytes
     names = {(kind, name) for counts in (first, second) for kind in counts for name in counts[kind]}
     unsteady = sorted(name for kind, name in names if first[kind].get(name) != second[kind].get(name))
     steady = {
@@ -161,15 +159,15 @@ def _pass(run: Callable[[], object], device: str, watch: Watch | None) -> Counts
 
 
 def _from_cold(
-    run: Callable[[], object], device: str, *, is_slow: bool = False
+    run: Callable[[], object], device: str, *, is_warm: bool = False
 ) -> tuple[Memory, dict[str, int]]:
     """Trace memory, and count what torch.compile does in these calls.
 
-    The function is called twice, so that repeated compilation is seen, and caches are filled for later. A
-    slow one that compiles nothing is called once.
+    The function is called twice, so that repeated compilation is seen, and caches are filled for later. If
+    they are, and it compiles nothing, it is called once.
     """
     compilation.reset()
-    if is_slow:
+    if is_warm:
         memory = trace(run, device)
         if not compilation.counts():
             return memory, {}

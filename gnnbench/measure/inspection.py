@@ -36,7 +36,7 @@ class Inspection:
         }
 
 
-def inspect(call: Call, devices: Collection[str], *, is_slow: bool = False) -> Inspection:
+def inspect(call: Call, devices: Collection[str], *, is_warm: bool = False) -> Inspection:
     """Call a function several times, count what it does, and take its fingerprint.
 
     If another Python thread runs meanwhile, this is tried again: it may be one that wakes up now and then, as
@@ -45,7 +45,7 @@ def inspect(call: Call, devices: Collection[str], *, is_slow: bool = False) -> I
     Args:
         call: the function with its inputs.
         devices: types of the devices of the tensors among the inputs.
-        is_slow: whether a call takes long; it was called before, and is then called less often.
+        is_warm: whether it was called before, so that its caches are filled.
     """
     counters = None
     try:
@@ -55,7 +55,7 @@ def inspect(call: Call, devices: Collection[str], *, is_slow: bool = False) -> I
                 from .counters import count
 
                 device = "cuda" if "cuda" in devices else "cpu"
-                counters = count(call.__call__, device, watch, is_slow=is_slow)
+                counters = count(call.__call__, device, watch, is_warm=is_warm)
             else:
                 with collector_paused():  # finalisers would be recorded
                     call()

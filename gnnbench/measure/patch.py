@@ -7,7 +7,6 @@ type, its marker, `weave`, `extra_info`, `stats`, and a suite's override of the 
 import cProfile
 import inspect
 import os
-import statistics
 from array import array
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -58,9 +57,6 @@ _PARAMETERS: dict[type, dict[str, tuple[str, ...]]] = {
     FileStorage: {"save": ("self", "output_json", "save"), "get": ("self", "name")},
 }
 """Parameters of pytest-benchmark's methods that this module and plugin/saving.py rely on."""
-
-_SLOW_NS = 1e8
-"""A call that takes longer is inspected in fewer calls."""
 
 
 @dataclass(frozen=True)
@@ -231,8 +227,7 @@ class Patch:
             else:
                 sample(layouts, clock, effort, measurement, add)
         if not settings.whole_call:
-            is_slow = statistics.median(measurement.blocks_ns[-1]) > _SLOW_NS
-            result = self._inspect(fixture, layouts, is_slow=is_slow)
+            result = self._inspect(fixture, layouts, is_warm=True)
         else:
             _why_not_inspected(fixture, settings.whole_call)
         return _profile(fixture, measurement.iterations, layouts.original) if fixture.cprofile else result
@@ -300,7 +295,7 @@ class Patch:
             fixture.stats.update(RealTime.seconds() - start)
         return result
 
-    def _inspect(self, fixture: Any, layouts: "Layouts", *, is_slow: bool = False) -> Any:
+    def _inspect(self, fixture: Any, layouts: "Layouts", *, is_warm: bool = False) -> Any:
         """Add counters, fingerprint and growth of the resident set of a call, and return its result."""
         from . import resident
         from .inspection import inspect
@@ -308,7 +303,7 @@ class Patch:
         ours = extra_info.part(fixture.extra_info)
         results = []
         with PauseInstrumentation():
-            found = inspect(layouts.original, layouts.devices, is_slow=is_slow)
+            found = inspect(layouts.original, layouts.devices, is_warm=is_warm)
             growth = resident.growth_bytes(lambda: results.append(layouts.original()))
         peak = None
         if found.counters:

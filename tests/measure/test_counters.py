@@ -308,18 +308,18 @@ def test_recording_the_arguments_of_library_calls_changes_no_count():
     assert watched.counts == counted.counts
 
 
-@pytest.mark.parametrize(("is_slow", "calls"), [(False, 7), (True, 5)])
-def test_a_slow_call_has_the_same_counts_in_fewer_calls(neighbours, is_slow, calls):
+@pytest.mark.parametrize(("is_warm", "calls"), [(False, 7), (True, 6)])
+def test_a_function_that_was_called_before_has_the_same_counts_in_fewer_calls(neighbours, is_warm, calls):
     made = []
-    found = counters.count(lambda: made.append(1) or neighbours(), is_slow=is_slow)
+    found = counters.count(lambda: made.append(1) or neighbours(), is_warm=is_warm)
     assert len(made) == calls
     assert found.counts["operators"] == counters.count(neighbours).counts["operators"]
     assert found.unsteady == ()
 
 
-def test_a_slow_call_that_compiles_is_called_again_to_see_whether_it_does_so_again():
+def test_a_function_that_compiles_is_called_again_to_see_whether_it_does_so_again():
     compiled = torch.compile(lambda x: x + 1, backend="eager")
-    found = [counters.count(lambda: compiled(torch.ones(3)), is_slow=one) for one in (False, True)]
+    found = [counters.count(lambda: compiled(torch.ones(3)), is_warm=one) for one in (False, True)]
     assert (
         found[0].counts["compilation"] == found[1].counts["compilation"] == {"graphs": 1, "recompilations": 0}
     )
