@@ -2,14 +2,15 @@
 
 import importlib.metadata
 import sys
-from collections.abc import Iterable, Sequence
-from importlib.machinery import ModuleSpec, PathFinder
+from collections.abc import Collection, Iterable, Sequence
+from importlib.machinery import BuiltinImporter, FrozenImporter, ModuleSpec, PathFinder
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 LEFT = frozenset({"conftest", "setup", "tests", "test", "benchmarks"})
 """Top-level names that both sides import from the caller's tree: the benchmarks, not the measured code."""
+_PYTHONS = (BuiltinImporter, FrozenImporter, PathFinder)
 
 
 def left(path: Path, root: Path) -> set[str]:
@@ -21,11 +22,35 @@ def left(path: Path, root: Path) -> set[str]:
     return {top.name, Path(path.relative_to(root).parts[0]).stem} if inside else {top.name}
 
 
+class _Without:
+    """Another finder, without some packages.
+
+    Args:
+        finder: that one.
+        packages: the top-level names; what is added later counts, too.
+    """
+
+    def __init__(self, finder: Any, packages: Collection[str]) -> None:
+        self._finder, self._packages = finder, packages
+
+    def find_spec(
+        self, name: str, path: Sequence[str] | None = None, target: ModuleType | None = None
+    ) -> ModuleSpec | None:
+        if name.partition(".")[0] in self._packages:
+            return None
+        found: ModuleSpec | None = self._finder.find_spec(name, path, target)
+        return found
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._finder, name)
+
+
 class Trees:
     """An import finder that looks for top-level packages and modules in the trees first.
 
-    It precedes all other finders: pytest puts the caller's folder first in `sys.path`, and an editable
-    installation may have its own finder. Modules of the standard library are not replaced.
+    It precedes all other finders: pytest puts the caller's folder first in `sys.path`. The finder of an
+    editable installation does not get the packages that a tree has: it would add modules that only the
+    installed version has. Modules of the standard library are not replaced.
     """
 
     def __init__(self, roots: Sequence[str]) -> None:
@@ -34,10 +59,13 @@ class Trees:
         self._left = set(LEFT)
         self.loaded: dict[str, None] = {}
         """Top-level names that were imported from the trees; the values are not used."""
+        self._whole: set[str] = set()
+        """Those of them whose modules all come from one folder."""
 
     def install(self) -> None:
         """Put this finder before all others, including pytest's assertion rewriting."""
-        sys.meta_path.insert(0, self)
+        others = (one if one in _PYTHONS else _Without(one, self._whole) for one in sys.meta_path)
+        sys.meta_path[:] = [self, *others]
         from _pytest.assertion.rewrite import AssertionRewritingHook
 
         # pytest's hook comes first and searches sys.path itself, for installed plugins.
@@ -64,6 +92,8 @@ class Trees:
             if spec is None or spec.origin is not None:
                 return None
             spec.submodule_search_locations = list(spec.submodule_search_locations or ())
+        elif spec is not None:
+            self._whole.add(name)
         if spec is not None:
             self.loaded[name] = None
         return spec

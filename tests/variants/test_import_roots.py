@@ -1,7 +1,9 @@
 import importlib.metadata
+import sys
 from importlib.machinery import PathFinder
 
 import pytest
+from _pytest.assertion.rewrite import AssertionRewritingHook
 
 from gnnbench.variants.import_roots import Trees
 
@@ -41,6 +43,35 @@ def test_left_to_other_finders(trees, name):
 
 def test_what_lies_in_packages_is_found_through_them(trees, tmp_path):
     assert trees.find_spec("package", [str(tmp_path)]) is None
+
+
+def test_an_editable_installation_adds_no_modules_to_a_package(trees, tmp_path, monkeypatch):
+    """Its finder also finds what lies inside of packages."""
+    for name in ("package/__init__", "package/later", "other/__init__", "other/part", "spread/part"):
+        (tmp_path / "installed" / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / f"installed/{name}.py").touch()
+
+    class Editable:
+        @staticmethod
+        def find_spec(name, _path=None, _target=None):
+            folder = tmp_path / "installed" / name.rpartition(".")[0].replace(".", "/")
+            return PathFinder.find_spec(name, [str(folder)])
+
+    monkeypatch.setattr(AssertionRewritingHook, "_find_spec", AssertionRewritingHook._find_spec)
+    monkeypatch.setattr(sys, "meta_path", [Editable, PathFinder])
+    trees.install()
+
+    def found(name, folder=None):
+        specs = (one.find_spec(name, folder and [str(tmp_path / folder)]) for one in sys.meta_path)
+        spec = next(filter(None, specs), None)
+        return spec and spec.origin and spec.origin.removeprefix(f"{tmp_path}/")
+
+    assert found("package") == "first/package/__init__.py"
+    assert found("package.later", "first/package") is None
+    assert found("other") == "installed/other/__init__.py"
+    assert found("other.part", "installed/other") == "installed/other/part.py"
+    assert found("spread") is None, "it has no file"
+    assert found("spread.part", "first/spread") == "installed/spread/part.py", "its parts are anywhere"
 
 
 def test_parts_of_a_package_without_init(trees, tmp_path, monkeypatch):
