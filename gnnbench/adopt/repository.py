@@ -95,6 +95,14 @@ class Repository:
         return [PurePath(os.path.commonpath([PurePath(file).parent for file in files]) or ".").as_posix()]
 
     @property
+    def around(self) -> str | None:
+        """The package inside which benchmarks lie; None: they lie beside all."""
+        for name in self.packages:
+            if any(PurePath(one).is_relative_to(self.root / name) for one in self.suite):
+                return name
+        return None
+
+    @property
     def install(self) -> str | None:
         """The command that installs it with what its tests need; None: nothing says how."""
         project = _toml(self.folder / "pyproject.toml")

@@ -94,11 +94,14 @@ def _repository(folder: Path, timeout_seconds: float) -> "Repository":
             return fresh.collect(words, folder, timeout_seconds)
 
     repository, found = Repository(folder), collect(["."])
-    is_named = not found.benchmarks and bool(repository.likely)
+    reasons = dict(found.refused)
+    named = [file for file in repository.likely if not any(map(PurePath(file).is_relative_to, reasons))]
+    is_named = not found.benchmarks and bool(named)
     if is_named:  # files whose names are no tests' to pytest, but that are named to it
-        found = collect(repository.likely)
-    refused = [f"{file} cannot be collected: {reason}" for file, reason in found.refused.items()]
-    if not found.benchmarks and refused and is_named:
+        found = collect(named)
+        reasons |= found.refused
+    refused = [f"{file} cannot be collected: {reason}" for file, reason in reasons.items()]
+    if not found.benchmarks and refused and repository.likely:
         raise UsageError(f"no benchmark here: {_PACKAGES}", *refused)
     for line in (*refused[:_MOST_NAMED], *found.untimed):
         streams.say(line)
@@ -182,12 +185,11 @@ def _show(planned: "Plan") -> None:
     else:
         count = units.count(len(repository.benchmarks), "benchmark function")
         streams.say(f"{count} in {' '.join(planned.suite)}")
-        for name in repository.packages:
-            if any(PurePath(one).is_relative_to(repository.root / name) for one in repository.suite):
-                streams.say(
-                    f"they lie inside the package {name}: gnnbench ab cannot compare versions of it; "
-                    "move them out of it"
-                )
+        if repository.around:
+            streams.say(
+                f"they lie inside the package {repository.around}: gnnbench ab cannot compare versions of "
+                "it; move them out of it"
+            )
     for path in planned.kept:
         streams.say(f"exists, and is kept: {path}")
     if planned.benchmark:
@@ -251,6 +253,10 @@ def _say_next(planned: "Plan") -> None:
             'and so does testpaths = ["tests"] in pytest\'s settings'
         )
     suite = shlex.join(os.path.relpath(planned.repository.folder / one) for one in planned.suite)
+    if not planned.model and planned.repository.around:
+        streams.say(f"before your next change: gnnbench baseline record -- {suite}")
+        streams.say(f"after it: pytest {suite} --benchmark-compare")
+        return
     streams.say(f"after your next change: gnnbench ab git:HEAD . --json ab.json -- {suite}")
     install = "" if importlib.util.find_spec("altair") else "pip install 'gnnbench[report]', and "
     streams.say(f"then a page of it: {install}gnnbench report ab.json")

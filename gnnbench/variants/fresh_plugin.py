@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from _pytest.config import ConftestImportFailure
 
 from . import outcome
 from .collected import declares, foreign_fixture, only_marked
@@ -32,6 +33,16 @@ class _Writing(Overrides):
         self._marked: list[str] = []
         self._reports: dict[str, dict[str, pytest.TestReport]] = {}
         self._refused: dict[str, str] = {}
+
+    @pytest.hookimpl(wrapper=True, tryfirst=True)
+    def pytest_load_initial_conftests(self, early_config: pytest.Config) -> Iterator[None]:
+        """Where pytest only collects, go on: it names a folder whose conftest.py it cannot import."""
+        try:
+            return (yield from super().pytest_load_initial_conftests(early_config))
+        except ConftestImportFailure:
+            if not early_config.known_args_namespace.collectonly:
+                raise
+            return None
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_cmdline_main(self, config: pytest.Config) -> Generator[None, object, object]:

@@ -117,6 +117,19 @@ def test_what_is_done_already_is_not_said(model, capsys):
     assert capsys.readouterr().out.startswith("after your next change: gnnbench ab git:HEAD . ")
 
 
+def test_benchmarks_inside_their_package_are_compared_with_a_record(tmp_path, capsys):
+    """`gnnbench ab` would import both sides' package from the working tree."""
+    (tmp_path / "kernels").mkdir()
+    (tmp_path / "kernels/__init__.py").touch()
+    repository = Repository(tmp_path, ["kernels/test_sum.py::test_sum"])
+    init._say_next(plan.make(repository, None, "me/gnnbench@v2", settings=True))
+    *_, record, compare = capsys.readouterr().out.replace("\n  ", " ").splitlines()
+    assert record.startswith("before your next change: gnnbench baseline record -- ")
+    assert record.endswith("kernels/test_sum.py")
+    assert compare.startswith("after it: pytest ")
+    assert compare.endswith("kernels/test_sum.py --benchmark-compare")
+
+
 def test_a_repository_with_benchmarks_keeps_them(tmp_path, run):
     (tmp_path / "test_sum.py").write_text(SUITE)
     (tmp_path / "pytest.ini").write_text("[pytest]\naddopts = --benchmark-disable\n")
@@ -218,12 +231,23 @@ def test_benchmarks_whose_settings_lie_beside_them_are_named_from_the_repository
     assert "timed: bench_sum.py::test_sum, " in ran.stdout
 
 
-def test_files_that_cannot_be_collected_are_named_beside_benchmarks(tmp_path, in_process):
-    (tmp_path / "test_sum.py").write_text(SUITE)
-    (tmp_path / "test_other.py").write_text("import no_such_package\n")
+@pytest.mark.parametrize(
+    ("suite", "broken", "beside", "named"),
+    [
+        ("test_sum.py", "test_other.py", "test_other.py", "test_other.py"),
+        ("bench/test_sum.py", "tests/conftest.py", "tests/test_x.py", "tests"),
+        ("bench/bench_sum.py", "tests/conftest.py", "tests/bench_x.py", "tests"),
+    ],
+)
+def test_what_cannot_be_collected_is_named_beside_benchmarks(
+    tmp_path, in_process, suite, broken, beside, named
+):
+    for file, text in ((suite, SUITE), (beside, SUITE), (broken, "import no_such_package\n")):
+        (tmp_path / file).parent.mkdir(exist_ok=True)
+        (tmp_path / file).write_text(text)
     found = in_process("init")
-    assert "1 benchmark function in test_sum.py" in found.stdout
-    assert "test_other.py cannot be collected: ModuleNotFoundError: No module named 'no_su" in found.stdout
+    assert f"1 benchmark function in {suite}" in found.stdout
+    assert f"{named} cannot be collected: ModuleNotFoundError: No module named 'no_su" in found.stdout
 
 
 @pytest.mark.parametrize("place", ["collecting", "test_sum.py::test_sum"])
@@ -241,13 +265,15 @@ def test_what_hangs_is_stopped(tmp_path, in_process, monkeypatch, place):
     assert (tmp_path / "gnnbench.toml").exists() is (place != "collecting")
 
 
-def test_a_suite_that_pytest_cannot_collect_is_exit_2_with_the_reason(tmp_path, run):
-    (tmp_path / "test_sum.py").write_text("import no_such_package\n" + SUITE)
+@pytest.mark.parametrize(("file", "named"), [("test_sum.py", "test_sum.py"), ("conftest.py", ".")])
+def test_a_suite_that_pytest_cannot_collect_is_exit_2_with_the_reason(tmp_path, run, file, named):
+    (tmp_path / "test_sum.py").write_text(SUITE)
+    (tmp_path / file).write_text("import no_such_package\n" + SUITE)
     found = run()
     assert found.returncode == 2
     assert found.stderr.splitlines()[-2:] == [
         "gnnbench: no benchmark here: does it need packages that are not installed?",
-        "test_sum.py cannot be collected: ModuleNotFoundError: No module named 'no_such_package'",
+        f"{named} cannot be collected: ModuleNotFoundError: No module named 'no_such_package'",
     ]
     assert not (tmp_path / "gnnbench.toml").exists()
 
