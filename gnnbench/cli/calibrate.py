@@ -174,7 +174,7 @@ class _Work:
                 ) as one:
                     answer = one.answer(TIMEOUT_SECONDS)
             except DiedError as error:
-                raise UsageError(f"{error}; pytest's arguments come after --") from None
+                raise UsageError(str(error)) from None
         if not answer["declared"]:
             refused = [f"{file} cannot be collected: {why}" for file, why in answer["refused"].items()]
             raise UsageError(no_benchmarks("gnnbench calibrate", refused, answer["marked"]))

@@ -33,6 +33,8 @@ _QUIT_SECONDS = 20.0
 _TAIL_BYTES = 1 << 14
 _LONGEST_LINE = 200
 _PROGRESS = re.compile(r"(\S+\.py)? ?[.FEsxX]*( +\[.*\])?")
+_REASON = re.compile(r"Fatal Python error|\S+: error: ")
+"""Beginnings of lines before a long trace, and before where pytest's settings are."""
 
 
 class DiedError(Exception):
@@ -197,10 +199,10 @@ class Child:
                 text = file.read().decode(errors="replace")
         except OSError:
             return ""
-        lines = [line.strip() for line in text.splitlines()]
+        lines = [line.strip().removeprefix("E   ") for line in text.splitlines()]
         lines = [line for line in lines if not _PROGRESS.fullmatch(line)]
-        fatal = [line for line in lines if line.startswith("Fatal Python error")]  # before a long trace
-        line = (fatal or lines or [""])[-1]
+        reasons = [line for line in lines if _REASON.match(line)]
+        line = (reasons or lines or [""])[-1]
         return one_line(line)[:_LONGEST_LINE]
 
 

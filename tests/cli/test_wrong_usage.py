@@ -67,7 +67,7 @@ def folder(tmp_path_factory):
             "calibrate -- nowhere.py",
             "no folder benchmarks here; give the path of the suite: gnnbench calibrate -- PATH",
         ),
-        ("calibrate -- test_suite.py nowhere.py", "nowhere.py; pytest's arguments come after --"),
+        ("calibrate -- test_suite.py nowhere.py", "ERROR: file or directory not found: nowhere.py"),
         (
             "calibrate -- test_nothing.py",
             "pytest finds no benchmarks here; name them: gnnbench calibrate -- PATH",

@@ -162,9 +162,16 @@ def test_a_side_that_is_killed(folder):
             worker.ask({"command": "next"}, 30)
 
 
-def test_a_side_that_does_not_start(folder):
-    expected = "^ended with exit status 4 while starting: ERROR: file or directory not found: nowhere.py$"
-    with process(folder, "nowhere.py") as worker, pytest.raises(DiedError, match=expected):
+@pytest.mark.parametrize(
+    ("word", "why"),
+    [
+        ("nowhere.py", "ERROR: file or directory not found: nowhere.py"),
+        ("--numprocesses=a", r"\S+: error: unrecognized arguments: --numprocesses=a"),
+    ],
+)
+def test_a_side_that_does_not_start(folder, word, why):
+    expected = f"^ended with exit status 4 while starting: {why}$"
+    with process(folder, word) as worker, pytest.raises(DiedError, match=expected):
         worker.answer(30)
 
 

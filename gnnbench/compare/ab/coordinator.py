@@ -294,7 +294,7 @@ class _Session:
             self._watcher.say(f"{why}; restarting both sides")
             return True
         if self.schedule is None:
-            raise UsageError(f"{why}; pytest's arguments come after --")
+            raise UsageError(why)
         self.notes.append(f"ended early: {why}")
         return False
 

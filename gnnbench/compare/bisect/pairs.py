@@ -169,7 +169,7 @@ class Pairs:
         if workers.broken_side == "base" or ends:
             self._failed_starts += 1
             if self._failed_starts >= _STARTS:
-                raise UsageError(f"{workers.broken}; pytest's arguments come after --")
+                raise UsageError(workers.broken)
             self._watcher.say(f"{workers.broken}; restarting both sides")
             return None
         return Measured(position, ends, seconds, broken=workers.broken)

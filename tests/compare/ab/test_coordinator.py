@@ -245,9 +245,7 @@ def test_a_file_that_cannot_be_collected_is_said_in_a_line(sides, watcher):
 @pytest.mark.usefixtures("sides")
 def test_where_no_process_starts_it_ends_with_its_second_try(watcher):
     nowhere = prepared("env:PYTHONHOME=/nowhere", PYTHONHOME="/nowhere")
-    with pytest.raises(
-        UsageError, match=r"while starting: Fatal Python error.*; pytest's arguments come aft"
-    ):
+    with pytest.raises(UsageError, match=r"while starting: Fatal Python error"):
         judge((nowhere, nowhere), watcher, 2.0)
     (said,) = watcher.said
     assert said.endswith("; restarting both sides")
