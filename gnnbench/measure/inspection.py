@@ -60,8 +60,9 @@ def inspect(call: Call, devices: Collection[str], *, is_warm: bool = False) -> I
                 with collector_paused():  # finalisers would be recorded
                     call()
                     for _ in range(2):
-                        with watch.recording() as recording:
-                            python_calls(call.__call__, recording.profile)
+                        if not watch.unseen:
+                            with watch.recording() as recording:
+                                python_calls(call.__call__, recording.profile)
             if not watch.disturbed:
                 break
         return Inspection(counters, watch.fingerprint(), watch.unseen)

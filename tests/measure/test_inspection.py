@@ -10,6 +10,8 @@ import pytest
 import torch
 
 from gnnbench.measure.clock import Call
+from gnnbench.measure.fingerprint import values
+from gnnbench.measure.fingerprint.contents import Contents
 from gnnbench.measure.inspection import inspect
 
 
@@ -40,6 +42,30 @@ def test_a_call_that_cannot_be_inspected_says_why():
         "fingerprint": None,
         "unseen": "it cannot be inspected (KeyError)",
     }
+
+
+def test_what_reads_too_many_objects_is_inspected_briefly(monkeypatch):
+    """Nothing is read beyond them, and it is not called another time."""
+    monkeypatch.setattr(values, "_MOST", 100)
+    calls, looked = [], []
+    plain = Contents.plain
+    monkeypatch.setattr(Contents, "plain", lambda self, value: looked.append(1) or plain(self, value))
+
+    def call(numbers):
+        calls.append(1)
+        return [abs(one) for one in map(Number, numbers)]
+
+    assert inspected(call, range(2000)).unseen == "it may read too many objects"
+    assert len(calls) == 2
+    assert len(looked) < 1000
+
+
+class Number:
+    def __init__(self, number):
+        self.number = number
+
+    def __abs__(self):
+        return abs(self.number)
 
 
 def start_thread():

@@ -132,7 +132,7 @@ class Watch:
                 values.globals_of(code, scope, cached=id(code) in cached)
             for found in recording.objects.values():
                 values.look(type(found).__qualname__, found)
-            if values.cached.keys() <= cached.keys():
+            if values.too_many or values.cached.keys() <= cached.keys():
                 recording.objects.clear()
                 return values
             cached = values.cached

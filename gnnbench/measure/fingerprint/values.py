@@ -135,13 +135,13 @@ class Values:
             depth: number of steps from a global or an argument.
             path: these steps. They tell objects of one class apart, which share a place.
         """
-        if value is sys.modules or type(value).__module__ == _OPERATORS:
+        if self.too_many or value is sys.modules or type(value).__module__ == _OPERATORS:
             return
         text = self._contents.plain(value)
         kind = text or _kind(value)
         if text is not None or not place.endswith(f".{kind}"):  # a function under its own name says nothing
             self.found.setdefault(place, set()).add(f"{path} {kind}")
-        if text is None and id(value) not in self._seen and depth < _DEEPEST and not self.too_many:
+        if text is None and id(value) not in self._seen and depth < _DEEPEST:
             self._seen[id(value)] = value  # keeps it, so that its id stays taken
             self._parts(place, value, depth + 1, path or place)
 
