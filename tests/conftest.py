@@ -8,6 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+import numpy.fft  # pytester forgets what is imported inside, and NumPy's modules cannot be loaded again
 import pytest
 import torch
 from hypothesis import settings
