@@ -94,7 +94,9 @@ def pytest_configure(config: pytest.Config) -> None:
     if not again:  # a confirming process only times; the session itself has checked the limits
         config.pluginmanager.register(Limits(config), LIMITS)
     judging = not again and _is_judged_here(config)
-    config.pluginmanager.register(Timing(config, all_benchmarks=judging or bool(again)), TIMING)
+    config.pluginmanager.register(
+        Timing(config, all_benchmarks=judging or bool(again), shares=not again), TIMING
+    )
     if judging:
         _compare(config)
     elif (folder := _records_above(config)) and not again:

@@ -33,12 +33,14 @@ PLUGIN = "gnnbench-timing"
 class Timing:
     """Installs gnnbench's timing, and handles errors and saving."""
 
-    def __init__(self, config: pytest.Config, *, all_benchmarks: bool) -> None:
+    def __init__(self, config: pytest.Config, *, all_benchmarks: bool, shares: bool = True) -> None:
         self._config = config
         self._patch = Patch(FORMAT_VERSION)
         self._saving = Saving()
         self._all_benchmarks = all_benchmarks
         """Whether gnnbench also times other suites' benchmarks by default."""
+        self._shares = shares
+        """Whether the benchmarks share the time of --gnn-time: the few of a confirming process do not."""
         self._deselected: list[str] = []
         """Benchmarks that were deselected, by -k for example, or as part of another shard."""
         self._definitions: dict[str, str] = {}
@@ -121,7 +123,8 @@ class Timing:
             for item in timed
             if isinstance(item, pytest.Function) and not is_ours(item)
         }
-        if seconds := run_of(self._config).options.time_seconds:
+        seconds = run_of(self._config).options.time_seconds
+        if seconds and self._shares:
             runnable = sum(not item.get_closest_marker("skip") for item in timed)
             self._budget = TimeBudget(seconds, runnable)
         mistake = None

@@ -139,7 +139,7 @@ def _prepared(one: Variant, config: pytest.Config, progress: "_Progress") -> Abs
 def arguments(config: pytest.Config) -> list[str]:
     """Return pytest's arguments, without options that the base's gnnbench may not know."""
     own = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
-    for flag in ("--gnn-budget", "--gnn-turns", "--gnn-confirm", "--gnn-effect"):
+    for flag in ("--gnn-budget", "--gnn-time", "--gnn-turns", "--gnn-confirm", "--gnn-effect"):
         own.add_argument(flag)
     for flag in ("--gnn-dry-run", "--gnn-strict"):
         own.add_argument(flag, action=argparse.BooleanOptionalAction)

@@ -9,6 +9,7 @@ import xml.etree.ElementTree as ET
 
 import pytest
 
+from gnnbench.plugin import turns
 from gnnbench.results.baseline import FOLDER
 from tests import terminal
 from tests.plugin import recorded
@@ -101,6 +102,14 @@ def project(whole, tmp_path):
 
 def verdicts(found):
     return {name: one["verdict"] for name, one in found.items()}
+
+
+def test_the_base_gets_no_option_that_its_gnnbench_may_not_know(pytester):
+    words = (COMPARE, "--gnn-time=4min", "--gnn-budget", "9", "--gnn-device=cpu", "-q")
+    found = turns.arguments(pytester.parseconfigure(*words))
+    assert not {"9", COMPARE} & set(found)
+    assert not any("time" in word or "budget" in word for word in found)
+    assert {"--gnn-device=cpu", "-q"} <= set(found)
 
 
 def test_a_slowdown_is_found_in_turns_and_lines_fit_a_terminal_with_the_command_that_repeats_it(project):
