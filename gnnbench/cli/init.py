@@ -254,7 +254,7 @@ def _say_next(planned: "Plan") -> None:
         )
     suite = shlex.join(os.path.relpath(planned.repository.folder / one) for one in planned.suite)
     if not planned.model and planned.repository.around:
-        streams.say(f"before your next change: gnnbench baseline record -- {suite}")
+        streams.say(f"commit, and before your next change: gnnbench baseline record -- {suite}")
         streams.say(f"after it: pytest {suite} --benchmark-compare")
         return
     streams.say(f"after your next change: gnnbench ab git:HEAD . --json ab.json -- {suite}")

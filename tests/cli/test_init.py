@@ -124,7 +124,7 @@ def test_benchmarks_inside_their_package_are_compared_with_a_record(tmp_path, ca
     repository = Repository(tmp_path, ["kernels/test_sum.py::test_sum"])
     init._say_next(plan.make(repository, None, "me/gnnbench@v2", settings=True))
     *_, record, compare = capsys.readouterr().out.replace("\n  ", " ").splitlines()
-    assert record.startswith("before your next change: gnnbench baseline record -- ")
+    assert record.startswith("commit, and before your next change: gnnbench baseline record -- ")
     assert record.endswith("kernels/test_sum.py")
     assert compare.startswith("after it: pytest ")
     assert compare.endswith("kernels/test_sum.py --benchmark-compare")
