@@ -2,7 +2,7 @@
 
 import os
 import shlex
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -21,9 +21,12 @@ class _Rootdir:
     found: Path | None = None
     is_settled = False
 
-    def pytest_load_initial_conftests(self, early_config: Any) -> None:
+    @pytest.hookimpl(wrapper=True)
+    def pytest_load_initial_conftests(self, early_config: Any) -> Iterator[None]:
+        """End pytest before plugins that begin early, as pytest-cov does."""
         self.found, self.is_settled = early_config.rootpath, is_settled(early_config)
         raise _FoundError
+        yield
 
 
 def is_settled(config: pytest.Config) -> bool:

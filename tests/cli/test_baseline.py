@@ -141,6 +141,7 @@ def test_without_records_or_a_suite_each_says_what_to_do(tmp_path, monkeypatch, 
         ("bench", ["--option-of-the-conftest"], "."),
         (".", ["--rootdir=bench", "bench"], "bench"),
         (".", ["-c", "bench/some.ini"], "bench"),
+        (".", ["-p", "begins_early"], "."),
     ],
 )
 def test_records_lie_in_pytest_s_rootdir(tmp_path, monkeypatch, capsys, folder, arguments, root):
@@ -148,6 +149,11 @@ def test_records_lie_in_pytest_s_rootdir(tmp_path, monkeypatch, capsys, folder, 
     (tmp_path / "pytest.ini").touch()
     (tmp_path / "bench" / "some.ini").touch()
     (tmp_path / "bench" / "conftest.py").write_text("1 / 0")
+    early = (
+        "import pytest\n@pytest.hookimpl(tryfirst=True)\ndef pytest_load_initial_conftests():\n    1 / 0\n"
+    )
+    (tmp_path / "begins_early.py").write_text(early)  # as pytest-cov, which imports coverage's plugins
+    monkeypatch.syspath_prepend(tmp_path)
     monkeypatch.chdir(tmp_path / folder)
     assert rootdir(arguments) == tmp_path / root
     saved(RecordStore(tmp_path / root / FOLDER), "some")
