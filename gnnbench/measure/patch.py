@@ -221,15 +221,14 @@ class Patch:
                 warmup_iterations=fixture._warmup or 1,  # noqa: SLF001
                 disable_gc=fixture._disable_gc,  # noqa: SLF001
             )
-            result = None
             if settings.whole_call:
                 result = sample_whole(layouts.original, clock, effort, measurement, add)
             else:
                 sample(layouts, clock, effort, measurement, add)
-        if not settings.whole_call:
-            result = self._inspect(fixture, layouts, is_warm=True)
-        else:
+        if settings.whole_call:
             _why_not_inspected(fixture, settings.whole_call)
+        else:
+            result = self._inspect(fixture, layouts, is_warm=True)
         return _profile(fixture, measurement.iterations, layouts.original) if fixture.cprofile else result
 
     def _only_inspect(
@@ -245,10 +244,10 @@ class Patch:
 
         self._part(fixture)
         self.inspected.setdefault(fixture.fullname, fixture.extra_info)
-        if not settings.whole_call:
-            return self._inspect(fixture, Layouts(Call(function, args, kwargs)))
-        _why_not_inspected(fixture, settings.whole_call)
-        return function(*args, **kwargs)
+        if settings.whole_call:
+            _why_not_inspected(fixture, settings.whole_call)
+            return function(*args, **kwargs)
+        return self._inspect(fixture, Layouts(Call(function, args, kwargs)))
 
     def _watch_growth(self, fixture: Any, asked: "Pedantic", settings: TimingSettings) -> Any:
         """Save what many calls leave behind, and return the result of one more."""
