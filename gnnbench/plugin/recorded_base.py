@@ -16,7 +16,6 @@ from ..results.base import choose
 from ..results.baseline import Record
 from ..results.run_file import RunFile
 from ..variants import rebuild, variant
-from ..variants.rebuild import NotRebuiltError
 from . import records
 from .session import places, run_of
 from .turns import Group
@@ -108,10 +107,12 @@ class RecordedBase:
         try:
             text = rebuild.variant(saved, self._head.sources)
             base = variant.parse(text)
-            if text == variant.WORKING_TREE:
-                raise NotRebuiltError("what differs is no commit, and no version of a package")
+            is_rebuilt = text != variant.WORKING_TREE
+            why = "commit and packages are the record's; a setting or a value differs"
         except UsageError as error:
-            self.lines.append(self.across(units.count(len(rows), "benchmark"), title, str(error)))
+            is_rebuilt, why = False, str(error)
+        if not is_rebuilt:
+            self.lines.append(self.across(units.count(len(rows), "benchmark"), title, why))
             return
         ranked = sorted(rows, key=lambda row: row.judgement.ratio or 0.0, reverse=True)
         is_unique = [other.id for other in self._known].count(record.id) == 1

@@ -284,8 +284,8 @@ def test_code_that_cannot_be_built_again_is_never_taken_for_the_same(project):
 def test_another_setting_is_compared_across_sessions(project):
     result, found = project.run(COMPARE, variables={"TORCH_SHOW_CPP_STACKTRACES": "1"})
     assert result.returncode == 0, result.stdout
-    said = f"{ONE.replace('1 benchmark', '2 benchmarks')} the saved code cannot be built again"
-    assert f"{said}: what differs is no commit, and no version of a package" in result.stdout
+    said = f"{ONE.replace('1 benchmark', '2 benchmarks')} commit and packages are the record's;"
+    assert f"{said} a setting or a value differs" in result.stdout
     assert not any(one["in_turns"] for one in found.values())
 
 
