@@ -27,13 +27,16 @@ site    := $(VENV)/.installed-site
 # Without bytecode on disk, each process that a test starts would compile the package again.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: help environment sparse test test-all bench counters growth lint lint-workflows site dist baseline-pull-request clean
+.PHONY: help environment tools sparse test test-all bench counters growth lint lint-workflows site dist baseline-pull-request clean
 
 help: $(base)
 	@sed -n '/^$$/q; s/^# \{0,1\}//p' Makefile
 	@$(VENV)/bin/gnnbench doctor
 
 environment: $(base)
+
+# What lint, dist and site need, so that they can run side by side afterwards.
+tools: $(base) $(release) $(site)
 
 sparse: $(sparse)
 
