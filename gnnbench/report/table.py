@@ -22,9 +22,12 @@ _CLOCK_SET = "measurements without a positive time were left out, as if the cloc
 _TO_DO = (_DISTURBED, NO_INTERVAL, _CLOCK_SET)
 """Notes about which a reader can do something; they come first."""
 _READING = (
-    "ratio: the time divided by the fastest platform's; ~: not separated, the intervals overlap",
     (
-        "for ratios with an interval run five times with --benchmark-json=run-N.json, then: "
+        "±: half-width of the 95% interval; ratio: time / the fastest platform's, ~: not separated, their "
+        "intervals overlap; limit: least possible time / time"
+    ),
+    (
+        "for ratios with an interval run pytest five times with --benchmark-json=run-N.json, then: "
         "gnnbench compare --by platform run-*.json"
     ),
 )
@@ -175,7 +178,7 @@ def _ratio(row: TableRow, fastest: TableRow) -> str:
 
 
 def reading(rows: Sequence[TableRow]) -> list[str]:
-    """Return how to read the ratios, how to confirm them, and which operations do similar work."""
+    """Return how to read rows of several platforms, how to confirm them, and what does similar work."""
     work = [replace(row.spec, platform="") for row in rows]
     return [*(_READING if len(set(work)) < len(work) else ()), *_similar(rows)]
 

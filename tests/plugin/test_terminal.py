@@ -214,7 +214,7 @@ def test_at_most_five_lines_stand_below_the_tables_unless_all_are_asked_for(pyte
     _, below = screen.getvalue().split("pyg 1.00 ms")
     lines = below.partition("\n\n")[0].splitlines()[1:]
     assert len(lines) == shown
-    assert lines[0].startswith("ratio: ")
+    assert lines[0].startswith("±: ")
     assert ("4 more notes: -v shows them" in lines) == (shown == 5)
 
 

@@ -84,7 +84,9 @@ def test_lines_below_say_how_to_read_ratios_and_which_operations_do_similar_work
 
     assert reading([ROW]) == reading([of_platform("spmm_sum", "dgl"), of_platform("mine", "dgl")]) == []
     meaning, compare = reading([ROW, of_platform("spmm_sum", "dgl")])
-    assert meaning.startswith("ratio: the time divided by the fastest platform's; ~: not separated")
+    assert meaning.startswith(
+        "±: half-width of the 95% interval; ratio: time / the fastest platform's, ~: not"
+    )
     assert compare.endswith(": gnnbench compare --by platform run-*.json")
     names = ("gcn_norm", "edge_weight_norm", "degree_norm", "spmm_max", "update_all_copy_u_max", "mine")
     rows = [of_platform(name, "pyg" if name in ("gcn_norm", "spmm_max") else "dgl") for name in names]
