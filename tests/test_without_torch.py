@@ -81,8 +81,10 @@ COMMANDS = {
 """What measures nothing, or says at once what is missing: exit code, and a part of what is said."""
 
 LONG = {
-    f"profile order --with functions --sort self --epochs 1 --folder p --seed-table {OF_GRAPHS.format('')} "
-    "-- bench": (0, "built-in method builtins.sorted"),
+    f"profile order --with functions --sort self --epochs 1 --folder p {OF_GRAPHS.format('')} -- bench": (
+        0,
+        "built-in method builtins.sorted",
+    ),
     "init --model words:Net --action o/n@v1 --timeout 60 --yes": (2, "is no torch module"),
     "profile order -- test_own.py": (2, PIP),
     "list --data .": (0, "spmm_sum"),

@@ -45,12 +45,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="ORDER",
         help=f"sort order of the function table: cumulative, self or calls. Default: {SORT}.",
     )
-    parser.add_argument(
-        "--seed-table",
-        action=argparse.BooleanOptionalAction,
-        help="show the counts and fractions that github.com/jh0shin/Graph-Neural-Network published in 2021 "
-        "next to the measured ones",
-    )
+    parser.add_argument("--seed-table", action="store_true", help=argparse.SUPPRESS)
     parser.add_argument(
         "--diff",
         nargs=2,
@@ -63,6 +58,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Profile, print the tables, and return the exit code."""
+    if options.seed_table:
+        raise UsageError("--seed-table was removed: gnnbench profile epoch --with layers has today's figures")
     if options.diff and not options.select:
         return _compare_saved(*map(Path, options.diff))
     if not options.select:

@@ -63,7 +63,7 @@ class Session:
             chosen.profile_folder,
             select,
         )
-        self._select, self._sort, self._seed_table = options.select, options.sort, options.seed_table
+        self._select, self._sort = options.select, options.sort
         self._failed = False
 
     def show(self) -> int:
@@ -73,7 +73,7 @@ class Session:
 
         (found,) = self.profile([ProfiledSide()], self.wanted)
         profiles = list(found.values())
-        for page in report.pages(profiles, sort=self._sort, seed_table=self._seed_table):
+        for page in report.pages(profiles, sort=self._sort):
             print(f"\n{page}")
         return self.status(profiles)
 

@@ -24,13 +24,12 @@ class Profile:
     record: Mapping[str, Any]
 
 
-def pages(profiles: Sequence[Profile], *, sort: str, seed_table: bool) -> Iterator[str]:
+def pages(profiles: Sequence[Profile], *, sort: str) -> Iterator[str]:
     """Yield a text for each benchmark; first, one table for benchmarks that differ only in the platform.
 
     Args:
         profiles: in display order.
         sort: sort order of functions, one of its ORDERS.
-        seed_table: add the figures published in 2021 beside today's.
     """
     groups: dict[tuple[object, ...], list[Profile]] = {}
     for profile in profiles:
@@ -44,8 +43,6 @@ def pages(profiles: Sequence[Profile], *, sort: str, seed_table: bool) -> Iterat
         ]
         for kind in together:
             yield f"{side_by_side.table(records, kind)}\n{_apart(records, kind)}"
-        if seed_table:
-            yield side_by_side.seed_table(records)
         for profile in group:
             yield _page(profile, sort, without=together)
 

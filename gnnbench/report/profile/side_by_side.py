@@ -1,4 +1,4 @@
-"""Platforms side by side in one table, and the figures published in 2021 beside today's."""
+"""Platforms side by side in one table."""
 
 import statistics
 import textwrap
@@ -7,7 +7,6 @@ from typing import Any
 
 from ... import units
 from ...profile.tree import WIDTH
-from .seed_notes import ITEM, SEED, SORT, SOURCE, Published
 
 LAYER = "layer"
 """Common row name for the platforms' convolutions, whose class names differ."""
@@ -93,66 +92,3 @@ def _ratio(value: float) -> str:
 def _line(name: str, values: Sequence[str], ratios: Sequence[str]) -> str:
     cells = [f"{value:>9}{ratio:>6}" for value, ratio in zip(values, ratios, strict=True)]
     return f"{name:<{_EVENT}}{values[0]:>9}{''.join(cells[1:])}".rstrip()
-
-
-def seed_table(records: Sequence[Mapping[str, Any]]) -> str:
-    """Return a table of the published figures beside today's counts and fractions.
-
-    It shows no times of today, because the hardware differs. The records are of one epoch, with the kind
-    `layers`; the kind `phases` fills the rows of phases only.
-    """
-    specs = [record["spec"] or {} for record in records]
-    profiled = str(specs[0].get("dataset"))
-    dataset = profiled.partition(":")[0]
-    if specs[0].get("operation") != "epoch" or dataset not in SEED:
-        return f"Published figures exist only for the epoch on {' and '.join(SEED)}."
-    sections = {spec["platform"]: record["sections"] for spec, record in zip(specs, records, strict=True)}
-    lines = []
-    for notes in SEED[dataset]:
-        found = sections.get(notes.platform, {})
-        title = f"{notes.library}, {dataset}"
-        lines.append(f"{title:<28}|{'published 2021':^35}|{f'today, {notes.platform}':^16}".rstrip())
-        if profiled != dataset:
-            lines.append(f"{profiled:>{WIDTH}}")
-        lines.append(_seed_line("Event", "Count", "Average time", "Frac.", "Count", "Frac."))
-        lines += [_seed_row(row, found) for row in notes.rows]
-        lines.append("")
-    text = (
-        f"Published: {SOURCE}. Count: per epoch. Average time: per call. Frac.: of the epoch; nested rows "
-        "overlap and do not add up. Times are not comparable: hardware and versions differ. in_degrees: "
-        "published without out_degrees, today with them. sgemm: published as a fraction of GPU time with the "
-        "backward pass, today x·W of the forward pass. "
-        f"Today's counts of argsort and .item() are the dispatcher's, of {SORT} and {ITEM}."
-    )
-    return "\n".join([*lines, textwrap.fill(text, WIDTH)])
-
-
-def _seed_row(row: Published, sections: Mapping[str, Any]) -> str:
-    count, share = _today(row.name, sections)
-    return _seed_line(
-        row.event,
-        "" if row.calls is None else str(row.calls),
-        "" if row.milliseconds is None else units.seconds(row.milliseconds / 1e3),
-        "" if row.share is None else units.fraction(row.share),
-        "" if count is None else f"{count:g}",
-        "" if share is None else units.fraction(share),
-    )
-
-
-def _today(name: str, sections: Mapping[str, Any]) -> tuple[float | None, float | None]:
-    """Return the calls per epoch of a range or operator, and the range's fraction of the epoch."""
-    if name.startswith("aten::"):
-        if "counts" not in sections:
-            return None, None
-        return sum(row["count"] for row in sections["counts"]["operators"] if row["name"] == name), None
-    tree = sections.get("layers", sections.get("phases"))
-    if tree is None:
-        return None, None
-    rows = [row for row in tree["rows"] if row["path"][-1] == name]
-    whole_ns = sum(tree["rows"][0]["total_ns"])
-    share = sum(sum(row["total_ns"]) for row in rows) / whole_ns
-    return sum(statistics.mean(row["calls"]) for row in rows), share
-
-
-def _seed_line(event: str, count: str, average: str, share: str, now_count: str, now_share: str) -> str:
-    return f"{event:<28}|{count:>8} |{average:>14} |{share:>8} |{now_count:>6} |{now_share:>7}".rstrip()
