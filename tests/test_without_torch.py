@@ -63,7 +63,6 @@ COMMANDS = {
     "baseline verify --environment {name}": (0, "complete and valid"),
     "baseline prune --keep 1 --yes": (0, "nothing to remove"),
     "accept ab.json b[ --reason why --until 2099-01-31": (2, "unknown benchmark 'b['"),
-    "bisect git:HEAD~1 git:HEAD -o p.html -- bench": (2, "jinja2 is not installed"),
     "profile order --with phases -- bench": (3, KINDS.removeprefix("gnnbench: ")),
     "profile --diff profile.json profile.json": (0, "no difference"),
     "compare run-0.json run-1.json --effect 5% --strict --json c.json -- run-2.json": (3, "b0"),
@@ -94,7 +93,7 @@ LONG = {
     f"affected {VARIANTS} --json a.json --explain order[1] -- bench": (0, "order"),
     f"bisect git:HEAD~2 git:HEAD {VARIANTS.removeprefix('git:HEAD~1 .')} --json b.json --budget 3 "
     "--total-budget 5 --effect 5% --skip HEAD~1 --repository words=. --build true --build-cache 1GiB --fresh "
-    "--markdown b.md --test t.py -- bench": (0, "the ends do not differ"),
+    "--markdown b.md -- bench": (0, "the ends do not differ"),
     "calibrate --runs 1 --planted 0 --budget 2 --total-budget 4 --effect 5% --fresh -- bench": (3, "verdict"),
     "profile order --diff git:HEAD~1 . --with functions -- bench": (0, "no difference"),
     "init --yes": (0, "timed: bench/test_words.py"),

@@ -39,15 +39,15 @@ def ends(case: str, pyg: Path, folder: Path) -> list[str]:
 
 
 def run(case: str, pyg: Path, folder: Path) -> None:
-    """Bisect a case, and save the result and a test."""
+    """Bisect a case, and save the result."""
     script = str(Path(sys.executable).with_name("gnnbench"))
     result = folder / f"{case}.json"
-    files = ("--json", str(result), "--test", str(folder / f"test_{case}.py"))
     words = [
         script,
         "bisect",
         *ends(case, pyg, folder),
-        *files,
+        "--json",
+        str(result),
         "--budget",
         "900",
         "--total-budget",

@@ -26,8 +26,6 @@ from .common import (
 from .progress import AbProgress
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from ..compare.bisect.result import BisectResult
 
 BUDGET_SECONDS = 180.0
@@ -87,32 +85,30 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--markdown", type=Path, metavar="FILE", help="also write the answer in Markdown to FILE"
     )
-    parser.add_argument("-o", "--output", type=Path, metavar="FILE", help="also write an HTML page to FILE")
-    parser.add_argument(
-        "--test",
-        type=Path,
-        metavar="FILE",
-        help="also write a test to FILE that passes before the largest slowdown and fails after it",
-    )
+    parser.add_argument("-o", "--output", help=argparse.SUPPRESS)
+    parser.add_argument("--test", help=argparse.SUPPRESS)
     parser.set_defaults(run=run)
 
 
 def run(options: argparse.Namespace) -> int:
     """Bisect, print the answer, and return the exit code."""
-    from .. import environment, packages
-    from ..compare.bisect import refine, written_test
+    from .. import environment
+    from ..compare.bisect import refine
     from ..compare.bisect import run as bisection
     from ..compare.bisect.session import Limits
     from ..files import cache_folder
     from ..report import bisect as shown
-    from ..report import bisect_page
     from ..variants.builds import Build
 
-    if options.output and (reason := packages.missing(("jinja2",))):
-        raise UsageError(reason)
+    if options.output is not None:
+        raise UsageError("-o was removed: give --markdown FILE, or --json FILE for all that differs")
+    if options.test is not None:
+        raise UsageError(
+            "--test was removed: gnnbench ab GOOD HEAD -- PATH -k NAME tells whether it is still slower"
+        )
     repositories = refine.repositories(options.repository)
     arguments = suite(options.rest, "gnnbench bisect GOOD BAD")
-    for file in filter(None, (options.json, options.markdown, options.output, options.test)):
+    for file in filter(None, (options.json, options.markdown)):
         check_writable(file)
     setting = bisection.Setting(
         tuple(arguments),
@@ -131,6 +127,14 @@ def run(options: argparse.Namespace) -> int:
         found = bisection.run(
             options.good, options.bad, setting, progress, skip=options.skip, repositories=repositories
         )
+    texts = {
+        file: text
+        for file, text in (
+            (options.json, json.dumps(found.as_json(), indent=1) + "\n"),
+            (options.markdown, shown.markdown(found)),
+        )
+        if file
+    }
     try:
         shown.write(found, streams.write_rendered, streams.width(), colour=sys.stdout.isatty())
         unfinished = found.stages[-1].unfinished
@@ -141,15 +145,10 @@ def run(options: argparse.Namespace) -> int:
             streams.say(f"{unfinished}; the same command with {more} continues")
         sys.stdout.flush()
     finally:  # also if the output was closed
-        texts: dict[Path | None, Callable[[], str | None]] = {
-            options.json: lambda: json.dumps(found.as_json(), indent=1) + "\n",
-            options.markdown: lambda: shown.markdown(found),
-            options.output: lambda: bisect_page.html(found),
-            options.test: lambda: written_test.write(found),
-        }
-        written = [_save(file, text()) for file, text in texts.items() if file]
-    for line in written:
-        streams.say(line)
+        for file, text in texts.items():
+            save(file, text)
+    for file, text in texts.items():
+        streams.say(f"{file}: {units.size(len(text.encode()))}")
     return _exit_code(found)
 
 
@@ -158,14 +157,6 @@ def _most_bytes(text: str) -> int:
     if found is None:
         raise UsageError(f"--build-cache {text!r} must be a size with its unit, as in '10 GiB'")
     return found
-
-
-def _save(file: Path, text: str | None) -> str:
-    """Write a file; return the line that says so. Only a test may have no text."""
-    if text is None:
-        return f"{file} is not written: no slowdown that was found changed a counter or a fingerprint"
-    save(file, text)
-    return f"{file}: {units.size(len(text.encode()))}"
 
 
 def _exit_code(found: "BisectResult") -> int:

@@ -1,6 +1,5 @@
 """`gnnbench bisect` on real repositories, whose commits have known times on the simulated clock."""
 
-import html
 import json
 import re
 import shlex
@@ -12,9 +11,8 @@ import pytest
 
 from gnnbench import schema, units
 from gnnbench.cli.bisect import _exit_code, _most_bytes
-from gnnbench.compare.ab.inspections import Inspections
 from gnnbench.compare.ab.schedule import Decision
-from gnnbench.compare.bisect import lines, written_test
+from gnnbench.compare.bisect import lines
 from gnnbench.compare.bisect import run as bisection
 from gnnbench.compare.bisect.followed import Span
 from gnnbench.compare.bisect.line import Candidate, Cause, Line
@@ -22,16 +20,10 @@ from gnnbench.compare.bisect.result import BisectResult
 from gnnbench.compare.bisect.session import Bisected
 from gnnbench.compare.verdict import Judgement, Thresholds
 from gnnbench.errors import UsageError
-from gnnbench.measure.counter_changes import CounterChange
-from gnnbench.measure.fingerprint.difference import Difference
 from gnnbench.report import bisect as shown
-from gnnbench.report import bisect_page
-from tests import forks
 from tests.cli.started import start
-from tests.compare.ab.workers import write
 from tests.compare.bisect.histories import ALONE, ONE, TWO, content, create, hash_of
-from tests.sampling import nightly
-from tests.suite import environment, gnnbench
+from tests.suite import gnnbench
 from tests.variants.repositories import git, wait_for
 
 
@@ -86,17 +78,9 @@ def between(folder, good="git:good", bad="git:main", **options):
     return line, [one.cause.title for one in line.candidates[1:]]
 
 
-def run_file(folder, file, *, libraries=False):
-    """Run a file of tests; return the exit status."""
-    variables = environment(PYTEST_DISABLE_PLUGIN_AUTOLOAD="1")
-    found = forks.run([sys.executable, "-m", "pytest", file], folder, variables, libraries=libraries)
-    assert "UsageError" not in found.stdout
-    return found.returncode
-
-
 def test_the_commit_is_named_with_what_it_changed_and_how_to_repeat_it(history):
     folder = history([content(number, 1.15 if number >= 3 else 1.0) for number in range(5)])
-    result = bisect(folder, "--markdown", "b.md", "-o", "b.html", "--test", "test_it.py")
+    result = bisect(folder, "--markdown", "b.md")
     assert result.returncode == 1, result.stderr
     (change,) = saved(folder)["changes"]
     (one,) = change["benchmarks"]
@@ -112,93 +96,16 @@ def test_the_commit_is_named_with_what_it_changed_and_how_to_repeat_it(history):
     assert "code: one" in lines
     assert f"repeat: {command}" in lines
     summary = next(number for number, line in enumerate(lines) if line.startswith("1 slower, 1 same; 4 cand"))
-    files = ("b.json", "b.md", "b.html", "test_it.py")
+    files = ("b.json", "b.md")
     written = [f"{file}: {units.size((folder / file).stat().st_size)}" for file in files]
     assert lines[summary + 1 :] == written
     assert command in (folder / "b.md").read_text()
-    page = (folder / "b.html").read_text()
-    assert html.escape(command) in page.replace("&#39;", "&#x27;")
-    assert re.search(r"<h1>.*one.* became slower, 1.1\dx: commit \w+ \([-\d]+\): change 3</h1>", page)
     assert len(git(folder, "worktree", "list").splitlines()) == 1
     # Binary search by fingerprints: no candidate between the ends is timed.
     assert saved(folder)["pairs"] <= 6
-    assert "def test_the_same_functions(" in (folder / "test_it.py").read_text()
-    for number, status in ((3, 1), (2, 0)):
-        git(folder, "checkout", "-q", hash_of(folder, number))
-        assert run_file(folder, "test_it.py") == status
 
 
-FUNCTIONS = Inspections(
-    difference=Difference(functions=("thing:helper", "thing:one"), head_only=("thing:helper",)),
-    sides=({"fingerprint": {"functions": {"thing:one": "a hash"}}}, {}),
-)
-COUNTERS = Inspections((CounterChange("aten::clone", 0, 1),))
 LINE = Line("commit", (Candidate("good", "git:a"), Candidate("bad", "git:b", Cause("commit", "b" * 40))))
-
-
-@pytest.mark.parametrize(
-    ("setup", "before", "after", "found", "name"),
-    [
-        (
-            "1",
-            "x",
-            "x\ndef helper(x):\n    return x\ndef one(x):\n    return helper(x)",
-            FUNCTIONS,
-            "no_other_functions",
-        ),
-        nightly(pytest.param("torch.ones(3)", "x + 1", "(x + 1).clone()", COUNTERS, "no_more_work")),
-    ],
-    ids=["functions", "counters"],
-)
-def test_a_written_test_fails_after_the_change_and_passes_before(
-    history, monkeypatch, setup, before, after, found, name
-):
-    folder = history([content(0), content(1)])
-    monkeypatch.chdir(folder)  # in which the arguments of pytest are
-    libraries = "import torch\n" if "torch" in setup else ""
-    suite = f"{libraries}import thing\ndef test_it(benchmark):\n    benchmark(thing.one, {setup})\n"
-    write(folder, suite)
-    id_ = "test_suite.py::test_it"
-    spans = {id_: [Span(0, 1, 1.2, (1.1, 1.3))]}
-    whole = result(between(folder)[0], spans=spans, compared={(0, 1): {id_: found}})
-    written = written_test.write(whole)
-    assert f"def test_{name}(" in written
-    (folder / "test_it.py").write_text(written)
-    for code, status in ((after, 1), (before, 0)):
-        (folder / "thing.py").write_text(f"def one(x):\n    return {code}\n")
-        assert run_file(folder, "test_it.py", libraries=bool(libraries)) == status
-
-
-@pytest.mark.parametrize(
-    ("counters", "name", "line"),
-    [
-        ((0, 1), "no_more_work", "assert found.counts.get('aten::clone', 0) <= 0"),
-        ((2, 1), "the_same_work", "assert found.counts.get('aten::clone', 0) == 2"),
-    ],
-)
-def test_a_written_test_asserts_counters_rather_than_code(counters, name, line):
-    """A slowdown may also run fewer operators. A nightly test runs such a file."""
-    found = Inspections((CounterChange("aten::clone", *counters),))
-    spans = {ONE: [Span(0, 1, 1.2, (1.1, 1.3))]}
-    written = written_test.write(result(LINE, spans=spans, compared={(0, 1): {ONE: found}}))
-    assert f"def test_{name}(" in written
-    assert f"    {line}\n" in written
-    assert "hashes of code" not in written
-
-
-def test_a_written_test_finds_compiled_modules_by_their_files():
-    fingerprint = {"libraries": {"_core.so": "a hash"}, "modules": {"thing._core": "_core.so"}}
-    found = Inspections(
-        difference=Difference(compiled=("thing._core",)), sides=({"fingerprint": fingerprint}, {})
-    )
-    spans = {ONE: [Span(0, 1, 1.2, (1.1, 1.3))]}
-    written = written_test.write(result(LINE, spans=spans, compared={(0, 1): {ONE: found}}))
-    assert "    assert found.parts('libraries').get('_core.so') == 'a hash'\n" in written
-
-
-def test_without_what_to_assert_no_test_is_written():
-    spans = {ONE: [Span(0, 1, 1.2, (1.1, 1.3))]}
-    assert written_test.write(result(LINE, spans=spans, compared={(0, 1): {ONE: Inspections()}})) is None
 
 
 @pytest.mark.parametrize(
@@ -263,11 +170,10 @@ def test_commits_that_are_broken_or_hang_are_stepped_around_or_are_the_answer_s_
 
 def test_where_the_ends_do_not_differ(history):
     folder = history([content(0), content(1), content(2)])
-    result = bisect(folder, "--test", "test_it.py")
+    result = bisect(folder)
     assert result.returncode == 0
     assert result.stdout.startswith("the ends do not differ: 2 same; 2 candidates, 1 pair of processes; ")
     assert saved(folder)["changes"] == []
-    assert "\ntest_it.py is not written: no slowdown that was found changed a counter" in result.stdout
 
 
 @pytest.mark.parametrize(
@@ -305,7 +211,6 @@ def test_the_ends_may_be_on_two_branches(history):
     found = result(line, "faster", spans={ONE: [Span(0, 1, 0.8, (0.7, 0.9))]})
     assert re.search(r"^without commit \w+ \([-\d]+\): change 20$", text_of(found), re.MULTILINE)
     assert "0.80x" in text_of(found)
-    assert re.search(r"<h1>.*one.* became faster, 0.80x: without commit ", bisect_page.html(found))
 
 
 def test_ends_in_the_wrong_order_are_to_be_swapped(history, in_process):

@@ -57,6 +57,8 @@ def folder(tmp_path_factory):
         ("bisect git:good git:main --skip nowhere -- test_suite.py", "--skip nowhere names no commit"),
         ("bisect git:good git:main --skip main -- test_suite.py", "--skip names an end"),
         ("bisect git:good git:main --json no/b.json -- test_suite.py", "no/b.json cannot be written"),
+        ("bisect git:good git:main --test t.py -- test_suite.py", "--test was removed: gnnbench ab GOOD"),
+        ("bisect git:good git:main -o b.html -- test_suite.py", "was removed: give --markdown FILE"),
         ("bisect git:good git:main -- nowhere.py", "gnnbench bisect GOOD BAD -- PATH"),
         ("bisect git:good git:main -- test_nothing.py", "pytest finds no benchmarks here"),
         ("calibrate --runs -1", "--runs and --planted must be at least 0, and not both 0"),

@@ -14,13 +14,14 @@ from ..ab.inspections import Inspections
 from ..ab.pair import Workers
 from ..ab.processes import Processes
 from ..ab.visit import NotTimed, Visit
-from ..one_call import SEED
 from .measured import Measured, Seen
 from .ready import Ready
 
 if TYPE_CHECKING:
     from ..ab.turns import Size
 
+_SEED = 0
+"""Of the random numbers of inspections, so that those of several pairs can be compared."""
 _STARTS = 2
 """The run ends after this many pairs in a row whose good side does not start."""
 
@@ -143,7 +144,7 @@ class Pairs:
             for name in names:
                 if workers.broken:
                     break
-                one = workers.inspect(name, SEED)
+                one = workers.inspect(name, _SEED)
                 if isinstance(one, Inspections):
                     found[name] = one
         return found
@@ -205,7 +206,7 @@ class Pairs:
         """Inspect a benchmark in the first pair of a candidate; return why it is not timed; None: it is."""
         if name in self._inspections[position] or name in self._blind:
             return None
-        one = workers.inspect(name, SEED)
+        one = workers.inspect(name, _SEED)
         if isinstance(one, NotTimed):
             return one
         self._inspections[position][name] = one
