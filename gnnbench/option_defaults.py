@@ -8,7 +8,7 @@ from typing import Any
 
 from .errors import UsageError, unknown_name
 from .files import user_path
-from .options import FLAGS, HELP, LISTS, Options
+from .options import FLAGS, HELP, LISTS, REMOVED, Options
 from .settings import RULES, Settings, shown
 
 COMMANDS = (
@@ -23,7 +23,7 @@ ON_COMMAND_LINE = (
 """Options of the command that belong to one run, such as paths of results; settings have none of them."""
 DEFAULTS_VARIABLE = "GNNBENCH_DEFAULTS"
 """Environment variable: the defaults of pytest's options in a process that gnnbench starts, as JSON."""
-ONE_RUN = ("affected-by", "counters", "dry-run", "growth", "instructions", "profile", "shard")
+ONE_RUN = ("affected-by", "counters", "dry-run", "growth", "profile", "shard")
 """Options that say what one run does; settings of a project have no default for them."""
 
 
@@ -38,7 +38,8 @@ def from_settings(settings: Settings, typed: Collection[str] = ()) -> dict[str, 
         Values by the names of `Options.parse`, also of options that are typed.
 
     Raises:
-        UsageError: a key is unknown, an option has no default in a file, or a value cannot be used.
+        UsageError: a key is unknown or was removed, an option has no default in a file, or a value cannot
+            be used.
     """
     known = {name.replace("-", "_"): name for name in HELP}
     found: dict[str, Any] = {}
@@ -48,6 +49,8 @@ def from_settings(settings: Settings, typed: Collection[str] = ()) -> dict[str, 
         place = f"{settings.file}: {key}"
         if key in COMMANDS and key not in known:
             raise UsageError(f"{place} = {shown(value)} must be a table, as in [tool.gnnbench.{key}]")
+        if instead := REMOVED.get(key.replace("_", "-")):
+            raise UsageError(f"{place} was removed: {instead}")
         if key.replace("_", "-") in ON_COMMAND_LINE or known.get(key) in ONE_RUN:
             raise UsageError(f"{place} belongs to one run: give it on the command line, and remove it here")
         if key not in known:

@@ -48,10 +48,6 @@ HELP = {
     "slower, before its test fails. Default: 3.",
     "counters": "count operators, copies, library calls and Python calls instead of timing, and fail "
     "benchmarks whose counts differ from baselines/counters; --gnn-counters=update records the counts.",
-    "instructions": "count the instructions of one call instead of timing, and show how they differ from "
-    "those in baselines/instructions; --gnn-instructions=update records them.",
-    "instructions-limit": "fail a benchmark that executes more instructions than recorded, by this fraction: "
-    "0.5% or 0.005. Default: none fails.",
     "growth": "compare the state after 50 calls with that after 5 instead of timing, and fail benchmarks "
     "that leave more and more behind (tensors, Python objects, other memory) or take longer and longer.",
     "profile": f"profile instead of timing; repeatable or comma-separated: {', '.join(kinds.KINDS)}.",
@@ -70,6 +66,11 @@ HELP = {
 
 LISTS = ("dataset", "platform", "hidden", "dtype", "index-dtype", "profile")
 """Options that may be repeated."""
+
+REMOVED = dict.fromkeys(
+    ("instructions", "instructions-limit"), "gnnbench ab BASE HEAD --instructions counts those of both sides"
+)
+"""What replaces options of earlier versions, by option; for one release it is said where one is given."""
 
 FLAGS = ("all", "dry-run", "growth", "real", "strict")
 """Options without a value."""
@@ -110,10 +111,6 @@ class Options:
     real_only: bool
     counters: str | None
     """`check` or `update`; None: time instead."""
-    instructions: str | None
-    """`check` or `update`; None: time instead."""
-    instructions_limit: float | None
-    """So many more instructions fail, as a fraction; None: none do."""
     growth: bool
     """Whether to measure growth instead of time."""
     strict: bool
@@ -158,8 +155,6 @@ class Options:
         data: str | None = None,
         real: bool = False,
         counters: str | None = None,
-        instructions: str | None = None,
-        instructions_limit: str | None = None,
         growth: bool = False,
         strict: bool = False,
         precision: str | None = None,
@@ -190,11 +185,6 @@ class Options:
         if growth and (kinds_of_profile or counters):
             other = "--gnn-profile" if kinds_of_profile else "--gnn-counters"
             raise UsageError(f"--gnn-growth makes calls of its own; leave out {other}")
-        if instructions and (growth or kinds_of_profile or counters):
-            other = "growth" if growth else "profile" if kinds_of_profile else "counters"
-            raise UsageError(f"--gnn-instructions makes calls of its own; leave out --gnn-{other}")
-        if instructions not in (None, *COUNTERS):
-            raise unknown_name("value of --gnn-instructions", instructions, COUNTERS)
         if counters not in (None, *COUNTERS):
             raise unknown_name("value of --gnn-counters", counters, COUNTERS)
         if layouts not in (None, *LAYOUTS):
@@ -215,10 +205,6 @@ class Options:
             data_root=data_folder(data),
             real_only=real,
             counters=counters,
-            instructions=instructions,
-            instructions_limit=(
-                fraction("instructions-limit", instructions_limit) if instructions_limit else None
-            ),
             growth=growth,
             strict=strict,
             precision=fraction("precision", precision) if precision else PRECISION,

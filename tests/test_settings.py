@@ -27,6 +27,7 @@ WRONG = {
     "json = 'out.json'": "json belongs to one run: give it on the command line, and remove it here",
     "counters = 'check'": "counters belongs to one run",
     "affected_by = 'git:main'": "affected_by belongs to one run",
+    "instructions_limit = '1%'": "instructions_limit was removed: gnnbench ab BASE HEAD --instructions",
     # Values of options.
     "effect = '300%'": "effect = \"300%\": effect '300%' must lie between 0 and 1, as in 2% or 0.02",
     "effect = [0.03]": "effect = [0.03] must be a text or a number",

@@ -10,7 +10,6 @@ import pytest
 
 from gnnbench import options
 from gnnbench.cli import main as cli
-from gnnbench.measure.instructions import hardware
 from gnnbench.profile import kinds, record
 from gnnbench.profile.subject import Subject
 from gnnbench.results.baseline import FOLDER, RecordStore
@@ -103,7 +102,7 @@ LONG = {
 OPTIONS = {
     f"{OF_GRAPHS.format('gnn-')} --gnn-all --gnn-shard 1/1 --gnn-layouts sample --gnn-precision 50% "
     "--gnn-l2 keep --gnn-time 1m --gnn-effect 5% --gnn-turns never --gnn-budget 9 --gnn-confirm 1 "
-    "--gnn-strict --gnn-instructions-limit 1%": (0, "2 passed"),
+    "--gnn-strict": (0, "2 passed"),
     "--gnn-growth": (0, "none grows"),
     "--gnn-counters=check": (4, "with gnnbench's own benchmarks only"),
     "--gnn-profile functions --gnn-epochs 1 --gnn-profile-folder p": (0, "2 profiles in p:"),
@@ -119,7 +118,6 @@ BROKEN = "libc10.so: cannot open shared object file: No such file or directory"
 SLOW_OPTIONS = {
     "--gnn-affected-by git:HEAD~1": (0, "2 deselected"),
     "--benchmark-compare=git:HEAD~1": (0, "2 same"),
-    "--gnn-instructions=check": (0, "instructions of 2 benchmarks counted"),
 }
 
 
@@ -205,8 +203,6 @@ def test_a_command(folder, sites, command):
     "given", [*OPTIONS, *(pytest.param(one, marks=pytest.mark.nightly) for one in SLOW_OPTIONS)]
 )
 def test_an_option_of_the_plugin(folder, sites, given):
-    if "--gnn-instructions=" in given and hardware.why_not() and not shutil.which("valgrind"):
-        pytest.skip("nothing counts instructions here")
     words = ["pytest", "-p", "no:cacheprovider", *SHORT, *shlex.split(given)]
     words += [] if ".py" in given else ["bench"]
     check(folder, sites / "base", words, *{**OPTIONS, **SLOW_OPTIONS}[given])

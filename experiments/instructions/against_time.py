@@ -2,29 +2,26 @@
 
     python experiments/instructions/against_time.py FOLDER
 
-On the CPU, with one thread. FOLDER keeps both run files and pytest's output, so an interrupted run goes on
-with what is missing. The picture is docs/experiments/instructions.svg. On a busy machine times are up to
+On the CPU, with one thread. FOLDER keeps the times and the numbers, so an interrupted run goes on with
+what is missing. The picture is docs/experiments/instructions.svg. On a busy machine times are up to
 twice too long; the order over three decades survives that.
 """
 
 import argparse
 import json
 import os
-import re
-import resource
 import subprocess
 import sys
 from pathlib import Path
 from typing import NamedTuple
 
 import altair as alt
+from agreement import counted
 from scipy import stats
 
 ROOT = Path(__file__).parents[2]
 PICTURE = ROOT / "docs/experiments/instructions.svg"
 SUITE = ("benchmarks", "-m", "core", "--gnn-dataset", "cora", "--gnn-device", "cpu")
-STEPS = {"times": (), "instructions": ("--gnn-instructions",)}
-"""Run file: pytest's arguments."""
 ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"), "1")
 COLOURS = {"pyg": "#c8553d", "sparse": "#e0a030", "dgl": "#0b7a75", "torch": "#555577"}
 """Colour by platform."""
@@ -47,46 +44,25 @@ class Point(NamedTuple):
         return self.instructions / self.median_ns
 
 
-def measure(folder: Path, name: str) -> None:
-    """Run the suite, unless its run file is there."""
-    file = folder / f"{name}.json"
-    if file.exists():
-        return
-    part = file.with_suffix(".part")
-    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *SUITE, *STEPS[name]]
-    with (folder / f"{name}.txt").open("wb") as output:
-        done = subprocess.run(
-            [*command, f"--benchmark-json={part}"],
-            cwd=ROOT,
-            env={**os.environ, **ONE_THREAD},
-            stdout=output,
-            stderr=subprocess.STDOUT,
-            check=False,
-        )
-    used = resource.getrusage(resource.RUSAGE_CHILDREN)
-    print(f"{name}: {used.ru_utime + used.ru_stime:.0f} s of CPU time so far", flush=True)
-    if done.returncode:
-        sys.exit(f"pytest ended with exit status {done.returncode}; its output is in {folder / name}.txt")
-    part.rename(file)
-
-
 def points(folder: Path) -> list[Point]:
-    """Return the benchmarks that were timed and counted; those with the fewest instructions in a ns first."""
-    times, counts = (
-        {one["fullname"]: one for one in json.loads((folder / f"{name}.json").read_text())["benchmarks"]}
-        for name in STEPS
-    )
-    found = []
-    for name, one in times.items():
-        counted = counts[name]["extra_info"]["gnnbench"]["instructions"].get("counted")
-        if counted:
+    """Time and count what is missing; return the benchmarks with the fewest instructions in a ns first."""
+    times, counts = folder / "times.json", folder / "instructions.json"
+    if not times.exists():
+        command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *SUITE]
+        subprocess.run(
+            [*command, f"--benchmark-json={times}"], cwd=ROOT, env={**os.environ, **ONE_THREAD}, check=True
+        )
+    if not counts.exists():
+        counts.write_text(json.dumps({name: found.total for name, found in counted(SUITE)}, indent=1))
+    totals, found = json.loads(counts.read_text()), []
+    for one in json.loads(times.read_text())["benchmarks"]:
+        if total := totals.get(one["fullname"]):
             spec = one["extra_info"]["gnnbench"]["spec"]
-            operation = f"{spec['operation']}"
-            found.append(Point(operation, spec["platform"], counted["total"], 1e9 * one["stats"]["median"]))
+            found.append(Point(spec["operation"], spec["platform"], total, 1e9 * one["stats"]["median"]))
     return sorted(found, key=lambda point: point.per_ns)
 
 
-def table(found: list[Point], output: str) -> None:
+def table(found: list[Point]) -> None:
     """Print all benchmarks, and how well the orders by instructions and by time agree."""
     print(f"{'instructions':>14} {'median µs':>10} {'per ns':>6}  benchmark")
     for one in found:
@@ -95,8 +71,6 @@ def table(found: list[Point], output: str) -> None:
     correlation = stats.spearmanr([one.instructions for one in found], [one.median_ns for one in found])
     print(f"{len(found)} benchmarks; rank correlation {correlation.statistic:.3f}")
     print(f"instructions in a ns: {found[0].per_ns:.2f} to {found[-1].per_ns:.2f}")
-    for line in re.findall(r"^gnnbench: (instructions of .+|.+ not counted: .+)$", output, re.MULTILINE):
-        print(line)
 
 
 def picture(found: list[Point]) -> alt.LayerChart:
@@ -139,10 +113,8 @@ def main() -> None:
     parser.add_argument("folder", type=Path)
     folder = parser.parse_args().folder.absolute()
     folder.mkdir(parents=True, exist_ok=True)
-    for name in STEPS:
-        measure(folder, name)
     found = points(folder)
-    table(found, (folder / "instructions.txt").read_text())
+    table(found)
     picture(found).save(PICTURE)
 
 

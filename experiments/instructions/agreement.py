@@ -14,11 +14,13 @@ import os
 import signal
 import statistics
 import subprocess
-import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+
+from gnnbench.compare.ab.counted_side import CountedSide, Side
+from gnnbench.measure.instructions.counting import Instructions
 
 ROOT = Path(__file__).parents[2]
 WITHIN = 0.003
@@ -51,30 +53,40 @@ def compiler(*, busy: bool) -> Iterator[None]:
             process.wait()
 
 
+def counted(arguments: Sequence[str], folder: Path = ROOT) -> Iterator[tuple[str, Instructions]]:
+    """Count in one process; yield the id of each benchmark that can be counted, and its instructions.
+
+    Args:
+        arguments: pytest's.
+        folder: pytest's working directory, which is imported from.
+    """
+    side = Side(arguments, folder, environment={"PYTHONPATH": str(folder)})
+    with CountedSide(side, "base") as one:
+        for name in one.collected()["names"]:
+            found = one.begin(name) or one.count()
+            one.end()
+            if isinstance(found, Instructions):
+                yield name, found
+            else:
+                print(f"{name}: not counted: {found.text}", flush=True)
+
+
 def count(folder: Path, number: int, arguments: list[str]) -> None:
-    """Count in one process; its run file is kept."""
+    """Count in one process, and keep the numbers."""
     file = folder / f"{number:02}.json"
     if file.exists():
         return
-    part = file.with_suffix(".part")
-    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *arguments]
     with compiler(busy=number % 2 == 1):
-        done = subprocess.run(
-            [*command, "--gnn-instructions", f"--benchmark-json={part}"], cwd=ROOT, check=False
-        )
-    if done.returncode:
-        sys.exit(f"pytest ended with exit status {done.returncode}")
-    part.rename(file)
+        totals = {name: found.total for name, found in counted(arguments)}
+    file.write_text(json.dumps(totals, indent=1))
 
 
 def table(folder: Path) -> None:
     """Print how well the processes agree."""
     totals: dict[str, list[int]] = {}
     for file in sorted(folder.glob("*.json")):
-        for one in json.loads(file.read_text())["benchmarks"]:
-            counted = one["extra_info"]["gnnbench"]["instructions"].get("counted")
-            if counted:
-                totals.setdefault(one["fullname"], []).append(counted["total"])
+        for name, total in json.loads(file.read_text()).items():
+            totals.setdefault(name, []).append(total)
     inside = number = 0
     print(f"{'instructions':>14} {'furthest':>9} {'within':>7}  benchmark")
     for name, found in totals.items():

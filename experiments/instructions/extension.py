@@ -2,31 +2,40 @@
 
     python experiments/instructions/extension.py [--times 20]
 
-Compiles the extension of tests/plugin/test_instructions.py, records, and runs `--gnn-instructions-limit 0.5%`
-alternately with the same extension and with one that does 1 % more.
+Compiles the extension of tests/profile/test_instructions.py, and counts alternately the same extension and
+one that does 1 % more.
 """
 
 import argparse
-import re
-import subprocess
 import sys
 import tempfile
 from pathlib import Path
 
-ROOT = Path(__file__).parents[2]
+from agreement import ROOT, counted
+
+from gnnbench.compare.instructions import InstructionChange
+from gnnbench.measure.instructions.counting import Instructions
+
 sys.path.insert(0, str(ROOT))
 
-from tests.plugin.test_instructions import BARE, SUITE, build  # noqa: E402
-from tests.suite import environment  # noqa: E402
+from tests.profile.test_instructions import build
 
-LIMIT = ("--gnn-instructions", "--gnn-instructions-limit", "0.5%")
+LEAST = 0.005
+"""A smaller change is not looked for."""
+SUITE = """
+import rows
 
 
-def count(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
-    """Count the benchmark that calls the extension."""
-    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-k", "test_rows", *words]
-    variables = environment(PYTHONPATH=str(folder), PYTEST_ADDOPTS=BARE)
-    return subprocess.run(command, cwd=folder, env=variables, capture_output=True, text=True, check=False)
+def test_rows(benchmark):
+    benchmark(rows.step)
+"""
+
+
+def count(folder: Path, times: int) -> Instructions:
+    """Compile the extension, and count the benchmark that calls it."""
+    build(folder, times)
+    ((_, found),) = counted(["test_suite.py"], folder)
+    return found
 
 
 def main() -> None:
@@ -38,16 +47,11 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as temporary:
         folder = Path(temporary)
         (folder / "test_suite.py").write_text(SUITE)
-        build(folder, 200_000)
-        recorded = count(folder, "--gnn-instructions=update")
-        if recorded.returncode:
-            sys.exit(recorded.stdout)
+        base = count(folder, 200_000)
         for number in range(1, times + 1):
-            build(folder, 205_500)
-            more = count(folder, *LIMIT)
-            named += more.returncode == 1 and bool(re.search(r"in mix_rows \(rows\)", more.stdout))
-            build(folder, 200_000)
-            clean += count(folder, *LIMIT).returncode == 0
+            more, same = (InstructionChange.between(base, count(folder, one)) for one in (205_500, 200_000))
+            named += more.fraction > LEAST and "in mix_rows (rows)" in more.sentence()
+            clean += same.fraction <= LEAST
             print(
                 f"1 % more found and named: {named} of {number}; same code passes: {clean} of {number}",
                 flush=True,

@@ -19,7 +19,6 @@ from pytest_benchmark.fixture import BenchmarkFixture, PauseInstrumentation
 from pytest_benchmark.session import BenchmarkSession
 from pytest_benchmark.storage.file import FileStorage
 
-from ..clocks import RealTime
 from ..errors import UsageError
 from . import extra_info
 from .clock import ClockError
@@ -80,12 +79,9 @@ class TimingSettings:
     growth: bool = False
     """Whether growth is measured instead of time, also where pytest-benchmark is disabled, as with -n."""
 
-    instructions: Callable[[str], dict[str, Any]] | None = None
-    """Counts the instructions of the benchmark with this id, in another process, instead of its time."""
-
     def apply_to(self, fixture: Any) -> bool:
         """Return whether gnnbench takes the place of pytest-benchmark."""
-        return self.growth or self.instructions is not None or not fixture.disabled
+        return self.growth or not fixture.disabled
 
 
 @dataclass
@@ -205,8 +201,6 @@ class Patch:
     ) -> Any:
         if settings.inspect_only:
             return self._only_inspect(fixture, settings, function, args, kwargs)
-        if settings.instructions:
-            return self._count_instructions(fixture, settings, Pedantic(function, args, kwargs))
         if settings.growth:
             asked = Pedantic(function, args, kwargs, rounds=2)
             return self._watch_growth(fixture, asked, settings)
@@ -278,22 +272,6 @@ class Patch:
                 fixture.stats.update(one)
         return asked.once()
 
-    def _count_instructions(self, fixture: Any, settings: TimingSettings, asked: "Pedantic") -> Any:
-        """Save the number of instructions, and return the result of a call.
-
-        That call is timed too, because the run file has only what has statistics.
-        """
-        assert settings.instructions
-        self.used = True
-        found = settings.instructions(fixture.fullname)
-        self._part(fixture)["instructions"] = found
-        start = RealTime.seconds()
-        result = asked.once()
-        if not fixture.disabled:
-            fixture._make_stats(1)  # noqa: SLF001
-            fixture.stats.update(RealTime.seconds() - start)
-        return result
-
     def _inspect(self, fixture: Any, layouts: "Layouts", *, is_warm: bool = False) -> Any:
         """Add counters, fingerprint and growth of the resident set of a call, and return its result."""
         from . import resident
@@ -331,8 +309,6 @@ class Patch:
             self._part(fixture)
             self.inspected.setdefault(fixture.fullname, fixture.extra_info)
             return asked.once()
-        if settings.instructions:
-            return self._count_instructions(fixture, settings, asked)
         if settings.growth:
             return self._watch_growth(fixture, asked, settings)
         settings = replace(settings, in_place=FIXED)

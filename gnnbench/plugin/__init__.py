@@ -29,7 +29,6 @@ from .limits import GATE, Limits
 from .limits import PLUGIN as LIMITS
 from .rootdir import is_settled
 from .session import (
-    INSTRUCTIONS,
     MARKER,
     attached,
     given,
@@ -62,7 +61,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
             group.addoption(flag, dest=destination, action="append", default=[], metavar=metavar, help=text)
         elif name in options.FLAGS:
             group.addoption(flag, dest=destination, action=argparse.BooleanOptionalAction, help=text)
-        elif name in ("counters", "instructions"):
+        elif name == "counters":
             group.addoption(
                 flag, dest=destination, nargs="?", const="check", metavar="check|update", help=text
             )
@@ -70,6 +69,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
             known = {"affected-by": "VARIANT", "budget": "S", "profile-folder": "DIR", "shard": "I/N"}
             group.addoption(flag, dest=destination, metavar=known.get(name, name.upper()), help=text)
     group.addoption("--gnn-again", dest=_AGAIN, type=Path, help=argparse.SUPPRESS)
+    for name in options.REMOVED:
+        group.addoption(f"--gnn-{name}", dest=f"removed_{name}", nargs="?", const="", help=argparse.SUPPRESS)
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -114,6 +115,9 @@ def _take_options(config: pytest.Config) -> None:
     Raises:
         pytest.UsageError: the settings or an option cannot be used.
     """
+    for name, instead in options.REMOVED.items():
+        if config.getoption(f"removed_{name}") is not None:
+            raise usage_error(f"--gnn-{name} was removed: {instead}")
     try:
         take_settings(config)
         if not any(value not in (None, False, []) for value in given(config).values()):
@@ -123,10 +127,6 @@ def _take_options(config: pytest.Config) -> None:
             _profile(config)
         if chosen.growth:
             _watch_growth(config)
-        if chosen.instructions:
-            from .instructions import InstructionCounts
-
-            config.pluginmanager.register(InstructionCounts(config, chosen), INSTRUCTIONS)
         if chosen.gpu is not None:
             config.pluginmanager.register(_OnGpu(chosen.gpu), "gnnbench-gpu")
         if chosen.shard:
@@ -347,6 +347,12 @@ def pytest_collection_finish(session: pytest.Session) -> None:
         config.pluginmanager.register(terminal.SessionProgress(reporter, ours), terminal.PROGRESS)
     if timed:
         terminal.shorten_their_table(config)
+
+
+def pytest_report_header(config: pytest.Config) -> str | None:
+    """Return a line about a folder that earlier versions used; for one release."""
+    folder = config.rootpath / "baselines" / "instructions"
+    return "gnnbench: baselines/instructions is not used any more: remove it" if folder.is_dir() else None
 
 
 def pytest_report_collectionfinish(config: pytest.Config, items: list[pytest.Item]) -> list[str]:

@@ -88,8 +88,7 @@ class Choice:
 
     def _is_timed(self) -> bool:
         instead = any(
-            self._config.getoption(f"gnn_{name}")
-            for name in ("counters", "growth", "instructions", "profile", "dry_run")
+            self._config.getoption(f"gnn_{name}") for name in ("counters", "growth", "profile", "dry_run")
         )
         theirs: Any = getattr(self._config, "_benchmarksession", None)
         return not instead and theirs is not None and not theirs.disabled

@@ -19,8 +19,6 @@ from ..workloads.operations import OPERATIONS
 from ..workloads.spec import Spec
 
 MARKER = "operations"
-INSTRUCTIONS = "gnnbench-instructions"
-"""Plugin of --gnn-instructions, whose module imports what only it needs."""
 
 
 class Run:

@@ -13,7 +13,7 @@ from ..errors import one_line
 from ..measure import extra_info
 from ..profile.hooks import profiling_of
 from ..report import growth as wording
-from ..report import instructions, speed_up, throughput
+from ..report import speed_up, throughput
 from ..report.console import Console
 from ..report.lines import wrapped
 from ..report.table import (
@@ -105,9 +105,7 @@ def _median(benchmark: Any, ours: dict[str, Any]) -> float | None:
 
 def _instead(ours: dict[str, Any]) -> str:
     """Return what was measured instead of time; empty: nothing was."""
-    if "growth" in ours:
-        return wording.sentence(ours["growth"]) or "does not grow"
-    return instructions.outcome(ours["instructions"]) if "instructions" in ours else ""
+    return (wording.sentence(ours["growth"]) or "does not grow") if "growth" in ours else ""
 
 
 def _kinds(item: pytest.Item) -> str:

@@ -22,7 +22,7 @@ from ..variants.import_roots import LEFT, left
 from . import writing
 from .choice import choice_of
 from .saving import Saving
-from .session import INSTRUCTIONS, OUT_OF_MEMORY, is_ours, places, run_of, settings_of, stop
+from .session import OUT_OF_MEMORY, is_ours, places, run_of, settings_of, stop
 
 if TYPE_CHECKING:
     from ..measure.sources import Sources
@@ -58,11 +58,9 @@ class Timing:
         if "benchmark" not in getattr(item, "fixturenames", ()):
             return None
         whole_call = marks.reason(item, marks.WHOLE_CALL)
-        counting = config.pluginmanager.get_plugin(INSTRUCTIONS)
-        if counting or config.getoption("gnn_growth"):
-            instead = {"instructions": counting.count} if counting else {"growth": True}
+        if config.getoption("gnn_growth"):
             return TimingSettings(
-                sample_layouts=False, precision=0, flush=False, whole_call=whole_call, **instead
+                sample_layouts=False, precision=0, flush=False, whole_call=whole_call, growth=True
             )
         if not is_ours(item) and not config.getoption("gnn_layouts") and not self._all_benchmarks:
             return None

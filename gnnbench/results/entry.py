@@ -14,7 +14,8 @@ FORMAT_VERSION = 2
 #    sources, definition_hash and measurement.whole_call.
 
 NOT_TIMED = frozenset(("growth", "instructions"))
-"""Fields of benchmarks whose calls were timed only because pytest-benchmark wants a time."""
+"""Fields of benchmarks whose calls were timed only because pytest-benchmark wants a time. Only files of
+earlier versions have instructions."""
 
 
 def identity(

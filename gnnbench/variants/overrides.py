@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 _ALONE: Mapping[str, Any] = {
-    **dict.fromkeys(("numprocesses", "gnn_affected_by", "gnn_counters", "gnn_instructions")),
+    **dict.fromkeys(("numprocesses", "gnn_affected_by", "gnn_counters")),
     **dict.fromkeys(("distload", "looponfail", "forked", "lf", "stepwise", "usepdb", "trace"), False),
     **dict.fromkeys(("benchmark_skip", "benchmark_disable", "codspeed", "gnn_growth"), False),
     "tx": [],

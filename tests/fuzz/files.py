@@ -15,10 +15,7 @@ from gnnbench.compare.bisect.result import BisectResult
 from gnnbench.compare.bisect.session import Bisected
 from gnnbench.compare.verdict import Judgement, Thresholds
 from gnnbench.measure.counter_changes import CounterChange
-from gnnbench.measure.instructions.counting import Instructions
-from gnnbench.results import instruction_baseline
 from gnnbench.results.baseline import FOLDER, RecordStore
-from gnnbench.results.instruction_baseline import Build
 from tests.compare.trend import runs as history_files
 from tests.report import contents
 from tests.run_files import content, entry, fingerprint, plain, suite
@@ -259,16 +256,6 @@ def calibrations() -> None:
     _write(FILE, saved)
     for seed, name in enumerate(("a.json", "b.json")):
         _write(name, content(entry("a", seed=seed), entry("b", seed=seed)))
-
-
-def instructions() -> None:
-    """Write a baseline of instructions, with functions whose calls differ."""
-    found = {
-        "a.py::test_one": Instructions(1000, 0.0, (), {"libc:malloc": 900}, {"m:C.forward": 1000}),
-        "a.py::test_two": Instructions(2000, 0.25, ("p:f",), {"p:f": 2000}),
-    }
-    build = Build("3.11.7, GCC 12", "glibc 2.36", "callgrind 3.19.0")
-    instruction_baseline.write(Path(FILE).absolute(), build, found)
 
 
 def counters() -> None:

@@ -5,7 +5,7 @@ import json
 import shutil
 import sys
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 from gnnbench import environment
@@ -13,12 +13,11 @@ from gnnbench.cli import calibrate, main
 from gnnbench.compare import runs
 from gnnbench.compare.bisect import packages
 from gnnbench.compare.calibration import CalibrationStore
-from gnnbench.compare.instructions import InstructionChange
 from gnnbench.compare.verdict import Thresholds
 from gnnbench.errors import one_line
 from gnnbench.plugin import records
 from gnnbench.report import verdicts
-from gnnbench.results import accepted, base, counter_baseline, instruction_baseline, run_file
+from gnnbench.results import accepted, base, counter_baseline, run_file
 from gnnbench.results.accepted import FILE as ACCEPTED
 from gnnbench.results.baseline import FOLDER, RecordStore
 from gnnbench.variants import rebuild
@@ -66,17 +65,6 @@ def _as_benchmark_compare() -> int:
         lines = [*rebuild.differences(saved, head.sources), rebuild.variant(saved, head.sources)]
         for line in (records.described(record, found.runs, "1 benchmark"), *lines):
             print(one_line(line))  # noqa: T201
-    return 0
-
-
-def _as_baseline_of_instructions() -> int:
-    """Read a baseline of instructions as pytest does, compare with it, and add to it."""
-    recorded = instruction_baseline.read(Path(FILE))
-    assert recorded
-    for saved in recorded.instructions.values():
-        print(one_line(InstructionChange.between(saved, replace(saved, total=7)).sentence()))  # noqa: T201
-    instruction_baseline.write(Path(FILE), recorded.build, recorded.instructions)
-    assert instruction_baseline.read(Path(FILE)).instructions.keys() == recorded.instructions.keys()
     return 0
 
 
@@ -200,7 +188,6 @@ KINDS = {
     "accepted slowdowns": Kind(files.accepted_slowdowns, (FILE,), (_with_accepted,), _VERDICTS),
     "bisection": Kind(files.results_of_bisect, (FILE,), _OF_RESULTS),
     "lock file": Kind(files.lock_files, (FILE,), (_as_lock_file,)),
-    "instructions": Kind(files.instructions, (FILE,), (_as_baseline_of_instructions,)),
     "counters": Kind(files.counters, (FILE,), (_as_gate_of_counters,)),
     "history": Kind(
         files.histories,

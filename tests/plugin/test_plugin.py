@@ -191,6 +191,11 @@ def test_collecting_is_light_and_core_is_a_few_dozen():
             ),
         ),
         (["--gnn-dry-run"], "--gnn-dry-run says what --benchmark-compare does: add that option"),
+        (
+            ["--gnn-instructions=update"],
+            "--gnn-instructions was removed: gnnbench ab BASE HEAD --instructions",
+        ),
+        (["--gnn-instructions-limit", "1%"], "--gnn-instructions-limit was removed: gnnbench ab BASE HEAD "),
     ],
 )
 def test_wrong_usage_is_one_line(pytester, monkeypatch, arguments, message):
@@ -302,6 +307,12 @@ def test_a_mistake_in_the_marker_is_one_line(pytester):
         assert sum(message in line for line in result.outlines) == 1
     assert "Traceback" not in str(result.stdout)
     assert str(result.stdout).count("gnnbench: test_mine: ") == len(mistakes)
+
+
+def test_a_folder_of_earlier_versions_is_named(pytester):
+    pytester.mkdir("baselines").joinpath("instructions").mkdir()
+    line = "gnnbench: baselines/instructions is not used any more: remove it"
+    assert line in pytester.runpytest_inprocess().outlines
 
 
 def test_help_is_shown_where_the_plugin_is_installed(pytester):

@@ -3,6 +3,9 @@
 import copy
 import re
 import shutil
+import subprocess
+import sysconfig
+from pathlib import Path
 
 import pytest
 
@@ -11,9 +14,39 @@ from gnnbench.errors import UsageError
 from gnnbench.measure.instructions import counter_choice, hardware
 from gnnbench.profile import instructions, kinds, process, record
 from gnnbench.profile.subject import Subject, UnavailableError
-from tests.plugin.test_instructions import BARE, build, named
 from tests.profile.subjects import Unheard, widest
 from tests.suite import gnnbench
+
+named = pytest.mark.skipif(
+    not hardware.why_not() or not shutil.which("valgrind"), reason="only callgrind names functions of C"
+)
+
+BARE = "-p no:hypothesispytest -p no:xdist -p no:rerunfailures"
+"""What each import costs is multiplied by ten under valgrind."""
+
+EXTENSION = """
+#include <Python.h>
+
+static volatile double sink;
+
+__attribute__((noinline)) static void mix_rows(long times) {
+    for (long i = 0; i < times; i++) sink = sink * 0.5 + (double)i;
+}
+
+__attribute__((noinline)) static void add_rows(long times) {
+    for (long i = 0; i < times; i++) sink += (double)i;
+}
+
+static PyObject *step(PyObject *self, PyObject *none) {
+    add_rows(400000);
+    mix_rows(TIMES);
+    Py_RETURN_NONE;
+}
+
+static PyMethodDef methods[] = {{"step", step, METH_NOARGS, ""}, {NULL, NULL, 0, NULL}};
+static PyModuleDef module = {PyModuleDef_HEAD_INIT, "rows", "", -1, methods};
+PyMODINIT_FUNC PyInit_rows(void) { return PyModule_Create(&module); }
+"""
 
 SUITE = """
 import rows
@@ -30,6 +63,14 @@ def smooth(times):
 def test_smooth(benchmark):
     benchmark.pedantic(smooth, setup=lambda: ((1,), {}), rounds=3)
 """
+
+
+def build(folder: Path, times: int) -> None:
+    """Compile the extension so that a call of `mix_rows` executes `times` rounds."""
+    (folder / "rows.c").write_text(EXTENSION)
+    include, suffix = sysconfig.get_paths()["include"], sysconfig.get_config_var("EXT_SUFFIX")
+    command = ["gcc", "-O1", "-g", "-shared", "-fPIC", f"-DTIMES={times}", f"-I{include}", "rows.c"]
+    subprocess.run([*command, "-o", f"rows{suffix}"], cwd=folder, check=True)
 
 
 @named

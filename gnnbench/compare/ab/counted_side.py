@@ -8,7 +8,6 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-from ...clocks import RealTime
 from ...measure.instructions.counting import Instructions, read_frames
 from ...measure.instructions.watched import Watched, counter_name
 from ...variants.child import Child
@@ -41,13 +40,13 @@ class CountedSide:
 
     Args:
         side: what it is started with.
-        name: of the side, for the files; empty: it is one alone.
+        name: of the side, `base` or `head`.
 
     Raises:
         UsageError: nothing counts instructions here.
     """
 
-    def __init__(self, side: Side, name: str = "") -> None:
+    def __init__(self, side: Side, name: str) -> None:
         self.counter = counter_name()
         self._files = Path(tempfile.mkdtemp(prefix="gnnbench-instructions-"))
         watched = Watched.by(self.counter, self._files)
@@ -61,13 +60,8 @@ class CountedSide:
             under=watched.under,
             apart=side.apart,
         )
-        self.capability = ""
-        """The processor's vector extensions that the last benchmark used, such as `avx2`."""
         self.loaded: tuple[str, ...] = ()
         """The top-level packages and modules that it has imported from its trees."""
-        self._began = RealTime.seconds()
-        self.start_seconds = 0.0
-        """Time until it had imported and collected the tests."""
         self._collected: dict[str, Any] | None = None
         self._answer: dict[str, Any] = {}
 
@@ -93,7 +87,6 @@ class CountedSide:
         """
         if self._collected is None:
             self._collected = self._child.answer(ANSWER_SECONDS)
-            self.start_seconds = RealTime.seconds() - self._began
         return self._collected
 
     def begin(self, name: str) -> NotTimed | None:
@@ -120,7 +113,6 @@ class CountedSide:
             return self._ended()
         if self._answer["answer"] == "not counted":
             return NotTimed("skipped", self._answer["reason"])
-        self.capability = self._answer["capability"]
         return Instructions.read(self._answer)
 
     def with_frames(self, found: Instructions) -> Instructions:

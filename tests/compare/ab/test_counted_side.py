@@ -29,7 +29,7 @@ def sides(tmp_path, monkeypatch):
     assert not list(files.iterdir())
 
 
-def one(folder, name=""):
+def one(folder, name="base"):
     return CountedSide(Side(["test_a.py"], folder), name)
 
 
@@ -37,10 +37,9 @@ def test_a_benchmark_is_counted_and_divided_among_functions_when_asked(sides, tm
     sides(["a"], {"frames": FRAMES, "next": [{"answer": "ready"}, done()]}, {})
     with one(tmp_path) as side:
         assert side.collected()["names"] == ["a"]
-        assert side.start_seconds > 0
         assert side.begin("a") is None
         found = side.count()
-        assert (found, side.capability, side.loaded) == (Instructions(1000), "avx2", ("package",))
+        assert (found, side.loaded) == (Instructions(1000), ("package",))
         assert side.with_frames(found).frames["a:f"] == 900
         assert side.end() is None, "a second call of `benchmark` is held too, and let go"
         assert side.begin("a") is None
