@@ -7,7 +7,7 @@ import pytest
 
 
 @pytest.fixture
-def data_root() -> Path:
+def data_root():
     """The folder of real data sets that the variable GNNBENCH_DATA names."""
     root = os.environ.get("GNNBENCH_DATA")
     if not root:
@@ -16,15 +16,21 @@ def data_root() -> Path:
 
 
 @pytest.fixture
-def cora_root(data_root: Path) -> Path:
+def cora_root(data_root):
     if not (data_root / "Planetoid/Cora/raw/ind.cora.x").is_file():
         pytest.skip(f"no Planetoid/Cora under {data_root}")
     return data_root
 
 
 @pytest.fixture
-def condmat(data_root: Path) -> Path:
-    path = data_root / "mtx/ca-CondMat.mtx"
-    if not path.is_file():
-        pytest.skip(f"there is no {path}")
-    return path
+def offline(monkeypatch):
+    """A proxy that is not there: the way out that every client here is told to take."""
+    for scheme in ("http_proxy", "https_proxy"):
+        monkeypatch.setenv(scheme, "http://127.0.0.1:9")
+    monkeypatch.setenv("no_proxy", "")
+
+
+@pytest.fixture
+def listing():
+    """Return a function that lists a folder: what is there, how large, and when it was written."""
+    return lambda folder: sorted((p, p.stat().st_size, p.stat().st_mtime_ns) for p in folder.rglob("*"))

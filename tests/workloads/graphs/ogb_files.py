@@ -1,27 +1,15 @@
 """Small data sets in the layouts in which OGB publishes them."""
 
-from pathlib import Path
-from typing import Any
-
-import numpy as np
 import pandas as pd
 
 
-def table(path: Path, values: np.ndarray | list[Any]) -> None:
+def table(path, values):
     """Write a table without a header, compressed."""
     path.parent.mkdir(parents=True, exist_ok=True)
     pd.DataFrame(values).to_csv(f"{path}.csv.gz", index=False, header=False, compression="gzip")
 
 
-def saved(
-    name: str,
-    root: Path,
-    graphs: list[dict[str, Any]],
-    labels: np.ndarray,
-    split: dict[str, np.ndarray],
-    split_name: str,
-    **task: Any,
-) -> dict[str, Any]:
+def saved(name, root, graphs, labels, split, split_name, **task):
     """Let ogb write its binary layout, and return its description."""
     from ogb.io import DatasetSaver  # slow to import
 

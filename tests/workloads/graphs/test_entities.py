@@ -3,15 +3,12 @@
 import gzip
 import tarfile
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
-import torch
 
 from gnnbench.errors import UsageError
 from gnnbench.workloads.graphs import entities
 from gnnbench.workloads.graphs.catalog import DATASETS
-from gnnbench.workloads.graphs.graph import Graph
 from gnnbench.workloads.graphs.locate import under_data_root
 
 AIFB = DATASETS["aifb"]
@@ -30,8 +27,9 @@ TRAIN = "person\tid\tlabel_affiliation\nhttp://a/p1\t2.0\thttp://a/g2\nhttp://a/
 TEST = "person\tlabel_affiliation\tid\nhttp://a/p3\thttp://a/g2\t4\n"
 
 
-def _put(root: Path) -> Path:
-    raw = root / "Entities/aifb/raw"
+@pytest.fixture
+def raw(tmp_path):
+    raw = tmp_path / "Entities/aifb/raw"
     raw.mkdir(parents=True)
     (raw / "aifb_stripped.nt.gz").write_bytes(gzip.compress(TRIPLES.encode()))
     (raw / "trainingSet.tsv").write_text(TRAIN)
@@ -39,7 +37,7 @@ def _put(root: Path) -> Path:
     return raw
 
 
-def _check(graph: Graph) -> None:
+def check(graph):
     p1, paper, p2, title, one, anonymous, p3 = range(7)
     author, title_of, knows, publication = 0, 2, 4, 6  # the most frequent first, then by name
     triples = [
@@ -56,29 +54,25 @@ def _check(graph: Graph) -> None:
     masks = (graph.train_mask, graph.val_mask, graph.test_mask)
     assert [mask.nonzero().view(-1).tolist() for mask in masks] == [[p1, p2], [], [p3]]
     assert (graph.name, graph.synthetic, graph.num_classes, graph.node_type) == ("aifb", False, 2, None)
+    assert graph.content_hash == "26e3a65e6af7a94b", "numbers do not depend on the order of a set"
 
 
-def test_triples_become_relations_and_their_reverses(tmp_path: Path) -> None:
-    raw = _put(tmp_path)
+def test_triples_become_relations_and_their_reverses(raw, tmp_path):
     assert under_data_root(AIFB, tmp_path) == raw
-    _check(entities.read(AIFB, raw, tmp_path / "cache"))
-
-
-def test_a_missing_file_is_seen(tmp_path: Path) -> None:
-    (_put(tmp_path) / "testSet.tsv").unlink()
+    check(entities.read(AIFB, raw, tmp_path / "cache"))
+    (raw / "testSet.tsv").unlink()
     assert under_data_root(AIFB, tmp_path) is None
 
 
-def test_an_archive_is_downloaded_once(tmp_path: Path) -> None:
-    raw = _put(tmp_path / "served")
+def test_an_archive_is_downloaded_once(raw, tmp_path):
     archive = tmp_path / "aifb.tgz"
     with tarfile.open(archive, "w:gz") as packed:
         for file in raw.iterdir():
             packed.add(file, file.name)
     served = replace(AIFB, url=archive.as_uri())
-    _check(entities.read(served, None, tmp_path / "cache"))
+    check(entities.read(served, None, tmp_path / "cache"))
     archive.unlink()
-    _check(entities.read(served, None, tmp_path / "cache"))
+    check(entities.read(served, None, tmp_path / "cache"))
 
 
 @pytest.mark.parametrize(
@@ -92,16 +86,8 @@ def test_an_archive_is_downloaded_once(tmp_path: Path) -> None:
     ],
     ids=["not gzip", "two fields", "not UTF-8", "an unknown person", "unknown columns"],
 )
-def test_a_broken_file_is_one_line(tmp_path: Path, file: str, content: bytes) -> None:
-    raw = _put(tmp_path)
+def test_a_broken_file_is_one_line(raw, tmp_path, file, content):
     (raw / file).write_bytes(content)
     with pytest.raises(UsageError, match=r"aifb: the files in .*raw cannot be read \(.*\);") as caught:
         entities.read(AIFB, raw, tmp_path / "cache")
     assert "\n" not in str(caught.value)
-
-
-def test_numbers_do_not_depend_on_the_order_of_a_set(tmp_path: Path) -> None:
-    raw = _put(tmp_path)
-    graphs = [entities.read(AIFB, raw, tmp_path / "cache") for _ in range(2)]
-    assert torch.equal(graphs[0].edge_index, graphs[1].edge_index)
-    assert graphs[0].content_hash == "26e3a65e6af7a94b"

@@ -17,17 +17,11 @@ from tests.workloads.graphs.ogb_files import saved, table
 NODES = 30
 ARXIV, MAG, HETERO = (DATASETS[name] for name in ("ogbn-arxiv", "ogbn-mag", "ogbn-mag-hetero"))
 SPLIT = dict(zip(("train", "valid", "test"), np.split(np.arange(NODES), [20, 25]), strict=True))
+EDGES = np.stack((np.arange(NODES - 1), np.arange(1, NODES)), axis=1)
+FEATURES = np.arange(NODES * 4, dtype=np.float32).reshape(NODES, 4) / 8
 
 
-def _edges() -> np.ndarray:
-    return np.stack((np.arange(NODES - 1), np.arange(1, NODES)), axis=1)
-
-
-def _features() -> np.ndarray:
-    return np.arange(NODES * 4, dtype=np.float32).reshape(NODES, 4) / 8
-
-
-def _folder(root: Path, name: str, split: str, version: int = 1) -> Path:
+def write_folder(root, name, split, version=1):
     folder = root / "ogb" / name
     for part, ids in SPLIT.items():
         table(folder / "split" / split / part, ids)
@@ -35,8 +29,8 @@ def _folder(root: Path, name: str, split: str, version: int = 1) -> Path:
     return folder
 
 
-def _homogeneous(folder: Path, **tables: np.ndarray) -> Path:
-    table(folder / "raw/edge", _edges())
+def homogeneous(folder, **tables):
+    table(folder / "raw/edge", EDGES)
     table(folder / "raw/num-node-list", [NODES])
     table(folder / "raw/num-edge-list", [NODES - 1])
     for name, values in tables.items():
@@ -44,91 +38,81 @@ def _homogeneous(folder: Path, **tables: np.ndarray) -> Path:
     return folder
 
 
-def _arxiv(root: Path, version: int = 1) -> Path:
+def arxiv(root, version=1):
     years, labels = np.full(NODES, 2015), np.arange(NODES) % 40
-    tables = {"node-feat": _features(), "node_year": years, "node-label": labels}
-    return _homogeneous(_folder(root, "ogbn_arxiv", "time", version), **tables)
+    tables = {"node-feat": FEATURES, "node_year": years, "node-label": labels}
+    return homogeneous(write_folder(root, "ogbn_arxiv", "time", version), **tables)
 
 
-def _listing(folder: Path) -> list[tuple[str, int, int]]:
-    return sorted((str(p), p.stat().st_size, p.stat().st_mtime_ns) for p in folder.rglob("*"))
-
-
-def test_reads_a_csv_data_set_and_leaves_the_data_root_alone(
-    tmp_path: Path, capfd: pytest.CaptureFixture[str]
-) -> None:
+def test_reads_a_csv_data_set_and_leaves_the_data_root_alone(tmp_path, capfd, listing):
     root, cache = tmp_path / "root", tmp_path / "cache"
-    before = _listing(_arxiv(root))
+    before = listing(arxiv(root))
     assert is_here(ARXIV, root, cache)
-    first = ogb.read(ARXIV, under_data_root(ARXIV, root), cache)
-    again = ogb.read(ARXIV, under_data_root(ARXIV, root), cache)
+    first, again = (ogb.read(ARXIV, under_data_root(ARXIV, root), cache) for _ in range(2))
     assert (first.num_nodes, first.num_edges, first.num_classes) == (NODES, 2 * (NODES - 1), 40)
-    np.testing.assert_array_equal(first.x.numpy(), _features())
+    np.testing.assert_array_equal(first.x.numpy(), FEATURES)
     assert first.y.tolist() == list(range(NODES))
     assert first.train_mask.sum() == 20
     assert first.content_hash == again.content_hash
-    assert _listing(root / "ogb/ogbn_arxiv") == before
+    assert listing(root / "ogb/ogbn_arxiv") == before
     assert capfd.readouterr() == ("", "")
     assert sys.modules["ogb.version"].check_outdated is None, "it asks no package index"
     assert "outdated" not in sys.modules
 
 
-def test_an_older_release_is_used_without_a_question_and_changed_files_are_read_anew(tmp_path: Path) -> None:
-    folder, cache = _arxiv(tmp_path, version=0), tmp_path / "cache"
+def test_an_older_release_is_used_without_a_question_and_changed_files_are_read_anew(tmp_path):
+    folder, cache = arxiv(tmp_path, version=0), tmp_path / "cache"
     assert ogb.read(ARXIV, under_data_root(ARXIV, tmp_path), cache).num_nodes == NODES
     table(folder / "raw/node-label", np.full(NODES, 39))
     assert set(ogb.read(ARXIV, folder, cache).y.tolist()) == {39}
 
 
-def test_proteins_get_the_mean_of_their_edges_and_many_labels(tmp_path: Path) -> None:
+def test_proteins_get_the_mean_of_their_edges_and_many_labels(tmp_path):
     proteins = DATASETS["ogbn-proteins"]
     tables = {
         "edge-feat": np.repeat(np.arange(NODES - 1.0)[:, None], 8, axis=1),
         "species": np.zeros(NODES, dtype=int),
         "node-label": np.arange(NODES * 112).reshape(NODES, 112) % 2,
     }
-    folder = _homogeneous(_folder(tmp_path, "ogbn_proteins", "species"), **tables)
+    homogeneous(write_folder(tmp_path, "ogbn_proteins", "species"), **tables)
     graph = ogb.read(proteins, under_data_root(proteins, tmp_path), tmp_path / "cache")
     assert graph.num_edges == 2 * (NODES - 1)
     assert graph.x[:, 7].tolist() == [0.0, *(i + 0.5 for i in range(NODES - 2)), NODES - 2.0]
     assert (graph.y.dtype, tuple(graph.y.shape)) == (torch.float32, (NODES, 112))
-    assert (folder / "raw/species.csv.gz").exists()
 
 
-_MAG = {
+RELATIONS = {
     ("author", "affiliated_with", "institution"): np.array([[0, 1], [4, 1]]),
     ("author", "writes", "paper"): np.array([[4, 29], [0, 3]]),
-    ("paper", "cites", "paper"): _edges(),
+    ("paper", "cites", "paper"): EDGES,
     ("paper", "has_topic", "field_of_study"): np.array([[7, 2], [8, 0], [7, 2]]),
 }
-_MAG_NODES = {"author": 5, "field_of_study": 3, "institution": 2, "paper": NODES}
+COUNTS = {"author": 5, "field_of_study": 3, "institution": 2, "paper": NODES}
 
 
-def _mag(root: Path) -> Path:
-    folder = _folder(root, "ogbn_mag", "time/paper", version=2)
+def mag(root):
+    folder = write_folder(root, "ogbn_mag", "time/paper", version=2)
     raw, split = folder / "raw", folder / "split/time"
-    table(raw / "triplet-type-list", list(_MAG))
-    for triplet, edges in _MAG.items():
+    table(raw / "triplet-type-list", list(RELATIONS))
+    for triplet, edges in RELATIONS.items():
         relation = raw / "relations" / "___".join(triplet)
         table(relation / "edge", edges)
         table(relation / "num-edge-list", [len(edges)])
         table(relation / "edge_reltype", np.zeros((len(edges), 1), dtype=int))
-    table(raw / "node-feat/paper/node-feat", _features())
+    table(raw / "node-feat/paper/node-feat", FEATURES)
     table(raw / "node-feat/paper/node_year", np.full(NODES, 2015))
     table(raw / "node-label/paper/node-label", np.arange(NODES))
-    has = pd.DataFrame({name: [name == "paper"] for name in _MAG_NODES})
+    has = pd.DataFrame({name: [name == "paper"] for name in COUNTS})
     for file in (raw / "nodetype-has-feat", raw / "nodetype-has-label", split / "nodetype-has-split"):
         has.to_csv(f"{file}.csv.gz", index=False)
-    pd.DataFrame({name: [count] for name, count in _MAG_NODES.items()}).to_csv(
-        raw / "num-node-dict.csv.gz", index=False
-    )
+    pd.DataFrame([COUNTS]).to_csv(raw / "num-node-dict.csv.gz", index=False)
     return folder
 
 
-def test_both_mags_are_read_from_one_folder(tmp_path: Path) -> None:
+def test_both_mags_are_read_from_one_folder(tmp_path):
     """Of one, papers that cite papers are taken; of the other, all types."""
     assert not is_here(HETERO, tmp_path, tmp_path / "cache")
-    folder = _mag(tmp_path)
+    folder = mag(tmp_path)
     assert under_data_root(MAG, tmp_path) == under_data_root(HETERO, tmp_path) == folder
     papers, graph = (ogb.read(one, folder, tmp_path / "cache") for one in (MAG, HETERO))
     assert len(list((tmp_path / "cache").rglob("data_processed"))) == 1
@@ -139,14 +123,14 @@ def test_both_mags_are_read_from_one_folder(tmp_path: Path) -> None:
     assert (graph.name, graph.synthetic, graph.num_classes) == ("ogbn-mag-hetero", False, 349)
     first = {"paper": 0, "author": 30, "institution": 35, "field_of_study": 37}
     expected = set()
-    for (head, name, tail), edges in _MAG.items():
+    for (head, name, tail), edges in RELATIONS.items():
         for source, target in edges.tolist():
             ends = source + first[head], target + first[tail]
             expected |= {(name, *ends), (name if head == tail else f"rev_{name}", *reversed(ends))}
     names = [graph.relations[position].name for position in graph.edge_type]
     assert set(zip(names, *graph.edge_index.tolist(), strict=True)) == expected
     assert graph.num_edges == len(expected)
-    np.testing.assert_array_equal(graph.x[:NODES].numpy(), _features())
+    np.testing.assert_array_equal(graph.x[:NODES].numpy(), FEATURES)
     assert graph.x[NODES:].abs().sum(1).min() > 0
     assert graph.y.tolist() == [*range(NODES), *[0] * 10]
     masks = torch.stack((graph.train_mask, graph.val_mask, graph.test_mask))
@@ -155,18 +139,16 @@ def test_both_mags_are_read_from_one_folder(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("end", [-1, 2])
-def test_a_node_that_its_type_does_not_have_is_one_line(tmp_path: Path, end: int) -> None:
-    folder = _mag(tmp_path)
+def test_a_node_that_its_type_does_not_have_is_one_line(tmp_path, end):
+    folder = mag(tmp_path)
     table(folder / "raw/relations/author___affiliated_with___institution/edge", [[0, end], [4, 1]])
     with pytest.raises(UsageError, match="'affiliated_with' has a node that is not there") as caught:
         ogb.read(HETERO, folder, tmp_path / "cache")
     assert "\n" not in str(caught.value)
 
 
-def test_reads_a_binary_data_set_that_ogb_itself_saved(
-    tmp_path: Path, capfd: pytest.CaptureFixture[str]
-) -> None:
-    graph = {"edge_index": _edges().T, "num_nodes": NODES, "node_feat": _features()}
+def test_reads_a_binary_data_set_that_ogb_itself_saved(tmp_path, capfd):
+    graph = {"edge_index": EDGES.T, "num_nodes": NODES, "node_feat": FEATURES}
     labels = np.arange(NODES, dtype=np.float32)[:, None]
     labels[3] = np.nan  # as ogbn-papers100M marks papers without a class
     task = {"task_type": "multiclass classification", "eval_metric": "acc", "num_classes": 172}
@@ -180,24 +162,23 @@ def test_reads_a_binary_data_set_that_ogb_itself_saved(
     assert capfd.readouterr() == ("", "")
 
 
-def _program(path: Path) -> None:
-    torch.jit.save(torch.jit.script(torch.nn.Identity()), path)
-
-
 @pytest.mark.parametrize(
     ("spoil", "message"),
     [
         (lambda path: path.parents[2].joinpath("raw/edge.csv.gz").write_bytes(b"not gzip"), ""),
         (lambda path: torch.save({"train": Path.unlink}, path), "is not part of an array"),
-        (_program, r"split_dict\.pt is TorchScript, not arrays"),
+        (
+            lambda path: torch.jit.save(torch.jit.script(torch.nn.Identity()), path),
+            r"split_dict\.pt is TorchScript, not arrays",
+        ),
         *(
             (lambda path, split=split: torch.save(split, path, pickle_protocol=4), "")
             for split in ({}, [1], {"train": 1, "valid": 2}, {"train": None})
         ),
     ],
 )
-def test_a_broken_or_hostile_file_is_one_line(tmp_path: Path, spoil: object, message: str) -> None:
-    folder = _arxiv(tmp_path)
+def test_a_broken_or_hostile_file_is_one_line(tmp_path, spoil, message):
+    folder = arxiv(tmp_path)
     spoil(folder / "split/time/split_dict.pt")
     expected = rf"ogbn-arxiv: the files in .* cannot be read \(.*{message}.*\); replace them"
     with pytest.raises(UsageError, match=expected) as caught:

@@ -1,9 +1,6 @@
 import os
 import pickle
-import shutil
 from collections import defaultdict
-from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -20,13 +17,10 @@ NODES, TEST, FEATURES = 610, 10, 8
 PARTS = ("x", "tx", "allx", "y", "ty", "ally", "graph", "test.index")
 
 
-def _listing(folder: Path) -> list[tuple[str, int, int]]:
-    return sorted((str(p), p.stat().st_size, p.stat().st_mtime_ns) for p in folder.rglob("*"))
-
-
-def _small(root: Path) -> Path:
-    """Write a ring of nodes in the files of Cora, and return their folder."""
-    raw = root / "Planetoid/Cora/raw"
+@pytest.fixture
+def ring(tmp_path):
+    """The folder of a ring of nodes in the files of Cora."""
+    raw = tmp_path / "Planetoid/Cora/raw"
     raw.mkdir(parents=True)
     x = scipy.sparse.csr_matrix(np.eye(NODES, FEATURES, dtype=np.float32) + np.eye(1, FEATURES, dtype="f"))
     y = np.eye(7, dtype=np.int32)[np.arange(NODES) % 7]
@@ -40,65 +34,53 @@ def _small(root: Path) -> Path:
     return raw
 
 
-class _Hostile:
-    def __init__(self, file: Path) -> None:
+class Hostile:
+    def __init__(self, file):
         self._file = file
 
-    def __reduce__(self) -> tuple[Any, ...]:
+    def __reduce__(self):
         return os.system, (f"touch '{self._file}'",)
 
 
-def test_a_set_that_was_pickled_lately_is_read(tmp_path: Path) -> None:
-    graph = read(CORA, _small(tmp_path), tmp_path / "cache")
+def test_a_set_that_was_pickled_lately_is_read(ring, tmp_path):
+    graph = read(CORA, ring, tmp_path / "cache")
     assert (graph.num_nodes, graph.num_edges, graph.num_features) == (NODES, 2 * NODES, FEATURES)
     assert graph.y.tolist() == [node % 7 for node in range(NODES)]
     assert graph.x[:3].tolist() == [[1.0] + [0.0] * 7, [0.5, 0.5] + [0.0] * 6, [0.5, 0.0, 0.5] + [0.0] * 5]
 
 
 @pytest.mark.parametrize("part", PARTS)
-def test_no_file_can_run_code(tmp_path: Path, part: str) -> None:
-    raw = _small(tmp_path)
-    (raw / f"ind.cora.{part}").write_bytes(pickle.dumps(_Hostile(tmp_path / "ran"), protocol=2))
+def test_no_file_can_run_code(ring, tmp_path, part):
+    (ring / f"ind.cora.{part}").write_bytes(pickle.dumps(Hostile(tmp_path / "ran"), protocol=2))
     with pytest.raises(UsageError, match=r"cora: the files in .*raw cannot be read"):
-        read(CORA, raw, tmp_path / "cache")
+        read(CORA, ring, tmp_path / "cache")
     assert not (tmp_path / "ran").exists()
 
 
-def test_cora_has_its_published_counts(
-    cora_root: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_cora_has_its_published_counts(cora_root, tmp_path, capfd, monkeypatch, listing):
     monkeypatch.delenv("PYTEST_CURRENT_TEST")  # under which torch_geometric keeps quiet of itself
-    before = _listing(cora_root / "Planetoid")
-    graph = read(CORA, under_data_root(CORA, cora_root), tmp_path / "cache")
+    before = listing(cora_root / "Planetoid")
+    graph, again = (read(CORA, under_data_root(CORA, cora_root), tmp_path / "cache") for _ in range(2))
     assert (graph.name, graph.synthetic) == ("cora", False)
     assert (graph.num_nodes, graph.num_edges, graph.num_features, graph.num_classes) == (2708, 10556, 1433, 7)
     assert [int(m.sum()) for m in (graph.train_mask, graph.val_mask, graph.test_mask)] == [140, 500, 1000]
-    assert graph.content_hash == "1ae16fb75ffb3652"
-    sums = graph.x.sum(1)
-    torch.testing.assert_close(sums, torch.ones(2708))
-    assert graph.content_hash == read(CORA, under_data_root(CORA, cora_root), tmp_path / "cache").content_hash
-    assert _listing(cora_root / "Planetoid") == before
+    assert graph.content_hash == again.content_hash == "1ae16fb75ffb3652"
+    torch.testing.assert_close(graph.x.sum(1), torch.ones(2708))
+    assert listing(cora_root / "Planetoid") == before
     assert capfd.readouterr() == ("", "")
 
 
-def test_a_truncated_file_is_one_line_and_does_not_stay(cora_root: Path, tmp_path: Path) -> None:
-    root = tmp_path / "root"
-    raw = shutil.copytree(
-        cora_root / "Planetoid/Cora/raw", root / "Planetoid/Cora/raw", copy_function=shutil.copyfile
-    )
-    raw.chmod(0o755)
-    whole = (raw / "ind.cora.allx").read_bytes()
-    (raw / "ind.cora.allx").write_bytes(whole[:1000])
+def test_a_truncated_file_is_one_line_and_does_not_stay(ring, tmp_path):
+    whole = (ring / "ind.cora.allx").read_bytes()
+    (ring / "ind.cora.allx").write_bytes(whole[:1000])
     with pytest.raises(UsageError, match=r"cora: the files in .*raw cannot be read \(.*\)") as caught:
-        read(CORA, under_data_root(CORA, root), tmp_path / "cache")
+        read(CORA, ring, tmp_path / "cache")
     assert "\n" not in str(caught.value)
-    (raw / "ind.cora.allx").write_bytes(whole)
-    assert read(CORA, under_data_root(CORA, root), tmp_path / "cache").num_nodes == 2708
+    (ring / "ind.cora.allx").write_bytes(whole)
+    assert read(CORA, ring, tmp_path / "cache").num_nodes == NODES
 
 
-def test_a_cache_that_is_no_folder_is_one_line(cora_root: Path, tmp_path: Path) -> None:
+def test_a_cache_that_is_no_folder_is_one_line(ring, tmp_path):
     (tmp_path / "file").touch()
-    with pytest.raises(
-        UsageError, match=r"the cache folder .*file cannot be written \(.*\); .*GNNBENCH_CACHE"
-    ):
-        read(CORA, under_data_root(CORA, cora_root), tmp_path / "file")
+    with pytest.raises(UsageError, match=r"the cache folder .*file cannot be written .*GNNBENCH_CACHE"):
+        read(CORA, ring, tmp_path / "file")

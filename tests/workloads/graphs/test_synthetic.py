@@ -1,16 +1,15 @@
 """The twins: counts, skew, learnability, and the same bytes everywhere."""
 
 from functools import cache
-from pathlib import Path
 
+import numpy as np
 import pytest
 import torch
 from scipy.stats import ks_2samp
 from torch.nn.functional import cross_entropy
 from torch_geometric.nn import GCN
 
-from gnnbench.workloads.graphs.catalog import DatasetName
-from gnnbench.workloads.graphs.graph import Graph
+from gnnbench.workloads.graphs.catalog import DATASETS, DatasetName
 from gnnbench.workloads.graphs.locate import under_data_root
 from gnnbench.workloads.graphs.planetoid import read
 from gnnbench.workloads.graphs.relation import reverses
@@ -32,19 +31,18 @@ TYPED = ("aifb:synthetic", "aifb:synthetic@0.1", "ogbn-mag-hetero:synthetic@0.01
 
 
 @cache
-def made(text: str) -> Graph:
+def made(text):
     return twin(DatasetName.parse(text))
 
 
-def _degrees(graph: Graph) -> torch.Tensor:
+def degrees(graph):
     return torch.bincount(graph.edge_index[1], minlength=graph.num_nodes)
 
 
 @pytest.mark.parametrize(
-    "text",
-    [*HOMOPHILOUS, *TYPED, "ogbn-proteins:synthetic@0.01", "ogbn-papers100M:synthetic@0.0001"],
+    "text", [*HOMOPHILOUS, *TYPED, "ogbn-proteins:synthetic@0.01", "ogbn-papers100M:synthetic@0.0001"]
 )
-def test_a_twin_has_its_counts_simple_edges_and_bytes(text: str) -> None:
+def test_a_twin_has_its_counts_simple_edges_and_bytes(text):
     name, graph = DatasetName.parse(text), made(text)
     assert (graph.name, graph.synthetic) == (text, True)
     assert (graph.num_nodes, graph.num_edges) == (name.nodes, 2 * name.pairs)
@@ -62,7 +60,7 @@ def test_a_twin_has_its_counts_simple_edges_and_bytes(text: str) -> None:
 
 
 @pytest.mark.parametrize("text", TYPED)
-def test_relations_have_their_counts_and_types_and_are_symmetric(text: str) -> None:
+def test_relations_have_their_counts_and_types_and_are_symmetric(text):
     name, graph = DatasetName.parse(text), made(text)
     assert graph.relations == name.relations
     assert graph.type_sizes == name.type_sizes
@@ -86,7 +84,7 @@ def test_relations_have_their_counts_and_types_and_are_symmetric(text: str) -> N
         assert (target == graph.node_types.index(relation.target)).all()
 
 
-def test_only_papers_have_classes_and_a_split_and_both_ends_are_skewed() -> None:
+def test_only_papers_have_classes_and_a_split_and_both_ends_are_skewed():
     graph = made("ogbn-mag-hetero:synthetic@0.01")
     papers = graph.node_type == graph.node_types.index("paper")
     assert papers.sum() == 7364
@@ -95,37 +93,41 @@ def test_only_papers_have_classes_and_a_split_and_both_ends_are_skewed() -> None
     assert graph.x.abs().sum(1).min() > 0
     for name in ("writes", "rev_writes", "has_topic"):
         position = next(index for index, one in enumerate(graph.relations) if one.name == name)
-        degrees = torch.bincount(graph.edge_index[1, graph.edge_type == position])
-        degrees = degrees[degrees > 0].double()
-        assert degrees.max() > 6 * degrees.mean()
+        found = torch.bincount(graph.edge_index[1, graph.edge_type == position])
+        found = found[found > 0].double()
+        assert found.max() > 6 * found.mean()
 
 
-def test_published_counts() -> None:
-    cora, aifb = made("cora:synthetic"), made("aifb:synthetic")
-    assert (cora.num_nodes, cora.num_edges, cora.num_features, cora.num_classes) == (2708, 10556, 1433, 7)
+def test_splits_classes_and_words_are_as_published():
+    cora, aifb, y = (
+        made(text) for text in ("cora:synthetic", "aifb:synthetic", "ogbn-proteins:synthetic@0.01")
+    )
     assert torch.bincount(cora.y[cora.train_mask]).tolist() == [20] * 7
+    harmonic = 1 / np.arange(2, 9)
+    assert np.abs(np.bincount(cora.y) - 2708 * harmonic / harmonic.sum()).max() <= 1
+    torch.testing.assert_close(cora.x.sum(1), torch.ones(2708))
+    assert 16 < (cora.x > 0).sum(1).float().mean() < 18.5
     masks = (aifb.train_mask, aifb.val_mask, aifb.test_mask)
     assert [int(mask.sum()) for mask in masks] == [140, 0, 36]
-    assert (aifb.num_nodes, aifb.num_edges, len(aifb.relations)) == (8285, 58_086, 90)
     assert torch.bincount(aifb.edge_type).min() == 6
+    assert (y.y.dtype, y.y.size(1)) == (torch.float32, 112)
+    assert set(y.y.unique().tolist()) == {0.0, 1.0}
 
 
-def test_proteins_have_many_labels_and_words_of_a_node_weigh_one_together() -> None:
-    y = made("ogbn-proteins:synthetic@0.01").y
-    assert (y.dtype, y.size(1)) == (torch.float32, 112)
-    assert set(y.unique().tolist()) == {0.0, 1.0}
-    x = made("cora:synthetic").x
-    torch.testing.assert_close(x.sum(1), torch.ones(2708))
-    assert 16 < (x > 0).sum(1).float().mean() < 18.5
+def test_dense_features_are_noise_around_their_class():
+    graph = made("ogbn-arxiv:synthetic@0.05")
+    one, other = (graph.x[graph.y == label] for label in (0, 1))
+    assert abs(one.std(0).mean() - 1.15) < 0.02
+    assert not torch.allclose(one.mean(0), other.mean(0), atol=0.01)
 
 
-def test_degrees_are_skewed_like_coras(cora_root: Path, tmp_path: Path) -> None:
-    dataset = DatasetName.parse("cora").published
-    real = _degrees(read(dataset, under_data_root(dataset, cora_root), tmp_path))
-    found = _degrees(made("cora:synthetic"))
+def test_degrees_are_skewed_like_coras(cora_root, tmp_path):
+    dataset = DATASETS["cora"]
+    real = degrees(read(dataset, under_data_root(dataset, cora_root), tmp_path))
+    found = degrees(made("cora:synthetic"))
     assert ks_2samp(real.numpy(), found.numpy()).statistic <= 0.1
     assert 168 / 2 <= found.max() <= 168 * 2
-    larger = _degrees(made("ogbn-arxiv:synthetic@0.05")).float()
+    larger = degrees(made("ogbn-arxiv:synthetic@0.05")).float()
     assert larger.max() > 30 * larger.mean(), "larger graphs have larger hubs"
 
 
@@ -138,9 +140,7 @@ def test_degrees_are_skewed_like_coras(cora_root: Path, tmp_path: Path) -> None:
         ("ogbn-arxiv:synthetic@0.05", 64, 2, 60, 0.4, 0.95),
     ],
 )
-def test_a_network_learns_a_twin_as_well_as_its_data_set(
-    text: str, hidden: int, layers: int, epochs: int, least: float, most: float
-) -> None:
+def test_a_network_learns_a_twin_as_well_as_its_data_set(text, hidden, layers, epochs, least, most):
     graph = made(text)
     torch.manual_seed(0)
     model = GCN(graph.num_features, hidden, layers, graph.num_classes)
@@ -155,7 +155,7 @@ def test_a_network_learns_a_twin_as_well_as_its_data_set(
 
 
 @pytest.mark.parametrize("name", ["cora:synthetic", "aifb:synthetic"])
-def test_another_seed_is_another_graph(name: str) -> None:
+def test_another_seed_is_another_graph(name):
     other = twin(DatasetName.parse(name), seed=1)
     assert other.num_edges == made(name).num_edges
     assert other.content_hash != made(name).content_hash

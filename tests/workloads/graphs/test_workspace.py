@@ -1,5 +1,3 @@
-from pathlib import Path
-
 import pytest
 
 from gnnbench.workloads.graphs.catalog import DATASETS
@@ -9,14 +7,10 @@ from gnnbench.workloads.graphs.workspace import link_files, workspace
 CORA = DATASETS["cora"]
 
 
-def test_what_a_failed_borrower_left_is_gone(tmp_path: Path) -> None:
-    def stop_halfway() -> None:
-        with workspace(CORA, None, tmp_path) as folder:
-            (folder / "half").touch()
-            raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt):
-        stop_halfway()
+def test_what_a_failed_borrower_left_is_gone(tmp_path):
+    with pytest.raises(KeyboardInterrupt), workspace(CORA, None, tmp_path) as folder:  # noqa: PT012
+        (folder / "half").touch()
+        raise KeyboardInterrupt
     assert not is_here(CORA, None, tmp_path)
     with workspace(CORA, None, tmp_path) as folder:
         assert not list(folder.iterdir())
@@ -26,7 +20,7 @@ def test_what_a_failed_borrower_left_is_gone(tmp_path: Path) -> None:
         assert (folder / "whole").exists()
 
 
-def test_changed_files_get_another_folder(tmp_path: Path) -> None:
+def test_changed_files_get_another_folder(tmp_path):
     origin = tmp_path / "origin"
     origin.mkdir()
     folders = set()
@@ -37,7 +31,7 @@ def test_changed_files_get_another_folder(tmp_path: Path) -> None:
     assert len(folders) == 2
 
 
-def test_links_leave_out_what_a_library_processed(tmp_path: Path) -> None:
+def test_links_leave_out_what_a_library_processed(tmp_path):
     for name in ("raw/deep/a", "processed/b"):
         (tmp_path / "origin" / name).parent.mkdir(parents=True)
         (tmp_path / "origin" / name).touch()

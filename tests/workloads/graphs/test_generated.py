@@ -1,0 +1,100 @@
+"""Graphs that are generated: their counts, their bytes, and the shape of what they stand for."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from gnnbench.workloads.graphs import hub, molecules, rmat
+from gnnbench.workloads.graphs.catalog import DatasetName
+from gnnbench.workloads.graphs.load import load
+
+
+def made(text):
+    return load(DatasetName.parse(text), None, Path())
+
+
+def degrees(graph):
+    return torch.bincount(graph.edge_index[1], minlength=graph.num_nodes)
+
+
+@pytest.mark.parametrize(
+    ("family", "text", "counts", "content_hash"),
+    [
+        # Of 4096 pairs that are drawn, about half are loops or repetitions in so small a graph.
+        (rmat, "rmat:8", (256, 4312, 128, 16), "8b420e67ca938fbb"),
+        (hub, "hub:10", (1024, 2 * 8 * 1024, 128, 16), "186243a0341e7dca"),
+        (molecules, "molecules:10", (23_716, 50_996, 28, 2), "897a6837aa8875a0"),
+    ],
+)
+def test_counts_are_exact_and_bytes_the_same_on_every_machine(family, text, counts, content_hash):
+    graph = made(text)
+    assert (graph.num_nodes, graph.num_edges, graph.num_features, graph.num_classes) == counts
+    assert (graph.edge_type, graph.relations) == (None, ())
+    assert graph.content_hash == content_hash
+    assert family.generate(DatasetName.parse(text), seed=1).content_hash != content_hash
+
+
+@pytest.mark.parametrize("text", ["rmat:10", "hub:10"])
+def test_a_nodes_number_says_nothing_about_its_degree(text):
+    found = degrees(made(text)).clamp(max=60).float()
+    assert abs(torch.corrcoef(torch.stack((found, torch.arange(1024.0))))[0, 1]) < 0.15
+
+
+def test_a_tenth_of_the_edges_lead_to_the_hub():
+    for scale in (6, 12):
+        graph = made(f"hub:{scale}")
+        largest, second = degrees(graph).sort(descending=True).values[:2].tolist()
+        assert largest == graph.num_edges // 20
+        assert scale == 6 or largest > 7 * second
+
+
+def test_the_other_degrees_follow_a_power_law_with_exponent_three():
+    found = degrees(made("hub:14")).sort(descending=True).values[1:].numpy()
+    rank = np.arange(1, len(found) + 1)
+    # Of N nodes, N / k**2 have more than k neighbours: the slope of rank over degree is -2.
+    tail = slice(10, 2000)
+    assert -2.2 < np.polyfit(np.log(found[tail]), np.log(rank[tail]), 1)[0] < -1.8
+
+
+def test_molecules_are_as_large_as_zinc_s_and_have_degrees_of_atoms():
+    sizes = made("molecules:13").sizes
+    assert 9 <= sizes.min() < 14
+    assert 34 < sizes.max() <= 38
+    assert sizes.double().std() > 4
+    graph = made("molecules:10")
+    counts = degrees(graph).bincount()
+    assert (len(counts), counts[0]) == (4, 0)
+    assert all(part > 0.15 for part in (counts[1:] / graph.num_nodes).tolist())
+
+
+def test_each_molecule_is_connected_and_bound_to_no_other():
+    graph = made("molecules:7")
+    owner, (source, target) = torch.arange(128).repeat_interleave(graph.sizes), graph.edge_index
+    assert torch.equal(owner[source], owner[target])
+    label = torch.arange(graph.num_nodes)
+    while True:
+        smallest = label.scatter_reduce(0, target, label[source], "amin")
+        if torch.equal(smallest, label):
+            break
+        label = smallest
+    assert len(label.unique()) == len(graph.sizes)
+
+
+def test_a_molecule_has_one_label_and_is_in_one_part_of_the_split():
+    graph = made("molecules:7")
+    first = graph.sizes.cumsum(0) - graph.sizes
+    masks = (graph.train_mask, graph.val_mask, graph.test_mask)
+    for values in (graph.y, *masks):
+        assert torch.equal(values[first].repeat_interleave(graph.sizes), values)
+    assert [int(mask[first].sum()) for mask in masks] == [128 - 20, 10, 10]
+    assert 0.2 < graph.y[first].double().mean() < 0.8
+
+
+def test_the_stand_in_of_molhiv_has_its_counts():
+    name = DatasetName.parse("ogbg-molhiv:synthetic@0.01")
+    graph = made("ogbg-molhiv:synthetic@0.01")
+    assert (len(graph.sizes), graph.num_nodes, graph.num_edges) == (411, name.nodes, 2 * name.pairs)
+    assert (graph.num_features, graph.num_classes) == (9, 2)
+    assert int(graph.train_mask[graph.sizes.cumsum(0) - graph.sizes].sum()) == 329
