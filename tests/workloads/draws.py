@@ -3,7 +3,6 @@
 from collections import Counter
 from fractions import Fraction
 
-import torch
 from scipy import stats
 
 DRAWS = 10_000
@@ -71,9 +70,3 @@ def sets_by_target(source, target):
     for one, other in zip(source.tolist(), target.tolist(), strict=True):
         found.setdefault(other, []).append(one)
     return [frozenset(sources) for sources in found.values()]
-
-
-def between(sources, targets):
-    """Return edges from each of the first nodes to each of the next ones, by target: int64 [2, m]."""
-    source = torch.arange(sources).repeat(targets)
-    return torch.stack((source, torch.arange(sources, sources + targets).repeat_interleave(sources)))

@@ -1,6 +1,7 @@
 """Loaders end their workers: at the end, at an error, and when they are interrupted while they start."""
 
 import multiprocessing
+import time
 
 import psutil
 import pytest
@@ -15,6 +16,21 @@ def loader(workers):
 
 def children():
     return set(psutil.Process().children(recursive=True))
+
+
+def sleeping():
+    """Start a process that does nothing."""
+    process = multiprocessing.Process(target=time.sleep, args=(600,), daemon=True)
+    process.start()
+    return process
+
+
+class Interrupted:
+    """A loader that is interrupted when its first worker has started."""
+
+    def __iter__(self):
+        sleeping()
+        raise KeyboardInterrupt
 
 
 @pytest.mark.parametrize("workers", [0, 2])
@@ -38,39 +54,15 @@ def test_workers_end_at_an_error_although_it_refers_to_the_iterator():
         loading._iterator = iterator
         assert len(children() - before) == 2
         raise KeyboardInterrupt
-    assert caught.value is not None
-    assert iterator is not None
+    assert None not in (caught.value, iterator)
     assert children() == before
 
 
-class Interrupted:
-    """A loader that is interrupted when its first worker has started."""
-
-    def __iter__(self):
-        multiprocessing.Process(target=_wait, daemon=True).start()
-        raise KeyboardInterrupt
-
-
-def _wait():
-    import time
-
-    time.sleep(600)
-
-
-def test_workers_end_when_their_start_is_interrupted():
+def test_workers_end_when_their_start_is_interrupted_and_other_processes_go_on():
+    other = sleeping()
     before = children()
     with pytest.raises(KeyboardInterrupt), Loading(Interrupted()) as loading:
         loading.take(1)
     assert children() == before
-
-
-def test_other_processes_go_on():
-    other = multiprocessing.Process(target=_wait, daemon=True)
-    other.start()
-    try:
-        with Loading(loader(2)) as loading:
-            loading.take(1)
-        assert other.is_alive()
-    finally:
-        other.kill()
-        other.join()
+    other.kill()
+    other.join()

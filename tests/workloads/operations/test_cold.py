@@ -1,16 +1,19 @@
-"""First imports and calls, whose code runs in this process by day; nightly tests start interpreters."""
+"""First imports and calls, and compilations; code for fresh interpreters runs in this process."""
 
 import io
 import sys
 from contextlib import redirect_stdout
 
 import pytest
+import torch
+from torch._dynamo.exc import FailOnRecompileLimitHit
 
 from gnnbench.measure import compilation
 from gnnbench.profile import counts, findings
 from gnnbench.profile.subject import Subject
 from gnnbench.workloads import interpreter, platforms
 from gnnbench.workloads.operations import OPERATIONS
+from gnnbench.workloads.operations import compiled as sizes
 from tests.workloads.cells import workload_of
 
 
@@ -53,8 +56,18 @@ def test_the_first_call_gets_weights_and_features_and_returns_the_output(make_ca
         return here(changed, *words, **options)
 
     monkeypatch.setattr(interpreter, "run", without_bias)
-    workload = workload_of(make_case("cold_layer", "pyg"))
-    workload.must_be_found_wrong(as_it_is, r"cold_layer.*output is wrong")
+    workload_of(make_case("cold_layer", "pyg")).must_be_found_wrong(as_it_is, "output is wrong")
+
+
+@pytest.mark.parametrize("platform", ["pyg", "sparse", "dgl"])
+def test_a_new_layer_is_made_in_each_call(make_case, platform, monkeypatch):
+    module = platforms.load(platform)
+    made, layer = [], module.layer
+    monkeypatch.setattr(module, "layer", lambda *words, **kw: made.append(layer(*words, **kw)) or made[-1])
+    workload = workload_of(make_case("conv_new_layer", platform))
+    for _ in range(2):
+        workload.run(*workload.inputs)
+    assert len({id(one) for one in made}) == 2
 
 
 @pytest.mark.nightly
@@ -75,12 +88,28 @@ def test_each_call_is_right_and_compiles_anew_and_what_it_makes_is_counted(make_
     assert {one.rule for one in findings.find(profile)} == {"host-reads", "gather-scatter"}
 
 
-@pytest.mark.parametrize("platform", ["pyg", "sparse", "dgl"])
-def test_a_new_layer_is_made_in_each_call(make_case, platform, monkeypatch):
-    module = platforms.load(platform)
-    made, layer = [], module.layer
-    monkeypatch.setattr(module, "layer", lambda *words, **kw: made.append(layer(*words, **kw)) or made[-1])
-    workload = workload_of(make_case("conv_new_layer", platform))
-    for _ in range(2):
-        workload.run(*workload.inputs)
-    assert len({id(one) for one in made}) == 2
+@pytest.fixture
+def of_all_sizes(make_case, operation):
+    compilation.clear()
+    return workload_of(make_case(operation, "pyg", "forward_backward"))
+
+
+@pytest.mark.usefixtures("without_back_end")
+@pytest.mark.parametrize("operation", ["conv_compiled_sizes", "gat_conv_compiled_sizes"])
+def test_two_compilations_serve_all_sizes_and_are_right(of_all_sizes):
+    assert len(of_all_sizes.timed().verify()) == sum(sizes.counts(60))
+    assert compilation.counts() == {"graphs": 2, "recompilations": 1}
+
+
+@pytest.mark.usefixtures("without_back_end")
+@pytest.mark.parametrize("operation", ["conv_compiled_sizes"])
+def test_a_compilation_for_each_size_is_counted_and_one_more_than_allowed_is_an_error(of_all_sizes):
+    """Torch allows as many as there are sizes; of the first two sizes, so that it takes less time."""
+    config = torch._dynamo.config
+    assert config.recompile_limit == sizes.SIZES
+    parts, *rest = of_all_sizes.inputs
+    with config.patch(automatic_dynamic_shapes=False, recompile_limit=2):
+        of_all_sizes.run(parts[:2], *rest)
+        assert compilation.counts() == {"graphs": 2, "recompilations": 1}
+        with pytest.raises(FailOnRecompileLimitHit):
+            of_all_sizes.run(parts[2:3], *rest)

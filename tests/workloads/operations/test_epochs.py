@@ -1,17 +1,21 @@
 """Epochs of several steps, and with random draws."""
 
+import threading
+
+import psutil
 import pytest
 import torch
 
 from gnnbench.measure.threads import cpu_threads
-from gnnbench.workloads import minibatch
+from gnnbench.workloads import minibatch, sage, training
+from gnnbench.workloads.case import Case
+from gnnbench.workloads.cells import not_installed
 from gnnbench.workloads.operations import OPERATIONS, epoch_gin, epoch_link
 from gnnbench.workloads.reference import adam_step, trained
+from gnnbench.workloads.spec import Spec
 from tests.workloads.cells import check, workload_of
 
-BATCHES = pytest.mark.parametrize(
-    ("operation", "platform"), [("epoch_sage_batches", platform) for platform in minibatch.LIBRARIES]
-)
+EACH_LIBRARY = pytest.mark.parametrize("platform", minibatch.LIBRARIES)
 
 
 @pytest.mark.parametrize("platform", OPERATIONS["epoch_gin"].calls)
@@ -23,20 +27,24 @@ def test_gin_s_epoch_has_batches_of_all_training_graphs(make_case, monkeypatch, 
     check(case)
 
 
-@BATCHES
-def test_too_few_neighbours_are_found(make_case, operation, platform, monkeypatch):
+@pytest.fixture
+def sampled(make_case, platform):
+    return make_case("epoch_sage_batches", platform, "train", hidden=16)
+
+
+@EACH_LIBRARY
+def test_too_few_neighbours_are_found(sampled, monkeypatch):
     def wrong(run, *inputs):
         monkeypatch.setattr(minibatch, "FAN_OUTS", (15, 11))
         return run(*inputs)
 
     monkeypatch.setattr(minibatch, "FAN_OUTS", (15, 2))
-    workload = workload_of(make_case(operation, platform, "train", hidden=16))
-    workload.must_be_found_wrong(wrong, "neighbours of node")
+    workload_of(sampled).must_be_found_wrong(wrong, "neighbours of node")
 
 
-@BATCHES
-def test_only_the_checked_epoch_keeps_its_batches(make_case, operation, platform):
-    workload = workload_of(make_case(operation, platform, "train", hidden=16))
+@EACH_LIBRARY
+def test_only_the_checked_epoch_keeps_its_batches(sampled):
+    workload = workload_of(sampled)
     record = workload.inputs[-1]
     losses = workload.run(*workload.inputs)
     assert len(record.batches) == len(losses)
@@ -45,30 +53,58 @@ def test_only_the_checked_epoch_keeps_its_batches(make_case, operation, platform
     assert record.batches == []
 
 
-@BATCHES
-def test_epochs_draw_the_same_each_time(make_case, operation, platform, monkeypatch):
+@EACH_LIBRARY
+def test_epochs_draw_the_same_each_time_and_start_no_process(sampled, platform, monkeypatch):
     """On one thread. With several, DGL's draws also depend on the order in which they come."""
     monkeypatch.setattr(minibatch, "FAN_OUTS", (2, 2))
-    case = make_case(operation, platform, "train")
     library = minibatch.LIBRARIES[platform]
-    loader = library.loader(case, shuffle=False)
+    loader = library.loader(sampled, shuffle=False)
     with cpu_threads(1):
-        drawn = []
+        before, drawn = (psutil.Process().children(), threading.active_count()), []
         for seed in (0, 0, 1):
             library.start(seed)
-            (batch,) = library.batches(loader, torch.device("cpu"))
+            batch = next(library.batches(loader, torch.device("cpu")))
             drawn.append(library.drawn(batch).hops[0].entry.tolist())
+        assert (psutil.Process().children(), threading.active_count()) == before
     assert drawn[0] == drawn[1] != drawn[2]
 
 
-@BATCHES
-def test_batches_of_several_sizes_are_right(make_case, operation, platform, monkeypatch):
+@EACH_LIBRARY
+def test_batches_of_several_sizes_are_right(sampled, monkeypatch):
     monkeypatch.setattr(minibatch, "BATCH", 7)
     monkeypatch.setattr(minibatch, "FAN_OUTS", (3, 2))
-    case = make_case(operation, platform, "train", hidden=16)
-    workload = workload_of(case)
+    workload = workload_of(sampled)
     assert len(workload.run(*workload.inputs)) == 3  # of 20 nodes
-    check(case)
+    check(sampled)
+
+
+def fitted(case, seed):
+    """Return the accuracy on the test nodes after the epoch with the best one on the validation nodes."""
+    library, graph = minibatch.LIBRARIES[case.spec.platform], case.graph
+    library.start(seed)
+    model = minibatch.build(case, seed, dropout=0.5)
+    optimizer = torch.optim.Adam(model.parameters(), lr=0.01, weight_decay=5e-4)
+    loader, on_batches = library.loader(case, shuffle=True), model.convolve
+    kernel = sage.kernel(case.spec.platform)
+    structure, found = kernel.build(case), []
+    for _ in range(30):
+        model.train()
+        model.convolve = on_batches
+        minibatch.epoch(library, loader, model, optimizer)
+        model.convolve = kernel.run
+        masks = (graph.val_mask, graph.test_mask)
+        found.append([training.accuracy(model, structure, graph.x, graph.y, mask) for mask in masks])
+    return max(found, key=lambda accuracies: accuracies[0])[1]
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("seed", range(5))
+@EACH_LIBRARY
+def test_batches_of_neighbours_learn_cora(cora, platform, seed):
+    if reason := not_installed(OPERATIONS["epoch_sage_batches"], platform, "cpu"):
+        pytest.skip(reason)
+    case = Case(Spec("epoch_sage_batches", "train", platform, "float32", "int64", "cora", 256, "cpu"), cora)
+    assert fitted(case, seed) >= 0.78
 
 
 @pytest.mark.parametrize("platform", epoch_link._LIBRARIES)
@@ -90,7 +126,6 @@ def test_wrong_pairs_are_found(make_case, small_graph, monkeypatch, platform, wr
 
 
 def test_steps_of_adam_are_pytorch_s():
-    """The definition in float64 against torch.optim.Adam."""
     generator = torch.Generator().manual_seed(0)
     start = torch.rand(5, generator=generator, dtype=torch.float64)
     targets = torch.rand(6, 5, generator=generator, dtype=torch.float64)

@@ -11,27 +11,13 @@ from torch_geometric.data import Batch
 from torch_geometric.nn import SumAggregation
 
 from gnnbench.workloads.operations import OPERATIONS
+from gnnbench.workloads.operations.gat_conv import gat_parameters, gatv2_parameters
 from gnnbench.workloads.operations.subgraph import HOPS
 from gnnbench.workloads.spec import FORWARD_BACKWARD
 from tests.workloads.cells import workload_of
 
-MISMATCH = "wrong|shape|positions"
-FOUND = []
-"""Operation, platform, direction, dtype, what is wrong, and the message."""
-
-
-def found(operations, platforms, mutants, message=MISMATCH, *, direction=None, dtypes=("float32",)):
-    """Add mutants of operations; each takes the right function and its inputs."""
-    FOUND.extend(
-        pytest.param(
-            *(operation, platform, direction or OPERATIONS[operation].directions[0], dtype, mutant, message),
-            id=f"{operation}, {platform}, {dtype}, {what}",
-        )
-        for operation in operations.split()
-        for platform in platforms.split()
-        for dtype in dtypes
-        for what, mutant in mutants.items()
-    )
+REVERSES = torch.tensor([0, 2, 1, 4, 3, 6, 5, 7])
+"""Of the relations of the graph that tests share."""
 
 
 def of(change):
@@ -45,37 +31,27 @@ def without_maximum(_, graph, score):
     return exponential / torch.zeros(60, score.size(1)).index_add(0, target, exponential)[target]
 
 
-found(
-    "sddmm",
-    "pyg",
-    {
-        "ends exchanged": lambda run, edges, x, y: run(edges, y, x),
-        "one end's features for both": lambda run, edges, x, _: run(edges, x, x),
-    },
-)
-found(
-    "edge_softmax",
-    "pyg",
-    {
-        "maximum not subtracted": without_maximum,
-        "by source": lambda _, graph, score: utils.softmax(score, graph.edge_index[0]),
-    },
-)
+def of_layer(change):
+    """Return a mutant that changes a copy of the layer."""
 
-
-def with_attribute(name, value):
     def wrong(run, graph, layer, x):
-        setattr(layer, name, value)
+        layer = copy.deepcopy(layer)
+        change(layer)
         return run(graph, layer, x)
 
     return wrong
 
 
-def ends_exchanged(_, graph, layer, x):
-    """Take the parameter of one end for that of the other."""
-    one, other = ("att_src", "att_dst") if hasattr(layer, "att_src") else ("lin_l.weight", "lin_r.weight")
-    names = {one: layer.get_parameter(other), other: layer.get_parameter(one)}
-    return functional_call(layer, names, (x, graph))
+def with_attribute(name, value):
+    return of_layer(lambda layer: setattr(layer, name, value))
+
+
+def swapped(one, other):
+    def change(layer):
+        first, second = layer.get_parameter(one), layer.get_parameter(other)
+        first.data, second.data = second.data, first.data
+
+    return of_layer(change)
 
 
 def no_attention(_, graph, layer, x):
@@ -84,32 +60,27 @@ def no_attention(_, graph, layer, x):
     return functional_call(layer, zeros, (x, graph))
 
 
-found(
-    "gat_conv gatv2_conv",
-    "pyg",
-    {
-        "no self-loops": with_attribute("add_self_loops", False),
-        "another slope": with_attribute("negative_slope", 0.19),
-        "ReLU": with_attribute("negative_slope", 0.0),
-        "ends exchanged": ends_exchanged,
-        "no attention": no_attention,
-    },
-)
+def scaled_gradient(name, factor):
+    """Return a mutant that scales the gradient of a parameter of the layer or the model."""
 
-
-def of_layer(change):
-    """Return a mutant that changes a copy of the layer."""
-
-    def wrong(run, edge_index, layer, x):
-        layer = copy.deepcopy(layer)
-        change(layer)
-        return run(edge_index, layer, x)
+    def wrong(run, *inputs):
+        module = next(one for one in inputs if isinstance(one, nn.Module))
+        module.get_parameter(name).register_hook(lambda gradient: gradient * factor)
+        return run(*inputs)
 
     return wrong
 
 
-def swap(one, other):
-    one.weight.data, other.weight.data = other.weight.data, one.weight.data
+class Flipped(torch.autograd.Function):
+    """Gives gradients in another order."""
+
+    @staticmethod
+    def forward(_, weight):
+        return weight.clone()
+
+    @staticmethod
+    def backward(_, gradient):
+        return gradient.flip(0)
 
 
 def of_messages(message):
@@ -118,68 +89,6 @@ def of_messages(message):
         return torch.zeros_like(x).index_add(0, target, message(x[source], x[target], weight.unsqueeze(1)))
 
     return wrong
-
-
-for operation, platform, mutants in (
-    (
-        "sage_conv",
-        "pyg",
-        {
-            "neighbours' weights for a node itself": of_layer(lambda layer: swap(layer.lin_l, layer.lin_r)),
-            "sums for means": of_layer(lambda layer: setattr(layer, "aggr_module", SumAggregation())),
-        },
-    ),
-    (
-        "gin_conv",
-        "pyg",
-        {
-            "no epsilon": of_layer(lambda layer: layer.eps.data.zero_()),
-            "no ReLU": of_layer(lambda layer: layer.nn.__setitem__(1, nn.Identity())),
-        },
-    ),
-    (
-        "transformer_conv",
-        "pyg",
-        {
-            "keys for queries": of_layer(lambda layer: swap(layer.lin_key, layer.lin_query)),
-            "one head": of_layer(lambda layer: vars(layer).update(heads=1, out_channels=64)),
-            "scores that are not divided": of_layer(lambda layer: layer.lin_query.weight.data.mul_(8**0.5)),
-            "no skip": of_layer(lambda layer: setattr(layer, "root_weight", False)),
-        },
-    ),
-    (
-        "message_passing",
-        "torch",
-        {
-            "ends swapped": of_messages(lambda start, end, weight: weight * (end - start).relu()),
-            "no ReLU": of_messages(lambda start, end, weight: weight * (start - end)),
-        },
-    ),
-):
-    found(operation, platform, mutants, "output is wrong", dtypes=("float32", "bfloat16"))
-
-found(
-    "group_argsort",
-    "pyg",
-    {
-        "a permutation": of(lambda ranks: ranks.argsort()),
-        "descending": lambda run, to, values: to.indices.bincount()[to.indices] - 1 - run(to, values),
-        "equal values in another order": lambda run, to, values: run(
-            to._replace(indices=to.indices.flip(0)), values.flip(0)
-        ).flip(0),
-    },
-)
-found("degree", "torch", {"one more": of(lambda degree: degree + (torch.arange(60) == 3))})
-found(
-    "metis_partition",
-    "dgl",
-    {
-        "at random": of(lambda parts: torch.arange(len(parts)) % 8),
-        "one part": of(torch.zeros_like),
-        "a large part": of(lambda parts: parts.where(parts > 2, 2)),
-        "without a node": of(lambda parts: parts[1:]),
-    },
-)
 
 
 def jump(walks):
@@ -192,33 +101,8 @@ def end_early(walks):
     return torch.cat((walks[:, :-1], torch.full_like(walks[:, :1], -1)), 1)
 
 
-found(
-    "random_walk",
-    "dgl",
-    {
-        "another start": of(lambda walks: walks.flip(0)),
-        "a step that is no edge": of(jump),
-        "a walk that ends early": of(end_early),
-        "too short": of(lambda walks: walks[:, :-1]),
-    },
-)
-
-
 def with_pair(one, other):
     return of(lambda pairs: torch.cat((pairs[:, 1:], torch.tensor([[one], [other]])), 1))
-
-
-found(
-    "negative_sampling",
-    "pyg",
-    {
-        "edges": lambda run, given: torch.cat((run(given)[:, 1:], given[0].edge_index[:, :1]), 1),
-        "a loop": with_pair(4, 4),
-        "a pair twice": of(lambda pairs: torch.cat((pairs[:, 1:], pairs[:, 1:2]), 1)),
-        "too few": of(lambda pairs: pairs[:, 1:]),
-        "another node": with_pair(4, 60),
-    },
-)
 
 
 def of_first_batch(**parts):
@@ -234,18 +118,6 @@ def of_first_batch(**parts):
     return wrong
 
 
-for message, mutant in {
-    "features": of_first_batch(x=lambda batch: batch.x.roll(1, 0)),
-    "labels": of_first_batch(y=lambda batch: batch.y + 1),
-    "numbered wrongly": of_first_batch(e_id=lambda batch: batch.e_id.roll(1)),
-    "neither a seed": of_first_batch(
-        e_id=lambda batch: batch.e_id[1:], edge_index=lambda batch: batch.edge_index[:, 1:]
-    ),
-    "shape": of(lambda batches: batches[1:]),
-}.items():
-    found("neighbor_loader_0_workers", "pyg", {message: mutant}, message)
-
-
 def of_edges(**parts):
     """Return a mutant that changes parts of a structure; each is made of the structure."""
 
@@ -253,10 +125,6 @@ def of_edges(**parts):
         return run(edges._replace(**{name: make(edges) for name, make in parts.items()}), *inputs)
 
     return wrong
-
-
-REVERSES = torch.tensor([0, 2, 1, 4, 3, 6, 5, 7])
-"""Of the relations of the graph that tests share."""
 
 
 def over_all_relations(edges):
@@ -280,69 +148,18 @@ def with_one_relation_fewer(typed):
     return dgl.edge_type_subgraph(typed.graph, kept)
 
 
-with_the_reverse_relations = of_edges(edge_type=lambda edges: REVERSES[edges.edge_type])
-found(
-    "rgcn_conv rgcn_conv_fast",
-    "pyg",
-    {
-        "the reverse relations": with_the_reverse_relations,
-        "relations as one": of_edges(edge_type=lambda edges: torch.zeros_like(edges.edge_type)),
-    },
-)
-found(
-    "rgcn_conv",
-    "dgl",
-    {
-        "the reverse relations": with_the_reverse_relations,
-        "sums": of_edges(norm=lambda edges: torch.ones_like(edges.norm)),
-        "means over all relations": of_edges(norm=over_all_relations),
-    },
-)
-found(
-    "hetero_conv",
-    "pyg",
-    {
-        "a relation backwards": of_edges(graph=with_a_relation_backwards),
-        "two relations exchanged": of_edges(graph=with_two_relations_exchanged),
-        "types in another order": of_edges(sizes=lambda typed: dict(reversed(typed.sizes.items()))),
-    },
-)
-found(
-    "hetero_update_all hetero_multi_update_all",
-    "dgl",
-    {"without a relation": of_edges(graph=with_one_relation_fewer)},
-)
+def joined(edge_index):
+    def wrong(_, graphs):
+        batch = Batch.from_data_list(graphs)
+        batch.edge_index = edge_index(batch, graphs)
+        return batch
 
-
-def not_renumbered(_, graphs):
-    joined = Batch.from_data_list(graphs)
-    joined.edge_index = torch.cat([graph.edge_index for graph in graphs], dim=1)
-    return joined
-
-
-def ends_swapped(_, graphs):
-    """Exchange sources and targets: each entry has another number."""
-    joined = Batch.from_data_list(graphs)
-    joined.edge_index = joined.edge_index.flip(0)
-    return joined
+    return wrong
 
 
 def without_scores(_, graphs, pool, x):
     _, _, _, _, kept, _ = pool(x, graphs.edge_index, batch=graphs.member)
     return x[kept]
-
-
-for operation, mutants in {
-    "batch": {
-        "another order": lambda run, graphs: run(graphs[::-1]),
-        "nodes not renumbered": not_renumbered,
-        "ends swapped": ends_swapped,
-    },
-    "topk_pool": {"no scores": without_scores},
-    "sort_pool": {"not sorted": lambda _, g, x: utils.to_dense_batch(x, g.member)[0][:, :8].flatten(1)},
-    "to_dense_batch": {"ones": lambda _, g, x: utils.to_dense_batch(x, g.member, fill_value=1)[0]},
-}.items():
-    found(operation, "pyg", mutants)
 
 
 def with_optimizer(change):
@@ -353,18 +170,11 @@ def with_optimizer(change):
     return wrong
 
 
-found(
-    "epoch_gin epoch_sage_batches epoch_link",
-    "pyg dgl",
-    {
-        "no steps": with_optimizer(lambda optimizer: setattr(optimizer, "step", lambda: None)),
-        "another rate": with_optimizer(lambda optimizer: optimizer.param_groups[0].update(lr=0.011)),
-        "a weight does not learn": with_optimizer(
-            lambda optimizer: optimizer.param_groups[0]["params"][0].requires_grad_(requires_grad=False)
-        ),
-    },
-)
-found("epoch_gin", "pyg dgl", {"a graph less": lambda run, graphs, *rest: run(graphs[:-1], *rest)})
+def does_not_learn(optimizer):
+    optimizer.param_groups[0]["params"][0].requires_grad_(requires_grad=False)
+
+
+no_steps = with_optimizer(lambda optimizer: setattr(optimizer, "step", lambda: None))
 
 
 def doubled(_, edges, weight):
@@ -385,45 +195,187 @@ def k_hop(hops=HOPS, **options):
     return wrong
 
 
-for operation, mutants in {
-    "coalesce": {
-        "duplicates kept": lambda _, e, w: utils.sort_edge_index(e.edge_index, w, e.num_nodes),
-        "mean": lambda _, e, w: utils.coalesce(e.edge_index, w, e.num_nodes, "mean"),
-        "by target": lambda _, e, w: utils.coalesce(e.edge_index, w, e.num_nodes, sort_by_row=False),
-    },
-    "sort_edge_index": {
-        "by target": lambda _, e, w: utils.sort_edge_index(e.edge_index, w, e.num_nodes, sort_by_row=False),
-        "weights as they were": lambda _, e, w: (utils.sort_edge_index(e.edge_index, num_nodes=60), w),
-    },
-    "edge_index_sort_by": {
-        "column instead of row": lambda _, index: index.sort_by("col"),
-        "another order": lambda run, index: run(index)._replace(indices=torch.arange(index.size(1))),
-    },
-    "to_undirected": {
-        "one direction": lambda _, e: e.edge_index,
-        "not sorted": lambda _, e: torch.cat((e.edge_index, e.edge_index.flip(0)), dim=1),
-    },
-    "to_csr": {"transposed": lambda _, e, w: utils.to_torch_csr_tensor(e.edge_index.flip(0), w, 60)},
-    "to_csc": {
-        "sorted weights": lambda _, e, w: utils.to_torch_csc_tensor(e.edge_index, w.sort().values, 60)
-    },
-    "subgraph": {
-        "old numbers": lambda _, c, w: utils.subgraph(c.nodes, c.graph.edge_index, w, num_nodes=60),
-        "one end chosen": one_end,
-    },
-    "k_hop_subgraph": {
-        "one hop": k_hop(1),
-        "against the edges": k_hop(flow="target_to_source"),
-        "only edges on the way": k_hop(directed=True),
-        "old numbers": k_hop(relabel_nodes=False),
-    },
-    "index_select": {"ascending": lambda _, nodes, x: x[nodes.sort().values]},
-}.items():
-    found(operation, "pyg", mutants)
-found("sort_edge_index", "pyg", {"gradients doubled": doubled}, direction=FORWARD_BACKWARD)
+OF_PYG = [
+    ("sddmm", "ends exchanged", lambda run, edges, x, y: run(edges, y, x)),
+    ("sddmm", "one end's features for both", lambda run, edges, x, _: run(edges, x, x)),
+    ("edge_softmax", "maximum not subtracted", without_maximum),
+    ("edge_softmax", "by source", lambda _, graph, score: utils.softmax(score, graph.edge_index[0])),
+    ("gat_conv gatv2_conv", "no self-loops", with_attribute("add_self_loops", False)),
+    ("gat_conv gatv2_conv", "another slope", with_attribute("negative_slope", 0.19)),
+    ("gat_conv gatv2_conv", "no attention", no_attention),
+    ("gat_conv", "ends exchanged", swapped("att_src", "att_dst")),
+    ("gatv2_conv", "ends exchanged", swapped("lin_l.weight", "lin_r.weight")),
+    ("sage_conv", "neighbours' weights for a node itself", swapped("lin_l.weight", "lin_r.weight")),
+    ("sage_conv", "sums for means", of_layer(lambda layer: setattr(layer, "aggr_module", SumAggregation()))),
+    ("gin_conv", "no epsilon", of_layer(lambda layer: layer.eps.data.zero_())),
+    ("gin_conv", "no ReLU", of_layer(lambda layer: layer.nn.__setitem__(1, nn.Identity()))),
+    ("transformer_conv", "keys for queries", swapped("lin_key.weight", "lin_query.weight")),
+    ("transformer_conv", "one head", of_layer(lambda layer: vars(layer).update(heads=1, out_channels=64))),
+    (
+        "transformer_conv",
+        "scores not divided",
+        of_layer(lambda layer: layer.lin_query.weight.data.mul_(8**0.5)),
+    ),
+    ("transformer_conv", "no skip", with_attribute("root_weight", False)),
+    ("group_argsort", "a permutation", of(lambda ranks: ranks.argsort())),
+    (
+        "group_argsort",
+        "equal values in another order",
+        lambda run, to, values: run(to._replace(indices=to.indices.flip(0)), values.flip(0)).flip(0),
+    ),
+    (
+        "negative_sampling",
+        "edges",
+        lambda run, given: torch.cat((run(given)[:, 1:], given[0].edge_index[:, :1]), 1),
+    ),
+    ("negative_sampling", "a loop", with_pair(4, 4)),
+    ("negative_sampling", "another node", with_pair(4, 60)),
+    ("negative_sampling", "a pair twice", of(lambda pairs: torch.cat((pairs[:, 1:], pairs[:, 1:2]), 1))),
+    ("negative_sampling", "too few", of(lambda pairs: pairs[:, 1:])),
+    (
+        "rgcn_conv rgcn_conv_fast",
+        "the reverse relations",
+        of_edges(edge_type=lambda edges: REVERSES[edges.edge_type]),
+    ),
+    (
+        "rgcn_conv rgcn_conv_fast",
+        "relations as one",
+        of_edges(edge_type=lambda edges: torch.zeros_like(edges.edge_type)),
+    ),
+    ("hetero_conv", "a relation backwards", of_edges(graph=with_a_relation_backwards)),
+    ("hetero_conv", "two relations exchanged", of_edges(graph=with_two_relations_exchanged)),
+    ("hetero_conv", "types reversed", of_edges(sizes=lambda typed: dict(reversed(typed.sizes.items())))),
+    ("batch", "another order", lambda run, graphs: run(graphs[::-1])),
+    ("batch", "not renumbered", joined(lambda _, graphs: torch.cat([one.edge_index for one in graphs], 1))),
+    ("batch", "ends swapped", joined(lambda batch, _: batch.edge_index.flip(0))),
+    ("topk_pool", "no scores", without_scores),
+    ("sort_pool", "not sorted", lambda _, g, x: utils.to_dense_batch(x, g.member)[0][:, :8].flatten(1)),
+    ("to_dense_batch", "ones", lambda _, g, x: utils.to_dense_batch(x, g.member, fill_value=1)[0]),
+    ("coalesce", "duplicates kept", lambda _, e, w: utils.sort_edge_index(e.edge_index, w, e.num_nodes)),
+    ("coalesce", "mean", lambda _, e, w: utils.coalesce(e.edge_index, w, e.num_nodes, "mean")),
+    (
+        "coalesce",
+        "by target",
+        lambda _, e, w: utils.coalesce(e.edge_index, w, e.num_nodes, sort_by_row=False),
+    ),
+    (
+        "sort_edge_index",
+        "by target",
+        lambda _, e, w: utils.sort_edge_index(e.edge_index, w, 60, sort_by_row=False),
+    ),
+    (
+        "sort_edge_index",
+        "weights as they were",
+        lambda _, e, w: (utils.sort_edge_index(e.edge_index, num_nodes=60), w),
+    ),
+    ("edge_index_sort_by", "column instead of row", lambda _, index: index.sort_by("col")),
+    (
+        "edge_index_sort_by",
+        "another order",
+        lambda run, index: run(index)._replace(indices=torch.arange(index.size(1))),
+    ),
+    ("to_undirected", "one direction", lambda _, e: e.edge_index),
+    ("to_undirected", "not sorted", lambda _, e: torch.cat((e.edge_index, e.edge_index.flip(0)), dim=1)),
+    ("to_csr", "transposed", lambda _, e, w: utils.to_torch_csr_tensor(e.edge_index.flip(0), w, 60)),
+    (
+        "to_csc",
+        "sorted weights",
+        lambda _, e, w: utils.to_torch_csc_tensor(e.edge_index, w.sort().values, 60),
+    ),
+    ("subgraph", "old numbers", lambda _, c, w: utils.subgraph(c.nodes, c.graph.edge_index, w, num_nodes=60)),
+    ("subgraph", "one end chosen", one_end),
+    ("k_hop_subgraph", "one hop", k_hop(1)),
+    ("k_hop_subgraph", "against the edges", k_hop(flow="target_to_source")),
+    ("k_hop_subgraph", "only edges on the way", k_hop(directed=True)),
+    ("k_hop_subgraph", "old numbers", k_hop(relabel_nodes=False)),
+    ("index_select", "ascending", lambda _, nodes, x: x[nodes.sort().values]),
+    ("epoch_gin epoch_sage_batches epoch_link", "no steps", no_steps),
+]
+OF_DGL = [
+    ("metis_partition", "at random", of(lambda parts: torch.arange(len(parts)) % 8)),
+    ("metis_partition", "a large part", of(lambda parts: parts.where(parts > 2, 2))),
+    ("metis_partition", "without a node", of(lambda parts: parts[1:])),
+    ("random_walk", "another start", of(lambda walks: walks.flip(0))),
+    ("random_walk", "a step that is no edge", of(jump)),
+    ("random_walk", "a walk that ends early", of(end_early)),
+    ("random_walk", "too short", of(lambda walks: walks[:, :-1])),
+    ("rgcn_conv", "sums", of_edges(norm=lambda edges: torch.ones_like(edges.norm))),
+    ("rgcn_conv", "means over all relations", of_edges(norm=over_all_relations)),
+    ("hetero_update_all hetero_multi_update_all", "no relation", of_edges(graph=with_one_relation_fewer)),
+    (
+        "epoch_gin epoch_sage_batches epoch_link",
+        "another rate",
+        with_optimizer(lambda optimizer: optimizer.param_groups[0].update(lr=0.011)),
+    ),
+    ("epoch_gin epoch_sage_batches epoch_link", "a weight does not learn", with_optimizer(does_not_learn)),
+    ("epoch_gin", "a graph less", lambda run, graphs, *rest: run(graphs[:-1], *rest)),
+]
+OF_TORCH = [
+    ("degree", "one more", of(lambda degree: degree + (torch.arange(60) == 3))),
+    (
+        "message_passing",
+        "ends swapped",
+        of_messages(lambda start, end, weight: weight * (end - start).relu()),
+    ),
+    ("message_passing", "no ReLU", of_messages(lambda start, end, weight: weight * (start - end))),
+]
+BATCHES = {
+    "features": of_first_batch(x=lambda batch: batch.x.roll(1, 0)),
+    "labels": of_first_batch(y=lambda batch: batch.y + 1),
+    "numbered wrongly": of_first_batch(e_id=lambda batch: batch.e_id.roll(1)),
+    "neither a seed": of_first_batch(
+        e_id=lambda batch: batch.e_id[1:], edge_index=lambda batch: batch.edge_index[:, 1:]
+    ),
+    "shape": of(lambda batches: batches[1:]),
+}
+"""Of a loader, by what is said of them."""
+GRADIENT = "gradient of input tensor"
+GRADIENTS = [
+    ("sort_edge_index", "pyg", doubled, GRADIENT),
+    (
+        "add_remaining_self_loops",
+        "pyg",
+        lambda run, graph, w: run(graph, Flipped.apply(w)),
+        f"{GRADIENT} 0 is wrong",
+    ),
+    (
+        "update_all_u_mul_e_sum",
+        "dgl",
+        lambda run, graph, x, weight: run(graph, x, weight.detach()),
+        f"{GRADIENT} 1 is missing",
+    ),
+    ("conv_cached", "pyg", scaled_gradient("lin.weight", 1.001), f"{GRADIENT} 0 is wrong"),
+    ("conv_cached", "torch", scaled_gradient("weight", 1.001), f"{GRADIENT} 0 is wrong"),
+    *(("gat_conv", "pyg", scaled_gradient(name, 1.001), GRADIENT) for name in gat_parameters(16)),
+    *(("gatv2_conv", "pyg", scaled_gradient(name, 1.001), GRADIENT) for name in gatv2_parameters(16)),
+]
+"""Of right outputs."""
+EPOCHS = [(dtype, no_steps, "parameter 0 after the step is wrong") for dtype in ("float32", "float64")] + [
+    (dtype, scaled_gradient(f"layers.{index}.weight", factor), f"{GRADIENT} {index} is wrong")
+    for dtype, factor in (("float32", 0.99), ("bfloat16", 0.8), ("bfloat16", 0))
+    for index in range(3)
+]
+LAYERS = ("sage_conv", "gin_conv", "transformer_conv", "message_passing")
 
 
-@pytest.mark.parametrize(("operation", "platform", "direction", "dtype", "mutant", "message"), FOUND)
+def cases():
+    """Yield operation, platform, direction, dtype, mutant and message."""
+    for platform, rows in (("pyg", OF_PYG), ("dgl", OF_DGL), ("torch", OF_TORCH)):
+        for operations, what, mutant in rows:
+            for operation in operations.split():
+                direction = OPERATIONS[operation].directions[0]
+                for dtype in ("float32", "bfloat16") if operation in LAYERS else ("float32",):
+                    case = (operation, platform, direction, dtype, mutant, "wrong|shape|positions")
+                    yield pytest.param(*case, id=f"{operation}, {dtype}, {what}")
+    for message, mutant in BATCHES.items():
+        yield "neighbor_loader_0_workers", "pyg", "forward", "float32", mutant, message
+    for operation, platform, mutant, message in GRADIENTS:
+        yield operation, platform, FORWARD_BACKWARD, "float32", mutant, message
+    for dtype, mutant, message in EPOCHS:
+        yield "epoch", "torch", "train", dtype, mutant, message
+
+
+@pytest.mark.parametrize(("operation", "platform", "direction", "dtype", "mutant", "message"), list(cases()))
 def test_it_is_found(make_case, directed_graph, operation, platform, direction, dtype, mutant, message):
     graph = directed_graph if OPERATIONS[operation].group == "structure" else None
     case = make_case(operation, platform, direction, dtype, hidden=64, graph=graph)
