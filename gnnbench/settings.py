@@ -7,13 +7,16 @@ a default.
 
 import tomllib
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
 from datetime import date, datetime
 from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
-from . import schema, units
+from msgspec import Meta
+
+from . import codec, units
+from .codec import Count, Level, Positive
 from .errors import UsageError, unknown_name
 from .files import above, read_whole
 
@@ -34,10 +37,10 @@ class Rule:
     """Its position in the file, from 1."""
     benchmarks: str
     """The pattern: `*` stands for any text, `?` for one character, and all else, brackets too, for itself."""
-    max_time_seconds: float | None = None
-    max_memory_bytes: int | None = None
-    max_growth_bytes: int | None = None
-    effect: float | None = None
+    max_time_seconds: Positive | None = None
+    max_memory_bytes: Count | None = None
+    max_growth_bytes: Count | None = None
+    effect: Level | None = None
     """Minimum effect of interest, as a fraction."""
     ignore: str | None = None
     """Why the verdict is ignored."""
@@ -55,9 +58,7 @@ class Rule:
 
     def as_json(self) -> dict[str, Any]:
         """Return the JSON form of docs/formats.md, without what the rule does not set."""
-        found = {one.name: getattr(self, one.name) for one in fields(self)}
-        found["until"] = self.until and self.until.isoformat()
-        return {name: value for name, value in found.items() if value is not None}
+        return {name: value for name, value in codec.encode(self).items() if value is not None}
 
 
 @dataclass(frozen=True)
@@ -139,14 +140,20 @@ class Settings:
         """
         if saved is None:
             return NONE
-        if departure := schema.departure(saved, "run", "settings"):
-            raise ValueError(f"settings: {departure}")
-        days = [one.get("until") and date.fromisoformat(one["until"]) for one in saved["rules"]]
-        rules = tuple(Rule(**{**one, "until": day}) for one, day in zip(saved["rules"], days, strict=True))
-        return cls(Path(saved["file"]), saved["defaults"], rules, today=date.min)
+        found = codec.decode(saved, _Saved)
+        return cls(Path(found.file), found.defaults, found.rules, today=date.min)
 
 
 NONE = Settings()
+
+
+@dataclass(frozen=True)
+class _Saved:
+    """What `Settings.as_json` returns."""
+
+    file: Annotated[str, Meta(min_length=1)]
+    defaults: Mapping[str, Any]
+    rules: tuple[Rule, ...]
 
 
 def find(start: Path) -> Settings:

@@ -7,7 +7,8 @@ import zlib
 import numpy as np
 
 from gnnbench.measure.fingerprint.fingerprint import METHOD
-from gnnbench.measure.measurement import summary
+from gnnbench.measure.measurement import Measurement, Process
+from gnnbench.results.parts import FORMAT_VERSION
 
 ENVIRONMENT = {
     "cpu": "A CPU",
@@ -44,21 +45,9 @@ def entry(name, milliseconds=1.0, *, seed=0, blocks=60, modes=MODES, **changes):
     """Return a benchmark's record with so many blocks of three rounds."""
     random = np.random.default_rng([seed, *name.encode()])
     times = (milliseconds * 1e6 * np.exp(random.normal(0, 0.02, (blocks, 3)))).round(1).tolist()
-    measurement = {
-        "clock": "fake",
-        "layouts": "one",
-        "in_place": "no tensors among its arguments",
-        "not_copied": [],
-        "iterations": 1,
-        "rejected_rounds": 0,
-        "changes_inputs": False,
-        "others_share": None,
-        "stopped_by": "time",
-        "processes": [{"blocks_ns": times, "device_blocks_ns": []}],
-        **summary(times),
-        "modes": list(modes),
-    }
-    ours = {"version": 2, "measurement": measurement, **changes}
+    measured = Measurement("fake", "one", "no tensors among its arguments", stopped_by="time")
+    measured.processes = [Process(times)]
+    ours = {"version": FORMAT_VERSION, "measurement": {**measured.as_json(), "modes": list(modes)}, **changes}
     return {
         "fullname": f"test_a.py::{name}",
         "name": name,
@@ -96,7 +85,11 @@ def content(*entries, **environment):
         "machine_info": MACHINE,
         "commit_info": {"id": "a" * 40},
         "benchmarks": list(entries),
-        "gnnbench": {"version": 2, "environment": {**ENVIRONMENT, **environment}, "incomplete": []},
+        "gnnbench": {
+            "version": FORMAT_VERSION,
+            "environment": {**ENVIRONMENT, **environment},
+            "incomplete": [],
+        },
     }
 
 

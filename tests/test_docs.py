@@ -17,7 +17,7 @@ def test_every_benchmark_file_says_why():
 
 
 def test_format_version_is_documented():
-    from gnnbench.results.entry import FORMAT_VERSION
+    from gnnbench.results.parts import FORMAT_VERSION
 
     assert f"| {FORMAT_VERSION} |" in (ROOT / "docs/formats.md").read_text()
 

@@ -49,8 +49,8 @@ def test_a_run_file():
     run = run_file.read(DATA / "run.json")
     assert list(run.benchmarks)[2:] == [PRODUCT, SUM]
     loops, product = run.benchmarks[SELF_LOOPS], run.benchmarks[PRODUCT]
-    assert loops.spec["operation"] == "add_remaining_self_loops"
-    assert loops.counters["counts"]["operators"]["aten::select"] == 3
+    assert loops.spec.operation == "add_remaining_self_loops"
+    assert loops.part.counters.counts["operators"]["aten::select"] == 3
     assert loops.estimand == "first decile of block medians, clock perf_counter, layouts sampled"
     times = [microseconds(one.processes[0]) for one in (loops, product)]
     assert times == pytest.approx([295.032, 8.149], abs=1e-3)

@@ -183,7 +183,7 @@ def test_what_was_in_force_is_kept_without_other_commands_tables_and_expired_rul
     again = Settings.from_json(kept)
     assert again.reason(again.rule("ignore", ID)) == "why (rule 2 of gnnbench.toml)"
     assert Settings.from_json(None) == NONE
-    with pytest.raises(ValueError, match=r"settings: .*effect"):
+    with pytest.raises(ValueError, match=r"\$.rules\[0\].effect: "):
         Settings.from_json({**kept, "rules": [{**kept["rules"][0], "effect": "3%"}]})
 
 

@@ -66,7 +66,7 @@ def _of(run: RunFile, *, core: bool) -> RunFile:
     chosen = {
         name: one
         for name, one in run.benchmarks.items()
-        if one.spec and ((known := OPERATIONS.get(one.spec["operation"])) is not None and known.core) == core
+        if one.spec and ((known := OPERATIONS.get(one.spec.operation)) is not None and known.core) == core
     }
     return replace(run, benchmarks=chosen)
 

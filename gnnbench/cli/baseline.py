@@ -100,7 +100,7 @@ def _summary(record: "Record") -> tuple[str, ...]:
         runs = record.read()
     except UsageError as error:
         return str(len(record.files)), "", "", escape(f"cannot be used: {error}")
-    reason = str((runs[0].record or {}).get("reason", ""))
+    reason = runs[0].part.record.reason if runs[0].part.record else ""
     if runs[0].shard:
         reason = "; ".join(filter(None, (f"shard {runs[0].shard}", reason)))
     return str(len(runs)), str(len(runs[0].benchmarks)), (runs[0].commit or "")[:10], escape(reason)
@@ -137,11 +137,11 @@ def _show(options: argparse.Namespace) -> int:
         raise UsageError(f"there is no {which} in {store.root}; gnnbench baseline list shows all records")
     record = records[-1]
     runs = record.read()
-    first = runs[0].record or {}
+    recorded = runs[0].part.record
     streams.say(f"record {record.id} {record.name} of {record.environment}")
     streams.say(
         f"commit {runs[0].commit}, {f'shard {runs[0].shard}, ' if runs[0].shard else ''}"
-        f"{units.count(len(runs), 'process')}; {first.get('reason') or 'no reason given'}"
+        f"{units.count(len(runs), 'process')}; {(recorded and recorded.reason) or 'no reason given'}"
     )
     for key, value in (runs[0].environment or {}).items():
         streams.say(f"  {key}: {json.dumps(value)}", indent="    ")

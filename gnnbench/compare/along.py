@@ -18,7 +18,6 @@ from .verdict import Judgement, Thresholds
 FORMAT_VERSION = 1
 # 1: of `gnnbench compare --by --json`.
 
-_SAME = ("graph_hash", "definition_hash", "code_hash", "estimand")
 """Fields of a benchmark that are equal in all processes of a run."""
 _REMEDY = "give the files of one run"
 _NUMBERS = ("ratio", "low", "high", "own_low", "own_high")
@@ -138,10 +137,21 @@ def _check_one_run(runs: Sequence[RunFile]) -> None:
             json_io.refuse(run.path, f"{other_run}: they differ in {describe_fields(fields)}", _REMEDY)
         for name, one in first.benchmarks.items():
             other = run.benchmarks.get(name, one)
-            for field in () if one.fault or other.fault else _SAME:
-                if getattr(one, field) != getattr(other, field):
-                    what = f"another {field.replace('_', ' ')} of {name}"
-                    json_io.refuse(run.path, f"{other_run}: {what}", _REMEDY)
+            if one.fault or other.fault:
+                continue
+            ours, theirs = _identity(one), _identity(other)
+            if what := next((field for field in ours if ours[field] != theirs[field]), None):
+                json_io.refuse(run.path, f"{other_run}: another {what} of {name}", _REMEDY)
+
+
+def _identity(one: Benchmark) -> dict[str, str | None]:
+    """Return what is the same in all processes of a run."""
+    return {
+        "graph hash": one.part.graph_hash,
+        "definition hash": one.part.definition_hash,
+        "code hash": one.part.code_hash,
+        "estimand": one.estimand,
+    }
 
 
 def _row(one: Pair, judgement: Judgement, axis: Axis, head: list[Benchmark], base: list[Benchmark]) -> Row:

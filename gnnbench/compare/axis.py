@@ -7,7 +7,6 @@ from typing import Self
 
 from ..errors import UsageError, unknown_name
 from ..results.benchmark import Benchmark
-from ..workloads.spec import Spec
 
 THREADS = "threads"
 """Not a field of the spec: the end of an operation's name says how many CPU threads it uses."""
@@ -120,7 +119,7 @@ def fields_of(benchmark: Benchmark, axis: str = "") -> tuple[str, dict[str, str]
     params = dict(benchmark.params)
     if benchmark.spec is None:
         return benchmark.fullname.partition("[")[0], params
-    found = {name: str(value) for name, value in asdict(Spec(**benchmark.spec)).items()}
+    found = {name: str(value) for name, value in asdict(benchmark.spec).items()}
     found |= {name: value for name, value in params.items() if name not in {*found, _GRAPH}}
     named = _THREADS.fullmatch(found["operation"]) if axis == THREADS else None
     return "", found | (named.groupdict() if named else {})

@@ -4,9 +4,10 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any, Self
 
-from .. import json_io
+from .. import codec, json_io
 from ..measure.counter_changes import CounterChange
 from ..measure.fingerprint.difference import Difference
+from ..workloads.spec import Spec
 from .instructions import InstructionChange
 from .memory import MemoryChange
 from .verdict import Judgement
@@ -63,7 +64,7 @@ class Work:
         """Return the fields of a benchmark in saved results, see docs/formats.md, without instructions."""
         return {
             "counters": [asdict(change) for change in self.counters],
-            "changed": None if self.difference is None else self.difference.as_json(),
+            "changed": codec.encode(self.difference),
             "no_fingerprint": self.unseen,
         }
 
@@ -72,7 +73,7 @@ class Work:
         """Read what `as_json` returned; older files lack some or all of it."""
         changed = saved.get("changed")
         return cls(
-            None if changed is None else Difference.from_json(changed),
+            None if changed is None else codec.decode(changed, Difference),
             tuple(CounterChange(**change) for change in saved.get("counters", ())),
             saved.get("no_fingerprint"),
             InstructionChange.from_json(saved.get("instructions")),
@@ -91,7 +92,7 @@ class Compared:
     """Whether no process of the head is known to be free of CPU contention."""
     notes: tuple[str, ...] = ()
     """Those of `work`, and others, such as a changed share of slow layouts."""
-    spec: Mapping[str, Any] | None = None
+    spec: Spec | None = None
     work: Work = Work()
     redefined: str | None = None
     """How the definitions of the benchmark differ, in graph or code; None: they do not."""

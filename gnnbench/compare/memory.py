@@ -2,9 +2,10 @@
 
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
-from typing import Any, Literal, Self, get_args
+from typing import Any, Literal, Self
 
-from ..shape import fits
+from .. import codec
+from ..codec import Count
 
 MemoryVerdict = Literal["more memory", "less memory", "same memory"]
 
@@ -59,10 +60,10 @@ class MemoryChange:
     """The verdict on the memory of one benchmark."""
 
     verdict: MemoryVerdict
-    base_bytes: int
+    base_bytes: Count
     """Peak of one call of the base beside its inputs, from the allocators of PyTorch. Where calls of a side
     differ, those two of both sides that are closest to each other."""
-    head_bytes: int
+    head_bytes: Count
     excused: str | None = None
     """Why more memory does not fail: a rule of the settings ignores it, or, after ACCEPTED, it is intended.
     None: it fails."""
@@ -115,13 +116,7 @@ class MemoryChange:
         """
         if saved is None:
             return None
-        if saved["verdict"] not in get_args(MemoryVerdict):
-            raise ValueError(f"{saved['verdict']!r} is not a verdict on memory")
-        sizes = saved["base_bytes"], saved["head_bytes"]
-        if not all(fits(one, int) and one >= 0 for one in sizes):
-            raise ValueError(f"{sizes} are no sizes in bytes")
-        excused = saved["excused"]
-        return cls(saved["verdict"], *sizes, None if excused is None else str(excused))
+        return codec.decode(saved, cls)
 
 
 def differs(before: int, after: int) -> bool:

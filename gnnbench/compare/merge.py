@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from .. import environment, json_io, schema, units
+from .. import environment, json_io, units
 from ..errors import UsageError
 from ..results import benchmark, former_names, left_out, run_file
 from ..shard import Shard
@@ -85,12 +85,10 @@ def _run(path: Path, content: dict[str, Any]) -> _Shard:
         json_io.refuse(
             path, "does not describe its environment", "run pytest with --gnn-shard or --gnn-layouts sample"
         )
-    if run.record:
+    if run.part.record:
         json_io.refuse(path, "part of a baseline record, which has no shards", _REMEDY)
-    if departed := schema.departure(content["gnnbench"], "run", "file"):
-        json_io.refuse(path, f"damaged at {departed}", "save it again")
     _known(path, run.environment)
-    names = (*run.benchmarks, *run.incomplete)
+    names = (*run.benchmarks, *(one.fullname for one in run.part.incomplete))
     content = {**content, "benchmarks": list(benchmark.entries(content).values())}
     return _Shard(path, "run", content, run.shard, names, run.environment, run.commit, run.left_out)
 

@@ -2,7 +2,7 @@
 
 import difflib
 import math
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -12,9 +12,11 @@ from .. import cpu, environment, units
 from ..measure.counter_changes import CounterChange
 from ..measure.fingerprint.difference import Difference
 from ..measure.fingerprint.fingerprint import Fingerprint
+from ..measure.measurement import Mode
 from ..results import counter_baseline
 from ..results.benchmark import Benchmark
 from ..results.run_file import RunFile
+from ..workloads.spec import Spec
 from .comparison import Compared, Comparison, Work
 from .memory import MemoryChange, Peaks
 from .two_sample import SideTimings, judge
@@ -58,7 +60,10 @@ def compare(
         vanished = {
             name
             for name in there
-            if any(name not in run.not_default and (run.shard is None or run.shard.has(name)) for run in head)
+            if any(
+                name not in run.part.not_default and (run.shard is None or run.shard.has(name))
+                for run in head
+            )
         }
     shown = {*here, *vanished}
     # All benchmarks of the base: they help to estimate the variance between processes. In the order of the
@@ -147,7 +152,7 @@ def _same_code(base: list[Benchmark], head: list[Benchmark]) -> bool:
 
 def _fingerprint(side: list[Benchmark]) -> Fingerprint | None:
     """Return the fingerprint that all files of a side have; None: there is no such fingerprint."""
-    found = [one.fingerprint for one in side]
+    found = [one.part.comparable_fingerprint for one in side]
     return found[0] if found and all(one == found[0] for one in found) else None
 
 
@@ -201,7 +206,7 @@ def _row(
             head_processes=judgement.head_processes,
             base_processes=judgement.base_processes,
         )
-    unseen = next((one.no_fingerprint for one in base + head if one.no_fingerprint), None)
+    unseen = next((why for one in base + head if (why := one.part.no_fingerprint)), None)
     work = Work(_difference(base, head), _counters(base, head), unseen)
     return Compared(
         name,
@@ -217,7 +222,7 @@ def _row(
 
 
 def _peaks(side: list[Benchmark]) -> Peaks | None:
-    return Peaks.all(Peaks.of(one.memory) for one in side)
+    return Peaks.all(Peaks.of(one.part.memory) for one in side)
 
 
 def _one_sided(renamed: str | None, *, new: bool) -> str:
@@ -240,19 +245,19 @@ def _redefined(base: list[Benchmark], head: list[Benchmark]) -> str | None:
     """Return how the definitions differ. The implementation behind a definition may differ."""
     if any(benchmark.fault for benchmark in base + head):
         return None  # unknown
-    if change := _change(base, head, "graph_hash"):
+    if change := _change(base, head, lambda one: one.part.graph_hash):
         return f"different graph: content hash {change}"
-    if not all(benchmark.definition_hash for benchmark in base + head):  # a file that was saved earlier
-        change = _change(base, head, "code_hash")
+    if not all(benchmark.part.definition_hash for benchmark in base + head):  # a file that was saved earlier
+        change = _change(base, head, lambda one: one.part.code_hash)
         return f"different code of the benchmark: hash {change}" if change else None
-    change = _change(base, head, "definition_hash")
+    change = _change(base, head, lambda one: one.part.definition_hash)
     return f"different definition of the benchmark: hash {change}" if change else None
 
 
 def _measured_differently(base: list[Benchmark], head: list[Benchmark]) -> str | None:
     if reason := without_times(base + head):
         return reason
-    change = _change(base, head, "estimand")
+    change = _change(base, head, lambda one: one.estimand)
     return f"measured differently: {change}" if change else None
 
 
@@ -261,9 +266,9 @@ def without_times(benchmarks: Sequence[Benchmark]) -> str | None:
     return next((one.fault or NO_ROUNDS for one in benchmarks if not one.processes), None)
 
 
-def _change(base: list[Benchmark], head: list[Benchmark], field: str) -> str:
+def _change(base: list[Benchmark], head: list[Benchmark], field: Callable[[Benchmark], str | None]) -> str:
     """Return both sides' values of a field, `a vs b`; an empty text if they are equal."""
-    there, here = (list(dict.fromkeys(getattr(one, field) for one in side)) for side in (base, head))
+    there, here = (list(dict.fromkeys(map(field, side))) for side in (base, head))
     if there == here:
         return ""
     return " vs ".join(" and ".join(value or "not saved" for value in side) for side in (there, here))
@@ -281,27 +286,31 @@ def contended_on(benchmarks: Sequence[Benchmark], side: str) -> str | None:
 
 
 def _counters(base: list[Benchmark], head: list[Benchmark]) -> tuple[CounterChange, ...]:
-    there, here = base[0].counters, head[0].counters
+    there, here = base[0].part.counters, head[0].part.counters
     if not there or not here:
         return ()
-    unsteady = [*there["unsteady"], *here["unsteady"]]
-    return counter_baseline.changed(there["counts"], here["counts"], unsteady)
+    return counter_baseline.changed(there.counts, here.counts, [*there.unsteady, *here.unsteady])
 
 
 def _modes(base: list[Benchmark], head: list[Benchmark]) -> list[str]:
     """Note a changed share of slow layouts: that alone is no change of the code's speed."""
     shares, errors = [], []
     for side in (base, head):
-        slow = np.array([1 - one.modes[0][1] if len(one.modes) > 1 else 0.0 for one in side])
+        slow = np.array([1 - modes[0].share if len(modes) > 1 else 0.0 for modes in map(_modes_of, side)])
         blocks = sum(process.blocks for one in side for process in one.processes)
         shares.append(float(slow.mean()))
         errors.append(max(float(slow.std()) / math.sqrt(len(slow)), 0.5 / math.sqrt(max(blocks, 1))))
     change = abs(shares[1] - shares[0])
     if change < max(_MODE_CHANGE, _MODE_ERRORS * math.hypot(*errors)):
         return []
-    factors = [one.modes[1][0] / one.modes[0][0] for one in base + head if len(one.modes) > 1]
+    both = map(_modes_of, base + head)
+    factors = [modes[1].median_ns / modes[0].median_ns for modes in both if len(modes) > 1]
     there, here = map(units.fraction, shares)
     return [f"share of slow memory layouts ({np.median(factors):.1f}x slower) changed from {there} to {here}"]
+
+
+def _modes_of(one: Benchmark) -> Sequence[Mode]:
+    return one.part.measurement.modes if one.part.measurement else ()
 
 
 def seconds(found: Sequence[Benchmark]) -> float | None:
@@ -310,5 +319,5 @@ def seconds(found: Sequence[Benchmark]) -> float | None:
     return math.exp(sum(logs) / len(logs)) / 1e9 if logs else None
 
 
-def _spec(found: list[Benchmark]) -> Mapping[str, Any] | None:
-    return found[0].spec if found else None
+def _spec(found: list[Benchmark]) -> Spec | None:
+    return found[0].part.spec if found else None

@@ -1,7 +1,40 @@
-"""Counts of one call that differ between two sides."""
+"""The counters of one call, and those that differ between two sides."""
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+
+from ..codec import Count
+
+Counts = dict[str, dict[str, Count]]
+"""Number by kind and name."""
+
+
+@dataclass(frozen=True)
+class Counters:
+    """The counts of one call."""
+
+    counts: Counts
+    """Counts that are compared with a baseline: `operators` by the dispatcher's name; `copies` and
+    `copied_bytes` between devices, by direction (`cpu→cuda`); `library_calls` into the C interfaces of other
+    libraries; `python_calls`; `compilation` by torch.compile."""
+    host_reads: Count = 0
+    """Number of host-device synchronisations, without those of masks; see counters.HOST_READS."""
+    unsteady: tuple[str, ...] = ()
+    """Names of nondeterministic counts: two passes differed."""
+    details: Counts = field(default_factory=dict, compare=False)
+    """Counts that are not compared: `host_reads` and `mask_reads`, the operators and copies that synchronise
+    host and device; the GPU's `kernels`; `memory`, as `allocated_bytes`, `peak_bytes` (the larger peak of two
+    calls) and `least_peak_bytes` (the smaller one). Kernels and memory depend on the machine."""
+
+    @property
+    def operators(self) -> int:
+        """Number of dispatched operators."""
+        return sum(self.counts.get("operators", {}).values())
+
+    @property
+    def memory(self) -> dict[str, int]:
+        """The memory of a call; empty: it was not measured."""
+        return self.details.get("memory", {})
 
 
 @dataclass(frozen=True)

@@ -7,13 +7,13 @@ import sys
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, nullcontext
-from dataclasses import dataclass, field
 from typing import Any
 
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode, _disable_current_modes
 
 from . import compilation
+from .counter_changes import Counters, Counts
 from .fingerprint.fingerprint import Watch
 from .garbage import collector_paused
 from .memory import Memory, quiet_profiler, trace
@@ -48,48 +48,10 @@ HOST_READS = (
 _COPIES = ("aten::_to_copy", "aten::copy_")
 _INDEXED = ("aten::index", "aten::index_put", "aten::index_put_")
 
-Counts = dict[str, dict[str, int]]
-"""Number by kind and name."""
-
 Seen = Callable[[str, tuple[Any, ...], Mapping[str, Any], Any], None]
 """Is called with an operator's name, positional and keyword arguments, and result."""
 
 _DETAILS = ("host_reads", "mask_reads", "kernels", "memory")
-
-
-@dataclass(frozen=True)
-class Counters:
-    """The counts of one call."""
-
-    counts: Counts
-    """Counts that are compared with a baseline: `operators` by the dispatcher's name; `copies` and
-    `copied_bytes` between devices, by direction (`cpu→cuda`); `library_calls` into the C interfaces of other
-    libraries; `python_calls`; `compilation` by torch.compile."""
-    unsteady: tuple[str, ...] = field(default=())
-    """Names of nondeterministic counts: two passes differed."""
-    details: Counts = field(default_factory=dict, compare=False)
-    """Counts that are not compared: `host_reads` and `mask_reads`, the operators and copies that synchronise
-    host and device; the GPU's `kernels`; `memory`, as `allocated_bytes`, `peak_bytes` (the larger peak of two
-    calls) and `least_peak_bytes` (the smaller one). Kernels and memory depend on the machine."""
-
-    def as_json(self) -> dict[str, Any]:
-        """Return the JSON form, see docs/formats.md."""
-        return {
-            "counts": self.counts,
-            "host_reads": self.host_reads,
-            "unsteady": list(self.unsteady),
-            "details": self.details,
-        }
-
-    @property
-    def operators(self) -> int:
-        """Number of dispatched operators."""
-        return sum(self.counts["operators"].values())
-
-    @property
-    def host_reads(self) -> int:
-        """Number of host-device synchronisations, without those of masks; see HOST_READS."""
-        return sum(self.details["host_reads"].values())
 
 
 def count(
@@ -124,7 +86,8 @@ def count(
         "least_peak_bytes": min(peaks),
     }
     details = {kind: steady.pop(kind) for kind in _DETAILS}
-    return Counters(steady, tuple(unsteady), details)
+    host_reads = sum(details["host_reads"].values())
+    return Counters(steady, host_reads, tuple(unsteady), details)
 
 
 def _pass(run: Callable[[], object], device: str, watch: Watch | None) -> Counts:

@@ -4,13 +4,14 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from .. import codec
 from .clock import Call
 from .fingerprint.fingerprint import Fingerprint, Watch
 from .garbage import collector_paused
 from .python_calls import python_calls
 
 if TYPE_CHECKING:
-    from .counters import Counters
+    from .counter_changes import Counters
 
 _TRIES = 3
 
@@ -31,7 +32,7 @@ class Inspection:
         return {
             "counts": {name: number for kind in counts for name, number in kind.items()},
             "memory": self.counters and self.counters.details["memory"],
-            "fingerprint": self.fingerprint and self.fingerprint.as_json(),
+            "fingerprint": codec.encode(self.fingerprint),
             "unseen": self.unseen,
         }
 

@@ -1,11 +1,15 @@
 """The times of one benchmark in one process: every round, by block."""
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from itertools import compress
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
+from msgspec import Meta
+
+from .. import codec
+from ..codec import Count, Fraction, Level, NotNegative, Positive, PositiveCount
 from . import estimate
 from .clock import Block
 from .stopping import StopReason
@@ -14,8 +18,27 @@ LayoutPolicy = Literal["sampled", "one"]
 
 
 @dataclass
+class Process:
+    """The rounds of one process, in nanoseconds per call."""
+
+    blocks_ns: list[Annotated[list[Positive], Meta(min_length=1)]] = field(default_factory=list)
+    """Rounds of each block."""
+    device_blocks_ns: list[list[NotNegative]] = field(default_factory=list)
+    """Of each block one more round, between CUDA events; empty on a CPU."""
+
+
+@dataclass(frozen=True)
+class Mode:
+    """A mode of the times of a benchmark's layouts."""
+
+    median_ns: Positive
+    share: Fraction
+    """The fraction of the layouts that are in it."""
+
+
+@dataclass
 class Measurement:
-    """The rounds of one process."""
+    """The rounds of a benchmark in one process, as run files have them; in older files also of several."""
 
     clock: str
     layouts: LayoutPolicy
@@ -26,69 +49,62 @@ class Measurement:
     """Names of inputs that are not copied."""
     whole_call: str | None = None
     """Why each round is one whole call, see `whole_calls`; None: rounds and layouts are chosen."""
-    iterations: int = 1
+    iterations: PositiveCount = 1
     """Calls in a round."""
-    blocks_ns: list[list[float]] = field(default_factory=list)
-    """Rounds of each block, in nanoseconds per call."""
-    device_blocks_ns: list[list[float]] = field(default_factory=list)
-    """Of each block one more round, between CUDA events; empty on a CPU."""
-    rounds: int = 0
-    """Rounds in all blocks."""
-    rejected_rounds: int = 0
+    rejected_rounds: Count = 0
     """Rounds without a positive finite time, for example because the clock was set."""
     changes_inputs: bool = False
     """Whether calls write to the inputs, so that rounds had different input values."""
-    contention_share: float | None = None
+    contention_share: NotNegative | None = None
     """Fraction of the processors' time that other programs used; None if it was not recorded."""
     stopped_by: StopReason | None = None
     """Why measuring stopped; None: an error or the user interrupted it."""
+    processes: list[Process] = field(default_factory=lambda: [Process()])
+    location: str | None = None
+    """Name of the estimate; this and what follows are None if there is no block."""
+    location_ns: Positive | None = None
+    low_ns: Positive | None = None
+    """Lower bound of the interval; None, as `high_ns`: too few blocks."""
+    high_ns: Positive | None = None
+    level: Level | None = None
+    """Level of the interval."""
+    modes: list[Mode] = field(default_factory=list)
+
+    @property
+    def blocks_ns(self) -> list[list[float]]:
+        """Rounds of each block of the first process."""
+        return self.processes[0].blocks_ns
+
+    @property
+    def rounds(self) -> int:
+        """Rounds in all these blocks."""
+        return sum(map(len, self.blocks_ns))
 
     def add(self, block: Block) -> list[float]:
         """Add a block; return its valid rounds, in seconds."""
         good = [0 < seconds < math.inf for seconds in block.seconds]
         self.rejected_rounds += good.count(False)
         kept = list(compress(block.seconds, good))
-        self.rounds += len(kept)
         if kept:
             self.blocks_ns.append(self._per_call_ns(kept))
             if block.device_seconds is not None:
-                self.device_blocks_ns.append(self._per_call_ns([block.device_seconds]))
+                self.processes[0].device_blocks_ns.append(self._per_call_ns([block.device_seconds]))
         return kept
 
     def _per_call_ns(self, seconds: Iterable[float]) -> list[float]:
         return [second / self.iterations * 1e9 for second in seconds]
 
-    def as_json(self) -> dict[str, Any]:
-        """Return the JSON object that docs/formats.md describes."""
-        record: dict[str, Any] = {
-            "clock": self.clock,
-            "layouts": self.layouts,
-            "in_place": self.in_place,
-            "not_copied": list(self.not_copied),
-            "whole_call": self.whole_call,
-            "iterations": self.iterations,
-            "rejected_rounds": self.rejected_rounds,
-            "changes_inputs": self.changes_inputs,
-            "others_share": self.contention_share,
-            "stopped_by": self.stopped_by,
-            "processes": [{"blocks_ns": self.blocks_ns, "device_blocks_ns": self.device_blocks_ns}],
-        }
-        return record | summary(self.blocks_ns) if self.blocks_ns else record
+    def summarize(self) -> None:
+        """Estimate the time of the process, with its interval and the modes of its blocks, if it has any."""
+        if not self.blocks_ns:
+            return
+        values = estimate.block_values(self.blocks_ns)
+        found = estimate.estimate(values)
+        self.location, self.level = estimate.NAME, estimate.SHOWN_LEVEL
+        self.location_ns, self.low_ns, self.high_ns = found.location, found.low, found.high
+        self.modes = [Mode(mode.median, mode.share) for mode in estimate.modes(values)]
 
-
-def summary(blocks_ns: Sequence[Sequence[float]]) -> dict[str, Any]:
-    """Return the estimate of one process, its interval and the modes of its blocks, as run files have them.
-
-    Args:
-        blocks_ns: rounds of each block, in nanoseconds per call; at least one block.
-    """
-    values = estimate.block_values(blocks_ns)
-    found = estimate.estimate(values)
-    return {
-        "location": estimate.NAME,
-        "location_ns": found.location,
-        "low_ns": found.low,
-        "high_ns": found.high,
-        "level": estimate.SHOWN_LEVEL,
-        "modes": [{"median_ns": mode.median, "share": mode.share} for mode in estimate.modes(values)],
-    }
+    def as_json(self) -> Any:
+        """Return what a run file has, with the estimate."""
+        self.summarize()
+        return codec.encode(self)

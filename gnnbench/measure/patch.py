@@ -19,6 +19,7 @@ from pytest_benchmark.fixture import BenchmarkFixture, PauseInstrumentation
 from pytest_benchmark.session import BenchmarkSession
 from pytest_benchmark.storage.file import FileStorage
 
+from .. import codec
 from ..errors import UsageError
 from . import extra_info
 from .clock import ClockError
@@ -284,13 +285,13 @@ class Patch:
             growth = resident.growth_bytes(lambda: results.append(layouts.original()))
         peak = None
         if found.counters:
-            ours["counters"] = found.counters.as_json()
+            ours["counters"] = codec.encode(found.counters)
             peak = found.counters.details["memory"]["peak_bytes"]
         if growth is not None:
             ours["resident_growth_bytes"] = growth
         self.weighed[fixture.fullname] = Weight(peak, growth)
         if found.fingerprint:
-            ours["fingerprint"] = found.fingerprint.as_json()
+            ours["fingerprint"] = codec.encode(found.fingerprint)
         elif found.unseen:
             ours["no_fingerprint"] = found.unseen
         return results[0]

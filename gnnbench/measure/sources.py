@@ -7,7 +7,7 @@ import sys
 import sysconfig
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import suppress
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import cache
 from importlib import metadata
 from pathlib import Path
@@ -77,21 +77,6 @@ class Sources:
     trees: tuple[Tree, ...]
     packages: Mapping[str, Package]
     """By name of the distribution, normalized as in the names of wheels: `torch_geometric`."""
-
-    def as_json(self) -> dict[str, Any]:
-        """Return the JSON form, see docs/formats.md."""
-        return asdict(self)
-
-    @classmethod
-    def from_json(cls, saved: Mapping[str, Any]) -> Self:
-        """Read what `as_json` returned.
-
-        Raises:
-            KeyError, TypeError, ValueError, AttributeError: it has another form.
-        """
-        trees = (Tree(**{**tree, "packages": tuple(tree["packages"])}) for tree in saved["trees"])
-        packages = {name: Package(**package) for name, package in saved["packages"].items()}
-        return cls(saved["python"], tuple(trees), packages)
 
     @classmethod
     def of_environment(cls, environment: Mapping[str, Any]) -> Self:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from .. import environment
+from .. import codec, environment
 from ..errors import UsageError
 from ..files import cache_folder
 from ..measure import marks
@@ -27,12 +27,12 @@ from .session import COUNTED, run_of, settings_of, stop
 if TYPE_CHECKING:
     from torch import Tensor
 
-    from ..measure.counters import Counters
+    from ..measure.counter_changes import Counters
     from ..workloads.case import Case
     from ..workloads.graphs.graph import Graph
     from ..workloads.kept_reference import KeptReference
+    from ..workloads.least_work import Rates
     from ..workloads.reference import Reference
-    from ..workloads.roofline import Rates
     from ..workloads.training import Training
 
 
@@ -174,7 +174,7 @@ def measure(
     from ..measure.counters import count
     from ..measure.threads import cpu_threads
     from ..measure.whole_calls import why_unseen
-    from ..results import entry
+    from ..results import parts
     from ..workloads import roofline
     from ..workloads.verify import verify, with_backward
 
@@ -194,7 +194,7 @@ def measure(
             pytest.fail(why, pytrace=False)
         folders = (request.path.parent, Path(operations.__file__).parent, Path(platforms.__file__).parent)
         definition = (request.function, expected)
-        ours = benchmark.extra_info["gnnbench"] = entry.identity(
+        ours = benchmark.extra_info["gnnbench"] = parts.identity(
             case, (request.function, run), folders, definition
         )
         benchmark.group = f"{spec.operation} {spec.direction} {spec.dataset}"
@@ -213,7 +213,7 @@ def measure(
             output = benchmark(run, *inputs)
         if "measurement" in ours:
             seconds = ours["measurement"]["location_ns"] / 1e9
-            ours["limit"] = roofline.section(case, seconds, rates(spec.dtype))
+            ours["limit"] = codec.encode(roofline.limit(case, seconds, rates(spec.dtype)))
         return output
 
     return measure

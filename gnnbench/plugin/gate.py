@@ -5,7 +5,7 @@ in turns with the base, which is built again for it. Those for which that is imp
 times of the record, and timed again in new processes if they look slower.
 """
 
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Generator, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -19,8 +19,9 @@ from ..measure import extra_info
 from ..report import causes, verdicts
 from ..report.lines import wrapped
 from ..results import accepted, counter_baseline
+from ..results.benchmark import part_of
+from ..results.parts import BenchmarkPart
 from ..variants.variant import Variant
-from ..workloads.spec import Spec
 from . import records, terminal, unjudged, writing
 from .judged_session import JudgedSession
 from .limits import EXCEEDED
@@ -223,8 +224,8 @@ class Gate:
     def _compare_counters(self, *, strict: bool) -> None:
         settings = settings_of(self._config)
         for item, reports in self._withheld.tests.items():
-            ours = self._timed()[item.nodeid]["gnnbench"]
-            changed = _counters(self._config, ours, strict=strict)
+            part = part_of({"extra_info": self._timed()[item.nodeid]})
+            changed = _counters(self._config, part, strict=strict)
             if changed and (rule := settings.rule("ignore", item.nodeid)):
                 self._lines.append(f"{item.nodeid}: ignored: {settings.reason(rule)}: {changed}")
             elif changed:
@@ -253,16 +254,16 @@ class Gate:
             self._failures.append(f"the change that all benchmarks share is {shared.verdict}")
 
 
-def _counters(config: pytest.Config, ours: Mapping[str, Any], *, strict: bool) -> str | None:
+def _counters(config: pytest.Config, part: BenchmarkPart, *, strict: bool) -> str | None:
     """Return a message if the counters differ from their baseline, or with `strict` have none."""
-    if "spec" not in ours:
+    spec, found = part.spec, part.counters
+    if spec is None:
         return None  # another project's benchmark has no baseline of counters
-    if "counters" not in ours:
-        whole = (ours.get("measurement") or {}).get("whole_call")
+    if found is None:
+        whole = part.measurement and part.measurement.whole_call
         return "its operators could not be counted" if strict and not whole else None
-    spec, found = Spec(**ours["spec"]), ours["counters"]
     root = config.rootpath
-    changed = counter_baseline.changes(root, spec.platform, spec.id, found["counts"], found["unsteady"])
+    changed = counter_baseline.changes(root, spec.platform, spec.id, found.counts, found.unsteady)
     if changed is None:
         return f"counters {counter_baseline.missing(root, spec.platform)}" if strict else None
     return counter_baseline.differ(root, spec.platform, changed) if changed else None

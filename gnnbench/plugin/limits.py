@@ -7,7 +7,7 @@ import pytest
 
 from .. import units
 from ..measure import extra_info
-from ..results.entry import NOT_TIMED
+from ..results.parts import NOT_TIMED
 from ..variants.collected import unmatched, whole_folders
 from . import writing
 from .session import settings_of

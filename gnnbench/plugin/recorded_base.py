@@ -123,7 +123,7 @@ class RecordedBase:
     def _is_unchanged(self, name: str, packages: Collection[str]) -> bool:
         """Tell whether a benchmark runs the same functions and values of some packages as in its record."""
         both = [run for run in (*self.runs, self._head) if name in run.benchmarks]
-        prints = [run.benchmarks[name].fingerprint for run in both]
+        prints = [run.benchmarks[name].part.comparable_fingerprint for run in both]
         found = [one.of_packages(packages) for one in prints if one]
         return len(found) == len(prints) and all(one == found[0] for one in found)
 

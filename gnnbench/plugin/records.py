@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
-from .. import environment, units
+from .. import codec, environment, units
 from ..compare import runs
 from ..results import baseline, run_file
 from ..results.baseline import Record, RecordStore
-from ..results.entry import FORMAT_VERSION
+from ..results.parts import FORMAT_VERSION
 from ..results.run_file import RunFile
 from .session import asks_for, places, run_of
 from .timing import timing_of
@@ -97,7 +97,7 @@ def live(config: pytest.Config, benchmarks: Mapping[str, Mapping[str, Any]]) -> 
     ours = {
         "version": FORMAT_VERSION,
         "environment": here(config),
-        "sources": timing_of(config).sources().as_json(),
+        "sources": codec.encode(timing_of(config).sources()),
     }
     content = {"benchmarks": entries, "machine_info": machine, "gnnbench": ours}
     return run_file.parse(Path("this run"), content)
@@ -143,7 +143,7 @@ def described(record: Record, runs_of_base: Sequence[RunFile], count: str) -> st
         count: how many benchmarks were compared with it, in words.
     """
     run = next(run for run in runs_of_base if run.path in record.files)
-    reason = (run.record or {}).get("reason")
+    reason = run.part.record and run.part.record.reason
     return (
         f"{count} compared with record {record.id} of {record.environment}: "
         f"{units.count(len(record.files), 'process')}, commit {(run.commit or 'unknown')[:10]}"

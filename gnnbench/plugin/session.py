@@ -1,7 +1,7 @@
 """What a pytest session measures: its options, its data sets, and which tests are gnnbench's own."""
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import fields
 from pathlib import Path
 from typing import Any, NoReturn
@@ -134,7 +134,7 @@ def run_of(config: pytest.Config) -> Run:
     return config.stash.setdefault(_RUN, run)
 
 
-def asks_for(run: Run, spec: Mapping[str, Any] | None) -> bool:
+def asks_for(run: Run, spec: Spec | None) -> bool:
     """Return whether the options select a benchmark with this spec; always true without a spec.
 
     Raises:
@@ -143,15 +143,15 @@ def asks_for(run: Run, spec: Mapping[str, Any] | None) -> bool:
     if spec is None:
         return True
     chosen = run.options
-    operation = OPERATIONS.get(spec["operation"])
+    operation = OPERATIONS.get(spec.operation)
     graphs = {name.id: name for name in run.graphs(operation.graphs if operation else ())}
     return (
-        spec["dataset"] in graphs
-        and spec["platform"] in chosen.platforms
-        and spec["dtype"] in chosen.dtypes
-        and spec["index_dtype"] in chosen.index_dtypes
-        and spec["device"] == chosen.device
-        and spec["hidden"] in (chosen.hidden or (graphs[spec["dataset"]].hidden,))
+        spec.dataset in graphs
+        and spec.platform in chosen.platforms
+        and spec.dtype in chosen.dtypes
+        and spec.index_dtype in chosen.index_dtypes
+        and spec.device == chosen.device
+        and spec.hidden in (chosen.hidden or (graphs[spec.dataset].hidden,))
     )
 
 

@@ -29,7 +29,8 @@ from ..report.table import (
     times,
 )
 from ..results import counter_baseline
-from ..results.entry import NOT_TIMED
+from ..results.benchmark import part_of
+from ..results.parts import NOT_TIMED
 from ..workloads.spec import Spec
 from . import writing
 from .choice import choice_of
@@ -85,7 +86,7 @@ def record(item: pytest.Item, *, passed: bool) -> dict[str, Any] | None:
         return None
     spec, row = spec_of(item), None
     if "measurement" in ours:  # not with --gnn-dry-run
-        row = TableRow.of(spec, ours)
+        row = TableRow.of(spec, part_of({"extra_info": benchmark.extra_info}))
     return {
         "spec": asdict(spec),
         "synthetic": ours["graph"]["synthetic"] if ours else False,
@@ -117,11 +118,11 @@ def _kinds(item: pytest.Item) -> str:
 def record_other(item: pytest.Item) -> dict[str, Any] | None:
     """Return the results of another suite's benchmark for the summary; None: gnnbench did not time it."""
     benchmark = item.funcargs.get("benchmark")  # type: ignore[attr-defined]
-    measured = benchmark and extra_info.part(benchmark.extra_info).get("measurement")
+    measured = part_of({"extra_info": benchmark.extra_info}).measurement if benchmark else None
     if not measured:
         return None
     return {
-        "seconds": measured["location_ns"] / 1e9,
+        "seconds": times(measured)[0],
         "interval": half_width(*times(measured)),
         "remarks": remarks(measured),
     }

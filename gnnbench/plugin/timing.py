@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from .. import environment, units
+from .. import codec, environment, units
 from ..clocks import RealTime
 from ..errors import UsageError
 from ..measure import marks
@@ -17,7 +17,7 @@ from ..measure.patch import Patch, TimingSettings
 from ..measure.time_budget import TimeBudget
 from ..measure.weight import Weight
 from ..results import left_out
-from ..results.entry import FORMAT_VERSION
+from ..results.parts import FORMAT_VERSION
 from ..variants.import_roots import LEFT, left
 from . import writing
 from .choice import choice_of
@@ -245,7 +245,7 @@ class Timing:
         output_json["gnnbench"] = {
             "version": FORMAT_VERSION,
             "environment": asdict(here),
-            "sources": self.sources().as_json(),
+            "sources": codec.encode(self.sources()),
             "incomplete": self._patch.incomplete,
             "settings": settings_of(config).as_json(),
             **self.took,

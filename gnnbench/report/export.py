@@ -9,7 +9,7 @@ from .. import json_io, units
 from ..compare import result_file
 from ..compare.axis import fields_of
 from ..errors import UsageError
-from ..results import benchmark, former_names, left_out, run_file
+from ..results import former_names, left_out, run_file
 from . import csv_text, measured, table
 from .view import CallCounts, Measured
 
@@ -51,20 +51,14 @@ def read(path: Path) -> tuple[list[Exported], list[str]]:
     if (kind := result_file.kind(content)) not in ("run", None):
         json_io.refuse(path, f"not a run file: it is {units.article(f'{kind} file')}", REMEDY)
     run = run_file.parse(path, run_file.check(path, content, raw))
-    found, faults, untimed = {}, list(run.left_out), len(run.incomplete)
-    for name, entry in benchmark.entries(content).items():
-        one = run.benchmarks[name]
-        if one.fault:
-            continue
-        try:
-            if time := measured.time_of(entry):
-                share = (measured.ours(entry).get("measurement") or {}).get("others_share")
-                share = None if share is None else json_io.finite(share)
-                found[name] = Exported(name, fields_of(one)[1], time, measured.work_of(entry), share)
-            else:
-                untimed += 1
-        except json_io.DAMAGE as error:
-            faults.append(json_io.clipped(f"left out {name}: {json_io.damage(error)}"))
+    found, faults, untimed = {}, list(run.left_out), len(run.part.incomplete)
+    for name, one in run.benchmarks.items():
+        if time := measured.time_of(one):
+            taken = one.part.measurement
+            share = taken.contention_share if taken else None
+            found[name] = Exported(name, fields_of(one)[1], time, measured.work_of(one.part.counters), share)
+        elif not one.fault:
+            untimed += 1
     if not found:
         json_io.refuse(path, "; ".join(["no benchmark in it has a time", *faults]), REMEDY)
     lines = [f"{units.count(untimed, 'benchmark')} without a time left out"] if untimed else []

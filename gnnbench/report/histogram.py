@@ -10,14 +10,15 @@ import numpy as np
 
 from .. import units
 from ..measure import estimate
+from ..results.benchmark import part_of
 from ..workloads.spec import DIRECTIONS, Spec
 from .charts import spread
 from .charts.common import distinct
-from .measured import ours
 from .names import clean, in_lines, titles
 from .pictures import Picture
 from .style import SLIDE
 from .table import SHORT_DIRECTION
+from .table import times as times_of
 
 Entry = Mapping[str, Any]
 """A benchmark as pytest-benchmark's hook `pytest_benchmark_group_stats` gets it."""
@@ -166,23 +167,19 @@ def _order(entries: Sequence[Entry], times: Sequence[_Timed]) -> list[int]:
 
 
 def _spec(entry: Entry) -> Spec | None:
-    saved = ours(entry).get("spec")
-    return Spec(**saved) if saved else None
+    return part_of(entry).spec
 
 
 def _is_ours(entry: Entry) -> bool:
     """Return whether gnnbench timed it in this session; a saved run's row has pytest-benchmark's times."""
-    return entry["path"] is None and "location_ns" in ours(entry).get("measurement", {})
+    return entry["path"] is None and part_of(entry).measurement is not None
 
 
 def _block_medians(entry: Entry) -> _Timed:
-    found = ours(entry)["measurement"]
-    blocks = [block for process in found["processes"] for block in process["blocks_ns"]]
-    least, most = np.quantile(estimate.block_values(blocks), (0.1, 0.9)) / 1e9
-    low, high = found["low_ns"], found["high_ns"]
-    if low is None or high is None:
-        return _Timed(found["location_ns"] / 1e9, None, None, float(least), float(most))
-    return _Timed(found["location_ns"] / 1e9, low / 1e9, high / 1e9, float(least), float(most))
+    found = part_of(entry).measurement
+    assert found
+    least, most = np.quantile(estimate.block_values(found.blocks_ns), (0.1, 0.9)) / 1e9
+    return _Timed(*times_of(found), float(least), float(most))
 
 
 def _rounds(entry: Entry) -> _Timed:

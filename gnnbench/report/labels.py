@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, Protocol, Self
+from typing import Protocol, Self
 
 from rich.cells import cell_len
 from rich.console import Console, ConsoleOptions, RenderResult
@@ -23,7 +23,7 @@ class _Named(Protocol):
     @property
     def fullname(self) -> str: ...
     @property
-    def spec(self) -> Mapping[str, Any] | None: ...
+    def spec(self) -> Spec | None: ...
 
 
 @dataclass(frozen=True)
@@ -100,7 +100,7 @@ def short(specs: Mapping[str, Spec | None]) -> dict[str, str]:
 
 def specs_of(benchmarks: Iterable[_Named]) -> dict[str, Spec | None]:
     """Return the spec of each benchmark by fullname: the saved one, or that in its id."""
-    return {one.fullname: Spec(**one.spec) if one.spec else spec_of(one.fullname) for one in benchmarks}
+    return {one.fullname: one.spec or spec_of(one.fullname) for one in benchmarks}
 
 
 class Folded:

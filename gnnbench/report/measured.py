@@ -1,143 +1,81 @@
 """What a page shows of gnnbench's part of a benchmark in a run file."""
 
-from collections.abc import Mapping
-from typing import Any
-
 import numpy as np
 
 from .. import units
-from ..json_io import finite, positive
-from ..measure import estimate, extra_info
-from ..measure.measurement import summary
-from ..results.benchmark import rounds_seconds
+from ..measure import estimate
+from ..measure.counter_changes import Counters
+from ..results.benchmark import Benchmark
 from . import table
 from .names import clean
-from .view import CallCounts, Limit, Measured, ProcessBlocks, Side
+from .view import CallCounts, Measured, ProcessBlocks, Side
 
 _LIBRARY_KINDS = ("operators", "library_calls")
 
 
-def level(value: Any) -> float:
-    """Return a confidence level.
-
-    Raises:
-        ValueError: the value is not between 0 and 1.
-    """
-    if not 0 < finite(value) < 1:
-        raise ValueError(f"{value} is not a confidence level")
-    return float(value)
-
-
-def ours(entry: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return gnnbench's part of a benchmark's record; empty: it has none."""
-    return extra_info.part(entry.get("extra_info"))
-
-
-def time_of(entry: Mapping[str, Any]) -> Measured | None:
-    """Return the time in a benchmark's record; None: nothing was measured."""
-    measured = ours(entry).get("measurement")
+def time_of(one: Benchmark) -> Measured | None:
+    """Return the time of a benchmark; None: nothing was measured, or in several processes."""
+    measured = one.part.measurement
     if measured is None:
-        return _plain(entry)
-    blocks = [process["blocks_ns"] for process in measured["processes"] if process["blocks_ns"]]
-    if len(blocks) != 1:
+        return _plain(one)
+    if len(measured.processes) != 1 or not measured.blocks_ns:
         return None
-    measured = {**measured, **summary(blocks[0])}  # older files have an interval of another kind
-    middle, low, high = (measured[name] for name in ("location_ns", "low_ns", "high_ns"))
+    measured.summarize()  # older files have an interval of another kind
+    blocks = f"{len(measured.blocks_ns):,}"
     facts = [
-        (
-            "layouts",
-            f"{len(blocks[0]):,}{'' if measured['layouts'] == 'sampled' else ' blocks on one layout'}",
-        ),
-        ("calls in a round", f"{int(finite(measured['iterations'])):,}"),
-        ("clock", clean(measured["clock"])),
-        ("stopped by", clean(measured["stopped_by"])),
+        ("layouts", blocks if measured.layouts == "sampled" else f"{blocks} blocks on one layout"),
+        ("calls in a round", f"{measured.iterations:,}"),
+        ("clock", clean(measured.clock)),
+        ("stopped by", clean(measured.stopped_by)),
     ]
-    if len(measured.get("modes", ())) > 1:
+    if len(measured.modes) > 1:
         texts = (
-            f"{units.seconds(finite(mode['median_ns']) / 1e9)} ({units.fraction(finite(mode['share']))})"
-            for mode in measured["modes"]
+            f"{units.seconds(mode.median_ns / 1e9)} ({units.fraction(mode.share)})" for mode in measured.modes
         )
         facts.append(("layout modes", ", ".join(texts)))
-    if (growth := ours(entry).get("resident_growth_bytes")) is not None:
-        facts.append(("resident set", f"grows by {units.size(int(finite(growth)))} in a call"))
-    return Measured(
-        positive(middle) / 1e9,
-        None if low is None else positive(low) / 1e9,
-        None if high is None else positive(high) / 1e9,
-        estimate.SHOWN_LEVEL,
-        estimate.NAME,
-        tuple(facts),
-        tuple(map(clean, table.remarks(measured))),
-    )
+    if (growth := one.part.resident_growth_bytes) is not None:
+        facts.append(("resident set", f"grows by {units.size(growth)} in a call"))
+    remarks = tuple(map(clean, table.remarks(measured)))
+    level, name = estimate.SHOWN_LEVEL, estimate.NAME
+    return Measured(*table.times(measured), level, name, tuple(facts), remarks)
 
 
-def _plain(entry: Mapping[str, Any]) -> Measured | None:
+def _plain(one: Benchmark) -> Measured | None:
     """Return the time from pytest-benchmark's rounds, or from its median; None: it has neither."""
-    stats = entry["stats"]
-    rounds = rounds_seconds(entry)
+    level, rounds = estimate.SHOWN_LEVEL, one.rounds_seconds
     if rounds:
         found = estimate.estimate(np.array(rounds))
         facts = (("rounds", f"{len(rounds):,}"),)
         remarks = (table.NO_INTERVAL,) if None in (found.low, found.high) else ()
-        return Measured(
-            found.location,
-            found.low,
-            found.high,
-            estimate.SHOWN_LEVEL,
-            "first decile of the rounds",
-            facts,
-            remarks,
-        )
-    if stats.get("median") is None:
+        name = "first decile of the rounds"
+        return Measured(found.location, found.low, found.high, level, name, facts, remarks)
+    if one.median_seconds is None:
         return None
-    return Measured(positive(stats["median"]), None, None, estimate.SHOWN_LEVEL, "median of pytest-benchmark")
+    return Measured(one.median_seconds, None, None, level, "median of pytest-benchmark")
 
 
-def processes_of(entry: Mapping[str, Any], side: Side) -> tuple[ProcessBlocks, ...]:
+def processes_of(one: Benchmark, side: Side) -> tuple[ProcessBlocks, ...]:
     """Return the blocks of each process; without gnnbench's part, pytest-benchmark's rounds."""
-    measured = ours(entry).get("measurement")
+    measured = one.part.measurement
     if measured is None:
-        rounds = tuple(seconds * 1e9 for seconds in rounds_seconds(entry))
+        rounds = tuple(seconds * 1e9 for seconds in one.rounds_seconds)
         return (ProcessBlocks(side, rounds),) if rounds else ()
     return tuple(
-        ProcessBlocks(side, tuple(map(float, estimate.block_values(process["blocks_ns"]))))
-        for process in measured["processes"]
-        if process["blocks_ns"]
+        ProcessBlocks(side, tuple(map(float, estimate.block_values(process.blocks_ns))))
+        for process in measured.processes
+        if process.blocks_ns
     )
 
 
-def work_of(entry: Mapping[str, Any]) -> CallCounts | None:
-    """Return the counters of one call; None: it was not counted."""
-    counters = ours(entry).get("counters")
+def work_of(counters: Counters | None) -> CallCounts | None:
+    """Return the counters of one call as a page shows them; None: it was not counted."""
     if not counters:
         return None
-    counts = counters["counts"]
     found = [
-        (clean(name), int(finite(count)))
+        (clean(name), count)
         for kind in _LIBRARY_KINDS
-        for name, count in counts.get(kind, {}).items()
+        for name, count in counters.counts.get(kind, {}).items()
     ]
-    memory = counters["details"].get("memory", {})
-    return CallCounts(
-        tuple(sorted(found, key=lambda one: -one[1])),
-        sum(int(finite(count)) for count in counts.get("operators", {}).values()),
-        int(finite(counters["host_reads"])),
-        *(
-            None if memory.get(name) is None else int(finite(memory[name]))
-            for name in ("peak_bytes", "allocated_bytes")
-        ),
-    )
-
-
-def limit_of(entry: Mapping[str, Any]) -> Limit | None:
-    """Return the roofline bound; None: unknown."""
-    limit = ours(entry).get("limit")
-    if not limit:
-        return None
-    least = limit["least"]
-    return Limit(
-        finite(limit["fraction"]),
-        int(finite(least["bytes"])),
-        int(finite(least["flops"])),
-        clean(limit["note"]),
-    )
+    memory = (counters.memory.get(name) for name in ("peak_bytes", "allocated_bytes"))
+    operators = tuple(sorted(found, key=lambda one: -one[1]))
+    return CallCounts(operators, counters.operators, counters.host_reads, *memory)

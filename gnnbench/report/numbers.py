@@ -86,7 +86,7 @@ def facts(one: BenchmarkView) -> list[tuple[str, str]]:
             found.append((name, f"{units.seconds(low)} to {units.seconds(high)}"))
         found += [("estimate", measured.location), *measured.facts]
     if limit := one.limit:
-        least = f"{units.size(limit.bytes)} moved, {limit.flops / 1e6:,.1f} million operations"
+        least = f"{units.size(limit.least.bytes)} moved, {limit.least.flops / 1e6:,.1f} million operations"
         found.append(
             ("fraction of the roofline bound", f"{units.fraction(limit.fraction)}; at least {least}")
         )

@@ -1,10 +1,12 @@
 """Make a view from a run, alone or compared with others."""
 
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import asdict, replace
+from itertools import chain
 from typing import Any
 
-from .. import json_io, units
+from .. import codec, json_io, units
+from ..codec import Level
 from ..compare import runs as comparison
 from ..compare.acceptance import Acceptance
 from ..compare.comparison import Compared, Work
@@ -14,8 +16,7 @@ from ..compare.repeat import Repeat, of_runs
 from ..compare.result_file import allowed_of
 from ..compare.revision import Revision
 from ..compare.verdict import Judgement, Thresholds
-from ..measure import extra_info
-from ..results import benchmark
+from ..results.benchmark import Benchmark
 from ..results.left_out import by_file
 from ..results.run_file import RunFile
 from ..settings import Settings
@@ -25,10 +26,7 @@ from .causes import Told
 from .facts import environment_facts
 from .names import clean, cleaned, cleaned_memory, spec_of, titles
 from .sources import Source
-from .view import BenchmarkView, JudgedBy, ProcessBlocks, View
-
-Entries = Mapping[str, Mapping[str, Any]]
-"""Records of benchmarks, by fullname."""
+from .view import BenchmarkView, JudgedBy, View
 
 
 def view(head: Source, base: tuple[Source, ...], thresholds: Thresholds, acceptance: Acceptance) -> View:
@@ -44,19 +42,27 @@ def view(head: Source, base: tuple[Source, ...], thresholds: Thresholds, accepta
         KeyError, TypeError, ValueError, AttributeError, IndexError, ArithmeticError: the content departs from
             docs/formats.md.
     """
-    entries = _entries(head)
-    before = [_entries(one) for one in base]
-    ours = extra_info.part(head.content)
-    cut = {entry["fullname"]: clean(entry.get("error")) for entry in ours.get("incomplete") or ()}
-    rows, judged, told = _against(head, base, thresholds, acceptance) if base else _saved(entries, ours)
-    names = list(dict.fromkeys([*_run(head).benchmarks, *rows, *cut]))
-    specs = [_spec(entries.get(name), name) for name in names]
+    run = _run(head)
+    entries = _usable(run)
+    before = [_usable(_run(one)) for one in base]
+    cut = {one.fullname: clean(one.error) for one in run.part.incomplete}
+    rows, judged, told = _against(head, base, thresholds, acceptance) if base else _saved(run)
+    names = list(dict.fromkeys([*run.benchmarks, *rows, *cut]))
+    specs = [_spec(run.benchmarks.get(name), name) for name in names]
     labels, common = titles(names, specs)
     benchmarks = []
     for name, spec, (title, context) in zip(names, specs, labels, strict=True):
         one = BenchmarkView(name, title, context, spec, error=cut.get(name, ""))
-        if name in entries:
-            one = _measured(one, entries[name])
+        if found := entries.get(name):
+            time = measured.time_of(found)
+            one = replace(
+                one,
+                seconds=time.seconds if time else None,
+                measured=time,
+                work=measured.work_of(found.part.counters),
+                limit=found.part.limit,
+                processes=measured.processes_of(found, "head"),
+            )
         if row := rows.get(name):
             one = replace(
                 one,
@@ -65,9 +71,9 @@ def view(head: Source, base: tuple[Source, ...], thresholds: Thresholds, accepta
                 memory=cleaned_memory(row.memory),
                 notes=(*one.notes, *map(clean, row.notes)),
             )
-        there = [blocks for run in before if name in run for blocks in _processes(run[name])]
-        benchmarks.append(replace(one, processes=(*there, *one.processes)))
-    facts = (*_taken(head.content), *environment_facts(ours.get("environment") or {}))
+        older = [measured.processes_of(run[name], "base") for run in before if name in run]
+        benchmarks.append(replace(one, processes=(*chain(*older), *one.processes)))
+    facts = (*_taken(head.content), *environment_facts(run.environment or {}))
     left_out = by_file((one.path, one.left_out) for one in map(_run, (head, *base)))
     source, said = clean(head.path.name), tuple(map(clean, (*acceptance.lines(), *left_out)))
     shown = causes.views(told)
@@ -79,10 +85,9 @@ def _run(source: Source) -> RunFile:
     return source.checked
 
 
-def _entries(source: Source) -> Entries:
-    """Return the records of the benchmarks whose times can be used."""
-    found = _run(source).benchmarks
-    return {name: one for name, one in benchmark.entries(source.content).items() if not found[name].fault}
+def _usable(run: RunFile) -> dict[str, Benchmark]:
+    """Return the benchmarks whose times can be used."""
+    return {name: one for name, one in run.benchmarks.items() if not one.fault}
 
 
 def _against(
@@ -98,19 +103,13 @@ def _against(
     return {row.fullname: row for row in found.rows}, judged, told
 
 
-def _saved(
-    entries: Entries, ours: Mapping[str, Any]
-) -> tuple[dict[str, Compared], JudgedBy | None, list[Told]]:
+def _saved(run: RunFile) -> tuple[dict[str, Compared], JudgedBy | None, list[Told]]:
     """Return the verdicts of `--benchmark-compare` that were saved with a run."""
-    found = {
-        name: saved
-        for name, entry in entries.items()
-        if (saved := json_io.fields(measured.ours(entry).get("comparison")))
-    }
+    found = {name: saved for name, one in run.benchmarks.items() if (saved := one.part.comparison)}
     if not found:
         return {}, None, []
     rows = {name: _compared(name, one) for name, one in found.items()}
-    compared = ours.get("compared")
+    compared = run.part.compared
     in_turns = {name for name, one in found.items() if one.get("in_turns")}
     told = causes.told(
         rows.values(), lambda names: _repeat(compared or {}, in_turns.issuperset(names)), whole=False
@@ -119,12 +118,10 @@ def _saved(
     base = f"record {', '.join(records)}" if records else "other runs"
     if not compared:
         return rows, JudgedBy(None, base), told
-    thresholds = Thresholds(
-        json_io.positive(compared["effect"]),
-        measured.level(compared["family_level"]),
-        measured.level(compared["own_level"]),
-        rules=Settings.from_json(ours.get("settings")),
+    effect, family, own = (
+        codec.decode(compared[name], Level) for name in ("effect", "family_level", "own_level")
     )
+    thresholds = Thresholds(effect, family, own, rules=Settings.from_json(run.part.settings))
     shared = None if compared["shared"] is None else cleaned(Judgement.from_json(compared["shared"]))
     return rows, JudgedBy(thresholds, base, shared=shared), told
 
@@ -151,35 +148,12 @@ def _repeat(compared: Mapping[str, Any], in_turns: bool) -> Repeat | None:
     return Repeat.from_json(turns[0].get("repeat")) if in_turns and len(turns) == 1 else None
 
 
-def _measured(one: BenchmarkView, entry: Mapping[str, Any]) -> BenchmarkView:
-    try:
-        time = measured.time_of(entry)
-        return replace(
-            one,
-            seconds=time.seconds if time else None,
-            measured=time,
-            work=measured.work_of(entry),
-            limit=measured.limit_of(entry),
-            processes=measured.processes_of(entry, "head"),
-        )
-    except json_io.DAMAGE as error:
-        return replace(one, notes=(f"damaged: {clean(json_io.damage(error))}",))
-
-
-def _processes(entry: Mapping[str, Any]) -> tuple[ProcessBlocks, ...]:
-    """Return the base's blocks, which only a chart shows; none, if they are damaged."""
-    try:
-        return measured.processes_of(entry, "base")
-    except json_io.DAMAGE:
-        return ()
-
-
-def _spec(entry: Mapping[str, Any] | None, name: str) -> Spec | None:
-    saved = measured.ours(entry or {}).get("spec")
+def _spec(found: Benchmark | None, name: str) -> Spec | None:
+    saved = found and found.part.spec
     if not saved:
         return spec_of(name)
-    texts = {key: clean(value) for key, value in saved.items() if key != "hidden"}
-    return Spec(**texts, hidden=int(json_io.finite(saved["hidden"])))
+    texts = {key: clean(value) for key, value in asdict(saved).items() if key != "hidden"}
+    return Spec(**texts, hidden=saved.hidden)
 
 
 def _taken(content: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:

@@ -4,13 +4,15 @@ import os
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 from rich.markup import escape
 from rich.table import Table
 
 from .. import units
 from ..cpu import CONTENDED
+from ..measure.measurement import Measurement
+from ..results.parts import BenchmarkPart
+from ..workloads.least_work import Limit
 from ..workloads.operations import OPERATIONS
 from ..workloads.spec import BACKWARD, FORWARD, FORWARD_BACKWARD, STEP, TRAIN, Spec
 
@@ -31,7 +33,6 @@ _READING = (
         "gnnbench compare --by platform run-*.json"
     ),
 )
-_TIMES = ("location_ns", "low_ns", "high_ns")
 
 _NAMED = 4
 """A note names at most this many benchmarks; otherwise it has their number."""
@@ -56,18 +57,18 @@ class TableRow:
     notes: tuple[str, ...] = ()
 
     @classmethod
-    def of(cls, spec: Spec, ours: dict[str, Any]) -> "TableRow":
-        """Make a row from gnnbench's part of a benchmark's record."""
-        measured = ours["measurement"]
-        limit, counters = ours.get("limit"), ours.get("counters")
+    def of(cls, spec: Spec, part: BenchmarkPart) -> "TableRow":
+        """Make a row from gnnbench's part of a benchmark that was measured."""
+        assert part.measurement
+        counters = part.counters
         return cls(
             spec,
-            *times(measured),
-            limit and limit["fraction"],
-            counters and counters["details"]["memory"].get("peak_bytes"),
-            counters and sum(counters["counts"]["operators"].values()),
-            counters and counters["host_reads"],
-            (*remarks(measured), *_over(limit), *_compiled(ours)),
+            *times(part.measurement),
+            part.limit.fraction if part.limit else None,
+            counters.memory.get("peak_bytes") if counters else None,
+            counters.operators if counters else None,
+            counters.host_reads if counters else None,
+            (*remarks(part.measurement), *_over(part.limit), *_compiled(part)),
         )
 
     @property
@@ -80,10 +81,11 @@ class TableRow:
         return self.low is not None and other.high is not None and self.low > other.high
 
 
-def times(measured: dict[str, Any]) -> tuple[float, float | None, float | None]:
-    """Return the estimate and the bounds of its interval, in seconds."""
-    location, low, high = (measured[name] and measured[name] / 1e9 for name in _TIMES)
-    return location, low, high
+def times(measured: Measurement) -> tuple[float, float | None, float | None]:
+    """Return the estimate and the bounds of its interval, in seconds, of a measurement with blocks."""
+    assert measured.location_ns
+    low, high = (ns and ns / 1e9 for ns in (measured.low_ns, measured.high_ns))
+    return measured.location_ns / 1e9, low, high
 
 
 def half_width(middle: float, low: float | None, high: float | None) -> str:
@@ -93,32 +95,29 @@ def half_width(middle: float, low: float | None, high: float | None) -> str:
     return units.fraction(max(high - middle, middle - low) / middle)
 
 
-def remarks(measured: dict[str, Any]) -> list[str]:
+def remarks(measured: Measurement) -> list[str]:
     """Return the notes on a measurement."""
-    whole = measured.get("whole_call")
+    whole = measured.whole_call
     found = {
-        _DISTURBED: (measured["others_share"] or 0) > CONTENDED,
-        NO_INTERVAL: None in (measured["low_ns"], measured["high_ns"]),
-        _CLOCK_SET: measured["rejected_rounds"],
+        _DISTURBED: (measured.contention_share or 0) > CONTENDED,
+        NO_INTERVAL: None in (measured.low_ns, measured.high_ns),
+        _CLOCK_SET: measured.rejected_rounds,
         f"only timed, so ops, peak and sync are empty: {whole}": whole,
-        f"timed in one place of memory, others may differ: {measured['in_place']}": (
-            measured["in_place"] and not whole
+        f"timed in one place of memory, others may differ: {measured.in_place}": (
+            measured.in_place and not whole
         ),
-        "changes its inputs, so each call sees other values": measured["changes_inputs"],
+        "changes its inputs, so each call sees other values": measured.changes_inputs,
     }
-    not_copied = [
-        f"inputs of this type stay in one place of memory: {name}" for name in measured["not_copied"]
-    ]
+    not_copied = [f"inputs of this type stay in one place of memory: {name}" for name in measured.not_copied]
     return [*not_copied, *(remark for remark, holds in found.items() if holds)]
 
 
-def _over(limit: dict[str, Any] | None) -> list[str]:
-    return [f"above the roofline bound: {limit['note']}"] if limit and limit["note"] else []
+def _over(limit: Limit | None) -> list[str]:
+    return [f"above the roofline bound: {limit.note}"] if limit and limit.note else []
 
 
-def _compiled(ours: dict[str, Any]) -> list[str]:
-    counters = ours.get("counters") or {"counts": {}}
-    compilation = ours.get("compilation") or counters["counts"].get("compilation")
+def _compiled(part: BenchmarkPart) -> list[str]:
+    compilation = part.compilation or (part.counters and part.counters.counts.get("compilation"))
     if not compilation:
         return []
     graphs, again = (units.count(compilation[name], name[:-1]) for name in ("graphs", "recompilations"))

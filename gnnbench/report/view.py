@@ -6,6 +6,7 @@ from typing import Literal
 from ..compare.comparison import Allowed
 from ..compare.memory import MemoryChange
 from ..compare.verdict import Judgement, Thresholds
+from ..workloads.least_work import Limit
 from ..workloads.spec import Spec
 
 Side = Literal["base", "head"]
@@ -50,18 +51,6 @@ class CallCounts:
     """Number of host-device synchronisations."""
     peak_bytes: int | None
     allocated_bytes: int | None
-
-
-@dataclass(frozen=True)
-class Limit:
-    """The roofline bound."""
-
-    fraction: float
-    """Roofline bound / measured time."""
-    bytes: int
-    flops: int
-    note: str
-    """Why `fraction` is above 1; empty: it is not."""
 
 
 @dataclass(frozen=True)

@@ -92,7 +92,7 @@ def covers(run: RunFile, place: str) -> bool:
 
     If it is a run of the default benchmarks, it includes these.
     """
-    return any(PurePosixPath(place).is_relative_to(whole) for whole in run.covers)
+    return any(PurePosixPath(place).is_relative_to(whole) for whole in run.part.covers)
 
 
 def lacks(run: RunFile, benchmark: Benchmark) -> bool:
@@ -101,12 +101,14 @@ def lacks(run: RunFile, benchmark: Benchmark) -> bool:
     What was left out because it is not a default benchmark is not lacking.
     """
     name, spec = benchmark.fullname, benchmark.spec
-    if name in run.benchmarks or name in run.not_default or not covers(run, name.partition("::")[0]):
+    if name in run.benchmarks or name in run.part.not_default or not covers(run, name.partition("::")[0]):
         return False
     if run.shard and not run.shard.has(name):
         return False
-    others = [other.spec for other in run.benchmarks.values() if other.spec]
-    return spec is None or all(spec[field] in {other[field] for other in others} for field in _CHOSEN)
+    others = [other.spec for other in run.benchmarks.values()]
+    return spec is None or all(
+        getattr(spec, field) in {getattr(other, field) for other in others if other} for field in _CHOSEN
+    )
 
 
 def _only(run: RunFile, names: Collection[str]) -> RunFile:

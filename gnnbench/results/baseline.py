@@ -49,7 +49,7 @@ class Record:
             run = run_file.read(self.files[0])
         except UsageError:
             return False  # the number of processes is unknown
-        return run.record is not None and run.record.get("processes") != len(self.files)
+        return run.part.record is not None and run.part.record.processes != len(self.files)
 
     def read(self) -> list[RunFile]:
         """Return the run files of all processes.
@@ -59,9 +59,9 @@ class Record:
         """
         runs = record_fingerprints.read(self.files)
         for run in runs:
-            if run.record is None:
+            if run.part.record is None:
                 raise UsageError(f"{run.path}: not part of a baseline record; remove it")
-            count = run.record.get("processes")
+            count = run.part.record.processes
             if count != len(runs):
                 raise UsageError(
                     f"{run.path}: only {len(runs)} of the {count} files of record {self.id} are there; "

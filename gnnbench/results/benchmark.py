@@ -1,37 +1,20 @@
 """Read one benchmark of a run file."""
 
 import math
-from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
-from .. import cpu, json_io
+from .. import codec, cpu, json_io
 from ..measure import estimate, extra_info
-from ..measure.fingerprint.fingerprint import Fingerprint
-from ..shape import Maybe, fits
+from ..measure.measurement import Measurement
 from ..workloads.spec import DIRECTIONS, Spec
-from .entry import FORMAT_VERSION, NOT_TIMED
+from .parts import FORMAT_VERSION, NOT_TIMED, READABLE, BenchmarkPart, raised
 
-READABLE = (FORMAT_VERSION,)
 PLAIN = "first decile of pytest-benchmark's rounds"
-
-_SHAPES = {
-    "spec": Maybe({**dict.fromkeys((one.name for one in fields(Spec)), str), "hidden": int}),
-    "graph": Maybe({"content_hash": Maybe(str)}),
-    "code_hash": Maybe(str),
-    "definition_hash": Maybe(str),
-    "no_fingerprint": Maybe(str),
-    "counters": Maybe(
-        {"counts": {str: {str: int}}, "unsteady": [str], "details": Maybe({"memory": Maybe({str: int})})}
-    ),
-}
-"""Of the fields that are compared."""
 _OBJECT = "UNSERIALIZABLE["
 """How pytest-benchmark's text of an object begins; its address may follow."""
-_FINGERPRINT = {
-    **{name: {str: str} for name in ("functions", "values", "libraries", "work", "set_to")},
-    **{name: Maybe({str: str}) for name in ("closures", "modules")},
-}
+_NO_PART = BenchmarkPart(FORMAT_VERSION)
 
 
 @dataclass(frozen=True)
@@ -65,30 +48,23 @@ class Benchmark:
     fullname: str
     processes: tuple[ProcessTiming, ...]
     """Empty: the file has no rounds of this benchmark."""
-    estimand: str
+    estimand: str = PLAIN
     """The kind of estimate, with clock and layouts; times are comparable only if it is equal."""
-    modes: tuple[tuple[float, float], ...] = ()
-    """Nanoseconds and share of each layout mode, the fastest first."""
-    spec: Mapping[str, Any] | None = None
-    """None: the benchmark has no spec."""
-    graph_hash: str | None = None
-    code_hash: str | None = None
-    """Of the benchmark's code and what it calls in the project."""
-    definition_hash: str | None = None
-    """Of the test and its reference, or its fixtures; older files lack it."""
-    counters: Mapping[str, Any] | None = None
-    memory: Mapping[str, int] | None = None
-    """What one call allocates, as among the counters of the file; None: it was not counted."""
-    fingerprint: Fingerprint | None = None
-    """What one call runs; None: the file does not say."""
+    part: BenchmarkPart = _NO_PART
+    """gnnbench's part of it; without any field, if the file has none."""
     params: Mapping[str, str] = field(default_factory=dict)
     """pytest's parameters as text, in the order of the test id."""
-    median_ns: float | None = None
+    rounds_seconds: tuple[float, ...] = ()
+    """pytest-benchmark's rounds; empty: gnnbench measured the benchmark, or the file has none."""
+    median_seconds: float | None = None
     """pytest-benchmark's median; None: gnnbench measured the benchmark, or the file has no median."""
-    no_fingerprint: str | None = None
-    """Why it has no fingerprint; None: it has one, or the file does not say."""
     fault: str | None = None
     """Why its times cannot be used; None: they can, or there are none."""
+
+    @property
+    def spec(self) -> Spec | None:
+        """None: the benchmark has no spec."""
+        return self.part.spec
 
     @property
     def is_measured(self) -> bool:
@@ -117,58 +93,53 @@ def read(entry: Mapping[str, Any]) -> Benchmark:
     try:
         return _read(entry)
     except json_io.DAMAGE as error:
-        return Benchmark(entry["fullname"], (), PLAIN, params=_params(entry), fault=json_io.damage(error))
+        return Benchmark(entry["fullname"], (), params=_params(entry), fault=json_io.damage(error))
+
+
+def part_of(entry: Mapping[str, Any]) -> BenchmarkPart:
+    """Return gnnbench's part of a benchmark's record, or of a benchmark with `extra_info`.
+
+    Raises:
+        ValueError: it has another form or version.
+    """
+    ours = extra_info.part(entry.get("extra_info"))
+    if not ours:
+        return _NO_PART
+    if ours["version"] not in READABLE:
+        raise ValueError(f"version {ours['version']} of the format, which this gnnbench cannot read")
+    return codec.decode(ours if ours["version"] == FORMAT_VERSION else raised(ours), BenchmarkPart)
 
 
 def _read(entry: Mapping[str, Any]) -> Benchmark:
-    ours = extra_info.part(entry.get("extra_info"))
-    if ours and ours["version"] not in READABLE:
-        raise ValueError(f"version {ours['version']} of the format, which this gnnbench cannot read")
-    wrong = [name for name, shape in _SHAPES.items() if not fits(ours.get(name), shape)]
-    if wrong:
-        raise ValueError(f"its {wrong[0]} has another form")
-    if (spec := ours.get("spec")) and Spec(**spec).direction not in DIRECTIONS:
-        raise ValueError(f"unknown direction {spec['direction']!r}")
-    params = _params(entry)
-    fingerprint = Fingerprint.of_method(ours.get("fingerprint"))
-    if fingerprint and not fits(ours["fingerprint"], _FINGERPRINT):
-        raise ValueError("its fingerprint has another form")
-    measured = ours.get("measurement")
-    if measured is None:
-        rounds = () if ours.keys() & NOT_TIMED else rounds_seconds(entry)
-        processes = tuple(_process(part) for part in [[[one * 1e9] for one in rounds]] if part)
+    part, params = part_of(entry), _params(entry)
+    if part.spec and part.spec.direction not in DIRECTIONS:
+        raise ValueError(f"unknown direction {part.spec.direction!r}")
+    measured = part.measurement
+    if measured:
+        share = _contention_share(measured)
         return Benchmark(
             entry["fullname"],
-            processes,
-            PLAIN,
-            fingerprint=fingerprint,
-            params=params,
-            median_ns=None if ours.keys() & NOT_TIMED else _median_ns(entry),
+            tuple(_process(one.blocks_ns, share) for one in measured.processes if one.blocks_ns),
+            f"{measured.location or estimate.NAME}, clock {measured.clock}, layouts {measured.layouts}",
+            part,
+            params,
         )
-    processes = tuple(
-        _process([_block(block) for block in process["blocks_ns"]], _others_share(measured))
-        for process in measured["processes"]
-        if process["blocks_ns"]
-    )
+    if any(getattr(part, name) for name in NOT_TIMED):
+        return Benchmark(entry["fullname"], (), part=part, params=params)
+    rounds = _rounds_seconds(entry)
+    processes = (_process([[one * 1e9] for one in rounds], 0.0),) if rounds else ()
+    median = entry["stats"].get("median")
     return Benchmark(
         entry["fullname"],
         processes,
-        f"{measured.get('location', estimate.NAME)}, clock {measured['clock']}, "
-        f"layouts {measured['layouts']}",
-        tuple(map(_mode, measured.get("modes", ()))),
-        ours.get("spec"),
-        (ours.get("graph") or {}).get("content_hash"),
-        ours.get("code_hash"),
-        ours.get("definition_hash"),
-        ours.get("counters"),
-        ((ours.get("counters") or {}).get("details") or {}).get("memory"),
-        fingerprint,
-        params,
-        no_fingerprint=ours.get("no_fingerprint"),
+        part=part,
+        params=params,
+        rounds_seconds=rounds,
+        median_seconds=None if median is None else _round(median),
     )
 
 
-def rounds_seconds(entry: Mapping[str, Any]) -> list[float]:
+def _rounds_seconds(entry: Mapping[str, Any]) -> tuple[float, ...]:
     """Return pytest-benchmark's rounds; empty: the file does not have them.
 
     Raises:
@@ -176,12 +147,7 @@ def rounds_seconds(entry: Mapping[str, Any]) -> list[float]:
             not be used either: without the shortest ones, a low quantile is too long.
     """
     stats = entry["stats"]
-    return [_round(seconds) for seconds in (stats.get("min", 1.0), *(stats.get("data") or ()))][1:]
-
-
-def _median_ns(entry: Mapping[str, Any]) -> float | None:
-    median = entry["stats"].get("median")
-    return None if median is None else _round(median) * 1e9
+    return tuple(_round(seconds) for seconds in (stats.get("min", 1.0), *(stats.get("data") or ())))[1:]
 
 
 def _round(seconds: Any) -> float:
@@ -205,27 +171,14 @@ def _is_object(value: Any) -> bool:
     return isinstance(value, dict | list) or (isinstance(value, str) and value.startswith(_OBJECT))
 
 
-def _mode(mode: Mapping[str, Any]) -> tuple[float, float]:
-    if not 0 <= json_io.finite(mode["share"]) <= 1:
-        raise ValueError(f"{mode['share']} is no share of layouts")
-    return json_io.positive(mode["median_ns"]), float(mode["share"])
+def _contention_share(measured: Measurement) -> float | None:
+    if measured.contention_share is None and measured.clock in cpu.UNWATCHED_CLOCKS:
+        return 0.0
+    return measured.contention_share
 
 
-def _block(rounds: list[Any]) -> list[float]:
-    if not rounds:
-        raise ValueError("a block without rounds")
-    return list(map(json_io.positive, rounds))
-
-
-def _others_share(measured: Mapping[str, Any]) -> float | None:
-    share = measured.get("others_share")
-    if share is None:
-        return 0.0 if measured["clock"] in cpu.UNWATCHED_CLOCKS else None
-    return json_io.finite(share)
-
-
-def _process(blocks: list[list[float]], others_share: float | None = 0.0) -> ProcessTiming:
+def _process(blocks: Sequence[Sequence[float]], contention_share: float | None) -> ProcessTiming:
     """Estimate the time of a process anew, because older files may have another kind of estimate."""
     values = estimate.block_values(blocks)
     location = estimate.estimate(values).location
-    return ProcessTiming(math.log(location), estimate.standard_error(values), len(blocks), others_share)
+    return ProcessTiming(math.log(location), estimate.standard_error(values), len(blocks), contention_share)

@@ -3,11 +3,13 @@
 import json
 import sys
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from .. import json_io, schema
+from .. import codec
+from ..codec import Count
 from ..errors import UsageError
 from ..files import write_whole
 from ..measure.counter_changes import CounterChange, between
@@ -26,6 +28,17 @@ Counts = Mapping[str, Mapping[str, int]]
 FOLDER = Path("baselines") / "counters"
 
 
+@dataclass(frozen=True)
+class CounterFile:
+    """A file of baselines of counters."""
+
+    version: int
+    versions: Mapping[str, str]
+    """Of Python and of the packages that the counts depend on."""
+    counters: dict[str, dict[str, dict[str, Count]]]
+    """By benchmark, kind and name."""
+
+
 def versions(platform: str) -> dict[str, str]:
     """Return the versions that a platform's counts depend on: of Python and of the packages it uses."""
     uses = PLATFORMS[platform]
@@ -42,7 +55,7 @@ def path_of(root: Path, platform: str) -> Path:
     return root / FOLDER / f"{name}.json"
 
 
-def read(path: Path) -> dict[str, Any]:
+def read(path: Path) -> dict[str, dict[str, dict[str, int]]]:
     """Return the counters of a baseline file by benchmark; empty if there is no file.
 
     Raises:
@@ -58,14 +71,10 @@ def read(path: Path) -> dict[str, Any]:
 
 
 @lru_cache(maxsize=8)
-def _read(path: Path, _changed_ns: int, _size: int) -> dict[str, Any]:
+def _read(path: Path, _changed_ns: int, _size: int) -> dict[str, dict[str, dict[str, int]]]:
     """Read a file once per session, as long as it does not change."""
     content, _ = former_names.read(path, "counter baseline", MAX_BYTES, _REMEDY)
-    if not isinstance(content, dict):
-        json_io.refuse(path, "not a counter baseline", _REMEDY)
-    schema.check(path, content, "counters", FORMAT_VERSION, _REMEDY)
-    counters: dict[str, Any] = content["counters"]
-    return counters
+    return codec.read(path, content, CounterFile, FORMAT_VERSION, _REMEDY).counters
 
 
 def changed(baseline: Counts, found: Counts, unsteady: Sequence[str]) -> tuple[CounterChange, ...]:

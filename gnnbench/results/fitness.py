@@ -3,11 +3,10 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
-from .. import environment, schema, units
+from .. import environment, units
 from ..cpu import CONTENDED
 from ..errors import UsageError
-from ..measure import extra_info
-from . import benchmark, left_out, run_file
+from . import left_out
 from .baseline import Record
 from .run_file import RunFile
 
@@ -22,12 +21,6 @@ def verify(record: Record) -> None:
     if reason := unlike(runs):
         raise UsageError(f"{record.files[0]}: not a valid baseline: {reason}")
     for run in runs:
-        content = run_file.load(run.path)
-        entries = benchmark.entries(content).values()
-        parts = [(extra_info.part(entry["extra_info"]), None) for entry in entries]
-        for part, definition in ((content["gnnbench"], "file"), *parts):
-            if wrong := schema.departure(part, "run", definition):
-                raise UsageError(f"{run.path}: {wrong}; restore it, or record again")
         here = run.environment or {}
         if record.environment not in (environment.name(here), environment.name_with_versions(here)):
             raise UsageError(f"{run.path}: wrong folder; its environment is {environment.name(here)}")
@@ -99,8 +92,8 @@ def _unfit(run: RunFile) -> str | None:
         return f"{faulty.fullname}: {faulty.fault}"
     if run.sources is None or not all(one.is_measured for one in run.benchmarks.values()):
         return "gnnbench did not time the benchmarks; run without --gnn-layouts off"
-    if run.incomplete:
-        return f"{run.incomplete[0]} was interrupted"
+    if run.part.incomplete:
+        return f"{run.part.incomplete[0].fullname} was interrupted"
     if not run.benchmarks:
         return "no benchmark was timed"
     dirty = [tree.name for tree in run.sources.trees if tree.dirty]
@@ -123,6 +116,6 @@ def _unlike(run: RunFile, first: RunFile) -> str | None:
     if run.benchmarks.keys() != first.benchmarks.keys():
         return f"{min(run.benchmarks.keys() ^ first.benchmarks.keys())} is missing in some processes"
     for name, one in run.benchmarks.items():
-        if one.code_hash != first.benchmarks[name].code_hash:
+        if one.part.code_hash != first.benchmarks[name].part.code_hash:
             return f"the code of {name} changed during the recording"
     return None

@@ -32,7 +32,7 @@ def read(files: Iterable[Path]) -> list[RunFile]:
     firsts: dict[str | None, Mapping[str, Benchmark]] = {
         place: run.benchmarks
         for run in runs
-        if (place := _place(run)) and (run.record or {}).get("process") == 1
+        if (place := _place(run)) and run.part.record and run.part.record.process == 1
     }
     return [_with_fingerprints(run, firsts.get(_place(run), run.benchmarks)) for run in runs]
 
@@ -44,13 +44,13 @@ def _same_code(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
 def _place(run: RunFile) -> str | None:
     """Return the path without `_pK.json`, which the files of a record share; None: part of no record."""
     place, found, _ = str(run.path).rpartition("_p")
-    return place if run.record and found else None
+    return place if run.part.record and found else None
 
 
 def _with_fingerprints(run: RunFile, of: Mapping[str, Benchmark]) -> RunFile:
-    fingerprints = {name: benchmark.fingerprint for name, benchmark in of.items()}
-    benchmarks = {
-        name: replace(benchmark, fingerprint=fingerprints.get(name))
-        for name, benchmark in run.benchmarks.items()
-    }
+    benchmarks = {}
+    for name, one in run.benchmarks.items():
+        first = of.get(name)
+        part = replace(one.part, fingerprint=first.part.fingerprint if first else None)
+        benchmarks[name] = replace(one, part=part)
     return replace(run, benchmarks=benchmarks)

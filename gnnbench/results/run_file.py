@@ -8,40 +8,40 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NoReturn
 
-from .. import environment, json_io
+from .. import codec, environment, json_io
 from ..errors import UsageError
 from ..measure import extra_info
 from ..measure.sources import Sources
-from ..shape import Maybe, fits
 from ..shard import Shard
 from . import benchmark, former_names, left_out
-from .benchmark import READABLE, Benchmark
+from .benchmark import Benchmark
+from .parts import FORMAT_VERSION, READABLE, RunPart
 
 REMEDY = "save it again"
 MAX_BYTES = 2**27
 """Largest file that is read: sixteen times that of 2,000 benchmarks."""
 
-_TREE = {"path": str, "commit": Maybe(str), "changed_files": int, "packages": Maybe([str]), "compiled": bool}
-_SHAPES = {
-    "environment": Maybe(
-        {
-            "cpu": str,
-            "python": str,
-            "libraries": [[str]],
-            "commit": Maybe(str),
-            "gpu": Maybe({"name": Maybe(str)}),
-        }
-    ),
-    "incomplete": Maybe([{"fullname": str}]),
-    "record": Maybe({"process": int, "processes": int, "reason": str}),
-    "shard": Maybe(str),
-    "covers": Maybe([str]),
-    "not_default": Maybe([str]),
-    "sources": Maybe(
-        {"python": str, "trees": [_TREE], "packages": {str: {"version": str, "origin": Maybe(str)}}}
-    ),
-}
-"""Of the fields of `gnnbench` that are used."""
+
+@dataclass(frozen=True)
+class _Gpu:
+    name: str | None = None
+
+
+@dataclass(frozen=True)
+class _Environment:
+    """Those fields of an environment that are used; `environment.name` uses others if they are there."""
+
+    cpu: str
+    python: str
+    libraries: tuple[tuple[str, str], ...]
+    commit: str | None = None
+    gpu: _Gpu | None = None
+
+
+@dataclass(frozen=True)
+class _WithEnvironment:
+    environment: _Environment | None = None
+
 
 _DIGEST = re.compile(rb'"digest": ?"([0-9a-f]{64})"')
 _BLANK = b"0" * 64
@@ -62,17 +62,10 @@ class RunFile:
     machine: Mapping[str, Any]
     """The fields of pytest-benchmark's `machine_info` that are compared."""
     commit: str | None
-    incomplete: tuple[str, ...]
-    """Benchmarks that were interrupted."""
-    record: Mapping[str, Any] | None
-    """The baseline record that the file is part of; None: none."""
+    part: RunPart
+    """gnnbench's part; without any field, if the file has none."""
     shard: Shard | None = None
     """None: the run was not split."""
-    covers: tuple[str, ...] = ()
-    """Folders and files, relative to rootdir, whose benchmarks were all run, apart from other shards and from
-    `not_default`."""
-    not_default: frozenset[str] = frozenset()
-    """Benchmarks that were left out because the user did not ask for more than the default ones."""
     sources: Sources | None = None
     """Where the code came from; older files say less. None: the file has no part of gnnbench."""
     left_out: tuple[str, ...] = ()
@@ -154,38 +147,31 @@ def _unchanged(raw: bytes) -> bool:
 
 
 def _run(path: Path, content: Mapping[str, Any]) -> RunFile:
-    ours = extra_info.part(content)
-    wrong = [name for name, shape in _SHAPES.items() if not fits(ours.get(name), shape)]
-    if wrong:
-        _refuse(path, f"damaged: gnnbench.{wrong[0]} has another form")
-    if ours.get("environment"):
-        environment.name(ours["environment"])  # raises if a field is missing
+    saved = extra_info.part(content)
+    try:
+        ours = codec.decode(saved or {"version": FORMAT_VERSION}, RunPart)
+        codec.decode(saved, _WithEnvironment)
+    except ValueError as error:
+        _refuse(path, f"damaged at gnnbench{str(error).removeprefix('$')}")
+    here = ours.environment
+    if here:
+        environment.name(here)  # raises if a field is missing
     machine = json_io.fields(content.get("machine_info"))  # which users may write
     flat = machine | {f"cpu.{name}": value for name, value in json_io.fields(machine.get("cpu")).items()}
     found = {name: benchmark.read(entry) for name, entry in benchmark.entries(content).items()}
-    commit = (ours.get("environment") or {}).get("commit")
-    commit = commit or json_io.fields(content.get("commit_info")).get("id")
+    commit = (here or {}).get("commit") or json_io.fields(content.get("commit_info")).get("id")
     python = ".".join(str(machine.get("python_version", "")).split(".")[:2])
     return RunFile(
         path,
         found,
-        ours.get("environment"),
+        here,
         {**{name: flat.get(name) for name in _MACHINE}, "python": python},
         None if commit is None else str(commit),
-        tuple(entry["fullname"] for entry in ours.get("incomplete", ())),
-        ours.get("record"),
-        shard_of(path, ours.get("shard")),
-        tuple(map(str, ours.get("covers", ()))),
-        frozenset(ours.get("not_default") or ()),
-        _sources(ours),
+        ours,
+        shard_of(path, ours.shard),
+        ours.sources or (Sources.of_environment(here) if here else None),
         left_out.lines(content["benchmarks"], found),
     )
-
-
-def _sources(ours: Mapping[str, Any]) -> Sources | None:
-    if saved := ours.get("sources"):
-        return Sources.from_json(saved)
-    return Sources.of_environment(ours["environment"]) if ours.get("environment") else None
 
 
 def shard_of(path: Path, text: str | None) -> Shard | None:

@@ -5,14 +5,12 @@ Both rates, of a copy and of a matrix product, are measured once per environment
 
 import json
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
 
 import torch
 
-from .. import json_io, units
+from .. import codec, json_io, units
 from ..clocks import RealTime
 from ..devices import cuda_free_bytes
 from ..errors import UsageError
@@ -20,7 +18,7 @@ from ..files import hold, write_whole
 from . import gcn
 from .case import Case
 from .graphs.capacity import memory_free
-from .least_work import Symbols, Work
+from .least_work import Limit, Rates, Symbols, Work
 from .operations import OPERATIONS
 from .spec import FORWARD_BACKWARD
 
@@ -40,16 +38,6 @@ _ROUNDS = 3
 """Fewest rounds of each copy and product."""
 _FIRST_SIDE = 128
 """Side of the smallest matrix."""
-
-
-@dataclass(frozen=True)
-class Rates:
-    """The measured rates of a device in one dtype."""
-
-    copy_bytes_per_second: float
-    """Bytes read plus bytes written."""
-    flops_per_second: float
-    """In a dense matrix product."""
 
 
 def least(case: Case) -> Work | None:
@@ -202,33 +190,23 @@ def _read(path: Path) -> dict[str, Rates]:
         saved, _ = json_io.read(path, "cache", _MAX_BYTES, "remove it")
         if saved["version"] != FORMAT_VERSION:
             return {}
-        return {
-            dtype: Rates(**{name: json_io.positive(rate) for name, rate in found.items()})
-            for dtype, found in saved["rates"].items()
-        }
+        return codec.decode(saved["rates"], dict[str, Rates])
     except (UsageError, ValueError, KeyError, TypeError, AttributeError):
         return {}
 
 
 def _write(path: Path, found: dict[str, Rates]) -> None:
-    content = {
-        "version": FORMAT_VERSION,
-        "rates": {dtype: asdict(measured) for dtype, measured in found.items()},
-    }
+    content = {"version": FORMAT_VERSION, "rates": codec.encode(found)}
     write_whole(path, json.dumps(content, indent=1) + "\n")
 
 
-def section(case: Case, seconds: float, rates: Rates) -> dict[str, Any] | None:
-    """Return the part `limit` of a run file, which compares a case's estimate with its roofline bound.
+def limit(case: Case, seconds: float, rates: Rates) -> Limit | None:
+    """Compare a case's estimate with its roofline bound.
 
     None: the operation is not gnnbench's own, so its least work is unknown.
     """
     work = least(case)
     if work is None:
         return None
-    return {
-        "least": asdict(work),
-        "rates": asdict(rates),
-        "fraction": fraction(work, seconds, rates),
-        "note": explain(work, seconds, rates, last_level_cache_bytes(case.spec.device)),
-    }
+    note = explain(work, seconds, rates, last_level_cache_bytes(case.spec.device))
+    return Limit(work, rates, fraction(work, seconds, rates), note)

@@ -31,7 +31,7 @@ def pytest_benchmark_update_json(output_json):
     shares = json.loads(Path("shares.json").read_text())
     share = shares[log.count("process")] if log.count("process") < len(shares) else 0.0
     for entry in output_json["benchmarks"]:
-        entry["extra_info"]["gnnbench"]["measurement"]["others_share"] = share
+        entry["extra_info"]["gnnbench"]["measurement"]["contention_share"] = share
 """
 SUITE = """
 import time
@@ -198,7 +198,7 @@ def test_which_attempts_at_a_process_become_the_record(tmp_path, first, second, 
     for process, shares in ((1, first), (2, second)):
         for attempt, share in enumerate(shares):
             one = entry("test_one", seed=attempt, code_hash="1")
-            one["extra_info"]["gnnbench"]["measurement"]["others_share"] = share
+            one["extra_info"]["gnnbench"]["measurement"]["contention_share"] = share
             (tmp_path / f"{process}-{attempt}.json").write_text(json.dumps(content(one)))
     said = []
     work = _Work(UnfinishedRecord(tmp_path), 2, ["."], SimpleNamespace(say=said.append))

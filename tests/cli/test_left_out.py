@@ -55,20 +55,29 @@ FAULTS = {
     "no statistics": (second(extra_info={}, stats=3), TIMES.format("a field has another form")),
     "a round below 0": (
         measured("processes", [{"blocks_ns": [[-1]]}]),
-        TIMES.format("-1 is no time or ratio"),
+        TIMES.format("$.measurement.processes[0].blocks_ns[0][0]: expected `float` > 1e-18"),
     ),
-    "a measurement of another form": (ours("measurement", {"clock": 3}), TIMES.format("no 'processes'")),
-    "a share of another form": (measured("others_share", "x"), TIMES.format("'x' is no number")),
+    "a measurement of another form": (
+        ours("measurement", {"clock": 3}),
+        TIMES.format("$.measurement.clock: expected `str`, got `int`"),
+    ),
+    "a share of another form": (
+        measured("contention_share", "x"),
+        TIMES.format("$.measurement.contention_share: expected `float | null`, got `str`"),
+    ),
     "a round of another form": (
         measured("processes", [{"blocks_ns": [["x"]]}]),
-        TIMES.format("'x' is no time or ratio"),
+        TIMES.format("$.measurement.processes[0].blocks_ns[0][0]: expected `float`, got `str`"),
     ),
     "a mode of 0 s": (
         measured("modes", [{"median_ns": 0, "share": 1}]),
-        TIMES.format("0 is no time or ratio"),
+        TIMES.format("$.measurement.modes[0].median_ns: expected `float` > 1e-18"),
     ),
-    "another spec": (ours("spec", {"x": 1}), TIMES.format("its spec has another form")),
-    "other counters": (ours("counters", 3), TIMES.format("its counters has another form")),
+    "another spec": (
+        ours("spec", {"x": 1}),
+        TIMES.format("$.spec: object missing required field `operation`"),
+    ),
+    "other counters": (ours("counters", 3), TIMES.format("$.counters: expected `object | null`, got `int`")),
     "another version": (ours("version", 99), "version 99 of the format"),
     "no name": (second(fullname=None), "left out 1 benchmark without a name"),
     "no benchmark": (instead(3), "left out 1 benchmark without a name"),

@@ -91,7 +91,7 @@ def test_what_was_disturbed_is_no_evidence(tmp_path):
         for benchmark in one["benchmarks"]:
             ours = benchmark["extra_info"]["gnnbench"]
             if ours["spec"]["platform"] in platforms and ours["spec"]["operation"] == "op0":
-                ours["measurement"] |= {"others_share": 0.5}
+                ours["measurement"] |= {"contention_share": 0.5}
         return one
 
     found = compared(tmp_path, *(disturb(one, "dgl") for one in families(5)))

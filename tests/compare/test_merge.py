@@ -69,7 +69,7 @@ def test_run_files_become_one_that_can_be_read_and_compared(tmp_path, order, cap
     assert list(run.benchmarks)[: len(parts[1]["benchmarks"])] == [
         one["fullname"] for one in parts[1]["benchmarks"]
     ]
-    assert run.incomplete == ("test_a.py::x",)
+    assert [one.fullname for one in run.part.incomplete] == ["test_a.py::x"]
     assert run.shard is None
     (file,) = save(tmp_path, whole)
     other = tmp_path / "other.json"
@@ -161,8 +161,8 @@ def test_a_shard_that_is_none_or_a_part_that_is_damaged_is_refused(tmp_path):
     damaged["gnnbench"]["shard"] = "4/3"
     assert "part-0.json" in refused(tmp_path, damaged)
     damaged = part(1, 1)
-    damaged["gnnbench"]["incomplete"] = [{"fullname": "test_a.py::x"}]
-    assert "damaged at $.incomplete[0]" in refused(tmp_path, damaged)
+    damaged["gnnbench"]["incomplete"] = [{"error": "x"}]
+    assert "damaged at gnnbench.incomplete[0]" in refused(tmp_path, damaged)
     recorded, numbers = part(1, 1), {"number": 1, "process": 1, "processes": 2}
     recorded["gnnbench"]["record"] = {**numbers, "reason": "", "digest": "0" * 64}
     assert "edited after it was recorded" in refused(tmp_path, recorded)

@@ -133,7 +133,7 @@ def test_the_same_code_is_same_whatever_its_times_and_the_environment(tmp_path):
     head["benchmarks"][1]["extra_info"]["gnnbench"]["measurement"] |= {
         "layouts": "sampled",
         "clock": "perf_counter",
-        "others_share": 0.5,
+        "contention_share": 0.5,
     }
     found = compare(base, runs(tmp_path, head), THRESHOLDS)
     for row in found.rows:
@@ -243,7 +243,7 @@ def test_what_was_timed_on_the_cpu_without_a_look_at_others_is_no_evidence(tmp_p
 
     def process(seed, share):
         one = entry("b", seed=seed)
-        one["extra_info"]["gnnbench"]["measurement"] |= {"clock": clock, "others_share": share}
+        one["extra_info"]["gnnbench"]["measurement"] |= {"clock": clock, "contention_share": share}
         return content(one)
 
     watched, unwatched = (
@@ -263,7 +263,7 @@ def test_what_was_timed_on_the_cpu_without_a_look_at_others_is_no_evidence(tmp_p
 def test_what_others_disturbed_is_no_evidence(tmp_path):
     def process(seed, share):
         one = entry("b", seed=seed)
-        one["extra_info"]["gnnbench"]["measurement"]["others_share"] = share
+        one["extra_info"]["gnnbench"]["measurement"]["contention_share"] = share
         return content(one, entry("c", seed=seed))
 
     base = runs(tmp_path, *(process(seed, 0.5 if seed == 0 else 0.01) for seed in range(4)))
@@ -281,5 +281,5 @@ def test_a_run_with_an_operations_former_name_is_compared(tmp_path):
     base = runs(tmp_path, *(of_operation("add_self_loops", seed=seed) for seed in range(3)))
     head = runs(tmp_path, *(of_operation("add_remaining_self_loops", seed=seed) for seed in range(3, 6)))
     (row,) = compare(base, head, THRESHOLDS).rows
-    assert row.spec["operation"] == "add_remaining_self_loops"
+    assert row.spec.operation == "add_remaining_self_loops"
     assert row.judgement.ratio == pytest.approx(1, rel=0.05)

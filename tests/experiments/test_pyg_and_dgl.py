@@ -7,7 +7,7 @@ from tests.run_files import save
 def test_the_page_has_the_place_for_the_result():
     page = script.PAGE.read_text()
     again = script.replaced(script.replaced(page, "first"), "second")
-    assert "\n\nsecond\n<!-- end -->\n\n## On other graphs" in again
+    assert "\n\nsecond\n<!-- end -->\n" in again
     assert "first" not in again.partition(script.BEGIN)[2].partition(script.END)[0]
 
 

@@ -1,4 +1,3 @@
-import json
 import subprocess
 import sys
 from collections.abc import Collection, Hashable
@@ -8,6 +7,7 @@ import pytest
 import torch
 from torch_geometric.nn import GCNConv
 
+from gnnbench import codec
 from gnnbench.measure import compilation, counters
 from gnnbench.measure.clock import Call
 from gnnbench.measure.fingerprint.fingerprint import Watch
@@ -134,7 +134,7 @@ def test_kernels_and_memory_are_beside_the_counts_that_are_gated_also_in_json():
     x = torch.ones(250, 4)
     found = counters.count(lambda: (x + x) + x)
     assert found.unsteady == ()
-    read = json.loads(json.dumps(found.as_json()))
+    read = codec.encode(found)
     memory = {"allocated_bytes": 8000, "peak_bytes": 8000, "least_peak_bytes": 8000}
     assert read["details"]["memory"] == found.details["memory"] == memory
     assert read["details"]["kernels"] == {}

@@ -8,14 +8,15 @@ import subprocess
 import sys
 import time
 
-import jsonschema
 import pytest
 from pytest_benchmark.fixture import BenchmarkFixture
 
+from gnnbench import codec
 from gnnbench.errors import UsageError
 from gnnbench.measure.patch import check_pytest_benchmark
+from gnnbench.results.parts import BenchmarkPart
 from tests import forks
-from tests.suite import ROOT, SHORT, SMALL, environment, pytest_on_cpu, run_kernels
+from tests.suite import SHORT, SMALL, environment, pytest_on_cpu, run_kernels
 
 SUITE = """
 import itertools
@@ -254,9 +255,8 @@ def test_what_is_timed_is_inspected_afterwards_without_torch(tmp_path, truth):
     assert found["test_fails"]["no_fingerprint"] == "it cannot be inspected (ValueError)"
     assert found["test_whole"]["no_fingerprint"] == "its calls are timed whole: marked whole_call"
     assert list(found["test_plain"]["fingerprint"]["functions"]) == ["test_suite:work"]
-    schema = json.loads((ROOT / "gnnbench/schemas/run.schema.json").read_text())
     for ours in found.values():
-        jsonschema.validate(ours, schema)
+        codec.decode(ours, BenchmarkPart)
 
 
 @pytest.mark.parametrize("option", ["--gnn-layouts=off", "--benchmark-disable"])
@@ -389,7 +389,7 @@ def test_what_is_timed_for_a_moment_is_watched_profiled_and_replaces_an_older_fi
     options = ("--gnn-layouts=one", *SHORT, "--benchmark-save=mine", "--benchmark-cprofile=ncalls")
     result, content = measure(tmp_path, suite, *options)
     assert result.returncode == 0, result.stdout + result.stderr
-    shares = {name: entry["others_share"] for name, entry in measurements(content).items()}
+    shares = {name: entry["contention_share"] for name, entry in measurements(content).items()}
     assert list(shares) == ["test_one", "test_two"]
     assert all(0 <= share < 2 for share in shares.values()), shares
     assert all(entry["cprofile"] for entry in content["benchmarks"])

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from gnnbench import codec
 from gnnbench.measure.sources import Package, Sources, Tree, installed
 from tests import forks
 from tests.run_files import ENVIRONMENT
@@ -27,8 +28,9 @@ sys.path.insert(0, "")
 site.addsitedir(folder)
 for name in names.split():
     import_module(name)
+from gnnbench import codec
 from gnnbench.measure.sources import collect
-print(json.dumps(collect(Path("."), suite.split()).as_json()))
+print(json.dumps(codec.encode(collect(Path("."), suite.split()))))
 """
 _PROJECT = """
 [build-system]
@@ -89,7 +91,7 @@ class Machine:
         words = [self.script, self.environment, self.site, " ".join(names), " ".join(suite)]
         answer = forks.run(list(map(str, words)), self.project, environment(), libraries=libraries)
         assert answer.returncode == 0, answer.stderr
-        return Sources.from_json(json.loads(answer.stdout))
+        return codec.decode(json.loads(answer.stdout), Sources)
 
 
 def by_pip(folder, editable, packages):

@@ -6,8 +6,9 @@ import math
 import numpy as np
 from pytest_benchmark.utils import get_machine_id
 
+from gnnbench import codec
 from gnnbench.results.baseline import FOLDER, RecordStore
-from gnnbench.schema import departure
+from gnnbench.results.parts import BenchmarkPart, RunPart
 from tests.run_files import scale
 from tests.suite import run, run_kernels
 from tests.variants import repositories
@@ -48,8 +49,10 @@ class Project:
             return {"benchmarks": [], "gnnbench": {}}
         content = json.loads(self.saved.read_text())
         for entry in content["benchmarks"]:
-            assert "gnnbench" not in content or not departure(entry["extra_info"]["gnnbench"], "run")
-        assert "gnnbench" not in content or not departure(content["gnnbench"], "run", "file")
+            if "gnnbench" in content:
+                codec.decode(entry["extra_info"]["gnnbench"], BenchmarkPart)
+        if "gnnbench" in content:
+            codec.decode(content["gnnbench"], RunPart)
         return content
 
     def comparisons(self):

@@ -3,8 +3,8 @@ import re
 
 import pytest
 
-from gnnbench import plugin
-from gnnbench.schema import departure
+from gnnbench import codec, plugin
+from gnnbench.results.parts import BenchmarkPart
 from tests.suite import SMALL, run_kernels
 
 OWN = """
@@ -70,7 +70,7 @@ def test_they_work_in_any_repository(tmp_path):
     found = {}
     for one in json.loads((tmp_path / "run.json").read_text())["benchmarks"]:
         ours = one["extra_info"]["gnnbench"]
-        assert departure(ours, "run") is None
+        codec.decode(ours, BenchmarkPart)
         found.setdefault(ours["spec"]["operation"], []).append(ours)
     assert (len(found["own"]), len(found["unseen"]), len(found["whole"])) == (2, 2, 1)
     for ours in found["own"]:

@@ -5,16 +5,21 @@ import os
 import re
 import shutil
 import xml.etree.ElementTree as ET
+from dataclasses import replace
 from types import SimpleNamespace
 
 import pytest
 
-from gnnbench import plugin
+from gnnbench import codec, plugin
+from gnnbench.measure.counter_changes import Counters
+from gnnbench.measure.measurement import Measurement
 from gnnbench.plugin import gate, turns
 from gnnbench.plugin.limits import GATE
 from gnnbench.results import counter_baseline, run_file
 from gnnbench.results.baseline import FOLDER
+from gnnbench.results.parts import FORMAT_VERSION, BenchmarkPart
 from gnnbench.shard import Shard
+from gnnbench.workloads.spec import Spec
 from tests.plugin import recorded as records
 from tests.plugin.recorded import QUIET
 from tests.run_files import scale
@@ -458,18 +463,21 @@ NONE = {key: {} for key in ("copies", "copied_bytes", "library_calls", "python_c
 
 
 def test_what_counters_say_of_a_benchmark(tmp_path):
-    spec = dict(zip(FIELDS, WORDS, strict=True))
     path = counter_baseline.path_of(tmp_path, "torch")
     counts = {"operators": {"aten::mm": 1}, **NONE}
-    found = {"spec": spec, "counters": {"counts": counts, "unsteady": []}}
+    found = BenchmarkPart(FORMAT_VERSION, Spec(*WORDS), counters=Counters(counts))
+    uncounted, whole = (
+        replace(found, counters=None),
+        Measurement("fake", "one", whole_call="it starts processes"),
+    )
 
-    def said(ours, *, strict=True):
-        return gate._counters(SimpleNamespace(rootpath=tmp_path), ours, strict=strict)
+    def said(part, *, strict=True):
+        return gate._counters(SimpleNamespace(rootpath=tmp_path), part, strict=strict)
 
-    assert said({"measurement": {}}) is None, "another project's benchmark has no baseline"
-    assert said({"spec": spec}) == "its operators could not be counted"
-    assert said({"spec": spec}, strict=False) is None
-    assert said({"spec": spec, "measurement": {"whole_call": "it starts processes"}}) is None
+    assert said(BenchmarkPart(FORMAT_VERSION)) is None, "another project's benchmark has no baseline"
+    assert said(uncounted) == "its operators could not be counted"
+    assert said(uncounted, strict=False) is None
+    assert said(replace(uncounted, measurement=whole)) is None
     assert said(found) == f"counters {counter_baseline.missing(tmp_path, 'torch')}"
     assert said(found, strict=False) is None
     counter_baseline.write(path, "torch", {"-".join(map(str, WORDS)): counts})
@@ -510,10 +518,15 @@ def test_what_counters_that_differ_do_to_tests_and_to_one_that_is_ignored(pytest
     spec = dict(zip(FIELDS, WORDS, strict=True))
     path = counter_baseline.path_of(pytester.path, "torch")
     counter_baseline.write(path, "torch", {"-".join(map(str, WORDS)): {"operators": {"aten::mm": 1}, **NONE}})
-    timed = []
+    timed, measured = [], codec.encode(Measurement("fake", "one"))
     for item, number in zip(items, (2, 3, 1), strict=True):
         counts = {"operators": {"aten::mm": number}, **NONE}
-        ours = {"version": 2, "spec": spec, "counters": {"counts": counts, "unsteady": []}, "measurement": {}}
+        ours = {
+            "version": FORMAT_VERSION,
+            "spec": spec,
+            "counters": {"counts": counts},
+            "measurement": measured,
+        }
         timed.append(SimpleNamespace(fullname=item.nodeid, extra_info={"gnnbench": ours}))
         report = pytest.TestReport(item.nodeid, item.location, {}, "passed", None, "call")
         judging._withheld.tests[item] = [report]

@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import pytest
 
+from gnnbench import codec
 from gnnbench.compare.ab.inspections import Inspections
 from gnnbench.compare.ab.schedule import NOT_REACHED, SAME_CODE
 from gnnbench.compare.acceptance import Acceptance
@@ -53,7 +54,7 @@ class Session:
     def save(self, versions, then, **settings):
         """Save a record of the same machine."""
         content = run_files.content(*entries(versions, **settings).values(), **records.here(self.config))
-        content["machine_info"], content["gnnbench"]["sources"] = run_files.MACHINE, then.as_json()
+        content["machine_info"], content["gnnbench"]["sources"] = run_files.MACHINE, codec.encode(then)
         recorded.save(self._root, content, 2)
 
     def add_records(self):

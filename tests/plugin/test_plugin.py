@@ -5,11 +5,11 @@ import subprocess
 import sys
 from importlib.util import find_spec
 
-import jsonschema
 import pytest
 
-from gnnbench import plugin
+from gnnbench import codec, plugin
 from gnnbench.plugin import session
+from gnnbench.results.parts import BenchmarkPart, RunPart
 from gnnbench.workloads.cells import not_installed
 from gnnbench.workloads.operations import OPERATIONS
 from gnnbench.workloads.platforms import PLATFORMS
@@ -85,17 +85,15 @@ def test_each_cell_is_checked_timed_and_saved_or_is_a_skip_that_says_why(tmp_pat
 
 
 def _follows_the_schema(content):
-    schema = json.loads((ROOT / "gnnbench/schemas/run.schema.json").read_text())
-    validator = jsonschema.Draft202012Validator(schema)
     for benchmark in content["benchmarks"]:
         ours = benchmark["extra_info"]["gnnbench"]
-        validator.validate(ours)
+        codec.decode(ours, BenchmarkPart)
         assert benchmark["param"] == Spec(**ours["spec"]).id
         assert ours["graph"]["synthetic"]
         assert "UNSERIALIZABLE" not in json.dumps(benchmark)
         blocks = ours["measurement"]["processes"][0]["blocks_ns"]
         assert sum(map(len, blocks)) == benchmark["stats"]["rounds"]
-    jsonschema.validate(content["gnnbench"], {"$ref": "#/$defs/file", "$defs": schema["$defs"]})
+    codec.decode(content["gnnbench"], RunPart)
 
 
 def _has_what_its_kind_has(ours):

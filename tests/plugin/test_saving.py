@@ -5,6 +5,7 @@ import json
 import pytest
 
 from gnnbench.results import run_file
+from gnnbench.results.parts import FORMAT_VERSION
 from tests.suite import SHORT
 
 ONE = "def test_one(benchmark):\n    benchmark(sum, [1])\n"
@@ -98,7 +99,7 @@ def test_what_a_test_writes_costs_no_measurement_and_of_two_calls_the_first_is_u
     assert len(run.benchmarks) == 6
     for entry in json.loads(saved.read_text())["benchmarks"]:
         ours = entry["extra_info"]["gnnbench"]
-        assert ours["version"] == 2
+        assert ours["version"] == FORMAT_VERSION
         assert ("growth" if options else "measurement") in ours
         assert options or "definition_hash" in ours
     (line,) = run.left_out

@@ -6,17 +6,9 @@ from gnnbench.options import Options
 from gnnbench.plugin.session import Run, asks_for
 from gnnbench.workloads.graphs import locate
 from gnnbench.workloads.operations import OPERATIONS
+from gnnbench.workloads.spec import Spec
 
-SPEC = {
-    "operation": "spmm_sum",
-    "direction": "forward",
-    "platform": "torch",
-    "dtype": "float32",
-    "index_dtype": "int64",
-    "dataset": "rmat:5",
-    "hidden": 128,
-    "device": "cpu",
-}
+SPEC = Spec("spmm_sum", "forward", "torch", "float32", "int64", "rmat:5", 128, "cpu")
 
 
 @pytest.fixture(autouse=True)
@@ -53,9 +45,9 @@ def test_a_benchmark_of_a_record_is_asked_for_on_its_operation_s_own_graphs(monk
     assert asks_for(run(), None)
     assert not asks_for(run(), SPEC)
     assert asks_for(run(dataset=["rmat:5"]), SPEC)
-    assert asks_for(run(), {**SPEC, "dataset": "cora:synthetic", "hidden": 256})
+    assert asks_for(run(), replace(SPEC, dataset="cora:synthetic", hidden=256))
     monkeypatch.setitem(OPERATIONS, "spmm_sum", replace(OPERATIONS["spmm_sum"], graphs=("rmat:5",)))
     assert asks_for(run(), SPEC)
-    assert not asks_for(run(), {**SPEC, "dataset": "cora:synthetic", "hidden": 256})
+    assert not asks_for(run(), replace(SPEC, dataset="cora:synthetic", hidden=256))
     assert not asks_for(run(dataset=["rmat:6"]), SPEC)
-    assert asks_for(run(dataset=["rmat:5"]), {**SPEC, "operation": "removed"})
+    assert asks_for(run(dataset=["rmat:5"]), replace(SPEC, operation="removed"))

@@ -5,12 +5,13 @@ import sys
 
 import pytest
 
+from gnnbench import codec
 from gnnbench.measure.sources import Tree
 from gnnbench.plugin import timing
 from gnnbench.plugin.choice import choice_of
 from gnnbench.plugin.timing import timing_of
 from gnnbench.results import fitness, run_file
-from gnnbench.schema import departure
+from gnnbench.results.parts import RunPart
 from tests.plugin.recorded import Project
 from tests.suite import SHORT, run
 from tests.variants import repositories
@@ -63,7 +64,7 @@ def test_what_was_not_default_is_saved_beside_the_shard(known):
     content = {}
     found.pytest_benchmark_update_json(config, content)
     ours = json.loads(json.dumps(content["gnnbench"]))
-    assert departure(ours, "run", "file") is None
+    codec.decode(ours, RunPart)
     assert (ours["not_default"], ours["shard"]) == (["test_a.py::one", "test_a.py::two"], "1/2")
     assert ours["covers"] == ["."], "what is not default is not missing"
 
@@ -126,7 +127,7 @@ def test_benchmarks_share_the_time_of_the_session(known):
     assert 3500 < float(last) < 3600
     ours = json.loads((known.path / "run.json").read_text())["gnnbench"]
     assert 0 < ours["timing_seconds"] < ours["benchmarks_seconds"]
-    assert departure(ours, "run", "file") is None
+    codec.decode(ours, RunPart)
     found.stdout.fnmatch_lines(["*gnnbench: the benchmarks took *% of it for timing"])
 
 

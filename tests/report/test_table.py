@@ -4,30 +4,24 @@ from dataclasses import replace
 
 from rich.console import Console
 
+from gnnbench.measure.counter_changes import Counters
+from gnnbench.measure.measurement import Measurement
 from gnnbench.report.table import TableRow, heading, notes, reading, tables
+from gnnbench.results.parts import FORMAT_VERSION, BenchmarkPart
+from gnnbench.workloads.least_work import Limit, Rates, Work
 from gnnbench.workloads.spec import Spec
 
 SPEC = Spec("spmm_sum", "forward", "pyg", "float32", "int64", "cora", 256, "cpu")
 ROW = TableRow(SPEC, 1e-3, 0.99e-3, 1.012e-3, 0.52, 3 * 2**20, 12, 3)
 
-OURS = {
-    "measurement": {
-        "location_ns": 1e6,
-        "low_ns": 0.98e6,
-        "high_ns": 1.05e6,
-        "in_place": None,
-        "not_copied": [],
-        "changes_inputs": False,
-        "others_share": None,
-        "rejected_rounds": 0,
-    },
-    "counters": {
-        "counts": {"operators": {"aten::mm": 2, "aten::add": 1}},
-        "host_reads": 1,
-        "details": {"memory": {"peak_bytes": 4096}},
-    },
-    "limit": {"fraction": 0.25, "note": ""},
-}
+OURS = BenchmarkPart(
+    FORMAT_VERSION,
+    measurement=Measurement("fake", "sampled", location_ns=1e6, low_ns=0.98e6, high_ns=1.05e6),
+    counters=Counters(
+        {"operators": {"aten::mm": 2, "aten::add": 1}}, 1, (), {"memory": {"peak_bytes": 4096}}
+    ),
+    limit=Limit(Work(1, 1), Rates(1.0, 1.0), 0.25, ""),
+)
 
 
 def render(*rows, color=False, width=80):
@@ -38,8 +32,7 @@ def render(*rows, color=False, width=80):
 
 
 def of(spec=SPEC, **changes):
-    measurement = {**OURS["measurement"], **changes}
-    return TableRow.of(spec, {**OURS, "measurement": measurement})
+    return TableRow.of(spec, replace(OURS, measurement=replace(OURS.measurement, **changes)))
 
 
 def test_a_row_for_each_platform_under_its_operation():
@@ -102,7 +95,7 @@ def test_a_row_is_taken_from_a_record():
     assert row.notes == ()
     for missing in ({"low_ns": None}, {"high_ns": None}, {"low_ns": None, "high_ns": None}):
         assert of(**missing).interval == "?", "one bound alone looks better than both do"
-    assert TableRow.of(SPEC, {**OURS, "limit": None}).limit is None
+    assert TableRow.of(SPEC, replace(OURS, limit=None)).limit is None
 
 
 def test_notes_name_a_few_benchmarks_and_count_many():
@@ -113,15 +106,15 @@ def test_notes_name_a_few_benchmarks_and_count_many():
     assert notes([*rows, of()]) == ["changes its inputs, so each call sees other values: 9 benchmarks"]
     assert notes(rows) == ["changes its inputs, so each call sees other values: all benchmarks"]
     rows = [of(not_copied=["Thing"], rejected_rounds=2, high_ns=None)]
-    assert notes([of(others_share=0.04)]) == []
-    (disturbed,) = notes([of(others_share=0.4)])
+    assert notes([of(contention_share=0.04)]) == []
+    (disturbed,) = notes([of(contention_share=0.4)])
     assert disturbed.startswith("other programs used more than 10% of the CPU time")
     assert [line.partition(":")[0] for line in notes(rows)] == [
         "no interval ('?'), too few measurements",
         "measurements without a positive time were left out, as if the clock was set",
         "inputs of this type stay in one place of memory",
     ], "what a reader can act on comes first"
-    over = TableRow.of(SPEC, {**OURS, "limit": {"fraction": 1.5, "note": "in cache: little"}})
+    over = TableRow.of(SPEC, replace(OURS, limit=Limit(Work(1, 1), Rates(1.0, 1.0), 1.5, "in cache: little")))
     assert notes([over]) == ["above the roofline bound: in cache: little: spmm_sum fwd pyg"]
 
 
@@ -142,16 +135,15 @@ def test_fastest_is_bold_where_there_is_a_choice_and_a_name_is_text():
 
 
 def test_what_torch_compile_did_is_noted():
-    counts = {**OURS["counters"]["counts"], "compilation": {"graphs": 2, "recompilations": 1}}
-    row = TableRow.of(SPEC, {**OURS, "counters": {**OURS["counters"], "counts": counts}})
+    counts = {**OURS.counters.counts, "compilation": {"graphs": 2, "recompilations": 1}}
+    row = TableRow.of(SPEC, replace(OURS, counters=replace(OURS.counters, counts=counts)))
     assert row.notes == ("torch.compile made 2 graphs, with 1 recompilation",)
 
 
 def test_a_whole_call_has_no_counters_and_what_was_compiled_is_noted():
-    measured = {**OURS["measurement"], "in_place": "why", "whole_call": "it starts a compiler"}
-    ours = {name: value for name, value in OURS.items() if name != "counters"}
+    measured = replace(OURS.measurement, in_place="why", whole_call="it starts a compiler")
     compilation = {"graphs": 4, "recompilations": 0, "graph break: one": 3, "graph break: other": 1}
-    row = TableRow.of(SPEC, {**ours, "measurement": measured, "compilation": compilation})
+    row = TableRow.of(SPEC, replace(OURS, counters=None, measurement=measured, compilation=compilation))
     assert (row.operators, row.host_reads, row.peak_bytes) == (None, None, None)
     assert row.notes == (
         "only timed, so ops, peak and sync are empty: it starts a compiler",

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from gnnbench import environment
+from gnnbench import codec, environment
 from gnnbench.errors import UsageError
 from gnnbench.results import baseline, fitness, record_fingerprints, run_file
 from gnnbench.results.baseline import RecordStore
@@ -38,8 +38,8 @@ def test_a_record_is_its_processes_under_one_number(store):
     assert store.records() == [first, second]
     assert store.environments() == [HERE]
     runs = first.read()
-    assert [run.record["process"] for run in runs] == [1, 2, 3]
-    assert runs[0].record["reason"] == "the first"
+    assert [run.part.record.process for run in runs] == [1, 2, 3]
+    assert runs[0].part.record.reason == "the first"
     assert store.find(ENVIRONMENT) == [second, first]
     assert store.find(ENVIRONMENT, "0001") == store.find(ENVIRONMENT, "1") == [first]
     assert store.find({**ENVIRONMENT, "cpu": "another"}) == []
@@ -80,8 +80,7 @@ def test_a_fingerprint_is_kept_once_if_all_agree_and_is_read_for_all_processes(s
         return [one["extra_info"]["gnnbench"].get("fingerprint") for one in entries]
 
     def read(runs):
-        found = [run.benchmarks["test_a.py::b"].fingerprint for run in runs]
-        return [one and one.as_json() for one in found]
+        return [codec.encode(run.benchmarks["test_a.py::b"].part.fingerprint) for run in runs]
 
     record = store.save(versions(1, 1, 1), MACHINE, "abc", "")
     assert saved(record) == [fingerprint(call=1), None, None]
@@ -103,7 +102,7 @@ def test_no_name_leaves_the_store(store):
         assert file.parent == store.root / HERE / MACHINE
         assert re.fullmatch(r"\d{4}_[A-Za-z0-9.-]{1,60}_p1\.json", file.name)
         assert store.records()[-1] == record
-        assert record.read()[0].record["reason"] == name
+        assert record.read()[0].part.record.reason == name
 
 
 def test_the_nearest_environment_is_the_one_with_the_fewest_differences(store):

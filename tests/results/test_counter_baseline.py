@@ -3,7 +3,6 @@ import re
 from collections import defaultdict
 from pathlib import Path
 
-import jsonschema
 import pytest
 
 from gnnbench.errors import UsageError
@@ -70,7 +69,7 @@ def test_an_operations_former_name_is_read_as_the_one_of_today(tmp_path):
     [
         ("{", "not JSON, or cut off"),
         ("[" * 200_000, "not JSON, or cut off"),
-        ("[]", "not a counter baseline"),
+        ("[]", "version None of the format"),
         ('{"version": 1}', "damaged at "),
         ('{"version": 99, "counters": {}}', "version 99 of the format"),
         (None, "Too many levels of symbolic links"),
@@ -96,12 +95,10 @@ def draws(operation):
 
 
 @pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)
-def test_baselines_follow_the_schema_and_stand_ins_are_recorded_with_the_real_graph(file):
+def test_baselines_are_read_and_stand_ins_are_recorded_with_the_real_graph(file):
     """A call does the same on Cora and its stand-in: a difference is a record that was not renewed."""
-    schema = json.loads((ROOT / "gnnbench/schemas/counters.schema.json").read_text())
-    jsonschema.validate(json.loads(file.read_text()), schema)
     by_graph = defaultdict(dict)
-    for name, counts in json.loads(file.read_text())["counters"].items():
+    for name, counts in counter_baseline.read(file).items():
         operation, graph = re.fullmatch(r"(.+-int64)-(.+)-\d+-cpu", name).groups()
         by_graph[graph][operation] = counts
     relational = {name.partition("-")[0] for name in by_graph.pop("aifb:synthetic", ())}

@@ -31,7 +31,7 @@ def test_verify_sees_what_reading_does_not(store):
     fitness.verify(record)
     odd = contents()
     odd[0]["benchmarks"][0]["extra_info"]["gnnbench"]["measurement"]["iterations"] = 0
-    with pytest.raises(UsageError, match=r"p1.json: \$.measurement.iterations: 0 is less than the minimum"):
+    with pytest.raises(UsageError, match=r"b0: \$.measurement.iterations: expected `int` >= 1"):
         fitness.verify(store.save(odd, MACHINE, "odd", ""))
     moved = store.root / "elsewhere" / MACHINE
     moved.mkdir(parents=True)
@@ -90,7 +90,7 @@ def runs(tmp_path):
         for file, numbers in zip(files, disturbed, strict=True):
             for number in numbers:
                 measurement = file["benchmarks"][number]["extra_info"]["gnnbench"]["measurement"]
-                measurement["others_share"] = 0.4
+                measurement["contention_share"] = 0.4
         return [run_file.read(path) for path in save(tmp_path, *files)]
 
     return make

@@ -1,4 +1,3 @@
-import json
 import shlex
 import sys
 from dataclasses import replace
@@ -7,6 +6,7 @@ from importlib.metadata import version
 
 import pytest
 
+from gnnbench import codec
 from gnnbench.measure.sources import Package, Sources, Tree, collect
 from gnnbench.variants.import_roots import LEFT
 from gnnbench.variants.rebuild import NotRebuiltError, differences, variant, without_git
@@ -173,7 +173,7 @@ def test_a_real_repository_is_rebuilt(repository, prepare, monkeypatch):
     monkeypatch.setitem(sys.modules, "thing", None)  # so that it is removed after the test
     del sys.modules["thing"]
     import_module("thing")
-    saved = Sources.from_json(json.loads(json.dumps(collect(repository, LEFT).as_json())))
+    saved = codec.decode(codec.encode(collect(repository, LEFT)), Sources)
     assert variant(saved, collect(repository, LEFT)) == "."
     first = git(repository, "rev-parse", "HEAD")
     commit(repository, 4)

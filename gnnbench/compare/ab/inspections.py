@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from ... import codec
 from ...measure.counter_changes import CounterChange, between
 from ...measure.fingerprint.difference import Difference
 from ...measure.fingerprint.fingerprint import Fingerprint
@@ -44,7 +45,7 @@ class Inspections:
         difference = None
         if not unseen:
             difference = Difference.between(
-                *(Fingerprint.from_json(one["fingerprint"]) for one in (base, head))
+                *(codec.decode(one["fingerprint"], Fingerprint) for one in (base, head))
             )
         memory = MemoryChange.between(*(Peaks.of(one.get("memory")) for one in (base, head)))
         if difference is not None and not difference:

@@ -12,7 +12,7 @@ from typing import Any, Self
 from ... import environment, json_io
 from ...results import benchmark, run_file
 from ...results.benchmark import Benchmark
-from ...workloads.spec import Spec
+from ...results.parts import RecordPart
 from ..memory import Peaks
 
 PLAIN = "median of pytest-benchmark's rounds"
@@ -77,7 +77,7 @@ class Digest:
                 _date(commit.get("time")),
                 None if run.commit is None else str(run.commit),
                 bool(run.environment["dirty"] if run.environment else commit.get("dirty")),
-                _record(path, run.record),
+                _record(path, run.part.record),
                 tuple(map(_digested, run.benchmarks.values())),
                 run.left_out,
             )
@@ -113,25 +113,26 @@ def _without_rounds(content: Mapping[str, Any]) -> None:
 
 
 def _digested(one: Benchmark) -> BenchmarkDigest:
-    if one.median_ns is not None:
-        return BenchmarkDigest(one.fullname, one.fullname, _digest(PLAIN), (math.log(one.median_ns),), 0)
+    if one.median_seconds is not None:
+        log = math.log(one.median_seconds * 1e9)
+        return BenchmarkDigest(one.fullname, one.fullname, _digest(PLAIN), (log,), 0)
     logs = tuple(process.log for process in one.processes if not process.contended)
-    peaks = Peaks.of(one.memory)
+    peaks = Peaks.of(one.part.memory)
     return BenchmarkDigest(
         one.fullname,
-        Spec(**one.spec).id if one.spec else one.fullname,
-        _digest(one.estimand, one.graph_hash, one.code_hash),
+        one.spec.id if one.spec else one.fullname,
+        _digest(one.estimand, one.part.graph_hash, one.part.code_hash),
         logs,
         len(one.processes) - len(logs),
         (peaks.least_bytes, peaks.most_bytes) if peaks else None,
     )
 
 
-def _record(path: Path, record: Mapping[str, Any] | None) -> tuple[str, int] | None:
+def _record(path: Path, record: RecordPart | None) -> tuple[str, int] | None:
     """Return the value of `Digest.record`."""
     if record is None:
         return None
-    return str(path.parent / re.sub(r"_p\d+$", "", path.stem)), int(record["processes"])
+    return str(path.parent / re.sub(r"_p\d+$", "", path.stem)), record.processes
 
 
 def _machine(machine: Mapping[str, Any]) -> str:

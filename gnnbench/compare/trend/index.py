@@ -18,7 +18,7 @@ from ... import __version__, cpu, environment
 from ...errors import UsageError
 from ...files import CACHE_VARIABLE, hold
 from ...measure import estimate
-from ...results.benchmark import READABLE
+from ...results.parts import READABLE
 from ...workloads.operations import FORMER_NAMES
 from .digest import PLAIN, Digest
 

@@ -2,8 +2,8 @@
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
-from typing import Any, Self
+from dataclasses import dataclass
+from typing import Self
 
 from .fingerprint import Fingerprint
 
@@ -89,19 +89,6 @@ class Difference:
         """
         text, names = self.main()
         return text.format(_listed(names))
-
-    def as_json(self) -> dict[str, Any]:
-        """Return the JSON form, see docs/formats.md."""
-        return {kind: list(names) for kind, names in asdict(self).items()}
-
-    @classmethod
-    def from_json(cls, saved: Mapping[str, Any]) -> Self:
-        """Read what `as_json` returned.
-
-        Raises:
-            TypeError: a field has another type or name.
-        """
-        return cls(**{kind: tuple(map(str, names)) for kind, names in saved.items()})
 
 
 def run_by(name: str, side: str) -> str:

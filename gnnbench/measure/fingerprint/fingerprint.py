@@ -9,11 +9,11 @@ import re
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager, suppress
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 from types import CodeType, FunctionType
-from typing import Any, Self
+from typing import Any
 
 from ..clock import Call
 from ..copies import tensors
@@ -59,27 +59,8 @@ class Fingerprint:
     modules: Mapping[str, str] = field(default_factory=dict, compare=False)
     """File name, as in `libraries`, of each extension module by name, those that the call uses first; names
     what differs. Empty in older ones."""
-
-    def as_json(self) -> dict[str, Any]:
-        """Return the JSON form, see docs/formats.md."""
-        return {"method": METHOD, **asdict(self)}
-
-    @classmethod
-    def of_method(cls, saved: Mapping[str, Any] | None) -> Self | None:
-        """Read what `as_json` returned; None: nothing was saved, or hashes were computed in another way."""
-        return cls.from_json(saved) if saved and saved.get("method", 1) == METHOD else None
-
-    @classmethod
-    def from_json(cls, saved: Mapping[str, Any]) -> Self:
-        """Read what `as_json` returned.
-
-        Raises:
-            KeyError: a field is missing.
-            TypeError: a field has another type.
-        """
-        parts = (dict(saved[name]) for name in ("functions", "values", "libraries", "work", "set_to"))
-        naming = (dict(saved.get(name) or {}) for name in ("closures", "modules"))
-        return cls(str(saved["code"]), str(saved["settings"]), *parts, *naming)
+    method: int = 1
+    """How hashes were computed: only those of METHOD can be compared."""
 
     def of_packages(self, packages: Collection[str]) -> dict[str, str]:
         """Return the hashes of functions, and of the values that they read, in some top-level packages."""
@@ -184,6 +165,7 @@ class Watch:
             set_to,
             closures,
             extension_modules(packages, used),
+            METHOD,
         )
 
     def _functions(self) -> tuple[dict[str, str], dict[str, str]]:

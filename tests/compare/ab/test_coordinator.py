@@ -225,7 +225,7 @@ def test_benchmarks_that_run_the_same_code_are_same_and_the_budget_goes_to_the_o
     assert all("timing benchmark 1 of 1" in text for text in timed), timed
     changed, kept, _ = found.as_json()["benchmarks"]
     assert (kept["verdict"], kept["same_code"], kept["ratio"], kept["seconds"]) == ("same", True, None, 0.0)
-    assert (changed["same_code"], changed["changed"]["functions"]) == (False, ["package:changed"])
+    assert (changed["same_code"], changed["changed"]["functions"]) == (False, ("package:changed",))
     row = next(row for row in found.comparison().rows if row.fullname.endswith("test_changed"))
     assert row.notes[0] == "code: changed"
 

@@ -16,7 +16,7 @@ def run(number, factors, *, commits=True, contended=False, **environment):
     commit = f"{number:02x}" + "c" * 38
     measured = [entry(f"b{index}", factor, seed=number, blocks=30) for index, factor in enumerate(factors)]
     for one in measured:
-        one["extra_info"]["gnnbench"]["measurement"]["others_share"] = 0.5 if contended else 0.01
+        one["extra_info"]["gnnbench"]["measurement"]["contention_share"] = 0.5 if contended else 0.01
     whole = content(*measured, commit=commit, **environment)
     info = {"id": commit, "dirty": False, "time": date if commits else None}
     return {**whole, "datetime": date, "commit_info": info}

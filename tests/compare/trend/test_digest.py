@@ -101,5 +101,5 @@ def test_a_record_of_another_form_is_refused(tmp_path, record):
     changed["gnnbench"]["record"] = record
     path = tmp_path / "0001_x_p1.json"
     path.write_text(sealed(changed))
-    with pytest.raises(UsageError, match=r"damaged: gnnbench\.record has another form"):
+    with pytest.raises(UsageError, match=r"damaged at gnnbench\.record"):
         Digest.of(path)

@@ -1,5 +1,6 @@
 import pytest
 
+from gnnbench import codec
 from gnnbench.measure.fingerprint.difference import Difference
 from gnnbench.measure.fingerprint.fingerprint import Fingerprint
 
@@ -59,4 +60,4 @@ def test_compiled_modules_of_packages_are_told_from_other_libraries():
 
 def test_a_difference_is_saved_as_a_whole():
     found = Difference(functions=("m:f",), values=("m.A",), settings=("threads",))
-    assert Difference.from_json(found.as_json()) == found
+    assert codec.decode(codec.encode(found), Difference) == found

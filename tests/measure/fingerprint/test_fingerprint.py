@@ -5,6 +5,7 @@ from dataclasses import asdict, replace
 import pytest
 import torch
 
+from gnnbench import codec
 from gnnbench.measure.clock import Call
 from gnnbench.measure.fingerprint import digest, values
 from gnnbench.measure.fingerprint.difference import Difference
@@ -188,13 +189,13 @@ def test_captured_values_are_told_from_code(taken):
 
 def test_json(taken):
     found = taken(CLOCK.format("now"))
-    saved = found.as_json()
-    assert asdict(Fingerprint.from_json(saved)) == asdict(found)
+    saved = codec.encode(found)
+    assert asdict(codec.decode(saved, Fingerprint)) == asdict(found)
     for name in ("closures", "modules"):
         del saved[name]
-    assert Fingerprint.from_json(saved) == found, "older files"
-    with pytest.raises(KeyError):
-        Fingerprint.from_json({})
+    assert codec.decode(saved, Fingerprint) == found, "older files"
+    with pytest.raises(ValueError, match="missing required field `code`"):
+        codec.decode({}, Fingerprint)
 
 
 def recorded(call, made):

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from gnnbench import codec
 from gnnbench.measure.fingerprint.difference import Difference
 from gnnbench.measure.fingerprint.fingerprint import Fingerprint
 from tests import forks
@@ -48,7 +49,7 @@ def words(one: Mutant, folder: Path) -> list[str]:
 def read(printed: str) -> Fingerprint:
     found = json.loads(printed)
     assert found["unseen"] is None
-    return Fingerprint.from_json(found["fingerprint"])
+    return codec.decode(found["fingerprint"], Fingerprint)
 
 
 def in_a_fork(one: Mutant, folder: Path) -> Fingerprint:
@@ -81,7 +82,7 @@ def test_no_mutation_that_cannot_matter_is_seen(mutants, tmp_path):
     base = here(Mutant(), tmp_path / "checkout")
     for at, one in enumerate(mutants):
         found = here(one, tmp_path / "deeper" / f"checkout{at}")
-        assert found.same_code(base), (one.what, Difference.between(base, found).as_json())
+        assert found.same_code(base), (one.what, Difference.between(base, found))
 
 
 def test_neither_the_path_nor_the_hash_seed_matters(tmp_path):

@@ -3,8 +3,8 @@ from pathlib import Path
 
 import pytest
 
-from gnnbench.results import entry
-from gnnbench.results.entry import FORMAT_VERSION
+from gnnbench.results import parts
+from gnnbench.results.parts import FORMAT_VERSION
 from gnnbench.workloads import roofline
 from gnnbench.workloads.roofline import Rates
 from gnnbench.workloads.spec import Spec
@@ -20,7 +20,7 @@ def benchmark(x):
 
 def test_identity_and_graph_survive_json(make_case, small_graph):
     case = make_case(hidden=16)
-    read = json.loads(json.dumps(entry.identity(case, [benchmark], [Path(__file__).parent], [helper])))
+    read = json.loads(json.dumps(parts.identity(case, [benchmark], [Path(__file__).parent], [helper])))
     assert Spec(**read["spec"]) == case.spec
     assert read["version"] == FORMAT_VERSION
     assert read["graph"] == {
@@ -33,15 +33,15 @@ def test_identity_and_graph_survive_json(make_case, small_graph):
         "content_hash": small_graph.content_hash,
     }
     assert len(read["code_hash"]) == 16
-    other = entry.identity(case, [helper], [Path(__file__).parent], [helper])
+    other = parts.identity(case, [helper], [Path(__file__).parent], [helper])
     assert other["code_hash"] != read["code_hash"]
     assert other["code_hash"] == other["definition_hash"] == read["definition_hash"]
 
 
 def test_a_limit_is_a_fraction_of_the_least_time(make_case):
     rates = Rates(copy_bytes_per_second=1e9, flops_per_second=1e12)
-    found = roofline.section(make_case("spmm_sum"), 1.0, rates)
-    assert found["fraction"] == pytest.approx(found["least"]["bytes"] / 1e9)
-    assert found["note"] == ""
-    assert roofline.section(make_case("spmm_sum"), 1e-9, rates)["note"]
-    assert roofline.section(make_case("of my own"), 1.0, rates) is None
+    found = roofline.limit(make_case("spmm_sum"), 1.0, rates)
+    assert found.fraction == pytest.approx(found.least.bytes / 1e9)
+    assert found.note == ""
+    assert roofline.limit(make_case("spmm_sum"), 1e-9, rates).note
+    assert roofline.limit(make_case("of my own"), 1.0, rates) is None

@@ -1,0 +1,79 @@
+"""Reads and writes saved data by its types: dataclasses of numbers, texts, lists and objects of JSON.
+
+A field that the content lacks has the default of its type, and a field that the type lacks is ignored.
+"""
+
+from functools import cache
+from pathlib import Path
+from typing import Annotated, Any, TypeVar
+
+from msgspec import Meta, ValidationError, convert, to_builtins
+from msgspec.json import schema_components
+
+from . import json_io
+
+_LARGEST = 1e18
+"""Far above any plausible value: 30 years are 1e18 ns."""
+_LONGEST = 100
+"""Characters of a reason, which may quote the content."""
+
+Positive = Annotated[float, Meta(gt=1 / _LARGEST, lt=_LARGEST)]
+"""A time or a ratio."""
+NotNegative = Annotated[float, Meta(ge=0, lt=_LARGEST)]
+Level = Annotated[float, Meta(gt=0, lt=1)]
+"""Of an interval; also a minimum effect of interest."""
+Fraction = Annotated[float, Meta(ge=0, le=1)]
+Count = Annotated[int, Meta(ge=0, lt=10**18)]
+PositiveCount = Annotated[int, Meta(ge=1, lt=10**18)]
+Hash = Annotated[str, Meta(pattern="^[0-9a-f]{16}$")]
+
+_Any = TypeVar("_Any")
+
+
+def decode(content: Any, kind: type[_Any]) -> _Any:
+    """Return parsed JSON as an object of a type.
+
+    Raises:
+        ValueError: the content has another form; the message is one short line, `$.place: reason`.
+    """
+    try:
+        return convert(content, kind)
+    except ValidationError as error:
+        reason, _, place = " ".join(str(error).split()).partition(" - at ")
+        shown = reason if len(reason) <= _LONGEST else f"{reason[: _LONGEST - 3]}..."
+        raise ValueError(f"{place.strip('`') or '$'}: {shown[:1].lower()}{shown[1:]}") from None
+
+
+def encode(value: Any) -> Any:
+    """Return an object as `json.dumps` takes it."""
+    return to_builtins(value)
+
+
+def read(path: Path, content: Any, kind: type[_Any], version: int, remedy: str) -> _Any:
+    """Return a file's content as an object of its type.
+
+    Args:
+        path: the file, for messages.
+        content: parsed JSON.
+        kind: the type of the whole file.
+        version: that can be read.
+        remedy: what to do about another one, or a damaged one, for messages.
+
+    Raises:
+        UsageError: it has another version or form.
+    """
+    found = content.get("version") if isinstance(content, dict) else None
+    if found != version:
+        reason = f"version {found!r} of the format, and this gnnbench reads {version}"
+        json_io.refuse(path, reason, f"use the gnnbench that wrote it, or {remedy}")
+    try:
+        return decode(content, kind)
+    except ValueError as error:
+        json_io.refuse(path, f"damaged at {error}", remedy)
+
+
+@cache
+def schema(kind: type) -> dict[str, Any]:
+    """Return the JSON Schema (draft 2020-12) of a type."""
+    (found,), definitions = schema_components([kind], ref_template="#/$defs/{name}")
+    return {"$schema": "https://json-schema.org/draft/2020-12/schema", **found, "$defs": definitions}

@@ -1,0 +1,176 @@
+"""gnnbench's parts of a run file, as they are saved: of the whole file, and of each benchmark."""
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+from msgspec import Meta
+
+from .. import codec, json_io
+from ..codec import Count
+from ..measure.counter_changes import Counters
+from ..measure.fingerprint.fingerprint import METHOD, Fingerprint
+from ..measure.measurement import Measurement
+from ..measure.sources import Sources
+from ..workloads.least_work import Limit
+from ..workloads.spec import Spec
+
+if TYPE_CHECKING:
+    from ..workloads.case import Case
+
+FORMAT_VERSION = 3
+# 2: code_hash, measurement, counters, limit; since November 2026 also fingerprint, no_fingerprint,
+#    sources, definition_hash and measurement.whole_call.
+# 3: measurement.others_share is contention_share.
+READABLE = (2, FORMAT_VERSION)
+
+NOT_TIMED = frozenset(("growth", "instructions"))
+"""Fields of benchmarks whose calls were timed only because pytest-benchmark wants a time. Only files of
+earlier versions have instructions."""
+
+
+@dataclass(frozen=True)
+class GraphPart:
+    """The graph of one of gnnbench's own benchmarks."""
+
+    content_hash: str | None = None
+    name: str = ""
+    synthetic: bool = False
+    nodes: Count = 0
+    entries: Count = 0
+    """Columns of `edge_index`: an undirected edge has two."""
+    features: Count = 0
+    classes: Count = 0
+
+
+@dataclass(frozen=True)
+class BenchmarkPart:
+    """`extra_info["gnnbench"]` of a benchmark; one of another project lacks spec, graph and limit."""
+
+    version: int
+    spec: Spec | None = None
+    graph: GraphPart | None = None
+    code_hash: str | None = None
+    """Of the benchmark's code and what it calls in the project."""
+    definition_hash: str | None = None
+    """Of the test and its reference, or its fixtures; older files lack it."""
+    measurement: Measurement | None = None
+    fingerprint: Fingerprint | None = None
+    """What one call runs; in a record only the first file has it, and only if all processes agree."""
+    no_fingerprint: str | None = None
+    """Why it has no fingerprint; None: it has one, or the file does not say."""
+    counters: Counters | None = None
+    """What one call does; None: it was not counted."""
+    compilation: Mapping[str, Count] | None = None
+    """What torch.compile does in one whole call; elsewhere it is among the counters."""
+    resident_growth_bytes: Count | None = None
+    """By how much a call let the resident set of the process grow at most."""
+    limit: Limit | None = None
+    growth: Mapping[str, Any] | None = None
+    """What many calls leave behind, if that was measured instead of the time."""
+    instructions: Mapping[str, Any] | None = None
+    comparison: Mapping[str, Any] | None = None
+    """The verdict of `--benchmark-compare`."""
+
+    @property
+    def memory(self) -> Mapping[str, int]:
+        """What one call allocates, as among its counters; empty: it was not counted."""
+        return self.counters.memory if self.counters else {}
+
+    @property
+    def graph_hash(self) -> str | None:
+        """The hash of the graph's content; None: unknown, or there is no graph."""
+        return self.graph.content_hash if self.graph else None
+
+    @property
+    def comparable_fingerprint(self) -> Fingerprint | None:
+        """The fingerprint; None: there is none, or its hashes were computed in another way."""
+        return self.fingerprint if self.fingerprint and self.fingerprint.method == METHOD else None
+
+
+@dataclass(frozen=True)
+class Interrupted:
+    """A benchmark that was interrupted."""
+
+    fullname: str
+    error: str | None = None
+
+
+@dataclass(frozen=True)
+class RecordPart:
+    """The baseline record that a file is part of."""
+
+    process: Count
+    processes: Count
+    reason: str
+    number: Count = 0
+    digest: str = ""
+
+
+@dataclass(frozen=True)
+class RunPart:
+    """`gnnbench` of a whole run file."""
+
+    version: int
+    environment: Mapping[str, Any] | None = None
+    """The fields of `environment.Environment`."""
+    sources: Sources | None = None
+    """Where the code came from; older files lack it."""
+    incomplete: tuple[Interrupted, ...] = ()
+    settings: Mapping[str, Any] | None = None
+    record: RecordPart | None = None
+    shard: Annotated[str, Meta(pattern="^[1-9][0-9]*/[1-9][0-9]*$")] | None = None
+    covers: tuple[str, ...] = ()
+    """Folders and files, relative to rootdir, whose benchmarks were all run, apart from other shards and from
+    `not_default`."""
+    not_default: tuple[str, ...] = ()
+    """Benchmarks that were left out because the user did not ask for more than the default ones."""
+    benchmarks_seconds: float | None = None
+    """How long the benchmarks that gnnbench timed took, from set-up to teardown."""
+    timing_seconds: float | None = None
+    """The part of `benchmarks_seconds` in which calls were timed and their inputs copied."""
+    compared: Mapping[str, Any] | None = None
+    """Settings of the verdicts of `--benchmark-compare`."""
+
+
+_RENAMED = {
+    "measurement": {"others_share": "contention_share"},
+}
+"""By field of a benchmark's part in version 2: names that version 3 changed."""
+
+
+def raised(part: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a benchmark's part of version 2 as version 3 has it."""
+    found = {**part, "version": FORMAT_VERSION}
+    for field, names in _RENAMED.items():
+        if saved := json_io.fields(part.get(field)):
+            found[field] = {names.get(name, name): value for name, value in saved.items()}
+    return found
+
+
+def identity(
+    case: "Case",
+    functions: Iterable[Callable[..., Any]],
+    folders: Iterable[Path],
+    definition: Iterable[Callable[..., Any]],
+) -> dict[str, Any]:
+    """Return the part of `extra_info["gnnbench"]` that identifies the measured work.
+
+    Args:
+        case: the spec and its graph.
+        functions: the benchmark's own code: the test and the timed function.
+        folders: folders of that code and its helpers.
+        definition: the test and its reference.
+    """
+    from ..measure.code_hash import code_hash
+
+    graph = case.graph
+    sizes = graph.num_nodes, graph.num_edges, graph.num_features, graph.num_classes
+    return {
+        "version": FORMAT_VERSION,
+        "spec": codec.encode(case.spec),
+        "graph": codec.encode(GraphPart(graph.content_hash, graph.name, graph.synthetic, *sizes)),
+        "code_hash": code_hash(functions, folders),
+        "definition_hash": code_hash(definition, folders),
+    }
