@@ -46,7 +46,7 @@ def adaptive(seed: int, effect: float, pair_sd: float) -> tuple[int, bool, bool]
     while (found := next_position({"": search})) and pairs < MOST_PAIRS:
         measure(found[0])
         pairs += 1
-    named = {one.high for one in search.changes() if one.exact}
+    named = {one.high for one in search.changes() if one.high == one.low + 1}
     return pairs, bool(named - {culprit}), culprit in named
 
 

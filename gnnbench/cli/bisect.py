@@ -93,9 +93,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     """Bisect, print the answer, and return the exit code."""
     from .. import environment
-    from ..compare.bisect import refine
+    from ..compare.bisect import lines
     from ..compare.bisect import run as bisection
-    from ..compare.bisect.session import Limits
+    from ..compare.bisect.pairs import Setting
     from ..files import cache_folder
     from ..report import bisect as shown
     from ..variants.builds import Build
@@ -106,16 +106,17 @@ def run(options: argparse.Namespace) -> int:
         raise UsageError(
             "--test was removed: gnnbench ab GOOD HEAD -- PATH -k NAME tells whether it is still slower"
         )
-    repositories = refine.repositories(options.repository)
+    repositories = lines.repositories(options.repository)
     arguments = suite(options.rest, "gnnbench bisect GOOD BAD")
     for file in filter(None, (options.json, options.markdown)):
         check_writable(file)
-    setting = bisection.Setting(
+    setting = Setting(
         tuple(arguments),
         Path.cwd(),
         cache_folder(),
         thresholds_of(options),
-        Limits(options.budget, options.total_budget),
+        options.budget,
+        options.total_budget,
         options.timeout,
         secrets.randbits(32),
         dependencies=options.dependencies,

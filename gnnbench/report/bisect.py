@@ -1,17 +1,12 @@
 """What a bisection found, as text and Markdown."""
 
 import shlex
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from typing import Any
 
-from rich.table import Table
-
 from .. import units
-from ..compare.ab.inspections import Inspections
-from ..compare.bisect.followed import Span
-from ..compare.bisect.line import Candidate, Cause
-from ..compare.bisect.result import BisectResult, Finding
-from ..compare.bisect.session import Bisected
+from ..compare.bisect.line import Cause
+from ..compare.bisect.result import Bisected, BisectResult, Finding
 from . import labels
 from .labels import Labels
 from .markdown_text import cell, code, prose
@@ -22,6 +17,8 @@ _MOST_CAUSES = 10
 """Candidates of a range that are listed."""
 _MOST_UNMEASURED = 5
 _NOUNS = {"commit": "commit", "release": "release", "package": "step"}
+_COLUMNS = ("ratio", "interval")
+"""Of the tables, after the names."""
 
 
 def write(found: BisectResult, out: Callable[[str], Any], width: int | None, *, colour: bool) -> None:
@@ -34,56 +31,65 @@ def write(found: BisectResult, out: Callable[[str], Any], width: int | None, *, 
         colour: whether the output shows colours.
     """
     printout = Printout(width, colour=colour)
-
     for stage in found.stages:
-        for finding in found.findings(stage):
-            printout.say("")
-            for line in heading(stage, finding):
+        for finding in stage.findings:
+            for line in ("", *heading(finding)):
                 printout.say(line)
-            for group in labels.groups({name: spec_of(name) for name in finding.spans}):
-                printout.show(group.heading())
-                printout.show(_table(group, finding.spans))
-            for line in changed(finding.inspections):
+            for names in labels.groups({name: spec_of(name) for name in finding.changes}):
+                table = names.table()
+                for column in _COLUMNS:
+                    table.add_column(column, justify="right", no_wrap=True)
+                for name in names.cells:
+                    table.add_row(*names.row(name), *_cells(finding, name))
+                printout.show(names.heading())
+                printout.show(table)
+            for line in (*_changed(finding), f"repeat: {found.command(finding)}"):
                 printout.say(line)
-            printout.say(f"repeat: {finding.command}")
-        if found.findings(stage):
-            printout.say("")
-        for line in notes(stage):
+        for line in ("", *_notes(stage)) if stage.findings else _notes(stage):
             printout.say(line)
     printout.say(summary(found))
     out(printout.text)
 
 
-def _table(group: Labels, spans: Mapping[str, Span]) -> Table:
-    table = group.table()
-    table.add_column("ratio", justify="right", no_wrap=True)
-    table.add_column("interval", justify="right", no_wrap=True)
-    for name in group.cells:
-        table.add_row(*group.row(name), *cells(spans[name]))
-    return table
+def markdown(found: BisectResult) -> str:
+    """Return the answer in GitHub's Markdown."""
+    lines = [f"**{prose(summary(found))}**", "", f"{code(found.good)} → {code(found.bad)}"]
+    for stage in found.stages:
+        for finding in stage.findings:
+            first, *others = heading(finding)
+            lines += ["", f"#### {prose(first)}", *(f"- {prose(line.strip())}" for line in others), ""]
+            names = Labels.of({name: spec_of(name) for name in finding.changes})
+            lines += [f"| {' | '.join((*names.columns, *_COLUMNS))} |"]
+            lines += [f"|{'---|' * len(names.columns)}{'---:|' * len(_COLUMNS)}"]
+            for name, shown in names.cells.items():
+                lines.append(f"| {' | '.join((*map(cell, shown), *_cells(finding, name)))} |")
+            lines += ["", *(f"- {prose(line)}" for line in _changed(finding))]
+            command = found.command(finding)
+            lines += [f"- repeat: {code(command, most=len(command))}"]
+        lines += ["", *(f"- {prose(line)}" for line in _notes(stage))]
+    return "\n".join(lines) + "\n"
 
 
-def cells(span: Span) -> tuple[str, str]:
-    """Return ratio and interval as text."""
-    return units.ratio(span.ratio, changed=True), units.interval(*span.bounds)
+def _cells(finding: Finding, name: str) -> tuple[str, str]:
+    """Return the cells of a benchmark, by _COLUMNS."""
+    change = finding.changes[name]
+    return units.ratio(change.ratio, changed=True), units.interval(*change.bounds)
 
 
-def heading(stage: Bisected, finding: Finding) -> Iterator[str]:
+def heading(finding: Finding) -> Iterator[str]:
     """Return the lines that name the cause, or the range in which it is."""
-    kind = stage.line.kind
     if len(finding.causes) == 1:
-        yield named(finding.causes[0])
+        yield _named(finding.causes[0])
         return
-    names = [stage.line.candidates[position].name for position in (finding.low, finding.high)]
-    what = units.count(len(finding.causes), _NOUNS[kind])
-    yield f"one of {what} after {names[0]}, up to {names[1]}:"
+    what = units.count(len(finding.causes), _NOUNS[finding.causes[0].kind])
+    yield f"one of {what} after {finding.before.name}, up to {finding.after.name}:"
     for cause in finding.causes[:_MOST_CAUSES]:
-        yield f"  {named(cause)}"
+        yield f"  {_named(cause)}"
     if (more := len(finding.causes) - _MOST_CAUSES) > 0:
         yield f"  and {more} more"
 
 
-def named(cause: Cause) -> str:
+def _named(cause: Cause) -> str:
     """Return a cause in a line: `commit a1b2c3d4e5 (2026-01-31): its title`."""
     day = f" ({cause.day})" if cause.day else ""
     title = f": {cause.title}" if cause.title else ""
@@ -92,30 +98,27 @@ def named(cause: Cause) -> str:
     return f"{undone}{kind}{cause.short}{day}{title}"
 
 
-def changed(inspections: Mapping[str, Inspections]) -> list[str]:
+def _changed(finding: Finding) -> list[str]:
     """Return a line for each difference in code and counters, with the benchmarks that have it."""
-    return list(dict.fromkeys(note for one in inspections.values() for note in one.work.notes()))
+    return list(dict.fromkeys(note for one in finding.inspections.values() for note in one.work.notes()))
 
 
-def notes(stage: Bisected) -> Iterator[str]:
+def _notes(stage: Bisected) -> Iterator[str]:
     """Return the lines below what was found."""
-    reasons = [
-        f"{stage.line.candidates[position].name} cannot be measured: {reason}"
-        for position, reason in sorted(stage.unmeasured.items())
-    ]
+    reasons = [f"{name} cannot be measured: {reason}" for name, reason in stage.unmeasured.items()]
     yield from reasons[:_MOST_UNMEASURED]
     if (more := len(reasons) - _MOST_UNMEASURED) > 0:
         yield f"and {more} more"
-    for low, high in dict.fromkeys((one.low, one.high) for found in stage.spans.values() for one in found):
-        (cause, *others) = stage.line.causes(low, high)
-        if not others and cause.parents > 1:
-            yield _merge(stage.line.candidates[high], cause)
+    for finding in stage.findings:
+        if len(finding.causes) == 1 and finding.causes[0].parents > 1:
+            yield _merge(finding)
     yield from stage.notes
 
 
-def _merge(merge: Candidate, cause: Cause) -> str:
+def _merge(finding: Finding) -> str:
     """Return the line on a merge, whose own commits are not candidates."""
-    ends = [merge.variant.replace(cause.name, f"{cause.name}^{parent}") for parent in (1, 2)]
+    (cause,) = finding.causes
+    ends = [finding.after.variant.replace(cause.name, f"{cause.name}^{parent}") for parent in (1, 2)]
     return f"{cause.short} is a merge; to search its own commits: {shlex.join(['gnnbench', 'bisect', *ends])}"
 
 
@@ -131,22 +134,4 @@ def summary(found: BisectResult) -> str:
     pairs = sum(stage.pairs for stage in found.stages)
     seconds = sum(stage.seconds for stage in found.stages)
     done = f"{units.count(pairs, 'pair')} of processes; {units.seconds(seconds)}"
-    return f"{ends}; {units.count(len(found.stages[0].line.candidates) - 1, 'candidate')}, {done}"
-
-
-def markdown(found: BisectResult) -> str:
-    """Return the answer in GitHub's Markdown."""
-    lines = [f"**{prose(summary(found))}**", "", f"{code(found.good)} → {code(found.bad)}"]
-    for stage in found.stages:
-        for finding in found.findings(stage):
-            first, *others = heading(stage, finding)
-            lines += ["", f"#### {prose(first)}", *(f"- {prose(line.strip())}" for line in others), ""]
-            names = Labels.of({name: spec_of(name) for name in finding.spans})
-            lines += [f"| {' | '.join((*names.columns, 'ratio', 'interval'))} |"]
-            lines += [f"|{'---|' * len(names.columns)}---:|---:|"]
-            for name, span in finding.spans.items():
-                lines.append(f"| {' | '.join((*map(cell, names.cells[name]), *cells(span)))} |")
-            lines += ["", *(f"- {prose(line)}" for line in changed(finding.inspections))]
-            lines += [f"- repeat: {code(finding.command, most=len(finding.command))}"]
-        lines += ["", *(f"- {prose(line)}" for line in notes(stage))]
-    return "\n".join(lines) + "\n"
+    return f"{ends}; {units.count(found.stages[0].line.last, 'candidate')}, {done}"

@@ -10,21 +10,17 @@ from pathlib import Path
 import pytest
 
 from gnnbench import schema, units
-from gnnbench.cli.bisect import _exit_code, _most_bytes
-from gnnbench.compare.ab.schedule import Decision
+from gnnbench.cli.bisect import _exit_code
 from gnnbench.compare.bisect import lines
 from gnnbench.compare.bisect import run as bisection
-from gnnbench.compare.bisect.followed import Span
-from gnnbench.compare.bisect.line import Candidate, Cause, Line
-from gnnbench.compare.bisect.result import BisectResult
-from gnnbench.compare.bisect.session import Bisected
-from gnnbench.compare.verdict import Judgement, Thresholds
-from gnnbench.errors import UsageError
 from gnnbench.report import bisect as shown
 from tests.cli.started import start
 from tests.compare.bisect.histories import ALONE, ONE, TWO, content, create, hash_of
+from tests.compare.bisect.results import commits, finding, result
 from tests.suite import gnnbench
 from tests.variants.repositories import git, wait_for
+
+LINE = commits(1)
 
 
 def bisect(folder, *words, good="git:good", bad="git:main", **variables):
@@ -53,17 +49,6 @@ def changes(folder):
 @pytest.fixture
 def history(tmp_path, monkeypatch):
     return lambda commits: create(tmp_path, commits, monkeypatch)
-
-
-def result(line, *verdicts, spans=None, compared=None, **more):
-    """Return a result in which benchmarks have these verdicts on the ends."""
-    judgements = [Judgement(verdict, "", ratio=1.2, low=1.1, high=1.3) for verdict in verdicts]
-    decisions = {
-        name: Decision(judgement, 4, 0, 9, 9, 1.0, decided=True)
-        for name, judgement in zip((ONE, TWO), judgements, strict=False)
-    }
-    stage = Bisected(line, decisions, spans or {}, compared or {}, {}, 4, 60.0, **more)
-    return BisectResult("git:good", "git:main", ("test_suite.py",), Thresholds(0.03), {}, (stage,))
 
 
 def text_of(found):
@@ -105,9 +90,6 @@ def test_the_commit_is_named_with_what_it_changed_and_how_to_repeat_it(history):
     assert saved(folder)["pairs"] <= 6
 
 
-LINE = Line("commit", (Candidate("good", "git:a"), Candidate("bad", "git:b", Cause("commit", "b" * 40))))
-
-
 @pytest.mark.parametrize(
     ("unfinished", "status", "said"),
     [
@@ -130,50 +112,29 @@ def test_what_ended_a_bisection_early_is_said_with_how_to_continue(
     assert saved(tmp_path)["unfinished"] == unfinished
 
 
-def test_the_size_of_the_build_cache_has_a_unit():
-    assert _most_bytes("2 GiB") == 2**31
-    with pytest.raises(UsageError, match=r"^--build-cache '7' must be a size with its unit, as in '10 GiB'$"):
-        _most_bytes("7")
-
-
 @pytest.mark.nightly
-def test_steps_forth_and_back_and_benchmarks_that_the_same_commit_slowed(history):
-    def at(number):
-        one = 1.15 if number >= 5 else 1.3 if number >= 2 else 1.0
-        return content(number, one, 1.2 if number >= 5 else 1.0, rewritten=True)
+def test_several_changes_and_commits_that_are_broken_or_hang(history):
+    """Steps forth and back; what cannot be measured is stepped around, or is the answer's range."""
 
-    folder = history([at(number) for number in range(7)])
-    result = bisect(folder)
-    assert result.returncode == 1, result.stderr
-    found = changes(folder)
-    assert found.keys() == {(2,), (5,)}
-    assert found[5,].keys() == {ONE, TWO}
-    assert found[2,] == {ONE: pytest.approx(1.3, abs=0.03)}
-    assert found[5,][ONE] == pytest.approx(1.15 / 1.3, abs=0.03)
-
-
-@pytest.mark.nightly
-def test_commits_that_are_broken_or_hang_are_stepped_around_or_are_the_answer_s_range(history):
     def at(number):
         broken = "raise ImportError('not today')\n" if 4 <= number <= 6 else ""
         hangs = "import time\ntime.sleep(600)\n" if number == 8 else ""
-        return broken + hangs + content(number, 1.2 if number >= 5 else 1.0, 1.2 if number >= 9 else 1.0)
+        one = 1.15 if number >= 9 else 1.3 if number >= 2 else 1.0
+        return broken + hangs + content(number, one, 1.2 if number >= 5 else 1.0, rewritten=True)
 
     folder = history([at(number) for number in range(11)])
     result = bisect(folder, "--timeout", "15")
-    assert changes(folder).keys() == {(4, 5, 6, 7), (8, 9)}
+    assert result.returncode == 1, result.stderr
+    found = changes(folder)
+    assert found == {
+        (2,): {ONE: pytest.approx(1.3, abs=0.03)},
+        (4, 5, 6, 7): {TWO: pytest.approx(1.2, abs=0.03)},
+        (8, 9): {ONE: pytest.approx(1.15 / 1.3, abs=0.03)},
+    }
     reasons = [one["reason"] for one in saved(folder)["unmeasured"]]
     assert any("not today" in reason for reason in reasons)
     assert any("did not answer for 15 s" in reason for reason in reasons)
     assert "one of 4 commits after " in result.stdout
-
-
-def test_where_the_ends_do_not_differ(history):
-    folder = history([content(0), content(1), content(2)])
-    result = bisect(folder)
-    assert result.returncode == 0
-    assert result.stdout.startswith("the ends do not differ: 2 same; 2 candidates, 1 pair of processes; ")
-    assert saved(folder)["changes"] == []
 
 
 @pytest.mark.parametrize(
@@ -185,15 +146,14 @@ def test_where_the_ends_do_not_differ(history):
         (("same",), 0, "the ends do not differ: 1 same; "),
         (("same", "undecided"), 3, "undecided: 1 same, 1 undecided; "),
         (("incomparable",), 3, "the ends do not differ: 1 incomparable; "),
-        ((), 3, ""),
+        ((), 3, "no benchmark was compared; 1 candidate, "),
     ],
 )
-def test_how_the_ends_differ_has_a_line_and_an_exit_code(history, verdicts, code, summary):
-    line, _ = between(history([content(0), content(1)]))
-    found = result(line, *verdicts)
+def test_how_the_ends_differ_has_a_line_and_an_exit_code(verdicts, code, summary):
+    found = result(LINE, *verdicts)
     assert _exit_code(found) == code
     assert shown.summary(found).startswith(summary)
-    assert _exit_code(result(line, *verdicts, unfinished="interrupted")) == 130
+    assert _exit_code(result(LINE, *verdicts, unfinished="interrupted")) == 130
 
 
 def test_the_ends_may_be_on_two_branches(history):
@@ -208,7 +168,7 @@ def test_the_ends_may_be_on_two_branches(history):
     assert [one.cause.undone for one in line.candidates[1:]] == [True, False, False, False]
     hashes = [git(folder, "rev-parse", name) for name in ("release", "good", "main~2", "main~1", "main")]
     assert [one.variant for one in line.candidates] == [f"git:{one}" for one in hashes]
-    found = result(line, "faster", spans={ONE: [Span(0, 1, 0.8, (0.7, 0.9))]})
+    found = result(line, "faster", findings=[finding(line, 0, 1, a=0.8)])
     assert re.search(r"^without commit \w+ \([-\d]+\): change 20$", text_of(found), re.MULTILINE)
     assert "0.80x" in text_of(found)
 
@@ -220,7 +180,6 @@ def test_ends_in_the_wrong_order_are_to_be_swapped(history, in_process):
         "git:main (GOOD) is newer than git:good (BAD): swap them to search for what came after the older one"
     )
     assert (line.notes, titles) == ((note,), ["change 2", "change 1"])
-    assert line.goes_back
     said = in_process("bisect", "git:main", "git:good", "--", "test_suite.py", "-k", "no").stderr
     assert said.splitlines()[0] == f"gnnbench: {note}", "before all the work"
 
@@ -237,7 +196,7 @@ def test_a_merge_is_named_with_the_command_that_looks_into_it(history):
     assert titles == ["change 3"]
     merge = hash_of(folder, 3)
     ends = [f"git:{merge}^{parent}" for parent in (1, 2)]
-    text = text_of(result(line, "slower", spans={ONE: [Span(0, 1, 1.4, (1.3, 1.5))]}))
+    text = text_of(result(line, "slower", findings=[finding(line, 0, 1, a=1.4)]))
     assert f"is a merge; to search its own commits: gnnbench bisect '{ends[0]}' '{ends[1]}'" in text
     assert between(folder, *ends)[1] == ["change 1", "change 2"]
 
@@ -250,8 +209,7 @@ def test_commits_of_another_repository(history, tmp_path_factory, monkeypatch):
     line, titles = between(folder, *ends, skip=["good..main~1"])
     assert titles == ["change 1", "change 2", "change 3"]
     assert line.skipped == {1, 2}
-    (change,) = result(line, spans={ONE: [Span(1, 2, 1.4, (1.3, 1.5))]}).as_json()["stages"][0]["changes"]
-    words = shlex.split(change["command"])[2:4]
+    words = shlex.split(result(line).command(finding(line, 1, 2)))[2:4]
     assert [shlex.split(one) for one in words] == [
         [f"git:{other}@{hash_of(other, number)}", "env:A=1"] for number in (1, 2)
     ]
@@ -303,21 +261,3 @@ def test_after_an_interruption_the_same_command_continues(history, end, status):
     assert changes(folder).keys() == {(2,)}
     assert saved(folder)["pairs"] > before
     assert not pairs_in(folder)
-
-
-def test_where_the_time_is_used_up_what_is_known_is_the_answer(history):
-    folder = history([content(number, 1.1 if number >= 9 else 1.0, rewritten=True) for number in range(13)])
-    result = bisect(folder, "--total-budget", "1")
-    assert saved(folder)["unfinished"] == "the time is used up"
-    assert "the same command with --total-budget 2 continues" in result.stdout
-    assert result.returncode in (1, 3)
-
-
-def test_a_cache_that_cannot_be_written_is_a_line(history, in_process):
-    folder = history([content(0), content(1, 1.2)])
-    (folder / ".cache").mkdir()
-    (folder / ".cache" / "bisect").write_text("in the way")
-    result = in_process("bisect", "git:good", "git:main", "--", "test_suite.py")
-    assert result.returncode == 2
-    (line,) = result.stderr.splitlines()
-    assert "cannot be written" in line

@@ -57,6 +57,10 @@ def folder(tmp_path_factory):
         ("bisect git:good git:main --skip nowhere -- test_suite.py", "--skip nowhere names no commit"),
         ("bisect git:good git:main --skip main -- test_suite.py", "--skip names an end"),
         ("bisect git:good git:main --json no/b.json -- test_suite.py", "no/b.json cannot be written"),
+        (
+            "bisect git:good git:main --build x --build-cache 7 -- test_suite.py",
+            "7' must be a size with its unit",
+        ),
         ("bisect git:good git:main --test t.py -- test_suite.py", "--test was removed: gnnbench ab GOOD"),
         ("bisect git:good git:main -o b.html -- test_suite.py", "was removed: give --markdown FILE"),
         ("bisect git:good git:main -- nowhere.py", "gnnbench bisect GOOD BAD -- PATH"),

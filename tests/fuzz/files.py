@@ -8,14 +8,9 @@ from pathlib import Path
 from gnnbench import schema
 from gnnbench.cli import main
 from gnnbench.compare.ab.inspections import Inspections
-from gnnbench.compare.ab.schedule import Decision
-from gnnbench.compare.bisect.followed import Span
-from gnnbench.compare.bisect.line import Candidate, Cause, Line
-from gnnbench.compare.bisect.result import BisectResult
-from gnnbench.compare.bisect.session import Bisected
-from gnnbench.compare.verdict import Judgement, Thresholds
 from gnnbench.measure.counter_changes import CounterChange
 from gnnbench.results.baseline import FOLDER, RecordStore
+from tests.compare.bisect.results import commits, finding, result
 from tests.compare.trend import runs as history_files
 from tests.report import contents
 from tests.run_files import content, entry, fingerprint, plain, suite
@@ -277,26 +272,10 @@ def results_of_trend() -> None:
 
 def results_of_bisect() -> None:
     """Write the result for a line of three commits."""
-    line = Line(
-        "commit",
-        tuple(
-            Candidate(name, f"git:{name}", number and Cause("commit", name, "a title", "2026-01-31"))
-            for number, name in enumerate(("a" * 40, "b" * 40, "c" * 40))
-        ),
-    )
-    name = "test_a.py::slower"
-    judgement = Judgement("slower", "a reason", 1.2, 1.1, 1.3)
-    stage = Bisected(
-        line,
-        {name: Decision(judgement, 4, 0, 40, 40, 1.0, decided=True)},
-        {name: [Span(0, 1, 1.2, (1.1, 1.3))]},
-        {(0, 1): {name: Inspections((CounterChange("aten::mm", 1, 3),))}},
-        {2: "a reason"},
-        9,
-        60.0,
-    )
-    thresholds = Thresholds(0.03)
-    whole = BisectResult("git:a", "git:c", ("test_a.py",), thresholds, {"cpu": "one"}, (stage,)).as_json()
+    line = commits(3)
+    counted = {"test_a.py::a": Inspections((CounterChange("aten::mm", 1, 3),))}
+    one = finding(line, 0, 1, counted, a=1.2)
+    whole = result(line, "slower", findings=[one], unmeasured={"a commit": "a reason"}).as_json()
     assert schema.departure(whole, "bisect") is None
     for file in (FILE, OTHER):
         _write(file, whole)

@@ -1,55 +1,69 @@
-from gnnbench.compare.ab.schedule import Decision
-from gnnbench.compare.bisect.followed import Span
-from gnnbench.compare.bisect.line import Candidate, Cause, Line
-from gnnbench.compare.bisect.result import BisectResult
-from gnnbench.compare.bisect.session import Bisected
-from gnnbench.compare.verdict import Judgement, Thresholds
+from gnnbench.compare.ab.inspections import Inspections
+from gnnbench.measure.counter_changes import CounterChange
 from gnnbench.report import bisect
+from tests.compare.bisect.results import commits, finding, result
 
-COMMITS = [
-    Cause("commit", f"{number:040x}"[::-1], f"change {number}", "2026-01-31") for number in range(1, 15)
-]
-LINE = Line(
-    "commit",
-    (
-        Candidate("commit 0", "git:good"),
-        *(Candidate(f"commit {one.name[:10]}", f"git:{one.name}", one) for one in COMMITS),
-    ),
-)
+LINE = commits(14)
+SHORT = [one.cause.short for one in LINE.candidates[1:]]
+NAMED = [f"commit {one.short} (2026-01-31): {one.title}" for one in LINE.causes(0, 14)]
 
 
-def found(*spans):
-    judgement = Judgement("slower", "it is", 1.5, 1.4, 1.6)
-    decisions = {"test_a.py::b": Decision(judgement, 4, 0, 9, 9, 1.0, decided=True)}
-    stage = Bisected(LINE, decisions, {"test_a.py::b": spans}, {}, {}, 4, 60.0)
-    return BisectResult("git:good", "git:main", (), Thresholds(0.03), {}, (stage,))
+def printed(found):
+    texts = []
+    bisect.write(found, texts.append, None, colour=False)
+    return "".join(texts).splitlines()
 
 
 def test_a_range_names_its_first_ten_candidates_and_counts_the_others():
-    large, small = Span(0, 12, 1.5, (1.4, 1.6)), Span(12, 14, 1.1, (1.05, 1.15))
-    result = found(large, small)
-    printed = []
-    bisect.write(result, printed.append, None, colour=False)
-    lines = "".join(printed).splitlines()
-    c12 = COMMITS[11].short
-    first = lines.index(f"one of 12 commits after commit 0, up to commit {c12}:")
-    named = [f"  commit {one.short} (2026-01-31): {one.title}" for one in COMMITS]
-    assert lines[first + 1 : first + 12] == [*named[:10], "  and 2 more"]
-    second = lines.index(f"one of 2 commits after commit {c12}, up to commit {COMMITS[13].short}:")
-    assert lines[second + 1 : second + 3] == named[12:]
+    found = result(LINE, "slower", findings=[finding(LINE, 0, 12, a=1.5), finding(LINE, 12, 14, a=1.1)])
+    lines = printed(found)
+    first = lines.index(f"one of 12 commits after good, up to {SHORT[11]}:")
+    assert lines[first + 1 : first + 12] == [*(f"  {one}" for one in NAMED[:10]), "  and 2 more"]
+    second = lines.index(f"one of 2 commits after {SHORT[11]}, up to {SHORT[13]}:")
+    assert lines[second + 1 : second + 3] == [f"  {one}" for one in NAMED[12:]]
     assert "more" not in lines[second + 3]
-    text = bisect.markdown(result)
-    assert f"#### one of 12 commits after commit 0, up to commit `{c12}`:\n- commit " in text
+    text = bisect.markdown(found)
+    assert f"#### one of 12 commits after good, up to `{SHORT[11]}`:\n- commit " in text
     assert text.count("- and 2 more\n") == 1
 
 
-def test_without_a_decision_no_end_is_said_to_differ_or_not():
-    stage = Bisected(LINE, {}, {}, {}, {}, 0, 0.0, "interrupted")
-    result = BisectResult("git:good", "git:main", (), Thresholds(0.03), {}, (stage,))
-    assert bisect.summary(result).startswith("no benchmark was compared; 14 candidates, ")
-
-
-def test_one_candidate_is_the_cause():
-    stage = found(Span(3, 4, 1.5, (1.4, 1.6))).stages[0]
-    (finding,) = found(Span(3, 4, 1.5, (1.4, 1.6))).findings(stage)
-    assert [*bisect.heading(stage, finding)] == [f"commit {COMMITS[3].short} (2026-01-31): change 4"]
+def test_a_finding_has_its_benchmarks_what_differs_and_the_command_that_repeats_it():
+    counted = {"test_a.py::a": Inspections((CounterChange("aten::mm", 1, 3),))}
+    reasons = {f"{number}": "no compiler" for number in range(7)}
+    one = finding(LINE, 3, 4, counted, a=1.5, b=1.2)
+    found = result(LINE, "slower", "slower", findings=[one], unmeasured=reasons, notes=("a note",))
+    command = f"gnnbench ab {one.before.variant} {one.after.variant} -- test_a.py::a test_a.py::b suite -x"
+    assert printed(found) == [
+        "",
+        NAMED[3],
+        "test_a.py::",
+        "benchmark ratio  interval",
+        "a         1.50x 1.40-1.60",
+        "b         1.20x 1.10-1.30",
+        "counters: +2 aten::mm",
+        f"repeat: {command}",
+        "",
+        *(f"{number} cannot be measured: no compiler" for number in range(5)),
+        "and 2 more",
+        "a note",
+        "2 slower; 14 candidates, 4 pairs of processes; 60.0 s",
+    ]
+    assert bisect.markdown(found).splitlines() == [
+        "**2 slower; 14 candidates, 4 pairs of processes; 60.0 s**",
+        "",
+        "`git:good` → `git:main`",
+        "",
+        f"#### commit `{SHORT[3]} (2026-01-31)`: change 4",
+        "",
+        "| benchmark | ratio | interval |",
+        "|---|---:|---:|",
+        "| `a` | 1.50x | 1.40-1.60 |",
+        "| `b` | 1.20x | 1.10-1.30 |",
+        "",
+        "- counters: +2 `aten::mm`",
+        f"- repeat: `{command}`",
+        "",
+        *(f"- {number} cannot be measured: no compiler" for number in range(5)),
+        "- and 2 more",
+        "- a note",
+    ]

@@ -1,20 +1,27 @@
 """The commits between two ends."""
 
 import shlex
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 from ... import git
 from ...errors import UsageError, one_line
+from ...variants.overlay import local_path
 from ...variants.worktree import Repository
-from .line import SHORT, Candidate, Cause, Line
+from .line import SHORT, Candidate, Cause, Line, Move
 
-Common = Sequence[str]
-"""The parts that the variants of all candidates have in common."""
+_TAGS = ("v{}", "{}", "{name}-{}", "{name}-v{}", "release-{}")
+"""How repositories call the tag of a release."""
 
 
 def line(
-    folder: Path, typed: str | None, good: str, bad: str, *, common: Common = (), skip: Sequence[str] = ()
+    folder: Path,
+    typed: str | None,
+    good: str,
+    bad: str,
+    *,
+    common: Sequence[str] = (),
+    skip: Sequence[str] = (),
 ) -> Line:
     """Return the line of commits between two ends.
 
@@ -26,7 +33,7 @@ def line(
         typed: the folder as the user typed it, in `git:DIR@REF`; None: it is the caller's repository.
         good: any name of a commit, the good end.
         bad: likewise.
-        common: parts of all candidates' variants.
+        common: parts that the variants of all candidates have.
         skip: commits, or ranges A..B, that are not to be measured.
 
     Raises:
@@ -41,30 +48,36 @@ def line(
         raise UsageError(f"{_part(typed, good)} and {_part(typed, bad)} have no common history")
     undone = git.first_parents(folder, base, ends[0])[::-1]
     done = git.first_parents(folder, base, ends[1])
-    steps = [*((one, True) for one in undone), *((one, False) for one in done)]
+    causes = [
+        Cause("commit", one.hash, one_line(one.title), one.day, taken_back, one.parents)
+        for commits, taken_back in ((undone, True), (done, False))
+        for one in commits
+    ]
     # Going back, a candidate is what is left when the commits above it are undone.
     hashes = [ends[0], *(one.hash for one in undone[1:]), *([base] if undone else [])]
     hashes += [one.hash for one in done]
     candidates = [
         Candidate(hash_[:SHORT], shlex.join([_part(typed, hash_), *common]), cause)
-        for hash_, cause in zip(hashes, [None, *(_cause(*step) for step in steps)], strict=True)
+        for hash_, cause in zip(hashes, [None, *causes], strict=True)
     ]
-    return Line("commit", tuple(candidates), _skipped(folder, hashes, skip), tuple(_notes(undone, done)))
+    notes = []
+    if undone and done:
+        notes.append(
+            f"the ends are on two branches: {len(undone)} of the {len(causes)} steps take back commits of "
+            "the good end's"
+        )
+    return Line("commit", tuple(candidates), _skipped(folder, hashes, skip), tuple(notes))
 
 
 def _part(typed: str | None, ref: str) -> str:
     return f"git:{ref}" if typed is None else f"git:{typed}@{ref}"
 
 
-def _cause(commit: git.Commit, undone: bool) -> Cause:
-    return Cause("commit", commit.hash, one_line(commit.title), commit.day, undone, commit.parents)
-
-
 def _skipped(folder: Path, hashes: Sequence[str], skip: Sequence[str]) -> frozenset[int]:
     """Return the positions of the commits to skip.
 
     Raises:
-        UsageError: one does not exist, is an end, or is not on the line.
+        UsageError: one does not exist, or is not on the line.
     """
     found: set[int] = set()
     for text in skip:
@@ -78,14 +91,35 @@ def _skipped(folder: Path, hashes: Sequence[str], skip: Sequence[str]) -> frozen
         if not there:
             raise UsageError(f"--skip {text} is not between the ends: leave it out")
         found |= there
-    if found & {0, len(hashes) - 1}:
-        raise UsageError("--skip names an end; give another good or bad commit instead")
     return frozenset(found)
 
 
-def _notes(undone: Sequence[git.Commit], done: Sequence[git.Commit]) -> Iterator[str]:
-    if undone and done:
-        yield (
-            f"the ends are on two branches: {len(undone)} of the {len(undone) + len(done)} steps take back "
-            "commits of the good end's"
-        )
+def of_release(move: Move, typed: str, root: Path, *, common: Sequence[str]) -> Line:
+    """Return the line of commits between two releases.
+
+    Args:
+        move: the releases.
+        typed: a folder of the package's repository, as the user typed it.
+        root: the folder is relative to it.
+        common: parts that the variants of all candidates have.
+
+    Raises:
+        UsageError: there is no such repository, or it has no tags of these releases.
+    """
+    option = f"--repository {move.name}={typed}"
+    folder = local_path(typed, root)
+    if not folder.is_dir():
+        raise UsageError(f"{option}: there is no such folder (from {root})")
+    names = git.tags(Repository.at(folder, option).root)
+    ends = []
+    for version in (move.old, move.new):
+        wanted = [form.format(version, name=move.name) for form in _TAGS]
+        found = [tag for tag in wanted if tag in names]
+        if not found:
+            raise UsageError(
+                f"the repository {typed} has no tag of {move.name} {version}, such as {wanted[0]}"
+            )
+        ends.append(found[0])
+    # A variant's folder begins with `.`, `/` or `~`.
+    typed = typed if typed.startswith((".", "/", "~")) else f"./{typed}"
+    return line(folder, typed, *ends, common=common)

@@ -1,32 +1,86 @@
-"""The searches of all benchmarks that differ between the ends."""
+"""What the pairs say of the ends, and of the benchmarks that differ between them, along the line."""
 
 import math
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 
-from ..ab.schedule import Decision
+import numpy as np
+
+from ..ab.schedule import SAME_CODE, Decision, Schedule
+from ..ab.visit import Pair
 from ..verdict import Thresholds
 from .measured import Measured, Seen, observation
-from .posterior import PAIR_VARIANCE, Observation
-from .search import ERROR, Change, Search, least_change, next_position
+from .posterior import PAIR_VARIANCE, Interval, Observation
+from .search import ERROR, Search, least_change
 
 _SHORTEST, _USUAL, _LONGEST = 0.3, 0.5, 4.0
 """Seconds of a visit."""
 
 
 @dataclass(frozen=True)
-class Span:
-    """Where a change of a benchmark lies: after candidate `low`, at `high` or before."""
+class Change:
+    """By how much a benchmark changed."""
 
-    low: int
-    high: int
     ratio: float
+    """Time after the change divided by the time before."""
     bounds: tuple[float, float]
     """99 % interval of the ratio."""
 
+    @classmethod
+    def of(cls, interval: Interval) -> "Change":
+        """Return the change in an interval."""
+        low, high = map(math.exp, interval.bounds)
+        return cls(math.exp(interval.log_ratio), (low, high))
+
+    @property
+    def size(self) -> float:
+        """How large it is, whatever its direction."""
+        return max(self.ratio, 1 / self.ratio)
+
+
+class Ends:
+    """The comparison of the bad end with the good one, by the rule of `gnnbench ab`.
+
+    Args:
+        names: the benchmarks, in the order of collection.
+        thresholds: levels, and the minimum effect of interest.
+        per_benchmark_seconds: time to compare them, divided by the number of benchmarks.
+        seed: seeds the order of the benchmarks.
+    """
+
+    def __init__(
+        self, names: Sequence[str], thresholds: Thresholds, per_benchmark_seconds: float, seed: int
+    ) -> None:
+        self._names = list(names)
+        random = np.random.default_rng(seed)
+        self.schedule = Schedule(names, thresholds, per_benchmark_seconds, None, random)
+        """Says what to time next."""
+        self._visited: set[str] = set()
+        self.skipped = 0
+        """Number of benchmarks that both ends skip."""
+
+    def add(self, one: Measured) -> None:
+        """Take a pair, which the schedule planned."""
+        failures = dict(one.failures)
+        self._visited.update(one.visits)
+        for name, failure in one.failures.items():
+            skipped = failure.kind == "skipped" and name not in self._visited
+            if skipped or failure.kind == "same code":
+                self.schedule.leave_out(name)
+                del failures[name]
+            if skipped:
+                self.skipped += 1
+                self._names.remove(name)
+        self.schedule.add(Pair(one.start_seconds, one.visits, failures, one.settled_seconds))
+
+    def decisions(self) -> dict[str, Decision]:
+        """Return the verdicts, without benchmarks that both ends skip."""
+        timed = self.schedule.decisions()
+        return {name: timed.get(name, SAME_CODE) for name in self._names}
+
 
 class Followed:
-    """What is known of the benchmarks that differ between the ends, along the line.
+    """The searches of the benchmarks that differ between the ends.
 
     Args:
         last: position of the bad end.
@@ -51,32 +105,26 @@ class Followed:
             if one.judgement.verdict in ("slower", "faster") and one.judgement.ratio
         }
         for name, ratio in ratios.items():
-            log_ratio = math.log(ratio)
-            least, sign = (
-                least_change(self._thresholds.of(name).effect, log_ratio),
-                1 if log_ratio > 0 else -1,
+            least = least_change(self._thresholds.of(name).effect, math.log(ratio))
+            sign = 1 if ratio > 1 else -1
+            self.searches[name] = Search(
+                self._last, least, sign, ERROR / len(ratios), broken=set(self._skipped)
             )
-            search = Search(self._last, least, sign, ERROR / len(ratios))
-            for position in self._skipped:
-                search.cannot(position)
-            self.searches[name] = search
         for one in self._at_ends:
             self._take(one)
 
     def add(self, one: Measured) -> None:
-        """Add a pair; those of the ends before or after `begin`."""
+        """Add a pair; those of the ends come before `begin`."""
         if one.ends:
             self._at_ends.append(one)
-            if not self.searches:
-                return
         self._take(one)
 
     def _take(self, one: Measured) -> None:
         if one.broken:
             self.reasons[one.position] = one.broken
-            for search in self.searches.values():
-                search.cannot(one.position)
         for name, search in self.searches.items():
+            if one.broken:
+                search.broken.add(one.position)
             if sides := one.seen.get(name):
                 self._see(name, one.position, sides)
             if visit := one.visits.get(name):
@@ -84,7 +132,7 @@ class Followed:
             failure = one.failures.get(name)
             if failure and failure.kind != "same code" and "base" not in failure.sides and not one.ends:
                 self.reasons.setdefault(one.position, f"{name}: {failure.text}")
-                search.cannot(one.position)
+                search.broken.add(one.position)
 
     def _see(self, name: str, position: int, sides: tuple[Seen, Seen]) -> None:
         """Note what a benchmark runs, and at which candidates it runs the same."""
@@ -110,10 +158,6 @@ class Followed:
         """Tell whether a benchmark need not be timed where it is inspected now."""
         return name in self.searches and bool(self._alike(name, position, seen))
 
-    def next(self) -> tuple[int, list[str]] | None:
-        """Return the candidate to measure next, and the benchmarks to measure there; None: all is found."""
-        return next_position(self.searches)
-
     def seconds(self, names: list[str]) -> dict[str, float]:
         """Return how long to time each benchmark in the next pair.
 
@@ -133,30 +177,29 @@ class Followed:
     @property
     def left(self) -> int:
         """How many candidates may still be the cause of a change that is not narrowed down."""
-        found: set[int] = set()
-        for search in self.searches.values():
-            for one in search.open():
-                found.update(range(one.low + 1, one.high + 1))
-        return len(found)
+        intervals = [one for search in self.searches.values() for one in search.open()]
+        return len({position for one in intervals for position in range(one.low + 1, one.high + 1)})
 
-    def spans(self) -> dict[str, list[Span]]:
-        """Return the changes of each benchmark, the largest first."""
-        return {name: _spans(search) for name, search in self.searches.items()}
+    def changes(self) -> dict[tuple[int, int], dict[str, Change]]:
+        """Return the changes, the largest first.
+
+        Returns:
+            By the last candidate without them and the first that is known to have them, by benchmark.
+        """
+        found = [
+            ((one.low, one.high), name, Change.of(one))
+            for name, search in self.searches.items()
+            for one in search.changes() or [_likely(search)]
+        ]
+        places: dict[tuple[int, int], dict[str, Change]] = {}
+        for place, name, change in sorted(found, key=lambda each: -each[2].size):
+            places.setdefault(place, {})[name] = change
+        return places
 
 
-def _spans(search: Search) -> list[Span]:
-    changes = search.changes()
-    if changes:
-        return [_span(one) for one in changes]
-    # No interval alone is certain: those that may have it, together.
-    intervals = search.posterior.intervals
-    may = [one for one in intervals if one.changed > search.error] or list(intervals)
-    low, high = may[0].low, may[-1].high
+def _likely(search: Search) -> Interval:
+    """Return the intervals that may have the change together, as none alone is certain to have it."""
+    may = [one for one in search.intervals if one.changed > search.error] or search.intervals
     likely = max(may, key=lambda one: one.changed)
-    bounds = math.exp(min(one.bounds[0] for one in may)), math.exp(max(one.bounds[1] for one in may))
-    return [Span(low, high, math.exp(likely.log_ratio), bounds)]
-
-
-def _span(one: Change) -> Span:
-    bounds = math.exp(one.bounds[0]), math.exp(one.bounds[1])
-    return Span(one.low, one.high, math.exp(one.log_ratio), bounds)
+    bounds = min(one.bounds[0] for one in may), max(one.bounds[1] for one in may)
+    return replace(likely, low=may[0].low, high=may[-1].high, bounds=bounds)

@@ -5,6 +5,7 @@ import json
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Self
 
@@ -12,24 +13,31 @@ from filelock import FileLock, Timeout
 
 from ...errors import UsageError
 from ...files import CACHE_VARIABLE, read_whole, write_whole
+from .line import Line
 from .measured import Measured
+from .pairs import Setting
 
 FORMAT_VERSION = 1
 _MAX_BYTES = 2**29
 _SETTINGS = ("conftest.py", "pytest.ini", "pyproject.toml", "setup.cfg", "tox.ini")
 
 
-def key(what: Sequence[str], arguments: Sequence[str], folder: Path) -> str:
+def key(line: Line, setting: Setting) -> str:
     """Return the name of a state: a hash of all that the measurements depend on.
 
-    Args:
-        what: texts that describe the candidates and how they are measured.
-        arguments: pytest's arguments; the files that they name, or that are in folders that they name, count
-            by content.
-        folder: the caller's folder, whose benchmarks run.
+    The files that pytest's arguments name, or that are in folders that they name, count by content.
     """
+    thresholds, arguments, folder = setting.thresholds, setting.arguments, setting.folder
+    what = [
+        *(one.variant for one in line.candidates),
+        str(thresholds.effect),
+        *(str(rule.as_json()) for rule in thresholds.rules.rules),
+        str(setting.per_benchmark_seconds),
+        str(setting.dependencies),
+        setting.build.command if setting.build else "",
+    ]
     whole = hashlib.sha256(
-        repr((FORMAT_VERSION, list(what), list(arguments), str(folder), sys.version, sys.prefix)).encode()
+        repr((FORMAT_VERSION, what, list(arguments), str(folder), sys.version, sys.prefix)).encode()
     )
     for file in sorted(_suite(arguments, folder)):
         whole.update(f"{file.relative_to(folder) if file.is_relative_to(folder) else file}\0".encode())
@@ -51,25 +59,23 @@ def _suite(arguments: Sequence[str], folder: Path) -> set[Path]:
     return {file for file in found if file.is_file()}
 
 
+@dataclass
 class Journal:
     """A file with the pairs so far, which is held by one run at a time.
 
     Its first line is the digest of the rest, which is JSON.
-
-    Args:
-        path: the file; it need not exist.
     """
 
-    def __init__(self, path: Path) -> None:
-        self._path = path
-        self.seed = 0
-        """Seeds the order of sides and benchmarks."""
-        self.names: list[str] = []
-        """The benchmarks, in the order of collection."""
-        self.notes: list[str] = []
-        """Notes on the collection."""
-        self.measured: list[Measured] = []
-        """The pairs, in the order of measurement."""
+    path: Path
+    """The file; it need not exist."""
+    seed: int
+    """Seeds the order of sides and benchmarks."""
+    names: list[str] = field(default_factory=list)
+    """The benchmarks, in the order of collection."""
+    notes: list[str] = field(default_factory=list)
+    """Notes on the collection."""
+    measured: list[Measured] = field(default_factory=list)
+    """The pairs, in the order of measurement."""
 
     @classmethod
     @contextmanager
@@ -78,7 +84,7 @@ class Journal:
 
         Args:
             folder: for the states.
-            name: what `key` returned.
+            name: its `key`.
             seed: for a new state.
             fresh: whether to forget an earlier state.
 
@@ -94,8 +100,7 @@ class Journal:
         except OSError as error:
             raise _unwritable(folder, error) from None
         with lock:
-            made = cls(folder / f"{name}.json")
-            made.seed = seed
+            made = cls(folder / f"{name}.json", seed)
             if not fresh:
                 made.read()
             yield made
@@ -103,7 +108,7 @@ class Journal:
     def read(self) -> None:
         """Read the file; one that is missing or damaged counts as empty."""
         try:
-            digest, _, text = read_whole(self._path, _MAX_BYTES).partition(b"\n")
+            digest, _, text = read_whole(self.path, _MAX_BYTES).partition(b"\n")
             if digest.decode() != _digest(text):
                 return
             content: Any = json.loads(text)
@@ -124,17 +129,17 @@ class Journal:
             "seed": self.seed,
             "names": self.names,
             "notes": self.notes,
-            "measured": [each.as_json() for each in self.measured],
+            "measured": list(map(asdict, self.measured)),
         }
         try:
             text = json.dumps(content).encode()
-            write_whole(self._path, f"{_digest(text)}\n".encode() + text)
+            write_whole(self.path, f"{_digest(text)}\n".encode() + text)
         except OSError as error:
-            raise _unwritable(self._path.parent, error) from None
+            raise _unwritable(self.path.parent, error) from None
 
     def forget(self) -> None:
         """Remove the file: the bisection is finished."""
-        self._path.unlink(missing_ok=True)
+        self.path.unlink(missing_ok=True)
 
 
 def _digest(text: bytes) -> str:

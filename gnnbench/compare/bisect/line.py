@@ -1,14 +1,18 @@
 """A line of candidates: versions of the code in order, from the good end to the bad one."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
+from contextlib import AbstractContextManager, ExitStack
 from dataclasses import dataclass
 from typing import Literal
 
 from ...errors import UsageError, unknown_name
+from ...variants.prepare import Prepared
 
 Kind = Literal["commit", "release", "package"]
 SHORT = 10
 """Characters of a commit's hash in names."""
+_KEPT = 4
+"""Candidates that are kept beside those in use: a checkout has the bytecode of its last start."""
 
 
 @dataclass(frozen=True)
@@ -67,19 +71,58 @@ class Line:
     notes: tuple[str, ...] = ()
     """Notes for the user on how it was made."""
 
+    def __post_init__(self) -> None:
+        """Check that both ends are measured.
+
+        Raises:
+            UsageError: the user wants to skip one.
+        """
+        if self.skipped & {0, self.last}:
+            raise UsageError("--skip names an end: give another good or bad end instead")
+
     @property
     def last(self) -> int:
         """Position of the bad end."""
         return len(self.candidates) - 1
 
-    @property
-    def goes_back(self) -> bool:
-        """Whether each step takes a commit back: the bad end is an ancestor of the good one."""
-        return all(one.cause.undone for one in self.candidates if one.cause)
-
     def causes(self, low: int, high: int) -> list[Cause]:
         """Return what the steps after candidate `low`, up to `high`, change."""
         return [one.cause for one in self.candidates[low + 1 : high + 1] if one.cause]
+
+
+class Ready(ExitStack):
+    """The candidates that are checked out, installed or built. On exit, all are cleaned up.
+
+    Args:
+        prepare: prepares the candidate at a position.
+    """
+
+    def __init__(self, prepare: Callable[[int], AbstractContextManager[Prepared]]) -> None:
+        super().__init__()
+        self._prepare = prepare
+        self._made: dict[int, tuple[ExitStack, Prepared]] = {}
+
+    def __contains__(self, position: int) -> bool:
+        return position in self._made
+
+    def get(self, position: int) -> Prepared:
+        """Return a candidate.
+
+        Raises:
+            UnbuildableError: this candidate cannot be built.
+            UsageError: nothing can be built.
+        """
+        if position not in self._made:
+            own = self.enter_context(ExitStack())
+            self._made[position] = own, own.enter_context(self._prepare(position))
+        self._made[position] = self._made.pop(position)  # the last used is the last
+        return self._made[position][1]
+
+    def forget(self, keep: Collection[int]) -> None:
+        """Clean up the candidates that were used longest ago, but none of those to keep."""
+        others = [position for position in self._made if position not in keep]
+        for position in others[: max(len(others) - _KEPT, 0)]:
+            self._made.pop(position)[0].close()
 
 
 def skipped(skip: Collection[str], places: Mapping[str, int]) -> frozenset[int]:
@@ -90,12 +133,9 @@ def skipped(skip: Collection[str], places: Mapping[str, int]) -> frozenset[int]:
         places: position of each candidate.
 
     Raises:
-        UsageError: one is no candidate, or is the bad end.
+        UsageError: one is no candidate.
     """
     for text in skip:
         if text not in places:
             raise unknown_name("candidate to skip", text, list(places))
-    found = frozenset(places[text] for text in skip)
-    if found & {0, max(places.values())}:
-        raise UsageError("--skip names an end; give another good or bad end instead")
-    return found
+    return frozenset(places[text] for text in skip)

@@ -1,7 +1,7 @@
-"""Reads the two ends as the user types them, and makes the line between them."""
+"""Makes the line between two ends as the user types them, and that within a step that was found."""
 
 import shlex
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -12,7 +12,7 @@ from ...errors import UsageError
 from ...variants import variant
 from ...variants.overlay import local_path
 from . import commits, packages, releases
-from .line import Line
+from .line import Candidate, Cause, Line
 
 FORM = "give git:REF, git:DIR@REF, pip:NAME==VERSION or lock:FILE"
 _KINDS = ("git", "pip", "lock")
@@ -41,14 +41,41 @@ def line(
     Raises:
         UsageError: an end cannot be used, they are not of one kind, or there is nothing between them.
     """
+    old, new, common = _ends(good, bad)
+    kind = old.partition(":")[0]
+    if kind == "lock":
+        files = [text.partition(":")[2] for text in (old, new)]
+        return packages.line(files[0], files[1], root, install, common=common, skip=skip)
+    if kind == "git":
+        found = _commits(old, new, common, root, skip)
+        goes_back = all(one.undone for one in found.causes(0, found.last))
+    else:
+        (name, first), (other, last) = (releases.pinned(text.partition(":")[2]) for text in (old, new))
+        if canonicalize_name(name) != canonicalize_name(other):
+            raise UsageError(f"{old!r} and {new!r} are two packages: give two releases of one, or lock:FILE")
+        found = releases.line(name, first, last, root, common=common, skip=skip)
+        goes_back = Version(first) > Version(last)
+    if not goes_back:
+        return found
+    # Usually the ends were confused.
+    note = f"{old} (GOOD) is newer than {new} (BAD): swap them to search for what came after the older one"
+    return replace(found, notes=(note, *found.notes))
+
+
+def _ends(good: str, bad: str) -> tuple[str, str, list[str]]:
+    """Return the part of each end that the other lacks, and those that both have.
+
+    Raises:
+        UsageError: the ends do not differ in one part, or their parts are of two kinds.
+    """
     parts = [_parts(text) for text in (good, bad)]
     common = [part for part in parts[0] if part in parts[1]]
-    own = [[part for part in found if part not in common] for found in parts]
+    own = [[part for part in each if part not in common] for each in parts]
     if not any(own):
         raise UsageError(f"both ends are {good!r}: give two that differ")
-    for text, found in zip((good, bad), own, strict=True):
-        if len(found) != 1:
-            differ = " and ".join(map(repr, found)) or "nothing"
+    for text, only in zip((good, bad), own, strict=True):
+        if len(only) != 1:
+            differ = " and ".join(map(repr, only)) or "nothing"
             raise UsageError(f"{text!r}: the ends must differ in one part, and {differ} is only here; {FORM}")
     (old,), (new,) = own
     kinds = [text.partition(":")[0] for text in (old, new)]
@@ -61,23 +88,7 @@ def line(
             f"{old!r} and {new!r} are of two kinds: give two commits, two releases or two lock files"
         )
     variant.parse(shlex.join(common or ["."]))
-    if kinds[0] == "git":
-        between = _commits(old, new, common, root, skip)
-        return _noted(between, old, new) if between.goes_back else between
-    if kinds[0] == "lock":
-        files = [text.partition(":")[2] for text in (old, new)]
-        return packages.line(files[0], files[1], root, install, common=common, skip=skip)
-    (name, good), (other, bad) = (releases.pinned(text.partition(":")[2]) for text in (old, new))
-    if canonicalize_name(name) != canonicalize_name(other):
-        raise UsageError(f"{old!r} and {new!r} are two packages: give two releases of one, or lock:FILE")
-    between = releases.line(name, good, bad, root, common=common, skip=skip)
-    return _noted(between, old, new) if Version(good) > Version(bad) else between
-
-
-def _noted(line: Line, good: str, bad: str) -> Line:
-    """Note that the good end is the newer one: usually the ends were confused."""
-    note = f"{good} (GOOD) is newer than {bad} (BAD): swap them to search for what came after the older one"
-    return replace(line, notes=(note, *line.notes))
+    return old, new, common
 
 
 def _parts(text: str) -> list[str]:
@@ -108,3 +119,48 @@ def _commits(old: str, new: str, common: Sequence[str], root: Path, skip: Sequen
         )
     good, bad = (one.checkouts[0][1] for one in found)
     return commits.line(folder, typed, good, bad, common=common, skip=skip)
+
+
+def repositories(given: Sequence[str]) -> dict[str, str]:
+    """Read the values of `--repository`, NAME=DIR: folders by canonical name of the package.
+
+    Raises:
+        UsageError: one has another form.
+    """
+    found: dict[str, str] = {}
+    for text in given:
+        name, equals, folder = text.partition("=")
+        if not (name and equals and folder):
+            raise UsageError(
+                f"--repository {shlex.quote(text)} must be NAME=DIR, as in torch_geometric=../pyg"
+            )
+        found[canonicalize_name(name)] = folder
+    return found
+
+
+def closer(before: Candidate, cause: Cause, repositories: Mapping[str, str], root: Path) -> Line | None:
+    """Return the line within a step: the releases of a package, or the commits of a release.
+
+    Args:
+        before: the candidate before the step.
+        cause: what the step changes.
+        repositories: folders by canonical name of the package.
+        root: the caller's folder.
+
+    Returns:
+        None: the step cannot be divided.
+
+    Raises:
+        UsageError: the releases cannot be listed, or a repository cannot be used.
+    """
+    if len(cause.moves) != 1:
+        return None
+    (move,) = cause.moves
+    parts = [part for part in shlex.split(before.variant) if part != "."]
+    common = [part for part in parts if not part.startswith(f"pip:{move.name}==")]
+    if cause.kind == "package":
+        found = releases.line(move.name, move.old, move.new, root, common=common)
+        if found.last > 1:
+            return found
+    typed = repositories.get(canonicalize_name(move.name))
+    return commits.of_release(move, typed, root, common=common) if typed else None

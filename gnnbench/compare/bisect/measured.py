@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -29,9 +29,9 @@ class Seen:
         return cls(code, " ".join(f"{name}={number}" for name, number in sorted(answer["counts"].items())))
 
 
-@dataclass(frozen=True)
+@dataclass
 class Measured:
-    """A pair of processes: candidate 0 and another one."""
+    """What a pair of processes, candidate 0 and another one, has said so far."""
 
     position: int
     """Of the other one."""
@@ -43,23 +43,19 @@ class Measured:
     """Time for benchmarks that need no timing."""
     broken: str | None = None
     """Why nothing can be measured here; None: something can."""
-    seen: Mapping[str, tuple[Seen, Seen]] = field(default_factory=dict)
+    seen: dict[str, tuple[Seen, Seen]] = field(default_factory=dict)
     """By benchmark, what candidate 0 and this one run, of those that were inspected."""
-    visits: Mapping[str, Visit] = field(default_factory=dict)
-    failures: Mapping[str, NotTimed] = field(default_factory=dict)
+    visits: dict[str, Visit] = field(default_factory=dict)
+    failures: dict[str, NotTimed] = field(default_factory=dict)
 
     @property
     def seconds(self) -> float:
         """Duration of the pair."""
         return self.start_seconds + self.settled_seconds + sum(one.seconds for one in self.visits.values())
 
-    def as_json(self) -> dict[str, Any]:
-        """Return the JSON form of a saved state."""
-        return asdict(self)
-
     @classmethod
     def from_json(cls, saved: Mapping[str, Any]) -> "Measured":
-        """Read what `as_json` returned.
+        """Read its form in a saved state, that of `asdict`.
 
         Raises:
             TypeError: a field has another type or name.

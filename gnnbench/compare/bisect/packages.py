@@ -1,7 +1,6 @@
 """The packages that differ between two lock files, in the order in which they can be exchanged."""
 
 import importlib.metadata
-import shlex
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,8 +18,8 @@ _MAX_BYTES = 2**22
 _MOST_NAMED = 4
 """Packages that a note names."""
 
-Installed = Callable[[str], Path]
-"""Installs a requirement, and returns the folder."""
+Installed = Callable[[Sequence[str]], Path]
+"""Installs requirements, and returns the folder."""
 
 
 @dataclass(frozen=True)
@@ -52,7 +51,7 @@ def line(
         bad: that of the bad end.
         root: paths are relative to it.
         install: installs a release.
-        common: parts of all candidates' variants.
+        common: parts that the variants of all candidates have.
         skip: packages after whose exchange nothing is to be measured.
 
     Raises:
@@ -66,22 +65,16 @@ def line(
         raise UsageError(f"lock:{good} and lock:{bad} have no package with two releases: nothing to exchange")
     moves = {name: Move(name, old.releases[name], new.releases[name]) for name in names}
     steps = _ordered(moves, install)
-    candidates = []
-    for done in range(len(steps) + 1):
-        moved = {move.name for step in steps[:done] for move in step}
-        parts = [
-            part
-            for move in moves.values()
-            for part in releases.part(move.name, move.new if move.name in moved else move.old)
-        ]
-        cause = _cause(steps[done - 1]) if done else None
-        name = f"with {cause.name}" if cause else f"the packages of {good}"
-        candidates.append(Candidate(name, shlex.join([*parts, *common]) or ".", cause))
+    pins = {name: old.releases[name] for name in names}
+    candidates = [Candidate(f"the packages of {good}", releases.variant(pins, common))]
+    for step in steps:
+        pins.update({one.name: one.new for one in step})
+        text = " and ".join(f"{one.name} {one.old} → {one.new}" for one in step)
+        cause = Cause("package", text, moves=tuple(step))
+        candidates.append(Candidate(f"with {text}", releases.variant(pins, common), cause))
     places = {move.name: position for position, step in enumerate(steps, 1) for move in step}
-    notes = tuple(_notes(old, new, good, bad))
-    return Line(
-        "package", tuple(candidates), skipped([canonicalize_name(one) for one in skip], places), notes
-    )
+    left_out = skipped([canonicalize_name(one) for one in skip], places)
+    return Line("package", tuple(candidates), left_out, tuple(_notes(old, new, good, bad)))
 
 
 def read(path: Path, typed: str) -> Lock:
@@ -110,12 +103,6 @@ def read(path: Path, typed: str) -> Lock:
     if not found:
         raise UsageError(f"lock:{typed} pins no release, as in torch==2.4.0: give an output of pip freeze")
     return Lock(found, frozenset(others))
-
-
-def _cause(step: Sequence[Move]) -> Cause:
-    return Cause(
-        "package", " and ".join(f"{one.name} {one.old} → {one.new}" for one in step), moves=tuple(step)
-    )
 
 
 def _notes(old: Lock, new: Lock, good: str, bad: str) -> Iterator[str]:
@@ -163,7 +150,7 @@ def _needs(moves: Mapping[str, Move], install: Installed) -> Iterator[tuple[str,
 def _requirements(name: str, version: str, install: Installed) -> Iterator[Requirement]:
     asked = releases.part(name, version)
     if asked:
-        folders = [str(install(asked[0].removeprefix("pip:")))]
+        folders = [str(install([asked[0].removeprefix("pip:")]))]
         found = list(importlib.metadata.distributions(name=name, path=folders))
     else:
         found = [importlib.metadata.distribution(name)]

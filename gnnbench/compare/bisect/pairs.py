@@ -1,21 +1,25 @@
 """Runs pairs of processes of two candidates: prepares both, inspects benchmarks, and times them in turns."""
 
 import random
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from ...clocks import RealTime
 from ...errors import UsageError
+from ...variants.builds import Build
 from ...variants.prepare import Prepared
 from ...variants.variant import UnbuildableError
+from ..ab.coordinator import Watcher
 from ..ab.inspections import Inspections
 from ..ab.pair import Workers
 from ..ab.processes import Processes
+from ..ab.schedule import Plan
 from ..ab.visit import NotTimed, Visit
+from ..verdict import Thresholds
+from .line import Ready
 from .measured import Measured, Seen
-from .ready import Ready
 
 if TYPE_CHECKING:
     from ..ab.turns import Size
@@ -24,33 +28,35 @@ _SEED = 0
 """Of the random numbers of inspections, so that those of several pairs can be compared."""
 _STARTS = 2
 """The run ends after this many pairs in a row whose good side does not start."""
-
-
-class Watcher(Protocol):
-    """Receives the progress."""
-
-    def say(self, text: str) -> None:
-        """Receive a problem from which the run recovered."""
-
-    def step(self, text: str, at_most_seconds: float | None = None) -> None:
-        """Receive the step that begins, and the longest time that it can take, if known."""
-
-
-Plan = Callable[[Workers], tuple[Mapping[str, float], float]]
-"""Returns, for both processes when they have started, the benchmarks with the seconds of their turns, and
-the seconds after which no further one is begun."""
 Known = Callable[[str, int, Seen], bool]
 """Whether a benchmark need not be timed at a position, because a candidate that runs the same was."""
 
 
-@dataclass
-class _Found:
-    """What a pair has said so far."""
+@dataclass(frozen=True)
+class Setting:
+    """How to measure."""
 
-    seen: dict[str, tuple[Seen, Seen]] = field(default_factory=dict)
-    visits: dict[str, Visit] = field(default_factory=dict)
-    failures: dict[str, NotTimed] = field(default_factory=dict)
-    settled_seconds: float = 0.0
+    arguments: tuple[str, ...]
+    """Pytest's."""
+    folder: Path
+    """Pytest's working directory: the caller's tree, whose benchmarks run."""
+    cache: Path
+    """The cache folder."""
+    thresholds: Thresholds
+    per_benchmark_seconds: float
+    """To compare the ends, divided by the number of benchmarks."""
+    total_seconds: float
+    """For everything together."""
+    timeout_seconds: float
+    """A process that does not answer for so long is given up."""
+    seed: int
+    """Seeds the order of sides and of benchmarks."""
+    dependencies: bool = False
+    """Whether to install the dependencies of pip: requirements too."""
+    build: Build | None = None
+    """How to build commits; None: they are not built."""
+    fresh: bool = False
+    """Whether to forget an earlier, unfinished run."""
 
 
 class Pairs:
@@ -58,44 +64,31 @@ class Pairs:
 
     Args:
         ready: prepares the candidates.
-        arguments: pytest's arguments.
-        folder: pytest's working directory.
+        setting: how to measure.
         logs: folder for the output of the processes.
-        timeout_seconds: a side that does not answer for so long is given up.
         watcher: receives the progress.
         seed: seeds the order of the sides.
     """
 
-    def __init__(
-        self,
-        ready: Ready,
-        arguments: Sequence[str],
-        folder: Path,
-        logs: Path,
-        timeout_seconds: float,
-        watcher: Watcher,
-        seed: int,
-    ) -> None:
-        self._ready, self._arguments, self._folder, self._logs = ready, arguments, folder, logs
-        self._timeout_seconds, self._watcher = timeout_seconds, watcher
+    def __init__(self, ready: Ready, setting: Setting, logs: Path, watcher: Watcher, seed: int) -> None:
+        self._ready, self._setting, self._logs, self._watcher = ready, setting, logs, watcher
         self._rng = random.Random(seed)  # noqa: S311 - turns, not secrets
         self._sizes: dict[str, Size] = {}
         self._inspections: dict[int, dict[str, Inspections]] = {}
         self._blind: set[str] = set()
         """Benchmarks without a fingerprint."""
-        self._what = ""
         self._number = self._failed_starts = 0
         self._fake_seconds = 0.0
 
     def measure(
-        self, position: int, what: str, plan: Plan, known: Known, *, ends: bool = False
+        self, position: int, what: str, plan: Callable[[Workers], Plan], known: Known, *, ends: bool = False
     ) -> Measured | None:
         """Inspect and time benchmarks of a candidate beside candidate 0.
 
         Args:
             position: the candidate's.
             what: what is measured, for the progress.
-            plan: says which, and for how long.
+            plan: says which benchmarks, and for how long, when both processes have started.
             known: whether one need not be timed once it is inspected.
             ends: whether the candidate is the bad end, compared with the good one.
 
@@ -105,33 +98,32 @@ class Pairs:
         Raises:
             UsageError: candidate 0 cannot be measured, or the ends import nothing from a candidate.
         """
-        begin = RealTime.seconds()
+        begin, found = RealTime.seconds(), Measured(position, ends)
         try:
-            base = self._ready.get(0)
-            head = self._ready.get(position)
+            base, head = self._ready.get(0), self._ready.get(position)
         except UnbuildableError as error:
             if ends or 0 not in self._ready:
                 raise
-            return Measured(position, ends, RealTime.seconds() - begin, broken=str(error))
+            found.broken, found.start_seconds = str(error), RealTime.seconds() - begin
+            return found
         self._ready.forget((0, position))
-        inspections = self._inspections.setdefault(position, {})
-        self._what = what
-        self._watcher.step(f"{what}: starting both sides, and collecting", 2 * self._timeout_seconds)
-        with self._workers(base, head, inspections) as workers:
-            if workers.broken:
-                return self._not_started(workers, position, RealTime.seconds() - begin, ends=ends)
-            self._failed_starts = 0
-            found = self._visit_all(workers, position, plan, known)
-            self._watcher.step(f"{what}: ending the processes")
+        self._watcher.step(f"{what}: starting both sides, and collecting", 2 * self._setting.timeout_seconds)
+        with self._workers(base, head, self._inspections.setdefault(position, {})) as workers:
+            if workers.broken and (workers.broken_side == "base" or ends):
+                self._retry(workers.broken)
+                return None
+            found.broken = workers.broken
+            if not workers.broken:
+                self._failed_starts = 0
+                self._visit_all(workers, found, what, plan(workers), known)
+                self._watcher.step(f"{what}: ending the processes")
         if ends:
             workers.check_trees(base, head)
-        simulated = workers.processes.fake_seconds is not None
-        self._fake_seconds = workers.processes.fake_seconds or 0.0
-        timed = 0.0 if simulated else sum(one.seconds for one in found.visits.values())
-        seconds = RealTime.seconds() - begin - timed - found.settled_seconds
-        return Measured(
-            position, ends, seconds, found.settled_seconds, None, found.seen, found.visits, found.failures
-        )
+        simulated = workers.processes.fake_seconds
+        self._fake_seconds = simulated or self._fake_seconds
+        timed = sum(one.seconds for one in found.visits.values()) if simulated is None else 0.0
+        found.start_seconds = RealTime.seconds() - begin - timed - found.settled_seconds
+        return found
 
     def compare(self, low: int, high: int, names: Sequence[str]) -> dict[str, Inspections]:
         """Inspect benchmarks in two candidates; those that cannot be inspected are left out.
@@ -154,69 +146,65 @@ class Pairs:
         processes = Processes(
             base,
             head,
-            self._arguments,
-            folder=self._folder,
+            self._setting.arguments,
+            folder=self._setting.folder,
             logs=self._logs,
             rng=self._rng,
-            timeout_seconds=self._timeout_seconds,
+            timeout_seconds=self._setting.timeout_seconds,
             number=self._number,
             fake_seconds=self._fake_seconds,
         )
         return Workers(processes, self._rng, self._sizes, inspections, time_all=True)
 
-    def _not_started(self, workers: Workers, position: int, seconds: float, *, ends: bool) -> Measured | None:
-        """Return what a pair says whose processes did not both start."""
-        assert workers.broken
-        if workers.broken_side == "base" or ends:
-            self._failed_starts += 1
-            if self._failed_starts >= _STARTS:
-                raise UsageError(workers.broken)
-            self._watcher.say(f"{workers.broken}; restarting both sides")
-            return None
-        return Measured(position, ends, seconds, broken=workers.broken)
+    def _retry(self, broken: str) -> None:
+        """Say that both sides are started again.
 
-    def _visit_all(self, workers: Workers, position: int, plan: Plan, known: Known) -> _Found:
-        found, planned = _Found(), plan(workers)
+        Raises:
+            UsageError: they have failed to start too often.
+        """
+        self._failed_starts += 1
+        if self._failed_starts >= _STARTS:
+            raise UsageError(broken)
+        self._watcher.say(f"{broken}; restarting both sides")
+
+    def _visit_all(self, workers: Workers, found: Measured, what: str, planned: Plan, known: Known) -> None:
         begin = RealTime.seconds()
-        for number, (name, seconds) in enumerate(planned[0].items(), 1):
-            if number > 1 and self._elapsed(workers.processes, begin) > planned[1]:
+        for number, (name, seconds) in enumerate(planned.seconds.items(), 1):
+            if number > 1 and self._elapsed(workers.processes, begin) > planned.at_most_seconds:
                 break
-            of = f"benchmark {number} of {len(planned[0])}"
-            self._watcher.step(f"{self._what}: inspecting {of}: {name}")
+            of = f"benchmark {number} of {len(planned.seconds)}"
+            self._watcher.step(f"{what}: inspecting {of}: {name}")
             visited = RealTime.seconds()
-            one: Visit | NotTimed | None = self._inspected(workers, position, name, found, known)
+            one: Visit | NotTimed | None = self._inspected(workers, found, name, known)
             if one is None:
-                self._watcher.step(f"{self._what}: timing {of} for {seconds:.1f} s: {name}")
+                self._watcher.step(f"{what}: timing {of} for {seconds:.1f} s: {name}")
                 one = workers.visit(name, seconds)
             once = name in self._blind and name in found.seen
             if isinstance(one, Visit):
                 found.visits[name] = one
-            elif one and not once:  # else its single round was inspected: fresh processes time it
+            elif not once:  # else its single round was inspected: fresh processes time it
                 found.failures[name] = one
                 if one.kind != "failed":
                     found.settled_seconds += RealTime.seconds() - visited
             if workers.broken:
                 self._watcher.say(f"{name}: {workers.broken}; restarting both sides")
                 break
-        return found
 
-    def _inspected(
-        self, workers: Workers, position: int, name: str, found: _Found, known: Known
-    ) -> NotTimed | None:
+    def _inspected(self, workers: Workers, found: Measured, name: str, known: Known) -> NotTimed | None:
         """Inspect a benchmark in the first pair of a candidate; return why it is not timed; None: it is."""
-        if name in self._inspections[position] or name in self._blind:
+        inspections = self._inspections[found.position]
+        if name in inspections or name in self._blind:
             return None
         one = workers.inspect(name, _SEED)
         if isinstance(one, NotTimed):
             return one
-        self._inspections[position][name] = one
-        sides = Seen.of(one.sides[0]), Seen.of(one.sides[1])
-        found.seen[name] = sides
+        inspections[name] = one
+        sides = found.seen[name] = Seen.of(one.sides[0]), Seen.of(one.sides[1])
         if one.unseen:
             self._blind.add(name)
         if one.same_code:
             return NotTimed("same code", "runs the same code")
-        if known(name, position, sides[1]):
+        if known(name, found.position, sides[1]):
             return NotTimed("same code", "runs the same code as another candidate")
         return None
 

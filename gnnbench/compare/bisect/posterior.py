@@ -61,24 +61,16 @@ class Interval:
     """99 % credible interval of this difference."""
 
 
-@dataclass(frozen=True)
-class Posterior:
-    """What the pairs say of one benchmark."""
-
-    intervals: tuple[Interval, ...]
-    """In the order of the candidates, from 0 to the last."""
-
-
 def posterior(
     last: int,
     observations: Sequence[Observation],
     *,
     least: float,
     sign: int,
-    equal: Mapping[int, int] | None = None,
-    weights: Sequence[float] | None = None,
-) -> Posterior:
-    """Return the posterior.
+    equal: Mapping[int, int],
+    weights: Sequence[float],
+) -> list[Interval]:
+    """Return what the pairs say of one benchmark, in the order of the candidates, from 0 to the last.
 
     Args:
         last: position of the last candidate, the bad end; it must have been observed.
@@ -87,9 +79,8 @@ def posterior(
         sign: 1 if the bad end is known to be slower than the good one, -1 if it is faster.
         equal: positions of candidates that run the same code as an earlier one, and that one's position; they
             count as measured.
-        weights: relative probability of a jump just before each candidate from 1 to `last`; None: all equal.
+        weights: relative probability of a jump just before each candidate from 1 to `last`.
     """
-    equal = equal or {}
     by_position: dict[int, list[Observation]] = {position: [] for position in (0, *equal, *equal.values())}
     for one in observations:
         by_position.setdefault(one.position, []).append(one)
@@ -100,7 +91,7 @@ def posterior(
     logs[0, :, :] = -np.inf
     logs[0, :, np.abs(levels).argmin()] = 0.0
     logs[-1, :, levels * sign < least] = -np.inf
-    jumps = _jumps(positions, last, weights, equal)
+    jumps = _jumps(positions, weights, equal)
     return _smoothed(positions, levels, logs, jumps, least)
 
 
@@ -136,11 +127,9 @@ def _log_likelihood(levels: Array, observations: Sequence[Observation]) -> Array
     return total
 
 
-def _jumps(
-    positions: Sequence[int], last: int, weights: Sequence[float] | None, equal: Mapping[int, int]
-) -> Array:
+def _jumps(positions: Sequence[int], weights: Sequence[float], equal: Mapping[int, int]) -> Array:
     """Return the probability of at least one jump between neighbours of `positions`."""
-    rates = np.ones(last) if weights is None else np.asarray(weights, dtype=float)
+    rates = np.asarray(weights, dtype=float)
     stays = np.concatenate([[0.0], np.cumsum(-np.log1p(-_EXPECTED * rates / rates.sum()))])
     found = []
     for low, high in pairwise(positions):
@@ -149,7 +138,9 @@ def _jumps(
     return np.array(found)
 
 
-def _smoothed(positions: Sequence[int], levels: Array, logs: Array, jumps: Array, least: float) -> Posterior:
+def _smoothed(
+    positions: Sequence[int], levels: Array, logs: Array, jumps: Array, least: float
+) -> list[Interval]:
     """Run forward and backward, for all settings of the noise at once."""
     n, _, size = logs.shape
     peaks = logs.max(axis=2)
@@ -178,7 +169,7 @@ def _smoothed(positions: Sequence[int], levels: Array, logs: Array, jumps: Array
         ahead = likelihood[step + 1] * backward[step + 1]
         apart = _differences(forward[step], ahead, probability, jumps[step])
         intervals.append(_interval(positions[step], positions[step + 1], apart, reach, levels))
-    return Posterior(tuple(intervals))
+    return intervals
 
 
 def _differences(before: Array, after: Array, probability: Array, jump: float) -> Array:

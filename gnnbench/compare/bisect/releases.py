@@ -4,7 +4,7 @@ import os
 import re
 import shlex
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from pathlib import Path
 
@@ -31,7 +31,7 @@ def line(
         good: the version of the good end, which may be newer than that of the bad one.
         bad: likewise.
         root: pip's working directory.
-        common: parts of all candidates' variants.
+        common: parts that the variants of all candidates have.
         skip: versions that are not to be measured.
 
     Raises:
@@ -42,18 +42,21 @@ def line(
     if ends[0] > ends[1]:
         between.reverse()
     texts = [good, *map(str, between), bad]
-    candidates = [
-        Candidate(f"{name} {new}", variant(name, new, common), _cause(name, old, new))
-        for old, new in pairwise(texts)
+    causes = [
+        Cause("release", f"{name} {new}", moves=(Move(name, old, new),)) for old, new in pairwise(texts)
     ]
-    whole = (Candidate(f"{name} {good}", variant(name, good, common)), *candidates)
+    candidates = tuple(
+        Candidate(f"{name} {text}", variant({name: text}, common), cause)
+        for text, cause in zip(texts, [None, *causes], strict=True)
+    )
     places = {text: position for position, text in enumerate(texts)}
-    return Line("release", whole, skipped(skip, places))
+    return Line("release", candidates, skipped(skip, places))
 
 
-def variant(name: str, version: str, common: Sequence[str]) -> str:
-    """Return the variant of a release; what is installed here needs no part of its own."""
-    return shlex.join([*part(name, version), *common]) or "."
+def variant(pins: Mapping[str, str], common: Sequence[str]) -> str:
+    """Return the variant that has these versions of packages, and the parts that all candidates have."""
+    parts = [word for name, version in pins.items() for word in part(name, version)]
+    return shlex.join([*parts, *common]) or "."
 
 
 def part(name: str, version: str) -> tuple[str, ...]:
@@ -87,10 +90,6 @@ def _version(name: str, text: str) -> Version:
         raise UsageError(
             f"{one_line(text)} is no version of {name}: give one as in pip:{name}==1.2"
         ) from None
-
-
-def _cause(name: str, old: str, new: str) -> Cause:
-    return Cause("release", f"{name} {new}", moves=(Move(name, old, new),))
 
 
 def _available(name: str, root: Path) -> list[Version]:

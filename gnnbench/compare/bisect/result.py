@@ -1,17 +1,17 @@
 """The result of `gnnbench bisect`."""
 
+import os
 import shlex
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from pathlib import Path
 from typing import Any
 
 from ..ab.inspections import Inspections
+from ..ab.schedule import Decision
 from ..verdict import Thresholds
-from .followed import Span
-from .line import Cause
-from .session import Bisected
+from .followed import Change
+from .line import Candidate, Cause, Line
 
 FORMAT_VERSION = 1
 _SELECTING = ("-k", "-m", "--deselect", "--ignore", "--ignore-glob")
@@ -22,22 +22,35 @@ _SELECTING = ("-k", "-m", "--deselect", "--ignore", "--ignore-glob")
 class Finding:
     """A place in a line where benchmarks changed."""
 
-    low: int
-    """Position of the last candidate without the change."""
-    high: int
-    """Of the first one that is known to have it."""
+    before: Candidate
+    """The last candidate without the change."""
+    after: Candidate
+    """The first one that is known to have it."""
     causes: tuple[Cause, ...]
     """What may be the cause; one, if it is known."""
-    spans: Mapping[str, Span]
-    """By benchmark, the largest change first."""
+    changes: Mapping[str, Change]
+    """By benchmark, the largest first."""
     inspections: Mapping[str, Inspections]
-    command: str
-    """Repeats the comparison."""
+    """What differs between the two candidates, by benchmark; not of those that cannot be inspected."""
 
-    @property
-    def exact(self) -> bool:
-        """Whether one step alone can be the cause."""
-        return self.high == self.low + 1
+
+@dataclass(frozen=True)
+class Bisected:
+    """What was found on one line."""
+
+    line: Line
+    decisions: Mapping[str, Decision]
+    """The verdicts on the ends, by benchmark, in the order of collection."""
+    findings: tuple[Finding, ...]
+    """The largest change first."""
+    unmeasured: Mapping[str, str]
+    """By name, candidates at which a benchmark or all could not be measured, and why."""
+    pairs: int
+    """Number of pairs of processes."""
+    seconds: float
+    unfinished: str | None = None
+    """Why the search ended early; None: it did not."""
+    notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -63,9 +76,10 @@ class BisectResult:
         """Return the number of benchmarks with each verdict on the ends."""
         return Counter(one.judgement.verdict for one in self.stages[0].decisions.values())
 
-    def findings(self, stage: Bisected) -> list[Finding]:
-        """Return where benchmarks changed, the largest change first."""
-        return findings(stage, self.arguments)
+    def command(self, found: Finding) -> str:
+        """Return the command that repeats the comparison of what changed."""
+        words = ["gnnbench", "ab", found.before.variant, found.after.variant, "--", *found.changes]
+        return shlex.join([*words, *pytest_options(self.arguments)])
 
     def as_json(self) -> dict[str, Any]:
         """Return the JSON form, see docs/formats.md."""
@@ -82,28 +96,20 @@ class BisectResult:
         }
 
     def _stage(self, stage: Bisected) -> dict[str, Any]:
-        names = stage.line.candidates
+        judgements = {name: one.judgement for name, one in stage.decisions.items()}
+        fields = ("verdict", "reason", "same_code", "ratio", "low", "high")
         return {
             "kind": stage.line.kind,
-            "good": names[0].variant,
-            "bad": names[-1].variant,
-            "candidates": len(names) - 1,
+            "good": stage.line.candidates[0].variant,
+            "bad": stage.line.candidates[-1].variant,
+            "candidates": stage.line.last,
             "benchmarks": [
-                {
-                    "id": name,
-                    "verdict": one.judgement.verdict,
-                    "reason": one.judgement.reason,
-                    "same_code": one.judgement.same_code,
-                    "ratio": one.judgement.ratio,
-                    "low": one.judgement.low,
-                    "high": one.judgement.high,
-                }
-                for name, one in stage.decisions.items()
+                {"id": name, **{field: getattr(one, field) for field in fields}}
+                for name, one in judgements.items()
             ],
-            "changes": [_change(stage, one) for one in self.findings(stage)],
+            "changes": [self._change(one) for one in stage.findings],
             "unmeasured": [
-                {"candidate": names[position].name, "reason": reason}
-                for position, reason in sorted(stage.unmeasured.items())
+                {"candidate": name, "reason": reason} for name, reason in stage.unmeasured.items()
             ],
             "pairs": stage.pairs,
             "seconds": round(stage.seconds, 3),
@@ -111,52 +117,24 @@ class BisectResult:
             "notes": list(stage.notes),
         }
 
-
-def findings(stage: Bisected, arguments: Sequence[str]) -> list[Finding]:
-    """Return where benchmarks changed, the largest change first.
-
-    Args:
-        stage: what was found on a line.
-        arguments: pytest's.
-    """
-    places: dict[tuple[int, int], dict[str, Span]] = {}
-    for name, spans in stage.spans.items():
-        for span in spans:
-            places.setdefault((span.low, span.high), {})[name] = span
-    found = []
-    for (low, high), spans_there in places.items():
-        ordered = dict(sorted(spans_there.items(), key=lambda item: -size(item[1])))
-        ends = [stage.line.candidates[position].variant for position in (low, high)]
-        words = ["gnnbench", "ab", *ends, "--", *ordered, *pytest_options(arguments)]
-        causes = tuple(stage.line.causes(low, high))
-        inspections = stage.compared.get((low, high), {})
-        found.append(Finding(low, high, causes, ordered, inspections, shlex.join(words)))
-    return sorted(found, key=lambda one: -max(map(size, one.spans.values())))
-
-
-def size(span: Span) -> float:
-    """Return how large a change is, whatever its direction."""
-    return max(span.ratio, 1 / span.ratio)
-
-
-def _change(stage: Bisected, found: Finding) -> dict[str, Any]:
-    return {
-        "before": stage.line.candidates[found.low].variant,
-        "after": stage.line.candidates[found.high].variant,
-        "exact": found.exact,
-        "causes": [{**asdict(cause), "moves": list(map(asdict, cause.moves))} for cause in found.causes],
-        "benchmarks": [
-            {
-                "id": name,
-                "ratio": span.ratio,
-                "low": span.bounds[0],
-                "high": span.bounds[1],
-                **found.inspections.get(name, Inspections()).as_json(),
-            }
-            for name, span in found.spans.items()
-        ],
-        "command": found.command,
-    }
+    def _change(self, found: Finding) -> dict[str, Any]:
+        return {
+            "before": found.before.variant,
+            "after": found.after.variant,
+            "exact": len(found.causes) == 1,
+            "causes": [{**asdict(cause), "moves": list(map(asdict, cause.moves))} for cause in found.causes],
+            "benchmarks": [
+                {
+                    "id": name,
+                    "ratio": one.ratio,
+                    "low": one.bounds[0],
+                    "high": one.bounds[1],
+                    **found.inspections.get(name, Inspections()).as_json(),
+                }
+                for name, one in found.changes.items()
+            ],
+            "command": self.command(found),
+        }
 
 
 def pytest_options(arguments: Sequence[str]) -> Iterator[str]:
@@ -164,14 +142,9 @@ def pytest_options(arguments: Sequence[str]) -> Iterator[str]:
     before = ""
     for word in arguments:
         selects = word.startswith(_SELECTING) or before in _SELECTING
-        is_path = not before.startswith("-") and _exists(word.partition("::")[0])
+        is_option = before.startswith("-") or word.startswith("-")
+        # Unlike pathlib's, this `exists` takes texts that cannot be paths.
+        is_path = not is_option and os.path.exists(word.partition("::")[0] or ".")  # noqa: PTH110
         if not selects and not is_path:
             yield word
         before = word
-
-
-def _exists(word: str) -> bool:
-    try:
-        return not word.startswith("-") and Path(word).exists()
-    except (OSError, ValueError):
-        return False

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 
-from .posterior import Interval, Observation, Posterior, posterior
+from .posterior import Interval, Observation, posterior
 
 ERROR = 0.01
 """Probability of naming a wrong commit, at most."""
@@ -21,20 +21,6 @@ MOST_PAIRS = 16
 """Pairs of one candidate: it is not measured again, whatever they say."""
 _COUNTERS = 4.0
 """How much likelier a change is where counters are known to change."""
-
-
-@dataclass(frozen=True)
-class Change:
-    """A change that was found: it came after candidate `low`, at `high` or before."""
-
-    low: int
-    high: int
-    log_ratio: float
-    bounds: tuple[float, float]
-    """99 % interval of `log_ratio`."""
-    probability: float
-    exact: bool
-    """Whether `high` alone can be the cause; if not, candidates between could not be measured."""
 
 
 @dataclass
@@ -59,7 +45,7 @@ class Search:
     """Candidates that cannot be measured."""
     counters: dict[int, str] = field(default_factory=dict)
     """By candidate, what one call counts; equal texts are equal counts."""
-    _known: Posterior | None = None
+    _known: list[Interval] | None = None
 
     def add(self, observation: Observation) -> None:
         """Add a pair."""
@@ -75,13 +61,9 @@ class Search:
         del self.equal[min(alike)]
         self._known = None
 
-    def cannot(self, position: int) -> None:
-        """Add that a candidate cannot be measured."""
-        self.broken.add(position)
-
     @property
-    def posterior(self) -> Posterior:
-        """What the measurements say so far."""
+    def intervals(self) -> list[Interval]:
+        """What the measurements say so far: the intervals between neighbours that were measured."""
         if self._known is None:
             self._known = posterior(
                 self.last,
@@ -108,7 +90,7 @@ class Search:
 
     def open(self) -> list[Interval]:
         """Return the intervals that may have a change which is not narrowed down yet."""
-        found = self.posterior.intervals
+        found = self.intervals
         named = any(self._named(one) for one in found)
         return [
             one for one in found if one.changed > (_MISSED if named else self.error) and self._is_open(one)
@@ -118,10 +100,10 @@ class Search:
         return interval.changed >= 1 - self.error and not self.between(interval)
 
     def _is_open(self, interval: Interval) -> bool:
-        return bool(self.between(interval)) or not (self._named(interval) or self._exhausted(interval))
-
-    def _exhausted(self, interval: Interval) -> bool:
-        return not any(self._can_repeat(position) for position in (interval.low, interval.high))
+        if self.between(interval):
+            return True
+        can_repeat = self._can_repeat(interval.low) or self._can_repeat(interval.high)
+        return can_repeat and not self._named(interval)
 
     def _can_repeat(self, position: int) -> bool:
         pairs = sum(one.position == position for one in self.observations)
@@ -134,25 +116,18 @@ class Search:
         The score is the sum, over the intervals next to the candidate, of the variance of whether they have a
         change: at most a half, of a candidate that is as likely before the change as after it.
         """
-        if not self.open():
-            return {}
         found: dict[int, float] = {}
-        intervals = self.posterior.intervals
-        for one in self.open():
+        if not (left := self.open()):
+            return found
+        for one in left:
             if inside := self.between(one):
                 middle = self._middle(one, inside)
                 share = (middle - one.low) / (one.high - one.low)
                 found[middle] = 2 * share * (1 - share) * one.changed
-        doubts = [one.changed * (1 - one.changed) for one in intervals]
-        for before, after, doubt_before, doubt_after in zip(
-            intervals, intervals[1:], doubts, doubts[1:], strict=False
-        ):
-            position = before.high
-            assert position == after.low
-            if self._can_repeat(position):
-                found[position] = doubt_before + doubt_after
-        if self._can_repeat(self.last):
-            found[self.last] = doubts[-1]
+        doubts = [one.changed * (1 - one.changed) for one in self.intervals]
+        for one, before, after in zip(self.intervals, doubts, [*doubts[1:], 0.0], strict=True):
+            if self._can_repeat(one.high):
+                found[one.high] = before + after
         return {position: score for position, score in found.items() if score > 0}
 
     def _middle(self, interval: Interval, inside: Sequence[int]) -> int:
@@ -167,28 +142,13 @@ class Search:
 
         return max(inside, key=worth)
 
-    def changes(self) -> list[Change]:
-        """Return the changes that are certain enough to be named, largest first.
+    def changes(self) -> list[Interval]:
+        """Return the intervals whose change is certain enough to be named, the largest change first.
 
-        While the search is unfinished, a change is an interval, in which candidates are left to measure.
+        While the search is unfinished, candidates within them are left to measure.
         """
-        found = [
-            Change(
-                one.low,
-                one.high,
-                one.log_ratio,
-                one.bounds,
-                one.changed,
-                exact=one.high == one.low + 1,
-            )
-            for one in self.posterior.intervals
-            if one.changed >= 1 - self.error
-        ]
+        found = [one for one in self.intervals if one.changed >= 1 - self.error]
         return sorted(found, key=lambda one: -abs(one.log_ratio))
-
-    def candidates_left(self) -> int:
-        """Return how many candidates may still be the cause of a change."""
-        return sum(len(self.between(one)) + 1 for one in self.open())
 
 
 def next_position(searches: Mapping[str, Search]) -> tuple[int, list[str]] | None:

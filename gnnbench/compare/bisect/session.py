@@ -1,81 +1,23 @@
 """A bisection: first the ends, then the candidates between them, until all changes are found."""
 
-import math
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
 from functools import partial
-from typing import Protocol
 
 from ... import units
 from ...errors import UsageError
-from ..ab.inspections import Inspections
+from ..ab.coordinator import Watcher
 from ..ab.pair import NO_DEFAULT, Workers
 from ..ab.schedule import Decision, Plan
-from ..verdict import Thresholds
-from .ends import Ends
-from .followed import Followed, Span
+from .followed import Ends, Followed
 from .journal import Journal
 from .line import Line
-from .measured import Measured, Seen
-from .pairs import Pairs
-from .pairs import Watcher as PairWatcher
-from .search import MOST_PAIRS
+from .measured import Measured
+from .pairs import Pairs, Setting
+from .result import Bisected, Finding
+from .search import MOST_PAIRS, next_position
 
 _BASE_FAILURES = 3
 """The run ends if a benchmark fails so often in candidate 0, which ran it before."""
-
-
-class Watcher(PairWatcher, Protocol):
-    """Receives the progress."""
-
-    def update(self, decisions: Mapping[str, Decision], spent_seconds: float, left_seconds: float) -> None:
-        """Receive the state of each benchmark at the ends."""
-
-
-@dataclass(frozen=True)
-class Limits:
-    """What a bisection may take."""
-
-    per_benchmark_seconds: float
-    """For the ends, divided by the number of benchmarks."""
-    total_seconds: float
-    """For everything together."""
-
-
-@dataclass(frozen=True)
-class Bisected:
-    """What was found on one line."""
-
-    line: Line
-    decisions: Mapping[str, Decision]
-    """The verdicts on the ends, by benchmark, in the order of collection."""
-    spans: Mapping[str, Sequence[Span]]
-    """The changes of each benchmark that differs between the ends, the largest first."""
-    compared: Mapping[tuple[int, int], Mapping[str, Inspections]]
-    """What differs between the two candidates of a span, by benchmark."""
-    unmeasured: Mapping[int, str]
-    """Candidates at which a benchmark or all could not be measured, and why."""
-    pairs: int
-    """Number of pairs of processes."""
-    seconds: float
-    unfinished: str | None = None
-    """Why the search ended early; None: it did not."""
-    notes: tuple[str, ...] = ()
-
-
-_Seconds = tuple[Mapping[str, float], float]
-
-
-def _unknown(_name: str, _position: int, _seen: Seen) -> bool:
-    return False
-
-
-def _at_once(seconds: _Seconds, _workers: Workers) -> _Seconds:
-    return seconds
-
-
-class _OutOfTimeError(Exception):
-    """The time is used up."""
 
 
 class Session:
@@ -85,23 +27,16 @@ class Session:
         line: the candidates.
         pairs: runs pairs of processes.
         journal: the pairs of an earlier run, to which this one adds.
-        thresholds: levels, and the minimum effect of interest.
-        limits: of time.
+        setting: thresholds, and limits of time.
         watcher: receives the progress.
     """
 
     def __init__(
-        self,
-        line: Line,
-        pairs: Pairs,
-        journal: Journal,
-        thresholds: Thresholds,
-        limits: Limits,
-        watcher: Watcher,
+        self, line: Line, pairs: Pairs, journal: Journal, setting: Setting, watcher: Watcher
     ) -> None:
         self._line, self._pairs, self._journal = line, pairs, journal
-        self._thresholds, self._limits, self._watcher = thresholds, limits, watcher
-        self._followed = Followed(line.last, thresholds, line.skipped)
+        self._setting, self._watcher = setting, watcher
+        self._followed = Followed(line.last, setting.thresholds, line.skipped)
         self._ends: Ends | None = None
         self._base_failures = 0
         self._spent_seconds = 0.0
@@ -115,14 +50,14 @@ class Session:
         unfinished = None
         try:
             self._replay()
-            self._measure_ends()
-            self._search()
+            while measure := self._next():
+                if not self._left_seconds:
+                    unfinished = "the time is used up"
+                    break
+                if found := measure():
+                    self._keep(found)
         except KeyboardInterrupt:
             unfinished = "interrupted"
-        except _OutOfTimeError:
-            unfinished = "the time is used up"
-        spans = self._followed.spans()
-        compared = {} if unfinished == "interrupted" else self._compared(spans)
         notes = [*self._line.notes, *self._journal.notes]
         if self._ends and self._ends.skipped:
             left_out = units.count(self._ends.skipped, "benchmark")
@@ -130,9 +65,8 @@ class Session:
         return Bisected(
             self._line,
             self._decisions(),
-            spans,
-            compared,
-            self._followed.reasons,
+            tuple(self._findings(inspected=unfinished != "interrupted")),
+            {self._line.candidates[at].name: why for at, why in sorted(self._followed.reasons.items())},
             len(self._journal.measured),
             self._spent_seconds,
             unfinished,
@@ -144,69 +78,70 @@ class Session:
         done = self._journal.measured
         if done:
             self._watcher.say(f"continuing after {units.count(len(done), 'pair')} of an earlier run")
-            self._begin(self._journal.names).next()
-        for number, one in enumerate(done):
-            if not one.ends and not self._followed.searches:
+        for one in done:
+            if one.ends:
+                self._plan_ends()
+            elif not self._followed.searches:
                 self._followed.begin(self._decisions())
             self._take(one)
-            following = done[number + 1 : number + 2]
-            if self._ends and following and following[0].ends:
-                self._ends.next()
 
-    def _begin(self, names: Sequence[str]) -> Ends:
-        budget = self._limits.per_benchmark_seconds
-        self._ends = Ends(names, self._thresholds, budget, self._journal.seed)
-        return self._ends
+    def _plan_ends(self) -> Plan | None:
+        """Return what to time next in the ends; None: all is decided, or the time is spent."""
+        if self._ends is None:
+            budget = self._setting.per_benchmark_seconds
+            self._ends = Ends(self._journal.names, self._setting.thresholds, budget, self._journal.seed)
+        return self._ends.schedule.next()
 
-    def _measure_ends(self) -> None:
-        """Compare the bad end with the good one, until each benchmark is decided or its budget is spent."""
-        while not self._followed.searches:
-            plan = self._ends.next() if self._ends else None
-            if self._ends and plan is None:
-                self._followed.begin(self._decisions())
-                return
-            self._check_time()
-            begin = partial(self._planned, plan=plan)
-            found = self._pairs.measure(self._line.last, "the ends", begin, _unknown, ends=True)
-            if found:
-                self._keep(found)
-                assert self._ends
-                left_seconds = min(self._ends.left_seconds, self._left_seconds)
-                self._watcher.update(self._decisions(), self._spent_seconds, left_seconds)
+    def _next(self) -> Callable[[], Measured | None] | None:
+        """Return what to do next, which returns a pair, or None to try again; None: all is found."""
+        if not self._followed.searches:
+            plan = self._plan_ends() if self._ends else None
+            if plan or not self._ends:
+                return partial(self._measure_ends, plan)
+            self._followed.begin(self._decisions())
+        chosen = next_position(self._followed.searches)
+        return partial(self._measure, *chosen) if chosen else None
 
-    def _planned(self, workers: Workers, *, plan: Plan | None) -> _Seconds:
-        """Return what to time in a pair of the ends; the first pair shows which benchmarks there are."""
-        if plan is None:
-            refused, choice, names = workers.refusals(), workers.choice(), workers.benchmarks
-            if not names and choice:
-                raise UsageError(NO_DEFAULT)
-            if not names:
-                raise UsageError(workers.no_benchmarks("gnnbench bisect GOOD BAD"))
-            self._journal.names, self._journal.notes = names, [*workers.notes, *refused, *choice]
-            plan = self._begin(names).next()
-            assert plan
-        return plan.seconds, plan.at_most_seconds
+    def _measure_ends(self, plan: Plan | None) -> Measured | None:
+        """Compare the bad end with the good one, as planned; the first pair shows what there is."""
+        return self._pairs.measure(
+            self._line.last,
+            "the ends",
+            lambda workers: plan or self._collected(workers),
+            self._followed.known,
+            ends=True,
+        )
 
-    def _search(self) -> None:
-        """Measure candidates until all changes are found."""
-        while chosen := self._followed.next():
-            self._check_time()
-            position, names = chosen
-            at_most_seconds = min(self._left_seconds, self._followed.left * MOST_PAIRS * self._usual_seconds)
-            self._watcher.update({}, self._spent_seconds, 0.0)  # which only knows the ends' time
-            left, at_most = units.count(self._followed.left, "candidate"), units.duration(at_most_seconds)
-            what = f"{left} left, at most {at_most}: {self._line.candidates[position].name}"
-            seconds = self._followed.seconds(names), math.inf
-            found = self._pairs.measure(position, what, partial(_at_once, seconds), self._followed.known)
-            if found:
-                self._keep(found)
+    def _collected(self, workers: Workers) -> Plan:
+        """Take the names of the benchmarks, and plan the first pair."""
+        refused, choice, names = workers.refusals(), workers.choice(), workers.benchmarks
+        if not names:
+            raise UsageError(NO_DEFAULT if choice else workers.no_benchmarks("gnnbench bisect GOOD BAD"))
+        self._journal.names, self._journal.notes = names, [*workers.notes, *refused, *choice]
+        plan = self._plan_ends()
+        assert plan
+        return plan
+
+    def _measure(self, position: int, names: list[str]) -> Measured | None:
+        """Measure a candidate."""
+        self._watcher.update({}, self._spent_seconds, 0.0)  # which only knows the ends' time
+        usual_seconds = self._spent_seconds / max(len(self._journal.measured), 1)
+        at_most_seconds = min(self._left_seconds, self._followed.left * MOST_PAIRS * usual_seconds)
+        left, at_most = units.count(self._followed.left, "candidate"), units.duration(at_most_seconds)
+        what = f"{left} left, at most {at_most}: {self._line.candidates[position].name}"
+        plan = Plan(self._followed.seconds(names))
+        return self._pairs.measure(position, what, lambda _: plan, self._followed.known)
 
     def _keep(self, one: Measured) -> None:
         """Save a pair, and take it."""
         self._journal.add(one)
         self._take(one)
+        if one.ends and self._ends:
+            left_seconds = min(self._ends.schedule.left_seconds, self._left_seconds)
+            self._watcher.update(self._decisions(), self._spent_seconds, left_seconds)
+            return
         for name, failure in one.failures.items():
-            if "base" in failure.sides and not one.ends:
+            if "base" in failure.sides:
                 self._base_failures += 1
                 if self._base_failures == _BASE_FAILURES:
                     raise UsageError(
@@ -219,30 +154,25 @@ class Session:
             self._ends.add(one)
         self._followed.add(one)
 
-    def _decisions(self) -> dict[str, Decision]:
+    def _decisions(self) -> Mapping[str, Decision]:
         return self._ends.decisions() if self._ends else {}
 
-    def _compared(
-        self, spans: Mapping[str, Sequence[Span]]
-    ) -> dict[tuple[int, int], Mapping[str, Inspections]]:
-        """Inspect the benchmarks in the two candidates of each span."""
-        places: dict[tuple[int, int], list[str]] = {}
-        for name, found in spans.items():
-            for one in found:
-                places.setdefault((one.low, one.high), []).append(name)
-        if places:
-            self._watcher.step(f"inspecting what {units.count(len(places), 'change')} changed")
-        return {place: self._pairs.compare(*place, names) for place, names in places.items()}
+    def _findings(self, *, inspected: bool) -> list[Finding]:
+        """Return where benchmarks changed; `inspected`: with what differs between the two candidates."""
+        found = self._followed.changes()
+        if found and inspected:
+            self._watcher.step(f"inspecting what {units.count(len(found), 'change')} changed")
+        return [
+            Finding(
+                self._line.candidates[low],
+                self._line.candidates[high],
+                tuple(self._line.causes(low, high)),
+                changes,
+                self._pairs.compare(low, high, list(changes)) if inspected else {},
+            )
+            for (low, high), changes in found.items()
+        ]
 
     @property
     def _left_seconds(self) -> float:
-        return max(self._limits.total_seconds - self._spent_seconds, 0.0)
-
-    @property
-    def _usual_seconds(self) -> float:
-        """Mean duration of a pair."""
-        return self._spent_seconds / max(len(self._journal.measured), 1)
-
-    def _check_time(self) -> None:
-        if not self._left_seconds:
-            raise _OutOfTimeError
+        return max(self._setting.total_seconds - self._spent_seconds, 0.0)

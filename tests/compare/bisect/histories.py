@@ -58,17 +58,14 @@ def hash_of(folder, number):
     return git(folder, "log", "--format=%H", f"--grep=^change {number}$", "main")
 
 
-def wheel(folder, name, version, content, *, needs=()):
+def wheel(folder, name, version, content):
     """Build a wheel with one module, called as the package."""
     folder.mkdir(exist_ok=True)
     path = folder / f"{name}-{version}-py3-none-any.whl"
     info = f"{name}-{version}.dist-info"
-    required = "".join(f"Requires-Dist: {need}\n" for need in needs)
     with zipfile.ZipFile(path, "w") as file:
         file.writestr(f"{name}.py", content)
-        file.writestr(
-            f"{info}/METADATA", f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n{required}"
-        )
+        file.writestr(f"{info}/METADATA", f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n")
         file.writestr(f"{info}/WHEEL", "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n")
         file.writestr(f"{info}/RECORD", "")
     return path

@@ -6,7 +6,10 @@ import pytest
 from gnnbench.compare.ab.visit import NotTimed, Visit
 from gnnbench.compare.bisect import journal as module
 from gnnbench.compare.bisect.journal import Journal, key
+from gnnbench.compare.bisect.line import Candidate, Line
 from gnnbench.compare.bisect.measured import Measured, Seen
+from gnnbench.compare.bisect.pairs import Setting
+from gnnbench.compare.verdict import Thresholds
 from gnnbench.errors import UsageError
 
 PAIR = Measured(
@@ -67,13 +70,33 @@ def test_where_the_disk_is_full_the_last_state_stays(tmp_path, monkeypatch):
     assert len(json.loads(before.partition("\n")[2])["measured"]) == 1
 
 
-def test_a_state_belongs_to_the_suite_as_it_is(tmp_path):
+def test_without_a_folder_nothing_is_measured(tmp_path):
+    (tmp_path / "file").touch()
+    with (
+        pytest.raises(UsageError, match="cannot be written"),
+        Journal.held(tmp_path / "file", "one", 7, fresh=False),
+    ):
+        pass
+
+
+def test_a_state_belongs_to_the_ends_the_setting_and_the_suite_as_it_is(tmp_path):
+    def name(end="git:a", *arguments, effect=0.03, **more):
+        line = Line("commit", (Candidate("good", "git:good"), Candidate("bad", end)))
+        setting = Setting(arguments, tmp_path, tmp_path, Thresholds(effect), 60.0, 60.0, 60.0, 0, **more)
+        return key(line, setting)
+
     (tmp_path / "suite").mkdir()
     (tmp_path / "suite" / "test_a.py").write_text("1")
-    keys = {key(["one"], ["suite"], tmp_path), key(["two"], ["suite"], tmp_path), key(["one"], [], tmp_path)}
+    keys = {
+        name("git:a", "suite"),
+        name("git:b", "suite"),
+        name(),
+        name(effect=0.05),
+        name(dependencies=True),
+    }
     (tmp_path / "suite" / "test_a.py").write_text("2")
-    keys.add(key(["one"], ["suite"], tmp_path))
-    assert key(["one"], ["suite/test_a.py::test_b"], tmp_path) not in keys
+    keys.add(name("git:a", "suite"))
+    assert name("git:a", "suite/test_a.py::test_b") not in keys
     (tmp_path / "conftest.py").write_text("")
-    keys.add(key(["one"], ["suite"], tmp_path))
-    assert len(keys) == 5
+    keys.add(name("git:a", "suite"))
+    assert len(keys) == 7

@@ -7,15 +7,15 @@ from pathlib import Path
 
 import pytest
 
-from gnnbench.compare.bisect import lines, refine, releases, run
-from gnnbench.compare.bisect.followed import Span
-from gnnbench.compare.bisect.line import Candidate, Cause, Line, Move
-from gnnbench.compare.bisect.session import Bisected, Limits
+from gnnbench.compare.bisect import lines, releases, run
+from gnnbench.compare.bisect.line import Candidate, Cause, Move
+from gnnbench.compare.bisect.pairs import Setting
 from gnnbench.compare.verdict import Thresholds
 from gnnbench.errors import UsageError
 from tests.cli.test_bisect import bisect, saved
 from tests.compare.ab.workers import Watcher
 from tests.compare.bisect.histories import ONE, content, create, wheel
+from tests.compare.bisect.results import finding, result
 from tests.variants.repositories import git
 
 FIVE = ("alpha", "beta", "gamma", "delta", "thing")
@@ -77,7 +77,8 @@ def test_packages_move_with_or_after_what_their_metadata_require(folder, tmp_pat
         "gamma": "not a / one",
     }
 
-    def install(requirement):
+    def install(requirements):
+        (requirement,) = requirements
         name, _, version = requirement.partition("==")
         info = tmp_path / requirement / f"{name}-{version}.dist-info"
         info.mkdir(parents=True)
@@ -108,29 +109,31 @@ def test_within_a_package_s_step_are_its_releases_and_within_a_release_s_the_com
     git(library, "tag", "thing-1.2", "main~1")
     monkeypatch.setenv("PIP_FIND_LINKS", str(wheels))
     step = Cause("package", "thing 1.0 → 1.2", moves=(Move("thing", "1.0", "1.2"),))
-    whole = Line("package", (Candidate("first", "pip:alpha==1 pip:thing==1.0"),), {}, ())
-    known = refine.repositories([f"Thing={library}"])
-    line = refine.closer(whole, whole.candidates[0], step, known, folder)
+    known = lines.repositories([f"Thing={library}"])
+    before = Candidate("first", "pip:alpha==1 pip:thing==1.0")
+    line = lines.closer(before, step, known, folder)
     assert [one.name for one in line.candidates] == ["thing 1.0", "thing 1.1", "thing 1.2"]
     assert pins(line)[1] == {"pip:alpha==1", "pip:thing==1.1"}
-    closer = [line, line.candidates[1], line.candidates[2].cause]
-    commits = refine.closer(*closer, known, folder)
+    _, before, after = line.candidates
+    commits = lines.closer(before, after.cause, known, folder)
     assert [one.cause.title for one in commits.candidates[1:]] == ["change 1", "change 2"]
     assert pins(commits)[0] > {"pip:alpha==1"}
-    spans = {ONE: [Span(1, 2, 1.2, (1.1, 1.3)), Span(0, 2, 1.3, (1.2, 1.4))]}
-    stage = Bisected(line, {}, spans, {}, {}, 1, 1.0)
-    setting = run.Setting(("suite", "-x"), folder, folder, Thresholds(0.03), Limits(1.0, 1.0), 60.0, 0)
-    assert list(run._closer(stage, setting, known, Watcher())) == [(commits, (ONE, "suite", "-x"))]
+    stage = result(line, findings=[finding(line, 1, 2, a=1.2), finding(line, 0, 2, a=1.3)]).stages[0]
+    setting = Setting(("suite", "-x"), folder, folder, Thresholds(0.03), 1.0, 1.0, 60.0, 0)
+    inside = [(commits, ("test_a.py::a", "suite", "-x"))]
+    assert list(run._closer(stage, setting, known, Watcher())) == inside
     assert list(run._closer(stage, setting, {"thing": "nowhere"}, watcher := Watcher())) == []
     assert watcher.said[0].startswith(
         "thing 1.2: not looked at closer: --repository thing=nowhere: there is no"
     )
-    assert refine.closer(*closer, {}, folder) is None
-    assert refine.closer(*closer[:2], replace(step, moves=step.moves * 2), known, folder) is None
+    assert lines.closer(before, after.cause, {}, folder) is None
+    assert lines.closer(before, replace(step, moves=step.moves * 2), known, folder) is None
     with pytest.raises(UsageError, match=r"has no tag of thing 1\.0, such as v1\.0"):
-        refine.closer(line, line.candidates[0], line.candidates[1].cause, known, folder)
+        lines.closer(line.candidates[0], before.cause, known, folder)
+    with pytest.raises(UsageError, match=r"^--repository thing must be NAME=DIR"):
+        lines.repositories(["thing"])
     with pytest.raises(UsageError, match="there is no such folder"):
-        refine.closer(*closer, {"thing": "nowhere"}, folder)
+        lines.closer(before, after.cause, {"thing": "nowhere"}, folder)
 
 
 @pytest.mark.nightly
@@ -152,8 +155,8 @@ def test_of_five_packages_first_the_one_that_matters_then_its_release_then_its_c
         git(library, "tag", f"v{release}", f"main~{6 - number}")
     monkeypatch.setenv("PIP_FIND_LINKS", str(wheels))
     ends = locks(folder, dict.fromkeys(FIVE, "1.0"), dict.fromkeys(FIVE, "2.0"))
-    result = bisect(folder, "--repository", f"thing={library}", **ends)
-    assert result.returncode == 1, result.stderr
+    printed = bisect(folder, "--repository", f"thing={library}", **ends)
+    assert printed.returncode == 1, printed.stderr
     package, release, commit = saved(folder, stage=None)
     assert [stage["kind"] for stage in (package, release, commit)] == ["package", "release", "commit"]
     assert [cause["name"] for cause in package["changes"][0]["causes"]] == ["thing 1.0 → 2.0"]
@@ -164,34 +167,18 @@ def test_of_five_packages_first_the_one_that_matters_then_its_release_then_its_c
     assert command[:2] + command[4:] == ["gnnbench", "ab", "--", ONE]
     old, new = (set(command[number].split()) for number in (2, 3))
     assert (old - new, new - old) == ({"pip:thing==1.1"}, {"pip:thing==1.2"})
-    assert "\nthing 1.2\n" in result.stdout
+    assert "\nthing 1.2\n" in printed.stdout
     assert [cause["title"] for cause in commit["changes"][0]["causes"]] == ["change 4"]
     words = shlex.split(commit["changes"][0]["command"])
     assert words[2].split()[0].startswith(f"git:{library}@")
     assert "pip:alpha==2.0" in words[2].split()
 
 
-@pytest.mark.nightly
-def test_packages_that_need_each_other_move_together(folder, wheels):
-    for version in (1, 2):
-        wheel(wheels, "alpha", version, f"VERSION = {version}\n", needs=[f"beta=={version}"])
-        wheel(wheels, "beta", version, f"VERSION = {version}\n")
-        # Imports fail where gamma, which does not say so, is not as new.
-        check = "import gamma\nassert gamma.VERSION >= 2\n" if version == 2 else ""
-        wheel(wheels, "thing", version, check + content(version, 1.2 if version == 2 else 1.0))
-        wheel(wheels, "gamma", version, f"VERSION = {version}\n")
-    names = ("alpha", "beta", "thing", "gamma")
-    bisect(folder, **locks(folder, dict.fromkeys(names, "1"), dict.fromkeys(names, "2")))
-    stage = saved(folder)
-    assert stage["candidates"] == 3
-    (change,) = stage["changes"]
-    assert [cause["name"] for cause in change["causes"]] == ["thing 1 → 2", "gamma 1 → 2"]
-    assert len(stage["unmeasured"]) == 1
-
-
 @pytest.mark.parametrize(
     ("good", "bad", "text"),
     [
+        ("git:./a@1", "git:./b@2", "are of two repositories"),
+        ("git:./a@1", "git:./a@2", "the folder of 'git:./a@1' does not exist"),
         ("pip:thing==1", "pip:other==2", "are two packages"),
         ("pip:thing>=1", "pip:thing==2", "is not one release: give pip:NAME==VERSION"),
         ("pip:thing==1", "pip:thing==x;y", "is not one release"),

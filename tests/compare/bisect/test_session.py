@@ -5,14 +5,13 @@ from contextlib import contextmanager
 import pytest
 
 from gnnbench.compare.bisect.journal import Journal
-from gnnbench.compare.bisect.line import Candidate, Cause, Line
-from gnnbench.compare.bisect.pairs import Pairs
-from gnnbench.compare.bisect.ready import Ready
-from gnnbench.compare.bisect.session import Limits, Session
+from gnnbench.compare.bisect.line import Candidate, Cause, Line, Ready
+from gnnbench.compare.bisect.pairs import Pairs, Setting
+from gnnbench.compare.bisect.session import Session
 from gnnbench.compare.verdict import Thresholds
 from gnnbench.errors import UsageError
 from gnnbench.variants.variant import UnbuildableError
-from tests.compare.ab.answers import answering, block, done
+from tests.compare.ab.answers import answering, block, done, inspected
 from tests.compare.ab.workers import Watcher, prepared
 
 
@@ -44,19 +43,18 @@ class Bisection:
         yield prepared(f"git:{position}", self.folder / f"at {position}")
         self.cleaned.append(position)
 
-    @contextmanager
-    def pairs(self, watcher, seed=0):
-        with Ready(self.prepare) as ready:
-            yield Pairs(ready, ["test_a.py"], self.folder, self.folder, 60.0, watcher, seed)
+    def setting(self, total_seconds=1e6):
+        folder = self.folder
+        return Setting(("test_a.py",), folder, folder, Thresholds(0.03), 60.0, total_seconds, 60.0, 0)
 
     def run(self, total_seconds=1e6, watcher=None):
-        watcher = watcher or self.watcher
-        limits = Limits(60.0, total_seconds)
+        watcher, setting = watcher or self.watcher, self.setting(total_seconds)
         with (
             Journal.held(self.folder / "cache", "one", 7, fresh=False) as journal,
-            self.pairs(watcher, journal.seed) as pairs,
+            Ready(self.prepare) as ready,
         ):
-            return Session(self.line, pairs, journal, Thresholds(0.03), limits, watcher).run()
+            pairs = Pairs(ready, setting, self.folder, watcher, journal.seed)
+            return Session(self.line, pairs, journal, setting, watcher).run()
 
 
 @pytest.fixture
@@ -65,15 +63,14 @@ def bisection(tmp_path, monkeypatch):
 
 
 def times(ms):
-    return {"block": [block(ms * (1 + change)) for change in (0.0, 1e-3, 2e-3, 1e-3)]}
+    """Return answers: `a` takes so many milliseconds, `b` is skipped, and `c` is the same everywhere."""
+    blocks = [block(ms * (1 + change)) for change in (0.0, 1e-3, 2e-3, 1e-3)]
+    others = {"run b": done("no GPU", skipped=True), "inspect c": inspected(work="as ever")}
+    return {"block": blocks, **others}
 
 
 OLD, NEW = times(1.0), times(1.3)
 BROKEN = {"collected": "not today"}
-
-
-def places(found, name="a"):
-    return [(one.low, one.high) for one in found.spans[name]]
 
 
 class Interrupting(Watcher):
@@ -87,30 +84,35 @@ class Interrupting(Watcher):
 
 def test_a_change_is_found_beside_what_cannot_be_measured_and_after_two_stops(bisection):
     fails = {**NEW, "run a": done("raised: KeyError")}
-    made = bisection(OLD, OLD, OLD, BROKEN, "no compiler", fails, NEW, NEW, NEW, NEW, skipped={7})
+    versions = (OLD, OLD, OLD, BROKEN, "no compiler", fails, NEW, NEW, NEW, NEW)
+    made = bisection(*versions, names="abc", skipped={7})
     found = made.run(total_seconds=1e-3)
     assert (found.pairs, found.unfinished) == (1, "the time is used up")
-    assert found.spans == found.compared == {}
+    assert found.findings == ()
 
     found = made.run(watcher=(watcher := Interrupting()))
     assert watcher.said == ["continuing after 1 pair of an earlier run"]
     assert found.unfinished == "interrupted"
-    assert found.compared == {}, "what takes time is left out"
+    assert not any(one.inspections for one in found.findings), "what takes time is left out"
 
     before = found.pairs
     found = made.run()
     assert made.watcher.said == [f"continuing after {before} pairs of an earlier run"]
     assert found.unfinished is None
     assert found.pairs < 12
-    assert places(found) == [(2, 6)]
-    (span,) = found.spans["a"]
-    assert span.bounds[0] < 1.3 < span.bounds[1]
+    verdicts = {name: one.judgement.verdict for name, one in found.decisions.items()}
+    assert verdicts == {"a": "slower", "c": "same"}
+    assert found.notes == ("skipped on both sides, and left out: 1 benchmark",)
+    (one,) = found.findings
+    assert (one.before.name, one.after.name, len(one.causes)) == ("2", "6", 4)
+    low, high = one.changes["a"].bounds
+    assert low < 1.3 < high
     assert found.unmeasured == {
-        3: "head: ended with exit status 1 while starting: not today",
-        4: "no compiler",
-        5: "a: head: raised: KeyError",
+        "3": "head: ended with exit status 1 while starting: not today",
+        "4": "no compiler",
+        "5": "a: head: raised: KeyError",
     }
-    assert found.compared[2, 6]["a"].difference.functions == ("work",)
+    assert one.inspections["a"].difference.functions == ("work",)
     assert 7 not in made.cleaned, "it is skipped"
 
 
@@ -123,9 +125,8 @@ def test_a_good_end_that_does_not_start_is_tried_twice(bisection):
 
 
 def test_what_cannot_be_inspected_is_not_compared(bisection):
-    made = bisection(
-        OLD, NEW | {"inspect b": done("raised: KeyError"), "inspect c": "no"}, BROKEN, names="abcd"
-    )
-    with made.pairs(made.watcher) as pairs:
+    made = bisection(OLD, NEW | {"inspect c": "no"}, BROKEN, names="abcd")
+    with Ready(made.prepare) as ready:
+        pairs = Pairs(ready, made.setting(), made.folder, made.watcher, 0)
         assert pairs.compare(0, 1, ["a", "b", "c", "d"]).keys() == {"a"}
         assert pairs.compare(0, 2, ["a"]) == {}
