@@ -218,7 +218,7 @@ def test_lists_are_arrays_or_texts_with_commas_and_a_folder_that_is_not_here_mat
     )
     assert from_settings(found, {"data", "device"}) == {
         "platform": ["pyg", "torch"],
-        "dtype": ["float32,float64"],
+        "dtype": ["float32", "float64"],
         "hidden": ["16", "32"],
         "strict": True,
         "data": "nowhere",

@@ -244,4 +244,4 @@ def test_each_subcommand_and_option_is_tried():
         assert [names for names in known if not names & {*given, "--help"}] == [], words
     given = {word.partition("=")[0] for one in (*OPTIONS, *SLOW_OPTIONS) for word in one.split()}
     declined = {name.replace("--no-gnn", "--gnn") for name in given}
-    assert {f"--gnn-{name}" for name in options.HELP} <= given | declined
+    assert {f"--gnn-{name}" for name in options.OPTIONS} <= given | declined

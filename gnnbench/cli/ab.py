@@ -13,12 +13,14 @@ from .. import units
 from ..errors import UsageError
 from ..files import check_writable, save
 from ..option_defaults import passed_on
+from ..options import OPTIONS
 from ..shard import Shard
 from . import streams
 from .common import (
     INTERRUPTED,
     NOTHING_SLOWER,
     add_effect,
+    add_strict,
     add_variants,
     exit_code,
     positive_seconds,
@@ -58,14 +60,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action=argparse.BooleanOptionalAction,
         help="afterwards count the instructions of a call, on both sides, where the code differs",
     )
-    parser.add_argument(
-        "--strict",
-        action=argparse.BooleanOptionalAction,
-        help="exit with 3 if a benchmark is undecided or incomparable",
-    )
-    parser.add_argument(
-        "--shard", metavar="I/N", help="time only part I of N, with 1/N of the family-wise error rate"
-    )
+    add_strict(parser)
+    text = "time only part I of N, with 1/N of the family-wise error rate"
+    OPTIONS["shard"].declare(parser.add_argument, text=text)
     parser.add_argument("--markdown", type=Path, metavar="FILE", help="also write a Markdown table to FILE")
     parser.set_defaults(run=run)
 

@@ -1,12 +1,15 @@
 """What several subcommands share: exit codes and arguments."""
 
 import argparse
+import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ..options import EFFECT, TIMEOUT_SECONDS, fraction, with_suite
+from ..errors import UsageError
+from ..files import above
+from ..options import OPTIONS, TIMEOUT_SECONDS
 from . import streams
 
 if TYPE_CHECKING:
@@ -22,17 +25,42 @@ INTERRUPTED = 130
 def suite(rest: Sequence[str], command: str) -> list[str]:
     """Return pytest's arguments, with the same suite and rootdir from each folder of the repository.
 
+    If none of them names a path, the nearest folder `benchmarks` is added: here or above, in the repository.
+
+    Args:
+        rest: what the user gave after `--`.
+        command: the command in the message, such as `gnnbench calibrate`.
+
     Raises:
-        UsageError: see `options.with_suite` and `rootdir.settled`.
+        UsageError: no path is named, and there is no folder `benchmarks`; or see `rootdir.settled`.
     """
     from ..plugin.rootdir import settled
 
-    return settled(with_suite(rest, command))
+    # A word after an option may be its value.
+    words = [word for before, word in zip(("", *rest), rest, strict=False) if not before.startswith("-")]
+    if any(os.path.exists(word.partition("::")[0]) for word in words):  # noqa: PTH110 - False for any text
+        return settled(rest)
+    found = nearest("benchmarks")
+    if found is None:
+        raise UsageError(f"no folder benchmarks here; give the path of the suite: {command} -- PATH")
+    return settled([found, *rest])
+
+
+def nearest(path: str) -> str | None:
+    """Return a path as it is typed here: that of the nearest folder that has it, from here up."""
+    found = (folder / path for folder in above(Path.cwd()))
+    return next((os.path.relpath(one) for one in found if one.exists()), None)
 
 
 def add_effect(parser: argparse.ArgumentParser, text: str = "minimum effect of interest") -> None:
-    """Declare `--effect`; the settings' default is in `usual`, because rules win over it alone."""
-    parser.add_argument("--effect", metavar="E", help=f"{text}. Default: 3%%.")
+    """Declare `--effect`; if it is not typed, it stays None, because rules win over the settings' default."""
+    OPTIONS["effect"].declare(parser.add_argument, text=f"{text}. Default: 3%.")
+
+
+def add_strict(parser: argparse.ArgumentParser) -> None:
+    """Declare `--strict`."""
+    text = "exit with 3 if a benchmark is undecided or incomparable"
+    OPTIONS["strict"].declare(parser.add_argument, text=text)
 
 
 def effect_of(options: argparse.Namespace) -> float:
@@ -41,8 +69,9 @@ def effect_of(options: argparse.Namespace) -> float:
     Raises:
         UsageError: it is out of range.
     """
-    usual = options.usual.get("effect", f"{EFFECT:.0%}")
-    return fraction("effect", usual if options.effect is None else options.effect)
+    typed = options.usual.get("effect") if options.effect is None else options.effect
+    found: float = OPTIONS["effect"].value(typed)
+    return found
 
 
 def thresholds_of(options: argparse.Namespace) -> "Thresholds":

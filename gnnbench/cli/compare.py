@@ -15,7 +15,7 @@ from .. import units
 from ..errors import UsageError
 from ..files import real_path, save
 from . import compare_by, streams
-from .common import add_effect, exit_code, say_left_out, thresholds_of
+from .common import add_effect, add_strict, exit_code, say_left_out, thresholds_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -34,11 +34,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="run files of the older version, one for each process; after --: those of the newer version",
     )
     add_effect(parser)
-    parser.add_argument(
-        "--strict",
-        action=argparse.BooleanOptionalAction,
-        help="exit with 3 if a benchmark is undecided or incomparable",
-    )
+    add_strict(parser)
     parser.add_argument("--json", type=Path, metavar="FILE", help="also write the result to FILE")
     parser.add_argument(
         "--by",

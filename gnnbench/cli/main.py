@@ -9,7 +9,7 @@ from pathlib import Path
 
 from .. import __version__, settings, signals
 from ..errors import UsageError, one_line
-from ..options import HELP
+from ..options import OPTIONS
 from ..packages import missing
 from . import (
     ab,
@@ -110,7 +110,7 @@ def _parser() -> argparse.ArgumentParser:
         ("doctor", _doctor, "check the installation, and what on this machine disturbs timings"),
     ):
         command = commands.add_parser(name, help=text, description=text)
-        command.add_argument("--data", metavar="ROOT", help=HELP["data"])
+        OPTIONS["data"].declare(command.add_argument)
         command.set_defaults(run=run)
         if name == "list":
             command.add_argument(

@@ -6,10 +6,10 @@ from pathlib import Path
 
 from ..errors import UsageError
 from ..option_defaults import passed_on
-from ..options import FLAGS, HELP, LISTS
+from ..options import OPTIONS
 from ..profile.kinds import KINDS
 from . import streams
-from .profile_session import COMMAND, DEFAULT, DONE, EPOCH, INTERRUPTED, PASSED_ON, SORT, Session
+from .profile_session import COMMAND, DEFAULT, DONE, EPOCH, INTERRUPTED, SORT, Session
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -21,24 +21,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="an operation (spmm_sum) or a prefix of several names (spmm), a test's node id, an expression "
         f"for pytest's -k, or epoch for {EPOCH}",
     )
-    parser.add_argument(
-        "--with",
-        dest="kinds",
-        action="append",
-        default=[],
-        metavar="KIND",
-        help=f"kind of profile; repeatable or comma-separated: {', '.join(KINDS)}. "
-        f"Default: {','.join(DEFAULT)}.",
+    text = (
+        f"kind of profile; repeatable or comma-separated: {', '.join(KINDS)}. Default: {','.join(DEFAULT)}."
     )
-    for name in (*PASSED_ON, "epochs"):
-        if name in LISTS:
-            metavar = "N" if name == "hidden" else "NAME"
-            parser.add_argument(f"--{name}", action="append", default=[], metavar=metavar, help=HELP[name])
-        elif name in FLAGS:
-            parser.add_argument(f"--{name}", action=argparse.BooleanOptionalAction, help=HELP[name])
-        else:
-            parser.add_argument(f"--{name}", metavar=name.upper(), help=HELP[name])
-    parser.add_argument("--folder", metavar="DIR", help=HELP["profile-folder"])
+    OPTIONS["profile"].declare(parser.add_argument, text=text)
+    passed_on = [one for one in OPTIONS.values() if one.passed_on]
+    for option in (*passed_on, OPTIONS["epochs"], OPTIONS["profile-folder"]):
+        option.declare(parser.add_argument)
     parser.add_argument(
         "--sort",
         default=SORT,

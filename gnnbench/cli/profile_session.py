@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from .. import units
 from ..errors import UsageError, unknown_name
-from ..options import FLAGS, LISTS, Options, nearest
-from .common import suite
+from ..options import OPTIONS, Options
+from .common import nearest, suite
 from .progress import Progress
 
 if TYPE_CHECKING:
@@ -24,8 +24,6 @@ SORT = "cumulative"
 _MOST_NAMED = 20
 """How many of the selected benchmarks are listed by name."""
 COMMAND = "gnnbench profile SELECT"
-PASSED_ON = ("dataset", "platform", "device", "hidden", "dtype", "index-dtype", "data", "real")
-"""Options that are handed to pytest as the plugin's own."""
 
 
 class Session:
@@ -42,13 +40,7 @@ class Session:
         from ..profile.store import ProfileStore
 
         environment.let_idle_threads_sleep()  # the profiling processes inherit the variable
-        given = {name: getattr(options, name.replace("-", "_")) for name in PASSED_ON}
-        chosen = Options.parse(
-            **{name.replace("-", "_"): value for name, value in given.items()},
-            profile=options.kinds,
-            epochs=options.epochs,
-            profile_folder=options.folder,
-        )
+        chosen = Options.parse(**vars(options))
         if options.sort != SORT:
             from ..profile.functions import ORDERS
 
@@ -57,7 +49,7 @@ class Session:
         ProfileStore(chosen.profile_folder).check()
         arguments, select = _selection(options.select, options.rest)
         self.wanted = Wanted(
-            [*arguments, *_passed_on(given)],
+            [*arguments, *_passed_on(vars(options))],
             chosen.profile or DEFAULT,
             chosen.epochs,
             chosen.profile_folder,
@@ -149,12 +141,13 @@ def _selection(select: str, rest: Sequence[str]) -> tuple[list[str], str | None]
 
 def _passed_on(given: Mapping[str, Any]) -> list[str]:
     arguments = []
-    for name, value in given.items():
-        if name in FLAGS:
-            arguments += [] if value is None else [f"--{'' if value else 'no-'}gnn-{name}"]
+    for option in OPTIONS.values():
+        value = given[option.key] if option.passed_on else None
+        if option.is_flag:
+            arguments += [] if value is None else [f"--{'' if value else 'no-'}gnn-{option.name}"]
         else:
-            values = value if name in LISTS else filter(None, [value])
-            arguments += [f"--gnn-{name}={one}" for one in values]
+            values = value if option.is_list else [value]
+            arguments += [f"--gnn-{option.name}={one}" for one in values or () if one]
     return arguments
 
 

@@ -1,18 +1,18 @@
 """The pytest plugin: declares the options, and parametrises benchmarks by operation, platform and graph."""
 
-import argparse
 import os
+from argparse import SUPPRESS
 from collections.abc import Generator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from .. import options
 from ..environment import let_idle_threads_sleep
 from ..errors import UsageError
 from ..files import above
 from ..measure import marks
+from ..options import OPTIONS, REMOVED
 from ..packages import missing
 from ..profile.hooks import PLUGIN as PROFILING
 from ..profile.hooks import Profiling
@@ -53,24 +53,11 @@ _AGAIN = "gnn_again"
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Declare the options."""
     group = parser.getgroup("gnnbench", "graph neural network benchmarks")
-    for name, words in options.HELP.items():
-        text = words.replace("%", "%%")  # argparse applies % formatting
-        flag, destination = f"--gnn-{name}", f"gnn_{name.replace('-', '_')}"
-        if name in options.LISTS:
-            metavar = {"profile": "KIND", "hidden": "N"}.get(name, "NAME")
-            group.addoption(flag, dest=destination, action="append", default=[], metavar=metavar, help=text)
-        elif name in options.FLAGS:
-            group.addoption(flag, dest=destination, action=argparse.BooleanOptionalAction, help=text)
-        elif name == "counters":
-            group.addoption(
-                flag, dest=destination, nargs="?", const="check", metavar="check|update", help=text
-            )
-        else:
-            known = {"affected-by": "VARIANT", "budget": "S", "profile-folder": "DIR", "shard": "I/N"}
-            group.addoption(flag, dest=destination, metavar=known.get(name, name.upper()), help=text)
-    group.addoption("--gnn-again", dest=_AGAIN, type=Path, help=argparse.SUPPRESS)
-    for name in options.REMOVED:
-        group.addoption(f"--gnn-{name}", dest=f"removed_{name}", nargs="?", const="", help=argparse.SUPPRESS)
+    for option in OPTIONS.values():
+        option.declare(group.addoption, "gnn-")
+    group.addoption("--gnn-again", dest=_AGAIN, type=Path, help=SUPPRESS)
+    for name in REMOVED:
+        group.addoption(f"--gnn-{name}", dest=f"removed_{name}", nargs="?", const="", help=SUPPRESS)
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -115,12 +102,12 @@ def _take_options(config: pytest.Config) -> None:
     Raises:
         pytest.UsageError: the settings or an option cannot be used.
     """
-    for name, instead in options.REMOVED.items():
+    for name, instead in REMOVED.items():
         if config.getoption(f"removed_{name}") is not None:
             raise usage_error(f"--gnn-{name} was removed: {instead}")
     try:
         take_settings(config)
-        if not any(value not in (None, False, []) for value in given(config).values()):
+        if all(value is False for value in given(config).values()):
             return  # without our options, nothing is checked
         chosen = run_of(config).options
         if chosen.profile:

@@ -1,6 +1,5 @@
 """`--gnn-affected-by`: deselects the benchmarks that run the same code as another variant."""
 
-import argparse
 from functools import cached_property
 from typing import Any
 
@@ -15,6 +14,7 @@ from ..variants import variant
 from ..variants.prepare import prepared
 from ..variants.variant import Variant
 from . import writing
+from .session import arguments_without
 
 _FLAG = "--gnn-affected-by"
 _SAME_CODE = "gnn_same_code"
@@ -46,12 +46,8 @@ class AffectedOnly:
         return frozenset(same)
 
     def _compared(self) -> affected.AffectedResult:
-        # The variant may have an older gnnbench, which does not know the option.
-        own = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
-        own.add_argument(_FLAG)
-        parameters = self._config.invocation_params
-        _, arguments = own.parse_known_args(list(map(str, parameters.args)))
-        folder, cache = parameters.dir, cache_folder()
+        arguments = arguments_without(self._config, "affected-by")
+        folder, cache = self._config.invocation_params.dir, cache_folder()
         with (
             signals.as_ctrl_c(),
             prepared(self._base, folder, cache=cache, say=self._say, step=_ignore) as base,

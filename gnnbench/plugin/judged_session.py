@@ -311,12 +311,10 @@ class JudgedSession:
         if len(groups) != 1 or not all(name in self._in_turns for name in names):
             return None
         (group,) = groups
-        config, shard = self._config, self._options.shard
+        config = self._config
         effects, known = {self._thresholds.of(name).effect for name in names}, self._thresholds.rules.file
         # Of several, each is set by a rule of the settings.
         usual = len(effects) > 1 or (effects == {EFFECT} and known is None)
-        # A shard's benchmarks are named, and `gnnbench ab` does not take the option.
-        left_out = [*config.args, *(("--gnn-shard", f"{shard}", f"--gnn-shard={shard}") if shard else ())]
         here = variant.parse(variant.WORKING_TREE)
         assert self._head.sources
         is_clean = not any(tree.dirty for tree in self._head.sources.trees)
@@ -325,7 +323,8 @@ class JudgedSession:
             here.text,
             ends_of(group.base, here, version, clean=is_clean),
             () if usual else ("--effect", f"{effects.pop():g}"),
-            tuple(records.words(config, left_out)),
+            # A shard's benchmarks are named, and `gnnbench ab` does not take the option.
+            tuple(records.words(config, config.args, "shard")),
             # pytest's own choice, where nothing is given, is an absolute path.
             tuple("." if one == str(config.invocation_params.dir) else one for one in config.args),
             os.path.relpath(config.rootpath, config.invocation_params.dir),

@@ -15,19 +15,8 @@ from ..results import baseline, run_file
 from ..results.baseline import Record, RecordStore
 from ..results.parts import FORMAT_VERSION
 from ..results.run_file import RunFile
-from .session import asks_for, places, run_of
+from .session import arguments_without, asks_for, places, run_of
 from .timing import timing_of
-
-_OWN = (
-    *("--benchmark-compare", "--benchmark-json", "--junit"),
-    *("--gnn-strict", "--gnn-confirm", "--gnn-effect", "--gnn-budget", "--gnn-turns", "--gnn-dry-run"),
-    *("--no-gnn-strict", "--no-gnn-dry-run"),
-)
-"""Options that are left out of the suggested commands."""
-_OWN_WITH_VALUE = (
-    *("--benchmark-compare", "--benchmark-json", "--junitxml", "--junit-xml"),
-    *("--gnn-confirm", "--gnn-effect", "--gnn-budget", "--gnn-turns"),
-)
 
 
 def here(config: pytest.Config) -> dict[str, Any]:
@@ -54,21 +43,15 @@ def find(config: pytest.Config, number: str | None) -> tuple[list[Record], str]:
     return [], f"{text}; record them: {command}; or compare with a commit: --benchmark-compare=git:main"
 
 
-def words(config: pytest.Config, leave_out: Collection[str] = ()) -> list[str]:
+def words(config: pytest.Config, leave_out: Collection[str] = (), *options: str) -> list[str]:
     """Return pytest's arguments for a suggested command, without options of the comparison.
 
     Args:
         config: of the session.
         leave_out: further arguments to leave out.
+        options: names of further options to leave out.
     """
-    given = list(map(str, config.invocation_params.args))
-    return [
-        word
-        for before, word in zip(("", *given), given, strict=False)
-        if not word.startswith(_OWN)
-        and not (before in _OWN_WITH_VALUE and not word.startswith("-"))
-        and word not in leave_out
-    ]
+    return [word for word in arguments_without(config, *options) if word not in leave_out]
 
 
 def typed(config: pytest.Config, names: Iterable[str]) -> list[str]:

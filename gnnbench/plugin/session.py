@@ -1,5 +1,6 @@
 """What a pytest session measures: its options, its data sets, and which tests are gnnbench's own."""
 
+import argparse
 import os
 from collections.abc import Sequence
 from dataclasses import fields
@@ -8,10 +9,10 @@ from typing import Any, NoReturn
 
 import pytest
 
-from .. import option_defaults, options, settings
+from .. import option_defaults, settings
 from ..errors import UsageError
 from ..files import cache_folder
-from ..options import Options
+from ..options import OPTIONS, Options
 from ..settings import Settings
 from ..workloads.graphs.catalog import DatasetName
 from ..workloads.graphs.locate import resolve
@@ -79,10 +80,9 @@ _SETTINGS = pytest.StashKey[Settings]()
 
 
 def given(config: pytest.Config) -> dict[str, Any]:
-    """Return the values of gnnbench's options as they were typed, by the names of `Options.parse`."""
-    values = {name: config.getoption(f"gnn_{name.replace('-', '_')}") for name in options.HELP}
-    flags = {name: bool(values[name]) for name in options.FLAGS}  # None: not typed
-    return {name.replace("-", "_"): value for name, value in (values | flags).items()}
+    """Return the values of gnnbench's options as they were typed, by key; without those that were not."""
+    values = {one.key: config.getoption(f"gnn_{one.key}") for one in OPTIONS.values()}
+    return {key: value for key, value in values.items() if value not in (None, [])}
 
 
 def take_settings(config: pytest.Config) -> None:
@@ -95,16 +95,29 @@ def take_settings(config: pytest.Config) -> None:
     """
     passed = os.environ.get(option_defaults.DEFAULTS_VARIABLE)
     found = settings.find(config.rootpath) if passed is None else settings.NONE
-    typed = {
-        name: value
-        for option in options.HELP
-        if (value := config.getoption(f"gnn_{(name := option.replace('-', '_'))}")) not in (None, [])
-    }
+    typed = given(config)
     usual = option_defaults.from_settings(found, typed) if passed is None else option_defaults.passed(passed)
     for name, value in usual.items():
         if name not in typed:
             setattr(config.option, f"gnn_{name}", value)
     config.stash[_SETTINGS] = found.without_effects() if "effect" in typed else found
+
+
+def arguments_without(config: pytest.Config, *names: str) -> list[str]:
+    """Return pytest's arguments without options that compare or write results: not each gnnbench knows them.
+
+    Args:
+        config: of the session.
+        names: further options of gnnbench to leave out.
+    """
+    own = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
+    for option in OPTIONS.values():
+        if option.compares or option.name in names:
+            option.declare(own.add_argument, "gnn-")
+    own.add_argument("--benchmark-compare", nargs="?")
+    own.add_argument("--benchmark-json")
+    own.add_argument("--junitxml", "--junit-xml")
+    return own.parse_known_args(list(map(str, config.invocation_params.args)))[1]
 
 
 def settings_of(config: pytest.Config) -> Settings:

@@ -1,6 +1,5 @@
 """Times benchmarks of this session in turns with their base, which is built again for it."""
 
-import argparse
 import secrets
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
@@ -26,7 +25,7 @@ from ..variants import variant
 from ..variants.prepare import Prepared, prepared
 from ..variants.variant import Variant
 from . import writing
-from .session import settings_of
+from .session import arguments_without, settings_of
 
 _UNLIMITED = 1e9
 """Seconds for each benchmark, of which all together have fewer."""
@@ -110,8 +109,9 @@ def _timed(
     config: pytest.Config, group: Group, thresholds: Thresholds, seconds: float, acceptance: Acceptance
 ) -> AbResult:
     folder = config.invocation_params.dir
+    arguments = arguments_without(config, "time")
     with (
-        passed_on(settings_of(config), arguments(config)),
+        passed_on(settings_of(config), arguments),
         _Progress(config, group) as progress,
         signals.as_ctrl_c(),
         _prepared(group.base, config, progress) as base,
@@ -121,7 +121,7 @@ def _timed(
         return coordinator.run(
             base,
             head,
-            arguments(config),
+            arguments,
             folder,
             thresholds,
             Budget(_UNLIMITED, seconds, TIMEOUT_SECONDS, "--gnn-budget"),
@@ -134,17 +134,6 @@ def _timed(
 
 def _prepared(one: Variant, config: pytest.Config, progress: "_Progress") -> AbstractContextManager[Prepared]:
     return prepared(one, config.rootpath, cache=cache_folder(), say=progress.say, step=progress.step)
-
-
-def arguments(config: pytest.Config) -> list[str]:
-    """Return pytest's arguments, without options that the base's gnnbench may not know."""
-    own = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
-    for flag in ("--gnn-budget", "--gnn-time", "--gnn-turns", "--gnn-confirm", "--gnn-effect"):
-        own.add_argument(flag)
-    for flag in ("--gnn-dry-run", "--gnn-strict"):
-        own.add_argument(flag, action=argparse.BooleanOptionalAction)
-    own.add_argument("--benchmark-compare", nargs="?")
-    return own.parse_known_args(list(map(str, config.invocation_params.args)))[1]
 
 
 class _Progress:

@@ -89,7 +89,7 @@ def test_a_table_has_the_defaults_of_its_command(parsed):
     assert parsed("baseline", "record").processes == 5
     assert parsed("baseline", "prune").keep == 7
     options = parsed("profile", "spmm")
-    assert (options.kinds, options.sort, options.hidden) == (["layers", "operators"], "self", ["16"])
+    assert (options.profile, options.sort, options.hidden) == (["layers", "operators"], "self", ["16"])
 
 
 def test_a_key_at_the_top_holds_for_commands_for_which_it_means_the_same(parsed, tmp_path):
@@ -100,7 +100,7 @@ def test_a_key_at_the_top_holds_for_commands_for_which_it_means_the_same(parsed,
     assert parsed("list").data == str(tmp_path / "data")
     options = parsed("profile", "spmm")
     assert (options.platform, options.epochs) == (["pyg"], "3")
-    assert options.folder == str(tmp_path / "profiles")
+    assert options.profile_folder == str(tmp_path / "profiles")
     assert parsed("bisect", "a", "b").budget == BUDGET_SECONDS, "of pytest, the seconds for all"
 
 
@@ -108,7 +108,7 @@ def test_the_command_line_wins(parsed):
     options = parsed("ab", ".", ".", "--budget=5", "--no-strict", "--no-time-all", "--effect=1%")
     assert (options.budget, options.strict, options.time_all) == (5.0, False, False)
     options = parsed("profile", "spmm", "--with=phases", "--platform=torch", "--hidden=32")
-    assert (options.kinds, options.platform, options.hidden) == (["phases"], ["torch"], ["32"])
+    assert (options.profile, options.platform, options.hidden) == (["phases"], ["torch"], ["32"])
 
 
 def test_rules_win_over_the_default_effect_and_what_is_typed_over_the_rules(parsed):
