@@ -70,13 +70,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     """Time and compare, print the verdicts, and return the exit code."""
     from .. import environment
-    from ..compare import calibration, result_file
+    from ..compare import result_file
     from ..compare.ab import coordinator
     from ..compare.acceptance import Acceptance
     from ..compare.revision import Revision
     from ..files import cache_folder
     from ..report import causes, markdown, verdicts
-    from ..report.calibration import notes as calibrated_notes
     from ..results import accepted
     from ..variants import variant
     from ..variants.prepare import prepared
@@ -121,8 +120,6 @@ def run(options: argparse.Namespace) -> int:
             found = _counted(found, arguments, progress) if options.instructions else found
     found = _repeatable(found.accepting(acceptance), options)
     comparison = found.comparison()
-    known = calibration.CalibrationStore(cache, found.environment)
-    calibrated = calibrated_notes(known, found.decisions, thresholds.effect, root)
     result = result_file.of_ab(found, options.json or Path())
     try:
         verdicts.write(
@@ -132,7 +129,7 @@ def run(options: argparse.Namespace) -> int:
             colour=sys.stdout.isatty(),
             causes=causes.told(comparison.rows, lambda _: found.repeat, whole=shard is None),
         )
-        for note in (*result.notes, *calibrated):
+        for note in result.notes:
             streams.say(note)
         if found.interrupted:
             left = sum(not one.decided for one in found.decisions.values())
@@ -141,7 +138,7 @@ def run(options: argparse.Namespace) -> int:
         sys.stdout.flush()
     finally:  # also if the output was closed
         _save(options.json, json.dumps(found.as_json(), indent=1) + "\n")
-        _save(options.markdown, markdown.write([markdown.section(result, calibrated)]))
+        _save(options.markdown, markdown.write([markdown.section(result)]))
     if found.interrupted:
         return INTERRUPTED
     if shard and not comparison.rows:

@@ -9,7 +9,7 @@ import sys
 from argparse import SUPPRESS
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from .. import units
 from ..errors import UsageError
@@ -18,7 +18,7 @@ from . import compare_by, streams
 from .common import add_effect, add_strict, exit_code, say_left_out, thresholds_of
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     from ..compare.result_file import ResultFile
     from ..results.run_file import RunFile
@@ -95,41 +95,27 @@ def run(options: argparse.Namespace) -> int:
         saved = options.json or Path()
         result = result_file.ResultFile(saved, "compare", found, thresholds, older, newer, repeat=repeat)
         notes = _changes(base[0], head[0]), acceptance.lines()
-        _show(result, head[0].environment, *notes, as_markdown=options.format == "markdown")
+        _show(result, *notes, as_markdown=options.format == "markdown")
     return exit_code(found, strict=options.strict)
 
 
 def _show(
-    result: "ResultFile",
-    environment: "Mapping[str, Any] | None",
-    changes: "Sequence[str]",
-    accepted: "Sequence[str]",
-    *,
-    as_markdown: bool,
+    result: "ResultFile", changes: "Sequence[str]", accepted: "Sequence[str]", *, as_markdown: bool
 ) -> None:
-    """Print the verdicts, with what is known from calibrations in this environment.
+    """Print the verdicts.
 
     Args:
         result: the verdicts.
-        environment: of the newer side.
         changes: lines on what changed between the sides.
         accepted: lines on accepted slowdowns.
         as_markdown: whether to print Markdown.
     """
-    from ..compare import calibration
-    from ..files import cache_folder
     from ..report import causes, markdown
     from ..report import verdicts as verdict_table
-    from ..report.calibration import notes as calibrated_notes
 
-    rows, effect = result.comparison.rows, result.thresholds.effect
-    known = []
-    if environment:
-        store = calibration.CalibrationStore(cache_folder(), environment)
-        known = calibrated_notes(store, [row.fullname for row in rows], effect, Path.cwd())
     if as_markdown:
         noted = replace(result, notes=(*changes, *accepted))
-        sys.stdout.write(markdown.write([markdown.section(noted, known)]))
+        sys.stdout.write(markdown.write([markdown.section(noted)]))
         return
     for line in changes:
         streams.say(line)
@@ -138,9 +124,9 @@ def _show(
         streams.write_rendered,
         streams.width(),
         colour=sys.stdout.isatty(),
-        causes=causes.told(rows, lambda _: result.repeat),
+        causes=causes.told(result.comparison.rows, lambda _: result.repeat),
     )
-    for note in (*accepted, *known):
+    for note in accepted:
         streams.say(note)
     streams.say(verdict_table.result(result.comparison))
 

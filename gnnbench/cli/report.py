@@ -18,7 +18,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         nargs="+",
         type=Path,
         metavar="FILE",
-        help="a run file, a result of ab or compare (--json), or a calibration. "
+        help="a run file, or a result of ab or compare (--json). "
         "Further run files are the older version, to compare the first with. "
         "Profiles or folders of profiles can be added, or shown alone.",
     )

@@ -1,30 +1,36 @@
 """Calibration of `gnnbench ab`: false positives in A/A tests, and power for injected slowdowns."""
 
 import json
+import secrets
 from collections import Counter
-from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Mapping
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from scipy import stats
 
-from .. import environment, json_io, schema
-from ..errors import UsageError
-from ..files import CACHE_VARIABLE, check_writable, hold, write_whole
+from .. import codec, environment
+from ..files import hold, save
+from ..measure import simulated_clock
 from ..results import former_names
-from .verdict import Verdict
+from ..variants.prepare import Prepared
+from .ab import coordinator, slowdown
+from .verdict import Thresholds, Verdict
 
 FORMAT_VERSION = 1
-MAX_BYTES = 2**25
-_REMEDY = "remove it, and run gnnbench calibrate again"
 SIZES = (0.02, 0.03, 0.05, 0.08, 0.12)
 """Injected slowdowns, as fractions."""
-FOUND = 0.95
+_MAX_BYTES = 2**25
+_REMEDY = "remove it, and run gnnbench calibrate again"
+_FOUND = 0.95
 """Power from which on a slowdown counts as found."""
 _LEVEL = 0.95
 """Level of the intervals of rates."""
 _IDENTICAL = 0.0
+_SEEDS = 1000
+"""Seeds of the simulated machine that are reserved for each run; each pair of processes uses one."""
 
 
 @dataclass(frozen=True)
@@ -36,29 +42,11 @@ class Rate:
 
     def interval(self) -> tuple[float, float]:
         """Return the 95 % confidence interval of the probability (Clopper and Pearson)."""
-        if not self.of:
-            return 0.0, 1.0
         found = stats.binomtest(self.count, self.of).proportion_ci(_LEVEL)
         return float(found.low), float(found.high)
 
     def __str__(self) -> str:
         return f"{self.count} of {self.of}"
-
-
-@dataclass(frozen=True)
-class CalibrationSettings:
-    """The settings that a calibration is valid for."""
-
-    folder: str
-    """Working directory of pytest."""
-    arguments: tuple[str, ...]
-    """Arguments of pytest."""
-    budget_seconds: float
-    """Budget per benchmark."""
-    total_budget_seconds: float | None
-    """Budget per run."""
-    effect: float
-    """Minimum effect of interest, as a fraction."""
 
 
 @dataclass(frozen=True)
@@ -78,17 +66,14 @@ class CalibrationRun:
         """Verdicts other than "incomparable"."""
         return [verdict for verdict in self.verdicts.values() if verdict != "incomparable"]
 
-    @property
-    def false_positives(self) -> int:
-        """Number of verdicts "slower" or "faster"; they are false positives in an A/A test only."""
-        return sum(verdict in ("slower", "faster") for verdict in self.judged)
-
 
 @dataclass(frozen=True)
 class Calibration:
     """All runs with the same settings."""
 
-    settings: CalibrationSettings
+    settings: Mapping[str, Any]
+    """`folder` and `arguments` of pytest, `budget_seconds` per benchmark, `total_budget_seconds` per run or
+    None, and the minimum `effect` of interest, a fraction."""
     runs: tuple[CalibrationRun, ...] = ()
 
     @property
@@ -96,15 +81,14 @@ class Calibration:
         """Benchmarks of all runs, in the order of their first run."""
         return list(dict.fromkeys(name for run in self.runs for name in run.verdicts))
 
-    def false_positives(self) -> Rate:
-        """Return how many verdicts of A/A tests were false positives."""
-        runs = self._with(_IDENTICAL)
-        return Rate(sum(run.false_positives for run in runs), sum(len(run.judged) for run in runs))
+    def false_positives(self) -> tuple[Rate, Rate]:
+        """Return how many verdicts of A/A tests were false positives, and how many of these runs had one.
 
-    def false_positive_runs(self) -> Rate:
-        """Return how many A/A tests had a false positive; unlike their verdicts, runs are independent."""
-        runs = [run for run in self._with(_IDENTICAL) if run.judged]
-        return Rate(sum(run.false_positives > 0 for run in runs), len(runs))
+        Unlike verdicts, runs are independent.
+        """
+        runs = [run.judged for run in self._with(_IDENTICAL) if run.judged]
+        wrong = [sum(verdict in ("slower", "faster") for verdict in judged) for judged in runs]
+        return Rate(sum(wrong), sum(map(len, runs))), Rate(sum(map(bool, wrong)), len(runs))
 
     def found(self, name: str) -> dict[float, Rate]:
         """Return how often each injected slowdown was found, of the runs with a verdict on the benchmark.
@@ -120,10 +104,10 @@ class Calibration:
         return rates
 
     def smallest(self, name: str) -> float | None:
-        """Return the smallest injected slowdown from which on all were found with the power `FOUND`."""
+        """Return the smallest injected slowdown from which on all were found with a power of 95 %."""
         smallest = None
         for size, rate in reversed(self.found(name).items()):
-            if rate.count < FOUND * rate.of:
+            if rate.count < _FOUND * rate.of:
                 break
             smallest = size
         return smallest
@@ -139,15 +123,26 @@ class Calibration:
         """
         done = Counter(run.planted for run in self.runs)
         wanted = {_IDENTICAL: runs, **dict.fromkeys(SIZES, planted)}
-        order = [
+        order = sorted(
             ((number + 0.5) / count, size)
             for size, count in wanted.items()
             for number in range(done[size], count)
-        ]
-        return [size for _, size in sorted(order)]
+        )
+        return [size for _, size in order]
 
     def _with(self, planted: float) -> list[CalibrationRun]:
         return [run for run in self.runs if run.planted == planted]
+
+
+@dataclass(frozen=True)
+class CalibrationFile:
+    """A file of calibrations."""
+
+    version: int
+    environment: Mapping[str, Any]
+    """The machine, as in a run file."""
+    calibrations: tuple[Calibration, ...]
+    """One for each combination of settings."""
 
 
 @dataclass(frozen=True)
@@ -156,96 +151,91 @@ class CalibrationStore:
 
     cache: Path
     environment: Mapping[str, Any]
-    """From `dataclasses.asdict`, or from a file."""
 
     @property
     def path(self) -> Path:
         """The file; it may not exist yet."""
         return self.cache / "calibration" / f"{environment.name_with_versions(self.environment)}.json"
 
-    def read(self) -> list[Calibration]:
+    def read(self) -> tuple[Calibration, ...]:
         """Return all saved calibrations.
 
         Raises:
             UsageError: the file is damaged, or of another version.
         """
         if not self.path.exists():
-            return []
-        return check(self.path, former_names.read(self.path, "calibration", MAX_BYTES, _REMEDY)[0])
+            return ()
+        content, _ = former_names.read(self.path, "calibration", _MAX_BYTES, _REMEDY)
+        return codec.read(self.path, content, CalibrationFile, FORMAT_VERSION, _REMEDY).calibrations
 
-    def get(self, settings: CalibrationSettings) -> Calibration:
+    def get(self, settings: Mapping[str, Any]) -> Calibration:
         """Return the calibration with these settings; if there is none, one without runs.
 
         Raises:
-            UsageError: the file is damaged, or of another version.
+            UsageError: the file is damaged, or of another version, or the folder cannot be written.
         """
-        return next((one for one in self.read() if one.settings == settings), Calibration(settings))
+        with self._held():  # so that runs can be saved is known before any is made
+            return next((one for one in self.read() if one.settings == settings), Calibration(settings))
 
-    def check(self) -> None:
-        """Check that runs can be saved, before any is made.
-
-        Raises:
-            UsageError: the file cannot be written.
-        """
-        with hold(self.path.with_suffix(".lock"), self.cache):
-            check_writable(self.path, f"set {CACHE_VARIABLE} to another folder")
-
-    def add(self, settings: CalibrationSettings, run: CalibrationRun) -> Calibration:
-        """Save a run, and return the calibration with it; a lock protects the file.
+    def save(self, calibration: Calibration) -> None:
+        """Save a calibration in the place of one with the same settings.
 
         Raises:
             UsageError: the file cannot be used.
         """
-        return self._replace(settings, lambda old: replace(old, runs=(*old.runs, run)))
+        with self._held():
+            others = [one for one in self.read() if one.settings != calibration.settings]
+            content = CalibrationFile(FORMAT_VERSION, self.environment, (*others, calibration))
+            save(self.path, json.dumps(codec.encode(content), indent=1) + "\n")
 
-    def clear(self, settings: CalibrationSettings) -> Calibration:
-        """Delete the runs with these settings, and return the empty calibration.
-
-        Raises:
-            UsageError: the file cannot be used.
-        """
-        return self._replace(settings, lambda old: replace(old, runs=()))
-
-    def _replace(
-        self, settings: CalibrationSettings, change: Callable[[Calibration], Calibration]
-    ) -> Calibration:
-        with hold(self.path.with_suffix(".lock"), self.cache):
-            kept = self.read()
-            found = next((one for one in kept if one.settings == settings), Calibration(settings))
-            changed = change(found)
-            others = [one for one in kept if one.settings != settings]
-            content = {
-                "version": FORMAT_VERSION,
-                "environment": dict(self.environment),
-                "calibrations": [asdict(one) for one in (*others, changed) if one.runs],
-            }
-            try:
-                write_whole(self.path, json.dumps(content, indent=1) + "\n")
-            except OSError as error:
-                raise UsageError(f"{self.path} cannot be written ({error.strerror})") from None
-        return changed
+    def _held(self) -> AbstractContextManager[None]:
+        return hold(self.path.with_suffix(".lock"), self.cache)
 
 
-def check(path: Path, content: Any) -> list[Calibration]:
-    """Return the calibrations in a file's content, without runs that have no verdict.
-
-    Earlier versions saved such runs.
+def measure(
+    known: Calibration, planted: float, here: Prepared, timeout_seconds: float, watcher: coordinator.Watcher
+) -> CalibrationRun:
+    """Compare the code with itself once.
 
     Args:
-        path: the file, for messages.
-        content: parsed JSON.
+        known: the runs until now, which tell the seeds of a simulated machine that are used up.
+        planted: the slowdown to inject into the newer side, as a fraction.
+        here: the code.
+        timeout_seconds: how long a process may be silent.
+        watcher: receives the progress, and why nothing could be compared.
 
     Raises:
-        UsageError: the content has another form or version.
+        KeyboardInterrupt: the run was interrupted.
+        UsageError: there is nothing to time.
     """
-    if not isinstance(content, dict):
-        json_io.refuse(path, "not a calibration file", _REMEDY)
-    schema.check(path, content, "calibration", FORMAT_VERSION, _REMEDY)
-    return [found for one in content["calibrations"] if (found := _calibration(one)).runs]
-
-
-def _calibration(content: Mapping[str, Any]) -> Calibration:
-    settings = dict(content["settings"])
-    settings["arguments"] = tuple(settings["arguments"])
-    runs = (CalibrationRun(**run) for run in content["runs"])
-    return Calibration(CalibrationSettings(**settings), tuple(run for run in runs if run.judged))
+    settings = known.settings
+    simulated = simulated_clock.reseeded(_SEEDS * len(known.runs))
+    base, head = (
+        replace(here, environment={**here.environment, **simulated, slowdown.VARIABLE: str(share)})
+        for share in (_IDENTICAL, planted)
+    )
+    found = coordinator.run(
+        base,
+        head,
+        settings["arguments"],
+        Path(settings["folder"]),
+        Thresholds(settings["effect"]),
+        coordinator.Budget(settings["budget_seconds"], settings["total_budget_seconds"], timeout_seconds),
+        watcher,
+        seed := secrets.randbits(32),
+        time_all=True,
+    )
+    if found.interrupted:
+        raise KeyboardInterrupt
+    for note in found.notes:
+        watcher.say(note)
+    judgements = {name: decision.judgement for name, decision in found.decisions.items()}
+    verdicts: dict[str, Verdict] = {
+        name: judgement.verdict if judgement.judged else "incomparable"
+        for name, judgement in judgements.items()
+    }
+    ended = CalibrationRun(planted, seed, round(found.seconds, 3), verdicts)
+    if not ended.judged:
+        reasons = "; ".join(dict.fromkeys(judgement.reason for judgement in judgements.values()))
+        watcher.say(f"no benchmark could be compared; this run is not saved, and no more are made: {reasons}")
+    return ended

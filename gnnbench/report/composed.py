@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from .. import json_io, units
 from ..compare.acceptance import Acceptance
@@ -13,10 +12,7 @@ from . import breakdown, causes, run
 from .facts import environment_facts
 from .names import clean, cleaned, cleaned_memory, spec_of, titles
 from .sources import Source, Sources
-from .view import BenchmarkView, Calibrated, Found, JudgedBy, View
-
-if TYPE_CHECKING:
-    from ..compare.calibration import Calibration, Rate
+from .view import BenchmarkView, JudgedBy, View
 
 
 def compose(sources: Sources, thresholds: Thresholds, acceptance: Acceptance) -> View:
@@ -36,8 +32,6 @@ def compose(sources: Sources, thresholds: Thresholds, acceptance: Acceptance) ->
             view = _result(main.checked)
         elif isinstance(main.checked, RunFile):
             view = run.view(main, sources.base, thresholds, acceptance)
-        elif main.checked is not None:
-            view = _calibration(main, main.checked)
         else:
             view = _profiles(sources.profiles)
         return replace(view, breakdowns=breakdown.of([one.content for one in sources.profiles]))
@@ -96,37 +90,3 @@ def _busy(found: ResultFile) -> tuple[tuple[str, str], ...]:
     """Return how much other programs used the processor, if it is known."""
     share = found.contention_share
     return () if share is None else (("CPU time of other programs", units.fraction(share)),)
-
-
-def _calibration(source: Source, kept: "Sequence[Calibration]") -> View:
-    facts = environment_facts(source.content["environment"])
-    return View(
-        "calibration", clean(source.path.name), calibrations=tuple(map(_calibrated, kept)), facts=facts
-    )
-
-
-def _calibrated(one: "Calibration") -> Calibrated:
-    labels, common = titles(one.names, list(map(spec_of, one.names)))
-    return Calibrated(
-        (
-            ("folder", clean(one.settings.folder)),
-            ("pytest's arguments", clean(" ".join(one.settings.arguments))),
-            *([("all benchmarks", common)] if common else []),
-            ("seconds per benchmark", f"{one.settings.budget_seconds:g}"),
-            ("effect", units.fraction(one.settings.effect)),
-        ),
-        _rate(one.false_positives()),
-        _rate(one.false_positive_runs()),
-        tuple(
-            (
-                f"{title} {context}".strip(),
-                tuple(Found(size, rate.count, rate.of) for size, rate in one.found(name).items()),
-                one.smallest(name),
-            )
-            for name, (title, context) in zip(one.names, labels, strict=True)
-        ),
-    )
-
-
-def _rate(rate: "Rate") -> str:
-    return f"{rate} (at most {units.fraction(rate.interval()[1])})"

@@ -55,13 +55,8 @@ class Section:
     """What slower benchmarks have in common."""
 
 
-def section(found: ResultFile, notes: Sequence[str] = ()) -> Section:
-    """Return the section of a result.
-
-    Args:
-        found: the result.
-        notes: further notes on the whole result.
-    """
+def section(found: ResultFile) -> Section:
+    """Return the section of a result."""
     first = []
     if found.shard:
         first.append(f"only a part of the benchmarks: shard {found.shard}")
@@ -73,7 +68,7 @@ def section(found: ResultFile, notes: Sequence[str] = ()) -> Section:
         found.base,
         found.head,
         machine=_machine(found.environment or {}),
-        notes=(*first, *found.notes, *notes),
+        notes=(*first, *found.notes),
         source=found.path.name,
         causes=tuple(causes.of_result(found)),
     )

@@ -8,13 +8,13 @@ from typing import Any, Literal
 
 from .. import units
 from . import layouts, wording
-from .charts import calibrated, distribution, forest, phases, platforms, times
+from .charts import distribution, forest, phases, platforms, times
 from .style import Style
 from .table import heading, inputs
 from .verdicts import divided
-from .view import BenchmarkView, Breakdown, Calibrated, JudgedBy, View
+from .view import BenchmarkView, Breakdown, JudgedBy, View
 
-Place = Literal["verdicts", "benchmark", "platforms", "phases", "calibration", "times"]
+Place = Literal["verdicts", "benchmark", "platforms", "phases", "times"]
 
 _MOST_CHANGED = 8
 """Most changed benchmarks whose distributions are drawn."""
@@ -59,8 +59,6 @@ def pictures(view: View) -> Iterator[Picture]:
         yield _times(timed)
     for breakdown in view.breakdowns:
         yield _phases(breakdown)
-    for calibration in view.calibrations:
-        yield _calibrated(calibration)
 
 
 def side_by_side(benchmarks: Sequence[BenchmarkView]) -> dict[str, dict[str, list[BenchmarkView]]]:
@@ -216,26 +214,6 @@ def _phases(found: Breakdown) -> Picture:
     )
     text = f"Stacked bars of {found.kind}. {message}."
     return Picture("phases", message, note, text, lambda style: phases.chart(found, style))
-
-
-def _calibrated(found: Calibrated) -> Picture:
-    known = [smallest for _, _, smallest in found.benchmarks if smallest is not None]
-    finds = (
-        f"A slowdown of {units.fraction(max(known))} is found in {len(known)} of "
-        f"{units.count(len(found.benchmarks), 'benchmark')}"
-        if known
-        else "No injected slowdown is found often enough"
-    )
-    message = f"{finds}; {found.false_positives} verdicts of A/A tests were false positives"
-    note = "How often an injected slowdown was found. Dark: at least 95%; light: at least half."
-    return Picture(
-        "calibration",
-        message,
-        note,
-        f"{message}.",
-        lambda style: calibrated.chart(found, style),
-        len(found.benchmarks),
-    )
 
 
 def _seconds(benchmark: BenchmarkView) -> float:

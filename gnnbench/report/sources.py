@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from .. import environment, json_io, units
 from ..compare import result_file
@@ -16,10 +16,7 @@ from ..results import former_names, run_file
 from ..results.run_file import RunFile
 from .names import clean
 
-if TYPE_CHECKING:
-    from ..compare.calibration import Calibration
-
-_REMEDY = "give a run file, a result of gnnbench ab or compare, a calibration, or a profile"
+_REMEDY = "give a run file, a result of gnnbench ab or compare, or a profile"
 
 
 @dataclass(frozen=True)
@@ -30,7 +27,7 @@ class Source:
     kind: Kind
     content: Mapping[str, Any]
     """See docs/formats.md."""
-    checked: "RunFile | ResultFile | list[Calibration] | None" = None
+    checked: RunFile | ResultFile | None = None
     """The parsed content; None: a profile."""
 
 
@@ -83,18 +80,14 @@ def _files(path: Path) -> list[Path]:
 def _read(path: Path) -> Source:
     content, raw = former_names.read(path, "file", run_file.MAX_BYTES, _REMEDY)
     kind = result_file.kind(content)
-    if kind is None or kind == "compare --by":
+    if kind is None or kind in ("compare --by", "calibration"):
         reason = f"there is no page of {units.article(f'{kind} file')}" if kind else "unknown format"
         json_io.refuse(path, reason, _REMEDY)
     if kind == "run":
         return Source(path, kind, content, run_file.parse(path, run_file.check(path, content, raw)))
     if kind in ("ab", "compare"):
         return Source(path, kind, content, result_file.parse(path, content))
-    if kind == "profile":
-        return Source(path, kind, record.check(path, content))
-    from ..compare import calibration  # which imports scipy.stats: half a second
-
-    return Source(path, kind, content, calibration.check(path, content))
+    return Source(path, kind, record.check(path, content))
 
 
 def _check_base(first: Source, base: Sequence[Source]) -> None:
@@ -108,9 +101,8 @@ def _check_base(first: Source, base: Sequence[Source]) -> None:
         raise UsageError(f"{twice} is given twice; give each run once")
     for one in (first, *base):
         if one.kind != "run":
-            raise UsageError(
-                f"{one.path}: a {one.kind} file cannot be compared with other files; give it alone"
-            )
+            kind = units.article(f"{one.kind} file")
+            raise UsageError(f"{one.path}: {kind} cannot be compared with other files; give it alone")
     runs = [one.checked for one in (first, *base) if isinstance(one.checked, RunFile)]
     for run in runs[1:]:
         if fields := comparison.differing_fields([run], runs[:1]):

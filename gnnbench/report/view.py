@@ -153,31 +153,10 @@ class Breakdown:
 
 
 @dataclass(frozen=True)
-class Found:
-    """`count` of `of` runs with the slowdown `planted` were called slower; 0: A/A tests."""
-
-    planted: float
-    count: int
-    of: int
-
-
-@dataclass(frozen=True)
-class Calibrated:
-    """The calibration of `gnnbench ab` for some settings."""
-
-    settings: tuple[tuple[str, str], ...]
-    false_positives: str
-    """False positives among the verdicts of A/A tests, in words."""
-    false_positive_runs: str
-    benchmarks: tuple[tuple[str, tuple[Found, ...], float | None], ...]
-    """Name, how often each slowdown was found, and the smallest one found often enough."""
-
-
-@dataclass(frozen=True)
 class View:
     """The whole content."""
 
-    kind: Literal["run", "ab", "compare", "calibration", "profile"]
+    kind: Literal["run", "ab", "compare", "profile"]
     source: str
     """The file's name."""
     shared: str = ""
@@ -188,7 +167,6 @@ class View:
     causes: tuple[CauseView, ...] = ()
     """Those of most benchmarks first."""
     breakdowns: tuple[Breakdown, ...] = ()
-    calibrations: tuple[Calibrated, ...] = ()
     facts: tuple[tuple[str, str], ...] = ()
     """Place and time of the measurement: name and value."""
     notes: tuple[str, ...] = ()

@@ -19,8 +19,6 @@ def headline(view: View) -> str:
     if view.kind == "profile":
         works = dict.fromkeys(found.work for found in view.breakdowns)
         return f"Where the time of {', '.join(works) or view.source} goes"
-    if view.kind == "calibration":
-        return "Calibration of gnnbench ab on this machine"
     if not view.benchmarks:
         return "This file has no benchmarks"
     if all(one.error for one in view.benchmarks):

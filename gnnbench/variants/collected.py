@@ -31,18 +31,17 @@ def only_marked(items: Iterable[Any]) -> list[str]:
     return [f"{why}: {units.count(len(found), 'test')}"] if found else []
 
 
-def no_benchmarks(command: str, refused: Sequence[str], marked: Sequence[str]) -> str:
+def no_benchmarks(refused: Sequence[str], marked: Sequence[str]) -> str:
     """Say why a session has nothing to time.
 
     Args:
-        command: what was typed.
         refused: a line for each file that cannot be collected.
         marked: those of `only_marked`.
     """
     if marked:
         return f"pytest finds no benchmarks here; {marked[0]}"
     why = f": {refused[0]}" if refused else " here"
-    return f"pytest finds no benchmarks{why}; name them: {command} -- PATH"
+    return f"pytest finds no benchmarks{why}; name them: -- PATH"
 
 
 def foreign_fixture(item: Any) -> str:

@@ -189,7 +189,11 @@ def test_a_reason_in_a_file_is_text_that_shows(tmp_path, capsys):
     [
         ("cut.json", '{"benchmarks": [', "not JSON, or cut off"),
         ("list.json", "[1, 2]", "unknown format; give a run file"),
-        ("calibration.json", '{"version": 1, "calibrations": 3}', "damaged at $"),
+        (
+            "calibration.json",
+            '{"calibrations": []}',
+            "there is no page of a calibration file",
+        ),
         ("profile.json", '{"sections": {}}', "version None of the format"),
         ("compare.json", '{"benchmarks": {}}', "version None of the format"),
     ],
@@ -205,7 +209,8 @@ def test_another_file_is_one_line(tmp_path, page, capsys, name, text, message):
 
 
 def test_files_that_do_not_belong_together_are_one_line(tmp_path, capsys):
-    here, there, alone = save(tmp_path, suite(1), suite(2, threads=8), contents.calibration())
+    alone, _ = compared(tmp_path, capsys)
+    here, there = save(tmp_path, suite(1), suite(2, threads=8))
     fast, slow = tmp_path / "fast", tmp_path / "slow"
     for folder, threads in ((fast, 2), (slow, 8)):
         folder.mkdir()
@@ -217,7 +222,7 @@ def test_files_that_do_not_belong_together_are_one_line(tmp_path, capsys):
         ((fast, slow), "threads 8 vs 2); make a page for each"),
         ((here, slow), "make a page for each"),
         ((here, here), "is given twice"),
-        ((here, alone), "a calibration file cannot be compared"),
+        ((here, alone), "a compare file cannot be compared"),
         ((tmp_path / "none.json",), "cannot be read (No such file or directory)"),
         ((tmp_path / "empty",), "this folder has no profile.json"),
         ((here, "--effect", "much"), "effect"),
@@ -280,7 +285,7 @@ def test_slides_are_svg_and_png_of_one_size(tmp_path, page, capsys):
 @pytest.mark.nightly
 def test_older_slides_do_not_stay_among_new_ones(tmp_path, page, capsys):
     slides = tmp_path / "slides"
-    run, calibrated = save(tmp_path, judged(), contents.calibration())
+    run, profile = save(tmp_path, judged(), contents.profile("pyg"))
     report(capsys, run, "-o", page, "--slides", slides)
     older = {file.name for file in slides.iterdir()}
     assert "01-" in {name[:3] for name in older}
@@ -288,7 +293,7 @@ def test_older_slides_do_not_stay_among_new_ones(tmp_path, page, capsys):
     for name in theirs - {"02-folder.svg"}:
         (slides / name).write_text("<svg/>")
     (slides / "02-folder.svg").mkdir()
-    status, out, _ = report(capsys, calibrated, "-o", page, "--slides", slides)
+    status, out, _ = report(capsys, profile, "-o", page, "--slides", slides)
     assert status == 0
     written = {Path(line).name for line in out.splitlines()[2:]}
     assert not written & older

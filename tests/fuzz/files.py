@@ -13,7 +13,7 @@ from gnnbench.results.baseline import FOLDER, RecordStore
 from tests.compare.bisect.results import commits, finding, result
 from tests.compare.trend import runs as history_files
 from tests.report import contents
-from tests.run_files import content, entry, fingerprint, plain, suite
+from tests.run_files import entry, fingerprint, plain, suite
 
 DATA = Path(__file__).parents[1] / "data" / "5603223"
 FILE, OTHER = "x.json", "y.json"
@@ -243,14 +243,8 @@ def profiles() -> None:
 
 
 def calibrations() -> None:
-    saved = contents.calibration()
-    for one in saved["calibrations"]:
-        one["settings"]["folder"] = str(Path.cwd())
-        for found in one["runs"]:
-            found["verdicts"] = {f"test_a.py::{name}": verdict for name, verdict in found["verdicts"].items()}
-    _write(FILE, saved)
-    for seed, name in enumerate(("a.json", "b.json")):
-        _write(name, content(entry("a", seed=seed), entry("b", seed=seed)))
+    (real,) = DATA.glob("calibration/*.json")
+    shutil.copy(real, FILE)
 
 
 def counters() -> None:

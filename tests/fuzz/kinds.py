@@ -80,25 +80,15 @@ def _as_gate_of_counters() -> int:
     return 0
 
 
-def _cached() -> CalibrationStore:
+def _as_calibrate() -> int:
+    """Show the calibrations as `gnnbench calibrate` does."""
     store = CalibrationStore(Path("cache"), ENVIRONMENT)
     store.path.parent.mkdir(parents=True, exist_ok=True)
     shutil.copy(FILE, store.path)
-    return store
-
-
-def _as_calibrate() -> int:
-    """Show the calibrations as `gnnbench calibrate` does."""
-    for known in _cached().read():
+    for known in store.read():
         calibrate._show(known)
         known.left(20, 10)
     return 0
-
-
-def _with_calibration() -> int:
-    """Compare where the cache has the calibration."""
-    _cached()
-    return main.main(["compare", "a.json", "--", "b.json"])
 
 
 def _with_accepted() -> int:
@@ -182,9 +172,7 @@ KINDS = {
             ("report", OTHER, "p/1", *_PAGE),
         ),
     ),
-    "calibration": Kind(
-        files.calibrations, (FILE,), (_as_calibrate, _with_calibration, ("report", FILE, *_PAGE)), _VERDICTS
-    ),
+    "calibration": Kind(files.calibrations, (FILE,), (_as_calibrate,)),
     "accepted slowdowns": Kind(files.accepted_slowdowns, (FILE,), (_with_accepted,), _VERDICTS),
     "bisection": Kind(files.results_of_bisect, (FILE,), _OF_RESULTS),
     "lock file": Kind(files.lock_files, (FILE,), (_as_lock_file,)),

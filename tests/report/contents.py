@@ -112,35 +112,6 @@ def profile(platform, *, scale=1.0, **environment):
     }
 
 
-def calibration():
-    """Return a calibration of two benchmarks."""
-    settings = {
-        "folder": "/project",
-        "arguments": ["benchmarks"],
-        "budget_seconds": 10,
-        "total_budget_seconds": None,
-        "effect": 0.03,
-    }
-    runs = [
-        {
-            "planted": planted,
-            "seed": seed,
-            "seconds": 20.0,
-            "verdicts": {"a": verdict, "b": "same" if planted < 0.08 else verdict},
-        }
-        for planted, verdict in (
-            (0.0, "same"),
-            (0.02, "undecided"),
-            (0.03, "undecided"),
-            (0.05, "slower"),
-            (0.08, "slower"),
-            (0.12, "slower"),
-        )
-        for seed in range(4)
-    ]
-    return {"version": 1, "environment": ENVIRONMENT, "calibrations": [{"settings": settings, "runs": runs}]}
-
-
 REPEAT = {
     "base": "git:main",
     "head": ".",

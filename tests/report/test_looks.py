@@ -74,7 +74,6 @@ PAGES = {
     "another": lambda report, _: report(another()),
     "profile": lambda report, _: report(*map(contents.profile, contents.PLATFORMS)),
     "plain": lambda report, _: report(plain(9), *(plain(seed) for seed in range(4))),
-    "calibration": lambda report, _: report(contents.calibration()),
     "trend": lambda _, tmp_path: trend(tmp_path),
 }
 

@@ -304,7 +304,7 @@ class _Session:
         if not names and choice:
             raise UsageError(NO_DEFAULT)
         if not names:
-            raise UsageError(workers.no_benchmarks("gnnbench ab BASE HEAD"))
+            raise UsageError(workers.no_benchmarks())
         self.notes.extend((*workers.notes, *refused))
         if self._only is not None:
             names = [name for name in self._only if name in names]

@@ -173,9 +173,9 @@ class Workers:
             for file, reason in files.items()
         ]
 
-    def no_benchmarks(self, command: str) -> str:
-        """Say why there is nothing to time, given the command that was typed."""
-        return no_benchmarks(command, self.refusals(), self._collected["head"]["marked"])
+    def no_benchmarks(self) -> str:
+        """Say why there is nothing to time."""
+        return no_benchmarks(self.refusals(), self._collected["head"]["marked"])
 
     def choice(self) -> list[str]:
         """Return a line if only the default ones of gnnbench's benchmarks are selected."""

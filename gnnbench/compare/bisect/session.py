@@ -116,7 +116,7 @@ class Session:
         """Take the names of the benchmarks, and plan the first pair."""
         refused, choice, names = workers.refusals(), workers.choice(), workers.benchmarks
         if not names:
-            raise UsageError(NO_DEFAULT if choice else workers.no_benchmarks("gnnbench bisect GOOD BAD"))
+            raise UsageError(NO_DEFAULT if choice else workers.no_benchmarks())
         self._journal.names, self._journal.notes = names, [*workers.notes, *refused, *choice]
         plan = self._plan_ends()
         assert plan
