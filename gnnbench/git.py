@@ -183,19 +183,8 @@ def first_parents(folder: Path, old: str, new: str) -> list[Commit]:
         old: full hash of a commit.
         new: likewise.
     """
-    form = "--format=%H%x00%cs%x00%P%x00%s"
-    lines = _ask(
-        folder,
-        "-c",
-        "log.showSignature=false",
-        "log",
-        "-z",
-        "--first-parent",
-        "--reverse",
-        form,
-        f"{old}..{new}",
-    )
-    words = lines.split("\0")
+    log = ("-c", "log.showSignature=false", "log", "-z", "--first-parent", "--reverse")
+    words = _ask(folder, *log, "--format=%H%x00%cs%x00%P%x00%s", f"{old}..{new}").split("\0")
     found = zip(*(words[start::4] for start in range(4)), strict=False)
     return [Commit(hash_, day, title, len(parents.split())) for hash_, day, parents, title in found]
 

@@ -128,14 +128,9 @@ def run(options: argparse.Namespace) -> int:
         found = bisection.run(
             options.good, options.bad, setting, progress, skip=options.skip, repositories=repositories
         )
-    texts = {
-        file: text
-        for file, text in (
-            (options.json, json.dumps(found.as_json(), indent=1) + "\n"),
-            (options.markdown, shown.markdown(found)),
-        )
-        if file
-    }
+    texts = {options.json: json.dumps(found.as_json(), indent=1) + "\n"}
+    texts[options.markdown] = shown.markdown(found)
+    texts.pop(None, None)
     try:
         shown.write(found, streams.write_rendered, streams.width(), colour=sys.stdout.isatty())
         unfinished = found.stages[-1].unfinished

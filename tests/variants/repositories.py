@@ -147,9 +147,7 @@ def wheel(folder, name, version, *, content=None, needs=()):
     info = f"{name}-{version}.dist-info"
     required = "".join(f"Requires-Dist: {need}\n" for need in needs)
     with zipfile.ZipFile(path, "w") as file:
-        file.writestr(
-            "needs.py" if name == "needs" else "thing/__init__.py", content or f"VERSION = {version}\n"
-        )
+        file.writestr(f"{name}/__init__.py", content or f"VERSION = {version}\n")
         file.writestr(
             f"{info}/METADATA", f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n{required}"
         )

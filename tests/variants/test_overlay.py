@@ -87,13 +87,13 @@ def test_an_unpinned_requirement_is_looked_up_again_tomorrow(wheels, prepare, mo
 
 @pytest.mark.nightly
 def test_a_wheel_is_installed_anew_when_it_has_changed(wheels, prepare):
-    file = wheel(wheels / "a b", "other", 1)
+    file = wheel(wheels / "a b", "thing", 1)
     for text, root in ((f"pip:'a b/{file.name}'", wheels), (f"pip:./{file.name}", file.parent)):
         with prepare(text, root) as made:
-            assert made.versions == {"other": "1"}
+            assert made.versions == {"thing": "1"}
             assert version(made) == 1
     count = len(prepare.said)
-    wheel(wheels / "a b", "other", 1, content="VERSION = 7\n")
+    wheel(wheels / "a b", "thing", 1, content="VERSION = 7\n")
     with prepare(f"pip:./{file.name}", file.parent) as made:
         assert version(made) == 7
     assert len(prepare.said) == count + 1

@@ -146,12 +146,10 @@ class Followed:
             search.same(position, alike)
 
     def _alike(self, name: str, position: int, seen: Seen) -> list[int]:
-        if seen.code is None:
-            return []
         return [
             at
             for (other, at), one in self._seen.items()
-            if other == name and at != position and one.code == seen.code
+            if other == name and at != position and seen.code and one.code == seen.code
         ]
 
     def known(self, name: str, position: int, seen: Seen) -> bool:

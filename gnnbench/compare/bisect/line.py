@@ -102,9 +102,6 @@ class Ready(ExitStack):
         self._prepare = prepare
         self._made: dict[int, tuple[ExitStack, Prepared]] = {}
 
-    def __contains__(self, position: int) -> bool:
-        return position in self._made
-
     def get(self, position: int) -> Prepared:
         """Return a candidate.
 

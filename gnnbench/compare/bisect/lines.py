@@ -104,20 +104,16 @@ def _parts(text: str) -> list[str]:
 
 
 def _commits(old: str, new: str, common: Sequence[str], root: Path, skip: Sequence[str]) -> Line:
-    found = [variant.parse(shlex.join([text])) for text in (old, new)]
-    if all(one.git is not None for one in found):
-        good, bad = (str(one.git) for one in found)
-        return commits.line(root, None, good, bad, common=common, skip=skip)
-    folders = {folder for one in found for folder, _ in one.checkouts}
-    if len(folders) != 1 or any(one.git is not None for one in found):
+    parsed = [variant.parse(shlex.join([text])) for text in (old, new)]
+    ends = [(None, one.git) if one.git is not None else one.checkouts[0] for one in parsed]
+    (typed, good), (other, bad) = ends
+    if typed != other:
         raise UsageError(f"{old!r} and {new!r} are of two repositories: give two commits of one")
-    (typed,) = folders
-    folder = local_path(typed, root)
+    folder = root if typed is None else local_path(typed, root)
     if not folder.is_dir():
         raise UsageError(
             f"the folder of {old!r} does not exist (from {root}): give a folder of the repository"
         )
-    good, bad = (one.checkouts[0][1] for one in found)
     return commits.line(folder, typed, good, bad, common=common, skip=skip)
 
 

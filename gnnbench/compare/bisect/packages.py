@@ -148,12 +148,11 @@ def _needs(moves: Mapping[str, Move], install: Installed) -> Iterator[tuple[str,
 
 
 def _requirements(name: str, version: str, install: Installed) -> Iterator[Requirement]:
-    asked = releases.part(name, version)
-    if asked:
-        folders = [str(install([asked[0].removeprefix("pip:")]))]
-        found = list(importlib.metadata.distributions(name=name, path=folders))
-    else:
+    if releases.is_here(name, version):
         found = [importlib.metadata.distribution(name)]
+    else:
+        folder = str(install([f"{name}=={version}"]))
+        found = list(importlib.metadata.distributions(name=name, path=[folder]))
     for text in (one for each in found for one in each.requires or ()):
         try:
             required = Requirement(text)

@@ -99,10 +99,11 @@ class Pairs:
             UsageError: candidate 0 cannot be measured, or the ends import nothing from a candidate.
         """
         begin, found = RealTime.seconds(), Measured(position, ends)
+        base = self._ready.get(0)
         try:
-            base, head = self._ready.get(0), self._ready.get(position)
+            head = self._ready.get(position)
         except UnbuildableError as error:
-            if ends or 0 not in self._ready:
+            if ends:
                 raise
             found.broken, found.start_seconds = str(error), RealTime.seconds() - begin
             return found

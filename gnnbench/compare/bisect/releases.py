@@ -55,14 +55,14 @@ def line(
 
 def variant(pins: Mapping[str, str], common: Sequence[str]) -> str:
     """Return the variant that has these versions of packages, and the parts that all candidates have."""
-    parts = [word for name, version in pins.items() for word in part(name, version)]
+    parts = [f"pip:{name}=={version}" for name, version in pins.items() if not is_here(name, version)]
     return shlex.join([*parts, *common]) or "."
 
 
-def part(name: str, version: str) -> tuple[str, ...]:
-    """Return the part of a variant that installs a release; none, if this environment has it."""
+def is_here(name: str, version: str) -> bool:
+    """Return whether this environment has a release, which then need not be installed."""
     here = installed(canonicalize_name(name).replace("-", "_"))
-    return () if here and here.version == version else (f"pip:{name}=={version}",)
+    return here is not None and here.version == version
 
 
 def pinned(text: str) -> tuple[str, str]:

@@ -1,7 +1,6 @@
 """Repositories whose commits have known times on the simulated clock."""
 
 import json
-import zipfile
 
 from tests.variants.repositories import git, without_settings
 
@@ -56,16 +55,3 @@ def create(folder, commits, monkeypatch):
 def hash_of(folder, number):
     """Return the full hash of the commit with that number."""
     return git(folder, "log", "--format=%H", f"--grep=^change {number}$", "main")
-
-
-def wheel(folder, name, version, content):
-    """Build a wheel with one module, called as the package."""
-    folder.mkdir(exist_ok=True)
-    path = folder / f"{name}-{version}-py3-none-any.whl"
-    info = f"{name}-{version}.dist-info"
-    with zipfile.ZipFile(path, "w") as file:
-        file.writestr(f"{name}.py", content)
-        file.writestr(f"{info}/METADATA", f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n")
-        file.writestr(f"{info}/WHEEL", "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n")
-        file.writestr(f"{info}/RECORD", "")
-    return path

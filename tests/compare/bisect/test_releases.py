@@ -14,9 +14,9 @@ from gnnbench.compare.verdict import Thresholds
 from gnnbench.errors import UsageError
 from tests.cli.test_bisect import bisect, saved
 from tests.compare.ab.workers import Watcher
-from tests.compare.bisect.histories import ONE, content, create, wheel
+from tests.compare.bisect.histories import ONE, content, create
 from tests.compare.bisect.results import finding, result
-from tests.variants.repositories import git
+from tests.variants.repositories import git, wheel
 
 FIVE = ("alpha", "beta", "gamma", "delta", "thing")
 IMPORTS_ALL = "import alpha, beta, gamma, delta\n"
@@ -41,7 +41,7 @@ def wheels(tmp_path):
 
 def test_yanked_and_early_releases_are_no_candidates(folder, wheels, tmp_path, monkeypatch):
     for number in ("1", "2", "3", "4", "4.5rc1", "5"):
-        wheel(wheels, "thing", number, content(1))
+        wheel(wheels, "thing", number)
     index = tmp_path / "index.html"
     links = [
         f'<a href="{file.as_uri()}"{" data-yanked=bad" if "-3-" in file.name else ""}>{file.name}</a>'
@@ -78,13 +78,9 @@ def test_packages_move_with_or_after_what_their_metadata_require(folder, tmp_pat
     }
 
     def install(requirements):
-        (requirement,) = requirements
-        name, _, version = requirement.partition("==")
-        info = tmp_path / requirement / f"{name}-{version}.dist-info"
-        info.mkdir(parents=True)
-        required = f"Requires-Dist: {needs[name].format(version)}\n" if name in needs else ""
-        (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n{required}")
-        return info.parent
+        name, _, version = requirements[0].partition("==")
+        required = [needs[name].format(version)] if name in needs else ()
+        return wheel(tmp_path / "made", name, version, needs=required)  # its metadata can be read in place
 
     ends = locks(folder, dict.fromkeys(FIVE, "1"), {**dict.fromkeys(FIVE, "2"), "other": "1"})
     line = lines.line(*ends.values(), folder, install, skip=["thing"])
@@ -101,7 +97,7 @@ def test_within_a_package_s_step_are_its_releases_and_within_a_release_s_the_com
     folder, wheels, tmp_path, monkeypatch
 ):
     for number in ("1.0", "1.1", "1.2"):
-        wheel(wheels, "thing", number, "")
+        wheel(wheels, "thing", number)
     library = tmp_path / "library"
     library.mkdir()
     create(library, [content(number) for number in range(4)], monkeypatch)
@@ -142,7 +138,7 @@ def test_of_five_packages_first_the_one_that_matters_then_its_release_then_its_c
 ):
     for name in FIVE[:-1]:
         for version in ("1.0", "2.0"):
-            wheel(wheels, name, version, f"VERSION = {version}\n")
+            wheel(wheels, name, version)
 
     def at(number):
         return IMPORTS_ALL + content(number, 1.2 if number >= 4 else 1.0)
@@ -151,7 +147,7 @@ def test_of_five_packages_first_the_one_that_matters_then_its_release_then_its_c
     library.mkdir()
     create(library, [at(number) for number in range(7)], monkeypatch)
     for release, number in (("1.0", 0), ("1.1", 2), ("1.2", 5), ("2.0", 6)):
-        wheel(wheels, "thing", release, at(number))
+        wheel(wheels, "thing", release, content=at(number))
         git(library, "tag", f"v{release}", f"main~{6 - number}")
     monkeypatch.setenv("PIP_FIND_LINKS", str(wheels))
     ends = locks(folder, dict.fromkeys(FIVE, "1.0"), dict.fromkeys(FIVE, "2.0"))
