@@ -10,7 +10,6 @@ from pathlib import Path
 import pytest
 
 from gnnbench import schema, units
-from gnnbench.cli.bisect import _exit_code
 from gnnbench.compare.bisect import lines
 from gnnbench.compare.bisect import run as bisection
 from gnnbench.report import bisect as shown
@@ -90,28 +89,6 @@ def test_the_commit_is_named_with_what_it_changed_and_how_to_repeat_it(history):
     assert saved(folder)["pairs"] <= 6
 
 
-@pytest.mark.parametrize(
-    ("unfinished", "status", "said"),
-    [
-        ("interrupted", 130, "interrupted; the same command continues"),
-        ("the time is used up", 1, "the time is used up; the same command with --total-budget 60 continues"),
-        (None, 1, None),
-    ],
-)
-def test_what_ended_a_bisection_early_is_said_with_how_to_continue(
-    in_process, tmp_path, monkeypatch, unfinished, status, said
-):
-    found = result(LINE, "slower", unfinished=unfinished)
-    monkeypatch.setattr(bisection, "run", lambda *_words, **_options: found)
-    (tmp_path / "test_suite.py").touch()
-    words = ("--total-budget", "30", "--json", "b.json", "--", "test_suite.py")
-    printed = in_process("bisect", "git:good", "git:main", *words)
-    assert printed.returncode == status
-    lines = printed.stdout.splitlines()
-    assert [line for line in lines if line.endswith(" continues")] == [said][: said is not None]
-    assert saved(tmp_path)["unfinished"] == unfinished
-
-
 @pytest.mark.nightly
 def test_several_changes_and_commits_that_are_broken_or_hang(history):
     """Steps forth and back; what cannot be measured is stepped around, or is the answer's range."""
@@ -138,22 +115,33 @@ def test_several_changes_and_commits_that_are_broken_or_hang(history):
 
 
 @pytest.mark.parametrize(
-    ("verdicts", "code", "summary"),
+    ("verdicts", "unfinished", "code", "said"),
     [
-        (("same", "slower"), 1, "1 slower, 1 same; 1 candidate, 4 pairs of processes; 60.0 s"),
-        (("slower", "faster"), 1, "1 slower, 1 faster; "),
-        (("faster", "undecided"), 0, "1 faster, 1 undecided; "),
-        (("same",), 0, "the ends do not differ: 1 same; "),
-        (("same", "undecided"), 3, "undecided: 1 same, 1 undecided; "),
-        (("incomparable",), 3, "the ends do not differ: 1 incomparable; "),
-        ((), 3, "no benchmark was compared; 1 candidate, "),
+        (("same", "slower"), None, 1, "1 slower, 1 same; 1 candidate, 4 pairs of processes; 60.0 s"),
+        (("slower", "faster"), None, 1, "1 slower, 1 faster; "),
+        (("faster", "undecided"), None, 0, "1 faster, 1 undecided; "),
+        (("same",), None, 0, "the ends do not differ: 1 same; "),
+        (("same", "undecided"), None, 3, "undecided: 1 same, 1 undecided; "),
+        (("incomparable",), None, 3, "the ends do not differ: 1 incomparable; "),
+        ((), None, 3, "no benchmark was compared; 1 candidate, "),
+        (("slower",), "interrupted", 130, "interrupted; the same command continues"),
+        (
+            ("slower",),
+            "the time is used up",
+            1,
+            "the time is used up; the same command with --total-budget 60 ",
+        ),
     ],
 )
-def test_how_the_ends_differ_has_a_line_and_an_exit_code(verdicts, code, summary):
-    found = result(LINE, *verdicts)
-    assert _exit_code(found) == code
-    assert shown.summary(found).startswith(summary)
-    assert _exit_code(result(LINE, *verdicts, unfinished="interrupted")) == 130
+def test_how_the_ends_differ_and_how_to_continue_is_said(
+    in_process, tmp_path, monkeypatch, verdicts, unfinished, code, said
+):
+    found = result(LINE, *verdicts, unfinished=unfinished)
+    monkeypatch.setattr(bisection, "run", lambda *_words, **_options: found)
+    (tmp_path / "test_suite.py").touch()
+    printed = in_process("bisect", "git:good", "git:main", "--total-budget", "30", "--", "test_suite.py")
+    assert printed.returncode == code
+    assert [line for line in printed.stdout.splitlines() if line.startswith(said)]
 
 
 def test_the_ends_may_be_on_two_branches(history):

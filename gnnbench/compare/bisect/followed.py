@@ -9,6 +9,7 @@ import numpy as np
 from ..ab.schedule import SAME_CODE, Decision, Schedule
 from ..ab.visit import Pair
 from ..verdict import Thresholds
+from .line import Line
 from .measured import Measured, Seen, observation
 from .posterior import PAIR_VARIANCE, Interval, Observation
 from .search import ERROR, Search, least_change
@@ -83,13 +84,12 @@ class Followed:
     """The searches of the benchmarks that differ between the ends.
 
     Args:
-        last: position of the bad end.
+        line: the candidates.
         thresholds: minimum effects of interest.
-        skipped: candidates that are not to be measured.
     """
 
-    def __init__(self, last: int, thresholds: Thresholds, skipped: frozenset[int]) -> None:
-        self._last, self._thresholds, self._skipped = last, thresholds, skipped
+    def __init__(self, line: Line, thresholds: Thresholds) -> None:
+        self._line, self._thresholds = line, thresholds
         self.searches: dict[str, Search] = {}
         """By benchmark."""
         self.reasons: dict[int, str] = {}
@@ -108,7 +108,7 @@ class Followed:
             least = least_change(self._thresholds.of(name).effect, math.log(ratio))
             sign = 1 if ratio > 1 else -1
             self.searches[name] = Search(
-                self._last, least, sign, ERROR / len(ratios), broken=set(self._skipped)
+                self._line.last, least, sign, ERROR / len(ratios), broken=set(self._line.skipped)
             )
         for one in self._at_ends:
             self._take(one)

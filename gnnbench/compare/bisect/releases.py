@@ -8,11 +8,11 @@ from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from pathlib import Path
 
-from packaging.requirements import InvalidRequirement, Requirement
+from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 from packaging.version import InvalidVersion, Version
 
-from ...errors import UsageError, one_line
+from ...errors import UsageError
 from ...measure.sources import installed
 from ...variants.command import call, last_line
 from .line import Candidate, Cause, Line, Move, skipped
@@ -35,9 +35,9 @@ def line(
         skip: versions that are not to be measured.
 
     Raises:
-        UsageError: pip cannot list the releases, or a version is none.
+        UsageError: pip cannot list the releases.
     """
-    ends = [_version(name, text) for text in (good, bad)]
+    ends = Version(good), Version(bad)
     between = [one for one in _available(name, root) if min(ends) < one < max(ends)]
     if ends[0] > ends[1]:
         between.reverse()
@@ -73,23 +73,13 @@ def pinned(text: str) -> tuple[str, str]:
     """
     try:
         found = Requirement(text)
-    except (InvalidRequirement, RecursionError):
+        (pin,) = found.specifier
+        Version(pin.version)
+    except (ValueError, RecursionError):
         found = None
-    pins = list(found.specifier) if found else []
-    if not found or found.url or found.extras or found.marker or [one.operator for one in pins] != ["=="]:
+    if not found or found.url or found.extras or found.marker or pin.operator != "==":
         raise UsageError(f"{'pip:' + text!r} is not one release: give pip:NAME==VERSION")
-    version = pins[0].version
-    _version(found.name, version)
-    return found.name, version
-
-
-def _version(name: str, text: str) -> Version:
-    try:
-        return Version(text)
-    except InvalidVersion:
-        raise UsageError(
-            f"{one_line(text)} is no version of {name}: give one as in pip:{name}==1.2"
-        ) from None
+    return found.name, pin.version
 
 
 def _available(name: str, root: Path) -> list[Version]:

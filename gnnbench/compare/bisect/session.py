@@ -36,7 +36,7 @@ class Session:
     ) -> None:
         self._line, self._pairs, self._journal = line, pairs, journal
         self._setting, self._watcher = setting, watcher
-        self._followed = Followed(line.last, setting.thresholds, line.skipped)
+        self._followed = Followed(line, setting.thresholds)
         self._ends: Ends | None = None
         self._base_failures = 0
         self._spent_seconds = 0.0

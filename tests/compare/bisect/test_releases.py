@@ -182,7 +182,7 @@ def test_of_five_packages_first_the_one_that_matters_then_its_release_then_its_c
         ("pip:../thing", "pip:thing==2", "is not one release"),
         ("pip:thing[a]==1", "pip:thing==2", "is not one release"),
         ("pip:no-such-thing==1", "pip:no-such-thing==2", "pip finds no releases of no-such-thing"),
-        ("pip:thing==1.*", "pip:thing==2", "is no version of thing"),
+        ("pip:thing==1.*", "pip:thing==2", "is not one release"),
         ("lock:nowhere.txt", "lock:pytest.ini", "lock:nowhere.txt cannot be read"),
         ("lock:.", "lock:pytest.ini", "lock:. cannot be read (it is a folder)"),
         ("lock:pytest.ini", "lock:pytest.ini ", "both ends are"),

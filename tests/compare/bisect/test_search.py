@@ -104,16 +104,14 @@ def test_a_change_is_likelier_where_counters_change():
 
 
 def test_two_benchmarks_share_their_pairs():
-    first, second = Line([(10, 1.1)], seed=6), Line([(10, 1.2)], seed=7)
-    searches = {"first": first.search, "second": second.search}
+    lines = {"first": Line([(10, 1.1)], seed=6), "second": Line([(10, 1.2)], seed=7)}
+    searches = {name: line.search for name, line in lines.items()}
     pairs = 0
     while found := next_position(searches):
-        position, names = found
-        for name, line in (("first", first), ("second", second)):
-            if name in names:
-                line.measure(position)
+        for name in found[1]:
+            lines[name].measure(found[0])
         pairs += 1
-    assert set(first.found()) == set(second.found()) == {10}
+    assert [set(line.found()) for line in lines.values()] == [{10}, {10}]
     assert pairs < 40
 
 
