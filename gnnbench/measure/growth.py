@@ -6,15 +6,15 @@ once, or memory that comes and goes, does not. What seems to grow must go on gro
 
 import gc
 import resource
+import sys
 from array import array
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
-from itertools import accumulate, pairwise
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from . import containers, leaked, live
-from .leaked import Leaked
+from . import live
 from .live import Snapshot
 
 if TYPE_CHECKING:
@@ -28,6 +28,17 @@ RESIDENT_BYTES = 2**20
 """Growth of the resident set that is not noise: allocators ask the system for memory in portions."""
 SLOWER = 1.5
 """Growth of the time that is not noise."""
+
+
+@dataclass(frozen=True)
+class Leaked:
+    """Objects of one type that calls leave behind."""
+
+    type: str
+    """Its full name."""
+    count: int
+    bytes: int
+    """Their own size, without what they refer to."""
 
 
 @dataclass(frozen=True)
@@ -90,13 +101,6 @@ class _Series(NamedTuple):
         numbers = {name: [one.objects.get(name, 0) for one in self.snapshots] for name in last}
         return {name: found[-1] - found[0] for name, found in numbers.items() if _rises(found)}
 
-    def untracked(self) -> int:
-        """Return how many more blocks there are, in whole blocks for each call."""
-        own = accumulate((one.own_blocks for one in self.snapshots), initial=0)
-        found = [one.blocks - earlier for one, earlier in zip(self.snapshots, own, strict=False)]
-        # A few in each step are those of the snapshot itself.
-        return CALLS * max(0, min(later - earlier for earlier, later in pairwise(found)) // STEP)
-
     def growth(self) -> Growth:
         """Return what grows, without the objects."""
         tensors = [one.tensor_bytes for one in self.snapshots]
@@ -130,34 +134,17 @@ def watch(call: Callable[[], float]) -> dict[str, Any]:
         if _children() != children:
             return _ELSEWHERE
         first = _series(call, tensors)
-        found = first.growth()
-        if found.seconds and found.seconds[1] < SLOWER * found.seconds[0]:
-            found = replace(found, seconds=None)
-        types, others = first.types(), first.untracked()
-        fresh = gc.get_objects() if types else []
-    if others and not types:
-        found = replace(found, objects=_untracked(call, others))
-    if not (found.tensor_bytes or found.resident_bytes or found.seconds or types):
+        objects = _sized(types) if (types := first.types()) else ()
+    found = first.growth()
+    if found.seconds and found.seconds[1] < SLOWER * found.seconds[0]:
+        found = replace(found, seconds=None)
+    if not (found.tensor_bytes or found.resident_bytes or found.seconds or objects):
         return found.as_json()
-    objects = leaked.tracked(types, fresh)
-    del fresh
     # Now all objects count. So what takes the place of something older does not.
     again = _series(call, tensors)
     still = again.types()
-    objects = (*found.objects, *(one for one in objects if one.type in still))
+    objects = tuple(one for one in objects if one.type in still)
     return replace(_confirmed(found, again.growth()), objects=objects).as_json()
-
-
-def _untracked(call: Callable[[], float], count: int) -> tuple[Leaked, ...]:
-    """Return the objects that are not tracked, if some container gets an item with each of 45 more calls.
-
-    Native libraries have blocks too, and some keep a few of each call.
-    """
-    lengths = containers.lengths()
-    for _ in range(CALLS):
-        call()
-    container = containers.filled(lengths, CALLS)
-    return () if container is None else (leaked.untracked(count, container),)
 
 
 def _confirmed(first: Growth, second: Growth) -> Growth:
@@ -169,6 +156,23 @@ def _confirmed(first: Growth, second: Growth) -> Growth:
         resident_bytes=first.resident_bytes if second.resident_bytes else 0,
         seconds=first.seconds if slower else None,
     )
+
+
+def _sized(counts: Mapping[str, int]) -> tuple[Leaked, ...]:
+    """Return the objects of these types with their size, those with the largest number first."""
+    sizes: dict[str, list[int]] = {name: [] for name in counts}
+    for one in gc.get_objects():
+        if (name := live.name_of(type(one))) in sizes:
+            sizes[name].append(_size(one))
+    ranked = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
+    return tuple(Leaked(name, count, count * sum(sizes[name]) // len(sizes[name])) for name, count in ranked)
+
+
+def _size(one: Any) -> int:
+    try:
+        return sys.getsizeof(one)
+    except Exception:  # noqa: BLE001 - its class may define it
+        return 0
 
 
 def _series(call: Callable[[], float], tensors: "Sequence[ReferenceType[Any]]") -> _Series:

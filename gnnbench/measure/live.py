@@ -36,10 +36,6 @@ class Snapshot:
 
     objects: Counts
     """Only those that the garbage collector tracks, and that are not frozen (`gc.freeze`)."""
-    blocks: int
-    """Pieces of memory of at most 512 bytes that Python's objects have, of tracked objects and of others."""
-    own_blocks: int
-    """Those that this snapshot takes, on top of `blocks`."""
     tensor_bytes: int
     """Storages of all tensors among them, each counted once."""
     resident_bytes: int
@@ -52,12 +48,10 @@ def snapshot(tensors: Sequence["weakref.ref[Any]"]) -> Snapshot:
         tensors: tensors that count too, although they may be frozen.
     """
     collect()
-    blocks = sys.getallocatedblocks()
     counts, memory = _counted(tensors)
     trim()  # what earlier calls freed would hide what these keep
     resident = _process(os.getpid()).memory_info().rss
-    gc.collect()  # also Python's free lists, whose blocks are counted
-    return Snapshot(counts, blocks, sys.getallocatedblocks() - blocks, memory, resident)
+    return Snapshot(counts, memory, resident)
 
 
 @cache

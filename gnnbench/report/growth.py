@@ -18,10 +18,11 @@ def sentence(growth: Mapping[str, Any]) -> str:
     calls, seen = growth["calls"], _seen(growth)
     parts = []
     if seen:
-        parts.append(f"grows by {', '.join(seen)} in {calls} calls{_held(growth)}")
+        parts.append(f"grows by {', '.join(seen)} in {calls} calls")
     elif growth["resident_bytes"]:
         size = units.size(growth["resident_bytes"])
-        parts.append(f"grows by {size} of resident memory in {calls} calls: native code keeps it")
+        keepers = "native code, or numbers, texts or arrays, which are not counted"
+        parts.append(f"grows by {size} of resident memory in {calls} calls, in {keepers}")
     if growth["slower"]:
         first, last = (units.seconds(growth["fastest_ns"][place] / 1e9) for place in (0, -1))
         parts.append(f"takes longer and longer: {first}, and after {calls} calls {last}")
@@ -41,8 +42,3 @@ def _seen(growth: Mapping[str, Any]) -> list[str]:
     if more := len(objects) - _SHOWN:
         texts.extend([f"objects of {units.count(more, 'other type')}"] if more > 0 else [])
     return texts
-
-
-def _held(growth: Mapping[str, Any]) -> str:
-    holders = list(dict.fromkeys(one["held_by"] for one in growth["objects"] if one["held_by"]))
-    return f"; held by {', '.join(holders)}" if holders else ""

@@ -6,7 +6,6 @@ import pytest
 
 from gnnbench import codec
 from gnnbench.results.parts import BenchmarkPart
-from tests.sampling import nightly
 from tests.suite import SMALL, run, run_kernels
 
 PLAIN = """
@@ -35,9 +34,9 @@ def test_cache(benchmark):
     benchmark(lambda: cached.setdefault("result", [1]))
 
 
-def test_sum(benchmark):
-    sums = []
-    benchmark(lambda: sums.append(sum([0.5, len(sums)])))
+def test_kept(benchmark):
+    kept = []
+    benchmark(lambda: kept.append([]))
 
 
 def test_native(benchmark):
@@ -99,29 +98,6 @@ def test_fine(benchmark, x):
     benchmark(torch.nn.Linear(16, 16), x)
 
 
-class Graph:
-    def __init__(self, features):
-        self.ndata = {"x": features}
-
-
-class MessagePassing(torch.autograd.Function):
-    @staticmethod
-    def forward(ctx, x, graph):
-        ctx.backward_cache = graph
-        return 2 * x
-
-
-def test_graph_in_autograd_s_context(benchmark, x):
-    '''As in dgl#3410: the graph gets a result whose backward function holds the graph.'''
-    x.requires_grad_()
-
-    def update_all():
-        graph = Graph(x)
-        graph.ndata["h"] = MessagePassing.apply(x, graph) + 1
-
-    benchmark(update_all)
-
-
 def test_tensor_that_native_code_releases_and_forgets(benchmark, x):
     '''As in pyg-lib#290: a contiguous copy is handed to a kernel, and never freed.'''
     import ctypes
@@ -161,7 +137,7 @@ benchmarks = "*test_native"
 max_growth = "1 KiB"
 
 [[rules]]
-benchmarks = "*test_sum"
+benchmarks = "*test_kept"
 max_growth = "1 KiB"
 max_time = "1 ns"
 
@@ -180,8 +156,11 @@ def test_a_stranger_s_suite_without_torch_whose_rules_tolerate_so_much_or_anythi
     assert result.returncode == 1
     found = messages(result)
     assert found.keys() == {"test_log", "test_native"}
-    assert found["test_log"] == "grows by 45 list in 45 calls; held by test_suite.LOG (dict)"
-    assert "MiB of resident memory in 45 calls: native code keeps it; " in found["test_native"]
+    assert found["test_log"] == "grows by 45 list in 45 calls"
+    assert (
+        "MiB of resident memory in 45 calls, in native code, or numbers, texts or arrays"
+        in found["test_native"]
+    )
     above = "iB a call, above max_growth = 1.0 KiB (rule 1 of gnnbench.toml)"
     assert found["test_native"].endswith(above)
     assert "2 failed, 8 passed" in result.stdout
@@ -193,12 +172,9 @@ def test_a_stranger_s_suite_without_torch_whose_rules_tolerate_so_much_or_anythi
         "test_suite.py::test_whole (its calls are timed whole: it starts a process)"
     )
     by_name = {line.split()[2]: line for line in tolerated}
-    assert by_name.keys() == {"test_suite.py::test_sum", "test_suite.py::test_pedantic"}
-    one, other = by_name["test_suite.py::test_sum"], by_name["test_suite.py::test_pedantic"]
-    assert one.startswith(
-        "gnnbench: tolerated: test_suite.py::test_sum grows by 45 blocks of untracked objects (numbers, "
-        "texts, arrays, plain dicts) in 45 calls; held by test_sum.sums (list); "
-    )
+    assert by_name.keys() == {"test_suite.py::test_kept", "test_suite.py::test_pedantic"}
+    one, other = by_name["test_suite.py::test_kept"], by_name["test_suite.py::test_pedantic"]
+    assert one.startswith("gnnbench: tolerated: test_suite.py::test_kept grows by 45 list in 45 calls; ")
     assert one.endswith("B a call, within max_growth = 1.0 KiB (rule 2 of gnnbench.toml)")
     assert "grows by 45 list in 45 calls" in other
     assert other.endswith(": ignored, keeps its results on purpose (rule 3 of gnnbench.toml)")
@@ -231,14 +207,8 @@ def test_options_that_exclude_each_other(pytester, other, message):
 
 TENSORS = "45 Tensor (2.7 MiB)"
 LEAKS = {
-    "test_layer": f"grows by {TENSORS} in 45 calls; held by Layer.outputs (list)",
-    "test_graph_in_autograd_s_context": (
-        f"grows by 90 dict, 45 Graph, {TENSORS}, 45 MessagePassingBackward in 45 calls; "
-        "held by native code, as no Python object refers to MessagePassingBackward"
-    ),
-    "test_tensor_that_native_code_releases_and_forgets": (
-        f"grows by {TENSORS} in 45 calls; held by native code, as no Python object refers to Tensor"
-    ),
+    "test_layer": f"grows by {TENSORS} in 45 calls",
+    "test_tensor_that_native_code_releases_and_forgets": f"grows by {TENSORS} in 45 calls",
     "test_tensor_that_gets_larger": "grows by 176 KiB of tensors in 45 calls",
 }
 
@@ -254,17 +224,10 @@ def test_leaks_of_graph_libraries(tmp_path):
 
 
 @pytest.mark.nightly
-@pytest.mark.parametrize(
-    ("select", "least"),
-    [
-        pytest.param("(spmm_sum- or gcn_norm-) and (torch or pyg)", 3, id="some"),
-        nightly(pytest.param("", 20, id="all")),
-    ],
-)
-def test_no_core_operation_grows(select, least):
-    result = run_kernels("benchmarks", "-m", "core", "-k", select, "--gnn-growth", *SMALL)
+def test_no_core_operation_grows():
+    result = run_kernels("benchmarks", "-m", "core", "--gnn-growth", *SMALL)
     assert result.returncode == 0, result.stdout
     (line,) = [line for line in summary(result) if "called 50 times" in line]
-    assert int(line.split()[1]) >= least
+    assert int(line.split()[1]) > 15
     assert line.endswith("none timed: none grows")
     assert "does not grow" in result.stdout
