@@ -8,6 +8,7 @@ from pathlib import Path
 from packaging.requirements import InvalidRequirement, Requirement
 from packaging.utils import canonicalize_name
 
+from ... import units
 from ...errors import UsageError, one_line
 from ...files import read_whole
 from ...variants.overlay import local_path
@@ -109,8 +110,7 @@ def _notes(old: Lock, new: Lock, good: str, bad: str) -> Iterator[str]:
     for here, there, text in ((old, new, good), (new, old, bad)):
         alone = sorted({*(here.releases.keys() - there.releases.keys()), *(here.others - there.others)})
         if alone:
-            shown = ", ".join(alone[:_MOST_NAMED]) + (" and more" if len(alone) > _MOST_NAMED else "")
-            yield f"not exchanged, because only {text} has it: {shown}"
+            yield f"not exchanged, because only {text} has it: {units.listed(alone, _MOST_NAMED)}"
 
 
 def _ordered(moves: Mapping[str, Move], install: Installed) -> list[list[Move]]:
@@ -122,15 +122,9 @@ def _ordered(moves: Mapping[str, Move], install: Installed) -> list[list[Move]]:
         for name in moves:
             if middle in before[name]:
                 before[name] |= before[middle]
-    steps: list[list[Move]] = []
-    done: set[str] = set()
-    for name in sorted(moves, key=lambda one: (len(before[one]), list(moves).index(one))):
-        if name in done:
-            continue
-        together = [one for one in moves if one in before[name] and name in before[one]]
-        steps.append([moves[one] for one in together])
-        done.update(together)
-    return steps
+    together = {name: [one for one in moves if one in before[name] and name in before[one]] for name in moves}
+    ordered = sorted(moves, key=lambda name: len(before[name]))
+    return [[moves[one] for one in together[name]] for name in ordered if together[name][0] == name]
 
 
 def _needs(moves: Mapping[str, Move], install: Installed) -> Iterator[tuple[str, str]]:

@@ -2,7 +2,7 @@
 
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack
 from dataclasses import asdict, replace
 from functools import partial
 from pathlib import Path
@@ -74,9 +74,8 @@ def run(
 def _stage(line: Line, state: Journal, setting: Setting, watcher: Watcher) -> Bisected:
     """Bisect one line."""
 
-    @contextmanager
-    def prepare(position: int) -> Iterator[Prepared]:
-        with prepared(
+    def prepare(position: int) -> AbstractContextManager[Prepared]:
+        return prepared(
             variant.parse(line.candidates[position].variant),
             setting.folder,
             cache=setting.cache,
@@ -85,8 +84,7 @@ def _stage(line: Line, state: Journal, setting: Setting, watcher: Watcher) -> Bi
             build=setting.build,
             say=watcher.say,
             step=watcher.step,
-        ) as made:
-            yield made
+        )
 
     with tempfile.TemporaryDirectory(prefix="gnnbench-bisect-") as logs, Ready(prepare) as ready:
         pairs = Pairs(ready, setting, Path(logs), watcher, state.seed)
