@@ -1,9 +1,25 @@
+from dataclasses import FrozenInstanceError, asdict, replace
+
 import numpy as np
 import pytest
 import torch
 
+from gnnbench.report.table import SHORT_DIRECTION
 from gnnbench.workloads.case import gradient_for, pattern
-from gnnbench.workloads.spec import FLOATS, INTEGERS
+from gnnbench.workloads.spec import DIRECTIONS, FLOATS, INTEGERS, Spec
+
+
+def test_a_spec_is_a_frozen_key_of_all_its_fields():
+    spec = Spec("spmm_sum", "forward", "pyg", "float32", "int64", "cora", 256, "cpu")
+    assert spec.id == "spmm_sum-forward-pyg-float32-int64-cora-256-cpu"
+    assert {spec: 1}[Spec(**asdict(spec))] == 1
+    with pytest.raises(FrozenInstanceError):
+        spec.hidden = 1
+    for field in asdict(spec):
+        other = replace(spec, **{field: 1 if field == "hidden" else "other"})
+        assert other != spec
+        assert other.id != spec.id
+    assert set(SHORT_DIRECTION) == set(DIRECTIONS)
 
 
 def test_pattern_has_zero_mean_and_unit_variance():
@@ -19,19 +35,13 @@ def test_pattern_has_zero_mean_and_unit_variance():
 def test_no_number_comes_twice_in_a_column_of_float32(rows, columns):
     for column in pattern(rows, columns).float().t():
         assert len(column.unique()) == rows
-
-
-def test_no_column_is_constant_however_wide():
     first, second = pattern(2, 50_000)
-    assert (first != second).all()
+    assert (first != second).all(), "no column is constant, however wide"
 
 
-def test_pattern_is_the_same_for_more_rows_and_columns():
-    assert torch.equal(pattern(50, 4), pattern(100, 9)[:50, :4])
-
-
-def test_pattern_in_parts_of_any_type(monkeypatch):
+def test_pattern_is_the_same_for_more_rows_and_columns_and_in_parts_of_any_type(monkeypatch):
     whole = pattern(50, 4)
+    assert torch.equal(whole, pattern(100, 9)[:50, :4])
     monkeypatch.setattr("gnnbench.workloads.case._VALUES_AT_ONCE", 13)
     assert torch.equal(pattern(50, 4), whole)
     assert torch.equal(pattern(50, 4, torch.bfloat16, shift=100), (whole + 100).bfloat16())
@@ -57,13 +67,8 @@ def test_inputs_are_fresh_leaves_of_the_specs_type(make_case, direction, dtype):
     case = make_case(direction=direction, dtype=dtype, hidden=8)
     weight, bias = case.weights(24, 8)
     inputs = [case.features(), case.features(3), weight, bias, case.edge_weight()]
-    assert [tuple(tensor.shape) for tensor in inputs] == [
-        (60, 8),
-        (60, 3),
-        (24, 8),
-        (8,),
-        (case.graph.num_edges,),
-    ]
+    shapes = [(60, 8), (60, 3), (24, 8), (8,), (case.graph.num_edges,)]
+    assert [tuple(tensor.shape) for tensor in inputs] == shapes
     for tensor in inputs:
         assert tensor.is_leaf
         assert tensor.dtype == getattr(torch, dtype)
@@ -75,8 +80,7 @@ def test_inputs_are_fresh_leaves_of_the_specs_type(make_case, direction, dtype):
 def test_inputs_share_no_memory_with_the_graph_or_each_other(make_case, small_graph):
     case, before = make_case(), small_graph.edge_index.clone()
     for make in (case.node_features, case.features, case.edge_weight, case.edge_index):
-        first = make()
-        first.zero_()
+        make().zero_()
         assert make().any()
     for array in case.csr():
         array.zero_()
@@ -88,14 +92,12 @@ def test_inputs_share_no_memory_with_the_graph_or_each_other(make_case, small_gr
 @pytest.mark.parametrize("self_loops", [False, True])
 @pytest.mark.parametrize("normalized", [False, True])
 def test_csr_is_the_adjacency_matrix(make_case, small_graph, index_dtype, self_loops, normalized):
-    pointer, columns, values = make_case(index_dtype=index_dtype, dtype="float64").csr(
-        self_loops=self_loops, normalized=normalized
-    )
+    case = make_case(index_dtype=index_dtype, dtype="float64")
+    pointer, columns, values = case.csr(self_loops=self_loops, normalized=normalized)
     assert pointer.dtype == columns.dtype == getattr(torch, index_dtype)
     source, target = small_graph.edge_index.numpy()
-    dense = np.zeros((60, 60))
+    dense = self_loops * np.eye(60)
     dense[target, source] = 1
-    dense += self_loops * np.eye(60)
     if normalized:
         scale = np.maximum(dense.sum(1), 1) ** -0.5
         dense *= scale[:, None] * scale

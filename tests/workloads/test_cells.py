@@ -10,14 +10,18 @@ from gnnbench.workloads.platforms import PLATFORMS
 from gnnbench.workloads.spec import DIRECTIONS, FLOATS, FORWARD, Spec
 
 
-def cells(*names, platforms=tuple(PLATFORMS), dtypes=("float32",), index_dtypes=("int64",)):
-    return list(selection.cells(selection.declared(names), platforms, dtypes, index_dtypes, "cpu"))
+def cells(*names, platforms=tuple(PLATFORMS), dtypes=("float32",), index_dtypes=("int64",), **declared):
+    operations = selection.declared(names, **declared)
+    return list(selection.cells(operations, platforms, dtypes, index_dtypes, "cpu"))
 
 
 def test_every_combination_is_a_cell():
     found = cells("spmm_sum", "epoch", dtypes=("float32", "float64"), index_dtypes=("int64", "int32"))
     assert len(found) == len({cell.id for cell in found}) == (2 + 1) * 4 * 2 * 2
     assert found[0].id == "spmm_sum-forward-pyg-float32-int64"
+    assert [cell.id for cell in cells("add_self_loops")] == [
+        cell.id for cell in cells("add_remaining_self_loops")
+    ]
 
 
 def test_cells_run_or_say_why_not(monkeypatch):
@@ -26,9 +30,6 @@ def test_cells_run_or_say_why_not(monkeypatch):
     assert by_platform["pyg"] is None
     assert by_platform["torch"] == OPERATIONS["conv"].absent["torch"]
     assert by_platform["dgl"] == "dgl is not installed: pip install 'gnnbench[dgl]'"
-
-
-def test_types_that_a_library_lacks_are_skipped_with_the_reason():
     found = cells("spmm_sum", platforms=("pyg",), dtypes=("float32", "bfloat16"))
     assert {(cell.dtype, cell.skip) for cell in found} == {
         ("float32", None),
@@ -57,28 +58,24 @@ def test_own_operation_runs_where_and_how_it_says_and_nowhere_else(declared, exp
     found = list(selection.cells(operations, tuple(PLATFORMS), ("float32",), ("int64",), "cpu"))
     assert [(cell.direction, cell.platform, cell.core) for cell in found] == expected
     assert not any(cell.skip for cell in found)
+    assert all(selection.is_default(spec(cell, "pubmed"), ["cora"], narrowed=False) for cell in found)
 
 
 @pytest.mark.parametrize(
-    ("names", "declared", "message"),
+    ("name", "declared", "message"),
     [
-        (["mine"], {"platforms": ["jax"]}, "unknown platform 'jax', choose from pyg, sparse, torch, dgl"),
-        (["mine"], {"directions": ["sideways"]}, f"'sideways', choose from {', '.join(DIRECTIONS)}"),
-        (["spmm_sum"], {"platforms": ["dgl"]}, "operation 'spmm_sum' is gnnbench's own"),
-        (["spmm_sum"], {"directions": ["forward"]}, "give yours another name"),
-        (["spmm_sum"], {"core": True}, "give yours another name"),
+        ("mine", {"platforms": ["jax"]}, "unknown platform 'jax', choose from pyg, sparse, torch, dgl"),
+        ("mine", {"directions": ["sideways"]}, f"'sideways', choose from {', '.join(DIRECTIONS)}"),
+        ("spmm_sum", {"platforms": ["dgl"]}, "operation 'spmm_sum' is gnnbench's own"),
+        ("spmm_sum", {"directions": ["forward"]}, "give yours another name"),
+        ("spmm_sum", {"core": True}, "give yours another name"),
     ],
 )
-def test_wrong_declarations_are_refused(names, declared, message):
+def test_wrong_declarations_are_refused(name, declared, message):
     with pytest.raises(UsageError) as caught:
-        selection.declared(names, **declared)
+        selection.declared([name], **declared)
     assert message in str(caught.value)
     assert "\n" not in str(caught.value)
-
-
-def test_an_operations_former_name_selects_it():
-    (operation,) = selection.declared(["add_self_loops"])
-    assert operation is OPERATIONS["add_remaining_self_loops"]
 
 
 def spec(cell, dataset):
@@ -86,24 +83,28 @@ def spec(cell, dataset):
     return Spec(*words, dataset, 8, "cpu")
 
 
-def default(*names, graphs=("cora", "pubmed"), first=("cora",), narrowed=True, **chosen):
+def default(*names, first=("cora",), narrowed=True, platforms=("torch",), **chosen):
     """Return operation, direction and graph of the default benchmarks."""
     return [
         (cell.operation, cell.direction, graph)
-        for graph in graphs
-        for cell in cells(*names, **chosen)
+        for graph in ("cora", "pubmed")
+        for cell in cells(*names, platforms=platforms, **chosen)
         if selection.is_default(spec(cell, graph), first, narrowed=narrowed)
     ]
 
 
-def test_default_are_the_last_directions_on_the_first_graph_and_what_is_core_on_all():
-    chosen = {"platforms": ("torch",)}
-    core = [("spmm_sum", "forward_backward", graph) for graph in ("cora", "pubmed")]
-    assert default("spmm_sum", **chosen) == core
-    assert default("spmm_mean", **chosen) == [("spmm_mean", "forward_backward", "cora")]
-    assert default("epoch_forward", **chosen) == [("epoch_forward", "forward", "cora")]
-    named = default("spmm_mean", first=("cora", "pubmed"), **chosen)
-    assert [graph for *_, graph in named] == ["cora", "pubmed"]
+def test_default_are_the_last_directions_on_the_first_graph_and_what_is_core_on_all(monkeypatch):
+    assert default("spmm_sum") == [("spmm_sum", "forward_backward", graph) for graph in ("cora", "pubmed")]
+    assert default("spmm_mean") == [("spmm_mean", "forward_backward", "cora")]
+    assert default("epoch_forward") == [("epoch_forward", "forward", "cora")]
+    assert [graph for *_, graph in default("spmm_mean", first=("cora", "pubmed"))] == ["cora", "pubmed"]
+    # A direction that a platform cannot run is not the last; one that is absent is skipped, with its reason.
+    limited = default("spmm_max", dtypes=("float32", "bfloat16"))
+    assert limited == [("spmm_max", "forward", "cora"), ("spmm_max", "forward_backward", "cora")]
+    assert default("spmm_max", platforms=("dgl",)) == [("spmm_max", "forward_backward", "cora")]
+    for name in ("spmm_sum", "spmm_mean"):
+        monkeypatch.setitem(OPERATIONS, name, replace(OPERATIONS[name], default=False))
+        assert default(name) == []
 
 
 def test_a_run_that_names_nothing_has_what_is_core_and_one_operation_of_each_other_group():
@@ -112,34 +113,9 @@ def test_a_run_that_names_nothing_has_what_is_core_and_one_operation_of_each_oth
     examples = [operation.group for operation in OPERATIONS.values() if operation.example]
     assert sorted(examples) == sorted(groups - with_core)
     assert all(one.default for one in OPERATIONS.values() if one.core or one.example)
-    chosen = {"platforms": ("torch",), "narrowed": False}
-    assert default("spmm_sum", **chosen) == default("spmm_sum", platforms=("torch",))
-    assert default("scatter_sum", **chosen) == [("scatter_sum", "forward_backward", "cora")]
-    assert default("spmm_mean", "scatter_max", "spmm_sum_all_threads", **chosen) == []
-
-
-def test_an_operation_may_be_no_default_one(monkeypatch):
-    for name in ("spmm_sum", "spmm_mean"):
-        monkeypatch.setitem(OPERATIONS, name, replace(OPERATIONS[name], default=False))
-        assert default(name, platforms=("torch",)) == []
-
-
-def test_a_direction_that_a_platform_cannot_run_is_not_the_last():
-    limited = default("spmm_max", platforms=("torch",), dtypes=("float32", "bfloat16"))
-    assert limited == [("spmm_max", "forward", "cora"), ("spmm_max", "forward_backward", "cora")]
-    absent = default("spmm_max", platforms=("dgl",))
-    assert absent == [("spmm_max", "forward_backward", "cora")], "it is skipped, with its reason"
-
-
-def test_all_of_a_suite_s_own_operations_are_default():
-    found = selection.cells(
-        selection.declared(["mine"], directions=["forward", "backward"]),
-        ("torch",),
-        ("float32",),
-        ("int64",),
-        "cpu",
-    )
-    assert all(selection.is_default(spec(cell, "pubmed"), ["cora"], narrowed=False) for cell in found)
+    assert default("spmm_sum", narrowed=False) == default("spmm_sum")
+    assert default("scatter_sum", narrowed=False) == [("scatter_sum", "forward_backward", "cora")]
+    assert default("spmm_mean", "scatter_max", "spmm_sum_all_threads", narrowed=False) == []
 
 
 def test_each_operation_has_default_benchmarks_that_run_unless_it_says_not():
@@ -151,11 +127,12 @@ def test_each_operation_has_default_benchmarks_that_run_unless_it_says_not():
                 if cell.platform in operation.calls
                 and not operation.limit(cell.platform, cell.direction, dtype, "int64", "cpu")
             ]
-            found = [
-                cell for cell in runnable if selection.is_default(spec(cell, "cora"), ["cora"], narrowed=True)
-            ]
-            expected = runnable if operation.default else []
-            assert {cell.platform for cell in found} == {cell.platform for cell in expected}, (name, dtype)
+            found = {
+                cell.platform
+                for cell in runnable
+                if selection.is_default(spec(cell, "cora"), ["cora"], narrowed=True)
+            }
+            assert found == {cell.platform for cell in runnable if operation.default}, (name, dtype)
             assert dtype != "float32" or bool(found) == operation.default, name
 
 

@@ -35,21 +35,16 @@ try:
 except ImportError as error:
     print(error.name)
 """
-    found = interpreter.run(code, absent=("hidden",), empty=("gone", "gone.inside"))
-    assert found == "hidden\n"
+    assert interpreter.run(code, absent=("hidden",), empty=("gone", "gone.inside")) == "hidden\n"
 
 
-def test_an_error_has_its_last_line():
-    with pytest.raises(
-        InterpreterError, match=r"^a fresh interpreter ended with status 1: KeyError: 'nothing'$"
-    ):
-        interpreter.run("{}['nothing']")
-    with pytest.raises(InterpreterError, match=r"^a fresh interpreter ended with status 3: no message$"):
-        interpreter.run("import os; os._exit(3)")
-
-
-def test_the_working_folder_is_no_place_for_packages(tmp_path, monkeypatch):
+def test_an_error_has_its_last_line_and_the_working_folder_is_no_place_for_packages(tmp_path, monkeypatch):
     (tmp_path / "ftfy.py").write_text("print('wrong')\n")
     monkeypatch.chdir(tmp_path)
-    with pytest.raises(InterpreterError, match="No module named 'ftfy'"):
-        interpreter.run("import ftfy")
+    for code, message in (
+        ("{}['nothing']", "status 1: KeyError: 'nothing'$"),
+        ("import os; os._exit(3)", "^a fresh interpreter ended with status 3: no message$"),
+        ("import ftfy", "No module named 'ftfy'"),
+    ):
+        with pytest.raises(InterpreterError, match=message):
+            interpreter.run(code)

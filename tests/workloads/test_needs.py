@@ -13,10 +13,12 @@ from gnnbench.workloads.spec import Spec
 PRODUCTS = DatasetName.parse("ogbn-products:synthetic")
 
 
-def spec(operation, name, direction="forward_backward", hidden=32, **changes):
-    return Spec(
-        operation, direction, "pyg", "float32", "int64", name.id, hidden, **{"device": "cpu", **changes}
-    )
+def spec(operation, name=PRODUCTS, direction="forward_backward", hidden=32, device="cpu"):
+    return Spec(operation, direction, "pyg", "float32", "int64", name.id, hidden, device)
+
+
+def refused(one, name=PRODUCTS, free=24 << 30, *, is_loaded=False):
+    return needs.why_too_large(one, name, is_loaded=is_loaded, free=free)
 
 
 def test_letters_bound_those_of_the_graph_itself():
@@ -40,59 +42,45 @@ def test_letters_bound_those_of_the_graph_itself():
     ],
 )
 def test_what_fits_in_24_gibibytes_of_the_largest_graphs_at_a_small_width(operation, direction, fits, name):
-    graph = DatasetName.parse(name)
-    found = needs.why_too_large(spec(operation, graph, direction), graph, is_loaded=False, free=24 << 30)
-    assert (found is None) == fits
-    part = DatasetName.parse("rmat:19")
-    assert needs.why_too_large(spec(operation, part, direction), part, is_loaded=False, free=24 << 30) is None
+    graph, part = DatasetName.parse(name), DatasetName.parse("rmat:19")
+    assert (refused(spec(operation, graph, direction), graph) is None) == fits
+    assert refused(spec(operation, part, direction), part) is None
 
 
-def test_messages_of_layers_on_edge_index_are_counted():
-    pyg = spec("epoch", PRODUCTS, "train")
+def test_messages_of_layers_and_each_layer_s_output_are_counted():
+    pyg = spec("epoch", direction="train")
     messages = needs.call_bytes(pyg, PRODUCTS) - needs.call_bytes(replace(pyg, platform="dgl"), PRODUCTS)
     letters = needs.symbols(pyg, PRODUCTS)
     assert messages == pytest.approx(2 * 4 * letters.L * (32 + 32 + 47), abs=2)
+    wide = needs.call_bytes(replace(pyg, hidden=64), PRODUCTS)
+    assert wide - needs.call_bytes(pyg, PRODUCTS) >= 6 * 4 * PRODUCTS.nodes * 2 * 32
 
 
 def test_what_does_not_fit_is_one_line_with_figures_and_what_to_do():
-    one = spec("edge_softmax", PRODUCTS)
-    found = needs.why_too_large(one, PRODUCTS, is_loaded=False, free=24 << 30)
+    one = spec("edge_softmax")
+    found = refused(one)
     assert "\n" not in found
     assert found.startswith("edge_softmax forward_backward on ogbn-products:synthetic needs about ")
     assert ", but 24.0 GiB is free; use a fraction of it, such as ogbn-products:synthetic@0." in found
     assert "--gnn-hidden" not in found  # it has a fixed number of heads
-    assert needs.why_too_large(one, PRODUCTS, is_loaded=False, free=1 << 40) is None
-
-
-def test_a_smaller_width_is_offered_where_that_helps():
-    one = spec("spmm_sum", PRODUCTS, hidden=4096)
-    found = needs.why_too_large(one, PRODUCTS, is_loaded=False, free=24 << 30)
-    assert found.endswith(", or a smaller --gnn-hidden")
+    assert refused(one, free=1 << 40) is None
+    assert refused(spec("spmm_sum", hidden=4096)).endswith(", or a smaller --gnn-hidden")
 
 
 def test_a_graph_in_memory_is_not_counted_again():
-    one = spec("spmm_sum", PRODUCTS)
+    one = spec("spmm_sum")
     needed, graph = needs.call_bytes(one, PRODUCTS), capacity.resident_bytes(PRODUCTS)
-    assert needs.why_too_large(one, PRODUCTS, is_loaded=True, free=needed) is None
-    assert needs.why_too_large(one, PRODUCTS, is_loaded=False, free=needed)
-    assert needs.why_too_large(one, PRODUCTS, is_loaded=False, free=needed + graph) is None
-
-
-def test_training_keeps_each_layer_s_output():
-    wide, narrow = (
-        needs.call_bytes(spec("epoch", PRODUCTS, "train", hidden), PRODUCTS) for hidden in (64, 32)
-    )
-    least = 6 * 4 * PRODUCTS.nodes * 2 * 32
-    assert wide - narrow >= least
+    assert refused(one, free=needed, is_loaded=True) is None
+    assert refused(one, free=needed)
+    assert refused(one, free=needed + graph) is None
 
 
 def test_what_is_unknown_is_never_refused(tmp_path):
-    for one in (spec("mine", PRODUCTS), spec("spmm_sum", PRODUCTS, device="cuda")):
-        assert needs.why_too_large(one, PRODUCTS, is_loaded=False, free=0) is None
+    assert refused(spec("mine"), free=0) is refused(spec("spmm_sum", device="cuda"), free=0) is None
     file = tmp_path / "graph.mtx"
     file.write_text("%%MatrixMarket matrix coordinate pattern general\n3 3 1\n1 2\n")
     name = DatasetName.parse(str(file))
-    assert needs.why_too_large(spec("spmm_sum", name), name, is_loaded=False, free=0) is None
+    assert refused(spec("spmm_sum", name), name, free=0) is None
 
 
 def test_every_operation_with_a_least_work_has_an_estimate():

@@ -19,10 +19,8 @@ def dense(small_graph):
     source, target = small_graph.edge_index.numpy()
     rng = np.random.default_rng(1)
     weight = rng.uniform(0.5, 1.5, len(source))
-    ones, weights = np.zeros((60, 60)), np.zeros((60, 60))
-    ones[target, source] = 1
-    weights[target, source] = weight
-    eye = np.eye(60)
+    ones, weights, eye = np.zeros((60, 60)), np.zeros((60, 60)), np.eye(60)
+    ones[target, source], weights[target, source] = 1, weight
     return SimpleNamespace(
         weight=torch.from_numpy(weight),
         x=rng.standard_normal((60, 6)),
@@ -33,12 +31,9 @@ def dense(small_graph):
     )
 
 
-def scaled(rows, matrix, columns):
-    return rows[:, None] ** -0.5 * matrix * columns**-0.5
-
-
-def normal(matrix):
-    return scaled(matrix.sum(1), matrix, matrix.sum(1))
+def normal(matrix, columns=None):
+    rows = matrix.sum(1)
+    return rows[:, None] ** -0.5 * matrix * (rows if columns is None else columns) ** -0.5
 
 
 def rows_reduced(matrix, x, reduce):
@@ -48,9 +43,7 @@ def rows_reduced(matrix, x, reduce):
 MATRICES = {
     "add_remaining_self_loops": lambda dense: dense.looped_weights,
     "gcn_norm": lambda dense: normal(dense.looped_weights),
-    "edge_weight_norm": lambda dense: scaled(
-        dense.looped_weights.sum(1), dense.looped_weights, dense.looped_weights.sum(0)
-    ),
+    "edge_weight_norm": lambda dense: normal(dense.looped_weights, dense.looped_weights.sum(0)),
 }
 PRODUCTS = {
     "spmm_sum": lambda dense: dense.ones @ dense.x,
@@ -80,13 +73,13 @@ def test_products_and_their_gradients(monkeypatch, small_graph, dense, name, chu
     monkeypatch.setattr(reference, "CHUNK_BYTES", chunk_bytes)
     assert (dense.ones.sum(1) == 0).any(), "an isolated node gets zeros"
     inputs = torch.from_numpy(dense.x), *([dense.weight] if name == "update_all_u_mul_e_sum" else [])
-    found = getattr(REFERENCES, name)(small_graph, *inputs)
-    np.testing.assert_allclose(found.numpy(), PRODUCTS[name](dense), rtol=1e-12, atol=1e-13)
+
+    def found(*given):
+        return getattr(REFERENCES, name)(small_graph, *given)
+
+    np.testing.assert_allclose(found(*inputs).numpy(), PRODUCTS[name](dense), rtol=1e-12, atol=1e-13)
     if name != "degree_norm":
-        leaves = [one.clone().requires_grad_() for one in inputs]
-        assert gradcheck(
-            lambda *given: getattr(REFERENCES, name)(small_graph, *given), leaves, fast_mode=True
-        )
+        assert gradcheck(found, [one.clone().requires_grad_() for one in inputs], fast_mode=True)
 
 
 @pytest.fixture(scope="module")
@@ -97,40 +90,36 @@ def network():
     return [torch.randn(shape, generator=generator, dtype=torch.float64) for shape in shapes]
 
 
-def dense_logits(dense, network):
+@pytest.fixture(scope="module")
+def logits(dense, network):
+    """What the network returns, from dense matrices."""
     *parameters, h = (tensor.numpy() for tensor in network)
-    for layer in range(3):
-        h = (
-            normal(dense.looped) @ (np.maximum(h, 0) if layer else h) @ parameters[layer]
-            + parameters[3 + layer]
-        )
-    return h
+    for weight, bias in zip(parameters[:3], parameters[3:], strict=True):
+        h = normal(dense.looped) @ h @ weight + bias
+        found, h = h, np.maximum(h, 0)
+    return found
 
 
-def test_convolution_and_network(small_graph, dense, network):
+def test_convolution_and_network(small_graph, dense, network, logits):
     weight, bias, x = network[0], network[3], network[-1]
-    found = REFERENCES.conv(small_graph, weight, bias, x)
     expected = normal(dense.looped) @ (x.numpy() @ weight.numpy()) + bias.numpy()
+    found = REFERENCES.conv(small_graph, weight, bias, x)
     np.testing.assert_allclose(found.numpy(), expected, rtol=1e-12, atol=1e-13)
-    logits = REFERENCES.epoch_forward(small_graph, *network)
-    np.testing.assert_allclose(logits.numpy(), dense_logits(dense, network), rtol=1e-11, atol=1e-12)
+    found = REFERENCES.epoch_forward(small_graph, *network)
+    np.testing.assert_allclose(found.numpy(), logits, rtol=1e-11, atol=1e-12)
     torch.testing.assert_close(REFERENCES.linear(small_graph, weight, x), x @ weight)
 
 
-def test_loss_is_over_training_nodes(small_graph, dense, network):
-    logits = dense_logits(dense, network)
+def test_loss_is_over_training_nodes(small_graph, multi_label_graph, network, logits):
     train, y = small_graph.train_mask.numpy(), small_graph.y.numpy()
     probability = np.exp(logits) / np.exp(logits).sum(1, keepdims=True)
     expected = -np.log(probability[np.arange(60), y][train]).mean()
     assert float(REFERENCES.epoch(small_graph, *network)) == pytest.approx(expected, rel=1e-12)
-
-
-def test_loss_of_labels_per_task(multi_label_graph, dense, network):
-    logits = dense_logits(dense, network)
-    train, y = multi_label_graph.train_mask.numpy(), multi_label_graph.y.numpy()
-    probability = 1 / (1 + np.exp(-logits))
+    probability, y = 1 / (1 + np.exp(-logits)), multi_label_graph.y.numpy()
     expected = -np.log(np.where(y > 0, probability, 1 - probability))[train].mean()
     assert float(REFERENCES.epoch(multi_label_graph, *network)) == pytest.approx(expected, rel=1e-12)
+    inputs = [tensor.clone().requires_grad_() for tensor in network]
+    assert gradcheck(lambda *tensors: REFERENCES.epoch(small_graph, *tensors), inputs, fast_mode=True)
 
 
 def test_first_step_is_adams():
@@ -139,8 +128,3 @@ def test_first_step_is_adams():
     stepped.grad = gradient_for(stepped)
     torch.optim.Adam([stepped], lr=LEARNING_RATE).step()
     torch.testing.assert_close(REFERENCES.epoch_step(None, parameter), stepped.detach())
-
-
-def test_gradients_of_network(small_graph, network):
-    inputs = [tensor.clone().requires_grad_() for tensor in network]
-    assert gradcheck(lambda *tensors: REFERENCES.epoch(small_graph, *tensors), inputs, fast_mode=True)

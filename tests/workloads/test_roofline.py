@@ -8,15 +8,7 @@ import torch
 from gnnbench.errors import UsageError
 from gnnbench.workloads import roofline
 from gnnbench.workloads.least_work import Work
-from gnnbench.workloads.roofline import (
-    Rates,
-    explain,
-    fits_cache,
-    fraction,
-    last_level_cache_bytes,
-    measure,
-    rates,
-)
+from gnnbench.workloads.roofline import Rates, explain, fraction, last_level_cache_bytes, measure, rates
 
 MIB = 2**20
 SENTINEL = {"copy_bytes_per_second": 1.5, "flops_per_second": 2.5}
@@ -31,15 +23,14 @@ def _briefly_and_in_little_memory(monkeypatch):
 @pytest.mark.parametrize("dtype", ["float32", "bfloat16", "float64"])
 def test_measures_plausible_rates_in_an_eighth_of_the_free_memory(dtype, monkeypatch):
     taken = []
-    for name in ("ones", "rand"):
-        make = getattr(torch, name)
+    for make in (torch.ones, torch.rand):
 
         def recorded(*args, make=make, **kwargs):
             tensor = make(*args, **kwargs)
             taken.append(2 * tensor.nbytes)  # each has a second of its size beside it
             return tensor
 
-        monkeypatch.setattr(torch, name, recorded)
+        monkeypatch.setattr(torch, make.__name__, recorded)
     before = torch.random.get_rng_state()
     found = measure("cpu", dtype)
     assert 1e6 < found.copy_bytes_per_second < 1e14
@@ -52,14 +43,14 @@ def test_measures_once_for_each_environment_and_dtype(tmp_path):
     first = rates("cpu", "float32", "here", tmp_path)
     assert rates("cpu", "float64", "here", tmp_path) != first
     assert rates("cpu", "float32", "here", tmp_path) == first
-    (file,) = (tmp_path / "rates").glob("*.json")
-    assert file.name == "here-cpu.json"
-    assert set(json.loads(file.read_text())["rates"]) == {"float32", "float64"}
     rates("cpu", "float32", "elsewhere", tmp_path)
-    assert len(list((tmp_path / "rates").glob("*.json"))) == 2
+    assert {file.name for file in (tmp_path / "rates").glob("*.json")} == {
+        "here-cpu.json",
+        "elsewhere-cpu.json",
+    }
 
 
-def keep(cache, text):
+def kept(cache, text):
     """Write the file of the environment `here`."""
     file = cache / "rates" / "here-cpu.json"
     file.parent.mkdir()
@@ -68,7 +59,7 @@ def keep(cache, text):
 
 
 def test_what_is_kept_is_not_measured_again(tmp_path):
-    file = keep(tmp_path, json.dumps({"version": 1, "rates": {"float32": SENTINEL}}))
+    file = kept(tmp_path, json.dumps({"version": 1, "rates": {"float32": SENTINEL}}))
     assert rates("cpu", "float32", "here", tmp_path) == Rates(1.5, 2.5)
     assert rates("cpu", "float64", "here", tmp_path).flops_per_second > 2.5
     assert json.loads(file.read_text())["rates"]["float32"] == SENTINEL
@@ -78,7 +69,6 @@ def test_what_is_kept_is_not_measured_again(tmp_path):
     "text",
     [
         "",
-        '{"version": 1, "rates"',
         "[]",
         '{"rates": {}}',
         '{"version": 1, "rates": []}',
@@ -88,12 +78,11 @@ def test_what_is_kept_is_not_measured_again(tmp_path):
     ],
 )
 def test_a_damaged_or_unknown_file_is_measured_again(tmp_path, text):
-    file = keep(tmp_path, text)
+    file = kept(tmp_path, text)
     found = rates("cpu", "float32", "here", tmp_path)
     assert found.flops_per_second > 2.5
     assert json.loads(file.read_text())["version"] == roofline.FORMAT_VERSION
     assert rates("cpu", "float32", "here", tmp_path) == found
-    assert {entry.name for entry in file.parent.iterdir()} <= {"here-cpu.json", "here-cpu.lock"}
 
 
 def test_a_cache_that_cannot_be_written_is_the_users_mistake(tmp_path):
@@ -109,15 +98,10 @@ def test_a_cache_that_cannot_be_written_is_the_users_mistake(tmp_path):
         (Work(bytes=0, flops=1000), 0.25),
         (Work(bytes=100, flops=1000), 0.5),
         (Work(bytes=40, flops=4000), 1.0),
-        (Work(bytes=400, flops=10), 2.0),
     ],
 )
 def test_fraction_is_of_the_slower_of_the_two(work, expected):
     assert fraction(work, 20.0, Rates(copy_bytes_per_second=10, flops_per_second=200)) == expected
-
-
-IN_CACHE = "the data fits in cache: 12.0 MiB of 32.0 MiB"
-AGAIN = "above the saved rates: delete the folder rates in gnnbench's cache to measure them again"
 
 
 @pytest.mark.parametrize(
@@ -125,40 +109,30 @@ AGAIN = "above the saved rates: delete the folder rates in gnnbench's cache to m
     [
         pytest.param(Work(12 * MIB, 1000), 12.0, 32 * MIB, "", id="not above one"),
         pytest.param(Work(33 * MIB, 0), 40.0, None, "", id="not above one, cache unknown"),
-        pytest.param(Work(12 * MIB, 1000), 11.0, 32 * MIB, IN_CACHE, id="in cache"),
-        pytest.param(Work(33 * MIB, 0), 30.0, 32 * MIB, AGAIN, id="too large"),
-        pytest.param(Work(12 * MIB, 0), 11.0, None, AGAIN, id="cache unknown"),
-        pytest.param(Work(MIB, 1000), 9.0, 32 * MIB, AGAIN, id="more flops than can be"),
+        pytest.param(Work(12 * MIB, 1000), 11.0, 12 * MIB, "the data fits in cache: 12.0 MiB", id="in cache"),
+        pytest.param(Work(12 * MIB, 0), 11.0, 12 * MIB - 1, "above the saved rates", id="too large"),
+        pytest.param(Work(12 * MIB, 0), 11.0, None, "above the saved rates", id="cache unknown"),
+        pytest.param(Work(MIB, 1000), 9.0, 32 * MIB, "above the saved rates", id="more flops than can be"),
     ],
 )
 def test_what_is_above_one_is_explained(work, seconds, cache_bytes, expected):
-    rates = Rates(copy_bytes_per_second=MIB, flops_per_second=100)
-    assert explain(work, seconds, rates, cache_bytes) == expected
-
-
-def test_fits_up_to_the_last_byte():
-    assert fits_cache(Work(64, 0), 64)
-    assert not fits_cache(Work(65, 0), 64)
+    found = explain(work, seconds, Rates(copy_bytes_per_second=MIB, flops_per_second=100), cache_bytes)
+    assert found.startswith(expected)
+    assert bool(found) == bool(expected)
 
 
 def test_adds_up_last_level_caches_each_once(tmp_path):
-    # Four cores, two to each last-level cache.
-    for core in range(4):
-        pair = "0-1\n" if core < 2 else "2-3\n"
-        for index, (level, cores, size) in enumerate(
-            [("1\n", f"{core}\n", "999K\n"), ("3\n", pair, "512K\n")]
-        ):
+    assert last_level_cache_bytes("cpu", tmp_path) is None
+    for core in range(4):  # two to each last-level cache
+        pair = "0-1" if core < 2 else "2-3"
+        for index, texts in enumerate([("1", str(core), "999K"), ("3", pair, "512K")]):
             folder = tmp_path / f"sys/devices/system/cpu/cpu{core}/cache/index{index}"
             folder.mkdir(parents=True)
-            for name, text in (("level", level), ("shared_cpu_list", cores), ("size", size)):
-                (folder / name).write_text(text)
+            for name, text in zip(("level", "shared_cpu_list", "size"), texts, strict=True):
+                (folder / name).write_text(f"{text}\n")
     assert last_level_cache_bytes("cpu", tmp_path) == 2 * 512 * 1024
-
-
-def test_caches_are_unknown_or_whole_kibibytes(tmp_path):
-    assert last_level_cache_bytes("cpu", tmp_path) is None
-    found = last_level_cache_bytes("cpu")
-    assert found is None or (found > 0 and found % 1024 == 0)
+    here = last_level_cache_bytes("cpu")
+    assert here is None or (here > 0 and here % 1024 == 0)
 
 
 def test_products_grow_though_the_first_one_loads_a_library(monkeypatch):

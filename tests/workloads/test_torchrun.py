@@ -1,21 +1,38 @@
-"""Processes of torchrun train together, and end in every case."""
+"""Two processes train as one, and end in every case; torchrun itself is started at night."""
 
+import json
 import multiprocessing
+import os
+import subprocess
 import sys
 import tempfile
 from dataclasses import replace
+from datetime import timedelta
 
 import psutil
 import pytest
 import torch
+from torch.distributed import TCPStore
 
-from gnnbench.workloads import interpreter, platforms, torchrun
+from gnnbench.workloads import distributed, interpreter, platforms, torchrun
 from gnnbench.workloads.operations import OPERATIONS, epoch_ddp
 from gnnbench.workloads.torchrun import Processes, ProcessesError
 from gnnbench.workloads.verify import MismatchError, verify
+from tests.suite import ROOT
 
-LONG = 60
-"""Seconds in which a process that should end does, on a busy machine."""
+REFERENCE = OPERATIONS["epoch_ddp"].reference
+
+
+@pytest.fixture
+def case(make_case):
+    """On plain PyTorch, which the processes import sooner than PyG."""
+    return make_case("epoch_ddp", "torch", "train")
+
+
+@pytest.fixture
+def expected(case):
+    """The losses before and after a step."""
+    return REFERENCE(case.graph, *(one.double() for one in epoch_ddp.inputs(case))).tolist()
 
 
 def started(processes):
@@ -25,14 +42,35 @@ def started(processes):
 
 
 def ended(found):
-    _, alive = psutil.wait_procs(found, LONG)
+    _, alive = psutil.wait_procs(found, 60)
     return not alive
 
 
-@pytest.fixture
-def case(make_case):
-    """On plain PyTorch, which the processes import sooner than PyG."""
-    return make_case("epoch_ddp", "torch", "train")
+def test_this_process_and_another_train_as_one_until_there_are_no_more_commands(
+    case, expected, tmp_path, monkeypatch, capsys
+):
+    """The other one is the first, which reads commands."""
+    path = str(tmp_path / "case.pt")
+    distributed.write(case, tmp_path / "case.pt")
+    store = TCPStore("127.0.0.1", 0, is_master=True, wait_for_workers=False)
+    variables = {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(store.port), "WORLD_SIZE": "2"}
+    for name, value in {**variables, "RANK": "1", "TORCHELASTIC_USE_AGENT_STORE": "True"}.items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.setattr(sys, "argv", ["", path])
+    monkeypatch.setattr(distributed, "_LONGEST_PAUSE", timedelta(minutes=1))
+    words = [sys.executable, "-c", f"from {distributed.__name__} import main; main()", path]
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
+    with subprocess.Popen(words, cwd=ROOT, env={**os.environ, "RANK": "0"}, **pipes) as other:
+        other.stdin.write("epoch\nevaluate\n" + 20 * "epoch\n" + "evaluate\n")
+        other.stdin.close()
+        distributed.main()
+        first, after, *others, last = map(json.loads, other.stdout)
+    assert other.returncode == 0
+    assert [first["loss"], after["loss"]] == pytest.approx(expected, rel=1e-5)
+    assert len(others) == 20
+    assert last["loss"] < after["loss"]
+    assert after["difference"] == last["difference"] == 0
+    assert capsys.readouterr().out == "", "only the first one answers"
 
 
 def trained(case, folder, pipe):
@@ -40,27 +78,21 @@ def trained(case, folder, pipe):
     tempfile.tempdir = str(folder)
     processes = Processes(case)
     first, (after, difference) = processes.epoch(), processes.evaluate()
-    last = [processes.epoch() for _ in range(20)][-1]
-    pids = [one.pid for one in started(processes)]
-    pipe.send((pids, [first, after, last], [difference, processes.evaluate()[1]]))
+    pipe.send(([one.pid for one in started(processes)], [first, after], difference))
     pipe.recv()
 
 
 @pytest.mark.nightly
-def test_two_processes_train_as_one_and_end_when_this_one_is_killed(case, tmp_path):
+def test_torchrun_s_processes_train_as_one_and_end_when_this_one_is_killed(case, expected, tmp_path):
     here, there = multiprocessing.Pipe()
     parent = multiprocessing.get_context("fork").Process(target=trained, args=(case, tmp_path, there))
     parent.start()
     there.close()
-    pids, (*losses, last), differences = here.recv()
+    pids, losses, difference = here.recv()
     found = [psutil.Process(pid) for pid in pids]
     parent.kill()
-    expected = OPERATIONS["epoch_ddp"].reference(
-        case.graph, *(one.double() for one in epoch_ddp.inputs(case))
-    )
-    assert losses == pytest.approx(expected.tolist(), rel=1e-5)
-    assert last < losses[1]
-    assert differences == [0, 0]
+    assert losses == pytest.approx(expected, rel=1e-5)
+    assert difference == 0
     assert len(found) == 3
     assert ended(found)
     parent.join()
@@ -83,36 +115,27 @@ for line in ("Traceback:", "IndexError: 7 is too large", "ChildFailedError: 1", 
 
 
 @pytest.fixture
-def _quick(monkeypatch):
+def quick(case, monkeypatch):
     monkeypatch.setattr(interpreter, "command", lambda *_, **__: [sys.executable, "-S", "-c", IN_ITS_PLACE])
+    return Processes(case)
 
 
-@pytest.mark.usefixtures("_quick")
-def test_all_end_when_the_test_is_interrupted(case):
-    found = []
-
-    def interrupted():
-        with Processes(case) as processes:
-            assert processes.evaluate() == (0.5, 0)
-            found.extend([processes, *started(processes)])
-            raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt):
-        interrupted()
-    processes, *three = found
+def test_all_end_when_the_test_is_interrupted(quick):
+    with pytest.raises(KeyboardInterrupt), quick:  # noqa: PT012
+        assert quick.evaluate() == (0.5, 0)
+        three = started(quick)
+        raise KeyboardInterrupt
     assert len(three) == 3
     assert ended(three)
     with pytest.raises(ProcessesError, match="the processes of torchrun ended: without a message"):
-        processes.epoch()
+        quick.epoch()
 
 
-@pytest.mark.usefixtures("_quick")
-def test_of_what_they_wrote_their_own_error_is_told(case):
-    with Processes(case) as processes:
-        assert processes.epoch() == 0.5
-        with pytest.raises(ProcessesError) as caught:
-            processes.epoch()
-    assert str(caught.value) == "the processes of torchrun ended: IndexError: 7 is too large"
+def test_of_what_they_wrote_their_own_error_is_told(quick):
+    with quick:
+        assert quick.epoch() == 0.5
+        with pytest.raises(ProcessesError, match="ended: IndexError: 7 is too large"):
+            quick.epoch()
 
 
 @pytest.mark.nightly
@@ -120,13 +143,15 @@ def test_an_error_in_a_process_is_one_line(case):
     wrong = case.graph.edge_index.clone()
     wrong[0, 0] = 10_000
     broken = replace(case, graph=replace(case.graph, edge_index=wrong))
-    with Processes(broken) as processes, pytest.raises(ProcessesError) as caught:
+    with Processes(broken) as processes, pytest.raises(ProcessesError, match=r"^.*Error.*$"):
         processes.epoch()
-    assert "Error" in str(caught.value)
-    assert "\n" not in str(caught.value)
 
 
 def test_what_does_not_train_alike_is_found(make_case):
+    case = make_case("epoch_ddp", "pyg", "train")
+    inputs, result = epoch_ddp.inputs(case), epoch_ddp.checked(case)
+    before, after = REFERENCE(case.graph, *(one.double() for one in inputs)).tolist()
+
     class Same:
         """Processes whose losses and difference are made up."""
 
@@ -134,13 +159,8 @@ def test_what_does_not_train_alike_is_found(make_case):
             self.epoch = lambda: before
             self.evaluate = lambda: (after, difference)
 
-    case = make_case("epoch_ddp", "pyg", "train")
-    inputs, result = epoch_ddp.inputs(case), epoch_ddp.checked(case)
-    reference = OPERATIONS["epoch_ddp"].reference
-    before, after = reference(case.graph, *(one.double() for one in inputs)).tolist()
-
     def check(*found):
-        verify(case, platforms.load("pyg"), epoch_ddp.run, (Same(*found), *inputs), reference, result=result)
+        verify(case, platforms.load("pyg"), epoch_ddp.run, (Same(*found), *inputs), REFERENCE, result=result)
 
     check(before, after, 0)
     for wrong in ((before * 1.001, after, 0), (before, before, 0)):

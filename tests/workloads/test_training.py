@@ -1,10 +1,12 @@
 """The platforms train the same model: on the small graph number by number, on Cora to the same accuracy."""
 
+from dataclasses import replace
+
 import pytest
 import torch
 
 from gnnbench.packages import missing
-from gnnbench.workloads import gcn, platforms, training
+from gnnbench.workloads import gat, gcn, platforms, sage, training
 from gnnbench.workloads.case import Case
 from gnnbench.workloads.operations import REFERENCES
 from gnnbench.workloads.platforms import PLATFORMS
@@ -18,16 +20,43 @@ def prepare(case, seed=0):
     return training.prepare(case, platforms.load(case.spec.platform), weights)
 
 
-def run_epoch(prepared):
-    t = prepared
+def run_epoch(t):
     return training.epoch(t.model, t.structure, t.x, t.train, t.y, t.optimizer)
 
 
-def matrices(model, platform):
-    """Return the gradients of a model's weights as [in, out]."""
-    transposed = platforms.load(platform).TRANSPOSED_WEIGHT
-    found = [parameter.grad for parameter in model.parameters() if parameter.dim() == 2]
-    return [gradient.t() if transposed else gradient for gradient in found]
+@pytest.mark.parametrize(
+    ("name", "hidden", "expected"),
+    [
+        ("cora", 256, (24, 256, 32, 4)),
+        ("cora:synthetic", 256, (24, 256, 32, 4)),
+        ("pubmed:synthetic@0.5", 4, (24, 4, 1, 4)),
+        ("ogbn-arxiv", 128, (24, 128, 128, 4)),
+        ("rmat:14", 64, (24, 64, 64, 4)),
+        ("roads.mtx", 64, (24, 64, 64, 4)),
+    ],
+)
+def test_second_hidden_layer_is_an_eighth_on_planetoid_only(small_graph, name, hidden, expected):
+    assert gcn.widths(replace(small_graph, name=name), hidden) == expected
+
+
+def test_initial_weights_are_glorots_and_biases_zero():
+    widths = (300, 200, 7)
+    for layer, (weight, bias) in enumerate(gcn.initial_weights(widths)):
+        fan_in, fan_out = widths[layer : layer + 2]
+        bound = (6 / (fan_in + fan_out)) ** 0.5
+        assert (weight.shape, weight.dtype) == ((fan_in, fan_out), torch.float64)
+        assert 0.99 * bound < weight.abs().max() <= bound
+        assert weight.mean().abs() < 0.05 * bound
+        assert not bias.any()
+
+
+def test_a_seed_draws_the_same_weights_whatever_was_drawn_before():
+    torch.rand(3)
+    before = torch.get_rng_state()
+    first, again, other = (gcn.initial_weights((24, 8, 4), seed) for seed in (1, 1, 2))
+    assert torch.equal(first[0][0], again[0][0])
+    assert not torch.equal(first[0][0], other[0][0])
+    assert torch.equal(torch.get_rng_state(), before)
 
 
 @pytest.fixture(params=["small_graph", "multi_label_graph"])
@@ -37,67 +66,72 @@ def any_labels(request):
 
 
 @pytest.mark.parametrize("platform", PLATFORMS)
-def test_one_epochs_loss_and_gradients_are_the_references(make_case, any_labels, platform):
-    case = make_case("epoch", platform, "train", "float64", graph=any_labels)
-    weights = gcn.initial_weights(gcn.widths(any_labels, 8))
-    expected_weights = [weight.clone().requires_grad_() for weight, _ in weights]
-    expected = REFERENCES.epoch(
-        any_labels, *expected_weights, *(bias for _, bias in weights), any_labels.x.double()
-    )
-    prepared = prepare(case)
-    value = run_epoch(prepared)
-    torch.testing.assert_close(value, expected, rtol=1e-12, atol=0)
-    gradients = torch.autograd.grad(expected, expected_weights)
-    for found, right in zip(matrices(prepared.model, platform), gradients, strict=True):
+def test_one_epochs_logits_loss_and_gradients_are_the_references(make_case, any_labels, platform):
+    graph = replace(any_labels, x=any_labels.x - 0.5)  # so that a ReLU too many shows
+    t = prepare(make_case("epoch", platform, "train", "float64", graph=graph))
+    weights, biases = zip(*gcn.initial_weights(gcn.widths(graph, 8)), strict=True)
+    given = *(weight.clone().requires_grad_() for weight in weights), *biases, graph.x.double()
+    logits = REFERENCES.epoch_forward(graph, *given)
+    torch.testing.assert_close(t.model(t.structure, t.x), logits, rtol=1e-12, atol=1e-12)
+    expected = REFERENCES.epoch(graph, *given)
+    torch.testing.assert_close(run_epoch(t), expected, rtol=1e-12, atol=0)
+    gradients = torch.autograd.grad(expected, given[: len(weights)])
+    matrices = [parameter.grad for parameter in t.model.parameters() if parameter.dim() == 2]
+    for found, right in zip(matrices, gradients, strict=True):
+        found = found.t() if platforms.load(platform).TRANSPOSED_WEIGHT else found  # noqa: PLW2901
         torch.testing.assert_close(found, right, rtol=1e-10, atol=1e-12)
 
 
-@pytest.mark.parametrize("platform", PLATFORMS)
-def test_training_lowers_the_loss(make_case, any_labels, platform):
-    prepared = prepare(make_case("epoch", platform, "train", hidden=64, graph=any_labels))
-    first = run_epoch(prepared).item()
-    training.fit(prepared, epochs=50)
-    assert run_epoch(prepared).item() < 0.9 * first
-
-
-def test_platforms_stay_together_over_epochs(make_case, small_graph):
-    def trained(platform):
-        prepared = prepare(make_case("epoch", platform, "train", "float64"))
-        training.fit(prepared, epochs=20)
-        with torch.no_grad():
-            return prepared.model(prepared.structure, prepared.x)
-
-    first, *others = map(trained, INSTALLED)
-    assert first.shape == (60, small_graph.num_classes)
-    for other in others:
-        torch.testing.assert_close(other, first, rtol=1e-6, atol=1e-8)
-
-
-def test_only_training_nodes_and_their_labels_count(make_case, small_graph, multi_label_graph):
-    for graph, dtype in ((small_graph, torch.int64), (multi_label_graph, torch.bool)):
-        prepared = prepare(make_case("epoch", graph=graph))
-        assert torch.equal(prepared.train, graph.train_mask.nonzero().squeeze(1))
-        assert prepared.y.dtype == dtype
-        logits = torch.randn(60, 4, requires_grad=True)
-        training.loss(logits, prepared.train, prepared.y).backward()
-        assert torch.equal(logits.grad.any(dim=1), graph.train_mask)
+def test_only_training_nodes_and_their_labels_count(make_case, any_labels):
+    t = prepare(make_case("epoch", graph=any_labels))
+    assert torch.equal(t.train, any_labels.train_mask.nonzero().squeeze(1))
+    assert t.y.dtype == (torch.int64 if any_labels.y.dim() == 1 else torch.bool)
+    logits = torch.randn(60, 4, requires_grad=True)
+    training.loss(logits, t.train, t.y).backward()
+    assert torch.equal(logits.grad.any(dim=1), any_labels.train_mask)
 
 
 def test_accuracy_is_taken_on_the_given_nodes_only(small_graph):
     right = torch.nn.functional.one_hot(small_graph.y, 4).float()
-    wrong = right.roll(1, dims=1)
     test = small_graph.test_mask
     model = torch.nn.Module()
-    model.forward = lambda structure, _: torch.where(structure.unsqueeze(1), right, wrong)
-
-    def accuracy(right_on):
-        return training.accuracy(model, right_on, small_graph.x, small_graph.y, test)
-
-    assert accuracy(test) == 1
-    assert accuracy(~test) == 0
+    model.forward = lambda structure, _: torch.where(structure.unsqueeze(1), right, right.roll(1, dims=1))
     half = test.clone()
     half[test.nonzero()[::2]] = False
-    assert accuracy(half) == 0.5
+    for right_on, expected in ((test, 1), (~test, 0), (half, 0.5)):
+        assert training.accuracy(model, right_on, small_graph.x, small_graph.y, test) == expected
+
+
+MODELS = {"gat": gat, "sage": sage}
+
+
+def test_gat_has_the_published_widths():
+    assert gat.widths(1433, 64, 7) == ((1433, 8, 8), (64, 1, 7))
+    assert gat.widths(24, 4, 4) == ((24, 8, 1), (8, 1, 4))
+
+
+@pytest.mark.parametrize("model", MODELS.values(), ids=MODELS)
+def test_a_seed_draws_the_same_parameters(small_graph, model):
+    first, again, other = (model.initial_parameters(small_graph, 64, seed) for seed in (1, 1, 2))
+    for one, same, different in zip(first, again, other, strict=True):
+        assert all(map(torch.equal, one, same))
+        assert not torch.equal(one[0], different[0])
+
+
+@pytest.mark.parametrize("name", MODELS)
+@pytest.mark.parametrize("platform", ["pyg", "sparse", "dgl"])
+def test_dropout_is_applied_in_training_only_to_attention_too(make_case, small_graph, name, platform):
+    model, case = MODELS[name], make_case(f"epoch_{name}", platform, "train", "float64", hidden=64)
+    parameters, kernel = model.initial_parameters(small_graph, 64), model.kernel(platform)
+    structure, x = kernel.build(case), case.node_features()
+    expected = model.build(case, parameters)(structure, x)
+    network = model.build(case, parameters, dropout=0.6)
+    assert not torch.equal(network(structure, x), network(structure, x))
+    network.eval()
+    torch.testing.assert_close(network(structure, x), expected, rtol=1e-12, atol=1e-12)
+    if name == "gat":
+        layer = gat.layer(platform, parameters[0], dropout=0.6)
+        assert not torch.equal(kernel.run(structure, layer, x), kernel.run(structure, layer, x))
 
 
 @pytest.mark.nightly
@@ -106,10 +140,8 @@ def test_every_platform_learns_cora_equally_well(cora, seed):
     accuracies = {}
     for platform in INSTALLED:
         case = Case(Spec("epoch", "train", platform, "float32", "int64", "cora", 256, "cpu"), cora)
-        prepared = prepare(case, seed)
-        training.fit(prepared)
-        accuracies[platform] = training.accuracy(
-            prepared.model, prepared.structure, prepared.x, cora.y, cora.test_mask
-        )
+        t = prepare(case, seed)
+        training.fit(t)
+        accuracies[platform] = training.accuracy(t.model, t.structure, t.x, cora.y, cora.test_mask)
     assert min(accuracies.values()) >= 0.75, accuracies
     assert max(accuracies.values()) - min(accuracies.values()) <= 0.02, accuracies

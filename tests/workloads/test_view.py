@@ -35,17 +35,21 @@ def view(request, graph, monkeypatch):
     return Rows(graph, 1, WIDTH)
 
 
+def verified(case, run, inputs, view, reference=REFERENCES.spmm_sum):
+    """Verify a function of inputs, with its gradients if the case has them."""
+    module = platforms.load("torch")
+    if case.spec.direction == "forward_backward":
+        run, inputs = with_backward(module, run, inputs)
+    verify(case, module, run, inputs, reference, view=view)
+
+
 @pytest.fixture
 def check(view, graph, make_case):
     """Verify a function of x and edge_index against the sum over neighbours."""
 
     def check(run, direction="forward", dtype="float32"):
         case = make_case(graph=graph, direction=direction, dtype=dtype, hidden=WIDTH)
-        module = platforms.load("torch")
-        inputs = (case.edge_index(), case.features())
-        if direction == "forward_backward":
-            run, inputs = with_backward(module, run, inputs)
-        verify(case, module, run, inputs, REFERENCES.spmm_sum, view=view)
+        verified(case, run, (case.edge_index(), case.features()), view)
 
     return check
 
@@ -60,30 +64,22 @@ def test_a_right_kernel_passes(check, direction, dtype):
     check(sums, direction, dtype)
 
 
-def means(edge_index, x):
-    return sums(edge_index, x) / edge_index[1].bincount(minlength=len(x)).clamp(min=1).unsqueeze(1)
-
-
-def with_rows_of_low_degree_empty(edge_index, x):
-    return sums(edge_index, x) * (edge_index[1].bincount(minlength=len(x)) > 2).unsqueeze(1)
-
-
-def transposed(edge_index, x):
-    return sums(edge_index[:, torch.arange(edge_index.size(1)) % 2 > 0].repeat(1, 2), x)
+def degrees(edge_index, x):
+    return edge_index[1].bincount(minlength=len(x)).unsqueeze(1)
 
 
 MUTANTS = {
     "without a column": lambda e, x: sums(e, x * (torch.arange(WIDTH) < WIDTH - 1)),
     "without every tenth entry": lambda e, x: sums(e[:, torch.arange(e.size(1)) % 10 > 0], x),
     "without the hub": lambda e, x: sums(e[:, e[1] != 17], x),
-    "rows of low degree empty": with_rows_of_low_degree_empty,
+    "rows of low degree empty": lambda e, x: sums(e, x) * (degrees(e, x) > 2),
     "in the wrong order": lambda e, x: sums(e, x).roll(1, dims=0),
     "columns in the wrong order": lambda e, x: sums(e, x).roll(1, dims=1),
-    "means": means,
+    "means": lambda e, x: sums(e, x) / degrees(e, x).clamp(min=1),
     "scaled": lambda e, x: 1.001 * sums(e, x),
     "in bfloat16": lambda e, x: sums(e, x.bfloat16()).to(x.dtype),
     "nan": lambda e, x: sums(e, x).masked_fill(sums(e, x) > 3, torch.nan),
-    "transposed": transposed,
+    "every other entry twice": lambda e, x: sums(e[:, torch.arange(e.size(1)) % 2 > 0].repeat(1, 2), x),
 }
 
 
@@ -121,48 +117,39 @@ def test_one_entry_of_a_sampled_row_is_found(check):
 def test_a_gradient_outside_the_sample_is_found(graph, make_case, monkeypatch):
     monkeypatch.setattr("gnnbench.workloads.view.SAMPLED_ROWS", 4)
     case = make_case(graph=graph, direction="forward_backward", hidden=WIDTH)
-    module = platforms.load("torch")
 
     def run(edge_index, x):
         x.register_hook(lambda gradient: gradient + 1e-3)
         return sums(edge_index, x)
 
-    run, inputs = with_backward(module, run, (case.edge_index(), case.features()))
     with pytest.raises(MismatchError, match="is not zero where the output does not depend on it"):
-        verify(case, module, run, inputs, REFERENCES.spmm_sum, view=Rows(graph, 1, WIDTH))
+        verified(case, run, (case.edge_index(), case.features()), Rows(graph, 1, WIDTH))
 
 
-def test_gradients_of_parameters_and_of_entries_are_those_of_the_sample(graph, make_case):
-    """u_mul_e_sum has weights by entry; a scaled gradient of them is found."""
+def test_a_wrong_gradient_of_weights_by_entry_is_found(graph, make_case):
     case = make_case("update_all_u_mul_e_sum", graph=graph, direction="forward_backward", hidden=WIDTH)
-    module = platforms.load("torch")
     source, target = case.edge_index()
 
-    def run(x, weight, factor):
-        scaled = weight.detach() * (1 - factor) + weight * factor
-        return torch.zeros_like(x).index_add(0, target, x[source] * scaled.unsqueeze(1))
+    def check_with(factor):
+        def run(x, weight):
+            scaled = weight.detach() * (1 - factor) + weight * factor
+            return torch.zeros_like(x).index_add(0, target, x[source] * scaled.unsqueeze(1))
 
-    for factor in (1, 1.01):
-        timed, inputs = with_backward(module, run, (case.features(), case.edge_weight(), factor))
-        given = (case, module, timed, inputs, REFERENCES.update_all_u_mul_e_sum)
-        if factor == 1:
-            verify(*given, view=Rows(graph, 1, WIDTH))
-        else:
-            with pytest.raises(MismatchError, match="gradient of input tensor 1 is wrong"):
-                verify(*given, view=Rows(graph, 1, WIDTH))
+        inputs, view = (case.features(), case.edge_weight()), Rows(graph, 1, WIDTH)
+        verified(case, run, inputs, view, REFERENCES.update_all_u_mul_e_sum)
+
+    check_with(1)
+    with pytest.raises(MismatchError, match="gradient of input tensor 1 is wrong"):
+        check_with(1.01)
 
 
-def test_only_large_graphs_are_sampled(graph):
+def test_only_large_graphs_are_sampled(graph, monkeypatch):
     width = LARGE // graph.num_edges
-    for name in ("spmm_sum", "spmm_max", "gcn_norm"):
-        assert type(view_of(graph, width, OPERATIONS[name])) is View
-    assert isinstance(view_of(graph, width + 1, OPERATIONS["spmm_sum"]), Projection)
-    assert isinstance(view_of(graph, width + 1, OPERATIONS["spmm_max"]), Rows)
-    assert type(view_of(graph, width + 1, OPERATIONS["gcn_norm"])) is View
-    assert type(view_of(graph, width + 1, None)) is View
-
-
-def test_the_sample_shrinks_with_its_entries(graph, monkeypatch):
+    operations = [OPERATIONS[name] for name in ("spmm_sum", "spmm_max", "gcn_norm")]
+    assert [type(view_of(graph, width, one)) for one in operations] == [View] * 3
+    kinds = [type(view_of(graph, width + 1, one)) for one in (*operations, None)]
+    assert kinds == [Projection, Rows, View, View]
+    # The sample shrinks with its entries.
     monkeypatch.setattr("gnnbench.workloads.view._SAMPLED_VALUES", 2000 * WIDTH)
     sample = Rows(graph, 2, WIDTH)
     assert sample.graph.num_edges <= 2000
@@ -179,18 +166,17 @@ def test_a_reference_is_computed_once_for_equal_inputs(graph):
     kept = KeptReference()
     view = kept.view(graph, WIDTH, OPERATIONS["spmm_sum"])
     assert kept.view(graph, WIDTH, OPERATIONS["spmm_mean"]) is view
-    x = torch.rand(3000, WIDTH, dtype=torch.float64)
-    gradient = torch.rand(3000, WIDTH, dtype=torch.float64)
-    for _ in range(2):
-        kept.of(reference, view, [x.clone()], None, differentiate=False)
-    assert len(calls) == 1
-    for _ in range(2):
-        kept.of(reference, view, [x.clone().requires_grad_()], gradient, differentiate=True)
-    assert len(calls) == 2
-    kept.of(reference, view, [x.clone()], None, differentiate=False)
-    assert len(calls) == 2, "its output is there already"
-    kept.of(reference, view, [x.clone().requires_grad_()], gradient + 1, differentiate=True)
-    kept.of(reference, view, [x + 1], None, differentiate=False)
-    assert len(calls) == 4
+    x, gradient = torch.rand(2, 3000, WIDTH, dtype=torch.float64)
+
+    def calls_after(more=0, gradient=None):
+        given = (x + more).requires_grad_(gradient is not None)
+        kept.of(reference, view, [given], gradient, differentiate=gradient is not None)
+        return len(calls)
+
+    assert [calls_after() for _ in range(2)] == [1, 1]
+    assert [calls_after(gradient=gradient) for _ in range(2)] == [2, 2]
+    assert calls_after() == 2, "its output is there already"
+    assert calls_after(gradient=gradient + 1) == 3
+    assert calls_after(more=1) == 4
     other = replace(graph, edge_index=graph.edge_index[:, :-1])
     assert kept.view(other, WIDTH, OPERATIONS["spmm_sum"]) is not view

@@ -12,9 +12,6 @@ from gnnbench.workloads.graphs.catalog import DATASETS, DatasetName
 PARTS = ("x", "tx", "allx", "y", "ty", "ally", "graph", "test.index")
 
 
-pytestmark = pytest.mark.usefixtures("offline")
-
-
 @pytest.fixture(autouse=True)
 def _nothing_was_asked():
     locate._answers.cache_clear()
@@ -37,6 +34,7 @@ def proxy(monkeypatch):
     server = ThreadingHTTPServer(("127.0.0.1", 0), Yes)
     threading.Thread(target=server.serve_forever, daemon=True).start()
     monkeypatch.setenv("http_proxy", f"http://127.0.0.1:{server.server_port}")
+    monkeypatch.setenv("no_proxy", "")
     yield
     server.shutdown()
     server.server_close()
@@ -78,7 +76,7 @@ def test_a_finished_download_is_in_the_cache(tmp_path):
     assert locate.place(DATASETS["pubmed"], None, tmp_path) == "cache"
 
 
-@pytest.mark.usefixtures("raw")
+@pytest.mark.usefixtures("offline", "raw")
 def test_offline_a_real_set_becomes_its_twin_or_is_an_error(tmp_path):
     asked = ("cora", "ogbn-arxiv", "ogbn-arxiv:synthetic", "rmat:5")
     names, (notice,) = resolved(*asked, root=tmp_path, cache=tmp_path / "cache")

@@ -1,122 +1,37 @@
-"""The chain as a Markov chain: its transitions on a graph that is small enough to enumerate."""
+"""What all variants share: graph, random numbers, uncertainty, constants; and subgraphs by random walks."""
 
-import itertools
-import math
 from dataclasses import replace
-from functools import cache
 
 import numpy as np
 import pytest
 import torch
-from scipy.stats import chi2, norm
 
-from gnnbench.workloads.mhaug import chain, variants
-from gnnbench.workloads.mhaug.settings import Part, Settings
+from gnnbench.errors import UsageError
+from gnnbench.packages import missing
+from gnnbench.workloads.mhaug import chain, saint
+from gnnbench.workloads.mhaug.settings import Settings
+from gnnbench.workloads.platforms import PLATFORMS
 from tests.workloads.mhaug import dense
 
-SETTINGS = Settings(
-    edges=Part(mean=0.3, sigma=0.4, scale=0.2, offset=0.15),
-    nodes=Part(mean=0.4, sigma=0.5, scale=0.3, offset=0.2),
-)
 PATH = chain.edges_of(torch.tensor([[0, 1, 1, 2], [1, 0, 2, 1]]), 3)
-UNCERTAINTY = torch.tensor([0.2, 0.9, 0.5], dtype=torch.float64)
-LEVEL = 0.001
-"""Of the chi-square tests: with the seeds as they are, a chain that is right passes for good."""
+SAMPLING = saint.Sampling(roots=5, length=3)
 
 
-def states():
-    """Return every state of the path: what is kept of four entries, and of three nodes."""
-    return [
-        (np.array(edges), np.array(nodes))
-        for edges in itertools.product((False, True), repeat=4)
-        for nodes in itertools.product((False, True), repeat=3)
-    ]
+@pytest.fixture(scope="module")
+def edges(small_graph):
+    return chain.edges_of(small_graph.edge_index, small_graph.num_nodes)
 
 
-def chance_to_drop(count, x, sigma):
-    """Return the probability of each number of dropped, 0 to count, from where the share x is dropped."""
-    ends = np.append(np.arange(count + 1) / count, 1)
-    cumulative = norm.cdf((ends - x) / sigma)
-    return np.diff(cumulative) / (cumulative[-1] - cumulative[0])
-
-
-def transitions(settings=SETTINGS):
-    """Return the matrix of transition probabilities [128, 128], and log p of each state."""
-    every = states()
-    log_p = [dense.log_target(dense.changes(PATH, *state), UNCERTAINTY.numpy(), settings) for state in every]
-    share = [(1 - edges.mean(), 1 - nodes.mean()) for edges, nodes in every]
-
-    @cache
-    def log_q(to, at):
-        return dense.log_proposal(to, at, (4, 3), settings)
-
-    @cache
-    def chosen(at, part, count):
-        """Return the probability of each set of so many of count, by how many are dropped."""
-        ways = [math.comb(count, gone) for gone in range(count + 1)]
-        return chance_to_drop(count, at, part.sigma) / ways
-
-    matrix = np.zeros((len(every), len(every)))
-    for i, j in itertools.product(range(len(every)), repeat=2):
-        proposed = math.prod(
-            chosen(at, part, len(kept))[int((~kept).sum())]
-            for kept, at, part in zip(every[j], share[i], settings.parts, strict=True)
-        )
-        ratio = log_p[j] - log_p[i] - log_q(share[j], share[i]) + log_q(share[i], share[j])
-        matrix[i, j] = proposed * min(1.0, math.exp(ratio))
-    matrix[np.diag_indices(len(every))] += 1 - matrix.sum(axis=1)
-    return matrix, np.array(log_p)
-
-
-def index(state):
-    """Return the number of a state in the list of all."""
-    bits = [*state.kept_edges.tolist(), *state.kept_nodes.tolist()]
-    return int("".join(str(int(bit)) for bit in bits), 2)
-
-
-@pytest.mark.parametrize("steps", [5000, pytest.param(20_000, marks=pytest.mark.nightly)])
-def test_transitions_are_those_of_the_enumerated_matrix(steps):
-    """Chi-square over the rows that were left most often; cells that expect fewer than five are pooled."""
-    expected, _ = transitions()
-    assert np.allclose(expected.sum(axis=1), 1)
-    generator = torch.Generator().manual_seed(3)
-    state, propose = variants.prepare("optimised", "torch", PATH, torch.zeros(3, 1), SETTINGS)
-    seen = np.zeros_like(expected)
-    for _ in range(steps):
-        before = index(state)
-        proposal = propose(state, chain.draw(PATH, generator), UNCERTAINTY)
-        if proposal.accepted:
-            state = proposal.state
-        seen[before, index(state)] += 1
-    statistic, freedom = 0.0, 0
-    for row, counts in zip(expected, seen, strict=True):
-        wanted = row * counts.sum()
-        often = wanted >= 5
-        groups = [*np.flatnonzero(often)]
-        pooled = wanted[~often].sum()
-        statistic += sum((counts[j] - wanted[j]) ** 2 / wanted[j] for j in groups)
-        if pooled >= 5:
-            statistic += (counts[~often].sum() - pooled) ** 2 / pooled
-            groups.append(-1)
-        freedom += max(len(groups) - 1, 0)
-    assert freedom > 50
-    assert statistic < chi2.ppf(1 - LEVEL, freedom)
-
-
-def distance_to_target(settings):
-    """Return the total variation distance between the chain's stationary distribution and the target."""
-    matrix, log_p = transitions(settings)
-    stationary = np.linalg.matrix_power(matrix, 4000)[0]
-    np.testing.assert_allclose(stationary @ matrix, stationary, atol=1e-12)
-    target = np.exp(log_p - log_p.max())
-    return abs(stationary - target / target.sum()).sum() / 2
-
-
-@pytest.mark.nightly
-def test_long_run_is_the_matrixs_own_and_not_the_target():
-    """docs/mh-aug.md has the figures: λ2 = 0 leaves out the number of ways to choose what is kept."""
-    assert distance_to_target(SETTINGS) == pytest.approx(0.267, abs=0.001)
-    assert distance_to_target(replace(SETTINGS, count_weight=1.0)) == pytest.approx(0.122, abs=0.001)
+def test_random_numbers_are_uniform_and_ranks_are_permutations():
+    generator = torch.Generator().manual_seed(0)
+    drawn = [chain.draw(PATH, generator) for _ in range(3000)]
+    uniform = torch.stack([torch.cat((one.uniform, one.accept)) for one in drawn])
+    torch.testing.assert_close(uniform.mean(0), torch.full((3,), 0.5).double(), atol=0.02, rtol=0)
+    assert uniform.T.corrcoef().triu(1).abs().max() < 0.05
+    for ranks, ways in (([one.edge_rank for one in drawn], 24), ([one.node_rank for one in drawn], 6)):
+        counts = torch.stack(ranks).unique(dim=0, return_counts=True)[1]
+        assert len(counts) == ways
+        assert counts.min() > 0.7 * len(drawn) / ways
 
 
 def test_loops_and_duplicates_are_not_counted():
@@ -129,19 +44,78 @@ def test_loops_and_duplicates_are_not_counted():
 def test_uncertainty_is_the_normalised_entropy():
     logits = 3 * torch.randn(40, 5, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
     np.testing.assert_allclose(chain.uncertainty(logits), dense.uncertainty(logits), rtol=1e-12)
-
-
-def test_one_class_leaves_no_uncertainty():
-    assert chain.uncertainty(torch.randn(5, 1)).tolist() == [0] * 5
-
-
-def test_uncertainty_is_one_where_classes_tie_and_zero_where_one_is_sure():
-    logits = torch.tensor([[3.0, 3.0, 3.0], [0.0, 5000.0, 0.0]])
-    assert chain.uncertainty(logits).tolist() == pytest.approx([1, 0])
+    tie_and_sure = torch.tensor([[3.0, 3.0, 3.0], [0.0, 5000.0, 0.0]])
+    assert chain.uncertainty(tie_and_sure).tolist() == pytest.approx([1, 0])
+    assert chain.uncertainty(torch.randn(5, 1)).tolist() == [0] * 5, "of one class"
 
 
 @pytest.mark.parametrize("kept", [0, 2, 3])
 def test_kept_features_are_scaled_up_and_all_zero_where_nothing_is(kept):
-    mask = torch.arange(3) < kept
     expected = [3 / kept] * kept if kept else []
-    assert chain.row_scale(mask).tolist() == expected + [0] * (3 - kept)
+    assert chain.row_scale(torch.arange(3) < kept).tolist() == expected + [0] * (3 - kept)
+
+
+def test_default_constants_are_the_published_ones():
+    settings = Settings()
+    assert (settings.edges.mean, settings.nodes.mean) == (0.6, 0.2)
+    for part in settings.parts:
+        assert (part.scale, part.offset, part.sigma, part.weight) == (100, 1, 0.03, 1)
+    assert (settings.count_weight, settings.divergence_weight, settings.entropy_weight) == (0, 2, 0.2)
+    assert (settings.hidden, settings.dropout) == (64, 0.5)
+    assert (settings.learning_rate, settings.weight_decay) == (0.005, 5e-4)
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "words"),
+    [
+        ("sigma", 0.0, "edges.sigma is 0.0; it must be a positive number"),
+        ("sigma", float("nan"), "edges.sigma is nan"),
+        ("offset", -1.0, "edges.offset is -1.0; it must be a positive number"),
+        ("weight", -1.0, "edges.weight is -1.0; it must not be negative"),
+    ],
+)
+def test_a_constant_outside_its_range_is_named(field, value, words):
+    with pytest.raises(UsageError, match=words):
+        Settings(edges=replace(Settings().edges, **{field: value}))
+    with pytest.raises(UsageError, match=r"dropout is 1.0; it must be at least 0 and below 1"):
+        Settings(dropout=1.0)
+
+
+@pytest.mark.parametrize("library", ["sparse", "dgl"])
+def test_sampled_nodes_follow_the_generator(edges, library, monkeypatch):
+    if reason := missing(PLATFORMS[library].packages):
+        pytest.skip(reason)
+    if library == "dgl":
+        monkeypatch.setattr(saint, "missing", lambda _: "torch_sparse is not there")
+    sample = saint.node_sampler(edges, SAMPLING)
+    monkeypatch.setattr(torch.cuda, "manual_seed_all", lambda _: pytest.fail("the GPU's are the user's"))
+    before = torch.random.get_rng_state()
+    first, again, other = (sample(torch.Generator().manual_seed(seed)) for seed in (1, 1, 2))
+    assert torch.equal(first, again)
+    assert not torch.equal(first, other)
+    assert torch.equal(before, torch.random.get_rng_state())
+    assert first.tolist() == sorted(set(first.tolist()))
+    assert 0 <= first.min() <= first.max() < edges.num_nodes
+    assert len(first) > 5
+
+
+def test_walks_from_nodes_without_a_neighbour_stay_there(edges):
+    alone = chain.edges_of(torch.tensor([[0, 1], [1, 0]]), 1000)
+    for seed in range(20):
+        nodes = saint.node_sampler(alone, SAMPLING)(torch.Generator().manual_seed(seed))
+        assert 0 <= nodes.min() <= nodes.max() < 1000
+    assert saint.walkable(alone).size(1) == 2 + 998
+    assert saint.walkable(edges)[:, -1].tolist() == [59, 59]
+
+
+def test_induced_subgraph_has_what_lies_between_its_nodes(edges):
+    nodes = torch.tensor([3, 7, 20, 21, 59])
+    part = saint.induced(edges, nodes)
+    pairs = set(zip(nodes[part.edges.source].tolist(), nodes[part.edges.target].tolist(), strict=True))
+    every = zip(edges.source.tolist(), edges.target.tolist(), strict=True)
+    assert pairs == {pair for pair in every if {*pair} <= set(nodes.tolist())}
+    assert torch.equal(edges.source[part.entries], nodes[part.edges.source])
+    assert part.edges.num_nodes == 5
+    for nodes in ([], [59]):  # which has no edge
+        empty = saint.induced(edges, torch.tensor(nodes, dtype=torch.int64))
+        assert (empty.edges.num_edges, empty.edges.num_nodes) == (0, len(nodes))

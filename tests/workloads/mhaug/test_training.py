@@ -9,7 +9,7 @@ import torch
 from gnnbench.errors import UsageError
 from gnnbench.workloads.mhaug import chain, training, variants
 from gnnbench.workloads.mhaug.model import GCN, Features
-from gnnbench.workloads.mhaug.saint import Sampling, Subgraph, induced
+from gnnbench.workloads.mhaug.saint import Sampling, induced
 from gnnbench.workloads.mhaug.settings import Settings
 
 SETTINGS = Settings(hidden=8)
@@ -65,25 +65,17 @@ def test_loss_is_its_three_terms_on_dense_matrices(small_graph, sparse):
     everything = torch.ones(data.edges.num_edges, dtype=torch.bool)
     x = data.x / data.x.abs().sum(1, keepdim=True)
     whole = dense_logits(model, x, data.edges, everything).softmax(1)
+    kept = [x * state.kept_nodes[:, None] * (60 / state.kept_nodes.sum()) for state in states]
     current, proposal = (
-        dense_logits(
-            model,
-            x * state.kept_nodes[:, None] * (60 / state.kept_nodes.sum()),
-            data.edges,
-            state.kept_edges,
-        ).softmax(1)
-        for state in states
+        dense_logits(model, rows, data.edges, state.kept_edges).softmax(1)
+        for rows, state in zip(kept, states, strict=True)
     )
     supervised = -current[data.train, data.y[data.train]].log().mean()
     divergence = (current * (current / proposal).log()).sum(1).mean()
     expected = supervised + 2.0 * divergence - 0.2 * (whole * whole.log()).sum(1).mean()
     torch.testing.assert_close(found, expected)
-    for ours, theirs in zip(
-        torch.autograd.grad(found, list(model.parameters())),
-        torch.autograd.grad(expected, list(model.parameters())),
-        strict=True,
-    ):
-        torch.testing.assert_close(ours, theirs)
+    ours, theirs = (torch.autograd.grad(value, list(model.parameters())) for value in (found, expected))
+    torch.testing.assert_close(ours, theirs)
 
 
 def test_dropout_comes_from_the_generator_and_keeps_the_mean(small_graph):
@@ -109,9 +101,6 @@ def test_a_run_is_the_same_from_the_same_seed_and_learns(small_graph):
     assert progress[-1].accepts == len(losses) == 40
     assert progress[-1].proposals == len(progress) < 400
     assert sum(losses[-10:]) < sum(losses[:10])
-
-
-def test_a_run_ends_after_its_proposals(small_graph):
     progress, _ = run(small_graph, accepts=1000, proposals=7)
     assert [step.proposals for step in progress] == [1, 2, 3, 4, 5, 6, 7]
 
@@ -124,7 +113,7 @@ def test_training_on_subgraphs_sees_the_same_nodes_of_three_graphs(small_graph):
     state = some_state(data.edges)
     views = training.view(data, state), training.view(data, chain.full(data.edges))
     nodes = torch.tensor([3, 7, 20, 21, 59])
-    part: Subgraph = induced(data.edges, nodes)
+    part = induced(data.edges, nodes)
     inside, (current, whole) = training.restricted(data, views, part)
     assert torch.equal(inside.x, data.x[nodes])
     assert torch.equal(current.weight.bool(), state.kept_edges[part.entries])
@@ -132,20 +121,24 @@ def test_training_on_subgraphs_sees_the_same_nodes_of_three_graphs(small_graph):
     assert whole.weight.min() == whole.scale.min() == 1
 
 
-@pytest.mark.parametrize("edit", ["no training nodes", "nothing kept", "isolated nodes"])
+def no_training_nodes(data, state):
+    return data._replace(train=torch.zeros(60, dtype=torch.bool)), state
+
+
+def nothing_kept(data, state):
+    nothing = [torch.zeros_like(kept) for kept in (state.kept_edges, state.kept_nodes)]
+    return data, state._replace(kept_edges=nothing[0], kept_nodes=nothing[1])
+
+
+def isolated_nodes(data, _):
+    pair = chain.edges_of(torch.tensor([[0, 1], [1, 0]]), 60)
+    return training.data_of(pair, data.x, data.train, data.y), chain.full(pair)
+
+
+@pytest.mark.parametrize("edit", [no_training_nodes, nothing_kept, isolated_nodes])
 def test_edges_of_the_possible_leave_a_finite_loss(small_graph, edit):
     data, model = data_of(small_graph), model_of(small_graph)
-    state = some_state(data.edges)
-    if edit == "no training nodes":
-        data = data._replace(train=torch.zeros(60, dtype=torch.bool))
-    elif edit == "nothing kept":
-        state = state._replace(
-            kept_edges=torch.zeros_like(state.kept_edges), kept_nodes=torch.zeros_like(state.kept_nodes)
-        )
-    else:
-        pair = chain.edges_of(torch.tensor([[0, 1], [1, 0]]), 60)
-        data = training.data_of(pair, data.x, data.train, data.y)
-        state = chain.full(data.edges)
+    data, state = edit(data, some_state(data.edges))
     view = training.view(data, state)
     optimizer = training.optimizer_of(model, SETTINGS)
     value = training.train_step(model, optimizer, data, (view, view), SETTINGS)
@@ -153,12 +146,9 @@ def test_edges_of_the_possible_leave_a_finite_loss(small_graph, edit):
     assert all(parameter.isfinite().all() for parameter in model.parameters())
 
 
-def test_one_class_trains(small_graph):
+def test_one_class_trains_and_labels_of_several_tasks_are_refused(small_graph, multi_label_graph):
     graph = replace(small_graph, y=torch.zeros(60, dtype=torch.int64), num_classes=1)
     progress, _ = run(graph, accepts=3, proposals=50)
     assert progress[-1].accepts == 3
-
-
-def test_labels_of_several_tasks_are_refused(multi_label_graph):
     with pytest.raises(UsageError, match="MH-Aug needs one class per node"):
         data_of(multi_label_graph)

@@ -99,15 +99,20 @@ def test_variants_walk_the_published_chains_states(cora, published_walk, variant
     assert 0.05 < accepted / len(published_walk) < 0.9
 
 
-def with_dropped(edges, dropped_edges, dropped_nodes):
-    """Return the state in which so many are dropped, the first by number."""
-    kept = [
-        torch.arange(count) >= gone
-        for count, gone in ((edges.num_edges, dropped_edges), (edges.num_nodes, dropped_nodes))
-    ]
-    fractions = [dropped_edges / max(edges.num_edges, 1), dropped_nodes / edges.num_nodes]
+def with_dropped(edges, *gone):
+    """Return the state in which so many edges and nodes are dropped, the first by number."""
+    counts = edges.num_edges, edges.num_nodes
+    kept = [torch.arange(count) >= dropped for count, dropped in zip(counts, gone, strict=True)]
+    fractions = [dropped / count for count, dropped in zip(counts, gone, strict=True)]
     changes = torch.from_numpy(dense.changes(edges, *kept))
     return chain.State(*kept, torch.tensor(fractions, dtype=torch.float64), changes)
+
+
+def proposals(variant, platform, edges, x, settings, h, start=None):
+    """Yield five proposals from one state."""
+    state, propose = variants.prepare(variant, platform, edges, x, settings, start)
+    for seed in range(5):
+        yield propose(state, chain.draw(edges, torch.Generator().manual_seed(seed)), h)
 
 
 @pytest.mark.parametrize(("variant", "platform"), SLOW_NIGHTLY)
@@ -115,12 +120,10 @@ def with_dropped(edges, dropped_edges, dropped_nodes):
 def test_the_ends_of_the_range_give_finite_numbers(small_graph, variant, platform, sigma):
     edges = chain.edges_of(small_graph.edge_index, small_graph.num_nodes)
     settings = Settings(edges=Part(0.6, sigma=sigma), nodes=Part(0.2, sigma=sigma), count_weight=1.0)
+    h = torch.zeros(edges.num_nodes, dtype=torch.float64)
     for gone in ((0, 0), (edges.num_edges, edges.num_nodes)):
         start = with_dropped(edges, *gone)
-        state, propose = variants.prepare(variant, platform, edges, small_graph.x, settings, start)
-        for seed in range(5):
-            draws = chain.draw(edges, torch.Generator().manual_seed(seed))
-            proposal = propose(state, draws, torch.zeros(edges.num_nodes, dtype=torch.float64))
+        for proposal in proposals(variant, platform, edges, small_graph.x, settings, h, start):
             assert proposal.log_target.isfinite().all()
             assert proposal.log_density.isfinite().all()
             assert ((proposal.state.dropped >= 0) & (proposal.state.dropped <= 1)).all()
@@ -131,12 +134,10 @@ def test_the_ends_of_the_range_give_finite_numbers(small_graph, variant, platfor
 @pytest.mark.parametrize("edge_index", [torch.empty(2, 0, dtype=torch.int64), torch.tensor([[0, 1], [1, 0]])])
 def test_isolated_nodes_and_no_edges_at_all(variant, platform, edge_index):
     edges = chain.edges_of(edge_index, 5)
-    state, propose = variants.prepare(variant, platform, edges, torch.rand(5, 3), WIDE)
     h = torch.rand(5, dtype=torch.float64, generator=torch.Generator().manual_seed(0))
-    for seed in range(5):
-        proposal = propose(state, chain.draw(edges, torch.Generator().manual_seed(seed)), h)
-        kept = proposal.state.kept_edges, proposal.state.kept_nodes
-        np.testing.assert_allclose(proposal.state.changes, dense.changes(edges, *kept), atol=1e-12)
+    for proposal in proposals(variant, platform, edges, torch.rand(5, 3), WIDE, h):
+        expected = dense.changes(edges, proposal.state.kept_edges, proposal.state.kept_nodes)
+        np.testing.assert_allclose(proposal.state.changes, expected, atol=1e-12)
         assert proposal.log_target.isfinite().all()
 
 
@@ -146,11 +147,9 @@ def test_densities_beyond_the_range_of_float32_are_no_trouble(small_graph, varia
     edges = chain.edges_of(small_graph.edge_index, small_graph.num_nodes)
     steep = Part(mean=0.6, sigma=0.3, scale=0.0, offset=0.005)
     settings = Settings(edges=steep, nodes=steep)
-    state, propose = variants.prepare(variant, platform, edges, small_graph.x, settings)
-    proposal = propose(state, chain.draw(edges, torch.Generator().manual_seed(0)), torch.zeros(60))
-    expected = dense.log_target(
-        dense.changes(edges, state.kept_edges, state.kept_nodes), np.zeros(60), settings
-    )
+    changes = dense.changes(edges, *([True] * count for count in (edges.num_edges, edges.num_nodes)))
+    expected = dense.log_target(changes, np.zeros(60), settings)
     assert expected < -10_000
-    assert proposal.log_target[0].item() == pytest.approx(expected, rel=1e-6)
-    assert proposal.log_target.dtype == torch.float64
+    for proposal in proposals(variant, platform, edges, small_graph.x, settings, torch.zeros(60)):
+        assert proposal.log_target[0].item() == pytest.approx(expected, rel=1e-6)
+        assert proposal.log_target.dtype == torch.float64

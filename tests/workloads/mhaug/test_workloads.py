@@ -61,9 +61,7 @@ def test_the_compiled_aggregation_is_right(make_case):
 
 
 def test_drawing_a_network_leaves_the_users_random_numbers_alone(small_graph, monkeypatch):
-    monkeypatch.setattr(
-        torch.cuda, "manual_seed_all", lambda _: pytest.fail("a GPU's numbers are the user's")
-    )
+    monkeypatch.setattr(torch.cuda, "manual_seed_all", lambda _: pytest.fail("the GPU's are the user's"))
     before = torch.random.get_rng_state()
     first, second = (workloads.network(small_graph, 8).weights[0] for _ in range(2))
     assert torch.equal(first, second)

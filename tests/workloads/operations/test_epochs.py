@@ -7,12 +7,9 @@ import pytest
 import torch
 
 from gnnbench.measure.threads import cpu_threads
-from gnnbench.workloads import minibatch, sage, training
-from gnnbench.workloads.case import Case
-from gnnbench.workloads.cells import not_installed
+from gnnbench.workloads import minibatch
 from gnnbench.workloads.operations import OPERATIONS, epoch_gin, epoch_link
 from gnnbench.workloads.reference import adam_step, trained
-from gnnbench.workloads.spec import Spec
 from tests.workloads.cells import check, workload_of
 
 EACH_LIBRARY = pytest.mark.parametrize("platform", minibatch.LIBRARIES)
@@ -76,35 +73,6 @@ def test_batches_of_several_sizes_are_right(sampled, monkeypatch):
     workload = workload_of(sampled)
     assert len(workload.run(*workload.inputs)) == 3  # of 20 nodes
     check(sampled)
-
-
-def fitted(case, seed):
-    """Return the accuracy on the test nodes after the epoch with the best one on the validation nodes."""
-    library, graph = minibatch.LIBRARIES[case.spec.platform], case.graph
-    library.start(seed)
-    model = minibatch.build(case, seed, dropout=0.5)
-    optimizer = torch.optim.Adam(model.parameters(), lr=0.01, weight_decay=5e-4)
-    loader, on_batches = library.loader(case, shuffle=True), model.convolve
-    kernel = sage.kernel(case.spec.platform)
-    structure, found = kernel.build(case), []
-    for _ in range(30):
-        model.train()
-        model.convolve = on_batches
-        minibatch.epoch(library, loader, model, optimizer)
-        model.convolve = kernel.run
-        masks = (graph.val_mask, graph.test_mask)
-        found.append([training.accuracy(model, structure, graph.x, graph.y, mask) for mask in masks])
-    return max(found, key=lambda accuracies: accuracies[0])[1]
-
-
-@pytest.mark.nightly
-@pytest.mark.parametrize("seed", range(5))
-@EACH_LIBRARY
-def test_batches_of_neighbours_learn_cora(cora, platform, seed):
-    if reason := not_installed(OPERATIONS["epoch_sage_batches"], platform, "cpu"):
-        pytest.skip(reason)
-    case = Case(Spec("epoch_sage_batches", "train", platform, "float32", "int64", "cora", 256, "cpu"), cora)
-    assert fitted(case, seed) >= 0.78
 
 
 @pytest.mark.parametrize("platform", epoch_link._LIBRARIES)
