@@ -5,12 +5,13 @@ import json
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Self
 
 from filelock import FileLock, Timeout
 
+from ... import codec
 from ...errors import UsageError
 from ...files import CACHE_VARIABLE, read_whole, write_whole
 from .line import Line
@@ -112,7 +113,7 @@ class Journal:
             if digest.decode() != _digest(text):
                 return
             content: Any = json.loads(text)
-            measured = [Measured.from_json(one) for one in content["measured"]]
+            measured = codec.decode(content["measured"], list[Measured])
             self.names, self.notes = ([str(one) for one in content[kind]] for kind in ("names", "notes"))
             self.seed, self.measured = int(content["seed"]), measured
         except (OSError, ValueError):
@@ -129,7 +130,7 @@ class Journal:
             "seed": self.seed,
             "names": self.names,
             "notes": self.notes,
-            "measured": list(map(asdict, self.measured)),
+            "measured": codec.encode(self.measured),
         }
         try:
             text = json.dumps(content).encode()

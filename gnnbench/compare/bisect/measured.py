@@ -1,4 +1,4 @@
-"""What one pair of processes says of a candidate, and its form in a saved state."""
+"""What one pair of processes says of a candidate."""
 
 import math
 from collections.abc import Mapping
@@ -52,24 +52,6 @@ class Measured:
     def seconds(self) -> float:
         """Duration of the pair."""
         return self.start_seconds + self.settled_seconds + sum(one.seconds for one in self.visits.values())
-
-    @classmethod
-    def from_json(cls, saved: Mapping[str, Any]) -> "Measured":
-        """Read its form in a saved state, that of `asdict`.
-
-        Raises:
-            TypeError: a field has another type or name.
-            KeyError: a field is missing.
-        """
-        seen = {name: (Seen(**one), Seen(**other)) for name, (one, other) in saved["seen"].items()}
-        visits = {
-            name: Visit(**{**one, "base_ns": tuple(one["base_ns"]), "head_ns": tuple(one["head_ns"])})
-            for name, one in saved["visits"].items()
-        }
-        failures = {
-            name: NotTimed(**{**one, "sides": tuple(one["sides"])}) for name, one in saved["failures"].items()
-        }
-        return cls(**{**saved, "seen": seen, "visits": visits, "failures": failures})
 
 
 def observation(position: int, visit: Visit) -> Observation:
