@@ -116,38 +116,6 @@ def author(folder: Path) -> str | None:
     return f"{name} <{address}>" if name and address else None
 
 
-def patch_id(folder: Path, before: str, after: str, leave_out: str) -> str | None:
-    """Return the hash of the change between two commits; equal changes elsewhere have the same one.
-
-    Args:
-        folder: in the repository.
-        before: a commit.
-        after: another commit.
-        leave_out: pattern of paths that do not count, from the top of the repository.
-
-    Returns:
-        None if nothing else changed.
-    """
-    change = _ask(folder, "diff-tree", "-p", before, after, *_but(leave_out))
-    return next(iter(_patch_ids(folder, change)), None)
-
-
-def patch_ids(folder: Path, after: str, commit: str, leave_out: str) -> set[str]:
-    """Return the hashes of the changes in the history of `commit` that is not in that of `after`.
-
-    The change of a merge is that of its first parent: all that it merged.
-
-    Args:
-        folder: in the repository.
-        after: a commit.
-        commit: another commit.
-        leave_out: as in `patch_id`.
-    """
-    lines = _ask(folder, "rev-list", "--parents", f"{after}..{commit}").splitlines()
-    pairs = "".join(" ".join(line.split()[:2]) + "\n" for line in lines)
-    return _patch_ids(folder, _ask(folder, "diff-tree", "--stdin", "-p", *_but(leave_out), given=pairs))
-
-
 def changed_together(folder: Path, after: str, commit: str, text: str, pattern: str) -> bool:
     """Tell whether a commit wrote `text` into a file together with a change of another file.
 
@@ -158,19 +126,11 @@ def changed_together(folder: Path, after: str, commit: str, text: str, pattern: 
         text: the text.
         pattern: pattern of the file's path, from the top of the repository.
     """
-    place = ("--", f":(top,glob){pattern}")
-    found = _ask(folder, "log", "--format=%H", f"-S{text}", f"{after}..{commit}", *place).split()
-    others = ("diff-tree", "-r", "--root", "--no-commit-id", "--name-only")
-    return any(_ask(folder, *others, one, *_but(pattern)) for one in found)
-
-
-def _but(pattern: str) -> tuple[str, str, str]:
-    """Return the words that leave paths out of the whole repository."""
-    return "--", ":(top)", f":(top,exclude,glob){pattern}"
-
-
-def _patch_ids(folder: Path, change: str) -> set[str]:
-    return {line.split()[0] for line in _ask(folder, "patch-id", "--stable", given=change).splitlines()}
+    place = f":(top,glob){pattern}"
+    found = _ask(folder, "log", "--format=%H", f"-S{text}", f"{after}..{commit}", "--", place).split()
+    names = ("diff-tree", "-r", "--root", "--no-commit-id", "--name-only")
+    others = ("--", ":(top)", f":(top,exclude,glob){pattern}")
+    return any(_ask(folder, *names, one, *others) for one in found)
 
 
 def first_parents(folder: Path, old: str, new: str) -> list[Commit]:

@@ -183,18 +183,28 @@ def _table(file: Path) -> dict[str, Any] | None:
     """Return the settings of a file; None: it does not exist, or has none."""
     if not file.is_file():
         return None
-    try:
-        content: Any = tomllib.loads(read_whole(file, _MAX_BYTES).decode())
-    except OSError as error:
-        raise UsageError(f"{file} cannot be read: {error.strerror}") from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise UsageError(f"{file} is not valid TOML: {error}; correct it") from None
+    content: Any = read_toml(file, _MAX_BYTES)[0]
     if file.name == FILES[0]:
         tool = content.get("tool")
         content = tool.get("gnnbench") if isinstance(tool, dict) else None
         if content is not None and not isinstance(content, dict):
             raise UsageError(f"{file}: tool.gnnbench must be a table, as in [tool.gnnbench]")
     return content
+
+
+def read_toml(file: Path, max_bytes: int) -> tuple[dict[str, Any], bytes]:
+    """Return the content of a TOML file, and its bytes.
+
+    Raises:
+        UsageError: it cannot be read, or is larger.
+    """
+    try:
+        raw = read_whole(file, max_bytes)
+        return tomllib.loads(raw.decode()), raw
+    except OSError as error:
+        raise UsageError(f"{file} cannot be read: {error.strerror}") from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise UsageError(f"{file} is not valid TOML: {error}; correct it") from None
 
 
 def parse(file: Path, table: Mapping[str, Any]) -> Settings:

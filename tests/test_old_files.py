@@ -9,7 +9,6 @@ import pytest
 
 from gnnbench.cli import main
 from gnnbench.compare import calibration, result_file
-from gnnbench.compare.acceptance import Acceptance
 from gnnbench.compare.verdict import Thresholds
 from gnnbench.profile import record
 from gnnbench.report import composed, sources
@@ -94,9 +93,8 @@ def test_a_history_and_a_page(suite, capsys):
     assert "not examined, fewer than 12 runs: 4" in out
     files = sorted(suite.glob("baselines/timings/*/*/*.json"))
     assert ran(capsys, "report", "run.json", *files, "profile", "-o", "page.html")[0] == 0
-    acceptance = Acceptance(Accepted(FILE), Path.cwd())
     together = sources.read([Path("run.json"), *files, Path("profile")])
-    view = composed.compose(together, Thresholds(0.03), acceptance)
+    view = composed.compose(together, Thresholds(0.03), Accepted(FILE))
     (phases,) = view.breakdowns
     assert phases.title == "add_remaining_self_loops fwd on cora · hidden 256 · float32 · int64 · cpu"
     assert phases.bars[0].seconds == pytest.approx(418.3e-6, rel=1e-3)

@@ -8,10 +8,10 @@ each, is that of experiments/ab/simulate.py; the schedule, the decision rule, `g
 the rules that say when they hold are the real ones. All benchmarks are timed: none runs the same code.
 
 In each window two slowdowns are intended. They land as a merge, a squash, a squash of a branch that went on
-after it was accepted, a rebase, or directly: then they are accepted after the gate has found them. Of the
-twelve of a year, three are undone after ten commits, and their entry is removed two commits later, as the
-output suggests. Two expire after eight commits, and are mended after six more. The others stay until the next
-record contains them.
+after it was accepted, a rebase, or directly. After the last two they are accepted, or accepted again, when
+the gate has found them. Of the twelve of a year, three are undone after ten commits, and their entry is
+removed two commits later, as the output suggests. Two expire after eight commits, and are mended after six
+more. The others stay until the next record contains them.
 
 In each window two slowdowns are not intended; they are mended after four commits. One may be on top of an
 accepted one, or come where one was undone, as large as that.
@@ -33,7 +33,7 @@ import sys
 import tempfile
 from collections import Counter
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from datetime import date, datetime, timedelta
 from functools import partial
 from pathlib import Path
@@ -45,8 +45,7 @@ from gnnbench import environment
 from gnnbench.compare import acceptable
 from gnnbench.compare.ab.result import AbResult
 from gnnbench.compare.ab.schedule import Schedule
-from gnnbench.compare.acceptance import Acceptance
-from gnnbench.compare.revision import Revision
+from gnnbench.compare.settle import allowed
 from gnnbench.errors import UsageError
 from gnnbench.results import accepted
 from gnnbench.variants.prepare import Prepared
@@ -258,6 +257,7 @@ class Year:
             git("rebase", "-q", "main")
             git("checkout", "-q", "main")
             git("merge", "-q", "--ff-only", "branch")
+            one.accepted_at = None
         else:
             git("merge", "-q", "--squash", "branch")
             commit("squash")
@@ -267,11 +267,10 @@ class Year:
         """Accept a benchmark as the command does; tell whether it was slower."""
         file = self.folder.parent / f"{self.folder.name}.json"
         file.write_text(json.dumps(result.as_json()))
-        found = accepted.find(self.folder)
+        found = replace(accepted.find(self.folder), today=today)
         until = day(one.at + EXPIRED) if one.kind == "expires" else None
         try:
-            judged = acceptable.read(file)
-            new, replaced = acceptable.entries(judged, [one.name], found, self.folder, one.kind, today, until)
+            new, replaced = acceptable.entries(file, [one.name], found, one.kind, until)
         except UsageError:
             return False
         accepted.write(found, new, replaced)
@@ -279,18 +278,18 @@ class Year:
 
     def _compared(self, base: str, head: str, effects: dict[str, float], today: date) -> AbResult:
         """Compare two commits as `gnnbench ab` does, on the simulated machine."""
-        acceptance = Acceptance(accepted.find(self.folder), self.folder, today)
-        limits = {} if self.early else acceptance.allowed(Revision((base,)), Revision((head,)))
+        entries = replace(accepted.find(self.folder), today=today)
+        sides = [Prepared(f"git:{one}", (), {}, one, dirty=False, versions={}) for one in (base, head)]
+        limits = {} if self.early else allowed(entries, *sides)
         schedule = Schedule(ab.NAMES, ab.THRESHOLDS, ab.BUDGET, random=self.random, allowed=limits)
         machine = ab.Machine(self.random, effects)
         while plan := schedule.next():
             schedule.add(machine.pair(plan))
         self.counts["seconds"] += round(schedule.spent_seconds)
-        sides = (Prepared(f"git:{one}", (), {}, one, dirty=False, versions={}) for one in (base, head))
         found = AbResult(
             *sides, ab.THRESHOLDS, self.environment, schedule.decisions(), {}, {}, schedule.spent_seconds
         )
-        return found.accepting(acceptance)
+        return found.settle(entries)
 
     def _gate(self, number: int, start: int, record: str) -> None:
         """Compare a commit of main with the record of its window, and count."""
@@ -299,7 +298,7 @@ class Year:
         logs = {name: sum(one.log(number) for one in ours if one.name == name) for name in ab.NAMES}
         effects = {name: math.expm1(log) for name, log in logs.items() if log}
         result = self._compared(record, head, effects, day(number))
-        verdicts = {name: one.judgement.verdict for name, one in result.decisions.items()}
+        verdicts = {row.fullname: row.judgement.verdict for row in result.comparison().rows}
         slower = {name for name, verdict in verdicts.items() if verdict == "slower"}
         # What is there and not accepted; the rest must not fail.
         present = [one for one in ours if one.log(number)]

@@ -72,8 +72,7 @@ def run(options: argparse.Namespace) -> int:
     from .. import environment
     from ..compare import result_file
     from ..compare.ab import coordinator
-    from ..compare.acceptance import Acceptance
-    from ..compare.revision import Revision
+    from ..compare.settle import allowed
     from ..files import cache_folder
     from ..report import causes, markdown, verdicts
     from ..results import accepted
@@ -94,7 +93,7 @@ def run(options: argparse.Namespace) -> int:
     _check(options)
     environment.let_idle_threads_sleep()  # the timed processes do so too
     root = Path.cwd()
-    acceptance = Acceptance(accepted.find(root), root)
+    intended = accepted.find(root)
     cache = cache_folder()
     with passed_on(options.settings, arguments), AbProgress() as progress:
         common = {
@@ -115,10 +114,10 @@ def run(options: argparse.Namespace) -> int:
                 secrets.randbits(32),
                 shard,
                 time_all=options.time_all,
-                allowed=acceptance.allowed(Revision.of(base), Revision.of(head)),
+                allowed=allowed(intended, base, head),
             )
             found = _counted(found, arguments, progress) if options.instructions else found
-    found = _repeatable(found.accepting(acceptance), options)
+    found = _repeatable(found.settle(intended), options)
     comparison = found.comparison()
     result = result_file.of_ab(found, options.json or Path())
     try:

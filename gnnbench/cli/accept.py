@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from .. import units
-from ..errors import UsageError, unknown_name
+from ..errors import UsageError
 from . import streams
 from .common import NOTHING_SLOWER
 
@@ -48,19 +48,13 @@ def run(options: argparse.Namespace) -> int:
     from ..compare import acceptable
     from ..results import accepted
 
-    today = date.today()  # noqa: DTZ011 - the user's day
     if not options.reason.strip():
         raise UsageError("--reason is empty; say why the slowdown is intended")
-    if options.until and options.until < today:
-        raise UsageError(f"--until {options.until} is past; give today or a later day")
-    slower = acceptable.read(options.file)
-    for name in options.ids:
-        if name not in slower.rows:
-            raise UsageError(f"{options.file}: {unknown_name('benchmark', name, slower.rows)}")
     found = _file()
-    names = list(dict.fromkeys(options.ids)) or slower.names()
+    if options.until and options.until < found.today:
+        raise UsageError(f"--until {options.until} is past; give today or a later day")
     new, replaced = acceptable.entries(
-        slower, names, found, Path.cwd(), options.reason.strip(), today, options.until
+        options.file, options.ids, found, options.reason.strip(), options.until
     )
     accepted.write(found, new, replaced)
     for one in new:

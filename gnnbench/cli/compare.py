@@ -11,7 +11,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from .. import units
 from ..errors import UsageError
 from ..files import real_path, save
 from . import compare_by, streams
@@ -55,11 +54,7 @@ def run(options: argparse.Namespace) -> int:
     """Compare, print the verdicts, and return the exit code."""
     if options.by is not None:
         return compare_by.run(options)
-    from ..compare import result_file, runs
-    from ..compare.acceptance import Acceptance
-    from ..compare.ignored import ignored
-    from ..compare.repeat import of_runs
-    from ..compare.revision import Revision
+    from ..compare import result_file
     from ..report import csv_text
     from ..results import accepted, record_fingerprints
 
@@ -72,17 +67,13 @@ def run(options: argparse.Namespace) -> int:
     say_left_out((run.path, run.left_out) for run in (*base, *head))
     for side in (base, head):
         _check_versions(side)
-    thresholds = thresholds_of(options)
-    revisions = Revision.of_runs(base), Revision.of_runs(head)
-    acceptance = Acceptance(accepted.find(Path.cwd()), Path.cwd())
-    accepting = acceptance.judge(runs.compare(base, head, thresholds), thresholds, lambda _: revisions)
-    found = ignored(accepting, thresholds.rules)
+    effect = () if options.effect is None else ("--effect", options.effect)
+    intended = accepted.find(Path.cwd())
+    result = result_file.of_runs(base, head, thresholds_of(options), intended, effect)
+    found = result.comparison
     if not found.rows:
         raise UsageError("these files contain no benchmarks")
-    files = [one.path for one in base], [one.path for one in head]
-    effect = () if options.effect is None else ("--effect", options.effect)
-    repeat = of_runs(base[0], head[0], effect)
-    saved_form = result_file.compare_json(found, thresholds, *files, revisions, repeat)
+    saved_form = result_file.compare_json(result, *([one.path for one in side] for side in (base, head)))
     content = json.dumps(saved_form, indent=1) + "\n"
     if options.json:
         save(options.json, content, paths)
@@ -91,30 +82,24 @@ def run(options: argparse.Namespace) -> int:
     elif options.format == "csv":
         sys.stdout.write(csv_text.of_comparison(found))
     else:
-        older, newer = (units.count(len(side), "run") for side in (base, head))
-        saved = options.json or Path()
-        result = result_file.ResultFile(saved, "compare", found, thresholds, older, newer, repeat=repeat)
-        notes = _changes(base[0], head[0]), acceptance.lines()
-        _show(result, *notes, as_markdown=options.format == "markdown")
+        result = replace(result, path=options.json or Path())
+        _show(result, _changes(base[0], head[0]), as_markdown=options.format == "markdown")
     return exit_code(found, strict=options.strict)
 
 
-def _show(
-    result: "ResultFile", changes: "Sequence[str]", accepted: "Sequence[str]", *, as_markdown: bool
-) -> None:
+def _show(result: "ResultFile", changes: "Sequence[str]", *, as_markdown: bool) -> None:
     """Print the verdicts.
 
     Args:
         result: the verdicts.
         changes: lines on what changed between the sides.
-        accepted: lines on accepted slowdowns.
         as_markdown: whether to print Markdown.
     """
     from ..report import causes, markdown
     from ..report import verdicts as verdict_table
 
     if as_markdown:
-        noted = replace(result, notes=(*changes, *accepted))
+        noted = replace(result, notes=(*changes, *result.notes))
         sys.stdout.write(markdown.write([markdown.section(noted)]))
         return
     for line in changes:
@@ -126,7 +111,7 @@ def _show(
         colour=sys.stdout.isatty(),
         causes=causes.told(result.comparison.rows, lambda _: result.repeat),
     )
-    for note in accepted:
+    for note in result.notes:
         streams.say(note)
     streams.say(verdict_table.result(result.comparison))
 

@@ -40,17 +40,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     """Write the page and the slides, and return 0, whatever the verdicts are."""
     from .. import packages, units
-    from ..compare.acceptance import Acceptance
     from ..report import composed, slides, sources, view_page, wording
     from ..results import accepted
 
     if reason := packages.missing(_PACKAGES):
         raise UsageError(reason)
     thresholds = thresholds_of(options)
-    acceptance = Acceptance(accepted.find(Path.cwd()), Path.cwd())
+    intended = accepted.find(Path.cwd())
     found = sources.read(options.files)
     say_left_out(found.left_out())
-    view = composed.compose(found, thresholds, acceptance)
+    view = composed.compose(found, thresholds, intended)
     page = view_page.html(view)
     save(options.output, page, options.files)
     print(f"{wording.headline(view)}\n{options.output}: {units.size(len(page.encode()))}")

@@ -8,34 +8,10 @@ from .. import codec, json_io
 from ..measure.counter_changes import CounterChange
 from ..measure.fingerprint.difference import Difference
 from ..workloads.spec import Spec
+from .allowed import Allowed
 from .instructions import InstructionChange
 from .memory import MemoryChange
 from .verdict import Judgement
-
-
-@dataclass(frozen=True)
-class Allowed:
-    """How much slower a benchmark is meant to be, by the accepted slowdowns that are in force for it."""
-
-    ratio: float
-    low: float
-    """Lower bound of the interval of `ratio`; `high` is the upper one."""
-    high: float
-    reasons: tuple[str, ...]
-
-    def as_json(self) -> dict[str, Any]:
-        """Return the JSON form of docs/formats.md."""
-        return {**asdict(self), "reasons": list(self.reasons)}
-
-    @classmethod
-    def from_json(cls, saved: Mapping[str, Any]) -> Self:
-        """Read what `as_json` returned.
-
-        Raises:
-            ValueError: a number is no ratio.
-        """
-        ratio, low, high = (json_io.positive(saved[name]) for name in ("ratio", "low", "high"))
-        return cls(ratio, low, high, tuple(map(str, saved["reasons"])))
 
 
 @dataclass(frozen=True)
@@ -105,6 +81,33 @@ class Compared:
     def needs_more_memory(self) -> bool:
         """Whether it needs more memory, and nothing excuses that."""
         return self.memory is not None and self.memory.fails
+
+    @property
+    def is_worse(self) -> bool:
+        """Whether it is slower or needs more memory, and nothing excuses that."""
+        return self.judgement.verdict == "slower" or self.needs_more_memory
+
+    @classmethod
+    def from_json(cls, name: str, saved: Mapping[str, Any]) -> Self:
+        """Read a benchmark of a result of `gnnbench compare`, or the `comparison` of one in a run file.
+
+        Args:
+            name: its id.
+            saved: the fields of docs/formats.md; a run file has the time elsewhere.
+
+        Raises:
+            KeyError, TypeError, ValueError, AttributeError: a field is missing or has an impossible value.
+        """
+        nanoseconds = saved.get("head_ns")
+        return cls(
+            name,
+            Judgement.from_json(saved),
+            None if nanoseconds is None else json_io.positive(nanoseconds) / 1e9,
+            notes=tuple(saved["notes"]),
+            work=Work.from_json(saved),
+            allowed=Allowed.from_json(saved.get("accepted")),
+            memory=MemoryChange.from_json(saved.get("memory")),
+        )
 
 
 @dataclass(frozen=True)

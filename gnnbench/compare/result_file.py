@@ -7,13 +7,17 @@ from typing import Any, Literal
 
 from .. import json_io, schema, units
 from ..results import former_names
+from ..results.accepted import Accepted
+from ..results.run_file import RunFile
 from ..settings import Settings
-from . import accepted, contention
+from . import contention, repeat, runs
 from .ab import result
-from .comparison import Allowed, Compared, Comparison, Work
+from .allowed import Allowed
+from .comparison import Compared, Comparison, Work
 from .memory import MemoryChange
 from .repeat import Repeat
 from .revision import Revision
+from .settle import settle
 from .verdict import Judgement, Thresholds
 
 MAX_BYTES = 2**25
@@ -115,14 +119,14 @@ def parse(path: Path, content: Any) -> ResultFile:
 def _ab(path: Path, content: Mapping[str, Any]) -> ResultFile:
     rows = []
     for one in content["benchmarks"]:
-        allowed, work = allowed_of(one), Work.from_json(one)
+        allowed, work = Allowed.from_json(one.get("accepted")), Work.from_json(one)
         judgement = Judgement.from_json({**one, "visible": one["smallest_effect"]})
         rows.append(
             Compared(
                 one["id"],
                 judgement,
                 _seconds(one["head_ns"]),
-                notes=(*accepted.notes(judgement, allowed), *work.notes()),
+                notes=(*(allowed.notes(judgement) if allowed else ()), *work.notes()),
                 work=work,
                 allowed=allowed,
                 memory=MemoryChange.from_json(one.get("memory")),
@@ -182,15 +186,43 @@ def of_ab(found: result.AbResult, path: Path) -> ResultFile:
     )
 
 
-def compare_json(
-    found: Comparison,
+def of_runs(
+    base: Sequence[RunFile],
+    head: Sequence[RunFile],
     thresholds: Thresholds,
-    base: Sequence[Path],
-    head: Sequence[Path],
-    revisions: tuple[Revision, Revision],
-    repeat: Repeat | None,
-) -> dict[str, Any]:
+    accepted: Accepted,
+    options: tuple[str, ...] = (),
+) -> ResultFile:
+    """Compare the processes of two runs.
+
+    Args:
+        base: the older run.
+        head: the newer run.
+        thresholds: of the verdicts.
+        accepted: the project's accepted slowdowns.
+        options: those that a command which compares again must have too.
+    """
+    revisions = Revision.of_runs(base), Revision.of_runs(head)
+    judged = runs.compare(base, head, thresholds)
+    found, lines = settle(judged, thresholds, accepted, lambda _: revisions)
+    older, newer = (units.count(len(side), "run") for side in (base, head))
+    again = repeat.of_runs(base[0], head[0], options)
+    return ResultFile(
+        Path(),
+        "compare",
+        found,
+        thresholds,
+        older,
+        newer,
+        notes=tuple(lines),
+        revisions=revisions,
+        repeat=again,
+    )
+
+
+def compare_json(result: ResultFile, base: Sequence[Path], head: Sequence[Path]) -> dict[str, Any]:
     """Return the JSON form of a comparison of files, see docs/formats.md."""
+    found, thresholds = result.comparison, result.thresholds
     return {
         "version": FORMAT_VERSION,
         "effect": thresholds.effect,
@@ -198,7 +230,7 @@ def compare_json(
         "own_level": thresholds.own_level,
         "base": [str(path) for path in base],
         "head": [str(path) for path in head],
-        "revisions": dict(zip(("base", "head"), (one.as_json() for one in revisions), strict=True)),
+        "revisions": dict(zip(("base", "head"), (one.as_json() for one in result.revisions), strict=True)),
         "shared": found.shared.as_json() if found.shared else None,
         "benchmarks": {
             row.fullname: {
@@ -210,24 +242,13 @@ def compare_json(
             }
             for row in found.rows
         },
-        "repeat": repeat and repeat.as_json(),
+        "repeat": result.repeat and result.repeat.as_json(),
         "settings": thresholds.rules.as_json("compare"),
     }
 
 
 def _compare(path: Path, content: Mapping[str, Any]) -> ResultFile:
-    rows = [
-        Compared(
-            name,
-            Judgement.from_json(one),
-            _seconds(one["head_ns"]),
-            notes=tuple(one["notes"]),
-            allowed=allowed_of(one),
-            work=Work.from_json(one),
-            memory=MemoryChange.from_json(one.get("memory")),
-        )
-        for name, one in content["benchmarks"].items()
-    ]
+    rows = [Compared.from_json(name, one) for name, one in content["benchmarks"].items()]
     shared = content["shared"] and Judgement.from_json(content["shared"])
     thresholds = _thresholds(content, content["family_level"], content["own_level"])
     base, head = (units.count(len(side), "run") for side in _sides(content))
@@ -244,11 +265,6 @@ def _compare(path: Path, content: Mapping[str, Any]) -> ResultFile:
         revisions=revisions,
         repeat=repeat,
     )
-
-
-def allowed_of(saved: Mapping[str, Any]) -> Allowed | None:
-    """Return what was accepted for a benchmark; None: nothing, or an older file."""
-    return Allowed.from_json(saved["accepted"]) if saved.get("accepted") else None
 
 
 def _sides(content: Mapping[str, Any]) -> tuple[Any, Any]:

@@ -18,7 +18,7 @@ _SAVED = {"minimum_detectable_effect": "visible", "shrunk": "borrowed"}
 """Field of `Judgement`: its name in files."""
 
 Verdict = Literal["slower", "faster", "same", "undecided", "incomparable", "accepted", "ignored"]
-"""`accepted`: slower, but not more than intended, see `accepted.py`. `ignored`: see `ignored.py`."""
+"""`accepted`: slower, but not more than intended. `ignored`: a rule says so. See `settle.py`."""
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,6 @@ from typing import Any
 
 import pytest
 
-from ..compare.acceptance import Acceptance
 from ..compare.comparison import Compared
 from ..compare.verdict import Thresholds
 from ..errors import UsageError
@@ -177,8 +176,7 @@ class Gate:
             if chosen.dry_run:
                 self._lines.extend(judged.plan())
                 return
-            root = self._config.rootpath
-            judged.judge(Acceptance(accepted.find(root), root))
+            judged.judge(accepted.find(self._config.rootpath))
             self._lines.extend(judged.lines)
             self._lines.extend(verdicts.result(judged.comparison).splitlines())
             self._report(judged, strict=chosen.strict)
@@ -242,12 +240,12 @@ class Gate:
         for item, reports in self._withheld.tests.items():
             row = rows.pop(item.nodeid)
             self._timed()[item.nodeid]["gnnbench"]["comparison"] = judged.row_as_json(row)
-            if row.judgement.verdict in ("slower", *unsure) or row.needs_more_memory:
+            if row.is_worse or row.judgement.verdict in unsure:
                 _fail(reports, judged.sentence(row))
         self._failures.extend(
             f"{name}: {judged.sentence(row)}"
             for name, row in rows.items()
-            if row.judgement.verdict in ("slower", *unsure) or row.needs_more_memory
+            if row.is_worse or row.judgement.verdict in unsure
         )
         shared = judged.comparison.shared
         if shared and (shared.verdict == "slower" or (strict and shared.verdict != "same")):

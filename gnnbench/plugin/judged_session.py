@@ -13,17 +13,17 @@ from .. import units
 from ..compare import contention, machine
 from ..compare.ab.result import AbResult, side_json
 from ..compare.ab.schedule import NOT_REACHED
-from ..compare.acceptance import Acceptance
 from ..compare.comparison import Compared, Comparison
-from ..compare.ignored import ignored
 from ..compare.repeat import Repeat, ends_of
 from ..compare.revision import Revision
+from ..compare.settle import settle
 from ..compare.verdict import Judgement, Thresholds, confirmed
 from ..errors import UsageError
 from ..options import EFFECT
 from ..packages import version
 from ..report import verdicts
 from ..results import left_out
+from ..results.accepted import Accepted
 from ..results.baseline import Record
 from ..results.run_file import RunFile
 from ..variants import rebuild, variant
@@ -115,11 +115,11 @@ class JudgedSession:
         lines.append(f"dry run: {same} with the same code")
         return [*lines, f"dry run: the turns would take at most {limit}"] if self._groups else lines
 
-    def judge(self, acceptance: Acceptance) -> None:
+    def judge(self, accepted: Accepted) -> None:
         """Time in turns, and in new processes what cannot be timed in turns; set `comparison`.
 
         Args:
-            acceptance: the project's accepted slowdowns.
+            accepted: the project's accepted slowdowns.
 
         Raises:
             UsageError: a new process failed, or the variant cannot be built.
@@ -132,7 +132,7 @@ class JudgedSession:
             self._thresholds,
             len(judged),
             self._options.budget_seconds,
-            acceptance,
+            accepted,
         )
         for one in self._turns:
             if one.result is not None:
@@ -153,11 +153,10 @@ class JudgedSession:
         if self._recorded and self._recorded.is_comparable:
             self._judge_machine(self._recorded)
         head = Revision.of_runs([self._head])
-        accepting = acceptance.judge(
-            self.comparison, self._thresholds, lambda name: (self._base_of(name), head)
+        self.comparison, lines = settle(
+            self.comparison, self._thresholds, accepted, lambda name: (self._base_of(name), head)
         )
-        self.comparison = ignored(accepting, self._thresholds.rules)
-        self.lines.extend(acceptance.lines())
+        self.lines.extend(lines)
 
     def _base_of(self, name: str) -> Revision:
         """Return the commits of a benchmark's base; none if no record has it."""

@@ -14,13 +14,13 @@ from ..compare.ab import coordinator
 from ..compare.ab.coordinator import Budget
 from ..compare.ab.result import AbResult
 from ..compare.ab.schedule import Decision
-from ..compare.acceptance import Acceptance
-from ..compare.revision import Revision
+from ..compare.settle import allowed
 from ..compare.verdict import Thresholds
 from ..errors import UsageError, one_line
 from ..files import cache_folder
 from ..option_defaults import passed_on
 from ..options import TIMEOUT_SECONDS
+from ..results.accepted import Accepted
 from ..variants import variant
 from ..variants.prepare import Prepared, prepared
 from ..variants.variant import Variant
@@ -64,7 +64,7 @@ def run(
     thresholds: Thresholds,
     judged: int,
     budget_seconds: float,
-    acceptance: Acceptance,
+    accepted: Accepted,
 ) -> list[Turns]:
     """Time the groups one after the other; an interruption ends the run.
 
@@ -74,7 +74,7 @@ def run(
         thresholds: minimum effect of interest, and the levels for all judged benchmarks together.
         judged: number of benchmarks that need a verdict; those of the groups are among them.
         budget_seconds: time for all groups, without preparing their bases.
-        acceptance: the project's accepted slowdowns.
+        accepted: the project's accepted slowdowns.
     """
     found: list[Turns] = []
     left_count, left_seconds = sum(len(group.names) for group in groups), budget_seconds
@@ -82,7 +82,7 @@ def run(
         # Each benchmark has an equal part of the family-wise error rate.
         share = len(group.names) / judged
         own = replace(thresholds, family_level=1 - (1 - thresholds.family_level) * share)
-        one = _of(config, group, own, left_seconds * len(group.names) / left_count, acceptance)
+        one = _of(config, group, own, left_seconds * len(group.names) / left_count, accepted)
         found.append(one)
         left_count -= len(group.names)
         left_seconds -= one.result.seconds if one.result else 0.0
@@ -92,10 +92,10 @@ def run(
 
 
 def _of(
-    config: pytest.Config, group: Group, thresholds: Thresholds, seconds: float, acceptance: Acceptance
+    config: pytest.Config, group: Group, thresholds: Thresholds, seconds: float, accepted: Accepted
 ) -> Turns:
     try:
-        result = _timed(config, group, thresholds, seconds, acceptance)
+        result = _timed(config, group, thresholds, seconds, accepted)
     except KeyboardInterrupt:
         return Turns(group, None, "interrupted", interrupted=True)
     except UsageError as error:
@@ -106,7 +106,7 @@ def _of(
 
 
 def _timed(
-    config: pytest.Config, group: Group, thresholds: Thresholds, seconds: float, acceptance: Acceptance
+    config: pytest.Config, group: Group, thresholds: Thresholds, seconds: float, accepted: Accepted
 ) -> AbResult:
     folder = config.invocation_params.dir
     arguments = arguments_without(config, "time")
@@ -128,7 +128,7 @@ def _timed(
             progress,
             secrets.randbits(32),
             only=group.names,
-            allowed=acceptance.allowed(Revision.of(base), Revision.of(head)),
+            allowed=allowed(accepted, base, head),
         )
 
 

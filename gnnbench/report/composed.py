@@ -4,9 +4,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from .. import json_io, units
-from ..compare.acceptance import Acceptance
 from ..compare.result_file import ResultFile
 from ..compare.verdict import Thresholds
+from ..results.accepted import Accepted
 from ..results.run_file import RunFile
 from . import breakdown, causes, run
 from .facts import environment_facts
@@ -15,13 +15,13 @@ from .sources import Source, Sources
 from .view import BenchmarkView, JudgedBy, View
 
 
-def compose(sources: Sources, thresholds: Thresholds, acceptance: Acceptance) -> View:
+def compose(sources: Sources, thresholds: Thresholds, accepted: Accepted) -> View:
     """Return the view of files.
 
     Args:
         sources: the files.
         thresholds: of runs that are compared here.
-        acceptance: the accepted slowdowns, for the same.
+        accepted: the accepted slowdowns, for the same.
 
     Raises:
         UsageError: a file is damaged.
@@ -31,7 +31,7 @@ def compose(sources: Sources, thresholds: Thresholds, acceptance: Acceptance) ->
         if isinstance(main.checked, ResultFile):
             view = _result(main.checked)
         elif isinstance(main.checked, RunFile):
-            view = run.view(main, sources.base, thresholds, acceptance)
+            view = run.view(main, sources.base, thresholds, accepted)
         else:
             view = _profiles(sources.profiles)
         return replace(view, breakdowns=breakdown.of([one.content for one in sources.profiles]))

@@ -1,21 +1,17 @@
 """Make a view from a run, alone or compared with others."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
 from itertools import chain
 from typing import Any
 
-from .. import codec, json_io, units
+from .. import codec, json_io
 from ..codec import Level
-from ..compare import runs as comparison
-from ..compare.acceptance import Acceptance
-from ..compare.comparison import Compared, Work
-from ..compare.ignored import ignored
-from ..compare.memory import MemoryChange
-from ..compare.repeat import Repeat, of_runs
-from ..compare.result_file import allowed_of
-from ..compare.revision import Revision
+from ..compare.comparison import Compared
+from ..compare.repeat import Repeat
+from ..compare.result_file import of_runs
 from ..compare.verdict import Judgement, Thresholds
+from ..results.accepted import Accepted
 from ..results.benchmark import Benchmark
 from ..results.left_out import by_file
 from ..results.run_file import RunFile
@@ -28,15 +24,18 @@ from .names import clean, cleaned, cleaned_memory, spec_of, titles
 from .sources import Source
 from .view import BenchmarkView, JudgedBy, View
 
+Judged = tuple[dict[str, Compared], JudgedBy | None, list[Told], Sequence[str]]
+"""The verdicts by fullname, by what they were judged, their causes, and lines on what is accepted."""
 
-def view(head: Source, base: tuple[Source, ...], thresholds: Thresholds, acceptance: Acceptance) -> View:
+
+def view(head: Source, base: tuple[Source, ...], thresholds: Thresholds, accepted: Accepted) -> View:
     """Return the view of a run, with verdicts against the base, or else with its saved verdicts.
 
     Args:
         head: the run.
         base: runs of the older side; may be empty.
         thresholds: of the verdicts against the base.
-        acceptance: the accepted slowdowns, for the same.
+        accepted: the accepted slowdowns, for the same.
 
     Raises:
         KeyError, TypeError, ValueError, AttributeError, IndexError, ArithmeticError: the content departs from
@@ -46,7 +45,7 @@ def view(head: Source, base: tuple[Source, ...], thresholds: Thresholds, accepta
     entries = _usable(run)
     before = [_usable(_run(one)) for one in base]
     cut = {one.fullname: clean(one.error) for one in run.part.incomplete}
-    rows, judged, told = _against(head, base, thresholds, acceptance) if base else _saved(run)
+    rows, judged, told, lines = _against(run, base, thresholds, accepted) if base else _saved(run)
     names = list(dict.fromkeys([*run.benchmarks, *rows, *cut]))
     specs = [_spec(run.benchmarks.get(name), name) for name in names]
     labels, common = titles(names, specs)
@@ -75,7 +74,7 @@ def view(head: Source, base: tuple[Source, ...], thresholds: Thresholds, accepta
         benchmarks.append(replace(one, processes=(*chain(*older), *one.processes)))
     facts = (*_taken(head.content), *environment_facts(run.environment or {}))
     left_out = by_file((one.path, one.left_out) for one in map(_run, (head, *base)))
-    source, said = clean(head.path.name), tuple(map(clean, (*acceptance.lines(), *left_out)))
+    source, said = clean(head.path.name), tuple(map(clean, (*lines, *left_out)))
     shown = causes.views(told)
     return View("run", source, common, tuple(benchmarks), judged, shown, facts=facts, notes=said)
 
@@ -90,24 +89,19 @@ def _usable(run: RunFile) -> dict[str, Benchmark]:
     return {name: one for name, one in run.benchmarks.items() if not one.fault}
 
 
-def _against(
-    head: Source, base: tuple[Source, ...], thresholds: Thresholds, acceptance: Acceptance
-) -> tuple[dict[str, Compared], JudgedBy, list[Told]]:
-    runs, run = list(map(_run, base)), _run(head)
-    sides = Revision.of_runs(runs), Revision.of_runs([run])
-    found = acceptance.judge(comparison.compare(runs, [run], thresholds), thresholds, lambda _: sides)
-    found = ignored(found, thresholds.rules)
-    judged = JudgedBy(thresholds, units.count(len(runs), "run"), shared=found.shared)
-    repeat = of_runs(runs[0], run, ())
-    told = causes.told(found.rows, lambda _: repeat, whole=run.shard is None)
-    return {row.fullname: row for row in found.rows}, judged, told
+def _against(run: RunFile, base: tuple[Source, ...], thresholds: Thresholds, accepted: Accepted) -> Judged:
+    result = of_runs(list(map(_run, base)), [run], thresholds, accepted)
+    found = result.comparison
+    told = causes.told(found.rows, lambda _: result.repeat, whole=run.shard is None)
+    rows = {row.fullname: row for row in found.rows}
+    return rows, JudgedBy(thresholds, result.base, shared=found.shared), told, result.notes
 
 
-def _saved(run: RunFile) -> tuple[dict[str, Compared], JudgedBy | None, list[Told]]:
+def _saved(run: RunFile) -> Judged:
     """Return the verdicts of `--benchmark-compare` that were saved with a run."""
     found = {name: saved for name, one in run.benchmarks.items() if (saved := one.part.comparison)}
     if not found:
-        return {}, None, []
+        return {}, None, [], []
     rows = {name: _compared(name, one) for name, one in found.items()}
     compared = run.part.compared
     in_turns = {name for name, one in found.items() if one.get("in_turns")}
@@ -117,26 +111,18 @@ def _saved(run: RunFile) -> tuple[dict[str, Compared], JudgedBy | None, list[Tol
     records = sorted({clean(one["against"]) for one in found.values() if one.get("against") is not None})
     base = f"record {', '.join(records)}" if records else "other runs"
     if not compared:
-        return rows, JudgedBy(None, base), told
+        return rows, JudgedBy(None, base), told, []
     effect, family, own = (
         codec.decode(compared[name], Level) for name in ("effect", "family_level", "own_level")
     )
     thresholds = Thresholds(effect, family, own, rules=Settings.from_json(run.part.settings))
     shared = None if compared["shared"] is None else cleaned(Judgement.from_json(compared["shared"]))
-    return rows, JudgedBy(thresholds, base, shared=shared), told
+    return rows, JudgedBy(thresholds, base, shared=shared), told, []
 
 
 def _compared(name: str, saved: Mapping[str, Any]) -> Compared:
     try:
-        return Compared(
-            name,
-            Judgement.from_json(saved),
-            None,
-            notes=tuple(saved["notes"]),
-            work=Work.from_json(saved),
-            memory=MemoryChange.from_json(saved.get("memory")),
-            allowed=allowed_of(saved),
-        )
+        return Compared.from_json(name, saved)
     except json_io.DAMAGE as error:
         why = f"damaged: its verdict: {json_io.damage(error)}"
         return Compared(name, Judgement("incomparable", why), None)

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Literal
 
-from ..compare.comparison import Allowed
+from ..compare.allowed import Allowed
 from ..compare.memory import MemoryChange
 from ..compare.verdict import Judgement, Thresholds
 from ..workloads.least_work import Limit

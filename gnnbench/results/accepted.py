@@ -2,16 +2,17 @@
 
 import datetime as dt
 import math
-import re
-import tomllib
-from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
-from .. import git, settings
+from msgspec import Meta
+
+from .. import codec
 from ..errors import UsageError, unknown_name
-from ..files import above, read_whole, save
+from ..files import above, save
+from ..settings import read_toml
 from . import former_names
 
 FILE = Path("baselines") / "accepted.toml"
@@ -25,32 +26,34 @@ _HEADER = """\
 """
 _DIGITS = 4
 _LONGEST = 200
-"""Characters of an id in a message."""
+"""Characters of a name in a message."""
+_AGAIN = "or remove the entry and accept again"
+
+Ratio = Annotated[float, Meta(gt=1e-6, lt=1e6)]
+Commit = Annotated[str, Meta(pattern=r"\A[0-9a-f]{7,64}\Z")]
+Text = Annotated[str, Meta(pattern=r"\S")]
 
 
 @dataclass(frozen=True)
 class Entry:
     """A slowdown of one benchmark, more memory, or both, that are intended."""
 
-    benchmark: str
+    benchmark: Text
     """The id of its test."""
-    ratio: float
+    ratio: Ratio
     """Time of the head / time of the base; 1, as both bounds: the time is not accepted to be longer."""
-    low: float
+    low: Ratio
     """Lower bound of the simultaneous interval of the comparison that found it; `high` is the upper one."""
-    high: float
-    base: str
+    high: Ratio
+    base: Commit
     """Full hash of the compared base's commit."""
-    head: str
-    author: str
+    head: Commit
+    author: Text
     date: dt.date
-    reason: str
+    reason: Text
     until: dt.date | None = None
     """The last day on which it is accepted; None: there is none."""
-    patches: tuple[str, ...] = ()
-    """Patch ids (git patch-id) of what the head changed: of everything together, and, if that is several
-    commits, of each."""
-    more_bytes: int = 0
+    more_bytes: codec.PositiveCount = 0
     """By how much more the head's peak memory beside its inputs is accepted."""
     number: int = 0
     """Its position in the file, from 1; 0: it is not in a file."""
@@ -66,18 +69,9 @@ class Entry:
         return self.high > 1
 
     @property
-    def log_ratio(self) -> float:
-        """Logarithm of the ratio."""
-        return math.log(self.ratio)
-
-    @property
     def half_width(self) -> float:
-        """Larger half-width of the interval of `log_ratio`."""
+        """Larger half-width of the interval of the log ratio."""
         return max(math.log(self.high / self.ratio), math.log(self.ratio / self.low))
-
-    def is_expired(self, today: dt.date) -> bool:
-        """Tell whether its last day is over."""
-        return self.until is not None and today > self.until
 
 
 @dataclass(frozen=True)
@@ -87,11 +81,13 @@ class Accepted:
     file: Path
     """It may not exist."""
     entries: tuple[Entry, ...] = ()
+    today: dt.date = field(default_factory=dt.date.today)
+    """The day on which entries expire or not."""
 
     @property
-    def name(self) -> str:
-        """The file as it is shown."""
-        return FILE.as_posix()
+    def folder(self) -> Path:
+        """A folder of the project's repository."""
+        return self.file.parents[1]
 
 
 def find(start: Path) -> Accepted:
@@ -115,42 +111,34 @@ def read(file: Path) -> Accepted:
     Raises:
         UsageError: it cannot be read, or an entry is wrong; the message is one line.
     """
+    content, raw = read_toml(file, _MAX_BYTES)
+    _check_keys(f"{file}", content, [_LIST])
     try:
-        raw = read_whole(file, _MAX_BYTES)
-        content = former_names.renewed(tomllib.loads(raw.decode()), raw)
-    except OSError as error:
-        raise UsageError(f"{file} cannot be read: {error.strerror}") from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise UsageError(f"{file} is not valid TOML: {error}; correct it") from None
-    for key in content:
-        if key != _LIST:
-            raise UsageError(f"{file}: {unknown_name('key', _short(key), [_LIST])}")
-    tables = content.get(_LIST, [])
-    if not isinstance(tables, list) or not all(isinstance(one, dict) for one in tables):
-        raise UsageError(f"{file}: {_LIST} must be a list of tables, as in [[{_LIST}]]")
+        tables = codec.decode(former_names.renewed(content.get(_LIST, []), raw), list[dict[str, Any]])
+    except ValueError:
+        raise UsageError(f"{file}: {_LIST} must be a list of tables, as in [[{_LIST}]]") from None
     return Accepted(file, tuple(_entry(file, *one) for one in enumerate(tables, 1)))
 
 
-def _entry(file: Path, number: int, table: Mapping[str, Any]) -> Entry:
+def _entry(file: Path, number: int, table: dict[str, Any]) -> Entry:
     named = table.get("benchmark")
     place = f"{file}: entry {number}{f' ({_short(named)})' if isinstance(named, str) else ''}"
-    for key in table:
-        if key not in _READERS:
-            raise UsageError(f"{place}: {unknown_name('key', _short(key), _READERS)}")
-    of_time = "more_bytes" not in table or not table.keys().isdisjoint(_OF_TIME)
-    values: dict[str, Any] = {} if of_time else dict.fromkeys(_OF_TIME, 1.0)
-    for key, (read_value, form) in _READERS.items():
-        if key not in table:
-            if key in _OPTIONAL or key in values:
-                continue
-            raise UsageError(f"{place} has no key {key}; add it, or remove the entry and accept again")
-        values[key] = read_value(table[key])
-        if values[key] is None:
-            raise UsageError(f"{place}: {key} = {settings.shown(table[key])} must be {form}")
-    found = Entry(**values, number=number)
+    table.pop(_FORMER, None)
+    _check_keys(place, table, _KEYS)
+    of_memory = "more_bytes" in table and table.keys().isdisjoint(_OF_TIME)
+    try:
+        found = codec.decode(table | dict.fromkeys(_OF_TIME if of_memory else (), 1.0), Entry)
+    except ValueError as error:
+        reason = str(error).lstrip("$.: ")
+        raise UsageError(f"{place}: {reason}; correct it, {_AGAIN}") from None
     if not found.low <= found.ratio <= found.high:
-        raise UsageError(f"{place}: ratio must lie between low and high; remove the entry and accept again")
-    return found
+        raise UsageError(f"{place}: ratio must lie between low and high; correct it, {_AGAIN}")
+    return replace(found, reason=" ".join(found.reason.split()), number=number)
+
+
+def _check_keys(place: str, table: Mapping[str, Any], known: Collection[str]) -> None:
+    if unknown := next((key for key in table if key not in known), None):
+        raise UsageError(f"{place}: {unknown_name('key', _short(unknown), known)}")
 
 
 def write(old: Accepted, new: Sequence[Entry], replaced: Collection[int] = ()) -> None:
@@ -192,79 +180,18 @@ def _text_of(one: Entry) -> str:
     """Return the table of an entry, without the line break at its end."""
     import tomlkit
 
-    table = tomlkit.table()
-    table["benchmark"] = one.benchmark
-    for key in _OF_TIME if one.slows else ():
-        table[key] = round(getattr(one, key), _DIGITS)
-    if one.more_bytes:
-        table["more_bytes"] = one.more_bytes
-    for key in ("base", "head", "author", "date", "reason"):
-        table[key] = getattr(one, key)
-    if one.until:
-        table["until"] = one.until
-    if one.patches:
-        table["patches"] = list(one.patches)
-    tables = tomlkit.aot()
-    tables.append(table)
-    return tomlkit.dumps({_LIST: tables}).strip("\n")
+    left_out = () if one.slows else _OF_TIME
+    table = {key: value for key in _KEYS if key not in left_out and (value := getattr(one, key))}
+    rounded = {key: round(one, _DIGITS) if isinstance(one, float) else one for key, one in table.items()}
+    return tomlkit.dumps({_LIST: [rounded]}).strip("\n")
 
 
 def _short(name: str) -> str:
-    """Shorten a name for a message."""
     return name if len(name) <= _LONGEST else f"{name[: _LONGEST - 3]}..."
 
 
-def _text(given: Any) -> str | None:
-    return given.strip() or None if isinstance(given, str) else None
-
-
-def _line(given: Any) -> str | None:
-    return " ".join(given.split()) or None if isinstance(given, str) else None
-
-
-def _ratio(given: Any) -> float | None:
-    is_number = isinstance(given, int | float) and not isinstance(given, bool)
-    return float(given) if is_number and 1 / _LARGEST < given < _LARGEST else None
-
-
-def _bytes(given: Any) -> int | None:
-    return given if isinstance(given, int) and not isinstance(given, bool) and given > 0 else None
-
-
-def _hash(given: Any) -> str | None:
-    return given if isinstance(given, str) and git.HASH.fullmatch(given) else None
-
-
-def _day(given: Any) -> dt.date | None:
-    return given if isinstance(given, dt.date) and not isinstance(given, dt.datetime) else None
-
-
-def _patches(given: Any) -> tuple[str, ...] | None:
-    is_list = isinstance(given, list) and all(isinstance(one, str) and _PATCH.fullmatch(one) for one in given)
-    return tuple(given) if is_list else None
-
-
-_LARGEST = 1e6
-_PATCH = re.compile(r"[0-9a-f]{40,64}", re.ASCII)
-_NUMBER = "a ratio of times, as in 1.12"
-_COMMIT = "the hash of a commit, of at least 7 characters"
-_WHEN = "a day without quotation marks, as in 2027-01-31"
-_READERS: Mapping[str, tuple[Callable[[Any], Any], str]] = {
-    "benchmark": (_text, "the id of a test"),
-    "ratio": (_ratio, _NUMBER),
-    "low": (_ratio, _NUMBER),
-    "high": (_ratio, _NUMBER),
-    "more_bytes": (_bytes, "a number of bytes, as in 1048576"),
-    "base": (_hash, _COMMIT),
-    "head": (_hash, _COMMIT),
-    "author": (_line, 'who accepted it, as in "Ada <ada@example.org>"'),
-    "date": (_day, _WHEN),
-    "reason": (_line, "why the slowdown is intended"),
-    "until": (_day, _WHEN),
-    "patches": (_patches, "a list of patch ids, as git patch-id prints them"),
-}
-"""By key: the function that reads a value, and what the value must be. The function returns None for what it
-cannot read."""
-_OPTIONAL = ("until", "patches", "more_bytes")
+_KEYS = [one.name for one in fields(Entry) if one.name != "number"]
+_FORMER = "patches"
+"""A key of older files, which is not used any more."""
 _OF_TIME = ("ratio", "low", "high")
 """All or none; an entry without them has `more_bytes`."""

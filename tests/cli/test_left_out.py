@@ -4,12 +4,10 @@ import csv
 import io
 import json
 import math
-from pathlib import Path
 
 import pytest
 
 from gnnbench.cli import main
-from gnnbench.compare.acceptance import Acceptance
 from gnnbench.compare.trend.digest import Digest
 from gnnbench.compare.verdict import Thresholds
 from gnnbench.report import composed, sources
@@ -126,7 +124,7 @@ def read_by_all(folder, whole, capsys):
         rows = json.loads(out)["benchmarks"]
         assert rows.keys() >= OTHERS
         said.append(err)
-    view = composed.compose(sources.read([path]), Thresholds(0.03), Acceptance(Accepted(None, ()), Path()))
+    view = composed.compose(sources.read([path]), Thresholds(0.03), Accepted(path))
     assert {one.fullname for one in view.benchmarks if one.seconds} == exported
     said.append("\n".join(view.notes))
     digest = Digest.of(path)

@@ -8,11 +8,10 @@ import pytest
 
 from gnnbench import packages
 from gnnbench.cli import main
-from gnnbench.compare.acceptance import Acceptance
 from gnnbench.compare.verdict import Thresholds
 from gnnbench.errors import UsageError
 from gnnbench.report import composed, sources
-from gnnbench.results import accepted
+from gnnbench.results.accepted import Accepted
 from tests import svg
 from tests.cli.saved import compared
 from tests.report import contents
@@ -27,8 +26,7 @@ def report(capsys, *arguments):
 
 def viewed(*files):
     """Return what a page of these files shows."""
-    nothing = Acceptance(accepted.find(files[0].parent), files[0].parent)
-    return composed.compose(sources.read(files), Thresholds(0.03), nothing)
+    return composed.compose(sources.read(files), Thresholds(0.03), Accepted(files[0]))
 
 
 @pytest.fixture

@@ -390,7 +390,7 @@ def test_a_record_that_is_not_there_and_a_wrong_file_end_the_session_before_anyt
         with pytest.raises(pytest.exit.Exception, match=said) as stopped:
             judging.pytest_report_collectionfinish()
         assert stopped.value.returncode == pytest.ExitCode.USAGE_ERROR
-        said = "accepted.toml: entry 1: benchmark = 1 must be the id of a test"
+        said = "accepted.toml: entry 1: benchmark: expected `str`, got `int`"
 
 
 @pytest.mark.nightly

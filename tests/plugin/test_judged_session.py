@@ -8,7 +8,6 @@ import pytest
 from gnnbench import codec
 from gnnbench.compare.ab.inspections import Inspections
 from gnnbench.compare.ab.schedule import NOT_REACHED, SAME_CODE
-from gnnbench.compare.acceptance import Acceptance
 from gnnbench.compare.verdict import Judgement, Thresholds
 from gnnbench.errors import UsageError
 from gnnbench.measure.sources import Sources, Tree
@@ -79,7 +78,7 @@ class Session:
             return [Turns(one, result if decided else None, failure) for one in groups]
 
         self._patch.setattr(turns, "run", run)
-        self.judged.judge(Acceptance(accepted.find(self._root), self._root))
+        self.judged.judge(accepted.find(self._root))
         return {row.fullname.partition("::")[2]: row for row in self.judged.comparison.rows}
 
 

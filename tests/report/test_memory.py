@@ -3,7 +3,6 @@ from pathlib import Path
 from gnnbench.compare import result_file
 from gnnbench.compare.comparison import Compared, Comparison
 from gnnbench.compare.memory import MemoryChange
-from gnnbench.compare.revision import Revision
 from gnnbench.compare.verdict import Judgement, Thresholds
 from gnnbench.report import markdown, memory, verdicts
 
@@ -64,9 +63,9 @@ def test_a_comment_names_and_shows_first_what_needs_more():
 def test_a_page_has_what_changed_in_a_table_of_its_own(report):
     ignored = MemoryChange("more memory", MIB, 2 * MIB, "known <b>")
     rows = [*ROWS, Compared("test_e", SAME, 1e-3, memory=ignored)]
-    sides, unknown = ([Path("a")], [Path("b")]), Revision((), dirty=False)
-    both = unknown, unknown
-    content = result_file.compare_json(Comparison(rows, None), Thresholds(0.03), *sides, both, None)
+    found = Comparison(rows, None)
+    result = result_file.ResultFile(Path(), "compare", found, Thresholds(0.03), "1 run", "1 run")
+    content = result_file.compare_json(result, [Path("a")], [Path("b")])
     text = report(content).read_text()
     assert "<h1>1 of 5 benchmarks needs more memory: 5 same within 3.0%</h1>" in text
     table = text[text.index("Changed memory") :]

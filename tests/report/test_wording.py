@@ -2,7 +2,7 @@ from dataclasses import replace
 
 import pytest
 
-from gnnbench.compare.comparison import Allowed
+from gnnbench.compare.allowed import Allowed
 from gnnbench.compare.memory import MemoryChange
 from gnnbench.compare.verdict import Judgement, Thresholds
 from gnnbench.report.view import BenchmarkView, JudgedBy, Measured, View

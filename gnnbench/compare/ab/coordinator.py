@@ -20,7 +20,7 @@ from ...shard import Shard
 from ...variants import variant
 from ...variants.collected import unmatched
 from ...variants.prepare import Prepared
-from ..comparison import Allowed
+from ..allowed import Allowed
 from ..repeat import Repeat, ends_of
 from ..verdict import Thresholds
 from .pair import NO_DEFAULT, Workers

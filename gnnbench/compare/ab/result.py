@@ -5,15 +5,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from ...results.accepted import Accepted
 from ...shard import Shard
 from ...variants.prepare import Prepared
-from .. import accepted
-from ..acceptance import Acceptance
-from ..comparison import Allowed, Compared, Comparison
-from ..ignored import ignored
+from ..comparison import Compared, Comparison
 from ..instructions import InstructionChange
 from ..repeat import Repeat
 from ..revision import Revision
+from ..settle import settle
 from ..verdict import Thresholds
 from .inspections import Inspections
 from .schedule import Decision
@@ -44,56 +43,39 @@ class AbResult:
     """Time for more pairs than a verdict needs at least, of all benchmarks, by the costs so far."""
     repeat: Repeat | None = None
     """What commands need that time the benchmarks again; None: unknown."""
-    allowed: Mapping[str, Allowed] = field(default_factory=dict)
-    """What is accepted, of the benchmarks for which an accepted slowdown is in force."""
-
-    excused: Mapping[str, str] = field(default_factory=dict)
-    """Why more memory is accepted, of the benchmarks whose memory is."""
+    settled: Comparison | None = None
+    """The verdicts with what is accepted and ignored; None: see `settle`."""
     instructions: Mapping[str, InstructionChange] = field(default_factory=dict)
     """By benchmark, with --instructions; those that run the same code on both sides were not counted."""
     contention_share: float | None = None
     """The fraction of CPU time that other programs used during the run; None: a simulated machine."""
 
-    def accepting(self, acceptance: Acceptance) -> "AbResult":
-        """Return the result with the accepted slowdowns, and notes on them."""
+    def settle(self, accepted: Accepted) -> "AbResult":
+        """Return the result with what is accepted and ignored, and notes on that."""
         sides = Revision.of(self.base), Revision.of(self.head)
-        rows = acceptance.judge(Comparison(self.rows(), None), self.thresholds, lambda _: sides).rows
-        return replace(
-            self,
-            decisions={
-                row.fullname: replace(self.decisions[row.fullname], judgement=row.judgement) for row in rows
-            },
-            allowed={row.fullname: row.allowed for row in rows if row.allowed},
-            excused={row.fullname: row.memory.excused for row in rows if row.memory and row.memory.excused},
-            notes=(*self.notes, *acceptance.lines()),
-        )
+        raw = Comparison(self.rows(), None)
+        settled, lines = settle(raw, self.thresholds, accepted, lambda _: sides)
+        return replace(self, settled=settled, notes=(*self.notes, *lines))
 
     def comparison(self) -> Comparison:
-        """Return the form that verdict tables take; the rules of the thresholds are applied."""
-        return ignored(Comparison(self.rows(), None), self.thresholds.rules)
+        """Return the form that verdict tables take."""
+        return self.settled or Comparison(self.rows(), None)
 
     def rows(self) -> list[Compared]:
         """Return the benchmarks with the verdicts that were measured."""
         rows = []
         for name, decision in self.decisions.items():
-            allowed = self.allowed.get(name)
             inspected = self.inspections.get(name, Inspections())
             work = replace(inspected.work, instructions=self.instructions.get(name))
-            notes = (*accepted.notes(decision.judgement, allowed), *work.notes())
             nanoseconds = self.head_ns.get(name)
-            seconds = None if nanoseconds is None else nanoseconds / 1e9
-            memory = inspected.memory
-            if memory and name in self.excused:
-                memory = replace(memory, excused=self.excused[name])
             rows.append(
                 Compared(
                     name,
                     decision.judgement,
-                    seconds,
-                    notes=notes,
+                    None if nanoseconds is None else nanoseconds / 1e9,
+                    notes=work.notes(),
                     work=work,
-                    allowed=allowed,
-                    memory=memory,
+                    memory=inspected.memory,
                 )
             )
         return rows
@@ -122,7 +104,7 @@ class AbResult:
         }
 
     def _benchmark(self, row: Compared) -> dict[str, Any]:
-        name, judgement, allowed = row.fullname, row.judgement, row.allowed
+        name, judgement = row.fullname, row.judgement
         decision = self.decisions[name]
         inspections = self.inspections.get(name, Inspections())
         return {
@@ -142,10 +124,10 @@ class AbResult:
             "pairs": decision.pairs,
             "set_aside": decision.excluded,
             "seconds": round(decision.seconds, 3),
-            "accepted": allowed and allowed.as_json(),
+            "accepted": row.allowed and row.allowed.as_json(),
             **inspections.as_json(),
             "instructions": None if (counted := row.work.instructions) is None else counted.as_json(),
-            "memory": row.memory and row.memory.as_json(),  # a rule may excuse it
+            "memory": row.memory and row.memory.as_json(),
         }
 
 

@@ -12,8 +12,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from .. import accepted
-from ..comparison import Allowed
+from ..allowed import Allowed
 from ..verdict import SAME_CODE as SAME
 from ..verdict import Judgement, Thresholds
 from .estimate import FEWEST_PAIRS, RatioEstimate, judged
@@ -349,4 +348,4 @@ class Schedule:
         one.judgement = judged(last, one.thresholds, len(self._benchmarks), tails)
         one.decided = one.judgement.verdict in ("slower", "faster", "same")
         if limit and one.decided:
-            one.decided = accepted.is_settled(one.judgement, limit, one.thresholds)
+            one.decided = limit.is_settled(one.judgement, one.thresholds)

@@ -14,7 +14,7 @@ from gnnbench.compare.ab.schedule import (
     Schedule,
 )
 from gnnbench.compare.ab.visit import NotTimed, Pair, Visit
-from gnnbench.compare.comparison import Allowed
+from gnnbench.compare.allowed import Allowed
 from gnnbench.compare.verdict import Thresholds
 from gnnbench.settings import parse
 from tests.compare import mirrored

@@ -1,0 +1,78 @@
+import datetime as dt
+import math
+
+import pytest
+
+from gnnbench.compare.allowed import Allowed
+from gnnbench.compare.verdict import SAME_CODE, Judgement, Thresholds, judge_ratio
+from gnnbench.results.accepted import Entry
+
+THRESHOLDS = Thresholds(0.03)
+
+
+def slower(ratio, error=0.005):
+    return judge_ratio(math.log(ratio), error, 30, THRESHOLDS, 20)
+
+
+def entry(ratio=1.2, width=0.02, reason="more accurate", **changes):
+    bounds = ratio / math.exp(width), ratio * math.exp(width)
+    found = Entry("test_a", ratio, *bounds, "a" * 40, "b" * 40, "Ada", dt.date(2026, 1, 1), reason)
+    return Entry(**{**vars(found), **changes})
+
+
+@pytest.mark.parametrize(
+    ("ratio", "error", "width", "exceeded"),
+    [
+        (1.21, 0.005, 0.02, False),
+        (1.32, 0.005, 0.02, True),
+        (1.26, 0.005, 0.001, True),
+        (1.26, 0.005, 0.06, False),  # the errors of both count
+        (1.26, 0.02, 0.001, False),
+        (1.22, 1e-4, 1e-4, False),  # less than the effect
+    ],
+)
+def test_more_than_is_accepted(ratio, error, width, exceeded):
+    limit = Allowed.of([entry(width=width)])
+    assert limit.is_exceeded(slower(ratio, error), THRESHOLDS) == exceeded
+
+
+def test_the_notes_say_what_is_accepted_or_by_how_much_it_is_more():
+    limit = Allowed.of([entry()])
+    found = slower(1.32)
+    assert limit.notes(found)[0].startswith("1.10x (1.07-1.13) beyond the accepted 1.20x: more accurate")
+    accepted = Judgement(**{**vars(found), "verdict": "accepted"})
+    assert limit.notes(accepted) == ("accepted 1.20x (1.18-1.22): more accurate",)
+    assert limit.notes(SAME_CODE) == ()
+
+
+def test_several_entries_multiply():
+    found = Allowed.of([entry(1.2, reason="first"), entry(1.1, reason="second")])
+    assert found.ratio == pytest.approx(1.32)
+    assert math.log(found.high / 1.32) == pytest.approx(math.hypot(0.02, 0.02))
+    assert found.reasons == ("first", "second")
+    assert Allowed.of([entry(1.0, width=0.0, more_bytes=9)]) is None, "of memory only"
+
+
+def test_a_verdict_is_settled_when_it_is_known_whether_it_is_more_than_accepted():
+    def settled(ratio, error):
+        return Allowed.of([entry(width=0.01)]).is_settled(slower(ratio, error), THRESHOLDS)
+
+    assert not settled(1.2, 0.02)
+    assert settled(1.2, 0.005)
+    assert settled(1.12, 0.01), "less than accepted"
+    assert not settled(1.23, 0.01)
+    assert settled(1.3, 0.01)
+    assert settled(1.0, 0.02), "not slower"
+
+
+def test_what_is_clearly_less_slow_than_accepted_has_recovered():
+    def recovered(found, width=0.02):
+        return Allowed.of([entry(width=width)]).is_recovered(found, THRESHOLDS)
+
+    assert recovered(slower(1.0))
+    assert recovered(slower(1.08)), "still slower than the base"
+    assert recovered(SAME_CODE)
+    assert not recovered(slower(1.19))
+    assert not recovered(slower(1.15), width=0.1)
+    assert not recovered(slower(1.19, error=1e-5), width=1e-5), "less than the effect"
+    assert not recovered(Judgement("incomparable", "not measured"))
