@@ -19,7 +19,7 @@ COMMANDS = (
 """Subcommands of gnnbench that may have a table of their own options in a project's settings."""
 ON_COMMAND_LINE = (
     *("by", "details_url", "diff", "environment", "explain", "format", "fresh", "json", "markdown", "name"),
-    *("output", "pull_request", "reason", "skip", "slides", "test", "yes"),
+    *("output", "pull_request", "reason", "skip", "slides", "yes"),
 )
 """Options of the command that belong to one run, such as paths of results; settings have none of them."""
 DEFAULTS_VARIABLE = "GNNBENCH_DEFAULTS"

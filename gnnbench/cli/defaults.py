@@ -64,10 +64,10 @@ def _commands(parser: argparse.ArgumentParser) -> dict[str, argparse.ArgumentPar
 
 
 def _options(parser: argparse.ArgumentParser) -> Iterator[tuple[str, Option, argparse.Action]]:
-    """Yield the key, description and action of each option; one that pytest does not have has no name."""
+    """Yield key, description and action of each option that is shown; pytest has those with a name."""
     for action in parser._actions:  # noqa: SLF001
         long = next((text.removeprefix("--") for text in action.option_strings if text.startswith("--")), "")
-        if long and long != "help":
+        if long and long != "help" and action.help != argparse.SUPPRESS:
             default = False if action.nargs == 0 else () if action.default == [] else None
             own = Option("", "", default, cast("Callable[[str], Any]", action.type or str))
             yield long.replace("-", "_"), _SHARED.get(long, own), action

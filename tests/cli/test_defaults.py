@@ -18,6 +18,8 @@ epochs = 3
 [ab]
 budget = 30
 time_all = true
+[bisect]
+repository = "torch=../torch"
 [calibrate]
 effect = 0.02
 [profile]
@@ -48,14 +50,8 @@ WRONG = {
     "[ab]\neffect = 3": "ab.effect = 3: effect '3' must lie between 0 and 1, as in 2% or 0.02",
     "[ab]\nshard = '1/4'": "ab.shard belongs to one run: give it on the command line, and remove it here",
     "[ab]\njson = 'ab.json'": "ab.json belongs to one run",
-    "[affected]\nexplain = 'b0'": "affected.explain belongs to one run",
     "[baseline]\nkeep = 2.5": "baseline.keep = 2.5 must be a whole number, as in 5",
-    "[baseline]\nreason = 'why'": "baseline.reason belongs to one run",
-    "[baseline]\nyes = true": "baseline.yes belongs to one run",
-    "[bisect]\nskip = ['a']": "bisect.skip belongs to one run",
-    "[calibrate]\nfresh = true": "calibrate.fresh belongs to one run",
-    "[comment]\ndetails_url = 'x'": "comment.details_url belongs to one run",
-    "[compare]\nformat = 'csv'": "compare.format belongs to one run",
+    "[profile]\nseed_table = true": "profile: unknown key 'seed_table'",
     "[profile]\nwith = 'layer'": "profile.with = \"layer\": unknown kind of profile 'layer': choose",
     "[profile]\nplatform = 'pygg'": "profile.platform = \"pygg\": unknown platform 'pygg': did you mean pyg?",
     "[profile]\nhidden = [16, 0]": "profile.hidden = [16, 0]: hidden width '0' must be a whole number",
@@ -86,6 +82,8 @@ def parsed(tmp_path):
 def test_a_table_has_the_defaults_of_its_command(parsed):
     options = parsed("ab", "git:main", ".")
     assert (options.budget, options.time_all, options.timeout) == (30.0, True, 120.0)
+    assert list(parsed("bisect", "a", "b").repository) == ["torch=../torch"]
+    assert parsed("bisect", "a", "b", "--repository=x=y").repository == ["x=y"]
     assert parsed("baseline", "record").processes == 5
     assert parsed("baseline", "prune").keep == 7
     options = parsed("profile", "spmm")
