@@ -216,7 +216,7 @@ def test_what_may_comment_has_no_code_of_the_pull_request():
 def test_the_workflow_of_gnnbench_init_passes_its_schema_and_zizmor(tmp_path):
     action = f"me/gnnbench@{'1f' * 20}"
     plan = make(Repository(tmp_path, ("test_a.py::test_a",)), None, action, settings=True)
-    [text] = [one.text for one in plan.files if one.path.suffix == ".yml"]
+    [text] = [text for path, text in plan.files.items() if path.suffix == ".yml"]
     file = tmp_path / "benchmarks.yml"
     file.write_text(text)
     tools = Path(sys.executable).parent

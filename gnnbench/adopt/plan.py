@@ -2,9 +2,10 @@
 
 import importlib.metadata
 import json
+import os
 import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path, PurePath
 
@@ -16,7 +17,7 @@ from .repository import Repository
 
 _FOLDER = PurePath("benchmarks")
 _WORKFLOW = PurePath(".github/workflows/benchmarks.yml")
-_IGNORED = PurePath(".gitignore")
+IGNORED = PurePath(".gitignore")
 _IGNORE = (".benchmarks/", "/ab.json", "/report.html")
 UNKNOWN_ACTION = "OWNER/gnnbench@COMMIT"
 """Stands for gnnbench's repository where nothing says which it is."""
@@ -57,29 +58,16 @@ jobs:
 
 
 @dataclass(frozen=True)
-class Written:
-    """A file to write."""
-
-    path: PurePath
-    """From the top of the repository."""
-    text: str
-    """Its content; of lines to append, these."""
-    appended: bool = False
-    """Whether the text is added to the end of a file that exists."""
-
-
-@dataclass(frozen=True)
 class Plan:
     """What `gnnbench init` does in a repository."""
 
     repository: Repository
     model: Model | None
     """Of which a benchmark is written; None: the repository has benchmarks."""
-    files: tuple[Written, ...]
+    files: Mapping[PurePath, str]
+    """What is written, by the path from the top of the repository; of IGNORED, the lines that are added."""
     kept: tuple[PurePath, ...]
     """Files that exist and therefore are not written."""
-    action: str
-    """gnnbench's repository and commit."""
 
     @property
     def suite(self) -> tuple[str, ...]:
@@ -89,28 +77,25 @@ class Plan:
     @property
     def first(self) -> str:
         """What pytest runs once: the file that is written, or the first benchmark that exists."""
-        if self.model:
-            return str(_FOLDER / written_benchmark.file_name(self.model))
-        return self.repository.benchmarks[0]
+        return str(_benchmark(self.model)) if self.model else self.repository.benchmarks[0]
 
     @property
-    def benchmark(self) -> Written | None:
-        """The benchmark that is written; None: none is."""
-        return next((one for one in self.files if self.model and str(one.path) == self.first), None)
+    def left(self) -> str:
+        """What the owner must give before the benchmark that is written runs; empty: nothing."""
+        names = written_benchmark.left(self.model) if self.model else []
+        if not names:
+            return ""
+        lines = self.files[PurePath(self.first)].splitlines()
+        line = next(number for number, text in enumerate(lines, 1) if written_benchmark.LEFT in text)
+        return f"{self.first}:{line}: give {', '.join(names)} where {written_benchmark.LEFT} stands"
 
     def to_do(self) -> str:
         """Return what the workflow that lies in the repository now still lacks; empty: nothing."""
-        file = self.repository.folder / _WORKFLOW
-        text = file.read_text(encoding="utf-8", errors="replace") if file.is_file() else ""
+        text = _text(self.repository.folder / _WORKFLOW)
         if f"uses: {UNKNOWN_ACTION.partition('@')[0]}/" not in text and "@COMMIT" not in text:
             return ""
         names = UNKNOWN_ACTION.replace("@", " and ")
         return f"in {_WORKFLOW}, replace {names} by gnnbench's repository and commit on GitHub"
-
-    @property
-    def runs_with_tests(self) -> bool:
-        """Whether pytest without arguments runs the benchmark that is written, beside tests."""
-        return self.benchmark is not None and not self.repository.has_testpaths
 
 
 def make(repository: Repository, model: Model | None, action: str | None, *, settings: bool) -> Plan:
@@ -127,38 +112,41 @@ def make(repository: Repository, model: Model | None, action: str | None, *, set
     """
     if action and not re.fullmatch(r"[\w.-]+/[\w.-]+@[\w./-]+", action, re.ASCII):
         raise UsageError(f"--action {action!r} must be OWNER/NAME@REF, as in {UNKNOWN_ACTION}")
-    source = action or action_source() or UNKNOWN_ACTION
-    wanted = list(_wanted(repository, model, source, settings=settings))
-    kept = tuple(one.path for one in wanted if not one.appended and _exists(repository.folder / one.path))
-    plan = Plan(repository, model, tuple(one for one in wanted if one.path not in kept), kept, source)
-    if model and plan.benchmark is None:
-        raise UsageError(f"{plan.first} exists and is not overwritten; rename it, or give another --model")
-    return plan
-
-
-def _wanted(repository: Repository, model: Model | None, action: str, *, settings: bool) -> Iterator[Written]:
-    suite = [str(_FOLDER)] if model else list(repository.suite)
+    wanted = {}
     if model:
-        name = written_benchmark.file_name(model)
-        yield Written(_FOLDER / name, written_benchmark.write(model))
+        wanted[_benchmark(model)] = written_benchmark.write(model)
         below = "".join(f" / {json.dumps(part)}" for part in repository.root.parts)
-        yield Written(_FOLDER / "conftest.py", written_benchmark.CONFTEST.format(below=below))
+        wanted[_FOLDER / "conftest.py"] = written_benchmark.CONFTEST.format(below=below)
     if settings:
-        yield Written(PurePath("gnnbench.toml"), _SETTINGS)
-    owner, _, commit = action.partition("@")
-    text = _WORKFLOW_TEXT.format(
+        wanted[PurePath("gnnbench.toml")] = _SETTINGS
+    source = action or action_source() or UNKNOWN_ACTION
+    owner, _, commit = source.partition("@")
+    wanted[_WORKFLOW] = _WORKFLOW_TEXT.format(
         workflow=f"{owner}/.github/workflows/compare.yml@{commit}",
-        to_do=" # TODO: gnnbench's repository and commit on GitHub" if action == UNKNOWN_ACTION else "",
+        to_do=" # TODO: gnnbench's repository and commit on GitHub" if source == UNKNOWN_ACTION else "",
         python=f"{sys.version_info.major}.{sys.version_info.minor}",
         install=json.dumps(repository.install or "python -m pip install pytest-benchmark"),
-        arguments=json.dumps(" ".join(suite)),
+        arguments=json.dumps(" ".join([str(_FOLDER)] if model else repository.suite)),
     )
-    yield Written(_WORKFLOW, text)
-    file = repository.folder / _IGNORED
-    before = file.read_text(encoding="utf-8", errors="replace") if file.is_file() else ""
+    kept = tuple(path for path in wanted if os.path.lexists(repository.folder / path))
+    if model and _benchmark(model) in kept:
+        raise UsageError(
+            f"{_benchmark(model)} exists and is not overwritten; rename it, or give another --model"
+        )
+    files = {path: text for path, text in wanted.items() if path not in kept}
+    before = _text(repository.folder / IGNORED)
     if lines := [line for line in _IGNORE if line not in before.splitlines()]:
         start = "\n" if before and not before.endswith("\n") else ""
-        yield Written(_IGNORED, start + "".join(f"{line}\n" for line in lines), appended=True)
+        files[IGNORED] = start + "".join(f"{line}\n" for line in lines)
+    return Plan(repository, model, files, kept)
+
+
+def _benchmark(model: Model) -> PurePath:
+    return _FOLDER / written_benchmark.file_name(model)
+
+
+def _text(file: Path) -> str:
+    return file.read_text(encoding="utf-8", errors="replace") if file.is_file() else ""
 
 
 def action_source() -> str | None:
@@ -184,21 +172,17 @@ def _installed_from() -> tuple[str | None, str | None]:
     return direct.get("url"), direct.get("vcs_info", {}).get("commit_id")
 
 
-def _exists(path: Path) -> bool:
-    return path.exists() or path.is_symlink()
-
-
 def write(plan: Plan) -> None:
     """Write the files; none that exists is overwritten.
 
     Raises:
         UsageError: a file cannot be written, or exists by now.
     """
-    for one in plan.files:
-        path = plan.repository.folder / one.path
+    for name, text in plan.files.items():
+        path = plan.repository.folder / name
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
-            with path.open("a" if one.appended else "x", encoding="utf-8") as file:
-                file.write(one.text)
+            with path.open("a" if name == IGNORED else "x", encoding="utf-8") as file:
+                file.write(text)
         except OSError as error:
-            raise UsageError(f"{one.path} cannot be written ({error.strerror})") from None
+            raise UsageError(f"{name} cannot be written ({error.strerror})") from None

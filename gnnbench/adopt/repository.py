@@ -2,13 +2,15 @@
 
 import ast
 import os
-import tomllib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path, PurePath
 
+from ..errors import UsageError
 from ..files import read_whole
+from ..settings import read_toml
 
 _OTHERS = frozenset(
     {"build", "dist", "node_modules", "site-packages", "venv", "env", "virtualenv", "_vendor", "vendor"}
@@ -26,15 +28,6 @@ _NAMES = ("test", "bench")
 
 
 @dataclass(frozen=True)
-class Source:
-    """A Python file."""
-
-    path: PurePath
-    """From the top of the repository."""
-    tree: ast.Module
-
-
-@dataclass(frozen=True)
 class Repository:
     """A folder with Python code, read when it is asked for."""
 
@@ -47,30 +40,24 @@ class Repository:
     """Whether settings say which folders pytest collects if it gets no arguments."""
 
     @cached_property
-    def sources(self) -> Sequence[Source]:
-        """Its Python files, without those that cannot be read or parsed."""
-        return tuple(_sources(self.folder))
+    def sources(self) -> Mapping[PurePath, ast.Module]:
+        """Its Python files from the top, without those that cannot be read or parsed."""
+        return dict(_sources(self.folder))
 
     @cached_property
     def root(self) -> PurePath:
         """The folder from which its packages are imported, from the top: `.` or `src`."""
-        below = (source.path for source in self.sources if source.path.parts[0] == "src")
-        is_root = (
-            any(len(path.parts) > 1 for path in below) and not (self.folder / "src/__init__.py").exists()
-        )
-        return PurePath("src" if is_root else ".")
+        is_root = any(path.parts[0] == "src" and len(path.parts) > 1 for path in self.sources)
+        return PurePath("src" if is_root and PurePath("src/__init__.py") not in self.sources else ".")
 
     @cached_property
     def packages(self) -> Sequence[str]:
         """The names of its top-level packages; where it has none, of its modules."""
-        names = {source.path.parts for source in self.sources if source.path.name == "__init__.py"}
-        start = len(self.root.parts)
-        packages = {
-            parts[start] for parts in names if len(parts) == start + 2 and parts[:start] == self.root.parts
-        }
-        own = sorted(name for name in packages if name not in ("tests", "test", "benchmarks", "docs"))
-        modules = (source.path for source in self.sources if source.path.parent == self.root)
-        return own or sorted(path.stem for path in modules if path.stem not in ("setup", "conftest"))
+        folders = {path.parent for path in self.sources if path.name == "__init__.py"}
+        packages = {folder.name for folder in folders if folder.parent == self.root}
+        own = sorted(packages - {"", "tests", "test", "benchmarks", "docs"})
+        modules = {path.stem for path in self.sources if path.parent == self.root}
+        return own or sorted(modules - {"setup", "conftest"})
 
     def module(self, path: PurePath) -> str | None:
         """Return the name by which a file is imported; None: it cannot be."""
@@ -83,8 +70,11 @@ class Repository:
     @cached_property
     def likely(self) -> Sequence[str]:
         """The files that look like benchmarks, whatever pytest's settings call a test."""
-        files = (one for one in self.sources if one.path.name != "conftest.py" and _is_likely(one.tree.body))
-        return tuple(one.path.as_posix() for one in files)
+        return tuple(
+            path.as_posix()
+            for path, tree in self.sources.items()
+            if path.name != "conftest.py" and _is_likely(tree.body)
+        )
 
     @property
     def suite(self) -> Sequence[str]:
@@ -105,7 +95,9 @@ class Repository:
     @property
     def install(self) -> str | None:
         """The command that installs it with what its tests need; None: nothing says how."""
-        project = _toml(self.folder / "pyproject.toml")
+        project: dict[str, object] = {}
+        with suppress(UsageError):  # there is none, or it cannot be read
+            project = read_toml(self.folder / "pyproject.toml", _MAX_BYTES)[0]
         if "project" in project or "build-system" in project or (self.folder / "setup.py").exists():
             extras = _table(_table(project, "project"), "optional-dependencies")
             groups = _table(project, "dependency-groups")
@@ -118,7 +110,7 @@ class Repository:
         return file and f"python -m pip install -r {file}"
 
 
-def _sources(folder: Path) -> Iterator[Source]:
+def _sources(folder: Path) -> Iterator[tuple[PurePath, ast.Module]]:
     for place, folders, names in os.walk(folder):
         folders[:] = sorted(name for name in folders if not _is_foreign(Path(place, name)))
         for name in sorted(names):
@@ -128,7 +120,7 @@ def _sources(folder: Path) -> Iterator[Source]:
                     tree = ast.parse(read_whole(path, _MAX_BYTES))
                 except (OSError, SyntaxError, ValueError, RecursionError, MemoryError):
                     continue
-                yield Source(PurePath(path.relative_to(folder)), tree)
+                yield PurePath(path.relative_to(folder)), tree
 
 
 def _is_foreign(folder: Path) -> bool:
@@ -152,13 +144,6 @@ def _is_likely(body: Sequence[ast.stmt]) -> bool:
             if node.name.lower().startswith(_NAMES) and any(one.arg in _FIXTURES for one in parameters):
                 return True
     return False
-
-
-def _toml(file: Path) -> dict[str, object]:
-    try:
-        return tomllib.loads(read_whole(file, _MAX_BYTES).decode())
-    except (OSError, ValueError):  # also what is not TOML
-        return {}
 
 
 def _table(table: dict[str, object], key: str) -> dict[str, object]:

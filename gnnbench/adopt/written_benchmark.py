@@ -1,45 +1,31 @@
-"""Writes a first benchmark of a model, for its owners to change."""
+"""Writes a first benchmark of a model, for its owners to complete and change."""
 
 import re
-from collections.abc import Mapping
 
 from .models import Model
 
-_SIZES: Mapping[str, str] = {
-    "NODES": "2_708",
-    "EDGES": "10_556",
-    "FEATURES": "64",
-    "HIDDEN": "32",
-    "CLASSES": "7",
-    "LAYERS": "2",
-    "HEADS": "4",
-    "RELATIONS": "4",
-    "EDGE_FEATURES": "16",
-}
-"""Nodes, edges and classes are as many as Cora has."""
-_RANDOM_EDGES = "torch.randint(NODES, (2, EDGES), generator=random)"
-_INPUTS: Mapping[str, str] = {
+LEFT = "..."
+"""Stands for a value that nobody but the owner knows."""
+_INPUTS = {
     "x": "torch.randn(NODES, FEATURES, generator=random)",
-    "edge_index": _RANDOM_EDGES,
-    "edge_weight": "torch.rand(EDGES, generator=random)",
-    "edge_type": "torch.randint(RELATIONS, (EDGES,), generator=random)",
-    "edge_attr": "torch.randn(EDGES, EDGE_FEATURES, generator=random)",
-    "adjacency": f"torch.sparse_coo_tensor({_RANDOM_EDGES}, torch.ones(EDGES), (NODES, NODES)).coalesce()",
-    "batch": "torch.zeros(NODES, dtype=torch.long)",
-    "data": f"Data(torch.randn(NODES, FEATURES, generator=random), {_RANDOM_EDGES})",
-    "graph": f"dgl.graph(tuple({_RANDOM_EDGES}), num_nodes=NODES)",
+    "edge_index": "torch.randint(NODES, (2, EDGES), generator=random)",
 }
-_IMPORTS = {"data": "from torch_geometric.data import Data", "graph": "import dgl"}
+"""By the names that PyG gives to parameters of `forward`."""
 
 _TEXT = '''\
 """{name} of {module} on a random graph with as many nodes and edges as Cora.
 
-gnnbench init wrote this file from the names of the parameters: check the sizes, and change what you like.
+gnnbench init wrote this file: check the sizes, and change what you like.
 """
 
-{imports}
+import pytest
+import torch
 
-{sizes}
+from {module} import {name}
+
+NODES = 2_708
+EDGES = 10_556
+FEATURES = 64
 DEVICE = "cuda" if torch.cuda.is_available() else "cpu"
 
 
@@ -88,27 +74,23 @@ def file_name(model: Model) -> str:
 def write(model: Model) -> str:
     """Return the text of a benchmark of a model's forward pass, and of a training step.
 
-    Args:
-        model: a model without unknown parameters.
+    Values of what the constructor requires, and of inputs other than features and edges, are left to the
+    owner.
     """
-    made = {name: _INPUTS[name] for name in model.inputs}
-    used = " ".join([*model.arguments.values(), *made.values()])
-    sizes = [name for name in _SIZES if re.search(rf"\b{name}\b", used)]
-    # isort's order: the libraries, then this repository.
-    libraries = ["import pytest", "import torch", *(_IMPORTS[name] for name in made if name in _IMPORTS)]
-    libraries.sort(key=lambda line: (line.startswith("from"), line))
-    arguments = ", ".join(f"{name}={value}" for name, value in model.arguments.items())
     text = f"{_TEXT}{_TRAINING if model.returns_one else ''}"
     return text.format(
         name=model.name,
         module=model.module,
-        imports="\n".join([*libraries, "", f"from {model.module} import {model.name}"]),
-        sizes="\n".join(f"{name} = {_SIZES[name]}" for name in sizes),
-        arguments=arguments,
-        inputs="\n".join(f"    {name} = {value}" for name, value in made.items()),
-        names=", ".join(made) + ("," if len(made) == 1 else ""),
+        arguments=", ".join(f"{name}={LEFT}" for name in model.required),
+        inputs="\n".join(f"    {name} = {_INPUTS.get(name, LEFT)}" for name in model.inputs),
+        names=", ".join(model.inputs) + ("," if len(model.inputs) == 1 else ""),
         test=_snake(model.name),
     )
+
+
+def left(model: Model) -> list[str]:
+    """Return the names of the values that are left to the owner."""
+    return [*model.required, *(name for name in model.inputs if name not in _INPUTS)]
 
 
 def _snake(name: str) -> str:

@@ -73,7 +73,10 @@ def run(options: argparse.Namespace) -> int:
     else:
         streams.say("nothing was written")
         return READY
-    _try(planned, options.timeout)
+    if planned.left:
+        streams.say(f"still to do: {planned.left}; then run: pytest {_here(planned, [planned.first])}")
+    else:
+        _try(planned, options.timeout)
     _say_next(planned)
     return READY
 
@@ -89,7 +92,7 @@ def _repository(folder: Path, timeout_seconds: float) -> "Repository":
     from .progress import AbProgress
 
     def collect(words: "Sequence[str]") -> "Ending":
-        with AbProgress() as progress, _in_time("collecting", timeout_seconds):
+        with AbProgress() as progress, _explained("collecting", timeout_seconds):
             progress.step("pytest --collect-only", timeout_seconds)
             return fresh.collect(words, folder, timeout_seconds)
 
@@ -116,8 +119,14 @@ def _function(name: str) -> str:
 
 
 @contextmanager
-def _in_time(what: str, timeout_seconds: float) -> "Iterator[None]":
-    """Say of a process that did not end in time how it gets longer."""
+def _explained(what: str, timeout_seconds: float, remedy: str = "") -> "Iterator[None]":
+    """Say what to do about a process of pytest that did not end in time, or failed.
+
+    Args:
+        what: it does.
+        timeout_seconds: it had.
+        remedy: if it failed; empty: the error says it.
+    """
     from ..variants import fresh
 
     try:
@@ -127,56 +136,41 @@ def _in_time(what: str, timeout_seconds: float) -> "Iterator[None]":
             f"{what} did not end within {timeout_seconds:g} s, and was stopped; --timeout gives it longer",
             *str(error).splitlines()[1:],
         ) from None
-
-
-@contextmanager
-def _explained(planned: "Plan") -> "Iterator[None]":
-    """Say of a benchmark that does not run what to do."""
-    from ..variants import fresh
-
-    try:
-        yield
-    except fresh.LateError:
-        raise
     except UsageError as error:
-        what = "change it" if planned.model else _PACKAGES
-        raise UsageError(f"{planned.first} does not run: {what}", *str(error).splitlines()) from None
+        if not remedy:
+            raise
+        raise UsageError(f"{what} does not run: {remedy}", *str(error).splitlines()) from None
 
 
 def _model(repository: "Repository", wanted: str | None) -> "Model | None":
     """Return the model to write a benchmark of; None: there are benchmarks already.
 
     Raises:
-        UsageError: there is no such model, or none that a benchmark can be written of.
+        UsageError: there is none, or not the one that is wanted.
     """
     from ..adopt import models
 
     if repository.benchmarks and not wanted:
         return None
     found = models.find(repository)
-    if wanted:
-        if wanted not in (one.place for one in found):
-            places = ", ".join(one.place for one in found[:_MOST_NAMED]) or "there is none"
-            raise UsageError(f"--model {wanted!r} is no torch module with a forward in this folder: {places}")
-        found = [one for one in found if one.place == wanted]
-    if not found:
+    chosen = next((one for one in found if wanted in (None, one.place)), None)
+    if chosen is None and wanted:
+        places = ", ".join(one.place for one in found[:_MOST_NAMED]) or "there is none"
+        raise UsageError(f"--model {wanted!r} is no torch module with a forward in this folder: {places}")
+    if chosen is None:
         raise UsageError(
             "no benchmark and no torch module here; write a test with pytest-benchmark's fixture: "
             "def test_name(benchmark): benchmark(function, argument)"
         )
-    if found[0].unknown:
-        unknown = ", ".join(found[0].unknown)
-        raise UsageError(
-            f"{found[0].place}: cannot tell from their names what to give to {unknown}; write a test that "
-            "calls it through pytest-benchmark's fixture benchmark, and run gnnbench init again"
-        )
-    if len(found) > 1:
+    if not wanted and len(found) > 1:
         others = ", ".join(one.place for one in found[1 : _MOST_NAMED + 1])
-        streams.say(f"models: {found[0].place} is measured; --model names another: {others}")
-    return found[0]
+        streams.say(f"models: {chosen.place} is measured; --model names another: {others}")
+    return chosen
 
 
 def _show(planned: "Plan") -> None:
+    from ..adopt.plan import IGNORED
+
     repository = planned.repository
     packages = ", ".join(repository.packages[:_MOST_NAMED]) or "none"
     streams.say(f"packages: {packages}")
@@ -192,12 +186,13 @@ def _show(planned: "Plan") -> None:
             )
     for path in planned.kept:
         streams.say(f"exists, and is kept: {path}")
-    if planned.benchmark:
-        print(f"\n{planned.benchmark.path}:\n")
-        print("".join(f"    {line}".rstrip() + "\n" for line in planned.benchmark.text.splitlines()))
-    for one in planned.files:
-        added = f": {units.count(len(one.text.split()), 'line')} added" if one.appended else ""
-        streams.say(f"will be written: {one.path}{added}")
+    if planned.model:
+        print(f"\n{planned.first}:\n")
+        lines = planned.files[PurePath(planned.first)].splitlines()
+        print("".join(f"    {line}".rstrip() + "\n" for line in lines))
+    for path, text in planned.files.items():
+        added = f": {units.count(len(text.split()), 'line')} added" if path == IGNORED else ""
+        streams.say(f"will be written: {path}{added}")
 
 
 def _agreed(count: int) -> bool:
@@ -227,7 +222,8 @@ def _try(planned: "Plan", timeout_seconds: float) -> None:
     with AbProgress() as progress, tempfile.TemporaryDirectory() as place:
         output = Path(place, "run.json")
         progress.step(f"pytest {planned.first}", timeout_seconds)
-        with _in_time(planned.first, timeout_seconds), _explained(planned):
+        remedy = "change it" if planned.model else _PACKAGES
+        with _explained(planned.first, timeout_seconds, remedy):
             lines = fresh.run(
                 [planned.first], output, planned.repository.folder, 1, lambda _: None, timeout_seconds
             )
@@ -247,12 +243,12 @@ def _try(planned: "Plan", timeout_seconds: float) -> None:
 def _say_next(planned: "Plan") -> None:
     if to_do := planned.to_do():
         streams.say(f"still to do: {to_do}")
-    if planned.runs_with_tests:
+    if planned.model and not planned.repository.has_testpaths:
         streams.say(
             f"pytest without arguments runs {planned.suite[0]} too: pytest --benchmark-skip leaves it out, "
             'and so does testpaths = ["tests"] in pytest\'s settings'
         )
-    suite = shlex.join(os.path.relpath(planned.repository.folder / one) for one in planned.suite)
+    suite = _here(planned, planned.suite)
     if not planned.model and planned.repository.around:
         streams.say(f"commit, and before your next change: gnnbench baseline record -- {suite}")
         streams.say(f"after it: pytest {suite} --benchmark-compare")
@@ -260,3 +256,8 @@ def _say_next(planned: "Plan") -> None:
     streams.say(f"after your next change: gnnbench ab git:HEAD . --json ab.json -- {suite}")
     install = "" if importlib.util.find_spec("altair") else "pip install 'gnnbench[report]', and "
     streams.say(f"then a page of it: {install}gnnbench report ab.json")
+
+
+def _here(planned: "Plan", paths: "Sequence[str]") -> str:
+    """Return paths of the repository as they are typed in this folder."""
+    return shlex.join(os.path.relpath(planned.repository.folder / one) for one in paths)

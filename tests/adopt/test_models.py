@@ -6,7 +6,7 @@ from gnnbench.adopt.repository import Repository
 HEAD = "from torch import nn\nfrom torch_geometric.nn import GATConv, MessagePassing\n"
 GAT = """
 class GAT(nn.Module):
-    def __init__(self, in_channels, hidden_channels, out_channels, heads=8, *, num_layers):
+    def __init__(self, in_channels, hidden_channels, out_channels, heads=8, *, num_layers, dropout=0.5):
         self.layer = Layer(in_channels)
 
     def forward(self, x, edge_index, edge_weight=None):
@@ -17,7 +17,7 @@ class Layer(MessagePassing):
     def __init__(self, nfeat): ...
 
     def forward(self, x, edge_index):
-        return x
+        return x, edge_index
 """
 
 
@@ -27,23 +27,18 @@ def find(folder, **files):
     return models.find(Repository(folder))
 
 
-def test_the_model_comes_before_its_layers_and_parameters_are_told_by_their_names(tmp_path):
+def test_the_model_comes_before_its_layers_with_what_it_requires(tmp_path):
     gat, layer = find(tmp_path, model=HEAD + LAYER + GAT)
     assert (gat.place, layer.place) == ("model:GAT", "model:Layer")
-    assert gat.arguments == {
-        "in_channels": "FEATURES",
-        "hidden_channels": "HIDDEN",
-        "out_channels": "CLASSES",
-        "num_layers": "LAYERS",
-    }
-    assert (gat.inputs, gat.unknown, gat.line) == (["x", "edge_index"], [], 10)
-    assert layer.arguments == {"nfeat": "FEATURES"}
+    assert gat.required == ["in_channels", "hidden_channels", "out_channels", "num_layers"]
+    assert (gat.inputs, gat.line, gat.returns_one) == (["x", "edge_index"], 10, True)
+    assert (layer.required, layer.returns_one) == (["nfeat"], False)
 
 
 def test_methods_and_the_kind_come_from_base_classes(tmp_path):
     child = "from a import Layer\nclass Deep(Layer):\n    def __init__(self): ...\n"
     found = {one.place: one for one in find(tmp_path, a=HEAD + LAYER, b=child)}
-    assert found["b:Deep"].arguments == {}
+    assert found["b:Deep"].required == []
     assert found["b:Deep"].inputs == ["x", "edge_index"]
 
 
@@ -59,36 +54,3 @@ def test_methods_and_the_kind_come_from_base_classes(tmp_path):
 )
 def test_what_is_no_model(tmp_path, text):
     assert find(tmp_path, net=text) == []
-
-
-def test_what_the_names_do_not_tell_is_unknown(tmp_path):
-    (one,) = find(
-        tmp_path,
-        net="import torch\nclass Net(torch.nn.Module):\n    def __init__(self, config): ...\n"
-        "    def forward(self, x, t):\n        return x, t\n",
-    )
-    assert one.unknown == ["config", "t"]
-    assert not one.returns_one
-
-
-def test_names_of_parameters_in_use(tmp_path):
-    sizes = {
-        "in_dim": "FEATURES",
-        "num_node_features": "FEATURES",
-        "nfeat": "FEATURES",
-        "input_size": "FEATURES",
-        "nhid": "HIDDEN",
-        "hidden_features": "HIDDEN",
-        "nclass": "CLASSES",
-        "out_features": "CLASSES",
-        "num_layers": "LAYERS",
-        "n_heads": "HEADS",
-        "dropout": "0.5",
-        "num_nodes": "NODES",
-        "edge_dim": "EDGE_FEATURES",
-        "num_relations": "RELATIONS",
-    }
-    head = "import torch\nclass Net(torch.nn.Module):\n"
-    text = f"    def __init__(self, {', '.join(sizes)}): ...\n    def forward(self, x): ...\n"
-    (one,) = find(tmp_path, net=head + text)
-    assert one.arguments == sizes

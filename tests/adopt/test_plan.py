@@ -1,3 +1,5 @@
+from pathlib import PurePath
+
 import pytest
 
 from gnnbench.adopt import plan
@@ -24,7 +26,7 @@ def test_lines_are_added_to_what_git_ignores(repository):
     file.write_text("*.pyc\n.benchmarks/")
     plan.write(made(repository))
     assert file.read_text() == "*.pyc\n.benchmarks/\n/ab.json\n/report.html\n"
-    assert all(str(one.path) != ".gitignore" for one in made(repository).files)
+    assert plan.IGNORED not in made(repository).files
 
 
 def test_nothing_that_exists_is_overwritten(repository):
@@ -41,8 +43,7 @@ def test_nothing_that_exists_is_overwritten(repository):
 
 def test_a_workflow_without_the_action_s_repository_says_so(repository, monkeypatch):
     def workflow():
-        found = plan.make(repository, None, None, settings=True)
-        return next(one.text for one in found.files if one.path.suffix == ".yml")
+        return plan.make(repository, None, None, settings=True).files[plan._WORKFLOW]
 
     monkeypatch.setattr(plan, "action_source", lambda: None)
     assert "compare.yml@COMMIT # TODO: gnnbench's repository and commit on GitHub\n" in workflow()
@@ -51,7 +52,7 @@ def test_a_workflow_without_the_action_s_repository_says_so(repository, monkeypa
 
 
 def test_settings_are_left_out_where_there_are_some(repository):
-    assert "gnnbench.toml" not in [str(one.path) for one in made(repository, settings=False).files]
+    assert PurePath("gnnbench.toml") not in made(repository, settings=False).files
 
 
 @pytest.mark.parametrize("action", ["gnnbench", "me/gnnbench", "me/gnnbench@v1\nrun: x", "a/b/c@v1"])
