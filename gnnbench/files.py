@@ -6,7 +6,7 @@ import shutil
 import stat
 import tempfile
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import platformdirs
@@ -176,7 +176,8 @@ def next_number(folder: Path, last: Callable[[], int]) -> Iterator[tuple[int, Pa
     try:
         yield number, own
     finally:
-        remove(own)
+        with suppress(FileNotFoundError):  # it may have been renamed
+            remove(own)
 
 
 def remove(path: Path) -> None:

@@ -40,7 +40,7 @@ def size(count: int) -> str:
     """Write a number of bytes: `1.4 GiB`, `124 MiB`."""
     power = min(max(count.bit_length() - 1, 0) // 10, len(_SIZES) - 1)
     scaled = count / 2 ** (10 * power)
-    return f"{scaled:.{1 if power and scaled < 100 else 0}f} {_SIZES[power]}"  # noqa: PLR2004 - three digits
+    return f"{scaled:.{1 if power and abs(scaled) < 100 else 0}f} {_SIZES[power]}"  # noqa: PLR2004 - three digits
 
 
 def fraction(value: float) -> str:

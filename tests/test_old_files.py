@@ -123,11 +123,11 @@ def test_a_result_of_ab(capsys):
 
 def test_a_profile():
     found = record.read(DATA / "profile")
-    assert found["id"] == LOOPS
-    (finding,) = found["findings"]
-    assert finding["rule"] == "host-reads"
-    assert finding["text"].startswith("The host reads tensors 4 times")
-    whole, loops = found["sections"]["ranges"]["rows"]
+    assert found.id == LOOPS
+    (finding,) = found.findings
+    assert finding.rule == "host-reads"
+    assert finding.text.startswith("The host reads tensors 4 times")
+    whole, loops = found.sections["ranges"]["rows"]
     assert (whole["path"], loops["path"]) == (["call"], ["call", "add_remaining_self_loops"])
 
 

@@ -1,7 +1,6 @@
 """Every subcommand and option in a base install: without torch, and without the packages of other extras."""
 
 import argparse
-import json
 import shlex
 import shutil
 import subprocess
@@ -16,6 +15,7 @@ from gnnbench.results.baseline import FOLDER, RecordStore
 from tests import forks
 from tests.cli import saved
 from tests.compare.trend import runs as histories
+from tests.profile.subjects import recorded
 from tests.run_files import save, suite
 from tests.suite import SHORT, environment
 
@@ -173,8 +173,7 @@ def original(tmp_path_factory):
     saved.ab(made)
     histories.save(made / "history", [histories.run(number, [1.0]) for number in range(3)])
     sections, _ = kinds.take(["phases", "functions"], Subject(lambda: None, "cpu", 1), made)
-    profile = record.compose("test_a.py::b0", None, {}, 1, sections, {})
-    (made / "profile.json").write_text(json.dumps(profile))
+    record.write(recorded("test_a.py::b0", **sections), made)
     return made
 
 

@@ -17,9 +17,8 @@ import torch
 
 from gnnbench import environment
 from gnnbench.files import cache_folder
-from gnnbench.profile import layers, phases
+from gnnbench.profile import tree
 from gnnbench.profile.subject import Subject
-from gnnbench.profile.tree import overhead
 from gnnbench.workloads import gcn, platforms, training
 from gnnbench.workloads.case import Case
 from gnnbench.workloads.graphs.catalog import DatasetName
@@ -27,7 +26,7 @@ from gnnbench.workloads.graphs.load import load
 from gnnbench.workloads.graphs.locate import data_folder
 from gnnbench.workloads.spec import Spec
 
-KINDS = {"phases": phases, "layers": layers}
+KINDS = {"phases": tree.phases, "layers": tree.layers}
 
 
 def parts_ns(rows: list[dict[str, Any]]) -> float:
@@ -67,7 +66,7 @@ def main() -> None:
             plain_ns = statistics.median(section["plain_ns"])
             print(
                 f"{platform:7}{kind:7} parts {parts_ns(section['rows'][1:]) / plain_ns:.3f} of the epoch, "
-                f"with the rest {overhead(section):.3f}; the epoch {plain_ns / 1e6:.1f} ms",
+                f"with the rest {tree.overhead(section):.3f}; the epoch {plain_ns / 1e6:.1f} ms",
                 flush=True,
             )
             if options.tables:

@@ -1,15 +1,27 @@
 """`gnnbench profile SELECT --with KIND`: shows where a benchmark spends its time."""
 
 import argparse
+import os
 import sys
+from collections.abc import Sequence
+from contextlib import ExitStack
+from dataclasses import replace
 from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING
 
 from ..errors import UsageError
 from ..option_defaults import passed_on
-from ..options import OPTIONS
+from ..options import EFFECT, OPTIONS
 from ..profile.kinds import KINDS
 from . import streams
-from .profile_session import COMMAND, DEFAULT, DONE, EPOCH, INTERRUPTED, SORT, Session
+from .common import INTERRUPTED
+from .profile_session import COMMAND, DEFAULT, EPOCH, SORT, Session
+
+if TYPE_CHECKING:
+    from ..variants.prepare import Prepared
+
+_HASH_SEED = "PYTHONHASHSEED"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -56,19 +68,25 @@ def run(options: argparse.Namespace) -> int:
     session = Session(options)
     try:
         with passed_on(options.settings, session.wanted.arguments):
-            if options.diff:
-                from . import profile_diff
-
-                return profile_diff.run(session, options.diff)
-            return session.show()
+            return _compare_variants(session, options.diff) if options.diff else _show(session, options.sort)
     except KeyboardInterrupt:
         streams.say(f"gnnbench: interrupted; finished profiles are in {session.wanted.folder}", sys.stderr)
         return INTERRUPTED
 
 
+def _show(session: Session, sort: str) -> int:
+    """Profile the installed code, and print the tables."""
+    from ..profile.process import ProfiledSide
+    from ..report.profile import pages
+
+    (profiles,) = session.profile([ProfiledSide()], session.wanted)
+    for page in pages(list(profiles.values()), sort=sort):
+        print(f"\n{page}")
+    return session.status(profiles)
+
+
 def _compare_saved(before: Path, after: Path) -> int:
     from ..profile import diff, record
-    from .profile_diff import instructions_changed
 
     for path in (before, after):
         if not path.exists():
@@ -76,9 +94,67 @@ def _compare_saved(before: Path, after: Path) -> int:
                 f"{path}: there is no such profile; to compare two variants, name a benchmark: {COMMAND}"
             )
     records = [record.read(path) for path in (before, after)]
-    print(f"before: {records[0]['id']}\nafter:  {records[1]['id']}")
-    print(diff.table(diff.diff(*records)))
-    if line := instructions_changed(*records):
-        print(line)
+    print(f"before: {records[0].id}\nafter:  {records[1].id}")
+    print(diff.described(*records))
     streams.say(f"Saved times are not compared; to compare times: {COMMAND} --diff A B")
-    return DONE
+    return 0
+
+
+def _compare_variants(session: Session, texts: Sequence[str]) -> int:
+    """Profile two variants, and print their differences."""
+    from ..compare.verdict import Thresholds
+    from ..files import cache_folder
+    from ..profile import diff, times
+    from ..profile.process import ProfiledSide
+    from ..variants import variant
+    from ..variants.prepare import prepared
+
+    variants = [variant.parse(text) for text in texts]
+    seed = {_HASH_SEED: os.environ.get(_HASH_SEED, "0")}  # the same order of sets on both sides
+    with ExitStack() as stack:
+        made = [
+            stack.enter_context(prepared(one, Path.cwd(), cache=cache_folder(), say=session.say))
+            for one in variants
+        ]
+        sides = [
+            ProfiledSide(name, one.trees, {**seed, **one.environment})
+            for name, one in zip(("before", "after"), made, strict=True)
+        ]
+        before, after = session.profile(sides, session.wanted)
+        for side, one, other in ((sides[0], before, after), (sides[1], after, before)):
+            for name in (name for name in one if name not in other):
+                session.say(f"{name}: profiled on one side only: {side.name}")
+        both = [name for name in before if name in after]
+        pairs = [[before, after]]
+        every = [profile.record for profile in (*before.values(), *after.values())]
+        kind = times.kind_of(every)
+        if both and kind:
+            repeats = max(session.wanted.repeats, times.calls_of(every, kind))
+            wanted = replace(session.wanted, kinds=[kind], repeats=repeats, only=both)
+            for number in range(1, times.PAIRS):
+                session.say(f"timing both alternately: pair {number + 1} of {times.PAIRS}")
+                with TemporaryDirectory() as folder:
+                    pairs.append(session.profile(sides, replace(wanted, folder=Path(folder)), quiet=True))
+    records = [[{name: one.record for name, one in side.items()} for side in pair] for pair in pairs]
+    found = times.times_of(records, kind) if kind else {}
+    thresholds = Thresholds(EFFECT)
+    judgements = times.judge(found, thresholds)
+    for name in both:
+        print(f"\n{before[name].record.id}")
+        for side, variant_ in zip(sides, made, strict=True):
+            print(f"{side.name + ':':7} {_described(variant_)}")
+        print(diff.described(before[name].record, after[name].record))
+        if judgements:
+            print(times.table(name, found, judgements))
+        print(f"saved in {before[name].folder}\n     and {after[name].folder}")
+    if judgements:
+        print(f"\n{times.note(judgements, thresholds)}")
+    return session.status(both)
+
+
+def _described(made: "Prepared") -> str:
+    facts = [made.commit[:10]] if made.commit else []
+    facts += ["uncommitted changes"] if made.dirty else []
+    facts += [f"{folder} {commit[:10]}" for folder, commit in made.checkouts.items()]
+    facts += [f"{name} {version}" for name, version in made.versions.items()]
+    return f"{made.text} ({', '.join(facts)})" if facts else made.text

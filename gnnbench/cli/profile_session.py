@@ -2,22 +2,20 @@
 
 import argparse
 import textwrap
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from .. import units
 from ..errors import UsageError, unknown_name
 from ..options import OPTIONS, Options
-from .common import nearest, suite
+from .common import NOT_JUDGED, nearest, suite
 from .progress import Progress
 
 if TYPE_CHECKING:
     from ..profile.process import Ended, ProfiledSide, Wanted
-    from ..report.profile.report import Profile
+    from ..report.profile import Profile
 
-
-DONE, WRONG, NOT_PROFILED, INTERRUPTED = 0, 2, 3, 130
 EPOCH = "benchmarks/test_epoch.py::test_epoch"
 DEFAULT = ("phases", "layers")
 SORT = "cumulative"
@@ -55,19 +53,8 @@ class Session:
             chosen.profile_folder,
             select,
         )
-        self._select, self._sort = options.select, options.sort
+        self._select = options.select
         self._failed = False
-
-    def show(self) -> int:
-        """Profile the installed code, print the tables, and return the exit code."""
-        from ..profile.process import ProfiledSide
-        from ..report.profile import report
-
-        (found,) = self.profile([ProfiledSide()], self.wanted)
-        profiles = list(found.values())
-        for page in report.pages(profiles, sort=self._sort):
-            print(f"\n{page}")
-        return self.status(profiles)
 
     def profile(
         self, sides: "Sequence[ProfiledSide]", wanted: "Wanted", *, quiet: bool = False
@@ -100,18 +87,17 @@ class Session:
         for reason in dict.fromkeys(reason for one in every for reason in one.unavailable.values()):
             self.say(reason)
         profiles = [{one.id: _read(one.folder) for one in found if one.folder} for found in ended]
-        graphs = dict.fromkeys(
-            (one.record["spec"] or {}).get("dataset", "") for found in profiles for one in found.values()
-        )
-        if not quiet and (synthetic := [name for name in graphs if ":synthetic" in name]):
-            self.say(f"synthetic data: {', '.join(synthetic)}")
+        specs = [one.record.spec for found in profiles for one in found.values()]
+        graphs = dict.fromkeys(spec.dataset for spec in specs if spec and ":synthetic" in spec.dataset)
+        if graphs and not quiet:
+            self.say(f"synthetic data: {', '.join(graphs)}")
         return profiles
 
-    def status(self, done: Sequence[object]) -> int:
+    def status(self, done: Collection[object]) -> int:
         """Return the exit code, given all that was profiled."""
         if self._failed:
-            return WRONG
-        return DONE if done else NOT_PROFILED
+            return 2
+        return 0 if done else NOT_JUDGED
 
     def say(self, text: str) -> None:
         """Print a line on standard error."""
@@ -120,7 +106,7 @@ class Session:
 
 def _read(folder: Path) -> "Profile":
     from ..profile import record
-    from ..report.profile.report import Profile
+    from ..report.profile import Profile
 
     here = Path.cwd()
     shown = folder.relative_to(here) if folder.is_relative_to(here) else folder

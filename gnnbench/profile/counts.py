@@ -1,7 +1,6 @@
 """Counts what one call does in each range: operators, host-device synchronisations, sorts and copies."""
 
 import sys
-from collections import Counter
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from types import FrameType
@@ -14,10 +13,9 @@ from torch.overrides import TorchFunctionMode
 from ..measure.counters import OperatorMode, kinds, library_calls
 from ..measure.garbage import collector_paused
 from .ranges import Ranges
-from .record import COUNTS
-from .subject import Subject
-from .targets import LAYERS, PHASES
-from .tree import ROOT
+from .record import Counts
+from .subject import ROOT, Subject
+from .targets import LAYERS
 
 _SORTS = ("aten::sort", "aten::_unique2", "aten::unique_dim", "aten::_coalesce")
 """Operators that sort their input; `argsort` calls `sort`. Some conversions of a sparse matrix sort as
@@ -39,19 +37,9 @@ def take(subject: Subject, folder: Path) -> dict[str, Any]:  # noqa: ARG001
     """Call once and count; nothing is timed or written. A call before must have filled all caches.
 
     Returns:
-        Rows of each kind in order of first appearance. Each has `path`, the open ranges, and `count`:
-
-        - `ranges`: how often each was opened.
-        - `operators` and `library_calls`: their sums are those of gnnbench.measure.counters.
-        - `host_reads` and `mask_reads`: the same, but only for memory of the device. They include the
-          elements that torch.tensor reads from a list of tensors, which a dispatch mode does not see.
-        - `sorts`, and `copies` between devices with their `bytes`.
-        - `gathers` and `scatters` of feature rows, for example from nodes to edges and back.
-
-        Reads, sorts and copies have a `caller`: the innermost Python function outside torch, as
-        `file:line function`, or `the benchmark`.
+        A `record.Counts`.
     """
-    ranges = Ranges((*PHASES, *LAYERS), subject.device, functions=True)
+    ranges = Ranges(LAYERS, subject.device)
     seen = _Seen(ranges, subject.device)
     with (
         collector_paused(),
@@ -62,47 +50,58 @@ def take(subject: Subject, folder: Path) -> dict[str, Any]:  # noqa: ARG001
         library_calls(seen.library_call),
     ):
         subject.call()
-    seen.counts["ranges"] = Counter({(row.path,): row.calls for row in ranges.times()})
-    return {kind: seen.rows(kind) for kind in COUNTS}
+    return {
+        **{kind: seen.rows(kind) for kind in Counts.__annotations__},
+        "ranges": [{"path": list(row.path), "count": row.calls} for row in ranges.times()],
+    }
 
 
 class _Seen:
     """Counts the calls that the modes report."""
 
     def __init__(self, ranges: Ranges, device: str) -> None:
-        self.counts: dict[str, Counter[tuple[Any, ...]]] = {kind: Counter() for kind in COUNTS}
-        self._bytes: Counter[tuple[Any, ...]] = Counter()
+        self._rows: dict[tuple[Any, ...], dict[str, Any]] = {}
         self._ranges = ranges
         self._device = device
 
-    def add(self, kind: str, *key: Any, count: int = 1) -> None:
-        self.counts[kind][self._ranges.path, *key] += count
+    def add(self, kind: str, count: int = 1, **fields: Any) -> dict[str, Any]:
+        path = self._ranges.path
+        new = {"path": list(path), **fields, "count": 0}
+        row = self._rows.setdefault((kind, path, *fields.values()), new)
+        row["count"] += count
+        return row
 
     def rows(self, kind: str) -> list[dict[str, Any]]:
-        rows = []
-        for key, count in self.counts[kind].items():
-            row = {**dict(zip(COUNTS[kind], key, strict=True)), "path": list(key[0]), "count": count}
-            rows.append({**row, "bytes": self._bytes[key]} if kind == "copies" else row)
-        return rows
+        return [row for (found, *_), row in self._rows.items() if found == kind]
 
     def library_call(self, name: str, _args: tuple[Any, ...]) -> None:
-        self.add("library_calls", name)
+        self.add("library_calls", name=name)
 
     def operator(self, name: str, args: tuple[Any, ...], kwargs: Mapping[str, Any], result: Any) -> None:
-        for kind, counted, number in kinds(name, args, kwargs, result):
-            match kind:
-                case "operators":
-                    self.add(kind, counted)
-                case "copied_bytes":
-                    self._bytes[self._ranges.path, counted, _caller()] += number
-                case "copies":
-                    self.add(kind, counted, _caller())
-                case _ if self.is_on_device(args):  # the host does not wait to read its own memory
-                    self.add(kind, counted, _caller())
+        for kind, counted, _ in kinds(name, args, kwargs, result):
+            if kind == "operators":
+                self.add(kind, name=counted)
+            elif kind == "copies":
+                row = self.add(kind, direction=counted, caller=_caller())
+                row["bytes"] = row.get("bytes", 0) + result.nbytes
+            elif kind != "copied_bytes" and self.is_on_device(args):  # to read its own memory no host waits
+                self.add(kind, name=counted, caller=_caller())
         if name in _SORTS or (name in _CONVERSIONS and args[0].layout != torch.strided):
-            self.add("sorts", name, _caller())
-        for kind, *moved in _moves(name, args, result):
-            self.add(kind, name, *moved)
+            self.add("sorts", name=name, caller=_caller())
+        if name in _GATHERS:
+            self._move("gathers", name, args[0], args, result)
+        elif name in _SCATTERS:
+            self._move("scatters", name, args[3], args, result)
+
+    def _move(self, kind: str, name: str, source: Tensor, args: tuple[Any, ...], result: Tensor) -> None:
+        if name == "aten::index":
+            dimension = next(position for position, index in enumerate(args[1]) if index is not None)
+        else:
+            dimension = args[1]
+        if source.dim() == result.dim() > 1 and source.is_floating_point():  # features, not weights
+            rows = result.size(dimension)
+            columns = result.numel() // max(rows, 1)
+            self.add(kind, name=name, from_rows=source.size(dimension), to_rows=rows, columns=columns)
 
     def is_on_device(self, items: Any) -> bool:
         return any(isinstance(item, Tensor) and item.device.type == self._device for item in items)
@@ -122,7 +121,7 @@ class _Elements(TorchFunctionMode):
             elements = list(_elements(args[0])) if args and not isinstance(args[0], Tensor) else []
             if self._seen.is_on_device(elements):
                 name = f"torch.{function.__name__}"
-                self._seen.add("host_reads", name, _caller(), count=len(elements))
+                self._seen.add("host_reads", len(elements), name=name, caller=_caller())
         return function(*args, **(kwargs or {}))
 
 
@@ -132,23 +131,6 @@ def _elements(data: Any) -> Iterator[Tensor]:
     elif isinstance(data, list | tuple):
         for item in data:
             yield from _elements(item)
-
-
-def _moves(name: str, args: tuple[Any, ...], result: Any) -> Iterator[tuple[str, int, int, int]]:
-    """Yield `gathers` or `scatters`, the number of input rows, of output rows, and of columns."""
-    if name in _GATHERS:
-        kind, source = "gathers", args[0]
-    elif name in _SCATTERS:
-        kind, source = "scatters", args[3]
-    else:
-        return
-    if name == "aten::index":
-        dimension = next(position for position, index in enumerate(args[1]) if index is not None)
-    else:
-        dimension = args[1]
-    if source.dim() == result.dim() > 1 and source.is_floating_point():  # features, not weights or indices
-        rows = result.size(dimension)
-        yield kind, source.size(dimension), rows, result.numel() // max(rows, 1)
 
 
 _BELOW = ("torch.", "dgl.backend.", f"{__package__}.", f"{OperatorMode.__module__}.")

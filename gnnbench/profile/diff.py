@@ -1,14 +1,16 @@
-"""Compares two profiles: ranges and operators that appeared, vanished or changed in number."""
+"""Compares two profiles: ranges, operators and instructions that appeared, vanished or changed in number."""
 
 import re
 import textwrap
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Literal
 
 from .. import units
-from .tree import WIDTH
+from ..compare.instructions import InstructionChange
+from .record import Counts, ProfileRecord
+from .text import WIDTH
 
 _MOST_SHOWN = 30
 _NOTE = "Share: fraction of all operators (ops)."
@@ -21,27 +23,30 @@ Path = tuple[str, ...]
 class CountChange:
     """One difference between two profiles."""
 
-    kind: str
-    """`appeared`, `vanished` or `changed`."""
-    unit: str
-    """`calls` of a range, or `operators` inside a range."""
+    unit: Literal["call", "op"]
+    """Calls of a range, or operators inside a range."""
     path: Path
-    """The range."""
+    """The range; of calls, the one around it."""
     name: str
-    """The operator or library function; for `calls`, the range's own name."""
+    """The operator, library function or range."""
     before: int
     after: int
     share: float
     """The difference as a fraction of all operators, on the side that has more; inner ranges included."""
 
+    @property
+    def kind(self) -> str:
+        """`appeared`, `vanished` or `changed`."""
+        return "changed" if self.before and self.after else "appeared" if self.after else "vanished"
 
-def diff(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[CountChange]:
+
+def diff(before: ProfileRecord, after: ProfileRecord) -> list[CountChange]:
     """Compare what one call does in two records; largest share first.
 
     If a range appeared or vanished, its operators are not listed. Nor are operators whose number changed in
     proportion to the range's calls.
     """
-    changes = _counted(before["sections"]["counts"], after["sections"]["counts"])
+    changes = _changes(*(record.sections["counts"] for record in (before, after)))
     return sorted(changes, key=lambda change: -change.share)
 
 
@@ -50,48 +55,26 @@ def table(changes: Sequence[CountChange]) -> str:
     if not changes:
         return "counts: no difference in calls of ranges or operators"
     lines = [_line("Change", "Before", "After", "Share", "What")]
-    lines += [_cells(change) for change in changes[:_MOST_SHOWN]]
+    for change in changes[:_MOST_SHOWN]:
+        before, after = (_amount(number, change.unit) for number in (change.before, change.after))
+        what = place(change.path, change.name)
+        lines.append(_line(change.kind, before, after, units.fraction(change.share), what))
     if len(changes) > _MOST_SHOWN:
         lines.append(f"and {len(changes) - _MOST_SHOWN} smaller changes")
     return "\n".join([*lines, _NOTE])
 
 
-def _counted(before: Mapping[str, Any], after: Mapping[str, Any]) -> Iterator[CountChange]:
-    calls = [_calls(counts) for counts in (before, after)]
-    operators = [_operators(counts) for counts in (before, after)]
-    whole = max(found.total() for found in operators) or 1
-    for path in calls[0] | calls[1]:
-        one, other = (found[path] for found in calls)
-        if one != other:
-            inside = [_inside(found, path) for found in operators]
-            share = abs(inside[1] - inside[0]) / whole
-            yield CountChange(_kind(one, other), "calls", path, path[-1], one, other, share)
-    for path, name in operators[0] | operators[1]:
-        one, other = (found[path, name] for found in operators)
-        called = [found[path] for found in calls]
-        if all(called) and one * called[1] != other * called[0]:
-            share = abs(other - one) / whole
-            yield CountChange(_kind(one, other), "operators", path, name, one, other, share)
-
-
-def _calls(counts: Mapping[str, Any]) -> Counter[Path]:
-    return Counter({tuple(row["path"]): row["count"] for row in counts["ranges"]})
-
-
-def _operators(counts: Mapping[str, Any]) -> Counter[tuple[Path, str]]:
-    found: Counter[tuple[Path, str]] = Counter()
-    for kind in ("operators", "library_calls"):
-        for row in counts[kind]:
-            found[tuple(row["path"]), row["name"]] += row["count"]
-    return found
-
-
-def _inside(operators: Counter[tuple[Path, str]], path: Path) -> int:
-    return sum(count for (inner, _), count in operators.items() if inner[: len(path)] == path)
-
-
-def _kind(before: int, after: int) -> str:
-    return "changed" if before and after else "appeared" if after else "vanished"
+def described(before: ProfileRecord, after: ProfileRecord) -> str:
+    """Return how what one call does differs: a table of counts, and a sentence on instructions."""
+    counts = table(diff(before, after))
+    one, other = (record.sections.get("instructions") for record in (before, after))
+    if not one or not other:
+        return counts
+    ways = [f"{section['counter']} ({section['capability']})" for section in (one, other)]
+    if ways[0] != ways[1]:
+        return f"{counts}\ninstructions: not compared, as they were counted by {' and '.join(ways)}"
+    sentence = f"instructions: {InstructionChange.between(one['counted'], other['counted']).sentence()}"
+    return f"{counts}\n{textwrap.fill(sentence, WIDTH, break_on_hyphens=False)}"
 
 
 def place(path: Path, name: str) -> str:
@@ -104,17 +87,35 @@ def line(start: str, what: str) -> str:
     return _Paths(WIDTH, initial_indent=start, subsequent_indent=" " * len(start)).fill(what)
 
 
-def _cells(change: CountChange) -> str:
-    where = place(change.path if change.unit == "operators" else change.path[:-1], change.name)
-    before, after = (_amount(value, change.unit) for value in (change.before, change.after))
-    return _line(change.kind, before, after, units.fraction(change.share), where)
+def _changes(before: Counts, after: Counts) -> Iterator[CountChange]:
+    calls = [Counter({tuple(row["path"]): row["count"] for row in one["ranges"]}) for one in (before, after)]
+    operators = [_operators(one) for one in (before, after)]
+    whole = max(found.total() for found in operators) or 1
+    for path in calls[0] | calls[1]:
+        one, other = (found[path] for found in calls)
+        if one != other:
+            inside = [_inside(found, path) for found in operators]
+            yield CountChange("call", path[:-1], path[-1], one, other, abs(inside[1] - inside[0]) / whole)
+    for path, name in operators[0] | operators[1]:
+        one, other = (found[path, name] for found in operators)
+        called = [found[path] for found in calls]
+        if all(called) and one * called[1] != other * called[0]:
+            yield CountChange("op", path, name, one, other, abs(other - one) / whole)
+
+
+def _operators(counts: Counts) -> Counter[tuple[Path, str]]:
+    found: Counter[tuple[Path, str]] = Counter()
+    for row in (*counts["operators"], *counts["library_calls"]):
+        found[tuple(row["path"]), row["name"]] += row["count"]
+    return found
+
+
+def _inside(operators: Counter[tuple[Path, str]], path: Path) -> int:
+    return sum(count for (inner, _), count in operators.items() if inner[: len(path)] == path)
 
 
 def _amount(count: int, unit: str) -> str:
-    if not count:
-        return "none"
-    name = {"calls": "call", "operators": "op"}[unit]
-    return f"{count} {name}{'s' if count > 1 else ''}"
+    return f"{count} {unit}{'s' if count > 1 else ''}" if count else "none"
 
 
 def _line(kind: str, before: str, after: str, share: str, what: str) -> str:

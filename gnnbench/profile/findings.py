@@ -13,7 +13,7 @@ HUNDRED = 100
 _MOST_NAMED = 3
 
 Sections = Mapping[str, Any]
-"""The `sections` of a record."""
+"""See `record.Sections`."""
 
 
 @dataclass(frozen=True)
@@ -29,9 +29,9 @@ class Finding:
     """What to do about it."""
 
 
-def find(record: Mapping[str, Any]) -> list[Finding]:
-    """Return the findings of all rules about a record."""
-    return [finding for rule in _RULES for finding in rule(record["sections"])]
+def find(sections: Sections) -> tuple[Finding, ...]:
+    """Return the findings of all rules about a profile."""
+    return tuple(finding for rule in _RULES for finding in rule(sections))
 
 
 def normalisation(sections: Sections) -> Iterator[Finding]:

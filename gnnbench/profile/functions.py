@@ -8,7 +8,6 @@ overstate Python's share.
 import cProfile
 import pstats
 import sys
-import textwrap
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -16,29 +15,26 @@ from typing import Any
 from .. import units
 from ..errors import unknown_name
 from ..measure.garbage import collector_paused
-from .subject import Subject, cold_call_ns
-from .tree import WIDTH
+from . import text
+from .subject import Subject, timed_ns
 
 FILE = "functions.prof"
 ORDERS = {"cumulative": "cumulative_ns", "self": "self_ns", "calls": "calls"}
 """Sort order of a table: the column that it sorts by."""
 
-_KEPT = 200
 _SHOWN = 25
-_FUNCTION = 44
+_COLUMNS = {"Function": -44, "Count": 7, "Self": 8, "Frac.": 6, "Cumulative": 10}
 
 
 def take(subject: Subject, folder: Path) -> dict[str, Any]:
     """Profile the repeats after a first call, and save cProfile's data for pstats.
 
     Returns:
-        `rows`, by cumulative time: the 200 functions with the most cumulative time, the 200 with the most
-        self time and the 200 with the most calls, over all repeats. Each has `function`, `place`, `calls`,
-        `primitive_calls` (the non-recursive ones), `self_ns` and `cumulative_ns`. `left_out` counts the other
-        functions, `left_out_ns` is their self time. `total_ns`; `cold_ns`, the first call without a profile;
-        `repeats`.
+        `rows`, by cumulative time over all repeats. Each has `function`, `place`, `calls`, `primitive_calls`
+        (the non-recursive ones), `self_ns` and `cumulative_ns`. `total_ns`; `cold_ns`, the first call without
+        a profile; `repeats`.
     """
-    cold_ns = cold_call_ns(subject)
+    cold_ns = timed_ns(subject)
     profile = cProfile.Profile()
     with collector_paused():
         for _ in range(subject.repeats):
@@ -46,19 +42,8 @@ def take(subject: Subject, folder: Path) -> dict[str, Any]:
                 profile.runcall(subject.call)
     profile.dump_stats(folder / FILE)
     rows = _rows(pstats.Stats(profile))
-    kept = {
-        index
-        for column in ORDERS.values()
-        for index in sorted(range(len(rows)), key=lambda index: -rows[index][column])[:_KEPT]
-    }
-    return {
-        "rows": [rows[index] for index in sorted(kept)],
-        "left_out": len(rows) - len(kept),
-        "left_out_ns": sum(row["self_ns"] for index, row in enumerate(rows) if index not in kept),
-        "total_ns": sum(row["self_ns"] for row in rows),
-        "cold_ns": cold_ns,
-        "repeats": subject.repeats,
-    }
+    total_ns = sum(row["self_ns"] for row in rows)
+    return {"rows": rows, "total_ns": total_ns, "cold_ns": cold_ns, "repeats": subject.repeats}
 
 
 def _rows(stats: pstats.Stats) -> list[dict[str, Any]]:
@@ -95,42 +80,28 @@ def table(section: Mapping[str, Any], by: str = "cumulative") -> str:
     if by not in ORDERS:
         raise unknown_name("order", by, ORDERS)
     rows = sorted(section["rows"], key=lambda row: -row[ORDERS[by]])
-    shown = rows[:_SHOWN]
-    lines = [_line("Function", "Count", "Self", "Frac.", "Cumulative")]
-    lines += [
-        _line(
+    shown = [
+        (
             _name(row),
             f"{row['calls']}",
-            units.seconds(row["self_ns"] / 1e9),
+            text.nanoseconds(row["self_ns"]),
             units.fraction(row["self_ns"] / section["total_ns"]),
-            units.seconds(row["cumulative_ns"] / 1e9),
+            text.nanoseconds(row["cumulative_ns"]),
         )
-        for row in shown
+        for row in rows[:_SHOWN]
     ]
-    more = len(rows) - len(shown) + section["left_out"]
     call_ns = section["total_ns"] / section["repeats"]
     note = (
-        f"Sums over {section['repeats']} profiled calls of {units.seconds(call_ns / 1e9)} each, by {by}. "
-        f"The first call, {units.seconds(section['cold_ns'] / 1e9)}, was not profiled. Frac. is the "
-        "fraction of self time; cumulative times overlap."
+        f"Sums over {section['repeats']} profiled calls of {text.nanoseconds(call_ns)} each, by {by}. "
+        f"{text.first_call(section)} Frac. is the fraction of self time; cumulative times overlap."
     )
-    more_note = f"{more} more functions: python -m pstats {FILE}"
-    return "\n".join([*lines, textwrap.fill(note, WIDTH), more_note])
+    more = f"{len(rows) - len(shown)} more functions: python -m pstats {FILE}"
+    return text.page(text.table(_COLUMNS, shown), note, more)
 
 
 def _name(row: Mapping[str, Any]) -> str:
-    name = row["function"].removeprefix("<").removesuffix(">")
+    width = -_COLUMNS["Function"]
     if not row["place"]:
-        return _cut(name, _FUNCTION)
-    name = _cut(f"{row['function']}", _FUNCTION // 2)
-    room = _FUNCTION - len(name) - 1
-    place = row["place"]
-    return f"{name} {place if len(place) <= room else f'…{place[1 - room :]}'}"
-
-
-def _cut(text: str, width: int) -> str:
-    return text if len(text) <= width else f"{text[: width - 1]}…"
-
-
-def _line(function: str, calls: str, own: str, share: str, cumulative: str) -> str:
-    return f"{function:<{_FUNCTION}} {calls:>7} {own:>8} {share:>6} {cumulative:>10}"
+        return str(row["function"].removeprefix("<").removesuffix(">"))
+    name = text.cut(row["function"], width // 2)
+    return f"{name} {text.cut_start(row['place'], width - len(name) - 1)}"

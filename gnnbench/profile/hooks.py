@@ -10,11 +10,13 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from .. import units
+from .. import codec, units
 from ..errors import one_line
 from ..measure import extra_info
 from ..measure.pedantic import Pedantic
+from ..workloads.spec import Spec
 from . import kinds, record
+from .findings import find
 from .store import ProfileStore
 from .subject import Subject
 
@@ -28,8 +30,6 @@ PLUGIN = "gnnbench-profiling"
 class Saved:
     """A saved profile."""
 
-    name: str
-    """The benchmark's id."""
     folder: Path
     kinds: tuple[str, ...]
     unavailable: Mapping[str, str]
@@ -117,9 +117,9 @@ class Profiling:
 
         from .. import environment
 
-        spec = extra_info.part(fixture.extra_info).get("spec")
-        name = "-".join(map(str, spec.values())) if spec else fixture.fullname
-        device = spec["device"] if spec else device_of(inputs)
+        found = extra_info.part(fixture.extra_info).get("spec")
+        spec = codec.decode(found, Spec) if found else None
+        name, device = (spec.id, spec.device) if spec else (fixture.fullname, device_of(inputs))
 
         @contextmanager
         def in_turn() -> Generator[None, None, None]:
@@ -128,16 +128,24 @@ class Profiling:
                 yield
 
         subject = Subject(call, device, self._repeats, in_turn)
-        with self._store.new(name) as draft:
+        with self._store.new(name) as (draft, folder):
             with PauseInstrumentation():  # such as coverage's
-                sections, unavailable = kinds.take(self._kinds, subject, draft.folder)
+                sections, unavailable = kinds.take(self._kinds, subject, draft)
             self._unavailable |= unavailable
             if not sections:
                 pytest.skip("; ".join(dict.fromkeys(unavailable.values())))
-            here = asdict(environment.collect(self._root, device=device))
-            record.write(record.compose(name, spec, here, self._repeats, sections, unavailable), draft.folder)
+            made = record.ProfileRecord(
+                id=name,
+                spec=spec,
+                environment=asdict(environment.collect(self._root, device=device)),
+                repeats=self._repeats,
+                sections=sections,
+                unavailable=unavailable,
+                findings=find(sections),
+            )
+            record.write(made, draft)
         taken = tuple(kind for kind in self._kinds if kind in sections)
-        self.saved[fixture.fullname] = Saved(name, draft.folder, taken, unavailable)
+        self.saved[fixture.fullname] = Saved(folder, taken, unavailable)
         return call()
 
 

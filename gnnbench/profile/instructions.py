@@ -4,7 +4,6 @@ Only callgrind knows the functions of C and C++. It must run from the start of t
 `gnnbench profile` sees to; elsewhere there is the processor's counter or nothing.
 """
 
-import textwrap
 from collections import Counter
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack, closing
@@ -19,10 +18,11 @@ from ..measure.instructions import counter_choice, counting, watched
 from ..measure.instructions.counter import InstructionCounter
 from ..measure.instructions.counting import Instructions, named
 from ..measure.instructions.frames import OUTSIDE
+from . import text
 from .subject import Subject, UnavailableError
-from .tree import WIDTH
 
 _SHOWN = 25
+_COLUMNS = {"Frac.": 6, "Instructions": 14}
 _FUNCTION = 58
 _LEAST_PLACE = 8
 """A package or module is left out if it has less room."""
@@ -50,7 +50,7 @@ def take(subject: Subject, folder: Path) -> dict[str, Any]:  # noqa: ARG001
     found = Instructions.read(answer)
     frames = counting.read_frames(_counted(counting.take_by_frame, calls))
     return {
-        "counted": replace(found, frames=frames and _without_own(frames)).as_json(),
+        "counted": replace(found, frames=frames and _without_own(frames)),
         "counter": watched.counter_name(),
         "capability": answer["capability"],
     }
@@ -102,7 +102,7 @@ def _without_own(frames: Mapping[str, int]) -> dict[str, int]:
 
 def table(section: Mapping[str, Any]) -> str:
     """Return the functions of C and C++ and those of Python as two tables, 25 each."""
-    found = Instructions.from_json(section["counted"])
+    found: Instructions = section["counted"]
     native = _rows("Functions of C and C++, without what they call", found.functions, found.total)
     if not found.functions:
         native = ["The processor's counter does not know functions of C and C++; callgrind does."]
@@ -121,30 +121,24 @@ def table(section: Mapping[str, Any]) -> str:
         note += f" Where Python reported its calls, to divide them among functions: {more:+.0%}."
     if found.varying:
         note += f" What differs: {', '.join(map(named, found.varying))}."
-    return "\n".join([*native, "", *python, "", textwrap.fill(note, WIDTH)])
+    return text.page([*native, "", *python, ""], note)
 
 
 def _rows(title: str, numbers: Mapping[str, int], whole: int) -> list[str]:
-    shown = list(numbers.items())[:_SHOWN]
-    lines = [_line(_shortened(name), number, whole) for name, number in shown]
-    rest = whole - sum(number for _, number in shown)
+    shown = dict(list(numbers.items())[:_SHOWN])
+    rest = whole - sum(shown.values())
     if rest > 0:  # what counting itself executes is not part of the whole
-        lines.append(_line("(all others)", rest, whole))
-    return [f"{title:<{_FUNCTION}} {'Frac.':>6} {'Instructions':>14}", *lines]
-
-
-def _line(name: str, number: int, whole: int) -> str:
-    return f"{name:<{_FUNCTION}} {units.fraction(number / whole):>6} {number:>14,}"
+        shown["(all others)"] = rest
+    return text.table(
+        {title: -_FUNCTION, **_COLUMNS},
+        [(_shortened(name), units.fraction(number / whole), f"{number:,}") for name, number in shown.items()],
+    )
 
 
 def _shortened(name: str) -> str:
     """Return the function with its package or module, whose beginning is left out if there is no room."""
-    place, colon, function = name.partition(":")
-    if not colon:
-        return name
-    if len(function) > _FUNCTION:
-        return f"{function[: _FUNCTION - 1]}…"
+    place, _, function = name.partition(":")
     room = _FUNCTION - len(function) - len(" ()")
-    if room < _LEAST_PLACE:
-        return function
-    return f"{function} ({place if len(place) <= room else f'…{place[1 - room :]}'})"
+    if not function or room < _LEAST_PLACE:
+        return function or name
+    return f"{function} ({text.cut_start(place, room)})"

@@ -1,18 +1,18 @@
 """The kind `kernels`: GPU kernels, memory copies, and calls in which the host waits for the GPU."""
 
 import tempfile
-import textwrap
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from .. import units
 from ..devices import why_no_cuda
-from .subject import Subject, UnavailableError, cold_call_ns
+from . import text
+from .subject import ROOT, Subject, UnavailableError, timed_ns
 from .trace import PARTS, Event, events, record, span_ns, steps_of
-from .tree import ROOT, WIDTH
 
-_KERNEL = 29
+_COLUMNS = {"Time %": 6, "Time": 8, "Calls": 6, "Avg": 8, "Min": 8, "Max": 8}
+_NAME = -30
 
 
 def take(subject: Subject, folder: Path) -> dict[str, Any]:  # noqa: ARG001
@@ -33,7 +33,7 @@ def take(subject: Subject, folder: Path) -> dict[str, Any]:  # noqa: ARG001
         with record_function(ROOT):
             subject.call()
 
-    cold_ns = cold_call_ns(subject)
+    cold_ns = timed_ns(subject)
     with tempfile.TemporaryDirectory() as scratch:
         found = events(record(subject, call, Path(scratch, "trace")))
     return {**summary(found), "cold_ns": cold_ns, "repeats": subject.repeats}
@@ -91,39 +91,27 @@ def _rows(found: Iterable[Event]) -> list[dict[str, Any]]:
 
 def table(section: Mapping[str, Any]) -> str:
     """Return tables of kernels, of copies and of synchronisations."""
-    parts = []
+    lines = []
     for kind, title in (
         ("rows", "Kernel"),
         ("copies", "Copy or fill"),
         ("synchronizations", "The host waits in"),
     ):
-        rows = section[kind]
-        if rows:
+        if rows := section[kind]:
             whole_ns = sum(row["total_ns"] for row in rows)
-            heading = _line("Time %", "Time", "Calls", "Avg", "Min", "Max", title)
-            parts += [heading, *(_cells(row, whole_ns) for row in rows), ""]
-    note = (
-        f"Sums over {section['repeats']} profiled calls. The first call, "
-        f"{units.seconds(section['cold_ns'] / 1e9)}, was not profiled. Time % is of the table's total."
-    )
-    return "\n".join([*parts, textwrap.fill(note, WIDTH)])
+            cells = (_cells(row, whole_ns) for row in rows)
+            lines += [*text.table({**_COLUMNS, f" {title}": _NAME}, cells), ""]
+    note = f"Sums over {section['repeats']} profiled calls. {text.first_call(section)}"
+    return text.page(lines, f"{note} Time % is of the table's total.")
 
 
-def _cells(row: Mapping[str, Any], whole_ns: int) -> str:
-    name = row["name"].removeprefix("void ")
-    if "bytes" in row:
-        name = f"{units.size(row['bytes'])} {name}"
-    total_ns = row["total_ns"]
-    return _line(
-        units.fraction(total_ns / whole_ns),
-        units.seconds(total_ns / 1e9),
+def _cells(row: Mapping[str, Any], whole_ns: int) -> tuple[str, ...]:
+    size = f"{units.size(row['bytes'])} " if "bytes" in row else ""
+    times_ns = (row["total_ns"] / row["calls"], row["min_ns"], row["max_ns"])
+    return (
+        units.fraction(row["total_ns"] / whole_ns),
+        text.nanoseconds(row["total_ns"]),
         f"{row['calls']}",
-        units.seconds(total_ns / row["calls"] / 1e9),
-        units.seconds(row["min_ns"] / 1e9),
-        units.seconds(row["max_ns"] / 1e9),
-        name if len(name) <= _KERNEL else f"{name[: _KERNEL - 1]}…",
+        *map(text.nanoseconds, times_ns),
+        f" {size}{row['name'].removeprefix('void ')}",
     )
-
-
-def _line(share: str, time: str, calls: str, average: str, least: str, most: str, name: str) -> str:
-    return f"{share:>6} {time:>8} {calls:>6} {average:>8} {least:>8} {most:>8}  {name}".rstrip()

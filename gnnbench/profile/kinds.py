@@ -1,14 +1,14 @@
 """The kinds of profile by name."""
 
-import importlib
+import pkgutil
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, Protocol, cast
+from typing import Any, Protocol
 
 from ..errors import UsageError
 from ..packages import unusable
-from .record import COUNTS
+from .record import Counts, Sections
 from .subject import Subject, UnavailableError
 
 KINDS = {
@@ -24,8 +24,8 @@ KINDS = {
 }
 """Description by kind."""
 
-_MODULES = {"ranges": "nvtx_ranges"}
-"""Module by kind, for kinds whose module has another name."""
+_TREES = ("phases", "layers", "ranges")
+"""Kinds that are objects in the module `tree`; others are modules."""
 
 _ALONE = "instructions"
 _OF_ANY_CODE = ("functions", "instructions")
@@ -33,7 +33,7 @@ _OF_ANY_CODE = ("functions", "instructions")
 
 
 class Kind(Protocol):
-    """The functions of a kind's module."""
+    """One kind."""
 
     def take(self, subject: Subject, folder: Path) -> dict[str, Any]:
         """Profile, write files into the folder if the kind has any, and return the section of a record.
@@ -66,20 +66,19 @@ def parse(texts: Sequence[str]) -> tuple[str, ...]:
 
 
 def load(name: str) -> Kind:
-    """Import and return the module of a kind."""
-    return cast("Kind", importlib.import_module(f".{_MODULES.get(name, name)}", __package__))
+    """Import and return a kind."""
+    kind: Kind = pkgutil.resolve_name(f"{__package__}.{f'tree:{name}' if name in _TREES else name}")
+    return kind
 
 
-def take(
-    kinds: Sequence[str], subject: Subject, folder: Path
-) -> tuple[dict[str, dict[str, Any]], dict[str, str]]:
+def take(kinds: Sequence[str], subject: Subject, folder: Path) -> tuple[Sections, dict[str, str]]:
     """Take a profile of each kind, and count what one more call does.
 
     Returns:
         The sections by name, and by unavailable kind the reason. The counts are taken last, when caches are
         filled, and only if at least one kind is available. They are empty where nothing imported torch.
     """
-    sections: dict[str, dict[str, Any]] = {}
+    sections: Any = {}
     unavailable: dict[str, str] = {}
     for name in kinds:
         if name not in _OF_ANY_CODE and (reason := unusable("torch")):
@@ -95,5 +94,5 @@ def take(
         with subject.ready():
             sections["counts"] = counts.take(subject, folder)
     elif sections:
-        sections["counts"] = {kind: [] for kind in COUNTS}
+        sections["counts"] = {kind: [] for kind in Counts.__annotations__}
     return sections, unavailable

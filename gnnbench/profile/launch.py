@@ -6,7 +6,7 @@ another version of gnnbench, and the same code must profile both sides of a comp
 
 import signal
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -17,9 +17,11 @@ from ..variants.collected import declares, only_marked
 from ..variants.overrides import Overrides
 from ..variants.pipe import ClosedError, Link
 from ..variants.startup import begin, run
-from . import selection
 from .hooks import Profiling
 from .store import ProfileStore
+
+_TITLE = ("operation", "direction", "platform")
+"""Parameters that every title has."""
 
 
 def main() -> NoReturn:
@@ -50,7 +52,7 @@ class _Telling(Overrides):
         if self._only:
             kept = [item for item in kept if item.nodeid in self._only]
         elif self._select:
-            found = selection.named(kept, self._select)
+            found = named(kept, self._select)
             if not found:
                 given = config.option.keyword
                 config.option.keyword = f"({given}) and ({self._select})" if given else self._select
@@ -60,7 +62,7 @@ class _Telling(Overrides):
 
     def pytest_collection_finish(self, session: pytest.Session) -> None:
         notes = [*self.lines(), *self._marked]
-        self._link.send({"collected": selection.titles(session.items), "notes": notes})
+        self._link.send({"collected": titles(session.items), "notes": notes})
         self._turn()
 
     def pytest_runtest_logstart(self, nodeid: str) -> None:
@@ -97,3 +99,37 @@ class _Telling(Overrides):
             self._link.receive()
         except ClosedError:
             pytest.exit("the parent process has ended")
+
+
+def named(items: Sequence[pytest.Item], name: str) -> list[pytest.Item]:
+    """Return the benchmarks of an operation; if there is none, those whose operation begins with these words.
+
+    `spmm` matches `spmm_sum` but not `spmms`. If a test has no parameter `operation`, its function's name
+    without `test_` is the operation.
+    """
+    exact = [item for item in items if _operation(item) == name]
+    return exact or [item for item in items if _operation(item).startswith(f"{name}_")]
+
+
+def titles(items: Sequence[pytest.Item]) -> list[str]:
+    """Return a title for each benchmark: `conv forward pyg`, and the parameters that differ."""
+    names = dict.fromkeys(name for item in items for name in _parameters(item) if name not in _TITLE)
+    several = [name for name in names if len({str(_parameters(item).get(name)) for item in items}) > 1]
+    return [_title(item, (*_TITLE, *several)) for item in items]
+
+
+def _title(item: pytest.Item, names: Sequence[str]) -> str:
+    parameters = _parameters(item)
+    if "operation" not in parameters:
+        return item.name
+    values = [parameters.get(name) for name in names]
+    return " ".join(str(value) for value in values if isinstance(value, str | int | float))
+
+
+def _operation(item: pytest.Item) -> str:
+    function = getattr(item, "originalname", item.name)
+    return str(_parameters(item).get("operation", function.removeprefix("test_")))
+
+
+def _parameters(item: pytest.Item) -> Mapping[str, Any]:
+    return getattr(getattr(item, "callspec", None), "params", {})

@@ -1,30 +1,27 @@
 """The kind `memory`: memory that each range holds at its peak.
 
 It uses the allocations and frees that torch's profiler records, see `measure/memory.py`; they are exact and
-the same in each call. On a GPU, torch_geometric.profile's `profileit` adds figures for whole calls.
+the same in each call.
 """
 
-import importlib.util
-import textwrap
 from bisect import bisect_left
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict
+from collections.abc import Mapping, Sequence
 from itertools import accumulate
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from .. import units
 from ..measure.garbage import collector_paused
-from .subject import Subject
-from .targets import LAYERS, PHASES
-from .tree import ROOT, WIDTH
+from . import text
+from .subject import ROOT, Subject
+from .targets import LAYERS
 
 if TYPE_CHECKING:
     from ..measure.memory import Allocation
 
 _USER_SCOPE = 7
 """at::RecordScope::USER_SCOPE, the scope of record_function."""
-_RANGE = 40
+_COLUMNS = {"Range": -40, "Count": 5, "At begin": 10, "Peak": 10, "At end": 10}
 
 
 class Span(NamedTuple):
@@ -39,14 +36,12 @@ def take(subject: Subject, folder: Path) -> dict[str, Any]:  # noqa: ARG001
     """Call twice and examine the second call; nothing is written.
 
     Returns:
-        The fields of `by_range`; `missing`, a line for each range that the library lacks; `profileit`, on a
-        GPU the fields of torch_geometric.profile's summary over the repeats, in seconds and megabytes, else
-        None.
+        The fields of `by_range`; `missing`, a line for each range that the library lacks.
     """
     from ..measure.memory import changes, record
     from .ranges import Ranges
 
-    ranges = Ranges((*PHASES, *LAYERS), subject.device, functions=True)
+    ranges = Ranges(LAYERS, subject.device)
 
     def call() -> None:
         with subject.ready(), ranges.range(ROOT):
@@ -60,17 +55,8 @@ def take(subject: Subject, folder: Path) -> dict[str, Any]:  # noqa: ARG001
         for event in recorded.events()
         if event.scope() == _USER_SCOPE and not event.name().startswith("Optimizer.")  # torch's duplicate
     ]
-    section = {
-        **by_range(spans, list(changes(recorded, subject.device))),
-        "missing": list(ranges.missing),
-        "profileit": None,
-    }
-    if subject.device != "cuda":
-        return section
-    if importlib.util.find_spec("pytorch_memlab") is None:
-        section["missing"].append("torch_geometric.profile's profileit needs the package pytorch_memlab")
-        return section
-    return {**section, "profileit": _profileit(subject)}
+    found = by_range(spans, list(changes(recorded, subject.device)))
+    return {**found, "missing": list(ranges.missing)}
 
 
 def by_range(spans: Sequence[Span], changes: "Sequence[Allocation]") -> dict[str, Any]:
@@ -95,7 +81,12 @@ def by_range(spans: Sequence[Span], changes: "Sequence[Allocation]") -> dict[str
     peak_ns = whole.start_ns if peak == first else times[peak - 1]
     rows: dict[tuple[str, ...], dict[str, Any]] = {}
     peak_path: tuple[str, ...] = ()
-    for path, span in _paths(spans):
+    around: list[Span] = []
+    for span in spans:
+        while around and around[-1].end_ns <= span.start_ns:
+            around.pop()
+        around.append(span)
+        path = tuple(outer.name for outer in around)
         begin, end = bisect_left(times, span.start_ns), bisect_left(times, span.end_ns)
         row = rows.setdefault(
             path, {"path": list(path), "begin_bytes": [], "peak_bytes": [], "end_bytes": []}
@@ -110,63 +101,18 @@ def by_range(spans: Sequence[Span], changes: "Sequence[Allocation]") -> dict[str
     return {"rows": [rows[path] for path in order], "peak_path": list(peak_path)}
 
 
-def _paths(spans: Sequence[Span]) -> Iterator[tuple[tuple[str, ...], Span]]:
-    """Yield each span with the names of the spans around it and its own."""
-    around: list[Span] = []
-    for span in spans:
-        while around and around[-1].end_ns <= span.start_ns:
-            around.pop()
-        around.append(span)
-        yield tuple(outer.name for outer in around), span
-
-
-def _profileit(subject: Subject) -> dict[str, float]:
-    import torch
-    from torch_geometric.profile import get_stats_summary, profileit
-
-    class Whole(torch.nn.Module):
-        """profileit profiles the lines of a module's `forward`, and needs a tensor argument."""
-
-        def forward(self) -> None:
-            subject.call()
-
-    profiled = profileit("cuda")(lambda whole, _: whole())
-    anchor = torch.empty(1, device="cuda")
-    runs = max(2, subject.repeats)  # a deviation needs two
-    stats = []
-    for _ in range(runs):
-        with subject.ready():
-            stats.append(profiled(Whole(), anchor)[1])
-    return asdict(get_stats_summary(stats))
-
-
 def table(section: Mapping[str, Any]) -> str:
     """Return the tree of ranges as a table; of each range, the call with the highest peak."""
     rows = section["rows"]
-    lines = [_line("Range", "Count", "At begin", "Peak", "At end")]
+    cells = []
     for row in rows:
         peaks = row["peak_bytes"]
         highest = peaks.index(max(peaks))
-        begin, peak, end = (_size(row[f"{when}_bytes"][highest]) for when in ("begin", "peak", "end"))
-        lines.append(
-            _line("  " * (len(row["path"]) - 1) + row["path"][-1], f"{len(peaks)}", begin, peak, end)
-        )
-    most = _size(max(rows[0]["peak_bytes"]))
+        sizes = (units.size(row[f"{when}_bytes"][highest]) for when in ("begin", "peak", "end"))
+        cells.append(("  " * (len(row["path"]) - 1) + row["path"][-1], f"{len(peaks)}", *sizes))
     note = (
-        f"The peak, {most}, was first reached in {' > '.join(section['peak_path'])}. Sizes are relative to "
-        "the begin of the call; a range with several calls shows the call with the highest peak."
+        f"The peak, {units.size(max(rows[0]['peak_bytes']))}, was first reached in "
+        f"{' > '.join(section['peak_path'])}. Sizes are relative to the begin of the call; a range with "
+        "several calls shows the call with the highest peak."
     )
-    notes = [note, *section["missing"]]
-    if section["profileit"]:
-        figures = (f"{name} {value:.3g}" for name, value in section["profileit"].items())
-        notes.append(f"torch_geometric.profile, s and MB: {', '.join(figures)}.")
-    return "\n".join([*lines, *(textwrap.fill(note, WIDTH) for note in notes)])
-
-
-def _size(count: int) -> str:
-    return units.size(count) if count >= 0 else f"-{units.size(-count)}"
-
-
-def _line(name: str, calls: str, begin: str, peak: str, end: str) -> str:
-    name = name if len(name) <= _RANGE else f"{name[: _RANGE - 1]}…"
-    return f"{name:<{_RANGE}} {calls:>5} {begin:>10} {peak:>10} {end:>10}"
+    return text.page(text.table(_COLUMNS, cells), note, *section["missing"])

@@ -5,20 +5,26 @@ such as `aten::linear` and its `aten::t` besides the `aten::addmm` that is dispa
 exclude what other libraries do themselves. Times include the profiler's overhead, a few µs per event.
 """
 
-import textwrap
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from .. import units
 from ..measure.garbage import collector_paused
-from .subject import Subject, cold_call_ns
-from .tree import WIDTH
+from . import text
+from .subject import Subject, timed_ns
 
 FILE = "operators.txt"
 
 _SHOWN = 25
-_NAME = 38
+_COLUMNS = {
+    "Operator and shapes of its inputs": -38,
+    "Count": 5,
+    "Self time": 9,
+    "Frac.": 6,
+    "Memory": 9,
+    "MFLOP": 7,
+}
 
 
 def take(subject: Subject, folder: Path) -> dict[str, Any]:
@@ -36,7 +42,7 @@ def take(subject: Subject, folder: Path) -> dict[str, Any]:
     from ..measure.memory import quiet_profiler
 
     quiet_profiler()
-    cold_ns = cold_call_ns(subject)
+    cold_ns = timed_ns(subject)
     on_gpu = subject.device == "cuda"
     events: Any = []
     for _ in range(subject.repeats):
@@ -55,8 +61,8 @@ def take(subject: Subject, folder: Path) -> dict[str, Any]:
         events.extend(earlier)
     averages = events.key_averages(group_by_input_shapes=True)
     order = "self_device_time_total" if on_gpu else "self_cpu_time_total"
-    text = averages.table(sort_by=order, row_limit=-1, max_name_column_width=100)
-    (folder / FILE).write_text(text, encoding="utf-8")
+    whole = averages.table(sort_by=order, row_limit=-1, max_name_column_width=100)
+    (folder / FILE).write_text(whole, encoding="utf-8")
     rows = [_row(average, on_gpu=on_gpu) for average in averages if _is_operator(average)]
     column = "self_device_ns" if on_gpu else "self_cpu_ns"
     aten = [event for event in events if event.name.startswith("aten::")]
@@ -99,30 +105,28 @@ def _within_another(event: Any) -> bool:
 def table(section: Mapping[str, Any]) -> str:
     """Return the first 25 operators as a table."""
     rows, repeats = section["rows"], section["repeats"]
-    shown = rows[:_SHOWN]
     column = "self_device_ns" if any(row["self_device_ns"] for row in rows) else "self_cpu_ns"
     whole_ns = sum(row[column] for row in rows)
-    lines = [_line("Operator and shapes of its inputs", "Count", "Self time", "Frac.", "Memory", "MFLOP")]
-    lines += [
-        _line(
-            _cut(f"{row['name']} {_shapes(row['shapes'])}"),
+    shown = [
+        (
+            f"{row['name']} {_shapes(row['shapes'])}",
             _number(row["calls"] / repeats),
-            units.seconds(row[column] / repeats / 1e9),
+            text.nanoseconds(row[column] / repeats),
             units.fraction(row[column] / whole_ns),
-            _size(row["self_bytes"] // repeats),
+            units.size(size) if (size := row["self_bytes"] // repeats) else "",
             f"{row['flops'] / repeats / 1e6:.3g}" if row["flops"] else "",
         )
-        for row in shown
+        for row in rows[:_SHOWN]
     ]
-    events = section["aten_events"] / repeats
-    outermost = section["outermost_aten_events"] / repeats
-    note = (
-        f"Means over {repeats} profiled calls. The first call, {units.seconds(section['cold_ns'] / 1e9)}, "
-        f"was not profiled. {len(rows) - len(shown)} more rows: {FILE}. torch.profiler recorded "
-        f"{_number(events)} ATen events, {_number(outermost)} of them outermost; these differ from the "
-        "dispatcher's operators in `counts`."
+    events, outermost = (
+        _number(section[name] / repeats) for name in ("aten_events", "outermost_aten_events")
     )
-    return "\n".join([*lines, textwrap.fill(note, WIDTH)])
+    note = (
+        f"Means over {repeats} profiled calls. {text.first_call(section)} {len(rows) - len(shown)} more "
+        f"rows: {FILE}. torch.profiler recorded {events} ATen events, {outermost} of them outermost; these "
+        "differ from the dispatcher's operators in `counts`."
+    )
+    return text.page(text.table(_COLUMNS, shown), note)
 
 
 def _number(value: float) -> str:
@@ -131,17 +135,3 @@ def _number(value: float) -> str:
 
 def _shapes(shapes: Sequence[Sequence[int]]) -> str:
     return " ".join("×".join(map(str, shape)) for shape in shapes if shape)
-
-
-def _size(count: int) -> str:
-    if not count:
-        return ""
-    return units.size(count) if count > 0 else f"-{units.size(-count)}"
-
-
-def _cut(text: str) -> str:
-    return text if len(text) <= _NAME else f"{text[: _NAME - 1]}…"
-
-
-def _line(name: str, calls: str, own: str, share: str, size: str, flops: str) -> str:
-    return f"{name:<{_NAME}} {calls:>5} {own:>9} {share:>6} {size:>9} {flops:>7}"

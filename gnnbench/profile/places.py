@@ -52,9 +52,12 @@ def find(targets: Sequence[Target]) -> tuple[list[tuple[Target, Attribute]], tup
     missing: list[str] = []
     holders = _holders({target.place.partition(":")[2] for target in targets})
     for target in targets:
-        attributes, absent = _find(target, holders)
-        found += [(target, attribute) for attribute in attributes]
-        missing += absent
+        try:
+            found += [(target, attribute) for attribute in _attributes(target, holders)]
+        except LookupError as error:
+            package = sys.modules[target.place.partition(":")[0].partition(".")[0]]
+            version = f" {package.__version__}" if hasattr(package, "__version__") else ""
+            missing.append(f"{package.__name__}{version} has no {error.args[0]}: {target.name} is not shown")
     return found, tuple(missing)
 
 
@@ -67,8 +70,8 @@ def put_originals_back(originals: Mapping[int, Any], owners: Iterable[Any]) -> N
     """
     looked_at: dict[int, Any] = {}
     for owner in owners:
-        for each in (owner, *_subclasses(owner)) if isinstance(owner, type) else (owner,):
-            looked_at[id(each)] = each
+        inner = _subclasses(owner) if isinstance(owner, type) else ()
+        looked_at |= {id(each): each for each in (owner, *inner)}
     for owner in looked_at.values():
         for name, value in list(_own(owner).items()):
             if id(value) in originals:
@@ -84,25 +87,30 @@ def _holders(names: set[str]) -> Mapping[str, list[Any]]:
     return found
 
 
-def _find(target: Target, holders: Mapping[str, list[Any]]) -> tuple[list[Attribute], list[str]]:
+def _attributes(target: Target, holders: Mapping[str, list[Any]]) -> list[Attribute]:
+    """Return the attributes of a target; none if its library is not imported.
+
+    Raises:
+        LookupError: the library lacks it; the message says what.
+    """
     module_name, _, place = target.place.partition(":")
     module = sys.modules.get(module_name)
     if module is None:
-        absent = [_not_found(target, f"no module {module_name}")] if _is_gone(module_name) else []
-        return [], absent
+        if _is_gone(module_name):
+            raise LookupError(f"module {module_name}")
+        return []
     *owner_name, name = place.split(".")
     owner: Any = module
     for part in owner_name:
         owner = getattr(owner, part, None)
     value = inspect.getattr_static(owner, name, None)
     if owner is None or value is None:
-        return [], [_not_found(target, f"no {place} in {module_name}")]
-    if not owner_name:
-        same = [holder for holder in holders[name] if _own(holder)[name] is value]
-        return [Attribute(holder, name, value, owned=True) for holder in same], []
-    first = Attribute(owner, name, value, name in _own(owner))
-    rest = [each for each in _subclasses(owner) if name in _own(each)]
-    return [first, *(Attribute(each, name, _own(each)[name], owned=True) for each in rest)], []
+        raise LookupError(f"{place} in {module_name}")
+    if owner_name:
+        owners = [owner, *(each for each in _subclasses(owner) if name in _own(each))]
+    else:
+        owners = [holder for holder in holders[name] if _own(holder)[name] is value]
+    return [Attribute(each, name, _own(each).get(name, value), name in _own(each)) for each in owners]
 
 
 def _own(owner: Any) -> Mapping[str, Any]:
@@ -115,12 +123,6 @@ def _subclasses(owner: type) -> list[type]:
     for child in children:
         found.update(dict.fromkeys((child, *_subclasses(child))))
     return list(found)
-
-
-def _not_found(target: Target, what: str) -> str:
-    package = sys.modules[target.place.partition(".")[0].partition(":")[0]]
-    version = getattr(package, "__version__", "")
-    return f"{package.__name__} {version}".rstrip() + f" has {what}: {target.name} is not shown"
 
 
 def _is_gone(module_name: str) -> bool:

@@ -6,7 +6,7 @@ Wrappers replace the functions, and the originals are restored afterwards. The l
 import functools
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, ExitStack, nullcontext
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from threading import get_ident
 from types import TracebackType
@@ -17,8 +17,6 @@ import torch
 from ..clocks import RealTime
 from .inline import InlineFunctions
 from .places import CLASS, Attribute, Target, find, put_originals_back
-
-__all__ = ["RangeRow", "Ranges", "Target"]
 
 
 @dataclass(frozen=True)
@@ -51,24 +49,12 @@ class _Node:
             yield from child.below()
 
 
-@dataclass
-class _State:
-    node: _Node
-    """The node of the innermost open range."""
-    clock: Callable[[], int]
-    nvtx: bool
-    functions: InlineFunctions | None = None
-    thread: int = 0
-    """Id of the thread that entered; ranges are opened in this thread only."""
-    elsewhere: set[str] = field(default_factory=set)
-    """Names of ranges that other threads called."""
-
-
 class Ranges:
     """Wraps targets while it is entered, and times their calls as a tree; it can be entered repeatedly.
 
     While a range is open, an inner call of the same name opens none: a method that calls its super's is one
-    call, and so is Tensor.backward, which calls torch.autograd.backward.
+    call, and so is Tensor.backward, which calls torch.autograd.backward. Torch functions in the body of
+    `inline` targets are ranges, too; see `inline`.
 
     Entering searches for the targets, which takes milliseconds and evicts CPU caches. So timed code uses
     `switch`, which does not search.
@@ -80,7 +66,6 @@ class Ranges:
         device: str,
         *,
         clock: Callable[[], int] = RealTime.nanoseconds,
-        functions: bool = False,
     ) -> None:
         """Store the arguments; the search for targets comes on entering.
 
@@ -88,29 +73,31 @@ class Ranges:
             targets: functions to wrap; those of libraries that are not imported are ignored.
             device: on `cuda`, ranges are NVTX ranges as well.
             clock: returns nanoseconds; see `subject.clock_of`.
-            functions: whether torch functions in the body of `inline` targets are ranges; see `inline`.
         """
-        self._targets = targets
+        self._targets, self._nvtx, self._clock = targets, device == "cuda", clock
         self._missing: tuple[str, ...] = ()
         self._root = _Node()
-        self._state = _State(self._root, clock, nvtx=device == "cuda")
-        if functions:
-            self._state.functions = InlineFunctions(self.range)
+        self._open = [self._root]
+        """The nodes of the open ranges, outermost first."""
+        self._functions = InlineFunctions(self.range)
+        self._thread = 0
+        """Id of the thread that entered; ranges are opened in this thread only."""
+        self._elsewhere: set[str] = set()
+        """Names of ranges that other threads called."""
         self._wrappers: list[tuple[Attribute, Any]] = []
         self._originals: dict[int, Any] = {}
         self._modules: set[str] = set()
-        self._on = False
-        self._installed = ExitStack()
+        self._installed: ExitStack | None = None
 
     @property
     def path(self) -> tuple[str, ...]:
         """The names of the open ranges, outermost first."""
-        return self._state.node.path
+        return self._open[-1].path
 
     @property
     def missing(self) -> tuple[str, ...]:
         """A line for each target that an imported library lacks, and one for calls from other threads."""
-        names = ", ".join(sorted(self._state.elsewhere))
+        names = ", ".join(sorted(self._elsewhere))
         return (*self._missing, f"{names}: what other threads call is not shown") if names else self._missing
 
     def __enter__(self) -> Self:
@@ -120,7 +107,7 @@ class Ranges:
             name = target.name.replace(CLASS, attribute.owner.__name__)
             self._wrappers.append((attribute, self._wrapped(attribute.value, name, target.inline)))
         self._modules = set(sys.modules)
-        self._state.thread = get_ident()
+        self._thread = get_ident()
         self.switch(on=True)
         return self
 
@@ -134,42 +121,71 @@ class Ranges:
 
     def switch(self, *, on: bool) -> None:
         """Within `with`: install the wrappers, or restore the library."""
-        if on == self._on:
-            return
-        self._on = on
-        if not on:
+        if self._installed and not on:
             self._installed.close()
-            return
-        with ExitStack() as stack:
-            for attribute, wrapper in self._wrappers:
-                stack.callback(attribute.put_back)
-                setattr(attribute.owner, attribute.name, wrapper)
-            self._installed = stack.pop_all()
+            self._installed = None
+        elif on and not self._installed:
+            with ExitStack() as stack:
+                for attribute, wrapper in self._wrappers:
+                    stack.callback(attribute.put_back)
+                    setattr(attribute.owner, attribute.name, wrapper)
+                self._installed = stack.pop_all()
 
     def _wrapped(self, value: Any, name: str, inline: bool) -> Any:
         if isinstance(value, staticmethod | classmethod):
             return type(value)(self._wrapped(value.__func__, name, inline))
 
-        state = self._state
-
         @functools.wraps(value)
         def wrapper(*args: Any, **kwargs: Any) -> Any:
             if torch.compiler.is_compiling():  # a range would break the graph
                 return value(*args, **kwargs)
-            if get_ident() != state.thread:
-                state.elsewhere.add(name)
+            if get_ident() != self._thread:
+                self._elsewhere.add(name)
                 return value(*args, **kwargs)
-            if name in state.node.path:
+            if name in self.path:
                 return value(*args, **kwargs)
-            with _Range(state, name, inline):
+            end = self._begin(name, inline)
+            try:
                 return value(*args, **kwargs)
+            finally:
+                end()
 
         self._originals[id(wrapper)] = value
         return wrapper
 
-    def range(self, name: str) -> AbstractContextManager[object]:
+    @contextmanager
+    def range(self, name: str) -> Iterator[None]:
         """Open a range, unless one of this name is open."""
-        return nullcontext() if name in self.path else _Range(self._state, name, None)
+        end = None if name in self.path else self._begin(name)
+        try:
+            yield
+        finally:
+            if end:
+                end()
+
+    def _begin(self, name: str, inline: bool | None = None) -> Callable[[], None]:
+        """Open a range, and return what closes it. A context manager of contextlib would take 1 µs more.
+
+        Args:
+            name: the range's name.
+            inline: whether torch functions become ranges in it; None: as around it.
+        """
+        announced = _announced(name, self._nvtx)
+        before = None if inline is None else self._functions.switch(inline)
+        node = self._open[-1].child(name)
+        self._open.append(node)
+        start_ns = self._clock()
+
+        def end() -> None:
+            node.total_ns += self._clock() - start_ns
+            node.calls += 1
+            self._open.pop()
+            if before is not None:
+                self._functions.switch(before)
+            if announced:
+                announced.close()
+
+        return end
 
     def times(self) -> list[RangeRow]:
         """Return the times since the last call, depth first, in order of first appearance.
@@ -183,38 +199,6 @@ class Ranges:
         for node in self._root.below():
             node.calls = node.total_ns = 0
         return rows
-
-
-class _Range:
-    """One open range, for record_function, NVTX and the clock."""
-
-    def __init__(self, state: _State, name: str, inline: bool | None) -> None:
-        """Take a name, and whether torch functions inside become ranges; None: leave that as it is."""
-        self._state = state
-        self._name = name
-        self._inline = inline
-
-    def __enter__(self) -> None:
-        state = self._state
-        self._announced = _announced(self._name, state.nvtx)
-        self._switched = state.functions if self._inline is not None else None
-        if self._switched:
-            self._before = self._switched.switch(bool(self._inline))
-        self._outer = state.node
-        state.node = state.node.child(self._name)
-        self._start_ns = state.clock()
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        state = self._state
-        state.node.total_ns += state.clock() - self._start_ns
-        state.node.calls += 1
-        state.node = self._outer
-        if self._switched:
-            self._switched.switch(self._before)
-        if self._announced:
-            self._announced.close()
 
 
 def _announced(name: str, nvtx: bool) -> ExitStack | None:

@@ -2,12 +2,18 @@
 
 import json
 from collections.abc import Mapping
-from dataclasses import asdict
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, Required, TypedDict
 
-from .. import json_io, schema
+from msgspec import Meta
+
+from .. import codec, json_io
+from ..codec import Count, PositiveCount
+from ..measure.instructions.counting import Instructions
 from ..results import former_names
+from ..workloads.spec import Spec
+from .findings import Finding
 
 VERSION = 1
 # 1: first.
@@ -16,61 +22,144 @@ FILE = "profile.json"
 MAX_BYTES = 2**25
 _REMEDY = "profile again"
 
-COUNTS = {
-    "ranges": ("path",),
-    "operators": ("path", "name"),
-    "library_calls": ("path", "name"),
-    "host_reads": ("path", "name", "caller"),
-    "mask_reads": ("path", "name", "caller"),
-    "sorts": ("path", "name", "caller"),
-    "copies": ("path", "direction", "caller"),
-    "gathers": ("path", "name", "from_rows", "to_rows", "columns"),
-    "scatters": ("path", "name", "from_rows", "to_rows", "columns"),
-}
-"""Kind of row in the section `counts`: the fields that identify a row."""
+_Path = Annotated[list[str], Meta(min_length=1)]
+"""Names of ranges, outermost first."""
 
 
-def compose(
-    name: str,
-    spec: Mapping[str, Any] | None,
-    environment: Mapping[str, Any],
-    repeats: int,
-    sections: Mapping[str, Any],
-    unavailable: Mapping[str, str],
-) -> dict[str, Any]:
-    """Return a record, with its findings.
+class RangeCount(TypedDict):
+    """How often one call opens a range; in the types below, how often it does something in a range."""
 
-    Args:
-        name: the benchmark's id.
-        spec: the spec of a benchmark of gnnbench; None for any other.
-        environment: the process's environment, as a dictionary.
-        repeats: calls after the first of each kind.
-        sections: the sections by kind, and the counts.
-        unavailable: requested kinds that could not be taken, each with the reason.
-    """
-    from . import findings
-
-    record: dict[str, Any] = {
-        "version": VERSION,
-        "id": name,
-        "spec": spec,
-        "environment": environment,
-        "repeats": repeats,
-        "sections": sections,
-        "unavailable": unavailable,
-        "findings": [],
-    }
-    record["findings"] = [asdict(found) for found in findings.find(record)]
-    return record
+    path: _Path
+    count: PositiveCount
 
 
-def write(record: Mapping[str, Any], folder: Path) -> None:
+class NamedCount(RangeCount):
+    """An operator, or a library's function."""
+
+    name: str
+
+
+class CallerCount(NamedCount):
+    """One that the host waits for, or that sorts."""
+
+    caller: str
+    """The innermost Python function outside torch: `file:line function`, or `the benchmark`."""
+
+
+class CopyCount(RangeCount):
+    """Copies between devices."""
+
+    direction: str
+    """`cpu→cuda`."""
+    caller: str
+    bytes: Count
+
+
+class MoveCount(NamedCount):
+    """Rows of features that an operator gathers or scatters, for example from nodes to edges."""
+
+    from_rows: Count
+    to_rows: Count
+    columns: Count
+
+
+class Counts(TypedDict):
+    """What one call does, in order of first appearance; the lists are empty if nothing imported torch."""
+
+    ranges: list[RangeCount]
+    operators: list[NamedCount]
+    """With the library calls, their sums are those of gnnbench.measure.counters."""
+    library_calls: list[NamedCount]
+    host_reads: list[CallerCount]
+    """Like `mask_reads`, only of memory of the device. They include the elements that torch.tensor reads from
+    a list of tensors, which a dispatch mode does not see."""
+    mask_reads: list[CallerCount]
+    sorts: list[CallerCount]
+    copies: list[CopyCount]
+    gathers: list[MoveCount]
+    scatters: list[MoveCount]
+
+
+class TimedRange(TypedDict):
+    """One range of a tree."""
+
+    path: _Path
+    calls: Annotated[list[Count], Meta(min_length=1)]
+    """In each repeat, as the times."""
+    cold_ns: Count
+    """Time in the first call."""
+    total_ns: Annotated[list[Count], Meta(min_length=1)]
+    self_ns: Annotated[list[int], Meta(min_length=1)]
+    """The same, without the ranges inside."""
+
+
+class TreeSection(TypedDict):
+    """Times by range."""
+
+    rows: Annotated[list[TimedRange], Meta(min_length=1)]
+    """Depth first; the first is the whole call."""
+    plain_ns: Annotated[list[Count], Meta(min_length=1)]
+    """Time of the call without ranges, in each repeat."""
+    missing: list[str]
+    """A line for each range that the library lacks."""
+    nvtx: bool
+
+
+class InstructionsSection(TypedDict):
+    """Instructions of one warm call."""
+
+    counted: Instructions
+    counter: str
+    """What counted them, with its version."""
+    capability: str
+    """The vector extensions of the processor that libraries used."""
+
+
+class Sections(TypedDict, total=False):
+    """Results by kind of profile. Mappings are described where they are taken; only new ones are read."""
+
+    counts: Required[Counts]
+    phases: TreeSection
+    layers: TreeSection
+    ranges: TreeSection
+    functions: Mapping[str, Any]
+    operators: Mapping[str, Any]
+    kernels: Mapping[str, Any]
+    trace: Mapping[str, Any]
+    memory: Mapping[str, Any]
+    instructions: InstructionsSection
+
+
+@dataclass(frozen=True, kw_only=True)
+class ProfileRecord:
+    """The profile of one benchmark."""
+
+    version: int = VERSION
+    id: str
+    """Values of the spec, joined by hyphens; of a benchmark of another project pytest's node id."""
+    spec: Spec | None
+    """None: a benchmark of another project."""
+    environment: Mapping[str, Any]
+    """Of the process; the fields of `environment.Environment`."""
+    repeats: PositiveCount
+    """Calls after the first of each kind."""
+    sections: Sections
+    unavailable: Mapping[str, str]
+    """Requested kinds that could not be taken, each with the reason."""
+    findings: tuple[Finding, ...]
+
+    def section(self, kind: str) -> Any:
+        """Return the section of a kind; None: there is none."""
+        return self.sections.get(kind)
+
+
+def write(record: ProfileRecord, folder: Path) -> None:
     """Save a record as profile.json in a folder."""
-    text = json.dumps(record, indent=1, allow_nan=False)
+    text = json.dumps(codec.encode(record), indent=1, allow_nan=False)
     (folder / FILE).write_text(text + "\n", encoding="utf-8")
 
 
-def read(path: Path) -> dict[str, Any]:
+def read(path: Path) -> ProfileRecord:
     """Return a saved record; `path` is its file or folder.
 
     Raises:
@@ -81,13 +170,12 @@ def read(path: Path) -> dict[str, Any]:
     return check(file, content)
 
 
-def check(file: Path, content: Any) -> dict[str, Any]:
-    """Return the content if it matches the schema; `file` is named in messages.
+def check(file: Path, content: Any) -> ProfileRecord:
+    """Return the content of a file, which is named in messages, as a record.
 
     Raises:
         UsageError: it is of another format or version.
     """
-    if not isinstance(content, dict) or "sections" not in content:
+    if "sections" not in json_io.fields(content):
         json_io.refuse(file, f"not a profile, a {FILE} of gnnbench: it has no sections", _REMEDY)
-    schema.check(file, content, "profile", VERSION, _REMEDY)
-    return content
+    return codec.read(file, content, ProfileRecord, VERSION, _REMEDY)

@@ -4,19 +4,16 @@ A numbered folder always holds a complete profile.
 """
 
 import re
-import shutil
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from ..errors import UsageError
+from ..files import next_number
 
 _LONGEST_NAME = 200
 _NUMBER = re.compile(r"\d{4,}")
-_DRAFT = ".new-"
-_ABANDONED_SECONDS = 86_400.0
-"""A draft older than this was left by a killed process."""
 
 
 class ProfileStore:
@@ -41,35 +38,26 @@ class ProfileStore:
             ) from None
 
     @contextmanager
-    def new(self, name: str) -> Iterator["Draft"]:
-        """Yield a folder for a new profile of the benchmark with this id.
+    def new(self, name: str) -> Iterator[tuple[Path, Path]]:
+        """Yield a folder to write a new profile of a benchmark to, and the numbered one that it becomes.
 
         It gets its number when the context ends; after an error, it is removed.
         """
         parent = self.root / folder_name(name)
         parent.mkdir(parents=True, exist_ok=True)
-        draft = Draft(Path(tempfile.mkdtemp(dir=parent, prefix=_DRAFT)))
-        now = draft.folder.stat().st_mtime  # the file system's clock, which no test replaces
-        for left in parent.glob(f"{_DRAFT}*"):
-            with suppress(OSError):
-                if now - left.stat().st_mtime > _ABANDONED_SECONDS:
-                    shutil.rmtree(left)
+
+        def last() -> int:
+            return max((int(one.name) for one in parent.iterdir() if _NUMBER.fullmatch(one.name)), default=0)
+
         try:
-            yield draft
-            draft.folder.chmod(0o755)
-            draft.folder = _numbered(draft.folder)
+            with next_number(parent, last) as (number, draft):
+                numbered = parent / f"{number:04}"
+                yield draft, numbered
+                draft.rename(numbered)
         except BaseException:
-            shutil.rmtree(draft.folder, ignore_errors=True)
             with suppress(OSError):
                 parent.rmdir()  # fails if it has other profiles
             raise
-
-
-class Draft:
-    """A profile's folder: a temporary one while it is written, then the numbered one."""
-
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
 
 
 def folder_name(name: str) -> str:
@@ -79,15 +67,3 @@ def folder_name(name: str) -> str:
     and stores the benchmark's id.
     """
     return re.sub(r"[^A-Za-z0-9._@+=-]+", "_", name).lstrip("._").rstrip("_")[:_LONGEST_NAME] or "_"
-
-
-def _numbered(folder: Path) -> Path:
-    """Rename a folder to the next free number; retry if another process takes that number first."""
-    while True:
-        used = (path.name for path in folder.parent.iterdir() if _NUMBER.fullmatch(path.name))
-        target = folder.with_name(f"{max(map(int, used), default=0) + 1:04}")
-        try:
-            return folder.rename(target)
-        except OSError:
-            if not target.exists():
-                raise

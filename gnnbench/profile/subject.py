@@ -8,6 +8,9 @@ from ..clocks import RealTime
 from ..errors import UsageError
 from ..measure.garbage import collector_paused
 
+ROOT = "call"
+"""Name of the range around the whole call."""
+
 
 class UnavailableError(UsageError):
     """A kind of profile cannot be taken on this machine; the message gives the reason."""
@@ -40,9 +43,9 @@ def clock_of(device: str) -> Callable[[], int]:
     return clock
 
 
-def cold_call_ns(subject: Subject) -> int:
-    """Call once and return the time, including the GPU's work."""
-    clock = clock_of(subject.device)
+def timed_ns(subject: Subject, clock: Callable[[], int] | None = None) -> int:
+    """Call once without a profile and return the time, by default with the GPU's work."""
+    clock = clock or clock_of(subject.device)
     with subject.ready(), collector_paused():
         start = clock()
         subject.call()

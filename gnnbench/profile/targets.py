@@ -59,6 +59,7 @@ PHASES = (
 """The phases of an epoch."""
 
 LAYERS = (
+    *PHASES,
     *(Target("activation", f"torch.nn.functional:{name}") for name in _ACTIVATIONS),
     Target("x·W", "torch.nn:Linear.forward"),
     # plain PyTorch
@@ -95,4 +96,4 @@ LAYERS = (
         for place in places
     ),
 )
-"""The parts of a graph convolution. Only names of classes begin with a capital."""
+"""The phases and the parts of a graph convolution. Only names of classes begin with a capital."""

@@ -6,17 +6,16 @@ directory and record no steps.
 
 import json
 import shutil
-import textwrap
-from bisect import bisect_right
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from itertools import accumulate, pairwise
 from pathlib import Path
 from typing import Any
 
 from .. import units
 from ..measure.garbage import collector_paused
-from .subject import Subject, cold_call_ns
-from .targets import LAYERS, PHASES
-from .tree import ROOT, WIDTH
+from . import text
+from .subject import ROOT, Subject, timed_ns
+from .targets import LAYERS
 
 FILE = "trace.json"
 TENSORBOARD = "tensorboard"
@@ -44,7 +43,7 @@ _WORDS = {
 }
 _STEP = "ProfilerStep#"
 """Prefix of a step's name in torch.profiler and TensorBoard's plugin."""
-_EVENT = 48
+_COLUMNS = {"Event": -48, "Count": 6, "Average time": 14, "Frac.": 7}
 
 
 def take(subject: Subject, folder: Path) -> dict[str, Any]:
@@ -56,13 +55,13 @@ def take(subject: Subject, folder: Path) -> dict[str, Any]:
     """
     from .ranges import Ranges
 
-    ranges = Ranges((*PHASES, *LAYERS), subject.device, functions=True)
+    ranges = Ranges(LAYERS, subject.device)
 
     def call() -> None:
         with ranges.range(ROOT):
             subject.call()
 
-    cold_ns = cold_call_ns(subject)
+    cold_ns = timed_ns(subject)
     with ranges:
         saved = record(subject, call, folder / TENSORBOARD)
     shutil.copyfile(saved, folder / FILE)
@@ -139,59 +138,40 @@ def breakdown(found: Sequence[Event]) -> list[dict[str, Any]]:
         For each `ProfilerStep#N` of the host, in order of time: `name`, `total_ns`, and `kernel_ns`,
         `memcpy_ns`, `runtime_ns`, `cpu_ns` and `other_ns` (see PARTS), which sum to the total.
     """
-    categories: list[str] = []
-    covered = {}
-    for part, more in PARTS.items():
-        categories += more
-        covered[part] = _Union(span_ns(event) for event in found if event.get("cat") in categories)
+    categories = accumulate(PARTS.values())
+    spans = [sorted(span_ns(event) for event in found if event.get("cat") in some) for some in categories]
     steps = []
     for event in steps_of(found):
         start, end = span_ns(event)
-        parts, before = {}, 0
-        for part, union in covered.items():
-            length = union.within(start, end)
-            parts[f"{part}_ns"], before = length - before, length
-        parts["other_ns"] = end - start - before
-        steps.append({"name": event["name"], "total_ns": end - start, **parts})
+        covered = [0, *(_covered(one, start, end) for one in spans), end - start]
+        parts = zip((*PARTS, "other"), pairwise(covered), strict=True)
+        lengths = {f"{part}_ns": more - less for part, (less, more) in parts}
+        steps.append({"name": event["name"], "total_ns": end - start, **lengths})
     return steps
 
 
-class _Union:
-    """The time covered by at least one of some spans."""
-
-    def __init__(self, spans: Iterable[tuple[int, int]]) -> None:
-        self._starts: list[int] = []
-        self._ends: list[int] = []
-        for start, end in sorted(spans):
-            if self._ends and start <= self._ends[-1]:
-                self._ends[-1] = max(self._ends[-1], end)
-            else:
-                self._starts.append(start)
-                self._ends.append(end)
-
-    def within(self, start: int, end: int) -> int:
-        pieces = slice(bisect_right(self._ends, start), bisect_right(self._starts, end))
-        bounds = zip(self._starts[pieces], self._ends[pieces], strict=True)
-        return sum(min(last, end) - max(first, start) for first, last in bounds)
+def _covered(spans: Sequence[tuple[int, int]], start: int, end: int) -> int:
+    """Return how much of the time from `start` to `end` at least one of the spans covers; they are sorted."""
+    covered, reached = 0, start
+    for first, last in spans:
+        begin, stop = max(first, reached), min(last, end)
+        if begin < stop:
+            covered += stop - begin
+            reached = stop
+    return covered
 
 
 def table(section: Mapping[str, Any]) -> str:
     """Return the breakdown of the steps' time as a table, with how to open the trace."""
     steps = section["steps"]
     whole_ns = sum(step["total_ns"] for step in steps)
-    lines = [_line("Event", "Count", "Average time", "Frac.")]
+    rows = []
     for part, words in {**_WORDS, "total": "the whole step"}.items():
-        part_ns = sum(step[f"{part}_ns"] for step in steps)
-        if part_ns:
-            average = units.seconds(part_ns / len(steps) / 1e9)
-            lines.append(_line(words, f"{len(steps)}", average, units.fraction(part_ns / whole_ns)))
+        if part_ns := sum(step[f"{part}_ns"] for step in steps):
+            average = text.nanoseconds(part_ns / len(steps))
+            rows.append((words, f"{len(steps)}", average, units.fraction(part_ns / whole_ns)))
     note = (
-        f"The parts do not overlap. The first call, {units.seconds(section['cold_ns'] / 1e9)}, was not "
-        f"profiled. Open {FILE} at https://ui.perfetto.dev, or {TENSORBOARD}/ with `tensorboard --logdir` "
-        "and the plugin torch-tb-profiler."
+        f"The parts do not overlap. {text.first_call(section)} Open {FILE} at https://ui.perfetto.dev, or "
+        f"{TENSORBOARD}/ with `tensorboard --logdir` and the plugin torch-tb-profiler."
     )
-    return "\n".join([*lines, *(textwrap.fill(each, WIDTH) for each in (note, *section["missing"]))])
-
-
-def _line(event: str, count: str, average: str, share: str) -> str:
-    return f"{event:<{_EVENT}} {count:>6} {average:>14} {share:>7}"
+    return text.page(text.table(_COLUMNS, rows), note, *section["missing"])

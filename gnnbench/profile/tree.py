@@ -1,85 +1,111 @@
-"""Times a call as a tree of ranges: the common part of `phases`, `layers` and `ranges`."""
+"""The kinds `phases`, `layers` and `ranges`: the time of a call as a tree of ranges."""
 
 import statistics
-import textwrap
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from .. import units
 from ..measure.garbage import collector_paused
+from . import text
 from .places import Target
-from .subject import Subject
+from .subject import ROOT, Subject, clock_of, timed_ns
+from .targets import LAYERS, PHASES
 
 if TYPE_CHECKING:
     from .ranges import RangeRow
 
-ROOT = "call"
-"""Name of the range around the whole call."""
-
-WIDTH = 80
-_EVENT = 30
+_COLUMNS = {"Event": -30, "Count": 5, "Average time": 13, "IQR": 5, "Frac.": 6, "Self": 6, "First": 8}
+_WITH_NVTX = "NVTX ranges: run this under `nsys profile` to see them. Times are the host's; it does not wait."
+_WITHOUT_NVTX = "NVTX ranges need a GPU (--device cuda). On a CPU, torch.profiler shows them."
 
 
-def measure(
-    subject: Subject, targets: Sequence[Target], clock: Callable[[], int], *, functions: bool = False
-) -> dict[str, Any]:
+@dataclass(frozen=True)
+class Tree:
+    """A kind of profile: the functions that become ranges."""
+
+    targets: Sequence[Target]
+    waits: bool = True
+    """Whether the host waits for the GPU at the ends of ranges; if not, the times are the host's."""
+
+    def take(self, subject: Subject, folder: Path) -> dict[str, Any]:  # noqa: ARG002
+        """Time a call, see `measure`; no file is written."""
+        return measure(subject, self.targets, clock_of(subject.device if self.waits else "cpu"))
+
+    def table(self, section: Mapping[str, Any]) -> str:
+        """Return the tree; outermost ranges do not overlap, nor do the times in the column `Self`."""
+        root = section["rows"][0]
+        legend = (
+            "Count: over all repeats, without the first call. IQR: of the repeats' times, relative to the "
+            "median. Self: without the rows indented below."
+        )
+        cost = (
+            f"A call took {overhead(section):.3f} times as long with ranges as without "
+            f"({text.nanoseconds(statistics.median(section['plain_ns']))}; medians of {len(root['calls'])})."
+        )
+        notes = [legend, cost, *section["missing"]]
+        if not self.waits:
+            notes.append(_WITH_NVTX if section["nvtx"] else _WITHOUT_NVTX)
+        return text.page(text.table(_COLUMNS, _rows(section["rows"])), *notes)
+
+
+phases = Tree(PHASES)
+layers = Tree(LAYERS)
+ranges = Tree(LAYERS, waits=False)
+"""For an external profiler: on CUDA they are NVTX ranges, which Nsight Systems shows."""
+
+
+def measure(subject: Subject, targets: Sequence[Target], clock: Callable[[], int]) -> dict[str, Any]:
     """Time a call with ranges: a first call, then calls with and without ranges in turns.
 
     Args:
         subject: what is called.
         targets: the functions that become ranges.
         clock: returns nanoseconds.
-        functions: see `Ranges`.
 
     Returns:
-        `rows`, `plain_ns` of each call without ranges, `missing` and `nvtx`; see docs/formats.md.
+        A `record.TreeSection`.
     """
     from .ranges import RangeRow, Ranges
 
-    ranges = Ranges(targets, subject.device, clock=clock, functions=functions)
+    found = Ranges(targets, subject.device, clock=clock)
 
-    def ranged() -> "list[RangeRow]":
+    def ranged() -> "dict[tuple[str, ...], RangeRow]":
         with subject.ready(), collector_paused():
-            ranges.switch(on=True)
-            with ranges.range(ROOT):
+            found.switch(on=True)
+            with found.range(ROOT):
                 subject.call()
-            ranges.switch(on=False)
-        return ranges.times()
+            found.switch(on=False)
+        return {row.path: row for row in found.times()}
 
-    def plain() -> int:
-        with subject.ready(), collector_paused():
-            start = clock()
-            subject.call()
-            return clock() - start
-
-    with ranges:
-        ranges.switch(on=False)
-        cold = {row.path: row.total_ns for row in ranged()}
-    repeats: list[dict[tuple[str, ...], RangeRow]] = []
+    with found:
+        found.switch(on=False)
+        cold = ranged()
+    repeats = []
     plain_ns = []
-    with ranges:  # search again: the first call may have imported libraries
-        ranges.switch(on=False)
+    with found:  # search again: the first call may have imported libraries
+        found.switch(on=False)
         for number in range(subject.repeats):
             if number % 2:  # alternate the order, so that cache effects affect both alike
-                plain_ns.append(plain())
-            repeats.append({row.path: row for row in ranged()})
+                plain_ns.append(timed_ns(subject, clock))
+            repeats.append(ranged())
             if not number % 2:
-                plain_ns.append(plain())
-    last = repeats[-1]  # has every path
+                plain_ns.append(timed_ns(subject, clock))
     none = RangeRow((), 0, 0, 0)
     return {
         "rows": [
             {
                 "path": list(path),
                 "calls": [rows.get(path, none).calls for rows in repeats],
-                "cold_ns": cold.get(path, 0),
+                "cold_ns": cold.get(path, none).total_ns,
                 "total_ns": [rows.get(path, none).total_ns for rows in repeats],
                 "self_ns": [rows.get(path, none).self_ns for rows in repeats],
             }
-            for path in last
+            for path in repeats[-1]  # which has every path
         ],
         "plain_ns": plain_ns,
-        "missing": list(ranges.missing),
+        "missing": list(found.missing),
         "nvtx": subject.device == "cuda",
     }
 
@@ -90,42 +116,23 @@ def overhead(section: Mapping[str, Any]) -> float:
     return statistics.median(root["total_ns"]) / statistics.median(section["plain_ns"])
 
 
-def table(section: Mapping[str, Any]) -> str:
-    """Return the tree as a table; outermost ranges do not overlap, nor do the times in the column `Self`."""
-    root, *rows = section["rows"]
+def _rows(found: Sequence[Mapping[str, Any]]) -> Iterator[tuple[str, ...]]:
+    root, *inner = found
     whole_ns = sum(root["total_ns"])
-    repeats = len(root["total_ns"])
-    lines = [_line("Event", "Count", "Average time", "IQR", "Frac.", "Self", "First")]
-    lines += [_cells(row, "  " * (len(row["path"]) - 2) + row["path"][-1], whole_ns) for row in rows]
+    named = [("  " * (len(row["path"]) - 2) + row["path"][-1], row) for row in inner]
     rest = {**root, "total_ns": root["self_ns"], "cold_ns": None}
-    lines += [
-        _cells(rest, "the rest", whole_ns),
-        _cells({**root, "self_ns": root["total_ns"]}, "the whole", whole_ns),
-    ]
-    plain_ns = statistics.median(section["plain_ns"])
-    legend = (
-        "Count: over all repeats, without the first call. IQR: of the repeats' times, relative to the "
-        "median. Self: without the rows indented below."
-    )
-    cost = (
-        f"A call took {overhead(section):.3f} times as long with ranges as without "
-        f"({units.seconds(plain_ns / 1e9)}; medians of {repeats})."
-    )
-    notes = [legend, cost, *section["missing"]]
-    return "\n".join([*lines, *(textwrap.fill(note, WIDTH) for note in notes)])
-
-
-def _cells(row: Mapping[str, Any], event: str, whole_ns: int) -> str:
-    total_ns, count = sum(row["total_ns"]), sum(row["calls"])
-    return _line(
-        event if len(event) <= _EVENT else f"{event[: _EVENT - 1]}…",
-        f"{count}",
-        units.seconds(total_ns / count / 1e9) if count else "",
-        units.fraction(_spread(row["total_ns"])) if count else "",
-        units.fraction(total_ns / whole_ns),
-        units.fraction(sum(row["self_ns"]) / whole_ns),
-        "" if row["cold_ns"] is None else units.seconds(row["cold_ns"] / 1e9),
-    )
+    whole = {**root, "self_ns": root["total_ns"]}
+    for name, row in (*named, ("the rest", rest), ("the whole", whole)):
+        total_ns, count = sum(row["total_ns"]), sum(row["calls"])
+        yield (
+            name,
+            f"{count}",
+            text.nanoseconds(total_ns / count) if count else "",
+            units.fraction(_spread(row["total_ns"])) if count else "",
+            units.fraction(total_ns / whole_ns),
+            units.fraction(sum(row["self_ns"]) / whole_ns),
+            "" if row["cold_ns"] is None else text.nanoseconds(row["cold_ns"]),
+        )
 
 
 def _spread(values: Sequence[int]) -> float:
@@ -134,7 +141,3 @@ def _spread(values: Sequence[int]) -> float:
         return 0.0
     low, middle, high = statistics.quantiles(values, n=4, method="inclusive")
     return (high - low) / middle if middle else 0.0
-
-
-def _line(event: str, count: str, average: str, spread: str, share: str, own: str, first: str) -> str:
-    return f"{event:<{_EVENT}} {count:>5} {average:>13} {spread:>5} {share:>6} {own:>6} {first:>8}"

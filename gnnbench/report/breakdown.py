@@ -1,9 +1,9 @@
 """Make breakdowns of the time of profiled calls, with platforms side by side."""
 
 import statistics
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
+from ..profile.record import ProfileRecord
 from .names import clean
 from .table import SHORT_DIRECTION
 from .view import Bar, Breakdown, BreakdownPart
@@ -12,16 +12,12 @@ _KINDS = ("phases", "layers")
 """Sections of a profile that are trees of ranges."""
 
 
-def of(records: Sequence[Mapping[str, Any]]) -> tuple[Breakdown, ...]:
-    """Return a breakdown for each kind and each work; platforms of the same work are in one.
-
-    Args:
-        records: profiles, see docs/formats.md.
-    """
-    groups: dict[tuple[str, str], list[Mapping[str, Any]]] = {}
+def of(records: Sequence[ProfileRecord]) -> tuple[Breakdown, ...]:
+    """Return a breakdown for each kind and each work; platforms of the same work are in one."""
+    groups: dict[tuple[str, str], list[ProfileRecord]] = {}
     for kind in _KINDS:
         for record in records:
-            if kind in record["sections"]:
+            if kind in record.sections:
                 groups.setdefault((kind, _work(record)), []).append(record)
     return tuple(
         Breakdown(title, kind, tuple(_bar(record, kind) for record in group))
@@ -29,35 +25,30 @@ def of(records: Sequence[Mapping[str, Any]]) -> tuple[Breakdown, ...]:
     )
 
 
-def _work(record: Mapping[str, Any]) -> str:
-    spec = record["spec"]
+def _work(record: ProfileRecord) -> str:
+    spec = record.spec
     if not spec:
-        return clean(record["id"])
-    direction = SHORT_DIRECTION.get(spec["direction"], spec["direction"])
+        return clean(record.id)
+    direction = SHORT_DIRECTION.get(spec.direction, spec.direction)
     return clean(
-        f"{spec['operation']} {direction} on {spec['dataset']} · hidden {spec['hidden']} · "
-        f"{spec['dtype']} · {spec['index_dtype']} · {spec['device']}"
+        f"{spec.operation} {direction} on {spec.dataset} · hidden {spec.hidden} · {spec.dtype} · "
+        f"{spec.index_dtype} · {spec.device}"
     )
 
 
-def _bar(record: Mapping[str, Any], kind: str) -> Bar:
-    root, *rows = record["sections"][kind]["rows"]
+def _bar(record: ProfileRecord, kind: str) -> Bar:
+    root, *rows = record.section(kind)["rows"]
     kept = _middle(root["total_ns"])
 
     def mean(values_ns: Sequence[float]) -> float:
         return statistics.fmean(values_ns[call] for call in kept) / 1e9
 
     parts = tuple(
-        BreakdownPart(
-            " ".join(map(clean, row["path"][-1:])),
-            seconds,
-            mean(row["self_ns"]),
-            len(row["path"]) - 1,
-        )
+        BreakdownPart(clean(row["path"][-1]), seconds, mean(row["self_ns"]), len(row["path"]) - 1)
         for row in rows
         if (seconds := mean(row["total_ns"]))
     )
-    label = clean(record["spec"]["platform"]) if record["spec"] else "call"
+    label = clean(record.spec.platform) if record.spec else "call"
     return Bar(label, mean(root["total_ns"]), parts, mean(root["self_ns"]))
 
 

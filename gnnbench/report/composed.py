@@ -6,6 +6,7 @@ from dataclasses import replace
 from .. import json_io, units
 from ..compare.result_file import ResultFile
 from ..compare.verdict import Thresholds
+from ..profile.record import ProfileRecord
 from ..results.accepted import Accepted
 from ..results.run_file import RunFile
 from . import breakdown, causes, run
@@ -34,7 +35,8 @@ def compose(sources: Sources, thresholds: Thresholds, accepted: Accepted) -> Vie
             view = run.view(main, sources.base, thresholds, accepted)
         else:
             view = _profiles(sources.profiles)
-        return replace(view, breakdowns=breakdown.of([one.content for one in sources.profiles]))
+        records = [one.checked for one in sources.profiles if isinstance(one.checked, ProfileRecord)]
+        return replace(view, breakdowns=breakdown.of(records))
     except json_io.DAMAGE as error:
         what = f"no {error}" if isinstance(error, KeyError) else str(error)
         json_io.refuse(main.path, f"damaged: {clean(what)}", "save it again")

@@ -27,8 +27,8 @@ class Source:
     kind: Kind
     content: Mapping[str, Any]
     """See docs/formats.md."""
-    checked: RunFile | ResultFile | None = None
-    """The parsed content; None: a profile."""
+    checked: RunFile | ResultFile | record.ProfileRecord
+    """The parsed content."""
 
 
 @dataclass(frozen=True)
@@ -87,7 +87,7 @@ def _read(path: Path) -> Source:
         return Source(path, kind, content, run_file.parse(path, run_file.check(path, content, raw)))
     if kind in ("ab", "compare"):
         return Source(path, kind, content, result_file.parse(path, content))
-    return Source(path, kind, record.check(path, content))
+    return Source(path, kind, content, record.check(path, content))
 
 
 def _check_base(first: Source, base: Sequence[Source]) -> None:

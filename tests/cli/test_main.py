@@ -18,6 +18,7 @@ from gnnbench.results.baseline import FOLDER, RecordStore
 from gnnbench.workloads.operations import OPERATIONS
 from tests.cli import saved
 from tests.compare.trend import runs as histories
+from tests.profile.subjects import recorded
 from tests.run_files import content, entry, save, suite
 
 BASE = " ".join(f"run-{number}.json" for number in range(5))
@@ -61,8 +62,7 @@ def originals(tmp_path_factory):
     saved.ab(folder)
     histories.save(folder / "history", [histories.run(number, [1.0]) for number in range(3)])
     sections = {"counts": counts.take(Subject(lambda: None, "cpu", 1), folder)}
-    profile = record.compose("test_a.py::b0", None, {}, 1, sections, {})
-    (folder / "profile.json").write_text(json.dumps(profile))
+    record.write(recorded("test_a.py::b0", **sections), folder)
     return folder
 
 

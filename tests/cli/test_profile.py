@@ -14,10 +14,12 @@ import pytest
 
 from gnnbench.cli.main import main
 from gnnbench.cli.profile_session import _ProfilingProgress
-from gnnbench.profile import process, record
+from gnnbench.profile import process, record, times
+from gnnbench.profile.times import PAIRS
 from tests.cli.started import start
 from tests.report import contents
 from tests.suite import ROOT, gnnbench
+from tests.variants.repositories import git
 
 SMALL = ("--dataset", "rmat:5", "--hidden", "8", "--device", "cpu", "--epochs", "2")
 
@@ -37,6 +39,12 @@ import time
 def test_slow(benchmark):
     with subprocess.Popen(["sleep", "60"]):
         benchmark(time.sleep, 60)
+"""
+NEWER = """
+def test_newer(benchmark):
+    from kernels import newer
+
+    benchmark(newer)
 """
 OLDER = """
 import torch
@@ -67,7 +75,7 @@ def test_an_epoch_of_two_platforms(tmp_path):
     assert result.returncode == 0, result.stderr
     for path in folders(folder):
         found = record.read(path)
-        assert f"\n{found['id']}\n" in result.stdout
+        assert f"\n{found.id}\n" in result.stdout
         assert str(path) in result.stdout
     assert result.stdout.count("\nfunctions: ") == 2
     assert re.search(r"pyg +torch", result.stdout)
@@ -171,41 +179,92 @@ def test_a_graph_that_cannot_be_read_is_a_line(tmp_path, words, said):
     assert said.format(file=file) in result.stderr.splitlines()[-1]
 
 
-def given(folder, *names, dataset="cora:synthetic", unavailable=None):
-    """Save profiles of these benchmarks; return how they ended."""
-    ended = []
-    for name in names:
-        place = folder / name
-        place.mkdir(parents=True)
-        content = contents.profile("pyg")
-        content["spec"]["dataset"] = dataset
-        (place / "profile.json").write_text(json.dumps(content))
-        ended.append(process.Ended(name, place, unavailable or {}, None, None))
-    return ended
+@pytest.fixture
+def answered(monkeypatch, tmp_path):
+    """Let no process be started: what is asked is kept, and each side gets profiles of the given kinds."""
+    asked = []
+
+    def answer(kinds, *more, unavailable=None):
+        def run(sides, wanted, progress):
+            asked.append(wanted)
+            found = []
+            for side in sides:
+                place = tmp_path / "profiles" / f"{len(asked)}{side.name}"
+                place.mkdir(parents=True)
+                content = contents.profile("pyg")
+                content["spec"]["dataset"] = "cora:synthetic"
+                content["sections"] = {name: content["sections"][name] for name in ("counts", *kinds)}
+                (place / "profile.json").write_text(json.dumps(content))
+                ended = [process.Ended("test_a", place, unavailable or {}, None, None), *more]
+                progress.collected([one.id for one in ended], [])
+                for one in ended:
+                    progress.benchmark(side, 1, len(ended), one.id)
+                    progress.benchmark(side, 1, len(ended), one)
+                found.append(ended)
+            return found
+
+        monkeypatch.setattr(process, "run", run)
+        return asked
+
+    return answer
 
 
-def test_a_session_says_what_is_synthetic_and_once_what_is_unavailable(in_process, monkeypatch, tmp_path):
+def test_a_session_says_what_is_synthetic_and_once_what_is_unavailable(in_process, monkeypatch, answered):
     why = {"kernels": "profile kind 'kernels' needs a GPU"}
-    skipped = process.Ended("test_a.py::test_none", None, why, None, "skipped: it needs a GPU")
-    answers = [given(tmp_path / "profiles", "a", "b", unavailable=why), [skipped]]
-
-    def run(sides, _wanted, progress):
-        found = answers.pop(0)
-        progress.collected([one.id for one in found], [])
-        for number, one in enumerate(found, 1):
-            progress.benchmark(sides[0], number, len(found), one.id)
-            progress.benchmark(sides[0], number, len(found), one)
-        return [found]
-
-    monkeypatch.setattr(process, "run", run)
+    skipped = process.Ended("test_b", None, why, None, "skipped: it needs a GPU")
+    answered(["layers"], skipped, unavailable=why)
     result = in_process("profile", "epoch", "--with", "layers,kernels")
     assert result.returncode == 0
-    assert result.stdout.count("saved in profiles/") == 2
+    assert result.stdout.count("saved in profiles/") == 1
+    assert "[1/2] test_b: skipped: it needs a GPU\n" in result.stderr
     assert result.stderr.splitlines()[-2:] == [f"gnnbench: {why['kernels']}", SYNTHETIC]
+    monkeypatch.setattr(process, "run", lambda *_: [[skipped]])
     result = in_process("profile", "epoch", "--with", "kernels")
-    assert result.returncode == 3, "it has an exit code of its own"
-    assert result.stdout == ""
-    assert "[1/1] test_a.py::test_none: skipped: it needs a GPU\n" in result.stderr
+    assert (result.returncode, result.stdout) == (3, ""), "it has an exit code of its own"
+
+
+@pytest.mark.parametrize("kinds", [(), ("phases", "layers")])
+def test_times_are_of_several_pairs_whose_failures_alone_are_shown(in_process, answered, kinds):
+    """A kind without times is compared by counts alone, of one pair."""
+    asked = answered(kinds, process.Ended("test_b", None, {}, "E  it failed", None))
+    found = in_process("profile", "pytest", "--diff", ".", "env:A=1", "--", ".")
+    assert found.returncode == 2
+    assert found.stderr.count("profiling 2 benchmarks: test_a, test_b\n") == 1
+    assert found.stderr.count("[1/2] before: test_b: failed\nE  it failed\n") == len(asked)
+    assert "counts: no difference" in found.stdout
+    assert ("times: no range differs" in found.stdout) == bool(kinds)
+    assert [one.only for one in asked] == [(), *[["test_a"]] * (PAIRS - 1 if kinds else 0)]
+    if kinds:
+        assert f"from {PAIRS} pairs of processes" in found.stdout.replace("\n", " ")
+        assert f"timing both alternately: pair {PAIRS} of {PAIRS}" in found.stderr
+        assert {tuple(one.kinds) for one in asked[1:]} == {("layers",)}
+
+
+@pytest.mark.nightly
+def test_two_commits_differ_by_what_changed_between_them(suite, in_process, monkeypatch):
+    monkeypatch.setattr(times, "PAIRS", 1)
+    (suite / "test_suite.py").write_text(f"{SUITE}\n\n{NEWER}")
+    git(suite, "init", "-q")
+    git(suite, "add", "-A")
+    git(suite, "commit", "-qm", "older")
+    newer = OLDER.replace("torch.sort(x @ x).values", "x @ x\n\n\nnewer = int")
+    (suite / "kernels.py").write_text(newer)
+    words = ("test_suite.py", "--with", "phases", "--epochs", "2", "--folder", "profiles")
+    found = in_process("profile", *words, "--diff", "git:HEAD", ".")
+    assert found.returncode == 2, "a benchmark fails"
+    commit = git(suite, "rev-parse", "HEAD")[:10]
+    lines = found.stdout.splitlines()
+    assert lines[1:4] == [
+        "test_suite.py::test_work",
+        f"before: git:HEAD ({commit})",
+        f"after:  . ({commit}, uncommitted changes)",
+    ]
+    assert "vanished" in lines[5]
+    assert lines[5].endswith("aten::sort in call")
+    assert found.stdout.index("times: ") > found.stdout.index("aten::sort"), "counts come first"
+    assert "gnnbench: test_suite.py::test_newer: profiled on one side only: after" in found.stderr
+    assert found.stderr.count("ImportError: cannot import name 'newer'") == 1
+    assert len(list((suite / "profiles").glob("*/*/profile.json"))) == 3
 
 
 def test_an_option_that_was_removed_says_what_to_use(capsys):
@@ -279,10 +338,10 @@ def test_real_cora(tmp_path):
     words = ("epoch", "--real", "--dataset", "cora", "--device", "cpu", "--epochs", "3")
     result = profile(*words, "--platform", "pyg,dgl", "--data", data, "--folder", str(tmp_path))
     assert result.returncode == 0, result.stderr
-    found = {one["spec"]["platform"]: one for one in map(record.read, folders(tmp_path))}
+    found = {one.spec.platform: one for one in map(record.read, folders(tmp_path))}
     for name, inside in (("pyg", "gcn_norm"), ("dgl", "degrees")):
-        paths = [row["path"] for row in found[name]["sections"]["layers"]["rows"]]
+        paths = [row["path"] for row in found[name].sections["layers"]["rows"]]
         assert any(path[-1] == inside for path in paths)
         assert ["call", "backward"] in paths
-        (whole, *_) = found[name]["sections"]["counts"]["ranges"]
+        (whole, *_) = found[name].sections["counts"]["ranges"]
         assert whole["path"] == ["call"]

@@ -3,6 +3,7 @@
 import pytest
 import torch
 
+from gnnbench.profile.record import ProfileRecord
 from gnnbench.profile.subject import Subject
 from gnnbench.workloads import gcn, platforms, training
 
@@ -26,6 +27,12 @@ def epoch(case, repeats=2):
     return Subject(
         lambda: training.epoch(t.model, t.structure, t.x, t.train, t.y, t.optimizer), "cpu", repeats
     )
+
+
+def recorded(name="test_a", spec=None, findings=(), **sections):
+    """A record with these sections, of no machine."""
+    fields = {"spec": spec, "environment": {}, "repeats": 1, "unavailable": {}, "findings": findings}
+    return ProfileRecord(id=name, sections=sections, **fields)
 
 
 def widest(text):

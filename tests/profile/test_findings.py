@@ -15,7 +15,7 @@ def find(call, folder, **sections):
     """Return what is found by rule, in a call that is not the first."""
     call()
     taken = counts.take(Subject(call, "cpu", 1), folder)
-    found = findings.find({"sections": {"counts": taken, **sections}})
+    found = findings.find({"counts": taken, **sections})
     assert len({finding.rule for finding in found}) == len(found)
     return {finding.rule: finding for finding in found}
 
@@ -133,7 +133,7 @@ def test_features_copied_to_the_gpu_in_each_call_are_found_and_kept_there_they_a
     def on_cuda(call):
         call()
         taken = counts.take(Subject(call, "cuda", 1), tmp_path)
-        return {finding.rule: finding for finding in findings.find({"sections": {"counts": taken}})}
+        return {finding.rule: finding for finding in findings.find({"counts": taken})}
 
     found = on_cuda(lambda: x.to("cuda") @ weight)
     assert "1 cpu→cuda" in found["copies"].text

@@ -81,13 +81,13 @@ def test_every_kind_on_every_platform_leaves_a_record_and_files_for_their_own_re
     result = profile(folder, EPOCH, *chosen, *SMALL, "--gnn-profile", ",".join(TOGETHER), "--gnn-epochs", "2")
     assert result.returncode == 0, result.stdout
     records = [record.read(path) for path in folders(folder)]
-    assert {found["spec"]["platform"] for found in records} == platforms
+    assert {found.spec.platform for found in records} == platforms
     for found in records:
-        assert set(found["sections"]) == {*ON_CPU, "counts"}
-        assert "CUDA" in found["unavailable"]["kernels"]
-        assert found["repeats"] == 2
-        assert found["id"] == "-".join(map(str, found["spec"].values()))
-        assert dict(found["environment"]["libraries"])["torch"]
+        assert set(found.sections) == {*ON_CPU, "counts"}
+        assert "CUDA" in found.unavailable["kernels"]
+        assert found.repeats == 2
+        assert found.id == found.spec.id
+        assert dict(found.environment["libraries"])["torch"]
     for path in folders(folder):
         assert pstats.Stats(str(path / "functions.prof")).total_calls > 0
         events = json.loads((path / "trace.json").read_text())["traceEvents"]
@@ -124,12 +124,12 @@ def test_any_suite_is_profiled_and_gets_its_results_and_errors(tmp_path, suite):
     assert "ValueError: the third call" in found.stdout
     assert "1 failed, 3 passed" in found.stdout
     assert len(list((tmp_path / "p").iterdir())) == 2
-    records = {one["id"]: one for one in map(record.read, folders(tmp_path / "p"))}
+    records = {one.id: one for one in map(record.read, folders(tmp_path / "p"))}
     assert set(records) == {"test_suite.py::test_matmul", "test_suite.py::test_pedantic"}
-    assert all(one["spec"] is None for one in records.values())
-    counted = records["test_suite.py::test_matmul"]["sections"]["counts"]["operators"]
+    assert all(one.spec is None for one in records.values())
+    counted = records["test_suite.py::test_matmul"].sections["counts"]["operators"]
     assert [(row["name"], row["count"]) for row in counted] == [("aten::mm", 1)]
-    pedantic = records["test_suite.py::test_pedantic"]["sections"]
+    pedantic = records["test_suite.py::test_pedantic"].sections
     assert [(row["name"], row["count"]) for row in pedantic["counts"]["operators"]] == [("aten::sum", 1)]
     assert "aten::sum" in {row["name"] for row in pedantic["operators"]["rows"]}
     assert not re.search(

@@ -1,10 +1,10 @@
 """The kind `instructions`: a real run under valgrind where the processor counts nothing."""
 
-import copy
 import re
 import shutil
 import subprocess
 import sysconfig
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -94,12 +94,13 @@ def test_functions_of_c_and_of_python(tmp_path, capsys):
     assert "__call__" not in found.stdout, "gnnbench's own functions"
 
     first, second = tmp_path / "p/test_suite.py_test_smooth/0001", tmp_path / "second"
-    changed = copy.deepcopy(record.read(first))
-    counted = changed["sections"]["instructions"]["counted"]
-    smooth = next(name for name in counted["frames"] if name.startswith("test_suite:smooth"))
-    for numbers, name in ((counted["functions"], "rows:mix_rows"), (counted["frames"], smooth)):
-        counted["total"] += numbers[name]
+    changed = record.read(first)
+    counted = changed.sections["instructions"]["counted"]
+    smooth = next(name for name in counted.frames if name.startswith("test_suite:smooth"))
+    more = counted.functions["rows:mix_rows"] + counted.frames[smooth]
+    for numbers, name in ((counted.functions, "rows:mix_rows"), (counted.frames, smooth)):
         numbers[name] *= 2
+    changed.sections["instructions"]["counted"] = replace(counted, total=counted.total + more)
     second.mkdir()
     record.write(changed, second)
     assert main.main(["profile", "--diff", str(first), str(second)]) == 0
@@ -120,7 +121,7 @@ def test_by_the_processor_there_are_no_functions_of_c(tmp_path, monkeypatch):
         pytest.skip(f"perf_event_open: {error}")
     monkeypatch.setattr(counter_choice, "here", lambda: hardware.Hardware(event))
     section = instructions.take(Subject(work, "cpu", 1), tmp_path)
-    assert section["counted"]["functions"] == {}
+    assert section["counted"].functions == {}
     table = instructions.table(section)
     assert "does not know functions of C" in table
     assert f"work ({__name__})" in table

@@ -98,7 +98,7 @@ def test_the_calls_of_two_sides_take_turns_and_where_one_dies_the_other_goes_on(
     assert (tmp_path / "calls").read_text() == "AB" * 7 + "AABB"
     (work, fails, more), others = sides
     assert [one.failed for one in (work, fails, more, others[0])] == [None] * 4
-    rows = [record.read(one.folder)["sections"]["phases"]["rows"] for one in (work, others[0])]
+    rows = [record.read(one.folder).sections["phases"]["rows"] for one in (work, others[0])]
     assert [len(row["self_ns"]) for (row,) in rows] == [3, 3]
     assert [one.id for one in others] == ["test_suite.py::test_work", "test_suite.py::test_fails"]
     assert others[1].failed.startswith("pytest ended early with exit status 1")

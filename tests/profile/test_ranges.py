@@ -7,9 +7,10 @@ import pytest
 import torch
 
 from gnnbench.packages import missing
-from gnnbench.profile.ranges import Ranges, Target
+from gnnbench.profile.places import Target
+from gnnbench.profile.ranges import Ranges
 from gnnbench.profile.subject import clock_of
-from gnnbench.profile.targets import LAYERS, PHASES
+from gnnbench.profile.targets import LAYERS
 from gnnbench.workloads import platforms
 from tests.profile.subjects import epoch
 
@@ -195,7 +196,7 @@ def test_the_libraries_are_as_before_when_what_is_profiled_raises(make_case):
     for subject in subjects:
         subject.call()
     before = attributes()
-    ranges = Ranges((*PHASES, *LAYERS), "cpu", functions=True)
+    ranges = Ranges(LAYERS, "cpu")
 
     def fails_within_backward(_gradient):
         assert ranges.path[:2] == ("call", "backward")
@@ -250,7 +251,7 @@ def test_functions_in_the_body_of_an_inline_target_are_ranges(monkeypatch):
     ]
     layer, x = Layer(), torch.ones(2, 3, requires_grad=True)
     expected = layer(x)
-    with ticking(targets, functions=True) as ranges:
+    with ticking(targets) as ranges:
         found = layer(x)
         _ = x * 5  # outside
         rows = ranges.times()
@@ -278,7 +279,7 @@ def test_a_products_kind_is_told_by_its_operands(monkeypatch):
 
     module.products = products
     monkeypatch.setitem(sys.modules, "products", module)
-    with ticking([Target("products", "products:products", inline=True)], functions=True) as ranges:
+    with ticking([Target("products", "products:products", inline=True)]) as ranges:
         module.products(torch.ones(3, 3))
         rows = ranges.times()
     assert [row.path[1:] for row in rows] == [(), ("x·W",), ("spmm",)]

@@ -2,18 +2,80 @@ import itertools
 import sys
 import types
 
+import pytest
 import torch
 
-from gnnbench.profile import ranges, tree
+from gnnbench.profile import kinds, ranges, tree
+from gnnbench.profile.places import Target
 from gnnbench.profile.subject import Subject
 from gnnbench.profile.targets import PHASES
-from gnnbench.profile.tree import measure, table
-from tests.profile.subjects import widest
+from gnnbench.profile.text import WIDTH
+from gnnbench.workloads import platforms
+from tests.profile.subjects import epoch, widest
 
 
 def ticking(call, targets, repeats):
     """Measure by a clock that goes on by 1 whenever it is read."""
-    return measure(Subject(call, "cpu", repeats), targets, itertools.count().__next__)
+    return tree.measure(Subject(call, "cpu", repeats), targets, itertools.count().__next__)
+
+
+def paths(section):
+    return [tuple(row["path"][1:]) for row in section["rows"]]
+
+
+def test_phases_sum_to_the_epoch_and_the_first_call_is_apart(make_case, tmp_path):
+    section = tree.phases.take(epoch(make_case("epoch", "pyg", "train"), 3), tmp_path)
+    assert paths(section) == [(), ("zero_grad",), ("forward",), ("loss",), ("backward",), ("optimizer.step",)]
+    for repeat in range(3):
+        own_ns = sum(row["self_ns"][repeat] for row in section["rows"])
+        assert own_ns == section["rows"][0]["total_ns"][repeat]
+    assert [row["calls"] for row in section["rows"]] == [[1] * 3] * 6
+    assert all(row["cold_ns"] > 0 for row in section["rows"])
+    assert len(section["plain_ns"]) == 3
+    assert min(section["plain_ns"]) > 0
+    assert (section["missing"], section["nvtx"]) == ([], False)
+    assert list(tmp_path.iterdir()) == []
+
+
+def conv(make_case, *, cached):
+    case = make_case("conv", "pyg")
+    layer = platforms.load("pyg").layer(*case.weights(8, 8), cached=cached)
+    structure, x = case.edge_index(), case.features()
+    return Subject(lambda: layer(x, structure), "cpu", 3)
+
+
+def test_what_is_cached_is_in_the_first_call_only(make_case, tmp_path):
+    recomputed, cached = (
+        tree.layers.take(conv(make_case, cached=cached), tmp_path) for cached in (False, True)
+    )
+    assert set(paths(cached)) == set(paths(recomputed))
+    for found, calls in ((recomputed, 1), (cached, 0)):
+        (norm,) = [row for row in found["rows"] if row["path"][-1] == "gcn_norm"]
+        assert norm["calls"] == [calls] * 3
+        assert norm["cold_ns"] > 0
+        assert all((total > 0) == (calls > 0) for total in norm["total_ns"])
+    assert "gcn_norm" in tree.layers.table(cached)
+
+
+def test_ranges_are_those_of_the_layers_and_say_what_nvtx_needs(make_case, tmp_path):
+    subject = conv(make_case, cached=False)
+    section = kinds.load("ranges").take(subject, tmp_path)
+    assert paths(section) == paths(tree.layers.take(subject, tmp_path))
+    text = tree.ranges.table(section)
+    assert "    x·W " in text
+    assert "NVTX ranges need a GPU (--device cuda)" in text
+    assert "nsys profile" in tree.ranges.table({**section, "nvtx": True})
+
+
+@pytest.mark.cuda
+def test_layers_on_a_gpu(tmp_path):
+    model = torch.nn.Linear(64, 64, device="cuda")
+    x = torch.ones(64, 64, device="cuda")
+    subject = Subject(lambda: model(x).sum().backward(), "cuda", 2)
+    for kind in (tree.layers, tree.ranges):
+        section = kind.take(subject, tmp_path)
+        assert section["nvtx"] is True
+        assert paths(section) == [(), ("forward",), ("forward", "x·W"), ("backward",)]
 
 
 def test_libraries_are_looked_through_before_the_first_call_and_after_it_only(monkeypatch):
@@ -25,48 +87,61 @@ def test_libraries_are_looked_through_before_the_first_call_and_after_it_only(mo
 
 def test_calls_without_ranges_find_the_library_as_it_is_and_others_do_not():
     relu, seen = torch.nn.functional.relu, []
-    target = ranges.Target("relu", "torch.nn.functional:relu")
+    target = Target("relu", "torch.nn.functional:relu")
     ticking(lambda: seen.append(torch.nn.functional.relu is relu), [target], 4)
     assert seen == [False, False, True, True, False, False, True, True, False]
     assert torch.nn.functional.relu is relu
 
 
-def test_what_the_first_call_imports_is_found_from_then_on(monkeypatch):
-    library = types.ModuleType("a_late_library")
-    library.late = lambda: None
+def test_what_the_first_call_imports_is_found_from_then_on_and_calls_are_those_of_each_repeat(monkeypatch):
+    library, numbers = types.ModuleType("a_library"), itertools.count()
+    library.late = library.rare = lambda: None
 
     def call():
         monkeypatch.setitem(sys.modules, library.__name__, library)
         library.late()
+        if next(numbers) % 4 == 1:
+            library.rare()
 
-    section = ticking(call, [ranges.Target("late", "a_late_library:late")], 3)
-    row = section["rows"][1]
-    assert (row["path"], row["calls"], row["cold_ns"]) == (["call", "late"], [1, 1, 1], 0)
-
-
-def test_calls_are_those_of_each_repeat(monkeypatch):
-    library, numbers = types.ModuleType("a_library"), itertools.count()
-    library.rare = lambda: None
-    monkeypatch.setitem(sys.modules, library.__name__, library)
-    targets = [ranges.Target("rare", "a_library:rare")]
-    section = ticking(lambda: next(numbers) % 4 == 1 and library.rare(), targets, 4)
-    assert section["rows"][1]["calls"] == [1, 0, 1, 0]  # of the calls with ranges, 0, 1, 4, 5 and 8
-    assert "rare" in table(section)
+    targets = [Target(name, f"a_library:{name}") for name in ("late", "rare")]
+    _, late, rare = ticking(call, targets, 4)["rows"]
+    assert (late["path"], late["calls"], late["cold_ns"]) == (["call", "late"], [1, 1, 1, 1], 0)
+    assert rare["calls"] == [1, 0, 1, 0]  # of the calls with ranges, 0, 1, 4, 5 and 8
 
 
-def test_the_average_is_over_the_calls_there_were():
-    def row(*path, **of_each):
-        return {"path": list(path), "cold_ns": 1, **of_each}
+def row(*path, calls, cold, total, own):
+    """Return a row with times in milliseconds."""
+    times = {"total_ns": [round(1e6 * one) for one in total], "self_ns": [round(1e6 * one) for one in own]}
+    return {"path": ["call", *path], "calls": calls, "cold_ns": round(1e6 * cold), **times}
 
-    section = {
-        "rows": [
-            row("call", calls=[1, 1, 1], total_ns=[10, 10, 10], self_ns=[10, 4, 10]),
-            row("call", "loss", calls=[0, 2, 0], total_ns=[0, 6, 0], self_ns=[0, 6, 0]),
-        ],
-        "plain_ns": [10, 10, 10],
-        "missing": [],
-        "nvtx": False,
-    }
-    text = table(section)
-    assert text.splitlines()[1].split() == ["loss", "2", "3.00", "ns", "0.0%", "20%", "20%", "1.00", "ns"]
-    assert widest(text) <= tree.WIDTH
+
+def test_the_table_sums_to_the_whole_and_averages_over_the_calls_there_were():
+    rows = [
+        row(calls=[1] * 4, cold=30, total=[10] * 4, own=[1] * 4),
+        row("forward", calls=[1] * 4, cold=25, total=[6] * 4, own=[2] * 4),
+        row("forward", "GCNConv", calls=[2] * 4, cold=20, total=[4] * 4, own=[4] * 4),
+        row("forward", "x" * 40, calls=[0] * 4, cold=2, total=[0] * 4, own=[0] * 4),
+        row("loss", calls=[0, 2, 0, 0], cold=1, total=[0, 2, 0, 0], own=[0, 2, 0, 0]),
+        row("backward", calls=[1] * 4, cold=4, total=[2, 3, 3, 4], own=[2, 3, 3, 4]),
+    ]
+    line = "torch_geometric 9.9 has no gcn_norm in torch_geometric.nn.conv.gcn_conv: gcn_norm is not shown"
+    section = {"rows": rows, "plain_ns": [8_000_000] * 4, "missing": [line], "nvtx": False}
+    text = tree.phases.table(section)
+    lines = text.splitlines()
+    assert [line.split() for line in lines[:8]] == [
+        ["Event", "Count", "Average", "time", "IQR", "Frac.", "Self", "First"],
+        ["forward", "4", "6.00", "ms", "0.0%", "60%", "20%", "25.0", "ms"],
+        ["GCNConv", "8", "2.00", "ms", "0.0%", "40%", "40%", "20.0", "ms"],
+        ["x" * 27 + "…", "0", "0.0%", "0.0%", "2.00", "ms"],
+        ["loss", "2", "1.00", "ms", "0.0%", "5.0%", "5.0%", "1.00", "ms"],
+        ["backward", "4", "3.00", "ms", "17%", "30%", "30%", "4.00", "ms"],
+        ["the", "rest", "4", "1.00", "ms", "0.0%", "10%", "10%"],
+        ["the", "whole", "4", "10.0", "ms", "0.0%", "100%", "100%", "30.0", "ms"],
+    ]
+    assert "A call took 1.250 times as long with ranges as without (8.00 ms; medians of 4)." in lines
+    assert line in " ".join(lines), "what was not found is below the table"
+    assert widest(text) <= WIDTH
+    for one in rows:
+        for of_each in ("calls", "total_ns", "self_ns"):
+            one[of_each] = one[of_each][:1]
+    assert tree.phases.table(section).splitlines()[1].split()[4] == "0.0%", "one repeat has no spread"

@@ -2,8 +2,14 @@ import random
 
 import pytest
 
+from gnnbench.codec import decode
+from gnnbench.profile.record import ProfileRecord
 from gnnbench.report import breakdown
 from tests.report import contents
+
+
+def broken_down(profile):
+    return breakdown.of([decode(profile, ProfileRecord)])
 
 
 def noisy(calls, seed=0):
@@ -27,7 +33,7 @@ def noisy(calls, seed=0):
 
 @pytest.mark.parametrize("calls", [1, 2, 3, 10, 11])
 def test_the_parts_of_a_bar_add_up_to_it(calls):
-    for found in breakdown.of([noisy(calls)]):
+    for found in broken_down(noisy(calls)):
         (bar,) = found.bars
         assert sum(part.self_seconds for part in bar.parts) + bar.rest_seconds == pytest.approx(bar.seconds)
         outer = sum(part.seconds for part in bar.parts if part.depth == 1)
@@ -39,16 +45,16 @@ def test_one_slow_call_does_not_count():
     for row in profile["sections"]["phases"]["rows"]:
         for name in ("total_ns", "self_ns", "calls"):
             row[name] = row[name][:1] * 4
-    whole, *_ = breakdown.of([profile])[0].bars
+    before = broken_down(profile)[0].bars
     for row in profile["sections"]["phases"]["rows"]:
         row["total_ns"][2] *= 50
         row["self_ns"][2] *= 50
-    assert breakdown.of([profile])[0].bars[0] == whole
+    assert broken_down(profile)[0].bars == before
 
 
 def test_a_range_that_no_kept_call_entered_has_no_part():
     profile = contents.profile("pyg")
     rows = profile["sections"]["phases"]["rows"]
     rows.append({**rows[1], "path": ["epoch", "loss"], "total_ns": [0, 0, 0], "self_ns": [0, 0, 0]})
-    (bar,) = breakdown.of([profile])[0].bars
+    (bar,) = broken_down(profile)[0].bars
     assert [part.name for part in bar.parts] == ["forward", "backward"]

@@ -209,7 +209,7 @@ def test_a_profile_of_a_cell_finds_what_is_known_of_it(make_case, tmp_path, oper
         subject = Subject(lambda: timed.run(*timed.inputs), "cpu", 1)
         subject.call()  # which fills caches
         taken = counts.take(subject, tmp_path)
-        found.append({finding.rule for finding in findings.find({"sections": {"counts": taken}})})
+        found.append({finding.rule for finding in findings.find({"counts": taken})})
 
     for direction in OPERATIONS[operation].directions:
         measured(make_case(operation, platform, direction, hidden=WIDTH), profiled)

@@ -4,12 +4,13 @@ import sys
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import Any, Protocol, Self, TypeVar
 
 from ...clocks import RealTime
+from ...codec import Count, NotNegative
 from ...environment import read
 from ..clock import Call
 from ..garbage import collector_paused
@@ -109,14 +110,14 @@ def _run(call: Callable[[], object]) -> None:
 class Instructions:
     """What one warm call executes."""
 
-    total: int
-    spread: float = 0.0
+    total: Count
+    spread: NotNegative = 0.0
     """Difference between the last two calls, as a fraction."""
     varying: tuple[str, ...] = ()
     """Functions that execute more instructions in some calls than in others, if calls do not agree."""
-    functions: Mapping[str, int] = field(default_factory=dict)
+    functions: Mapping[str, Count] = field(default_factory=dict)
     """Instructions of each function itself, by `package:function`, the most first, without small ones."""
-    frames: Mapping[str, int] | None = None
+    frames: Mapping[str, Count] | None = None
     """Those of each Python function and of what it calls in C, by `module:qualified.name`; None: unknown."""
 
     @property
@@ -134,22 +135,6 @@ class Instructions:
         spread = _spread(totals)
         varying = _varying(*found) if spread > _AGREE and found else ()
         return cls(totals[-1], spread, varying, _kept(found[-1]) if found else {})
-
-    def as_json(self) -> dict[str, Any]:
-        """Return the JSON form of docs/formats.md."""
-        return {**asdict(self), "spread": round(self.spread, 6), "varying": list(self.varying)}
-
-    @classmethod
-    def from_json(cls, saved: Mapping[str, Any]) -> Self:
-        """Read what `as_json` returned."""
-        frames = saved["frames"]
-        return cls(
-            saved["total"],
-            saved["spread"],
-            tuple(saved["varying"]),
-            dict(saved["functions"]),
-            None if frames is None else dict(frames),
-        )
 
 
 def read_frames(answer: Mapping[str, Any]) -> dict[str, int] | None:

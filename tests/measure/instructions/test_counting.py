@@ -1,5 +1,3 @@
-from dataclasses import replace
-
 from gnnbench.measure.instructions import counting
 from gnnbench.measure.instructions.counter import Taken
 from gnnbench.measure.instructions.counting import Instructions
@@ -66,12 +64,6 @@ def test_small_functions_are_left_out_and_those_that_vary_are_named(tmp_path):
     assert found.functions == {"libc:b": 99_900, "libc:a": 9000}
     assert found.varying == ("libc:a", "libc:b")
     assert list(tmp_path.iterdir()) == []
-
-
-def test_json():
-    found = Instructions(7, 0.25, ("m:f",), {"m:f": 5}, {"m:g": 2})
-    for one in (found, replace(found, frames=None)):
-        assert Instructions.from_json(one.as_json()) == one
 
 
 def test_frames_are_added_up_by_function():

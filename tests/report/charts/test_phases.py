@@ -4,6 +4,8 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
+from gnnbench.codec import decode
+from gnnbench.profile.record import ProfileRecord
 from gnnbench.report import breakdown, drawing
 from gnnbench.report.charts import phases
 from gnnbench.report.style import PAGE, SLIDE
@@ -108,6 +110,7 @@ def test_a_long_name_is_cut_and_its_time_is_not():
 
 
 def test_bars_of_a_page_go_below_each_other_if_they_are_too_wide():
-    found = breakdown.of([contents.profile(name) for name in contents.PLATFORMS])[0]
+    profiles = [decode(contents.profile(name), ProfileRecord) for name in contents.PLATFORMS]
+    found = breakdown.of(profiles)[0]
     width = float(ET.fromstring(drawing.svg(phases.chart(found, PAGE))).get("width"))
     assert width < PAGE.width + PAGE.label_width

@@ -83,9 +83,9 @@ def test_each_call_is_right_and_compiles_anew_and_what_it_makes_is_counted(make_
     assert found[0] == found[1]
     assert found[0]["graphs"] > 0
     assert found[0]["recompilations"] == 0
-    profile = {"sections": {"counts": counts.take(subject, tmp_path)}}
+    sections = {"counts": counts.take(subject, tmp_path)}
     # No range is open in compiled code, so that nothing is said of the normalisation.
-    assert {one.rule for one in findings.find(profile)} == {"host-reads", "gather-scatter"}
+    assert {one.rule for one in findings.find(sections)} == {"host-reads", "gather-scatter"}
 
 
 @pytest.fixture

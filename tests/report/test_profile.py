@@ -1,0 +1,130 @@
+import pytest
+
+from gnnbench.packages import missing
+from gnnbench.profile import kinds
+from gnnbench.profile.findings import Finding
+from gnnbench.report import profile
+from gnnbench.workloads import platforms
+from gnnbench.workloads.spec import Spec
+from tests.profile.subjects import epoch, recorded, widest
+
+
+def row(*path, times=(1,), calls=1):
+    inner = {"total_ns": [round(1e6 * time) for time in times], "self_ns": [0] * len(times)}
+    return {"path": ["call", *path], "calls": [calls] * len(times), "cold_ns": 2_000_000, **inner}
+
+
+def tree(*rows):
+    return {"rows": list(rows), "plain_ns": [10**6], "missing": []}
+
+
+LAYERS = tree(row(), row("forward"))
+FUNCTION = {"function": "scatter", "place": "", "calls": 3, "self_ns": 5 * 10**5, "cumulative_ns": 10**6}
+FUNCTIONS = {"rows": [FUNCTION], "total_ns": 10**6, "cold_ns": 10**6, "repeats": 1}
+FINDING = Finding("x", "A " * 60, "scatter: 50%", "sort the edges")
+
+
+def profiled(folder, platform, *findings, **sections):
+    """Return a profile of the platform."""
+    spec = Spec("epoch", "train", platform, "float32", "int64", "cora", 16, "cpu")
+    (folder / platform).mkdir()
+    for name in ("profile.json", "functions.pstats"):
+        (folder / platform / name).touch()
+    return profile.Profile(folder / platform, recorded(f"epoch[{platform}]", spec, findings, **sections))
+
+
+def test_a_benchmark_has_a_table_of_each_kind_its_findings_and_its_files(tmp_path):
+    counts = {"operators": []}  # which only findings and other tables read
+    one = profiled(tmp_path, "pyg", FINDING, layers=LAYERS, functions=FUNCTIONS, counts=counts)
+    (page,) = profile.pages([one], sort="self")
+    assert page.startswith("epoch[pyg]\n\nlayers: ")
+    assert ", by self. " in page
+    assert "counts" not in page
+    first, second, *rest = page.partition("\nfindings\n")[2].splitlines()
+    assert first.startswith("- A A ")
+    assert second.startswith("  A A ")
+    assert rest[:2] == ["  scatter: 50%", "  → sort the edges"]
+    assert page.endswith(f"saved in {tmp_path / 'pyg'}\n  profile.json, functions.pstats")
+    assert widest(page.partition("saved in")[0]) <= 80
+
+
+def test_kinds_of_several_platforms_stand_side_by_side_once(tmp_path):
+    two = [profiled(tmp_path, platform, layers=LAYERS, functions=FUNCTIONS) for platform in ("pyg", "dgl")]
+    beside, *pages = profile.pages(two, sort="cumulative")
+    assert beside.splitlines()[0].split() == ["layers", "pyg", "dgl"]
+    assert " ".join(beside.split()).endswith("First calls, not included: pyg 2.00 ms, dgl 2.00 ms.")
+    for page, platform in zip(pages, ("pyg", "dgl"), strict=True):
+        assert page.startswith(f"epoch[{platform}]\n\nfunctions: ")
+        assert "layers: " not in page
+        assert "\nfindings: none\n" in page
+
+
+PYG = tree(
+    row(times=[10, 12, 10]),
+    row("forward", times=[6, 6, 60]),
+    row("forward", "GCNConv", times=[5, 5, 5]),
+    row("forward", "GCNConv", "gcn_norm", times=[2, 2, 2], calls=3),
+    row("forward", "GCNConv", "gcn_norm", "mul", times=[1, 1, 1]),
+    row("forward", "GCNConv", "x·W", times=[1, 1, 1]),
+    row("forward", "GCNConv", "mul", times=[0.5, 0.5, 0.5]),
+    row("forward", "cached", times=[0, 0, 0], calls=0),
+    row("backward", times=[4, 4, 4]),
+)
+DGL = tree(
+    row(times=[5, 5, 5]),
+    row("forward", times=[3, 3, 3]),
+    row("forward", "GraphConv", times=[2.5, 2.5, 2.5], calls=3),
+    row("forward", "GraphConv", "degrees", times=[1, 1, 1], calls=9),
+    row("forward", "GraphConv", "x·W", times=[1, 1, 1]),
+    row("backward", times=[2, 2, 2]),
+)
+
+
+def test_platforms_are_lined_up_by_name_with_medians_and_ratios_to_the_first():
+    """What happened in the first call only has no row."""
+    lines = profile.side_by_side("layers", [("pyg", PYG), ("dgl", DGL)]).splitlines()
+    assert [line.split() for line in lines[:10]] == [
+        ["layers", "pyg", "dgl"],
+        ["forward", "6.00", "ms", "3.00", "ms", "0.50x"],
+        ["layer", "5.00", "ms", "2.50", "ms", "0.50x"],
+        ["degrees", "1.00", "ms"],
+        ["gcn_norm", "2.00", "ms"],
+        ["mul", "1.50", "ms"],
+        ["x·W", "1.00", "ms", "1.00", "ms", "1.00x"],
+        ["backward", "4.00", "ms", "2.00", "ms", "0.50x"],
+        ["the", "rest"],
+        ["the", "whole", "10.0", "ms", "5.00", "ms", "0.50x"],
+    ]
+    assert "layer: GCNConv (pyg), GraphConv (dgl)." in lines
+
+
+def test_real_profiles_of_all_platforms_have_room(make_case, tmp_path):
+    installed = [one.name for one in platforms.PLATFORMS.values() if not missing(one.packages)]
+    for kind, inner in (("phases", ()), ("layers", ("  layer", "  x·W"))):
+        subjects = {name: epoch(make_case("epoch", name, "train")) for name in installed}
+        sections = [(name, kinds.load(kind).take(one, tmp_path)) for name, one in subjects.items()]
+        text = profile.side_by_side(kind, sections)
+        assert widest(text) <= 80
+        for name in ("forward", "backward", "optimizer.step", *inner):
+            (line,) = [line for line in text.splitlines() if line.startswith(f"{name} ")]
+            assert line.count("s") >= len(sections)  # a time each
+            assert line.count("x ") + line.endswith("x") == len(sections) - 1
+
+
+@pytest.mark.parametrize(
+    ("times", "ratio"),
+    [
+        (0.0012, "<.01x"),
+        (0.0123, "0.01x"),
+        (9.994, "9.99x"),
+        (9.996, "10.0x"),
+        (12.34, "12.3x"),
+        (123.4, "123x"),
+        (12345, ">999x"),
+    ],
+)
+def test_a_ratio_has_room_whatever_it_is(times, ratio):
+    sections = [(name, tree(row(), row("forward", times=[times if name else 1]))) for name in ("", *"abc")]
+    text = profile.side_by_side("layers", sections)
+    assert text.splitlines()[1].split().count(ratio) == 3
+    assert widest(text) <= 80
