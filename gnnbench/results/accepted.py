@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 from msgspec import Meta
 
-from .. import codec
+from .. import codec, json_io
 from ..errors import UsageError, unknown_name
 from ..files import above, save
 from ..settings import read_toml
@@ -25,8 +25,6 @@ _HEADER = """\
 # What is intended, written by gnnbench accept (docs/accept.md). To end it, remove its entry.
 """
 _DIGITS = 4
-_LONGEST = 200
-"""Characters of a name in a message."""
 _AGAIN = "or remove the entry and accept again"
 
 Ratio = Annotated[float, Meta(gt=1e-6, lt=1e6)]
@@ -61,7 +59,7 @@ class Entry:
     @property
     def place(self) -> str:
         """Where it is: `entry 2 (test_a.py::test_a)`."""
-        return f"entry {self.number} ({_short(self.benchmark)})"
+        return f"entry {self.number} ({json_io.clipped(self.benchmark)})"
 
     @property
     def slows(self) -> bool:
@@ -122,7 +120,7 @@ def read(file: Path) -> Accepted:
 
 def _entry(file: Path, number: int, table: dict[str, Any]) -> Entry:
     named = table.get("benchmark")
-    place = f"{file}: entry {number}{f' ({_short(named)})' if isinstance(named, str) else ''}"
+    place = f"{file}: entry {number}{f' ({json_io.clipped(named)})' if isinstance(named, str) else ''}"
     table.pop(_FORMER, None)
     _check_keys(place, table, _KEYS)
     of_memory = "more_bytes" in table and table.keys().isdisjoint(_OF_TIME)
@@ -138,7 +136,7 @@ def _entry(file: Path, number: int, table: dict[str, Any]) -> Entry:
 
 def _check_keys(place: str, table: Mapping[str, Any], known: Collection[str]) -> None:
     if unknown := next((key for key in table if key not in known), None):
-        raise UsageError(f"{place}: {unknown_name('key', _short(unknown), known)}")
+        raise UsageError(f"{place}: {unknown_name('key', json_io.clipped(unknown), known)}")
 
 
 def write(old: Accepted, new: Sequence[Entry], replaced: Collection[int] = ()) -> None:
@@ -184,10 +182,6 @@ def _text_of(one: Entry) -> str:
     table = {key: value for key in _KEYS if key not in left_out and (value := getattr(one, key))}
     rounded = {key: round(one, _DIGITS) if isinstance(one, float) else one for key, one in table.items()}
     return tomlkit.dumps({_LIST: [rounded]}).strip("\n")
-
-
-def _short(name: str) -> str:
-    return name if len(name) <= _LONGEST else f"{name[: _LONGEST - 3]}..."
 
 
 _KEYS = [one.name for one in fields(Entry) if one.name != "number"]
