@@ -48,10 +48,17 @@ _EXAMPLES = """\
 
 - [A page of `gnnbench report`](examples/report.html): a commit that replaced a SpMM kernel of
   PyTorch, from `experiments/comment/real.json` ([report.md](report.md)).
-- [A page of `gnnbench trend`](examples/trend.html): a simulated history of 60 runs with a step,
-  a drift and a change of spread ([trend.md](trend.md)).
+- [A page of `gnnbench trend`](examples/trend.html): a simulated history of 60 runs with two steps
+  ([trend.md](trend.md)).
 """
-_RUNS, _STEP, _DRIFT = 60, 35, (10, 45)
+_RUNS = 60
+_STEPS = {
+    "gcn_norm-forward-pyg": (35, 0.09),
+    "spmm_sum-forward-dgl": (48, -0.12),
+    "spmm_sum-forward-pyg": (_RUNS, 0.0),
+    "conv-forward-pyg": (_RUNS, 0.0),
+}
+"""When the log time of a simulated benchmark changes, and by how much."""
 
 
 def on_config(config: MkDocsConfig) -> MkDocsConfig:
@@ -122,15 +129,7 @@ def _history(folder: Path) -> None:
     """Write run files of pytest-benchmark's form, of simulated times."""
     folder.mkdir()
     draw = random.Random(0)
-    first, last = _DRIFT
     for number in range(_RUNS):
-        slope = min(max(number - first, 0), last - first) / (last - first)
-        logs = {
-            "gcn_norm": draw.gauss(0.09 if number >= _STEP else 0.0, 0.01),
-            "spmm_sum": draw.gauss(0.08 * slope, 0.01),
-            "edge_softmax": draw.gauss(0, 0.04 if number >= _STEP else 0.008),
-            "conv": draw.gauss(0, 0.01),
-        }
         day = datetime(2026, 1, 1, 12, tzinfo=UTC) + timedelta(days=number)
         machine = {
             "machine": "x86_64",
@@ -145,11 +144,11 @@ def _history(folder: Path) -> None:
             "datetime": day.isoformat(),
             "benchmarks": [
                 {
-                    "fullname": f"simulated.py::{name}",
+                    "fullname": f"simulated.py::test_graph[{name}-float32-int64-cora-256-cpu]",
                     "extra_info": {},
-                    "stats": {"median": 2e-3 * math.exp(log)},
+                    "stats": {"median": 2e-3 * math.exp(draw.gauss(size if number >= step else 0.0, 0.01))},
                 }
-                for name, log in logs.items()
+                for name, (step, size) in _STEPS.items()
             ],
         }
         (folder / f"{number:02}.json").write_text(json.dumps(content))

@@ -1,4 +1,4 @@
-"""`gnnbench trend DIR|GLOB`: finds changes in a history of runs."""
+"""`gnnbench trend DIR|GLOB`: finds steps in a history of runs."""
 
 import argparse
 import json
@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..errors import UsageError
-from ..files import save, user_path
+from ..files import save
 from ..settings import NONE, Settings
 from . import streams
 from .common import NOT_JUDGED, NOTHING_SLOWER, SLOWER, add_effect, effect_of, say_left_out
@@ -17,8 +17,8 @@ from .progress import Progress
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from ..compare.trend.index import Refused
     from ..compare.trend.result import TrendResult
+    from ..compare.trend.sources import Refused
 
 NEWEST = 1000
 _PACKAGES = ("jinja2", "altair", "vl_convert")
@@ -51,40 +51,29 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Read the run files, find changes, print them, and return the exit code."""
+    """Read the run files, find steps, print them, and return the exit code."""
     from .. import packages, units
-    from ..compare.trend import history, index, result, sources
-    from ..compare.trend.penalty import Penalties
-    from ..files import cache_folder
+    from ..compare.trend import history, result, sources
     from ..report.trend import table
 
     if options.output and (reason := packages.missing(_PACKAGES)):
         raise UsageError(reason)
     effect = effect_of(options)
     paths = sources.find(options.runs)
-    names = "\n".join(sorted(str(user_path(name).absolute()) for name in options.runs))
-    cache = cache_folder()
     with Progress() as progress:
-        digests, refused = index.digests(cache, names, paths, progress.counter("run files read"))
+        digests, refused = sources.read(paths, progress.counter("run files read"))
     histories, lacking = history.histories(digests, options.last)
     refused += lacking
     _warn(refused, len(paths))
     say_left_out((path, one.left_out) for path, one in digests.items())
-    penalties = Penalties(cache)
-    with Progress() as progress:
-        penalties.prepare(
-            result.lengths(histories), progress.counter("lengths of histories calibrated, once for each")
-        )
-    now = datetime.now(UTC).isoformat(timespec="microseconds")
-    found = result.judge(histories, penalties, effect, now)
+    found = result.judge(histories, effect, datetime.now(UTC).isoformat(timespec="microseconds"))
     skipped = [one.reason for one in refused]
     if options.json:
         save(options.json, json.dumps(result.as_json(found, skipped), indent=1) + "\n", paths)
     if options.output:
-        from ..report.trend import commits, page
+        from ..report.trend import page
 
-        addresses = commits.addresses(found, Path.cwd())
-        save(options.output, page.html(found, skipped, addresses), paths)
+        save(options.output, page.html(found, skipped, page.addresses_of(found, Path.cwd())), paths)
     encoding = sys.stdout.encoding or "utf-8"
     streams.write_rendered(table.text(found, streams.width(), encoding, colour=sys.stdout.isatty()))
     streams.say(table.headline(found))
@@ -97,8 +86,7 @@ def exit_code(found: "TrendResult", settings: Settings = NONE) -> int:
     """Return the exit code for a history, see docs/cli.md, and name what rules ignore."""
     from ..report.names import clean
 
-    worse = [one.series for one in found.slower] + [one.series for one in found.heavier]
-    failing = dict.fromkeys(one.benchmark for one in worse)
+    failing = dict.fromkeys(one.series.benchmark for one in (*found.slower, *found.heavier))
     ignored = {name: rule for name in failing if (rule := settings.rule("ignore", name))}
     for name, rule in ignored.items():
         streams.say(f"ignored: {clean(name)}: {settings.reason(rule)}")

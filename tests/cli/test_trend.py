@@ -1,14 +1,13 @@
 import json
 import re
-import sys
 
 import pytest
 
 from gnnbench import schema
 from gnnbench.cli import main
 from gnnbench.cli.trend import exit_code
-from gnnbench.compare.trend import penalty
-from gnnbench.results import run_file
+from gnnbench.compare.memory import MemoryChange
+from gnnbench.compare.trend.steps import MemoryStep
 from tests.compare.trend import judged
 from tests.compare.trend.runs import factors, plain, run, save
 from tests.variants import repositories
@@ -17,10 +16,8 @@ RUNS = 24
 
 
 @pytest.fixture(autouse=True)
-def _quick(tmp_path, monkeypatch):
+def _place(tmp_path, monkeypatch):
     monkeypatch.setenv("GNNBENCH_CACHE", str(tmp_path / "cache"))
-    monkeypatch.setattr(penalty, "_HISTORIES", 200)
-    monkeypatch.setattr(penalty, "_MORE_HISTORIES", 0)
     monkeypatch.chdir(tmp_path)
 
 
@@ -40,7 +37,7 @@ def checkout(tmp_path, monkeypatch):
     return folder
 
 
-def test_a_slowdown_is_exit_1_and_is_written_in_every_form(tmp_path, checkout, capsys, monkeypatch):
+def test_a_slowdown_is_exit_1_and_is_written_in_every_form(tmp_path, checkout, capsys):
     runs = [run(number, row) for number, row in enumerate(factors(1, RUNS, at=12, size=0.3))]
     runs[-1]["gnnbench"]["environment"]["commit"] = repositories.git(checkout, "rev-parse", "HEAD")
     paths = save(tmp_path / "runs", runs)
@@ -69,14 +66,6 @@ def test_a_slowdown_is_exit_1_and_is_written_in_every_form(tmp_path, checkout, c
     assert trend(capsys, *paths, tmp_path / "runs" / "*.json") == shown
     assert trend(capsys, tmp_path / "runs", "--effect", "50%")[0] == 0
     assert trend(capsys, tmp_path / "runs", "--last", "12")[0] == 0
-    for encoding in ("ascii", "utf-8"):
-        with (tmp_path / "output").open("w", encoding=encoding) as stream, monkeypatch.context() as patch:
-            patch.setattr(sys, "stdout", stream)
-            main.main(["trend", str(tmp_path / "runs")])
-        text = (tmp_path / "output").read_bytes()
-        assert ("▁" in text.decode(encoding)) is (encoding == "utf-8")
-        assert b"\x1b" not in text
-
     (checkout / "gnnbench.toml").write_text('[[rules]]\nbenchmarks = "*::b0"\nignore = "known"\n')
     status, out, _ = trend(capsys, tmp_path / "runs")
     assert status == 0
@@ -101,7 +90,9 @@ def test_the_exit_code_is_that_of_what_is_slower_now(capsys):
     slower, faster = (judged.judged(of, [judged.step(10, ratio)]) for ratio in (1.2, 0.8))
     assert exit_code(judged.result(slower, faster)) == 1
     assert exit_code(judged.result(faster)) == 0
-    assert exit_code(judged.result(histories=(of,), too_short=1)) == 3
+    more = MemoryStep(1, 2, MemoryChange("more memory", 1, 2))
+    assert exit_code(judged.result(judged.judged(of, runs=range(30, 40), memory=[more]))) == 1
+    assert exit_code(judged.result(judged.judged(of, runs=range(9)))) == 3
     assert capsys.readouterr().out == ""
 
 
@@ -137,18 +128,6 @@ def test_a_name_in_a_message_steers_no_terminal(tmp_path, capsys):
         assert len(err) < 1200
 
 
-def test_records_of_several_processes_are_one_run_each(tmp_path, capsys):
-    for number in range(3):
-        for process in (1, 2):
-            one = run(number, [1.0])
-            one["gnnbench"]["record"] = {"number": number, "process": process, "processes": 2, "reason": ""}
-            (tmp_path / f"{number:04}_x_p{process}.json").write_text(run_file.seal(one))
-    (tmp_path / "0001_x_p2.json").unlink()
-    _, out, err = trend(capsys, ".")
-    assert "2 runs from" in out
-    assert "only 1 of the record's 2 processes are there" in err
-
-
 @pytest.mark.parametrize(
     ("words", "message"),
     [
@@ -168,9 +147,3 @@ def test_wrong_input_is_one_line(tmp_path, capsys, words, message):
     assert (status, out) == (2, "")
     assert message in err
     assert err.count("\n") == 1
-
-
-def test_a_number_of_runs_must_be_one(capsys):
-    with pytest.raises(SystemExit, match="2"):
-        main.main(["trend", ".", "--last", "0"])
-    assert "'0' must be a whole number of runs" in capsys.readouterr().err

@@ -19,7 +19,6 @@ from random import Random
 from unittest import mock
 
 from gnnbench.cli import main
-from gnnbench.compare.trend import penalty
 from gnnbench.errors import UsageError
 from gnnbench.plugin import rootdir
 from tests.fuzz import hostile
@@ -102,18 +101,16 @@ def _lasting() -> "tempfile.TemporaryDirectory[str]":
 @contextlib.contextmanager
 def _inside(folder: Path) -> Iterator[None]:
     """Work in a folder; the slow content of the cache, which is not what is tested, is shared."""
-    for part in ("report", "trend"):
-        shared, link = _shared() / "cache" / part, folder / "cache" / part
-        shared.mkdir(parents=True, exist_ok=True)
-        link.parent.mkdir(exist_ok=True)
-        if not link.is_symlink():
-            link.symlink_to(shared)
+    shared, link = _shared() / "cache" / "report", folder / "cache" / "report"
+    shared.mkdir(parents=True, exist_ok=True)
+    link.parent.mkdir(exist_ok=True)
+    if not link.is_symlink():
+        link.symlink_to(shared)
     settings = {"GNNBENCH_CACHE": str(folder / "cache"), "COLUMNS": "100", "GITHUB_REPOSITORY": ""}
     with (
         contextlib.chdir(folder),
         mock.patch.dict(os.environ, settings),
         mock.patch.object(rootdir, "rootdir", return_value=folder),
-        mock.patch.multiple(penalty, _HISTORIES=200, _MORE_HISTORIES=0),
     ):
         yield
 

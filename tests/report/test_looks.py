@@ -58,8 +58,8 @@ def trend(tmp_path):
     ]
     found = result(
         judged(of, [step(40, 1.2), step(120, 0.8)], name=names[0]),
-        judged(of, [step(30, 1.06, around=20, kind="drift")], name=names[1]),
-        judged(of, [step(90, 3.0, kind="spread")], name=names[2]),
+        judged(of, [step(30, 1.06, around=20)], name=names[1]),
+        judged(of, [step(90, 0.5)], name=names[2]),
         judged(of, name=names[3]),
         judged(there, [step(20, 1.1)], name="tests/test_a.py::test_something_with_a_long_name[parameters]"),
     )

@@ -4,7 +4,7 @@ import hashlib
 import math
 import re
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Self
@@ -12,7 +12,6 @@ from typing import Any, Self
 from ... import environment, json_io
 from ...results import benchmark, run_file
 from ...results.benchmark import Benchmark
-from ...results.parts import RecordPart
 from ..memory import Peaks
 
 PLAIN = "median of pytest-benchmark's rounds"
@@ -25,16 +24,14 @@ class BenchmarkDigest:
     """One benchmark of a run file."""
 
     fullname: str
-    label: str
-    """The spec's id, or the fullname of a benchmark without a spec."""
     work: str
     """Hash of code, graph and way of measuring: times are comparable only if these are equal."""
     logs: tuple[float, ...]
     """Natural logarithm of the time in nanoseconds, of each process without contention."""
     contended: int
     """Number of processes with contention."""
-    peaks: tuple[int, int] | None = None
-    """Least and largest peak of a call beside its inputs [bytes]; None: not measured."""
+    peaks: Peaks | None = None
+    """Peak memory of a call beside its inputs; None: not measured."""
 
 
 @dataclass(frozen=True)
@@ -50,10 +47,10 @@ class Digest:
     commit: str | None
     dirty: bool
     """Whether tracked files had uncommitted changes."""
-    record: tuple[str, int] | None
-    """Baseline record that the file is part of: its path without `_pK.json`, and its number of processes."""
+    processes: int | None
+    """Number of files of the baseline record that the file is part of; None: of no record."""
     benchmarks: tuple[BenchmarkDigest, ...]
-    left_out: tuple[str, ...] = ()
+    left_out: tuple[str, ...]
     """As in the run file."""
 
     @classmethod
@@ -75,35 +72,14 @@ class Digest:
                 environment.name_with_versions(run.environment) if run.environment else _machine(run.machine),
                 date,
                 _date(commit.get("time")),
-                None if run.commit is None else str(run.commit),
+                run.commit,
                 bool(run.environment["dirty"] if run.environment else commit.get("dirty")),
-                _record(path, run.part.record),
+                run.part.record.processes if run.part.record else None,
                 tuple(map(_digested, run.benchmarks.values())),
                 run.left_out,
             )
         except json_io.DAMAGE as error:
             json_io.refuse(path, f"not a run file of pytest-benchmark: {json_io.damage(error)}", _REMEDY)
-
-    def as_json(self) -> dict[str, Any]:
-        """Return the form that the index keeps."""
-        return asdict(self)
-
-    @classmethod
-    def from_json(cls, content: dict[str, Any]) -> Self:
-        """Read what `as_json` returned.
-
-        Raises:
-            KeyError, TypeError, ValueError: the content is damaged.
-        """
-        benchmarks = tuple(
-            BenchmarkDigest(
-                **{**one, "logs": tuple(one["logs"]), "peaks": one["peaks"] and tuple(one["peaks"])}
-            )
-            for one in content["benchmarks"]
-        )
-        record, left_out = content["record"], tuple(content["left_out"])
-        whole = {**content, "record": record and tuple(record), "benchmarks": benchmarks}
-        return cls(**{**whole, "left_out": left_out})
 
 
 def _without_rounds(content: Mapping[str, Any]) -> None:
@@ -114,25 +90,11 @@ def _without_rounds(content: Mapping[str, Any]) -> None:
 
 def _digested(one: Benchmark) -> BenchmarkDigest:
     if one.median_seconds is not None:
-        log = math.log(one.median_seconds * 1e9)
-        return BenchmarkDigest(one.fullname, one.fullname, _digest(PLAIN), (log,), 0)
+        return BenchmarkDigest(one.fullname, _digest(PLAIN), (math.log(one.median_seconds * 1e9),), 0)
     logs = tuple(process.log for process in one.processes if not process.contended)
-    peaks = Peaks.of(one.part.memory)
-    return BenchmarkDigest(
-        one.fullname,
-        one.spec.id if one.spec else one.fullname,
-        _digest(one.estimand, one.part.graph_hash, one.part.code_hash),
-        logs,
-        len(one.processes) - len(logs),
-        (peaks.least_bytes, peaks.most_bytes) if peaks else None,
-    )
-
-
-def _record(path: Path, record: RecordPart | None) -> tuple[str, int] | None:
-    """Return the value of `Digest.record`."""
-    if record is None:
-        return None
-    return str(path.parent / re.sub(r"_p\d+$", "", path.stem)), record.processes
+    work = _digest(one.estimand, one.part.graph_hash, one.part.code_hash)
+    contended = len(one.processes) - len(logs)
+    return BenchmarkDigest(one.fullname, work, logs, contended, Peaks.of(one.part.memory))
 
 
 def _machine(machine: Mapping[str, Any]) -> str:

@@ -1,18 +1,18 @@
 """Histories: runs in the order of time, with one series of times per benchmark and environment."""
 
 import math
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..memory import Peaks
-from .digest import Digest
-from .index import Refused
-
-Array = NDArray[np.float64]
+from .digest import BenchmarkDigest, Digest
+from .noise import Array
+from .sources import Refused
 
 COMMIT, DATE = "the commits' dates", "the runs' dates"
 """Orders of runs."""
@@ -23,6 +23,7 @@ class HistoryRun:
     """One run: a file, or all files of a baseline record."""
 
     files: tuple[Path, ...]
+    """With copies."""
     date: str
     """Time of the measurement, ISO 8601, UTC."""
     commit: str | None
@@ -36,12 +37,12 @@ class Series:
     """The times of one benchmark in one environment."""
 
     benchmark: str
-    label: str
+    """Its fullname."""
     runs: NDArray[np.int_]
     """Indices of the history's runs that have the benchmark, ascending [n]."""
     logs: Array
     """Natural logarithm of the time in nanoseconds, mean over processes [n]."""
-    peaks: tuple[tuple[int, Peaks], ...] = ()
+    peaks: Sequence[tuple[int, Peaks]] = ()
     """Index and peak memory of each run that measured it, ascending."""
 
 
@@ -61,37 +62,13 @@ class History:
     older: int
     """Number of old runs beyond the newest that were asked for."""
 
-    def date(self, run: HistoryRun) -> str:
+    def date(self, run: int) -> str:
         """Return the date by which a run has its place."""
-        return run.commit_date or run.date if self.ordered_by == COMMIT else run.date
+        found = self.runs[run]
+        return found.commit_date or found.date if self.ordered_by == COMMIT else found.date
 
 
-@dataclass
-class _Recording:
-    digests: list[Digest]
-    files: list[Path]
-    """With copies."""
-
-    @property
-    def date(self) -> str:
-        return min(one.date for one in self.digests)
-
-    def when(self, *, by_commit: bool) -> tuple[str, str, str]:
-        first = self.digests[0].commit_date or "" if by_commit else self.date
-        return first, self.date, str(min(self.files))
-
-    def run(self) -> HistoryRun:
-        dirty = any(one.dirty for one in self.digests)
-        first = self.digests[0]
-        return HistoryRun(tuple(sorted(self.files)), self.date, first.commit, dirty, first.commit_date)
-
-
-@dataclass
-class _Growing:
-    label: str
-    runs: list[int] = field(default_factory=list)
-    logs: list[float] = field(default_factory=list)
-    peaks: list[tuple[int, Peaks]] = field(default_factory=list)
+_Recorded = tuple[HistoryRun, list[Digest]]
 
 
 def histories(digests: Mapping[Path, Digest], newest: int) -> tuple[list[History], list[Refused]]:
@@ -104,70 +81,67 @@ def histories(digests: Mapping[Path, Digest], newest: int) -> tuple[list[History
     Returns:
         The histories, and the files of incomplete records.
     """
-    groups: dict[tuple[str, object], dict[Path, Digest]] = {}
+    groups: dict[tuple[str, Path], dict[Path, Digest]] = {}
     for path, one in digests.items():
-        groups.setdefault((one.environment, one.record or path), {})[path] = one
+        record = path.with_name(re.sub(r"_p\d+$", "", path.stem)) if one.processes else path
+        groups.setdefault((one.environment, record), {})[path] = one
     refused: list[Refused] = []
-    environments: dict[str, dict[tuple[str, str | None], _Recording]] = {}
+    environments: dict[str, dict[tuple[str, str | None], _Recorded]] = {}
     for (name, _), files in groups.items():
-        path, first = next(iter(files.items()))
-        if first.record and first.record[1] != len(files):
-            reason = f"{path}: only {len(files)} of the record's {first.record[1]} processes are there"
+        parts = list(files.values())
+        if (needed := parts[0].processes) and needed != len(parts):
+            reason = f"{next(iter(files))}: only {len(parts)} of the record's {needed} processes are there"
             refused.extend(Refused(one, reason) for one in files)
             continue
-        recording = _Recording(list(files.values()), list(files))
+        first, date = parts[0], min(one.date for one in parts)
+        run = HistoryRun(tuple(files), date, first.commit, any(one.dirty for one in parts), first.commit_date)
         runs = environments.setdefault(name, {})
-        # Copies count once.
-        known = runs.setdefault((recording.date, first.commit), recording)
-        if known is not recording:
-            known.files.extend(files)
-    found = [_history(name, [*runs.values()], newest) for name, runs in environments.items()]
+        if known := runs.get((date, first.commit)):  # copies count once
+            run, parts = replace(known[0], files=(*known[0].files, *files)), known[1]
+        runs[date, first.commit] = replace(run, files=tuple(sorted(run.files))), parts
+    found = [_history(name, list(runs.values()), newest) for name, runs in environments.items()]
     return sorted(found, key=lambda one: (-len(one.runs), one.environment)), refused
 
 
-def _history(name: str, runs: list[_Recording], newest: int) -> History:
-    by_commit = all(run.digests[0].commit_date for run in runs)
-    runs = sorted(runs, key=lambda run: run.when(by_commit=by_commit))
+def _history(name: str, runs: Sequence[_Recorded], newest: int) -> History:
+    by_commit = all(run.commit_date for run, _ in runs)
+    runs = sorted(
+        runs, key=lambda one: (one[0].commit_date if by_commit else "", one[0].date, str(one[0].files[0]))
+    )
     kept = runs[-newest:]
-    growing: dict[tuple[str, str], _Growing] = {}
+    logs: dict[tuple[str, str], list[tuple[int, float]]] = {}
+    peaks: dict[tuple[str, str], list[tuple[int, Peaks]]] = {}
     contended = 0
-    for number, run in enumerate(kept):
-        times: dict[tuple[str, str], list[float]] = {}
-        peaks: dict[tuple[str, str], list[Peaks | None]] = {}
-        for one in run.digests:
-            for benchmark in one.benchmarks:
-                key = (benchmark.fullname, benchmark.work)
-                growing.setdefault(key, _Growing(benchmark.label))
-                times.setdefault(key, []).extend(benchmark.logs)
-                peaks.setdefault(key, []).append(benchmark.peaks and Peaks(*benchmark.peaks))
-                contended += benchmark.contended
-        for key, logs in times.items():
-            if logs:
-                growing[key].runs.append(number)
-                growing[key].logs.append(math.fsum(logs) / len(logs))
-        for key, found in peaks.items():
-            if whole := Peaks.all(found):
-                growing[key].peaks.append((number, whole))
+    for number, (_, digests) in enumerate(kept):
+        found: dict[tuple[str, str], list[BenchmarkDigest]] = {}
+        for digest in digests:
+            for one in digest.benchmarks:
+                found.setdefault((one.fullname, one.work), []).append(one)
+        for key, processes in found.items():
+            contended += sum(one.contended for one in processes)
+            if times := [log for one in processes for log in one.logs]:
+                logs.setdefault(key, []).append((number, math.fsum(times) / len(times)))
+            if peak := Peaks.all(one.peaks for one in processes):
+                peaks.setdefault(key, []).append((number, peak))
     # If a benchmark was changed, only the series that was timed last is kept.
     last: dict[str, tuple[str, str]] = {}
-    for key, grown in growing.items():
-        if grown.runs and (key[0] not in last or grown.runs[-1] > growing[last[key[0]]].runs[-1]):
+    for key, timed in logs.items():
+        if key[0] not in last or timed[-1][0] > logs[last[key[0]]][-1][0]:
             last[key[0]] = key
     return History(
         name,
         COMMIT if by_commit else DATE,
-        tuple(run.run() for run in kept),
+        tuple(run for run, _ in kept),
         tuple(
             Series(
-                key[0],
-                growing[key].label,
-                np.array(growing[key].runs),
-                np.array(growing[key].logs),
-                tuple(growing[key].peaks),
+                fullname,
+                np.array([run for run, _ in logs[key]]),
+                np.array([log for _, log in logs[key]]),
+                peaks.get(key, ()),
             )
-            for key in last.values()
+            for fullname, key in last.items()
         ),
-        sum(bool(one.runs) for one in growing.values()) - len(last),
+        len(logs) - len(last),
         contended,
         len(runs) - len(kept),
     )

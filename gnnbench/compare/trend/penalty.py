@@ -1,176 +1,57 @@
-"""The penalty of a change, by permutation: how strong a change appears by chance.
+"""How strong a step appears by chance, in a series without one: by the number of its runs."""
 
-In a standardised series without changes this depends on the length alone. So penalties are simulated once
-for each length, and cached.
-"""
-
-import json
 import math
-from collections.abc import Callable, Collection
-from dataclasses import asdict, dataclass, field
-from pathlib import Path
 
-import numpy as np
-from numpy.typing import NDArray
-from scipy import signal, stats
+TAIL = 0.05
+"""Share of series in which the strongest step exceeds the thresholds of `TAILS`."""
+TAILS = {
+    12: (5.1554, 2.3665, 0.0000, 0.0000),
+    15: (6.3812, 2.7031, 0.0000, 0.0000),
+    19: (7.3917, 3.2866, 5.3750, 1.4305),
+    24: (8.2039, 3.4043, 6.4207, 1.5594),
+    30: (9.1477, 3.6834, 7.2330, 1.6059),
+    38: (9.8810, 3.7303, 7.8490, 1.8533),
+    48: (10.2016, 3.6338, 8.2858, 1.6301),
+    60: (10.3419, 4.1971, 9.2181, 2.0834),
+    75: (11.0877, 3.6447, 9.5263, 2.5272),
+    94: (11.7113, 4.0790, 10.2422, 2.1859),
+    118: (12.0115, 4.0336, 10.2099, 2.1959),
+    148: (12.2258, 3.4500, 10.7549, 2.2618),
+    185: (12.5326, 3.8730, 11.3646, 2.5004),
+    232: (12.4251, 3.2778, 12.1118, 2.3594),
+    290: (13.1218, 3.5817, 12.2763, 2.7413),
+    363: (12.9942, 3.1097, 12.1823, 2.0887),
+    454: (13.7001, 2.8443, 12.9134, 2.0544),
+    568: (13.6747, 2.7493, 13.3707, 2.6402),
+    710: (13.7670, 2.7612, 13.5200, 2.3669),
+    888: (13.3308, 2.2313, 14.1068, 2.5289),
+    1110: (13.8885, 2.5953, 13.7082, 2.8981),
+    1388: (14.2478, 2.3348, 14.6327, 2.2688),
+    1735: (14.3263, 2.1126, 14.9474, 2.2666),
+    2169: (14.6623, 2.9159, 15.2894, 2.4951),
+    2712: (15.2422, 2.1207, 16.2782, 2.4528),
+}
+"""By number of runs: threshold of the step's squared error, mean excess over it, both of its rank evidence.
 
-from ... import json_io
-from ...errors import UsageError
-from ...files import hold, write_whole
-from . import changes, noise, spread
-
-Array = NDArray[np.float64]
-
-FORMAT_VERSION = 1
-_MAX_BYTES = 2**20
-LEVEL_SHORTEST = 5
-"""Least number of runs of a level; fewer may be outliers."""
-SHORTEST_SERIES = 12
-"""Least number of runs of a series that is examined."""
-
-_SEED = 20_210_611
-_HISTORIES = 1_000
-_MORE_HISTORIES = 200_000
-"""Divided by the length: short histories are cheap, and have a long tail."""
-_TAIL = 0.05
-"""Share of the permutations from which the tail is estimated."""
-_MOST_AT_ONCE = 2
-_MOST_DEPENDENCE = 0.5
-"""Permuted histories are autoregressive, with a coefficient from 0 to this."""
-_FREEDOM = 4.0
-"""Degrees of freedom of Student's t, whose quantiles are permuted: real histories have long tails."""
-_STEP = 1.25
-"""Factor between the lengths that are simulated; other lengths use the next longer one."""
-
-
-@dataclass(frozen=True)
-class Tail:
-    """Exponential tail of the strongest change of histories without changes."""
-
-    threshold: float
-    """Strength that is exceeded in `_TAIL` of the histories."""
-    scale: float
-    """Mean excess over the threshold."""
-
-    def penalty(self, level: float) -> float:
-        """Return the strength that is exceeded with probability `level`, which is below `_TAIL`."""
-        return self.threshold + self.scale * math.log(_TAIL / level)
+`experiments/trend/penalties.py` simulates them. Above the thresholds, evidence is distributed exponentially.
+Other lengths use the next longer one.
+"""
+LONGEST = max(TAILS)
 
 
-@dataclass(frozen=True)
-class Penalty:
-    """The penalties for histories of one length."""
+def penalties(runs: int, level: float) -> tuple[float, float]:
+    """Return what the strongest step of a series without steps exceeds with probability `level`.
 
-    level: Tail
-    """For a change of level, in units of the noise's variance."""
-    spread: Tail
-    """For a change of spread, in units of `spread.scores`."""
+    Args:
+        runs: number of runs, at least 1.
+        level: below `TAIL`.
 
-
-def rounded(length: int) -> int:
-    """Return the simulated length that is used for a history of this length."""
-    found = SHORTEST_SERIES
-    while found < length:
-        found = math.ceil(found * _STEP)
-    return found
-
-
-def calibrate(length: int) -> Penalty:
-    """Simulate the strongest change of permuted histories."""
-    random = np.random.default_rng([_SEED, length])
-    strengths = np.array(
-        [_strengths(_permuted(length, random)) for _ in range(_HISTORIES + _MORE_HISTORIES // length)]
+    Returns:
+        The reduction of the squared error, in units of the noise's long-run variance, and the rank evidence.
+    """
+    squares, excess, ranks, excess_of_ranks = next(
+        (tail for length, tail in TAILS.items() if runs <= length), TAILS[LONGEST]
     )
-    return Penalty(*(_tail(column) for column in strengths.T))
-
-
-def _permuted(length: int, random: np.random.Generator) -> Array:
-    quantiles = stats.t.ppf((np.arange(length) + 0.5) / length, _FREEDOM)
-    coefficient = random.uniform(0, _MOST_DEPENDENCE)
-    # On this scale `noise.LEAST` has no effect.
-    return np.asarray(signal.lfilter([1.0], [1.0, -coefficient], random.permutation(quantiles)))
-
-
-def _strengths(logs: Array) -> tuple[float, float]:
-    values = noise.winsorized(logs, [slice(None)])
-    of_level = changes.strongest(
-        values / noise.estimate(values).unit, _at_once(logs, LEVEL_SHORTEST), LEVEL_SHORTEST
-    )
-    of_spread = 0.0
-    if most := _at_once(logs, spread.SHORTEST):
-        of_spread = changes.strongest(spread.scores(logs - np.median(logs)), most, spread.SHORTEST)
-    return of_level, of_spread
-
-
-def _at_once(logs: Array, shortest: int) -> int:
-    return min(_MOST_AT_ONCE, len(logs) // shortest - 1)
-
-
-def _tail(strengths: Array) -> Tail:
-    threshold = float(np.quantile(strengths, 1 - _TAIL))
-    beyond = strengths[strengths > threshold] - threshold
-    return Tail(threshold, float(beyond.mean()) if len(beyond) else 0.0)
-
-
-@dataclass
-class Penalties:
-    """Penalties by length, cached in a file of the cache folder."""
-
-    cache: Path
-    known: dict[int, Penalty] = field(default_factory=dict)
-
-    @property
-    def path(self) -> Path:
-        """The file; it may not exist yet."""
-        return self.cache / "trend" / "penalties.json"
-
-    def prepare(self, lengths: Collection[int], progress: Callable[[int, int], None]) -> None:
-        """Load the penalties for these lengths; simulate and cache missing ones.
-
-        Args:
-            lengths: lengths of histories.
-            progress: called with the number of lengths simulated and to simulate.
-
-        Raises:
-            UsageError: the cache cannot be written.
-        """
-        wanted = {rounded(length) for length in lengths}
-        self.known = self._read()
-        missing = sorted(wanted - self.known.keys())
-        for number, length in enumerate(missing):
-            progress(number, len(missing))
-            self._keep(length, calibrate(length))
-
-    def get(self, length: int) -> Penalty:
-        """Return the penalty for a length given to `prepare`."""
-        return self.known[rounded(length)]
-
-    def _keep(self, length: int, found: Penalty) -> None:
-        with hold(self.path.with_suffix(".lock"), self.cache):
-            self.known = {**self._read(), **self.known, length: found}
-            content = {
-                "version": FORMAT_VERSION,
-                "penalties": {str(length): asdict(one) for length, one in sorted(self.known.items())},
-            }
-            try:
-                write_whole(self.path, json.dumps(content, indent=1) + "\n")
-            except OSError as error:
-                raise UsageError(f"{self.path} cannot be written ({error.strerror})") from None
-
-    def _read(self) -> dict[int, Penalty]:
-        """Return the cached penalties; none if the file is damaged or of another version."""
-        try:
-            content, _ = json_io.read(self.path, "cache", _MAX_BYTES, "remove it")
-            if content["version"] != FORMAT_VERSION:
-                return {}
-            return {
-                int(length): Penalty(
-                    *(
-                        Tail(**{key: json_io.finite(tail[key]) for key in ("threshold", "scale")})
-                        for tail in (one["level"], one["spread"])
-                    )
-                )
-                for length, one in content["penalties"].items()
-            }
-        except (UsageError, ValueError, KeyError, TypeError, AttributeError):
-            return {}
+    excesses = math.log(TAIL / level)
+    longer = 2 * math.log(max(runs / LONGEST, 1))  # more than the thresholds grow
+    return squares + excess * excesses + longer, ranks + excess_of_ranks * excesses + longer

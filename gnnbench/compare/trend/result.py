@@ -1,89 +1,92 @@
-"""The result of `gnnbench trend`: the changes of all series of all histories."""
+"""The result of `gnnbench trend`: the steps of all series of all histories."""
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from functools import cached_property
 from typing import Any
 
-import numpy as np
-
-from . import findings
-from .findings import SeriesChange
-from .history import History, HistoryRun, Series
-from .memory import MemoryStep, WeighedSeries, weighed
-from .penalty import SHORTEST_SERIES, Penalties
+from . import steps
+from .history import History, Series
+from .steps import SHORTEST_SERIES, MemoryStep, Step
 
 FORMAT_VERSION = 1
 # 1: first version of `gnnbench trend --json`.
 
-SERIES_LEVEL = 0.001
-"""Highest false positive rate for one series without changes."""
-ALL_LEVEL = 0.01
-"""Highest false positive rate for all series together, if none changed."""
+SERIES_LEVEL = 0.0005
+"""Highest false positive rate for one series without steps."""
+ALL_LEVEL = 0.005
+"""Highest false positive rate for all series together, if none has a step."""
 CURRENT = timedelta(days=30)
 """A series is current if it was timed in this period before the newest run."""
 _FEWEST_TOGETHER = 4
-"""With fewer benchmarks, common changes are not reported."""
+"""With fewer benchmarks, common steps are not reported."""
 _APART = 5
-"""Common changes within this many runs are reported as one."""
+"""Common steps within this many runs are reported as one."""
 
 
 @dataclass(frozen=True)
 class JudgedSeries:
-    """A series with its changes."""
+    """A series with its steps, in the order of time."""
 
     history: History
     series: Series
-    findings: tuple[SeriesChange, ...]
-    """Changes of at least the effect, in the order of time."""
-    small: tuple[SeriesChange, ...]
-    """Significant changes that are smaller than the effect."""
+    steps: tuple[Step, ...] = ()
+    """Of at least the effect; none if the series is too short."""
+    small: tuple[Step, ...] = ()
+    """Significant steps that are smaller than the effect."""
+    memory: tuple[MemoryStep, ...] = ()
+    """Changes of its peak memory, if the series is too short as well."""
+
+    @property
+    def long_enough(self) -> bool:
+        """Whether it has the runs that are needed."""
+        return len(self.series.runs) >= SHORTEST_SERIES
 
     @property
     def slower(self) -> bool:
-        """Whether the last change of the level in `findings` made it slower."""
-        levels = [one for one in self.findings if one.kind != "spread"]
-        return bool(levels) and levels[-1].slower
+        """Whether the last step made it slower."""
+        return bool(self.steps) and self.steps[-1].slower
 
-    def run(self, place: int) -> int:
-        """Return the index of the history's run at a place of the series."""
-        return int(self.series.runs[place])
-
-    def between(self, one: SeriesChange) -> tuple[HistoryRun, HistoryRun]:
-        """Return the last run surely before a change (95 %), and the first run surely after it."""
-        before = max(one.first - (one.kind != "drift"), 0)
-        return tuple(self.history.runs[self.run(place)] for place in (before, one.last))  # type: ignore[return-value]
+    @property
+    def heavier(self) -> bool:
+        """Whether the last change of its peak was to more memory."""
+        return bool(self.memory) and self.memory[-1].change.is_more
 
 
 @dataclass(frozen=True)
 class TrendResult:
-    """All histories with their changes."""
+    """All histories with their steps."""
 
     histories: tuple[History, ...]
-    judged: tuple[JudgedSeries, ...]
-    too_short: int
-    """Number of series with too few runs."""
+    series: tuple[JudgedSeries, ...]
     effect: float
     level: float
     """False positive rate for one series."""
     now: str
     """Time of the analysis, ISO 8601, UTC."""
-    weighed: tuple[WeighedSeries, ...] = ()
-    """The series whose peak memory changed, of any length."""
+
+    def of(self, history: History) -> list[JudgedSeries]:
+        """Return the series of a history."""
+        return [one for one in self.series if one.history is history]
+
+    @property
+    def judged(self) -> list[JudgedSeries]:
+        """The series that are long enough."""
+        return [one for one in self.series if one.long_enough]
 
     @property
     def slower(self) -> list[JudgedSeries]:
-        """Current series that are slower since the last change of their level."""
-        return [one for one in self.judged if one.slower and self.current(one)]
+        """Current series that are slower since their last step."""
+        return [one for one in self.series if one.slower and self.current(one)]
 
     @property
-    def heavier(self) -> list[WeighedSeries]:
+    def heavier(self) -> list[JudgedSeries]:
         """Current series that need more memory since the last change of their peak."""
-        return [one for one in self.weighed if one.heavier and self.current(one)]
+        return [one for one in self.series if one.heavier and self.current(one)]
 
-    def current(self, one: JudgedSeries | WeighedSeries) -> bool:
+    def current(self, one: JudgedSeries) -> bool:
         """Tell whether a series was timed within `CURRENT` before the newest run of all histories."""
         # In the order of commits, the last run is not always the newest.
         last = max(one.history.runs[number].date for number in one.series.runs)
@@ -96,90 +99,84 @@ class TrendResult:
         return datetime.fromisoformat(max((date for date in dates if date <= self.now), default=self.now))
 
 
-def judge(histories: Sequence[History], penalties: Penalties, effect: float, now: str) -> TrendResult:
-    """Look for changes in all series that are long enough.
+def judge(histories: Sequence[History], effect: float, now: str) -> TrendResult:
+    """Look for steps in all series that are long enough, and for changes of memory in all.
 
     Args:
         histories: one per environment.
-        penalties: prepared for `lengths`.
         effect: minimum effect of interest, as a fraction.
         now: current time, ISO 8601, UTC.
     """
-    long = [(history, one) for history, one in _all(histories) if len(one.runs) >= SHORTEST_SERIES]
-    level = min(SERIES_LEVEL, ALL_LEVEL / max(len(long), 1))
+    series = [
+        JudgedSeries(history, one, memory=tuple(steps.of_memory(one)))
+        for history in histories
+        for one in history.series
+    ]
+    level = min(SERIES_LEVEL, ALL_LEVEL / max(sum(one.long_enough for one in series), 1))
     judged = []
-    for history, one in long:
-        found = findings.examine(one.logs, penalties.get(len(one.runs)), level, effect)
-        matters = tuple(change for change in found if change.matters(effect))
-        small = tuple(change for change in found if not change.matters(effect))
-        judged.append(JudgedSeries(history, one, matters, small))
-    too_short = sum(1 for _ in _all(histories)) - len(long)
-    changed = aligned(judged)
-    return TrendResult(tuple(histories), changed, too_short, effect, level, now, weighed(histories))
+    for one in series:
+        found = steps.of_time(one.series, level) if one.long_enough else []
+        matters = tuple(step for step in found if step.matters(effect))
+        small = tuple(step for step in found if not step.matters(effect))
+        judged.append(replace(one, steps=matters, small=small))
+    return TrendResult(tuple(histories), aligned(judged), effect, level, now)
 
 
-def lengths(histories: Iterable[History]) -> list[int]:
-    """Return the lengths of the series that are long enough."""
-    return [len(one.runs) for _, one in _all(histories) if len(one.runs) >= SHORTEST_SERIES]
+def together(judged: Sequence[JudgedSeries]) -> list[tuple[int, int, int]]:
+    """Return the runs at which at least half of an environment's benchmarks have a step.
 
+    If several runs are in equally many 95 % ranges, the one is taken at which most of these steps are.
 
-def _all(histories: Iterable[History]) -> list[tuple[History, Series]]:
-    return [(history, one) for history in histories for one in history.series]
-
-
-def together(judged: Sequence[JudgedSeries], history: History) -> list[tuple[int, int, int]]:
-    """Return the runs at which at least half of an environment's benchmarks changed their level.
-
-    If several runs are in equally many 95 % ranges, the one is taken at which most of these changes are.
+    Args:
+        judged: the series of one history.
 
     Returns:
-        Of each run, its index, the number of changed benchmarks, and of all; the newest first.
+        Of each run, its index, the number of changed benchmarks, and of all that are long enough; the newest
+        first.
     """
-    mine = [one for one in judged if one.history is history]
-    counts = [0] * len(history.runs)
+    of = sum(one.long_enough for one in judged)
+    if of < _FEWEST_TOGETHER:
+        return []
+    counts = [0] * len(judged[0].history.runs)
     likeliest: Counter[int] = Counter()
-    for one in mine:
-        for change in one.findings:
-            if change.kind == "step":
-                likeliest[one.run(change.at)] += 1
-                for run in range(one.run(change.first), one.run(change.last) + 1):
-                    counts[run] += 1
+    for step in (step for one in judged for step in one.steps):
+        likeliest[step.at] += 1
+        for run in range(step.first, step.last + 1):
+            counts[run] += 1
     found = []
-    while len(mine) >= _FEWEST_TOGETHER and max(counts) * 2 >= len(mine):
-        most = max(counts)
+    while (most := max(counts)) * 2 >= of:
         candidates = [run for run, count in enumerate(counts) if count == most]
         run = max(candidates, key=lambda run: (likeliest[run], run))
-        found.append((run, most, len(mine)))
+        found.append((run, most, of))
         near = slice(max(run - _APART, 0), run + _APART + 1)
         counts[near] = [0] * len(counts[near])
     return sorted(found, reverse=True)
 
 
 def aligned(judged: Sequence[JudgedSeries]) -> tuple[JudgedSeries, ...]:
-    """Place the changes that benchmarks have together at one run, if it is in the change's 95 % range.
+    """Place the steps that benchmarks have together at one run, if it is in the step's 95 % range.
 
     So tables, notes, charts and files name the same run.
     """
-    histories = {id(one.history): one.history for one in judged}
-    runs = {key: [run for run, _, _ in together(judged, history)] for key, history in histories.items()}
+    groups: dict[int, list[JudgedSeries]] = {}
+    for one in judged:
+        groups.setdefault(id(one.history), []).append(one)
+    runs = {key: [run for run, _, _ in together(group)] for key, group in groups.items()}
     found = []
     for one in judged:
-        moved = [_moved(one, change, runs[id(one.history)]) for change in one.findings]
-        steps = [change.at for change in moved if change.kind == "step"]
-        apart = len(set(steps)) == len(steps)  # of two steps, only one can be at a run
-        ordered = tuple(sorted(moved, key=lambda change: change.at))
-        found.append(replace(one, findings=ordered) if apart else one)
+        moved = tuple(_moved(one.series, step, runs[id(one.history)]) for step in one.steps)
+        apart = len({step.at for step in moved}) == len(moved)  # of two steps, only one can be at a run
+        found.append(replace(one, steps=moved) if apart else one)
     return tuple(found)
 
 
-def _moved(one: JudgedSeries, change: SeriesChange, runs: Sequence[int]) -> SeriesChange:
+def _moved(series: Series, step: Step, runs: Sequence[int]) -> Step:
     """Return a step at the first of the runs that is in its range, or else as it is."""
-    if change.kind == "step":
-        for run in runs:
-            at = int(np.searchsorted(one.series.runs, run))  # the series may have a gap there
-            if one.run(change.first) <= run and at <= change.last:
-                return replace(change, at=at)
-    return change
+    for run in runs:
+        later = series.runs[series.runs >= run]  # the series may have a gap there
+        if step.first <= run and len(later) and later[0] <= step.last:
+            return replace(step, at=int(later[0]))
+    return step
 
 
 def as_json(result: TrendResult, skipped: Sequence[str]) -> dict[str, Any]:
@@ -194,22 +191,18 @@ def as_json(result: TrendResult, skipped: Sequence[str]) -> dict[str, Any]:
         "effect": result.effect,
         "level": result.level,
         "skipped": list(skipped),
-        "too_short": result.too_short,
+        "too_short": len(result.series) - len(result.judged),
         "environments": [_environment(result, history) for history in result.histories],
     }
 
 
 def _environment(result: TrendResult, history: History) -> dict[str, Any]:
+    mine = result.of(history)
     return {
         "name": history.environment,
         "ordered_by": history.ordered_by,
         "runs": [
-            {
-                "date": run.date,
-                "commit": run.commit,
-                "dirty": run.dirty,
-                "files": [str(file) for file in run.files],
-            }
+            {"date": run.date, "commit": run.commit, "dirty": run.dirty, "files": list(map(str, run.files))}
             for run in history.runs
         ],
         "older": history.older,
@@ -218,10 +211,10 @@ def _environment(result: TrendResult, history: History) -> dict[str, Any]:
         "memory": {
             one.series.benchmark: {
                 "current": result.current(one),
-                "changes": [_memory_step(one, step) for step in one.steps],
+                "changes": [_memory_step(history, step) for step in one.memory],
             }
-            for one in result.weighed
-            if one.history is history
+            for one in mine
+            if one.memory
         },
         "benchmarks": {
             one.series.benchmark: {
@@ -229,44 +222,45 @@ def _environment(result: TrendResult, history: History) -> dict[str, Any]:
                 "current": result.current(one),
                 "slower": one.slower,
                 "changes": [
-                    _change(one, change, matters=matters)
-                    for changes, matters in ((one.findings, True), (one.small, False))
-                    for change in changes
+                    *(_step(history, step, matters=True) for step in one.steps),
+                    *(_step(history, step, matters=False) for step in one.small),
                 ],
             }
-            for one in result.judged
-            if one.history is history
+            for one in mine
+            if one.long_enough
         },
     }
 
 
-def _memory_step(one: WeighedSeries, step: MemoryStep) -> dict[str, Any]:
-    before, after = one.between(step)
+def _memory_step(history: History, step: MemoryStep) -> dict[str, Any]:
     return {
         "verdict": step.change.verdict,
         "run": step.at,
         "base_bytes": step.change.base_bytes,
         "head_bytes": step.change.head_bytes,
-        "after_commit": before.commit,
-        "after_dirty": before.dirty,
-        "by_commit": after.commit,
-        "by_dirty": after.dirty,
+        **_between(history, step.previous, step.at),
     }
 
 
-def _change(one: JudgedSeries, change: SeriesChange, *, matters: bool) -> dict[str, Any]:
-    before, after = one.between(change)
+def _step(history: History, step: Step, *, matters: bool) -> dict[str, Any]:
     return {
-        "kind": change.kind,
+        "kind": "step",
         "matters": matters,
-        "run": one.run(change.at),
-        "first_run": one.run(change.first),
-        "last_run": one.run(change.last),
-        "before": change.before,
-        "after": change.after,
-        "ratio": change.ratio,
-        "low": change.low,
-        "high": change.high,
+        "run": step.at,
+        "first_run": step.first,
+        "last_run": step.last,
+        "before": step.before_ns,
+        "after": step.after_ns,
+        "ratio": step.ratio,
+        "low": step.low,
+        "high": step.high,
+        **_between(history, step.previous, step.last),
+    }
+
+
+def _between(history: History, previous: int, last: int) -> dict[str, Any]:
+    before, after = history.runs[previous], history.runs[last]
+    return {
         "after_commit": before.commit,
         "after_dirty": before.dirty,
         "by_commit": after.commit,

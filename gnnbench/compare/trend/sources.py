@@ -1,12 +1,82 @@
-"""Find the run files that the user names by folders, patterns or files."""
+"""The run files of a history: found by folders, patterns or files, and each read once.
+
+The cache folder keeps the digest of each content, because reading a run file takes long. What is lacking or
+damaged there is made anew.
+"""
 
 import glob
+import hashlib
+import json
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 
+from ... import __version__, codec, cpu, environment
 from ...errors import UsageError
-from ...files import user_path
+from ...files import cache_folder, read_whole, user_path
+from ...measure import estimate
+from ...results import run_file
+from ...results.parts import READABLE
+from ...workloads.operations import FORMER_NAMES
+from .digest import PLAIN, Digest
+
+_FORM = 1
+"""Of a cached digest."""
+
+
+@dataclass(frozen=True)
+class Refused:
+    """A file that cannot be used."""
+
+    path: Path
+    reason: str
+    """One line that names the file."""
+
+
+def read(
+    paths: Sequence[Path], progress: Callable[[int, int], None]
+) -> tuple[dict[Path, Digest], list[Refused]]:
+    """Return the digests of run files, and the files that cannot be used.
+
+    Args:
+        paths: the run files.
+        progress: called with the number of files read and to read.
+    """
+    cache = cache_folder() / "trend"
+    found: dict[Path, Digest] = {}
+    refused = []
+    with suppress(OSError):
+        cache.mkdir(parents=True, exist_ok=True)
+    for number, path in enumerate(paths):
+        progress(number, len(paths))
+        try:
+            found[path] = _digest(path, cache)
+        except UsageError as error:
+            refused.append(Refused(path, str(error)))
+    return found, refused
+
+
+def _digest(path: Path, cache: Path) -> Digest:
+    kept = None
+    with suppress(OSError, ValueError):
+        kept = cache / f"{_name(path)}.json"
+        return codec.decode(json.loads(kept.read_bytes()), Digest)
+    found = Digest.of(path)
+    if kept:
+        with suppress(OSError):
+            kept.write_text(json.dumps(codec.encode(found)))
+    return found
+
+
+def _name(path: Path) -> str:
+    """Return a name for the content of a file, and for the rules by which it is read."""
+    fields = environment.WHERE, environment.WHAT
+    rules = (
+        f"{_FORM} {__version__} {READABLE} {fields} {cpu.CONTENDED} {estimate.NAME} {PLAIN} {FORMER_NAMES}"
+    )
+    return hashlib.sha256(rules.encode() + read_whole(path, run_file.MAX_BYTES)).hexdigest()
 
 
 def find(names: Sequence[str]) -> list[Path]:

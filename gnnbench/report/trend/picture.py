@@ -1,4 +1,4 @@
-"""The chart of a series: the time of each run, the level, and the 95 % ranges of changes."""
+"""The chart of a series: the time of each run, the level, and the 95 % ranges of steps."""
 
 import json
 import math
@@ -8,14 +8,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ... import units
+from ...compare.trend.noise import Array
 from ...compare.trend.result import JudgedSeries
 from ..charts.common import Spec, finished, rows_of
 from ..drawing import HOVER
-from . import commits, table
+from . import table
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from ..style import Style
 
 _HEIGHT = 200
@@ -42,18 +41,29 @@ def draw(one: JudgedSeries, style: "Style", points: int) -> Spec:
     import altair as alt
 
     divisor_seconds, unit = units.scale(math.exp(float(np.median(one.series.logs))) / 1e9)
-    scale = divisor_seconds * 1e9
-    runs = one.series.runs + 1
-    values = np.exp(one.series.logs) / scale
-    times = [{"run": int(run), "time": round(float(time), 6)} for run, time in zip(runs, values, strict=True)]
-    usual = _usual(one)
-    dots = [{**times[place], "text": _said(one, place, usual[place])} for place in _dotted(one, points)]
-    levels = [{"run": run, "level": round(level / scale, 6)} for run, level in _levels(one)]
-    ranges = [
-        {"first": one.run(change.first) + 0.5, "last": one.run(change.last) + 1.5}
-        for change in one.findings
-        if change.kind != "drift"
+    values = np.exp(one.series.logs) / 1e9 / divisor_seconds
+    runs = one.series.runs
+    times = [
+        {"run": int(run) + 1, "time": round(float(time), 6)} for run, time in zip(runs, values, strict=True)
     ]
+    steps = sorted(step.at for step in (*one.steps, *one.small))
+    stretches = [slice(*edges) for edges in pairwise([0, *np.searchsorted(runs, steps), len(runs)])]
+    levels = [
+        {"run": int(runs[place]) + 1, "level": round(float(np.median(values[part])), 6)}
+        for part in stretches
+        for place in (part.start, part.stop - 1)
+    ]
+    places = {
+        *np.linspace(0, len(runs) - 1, min(points, len(runs))).astype(int).tolist(),
+        *np.searchsorted(runs, [step.at for step in one.steps]).tolist(),
+    }
+    dots = [
+        {**times[place], "text": _said(one, place, part)}
+        for part in stretches
+        for place in range(part.start, part.stop)
+        if place in places
+    ]
+    ranges = [{"first": step.first + 0.5, "last": step.last + 1.5} for step in one.steps]
     last = len(one.history.runs)
     x = alt.X(
         "run:Q", title=None, scale=alt.Scale(domain=[0.5, last + 0.5], nice=False), axis=_dates(one, style)
@@ -82,88 +92,53 @@ def draw(one: JudgedSeries, style: "Style", points: int) -> Spec:
     return {**spec, "height": _HEIGHT}
 
 
-def _said(one: JudgedSeries, place: int, usual: str) -> str:
-    """Return what is known about a run: its number, date, commit, time and usual times, and what changed."""
-    run = one.run(place)
+def _said(one: JudgedSeries, place: int, stretch: slice) -> str:
+    """Return what is known about a run: its number, date, commit and time, and what changed.
+
+    Args:
+        one: the series.
+        place: the run's place in it.
+        stretch: the runs between the steps around it, whose 95 % range is given.
+    """
+    run = int(one.series.runs[place])
     found = one.history.runs[run]
-    when = one.history.date(found)[:16].replace("T", " ")
-    commit = f", commit {commits.name(found)}" if found.commit else ""
+    when = one.history.date(run)[:16].replace("T", " ")
+    commit = f", commit {table.commit(found)}" if found.commit else ""
+    low, high = np.quantile(one.series.logs[stretch], _RANGE)
+    first, last = one.series.runs[stretch][[0, -1]] + 1
+    usual = f"95% of runs {first}-{last}: {_time(low)} to {_time(high)}"
     lines = [f"run {run + 1}, {when}{commit}", f"{_time(one.series.logs[place])}; {usual}"]
-    for change in one.findings:
-        if change.at == place:
-            ratio = f"{units.ratio(change.ratio, changed=True)} ({units.interval(change.low, change.high)})"
-            lines.append(f"{table.word(change)} {ratio}")
+    lines += [
+        f"{table.moved(step)} ({units.interval(step.low, step.high)})" for step in one.steps if step.at == run
+    ]
     return "\n".join(lines)
-
-
-def _usual(one: JudgedSeries) -> list[str]:
-    """Return for each run the 95 % range of the runs between the changes around it."""
-    length = len(one.series.runs)
-    changes = [change for change in (*one.findings, *one.small) if change.kind != "spread"]
-    starts = {change.at for change in changes} | {
-        change.first for change in changes if change.kind == "drift"
-    }
-    edges = sorted({0, length, *starts})
-    found: list[str] = []
-    for start, end in pairwise(edges):
-        low, high = np.quantile(one.series.logs[start:end], _RANGE)
-        runs = f"{one.run(start) + 1}-{one.run(end - 1) + 1}"
-        found += [f"95% of runs {runs}: {_time(low)} to {_time(high)}"] * (end - start)
-    return found
 
 
 def _time(log: float) -> str:
     return units.seconds(math.exp(log) / 1e9)
 
 
-def _dotted(one: JudgedSeries, most: int) -> list[int]:
-    """Return the places of the runs with a dot, ascending."""
-    length = len(one.series.runs)
-    spaced = np.linspace(0, length - 1, min(most, length)).astype(int).tolist()
-    return sorted({*spaced, *(change.at for change in one.findings)})
-
-
 def _dates(one: JudgedSeries, style: "Style") -> Any:
     """Return the axis of runs: at some of them its date and number."""
     import altair as alt
 
-    runs = one.history.runs
-    days = {one.history.date(run)[:_DAY] for run in runs}
-    labels: dict[int, list[str]] = {}
+    dates = [one.history.date(run) for run in range(len(one.history.runs))]
+    days = {date[:_DAY] for date in dates}
     width = style.letter * _DAY
-    most = min(style.ticks, int(style.width / (1.3 * width)), len(runs))
-    for number in np.linspace(0, len(runs) - 1, most).round().astype(int).tolist():
-        date = one.history.date(runs[number])
-        labels[number + 1] = [date[:_DAY] if len(days) > 1 else date[11:16], f"run {number + 1}"]
+    most = min(style.ticks, int(style.width / (1.3 * width)), len(dates))
+    labels = {
+        run + 1: [dates[run][:_DAY] if len(days) > 1 else dates[run][11:16], f"run {run + 1}"]
+        for run in np.linspace(0, len(dates) - 1, most).round().astype(int).tolist()
+    }
     names = json.dumps(labels)  # dates and numbers only
     return alt.Axis(
-        values=list(labels),
-        labelExpr=f"({names})[datum.value]",
-        labelFlush=style.letter * _DAY / 2,
-        grid=False,
+        values=list(labels), labelExpr=f"({names})[datum.value]", labelFlush=width / 2, grid=False
     )
 
 
-def _edges(values: "NDArray[np.float64]", levels: list[float]) -> list[float]:
+def _edges(values: Array, levels: list[float]) -> list[float]:
     """Return the range of times, without outliers, which would compress the others."""
     low, high = (float(edge) for edge in np.quantile(values, (_OUTSIDE, 1 - _OUTSIDE)))
     low, high = min(low, *levels), max(high, *levels)
     margin = max(_MARGIN * (high - low), _LEAST_MARGIN * high)
     return [low - margin, high + margin]
-
-
-def _levels(one: JudgedSeries) -> list[tuple[int, float]]:
-    """Return the corners of the level's line: number of the run, from 1, and nanoseconds."""
-    changes = sorted(
-        (change for change in (*one.findings, *one.small) if change.kind != "spread"),
-        key=lambda change: change.at,
-    )
-    runs = one.series.runs
-    if not changes:
-        median = math.exp(float(np.median(one.series.logs)))
-        return [(int(runs[0]) + 1, median), (int(runs[-1]) + 1, median)]
-    corners = [(int(runs[0]) + 1, changes[0].before)]
-    for change in changes:
-        before = change.first if change.kind == "drift" else change.at - 1
-        corners.extend(((one.run(before) + 1, change.before), (one.run(change.at) + 1, change.after)))
-    return [*corners, (int(runs[-1]) + 1, changes[-1].after)]

@@ -1,41 +1,38 @@
-"""The tables of `gnnbench trend`."""
+"""The tables of `gnnbench trend`, and its words, which the page has too."""
 
-import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
+import numpy as np
+from numpy.typing import NDArray
 from rich.markup import escape
 from rich.table import Table
 
 from ... import units
-from ...compare.trend.findings import SeriesChange
-from ...compare.trend.history import History
-from ...compare.trend.penalty import SHORTEST_SERIES
+from ...compare.trend.history import History, HistoryRun
 from ...compare.trend.result import JudgedSeries, TrendResult, together
+from ...compare.trend.steps import SHORTEST_SERIES, Step
 from ...workloads.spec import Spec
 from .. import labels
 from ..labels import Labels
 from ..names import clean, spec_of
 from ..printout import Printout
-from . import sparkline
-from .commits import name as commit
 
+BLOCKS = "▁▂▃▄▅▆▇█"
+ASCII = "_.-:=+*#"
+"""Heights for encodings without blocks."""
 _HISTORY = 18
 """Characters of a sparkline."""
-_COLOURS = {"slower": "red", "faster": "green", "noisier": "yellow", "steadier": ""}
+_COLOURS = {"slower": "red", "faster": "green"}
+_SHORT = 7
+"""Characters of a commit."""
 _TOGETHER = 3
-"""Most common changes that get a note."""
-_NAMED = 2
-"""Most changed benchmarks that the headline names."""
-
-_NAMED_MEMORY = 4
-"""Most benchmarks that a line on memory names."""
-
-Row = tuple[JudgedSeries, SeriesChange, int]
-"""A change, and the number of earlier ones."""
+"""Most common steps that get a note."""
+_NAMED, _NAMED_MEMORY = 2, 4
+"""Most benchmarks that the headline names, and a line on memory."""
 
 
 def text(result: TrendResult, width: int | None, encoding: str, *, colour: bool) -> str:
-    """Write the tables of each environment, the newest changes first, and its notes.
+    """Write the tables of each environment, the newest steps first, and its notes.
 
     Args:
         result: the result.
@@ -43,104 +40,134 @@ def text(result: TrendResult, width: int | None, encoding: str, *, colour: bool)
         encoding: encoding of the output; decides whether sparklines use blocks.
         colour: whether the output shows colours.
     """
-    heights = sparkline.BLOCKS if _has(encoding, sparkline.BLOCKS) else sparkline.ASCII
+    heights = BLOCKS if BLOCKS.encode(encoding, "ignore") else ASCII
     printout = Printout(width, colour=colour)
     for history in result.histories:
-        mine = [one for one in result.judged if one.history is history]
         printout.show(f"\n[bold]{escape(clean(history.environment))}[/bold]", soft_wrap=True)
         printout.say(span(history))
-        rows = [(one, change, earlier) for one in mine for change, earlier in latest(one)]
-        rows.sort(key=lambda row: row[0].run(row[1].at), reverse=True)
-        for number, group in enumerate(labels.groups(_specs([one for one, _, _ in rows]))):
+        changed = [one for one in result.of(history) if one.steps]
+        changed.sort(key=lambda one: one.steps[-1].at, reverse=True)
+        for number, group in enumerate(labels.groups(_specs(changed))):
             if number:
                 printout.show()
             if group.shared:
                 printout.show(group.heading())
-            printout.show(_table(group, rows, result.effect, heights))
+            printout.show(_table(group, changed, result.effect, heights))
         for note in notes(result, history):
             printout.say(note)
     return printout.text
 
 
-def _specs(judged: Sequence[JudgedSeries]) -> Mapping[str, Spec | None]:
-    """Return the spec in each benchmark's id, by fullname."""
-    return {one.series.benchmark: spec_of(one.series.benchmark) for one in judged}
+def _table(group: Labels, changed: Sequence[JudgedSeries], effect: float, heights: str) -> Table:
+    """Return the table of a group's benchmarks, with the last step of each."""
+    table = group.table()
+    table.add_column("history", no_wrap=True, width=_HISTORY)
+    table.add_column("change", no_wrap=True)
+    table.add_column("where", no_wrap=True)
+    for one in changed:
+        if one.series.benchmark in group.cells:
+            *earlier, step = one.steps
+            colour = _COLOURS[word(step)]
+            where = [place(step), escape("..".join(commits(one.history, step.previous, step.last)))]
+            where += [units.count(len(earlier), "earlier change")] if earlier else []
+            table.add_row(
+                *group.row(one.series.benchmark),
+                f"{sparkline(one.series.logs, _HISTORY, 2 * effect, heights)}\n{level(step)}",
+                f"[{colour}]{moved(step)}[/{colour}]\n{units.interval(step.low, step.high)}",
+                "\n".join(where),
+            )
+    return table
 
 
-def latest(one: JudgedSeries) -> Iterator[tuple[SeriesChange, int]]:
-    """Yield the last change of the level and of the spread, each with the number of earlier ones."""
-    for spread in (False, True):
-        changes = [change for change in one.findings if (change.kind == "spread") is spread]
-        if changes:
-            yield changes[-1], len(changes) - 1
+def sparkline(values: NDArray[np.float64], width: int, least: float, heights: str) -> str:
+    """Draw a series as one line of characters, from its lowest to its highest value.
+
+    Args:
+        values: [n].
+        width: most characters; with more runs, each shows the median of several.
+        least: least range of the full height, so that noise looks flat.
+        heights: characters, the lowest first.
+    """
+    parts = [float(np.median(part)) for part in np.array_split(values, min(width, len(values)))]
+    middle, span = (min(parts) + max(parts)) / 2, max(max(parts) - min(parts), least)
+    steps = (int((part - middle + span / 2) / span * len(heights)) for part in parts)
+    return "".join(heights[min(max(step, 0), len(heights) - 1)] for step in steps)
 
 
-def word(change: SeriesChange) -> str:
-    """Return the direction of a change."""
-    if change.kind == "spread":
-        return "noisier" if change.ratio > 1 else "steadier"
-    return "slower" if change.slower else "faster"
+def word(step: Step) -> str:
+    """Return the direction of a step."""
+    return "slower" if step.slower else "faster"
 
 
-def moved(change: SeriesChange) -> str:
+def moved(step: Step) -> str:
     """Write the direction and the ratio: `slower 1.20x`."""
-    return f"{word(change)} {units.ratio(change.ratio, '', changed=True)}"
+    return f"{word(step)} {units.ratio(step.ratio, '', changed=True)}"
 
 
-def level(change: SeriesChange) -> str:
-    """Write the level or spread before and after: `1.05 to 1.09 ms`."""
-    if change.kind == "spread":
-        return " to ".join(units.fraction(math.expm1(one)) for one in (change.before, change.after))
-    before, after = (units.seconds(one / 1e9) for one in (change.before, change.after))
+def level(step: Step) -> str:
+    """Write the level before and after: `1.05 to 1.09 ms`."""
+    before, after = (units.seconds(one / 1e9) for one in (step.before_ns, step.after_ns))
     number, unit = before.split()
     return f"{number if after.endswith(f' {unit}') else before} to {after}"
 
 
-def place(one: JudgedSeries, change: SeriesChange) -> str:
-    """Write the run of a change, from 1, and its 95 % range."""
-    first, at, last = (one.run(index) + 1 for index in (change.first, change.at, change.last))
-    if change.kind == "drift":
-        return f"runs {first} to {at}"
-    return f"run {at}" if first == last else f"run {at} ({first}-{last})"
+def place(step: Step) -> str:
+    """Write the run of a step, from 1, and its 95 % range."""
+    around = "" if step.first == step.last else f" ({step.first + 1}-{step.last + 1})"
+    return f"run {step.at + 1}{around}"
 
 
-def commits(one: JudgedSeries, change: SeriesChange) -> str:
-    """Write the range of commits that contains a change, or the commit; dates if there are no commits."""
-    return "..".join(dict.fromkeys(commit(run) for run in one.between(change)))
+def commit(run: HistoryRun) -> str:
+    """Return the short hash of a run's commit, with `+` if files differed; the date if it has no commit."""
+    short = clean(run.commit[:_SHORT]) if run.commit else run.date[:10]
+    return f"{short}+" if run.dirty else short
+
+
+def commits(history: History, previous: int, last: int) -> dict[str, str | None]:
+    """Return the commits of the runs between which a change is, by `commit`: two or one."""
+    return {commit(run): run.commit for run in (history.runs[previous], history.runs[last])}
+
+
+def span(history: History) -> str:
+    """Write the number of runs, their dates and their order."""
+    dates = [history.date(run)[:10] for run in range(len(history.runs))]
+    number = units.count(len(dates), "run")
+    return f"{number} from {min(dates)} to {max(dates)}, ordered by {history.ordered_by}"
 
 
 def notes(result: TrendResult, history: History) -> list[str]:
     """Return the notes on a history."""
-    mine = [one for one in result.judged if one.history is history]
-    small = sum(bool(one.small) and not one.findings for one in mine)
-    quiet = sum(not one.findings for one in mine)
-    found = [f"without a change: {quiet} of {units.count(len(mine), 'benchmark')}"]
+    mine = [one for one in result.of(history) if one.long_enough]
+    quiet = [one for one in mine if not one.steps]
+    small = sum(bool(one.small) for one in quiet)
+    found = [f"without a change: {len(quiet)} of {units.count(len(mine), 'benchmark')}"]
     if small:
         found[0] += f", {small} of them with a change smaller than {units.fraction(result.effect)}"
-    for run, count, of in together(mine, history)[:_TOGETHER]:
+    for run, count, of in together(mine)[:_TOGETHER]:
         where = f"run {run + 1}, {commit(history.runs[run])}"
         found.append(f"{where}: {count} of {of} benchmarks changed together, probably the machine")
-    gone = sum(not result.current(one) for one in mine)
     counted = {
         f"not examined, fewer than {SHORTEST_SERIES} runs": len(history.series) - len(mine),
-        "benchmarks not timed in the 30 days before the newest run": gone,
+        "benchmarks not timed in the 30 days before the newest run": sum(
+            not result.current(one) for one in mine
+        ),
         "earlier series excluded, as code, graph or method of measurement differ": history.superseded,
         "times excluded, other programs used too much CPU time": history.contended,
         "old runs excluded": history.older,
     }
     counts = (f"{what}: {count}" for what, count in counted.items() if count)
-    return [*found, *_memory(result, history), *counts]
+    return [*found, *_memory(result.of(history)), *counts]
 
 
-def _memory(result: TrendResult, history: History) -> list[str]:
+def _memory(judged: Sequence[JudgedSeries]) -> list[str]:
     """Return a line for each run at which peaks changed, of the last change of each benchmark."""
-    mine = [one for one in result.weighed if one.history is history]
-    names = labels.short({one.series.benchmark: spec_of(one.series.benchmark) for one in mine})
+    changed = [one for one in judged if one.memory]
+    names = labels.short(_specs(changed))
     lines: dict[str, list[str]] = {}
-    for one in sorted(mine, key=lambda one: one.steps[-1].at, reverse=True):
-        step = one.steps[-1]
-        between = "..".join(dict.fromkeys(map(commit, one.between(step))))
+    for one in sorted(changed, key=lambda one: one.memory[-1].at, reverse=True):
+        step = one.memory[-1]
         peaks = " to ".join(map(units.size, (step.change.base_bytes, step.change.head_bytes)))
+        between = "..".join(commits(one.history, step.previous, step.at))
         where = f"run {step.at + 1}, {between}: {step.change.verdict}"
         lines.setdefault(where, []).append(f"{names[one.series.benchmark]} {peaks}")
     return [f"{where}: {units.listed(found, _NAMED_MEMORY)}" for where, found in lines.items()]
@@ -153,64 +180,19 @@ def headline(result: TrendResult) -> str:
     if not result.judged:
         return f"No benchmark has the {SHORTEST_SERIES} runs that are needed{heavier}"
     of = units.count(len(result.judged), "benchmark")
-    changed = [one for one in result.judged if one.findings]
+    changed = [one for one in result.judged if one.steps]
     if not changed:
         text = f"None of {of} changed" if len(result.judged) > 1 else "The one benchmark did not change"
         return f"{text}{heavier}"
     slower = {id(one) for one in result.slower}
-    changed.sort(key=lambda one: date(one, one.findings[-1]), reverse=True)
+    changed.sort(key=lambda one: one.history.date(one.steps[-1].at), reverse=True)
     changed.sort(key=lambda one: id(one) not in slower)
     names = labels.short(_specs(changed))
-    named = [f"{names[one.series.benchmark]} {_summary(one)}" for one in changed[:_NAMED]]
-    more = f" and {len(changed) - _NAMED} more" if len(changed) > _NAMED else ""
+    named = [f"{names[one.series.benchmark]} {moved(one.steps[-1])}" for one in changed]
     now = {0: "none is slower now", 1: "1 is slower now"}.get(len(slower), f"{len(slower)} are slower now")
-    return f"{len(changed)} of {of} changed: {', '.join(named)}{more}; {now}{heavier}"
+    return f"{len(changed)} of {of} changed: {units.listed(named, _NAMED)}; {now}{heavier}"
 
 
-def date(one: JudgedSeries, change: SeriesChange) -> str:
-    """Return the date by which the run of a change has its place."""
-    return one.history.date(one.history.runs[one.run(change.at)])
-
-
-def _summary(one: JudgedSeries) -> str:
-    """Write the last change of the level, or else of the spread: `slower 1.20x`."""
-    change, _ = next(latest(one))
-    return moved(change)
-
-
-def _table(group: Labels, rows: Sequence[Row], effect: float, heights: str) -> Table:
-    table = group.table()
-    table.add_column("history", no_wrap=True, width=_HISTORY)
-    table.add_column("change", no_wrap=True)
-    table.add_column("where", no_wrap=True)
-    for one, change, earlier in rows:
-        if one.series.benchmark not in group.cells:
-            continue
-        style = _COLOURS[word(change)]
-        ratio = moved(change)
-        where = [place(one, change), escape(commits(one, change))]
-        if earlier:
-            where.append(units.count(earlier, "earlier change"))
-        table.add_row(
-            *group.row(one.series.benchmark),
-            f"{sparkline.draw(one.series.logs, _HISTORY, 2 * effect, heights)}\n{level(change)}",
-            f"{f'[{style}]{ratio}[/{style}]' if style else ratio}\n{units.interval(change.low, change.high)}",
-            "\n".join(where),
-        )
-    return table
-
-
-def span(history: History) -> str:
-    """Write the number of runs, their dates and their order."""
-    dates = [history.date(run) for run in history.runs]
-    first, last = min(dates), max(dates)
-    number = units.count(len(history.runs), "run")
-    return f"{number} from {first[:10]} to {last[:10]}, ordered by {history.ordered_by}"
-
-
-def _has(encoding: str, characters: str) -> bool:
-    try:
-        characters.encode(encoding)
-    except UnicodeEncodeError:
-        return False
-    return True
+def _specs(judged: Sequence[JudgedSeries]) -> Mapping[str, Spec | None]:
+    """Return the spec in each benchmark's id, by fullname."""
+    return {one.series.benchmark: spec_of(one.series.benchmark) for one in judged}

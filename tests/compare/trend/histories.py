@@ -32,11 +32,6 @@ def step(runs, at, size=0.04):
     return np.log1p(size) * (np.arange(runs) >= at)
 
 
-def drift(runs, first, length=100, size=0.06):
-    """Return a level that rises slowly after a run."""
-    return np.log1p(size) * np.clip((np.arange(runs) - first) / length, 0, 1)
-
-
 def noisier(runs, at, factor=4.0):
     """Return a spread that is larger from a run on."""
     return np.where(np.arange(runs) >= at, factor, 1.0)

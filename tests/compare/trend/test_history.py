@@ -3,21 +3,25 @@ from pathlib import Path
 
 import pytest
 
+from gnnbench.compare.memory import Peaks
 from gnnbench.compare.trend import history
 from gnnbench.compare.trend.digest import BenchmarkDigest, Digest
 
 
-def digest(number, *, environment="here", commit_date=None, record=None, work="w", logs=(1.0,), contended=0):
+def digest(
+    number,
+    *,
+    environment="here",
+    commit_date=None,
+    processes=None,
+    work="w",
+    logs=(1.0,),
+    contended=0,
+    peak=None,
+):
     date = datetime(2026, 1, 1 + number, tzinfo=UTC).isoformat()
-    return Digest(
-        environment,
-        date,
-        commit_date,
-        f"commit{number}",
-        False,
-        record,
-        (BenchmarkDigest("b", "b", work, tuple(logs), contended),),
-    )
+    benchmark = BenchmarkDigest("b", work, tuple(logs), contended, peak and Peaks(peak, peak))
+    return Digest(environment, date, commit_date, f"commit{number}", False, processes, (benchmark,), ())
 
 
 def files(*digests):
@@ -55,13 +59,17 @@ def test_environments_are_kept_apart_the_one_with_most_runs_first():
 
 
 def test_the_processes_of_a_record_are_one_run_and_all_are_needed():
-    whole = [digest(0, record=("/a/0001_x", 2), logs=[log]) for log in (1.0, 2.0)]
-    lacking = [digest(1, record=("/a/0002_x", 3)) for _ in range(2)]
-    ((found,), refused) = history.histories(files(*whole, *lacking), 10)
+    whole = [digest(0, processes=2, logs=[log], peak=peak) for log, peak in ((1.0, 10), (2.0, 20))]
+    lacking = [digest(1, processes=3) for _ in range(2)]
+    digests = {
+        Path(f"/a/000{one.date[9]}_x_p{number}.json"): one for number, one in enumerate(whole + lacking)
+    }
+    ((found,), refused) = history.histories(digests, 10)
     assert len(found.runs) == 1
-    assert found.runs[0].files == (Path("/0.json"), Path("/1.json"))
+    assert found.runs[0].files == (Path("/a/0001_x_p0.json"), Path("/a/0001_x_p1.json"))
     assert found.series[0].logs.tolist() == [1.5]
-    assert [one.path.name for one in refused] == ["2.json", "3.json"]
+    assert found.series[0].peaks == [(0, Peaks(10, 20))]
+    assert [one.path.name for one in refused] == ["0002_x_p2.json", "0002_x_p3.json"]
     assert "only 2 of the record's 3 processes" in refused[0].reason
 
 
@@ -81,20 +89,21 @@ def test_only_the_newest_runs_are_looked_at(newest):
     assert found.older == 5 - newest
 
 
-def test_copies_of_a_file_are_one_run():
-    found = only(digest(0), digest(1), digest(1))
+def test_copies_are_one_run():
+    found = only(digest(0), digest(1, contended=1), digest(1, contended=1))
     assert [len(run.files) for run in found.runs] == [1, 2]
-    assert found.series[0].runs.tolist() == [0, 1]
-    assert only(*[digest(1, logs=[], contended=1)] * 2).contended == 1
+    assert (found.series[0].runs.tolist(), found.contended) == ([0, 1], 1)
 
-
-def test_copies_of_a_record_are_one_run():
     def record(folder, number, logs=(1.0, 2.0)):
-        return [digest(number, record=(f"{folder}/0001_x", 2), logs=[log]) for log in logs]
+        return {
+            Path(f"/{folder}/0001_x_p{process}.json"): digest(number, processes=2, logs=[log])
+            for process, log in enumerate(logs, 1)
+        }
 
-    copies = files(*record("/a", 0), *record("/b", 0), *record("/d", 1), *record("/c", 0)[:1])
-    ((found,), refused) = history.histories(copies, 10)
+    ((found,), refused) = history.histories(
+        {**record("a", 0), **record("b", 0), **record("d", 1), **record("c", 0, (1.0,))}, 10
+    )
     assert [len(run.files) for run in found.runs] == [4, 2]
     assert found.series[0].runs.tolist() == [0, 1]
     assert found.series[0].logs.tolist() == [1.5, 1.5]
-    assert [one.path.name for one in refused] == ["6.json"]
+    assert [str(one.path) for one in refused] == ["/c/0001_x_p1.json"]
