@@ -32,22 +32,29 @@ from .session import (
     MARKER,
     attached,
     given,
+    has_benchmark,
     is_ours,
     run_of,
+    spec_of,
     stop,
     take_settings,
-    why_too_large,
 )
-from .sharding import PLUGIN as SHARDING
-from .sharding import Sharding
 from .timing import PLUGIN as TIMING
 from .timing import Timing, timing_of
 from .writing import usage_error
 
 _DEFAULT_STORAGE = "file://./.benchmarks"
 """The default of pytest-benchmark's option."""
-_AGAIN = "gnn_again"
-"""Hidden option: a file with the ids of the tests that a confirming process times again."""
+_MARKERS = {
+    f"{MARKER}(*names, platforms=None, directions=None, core=False)": "operations of a benchmark; it is "
+    "parametrised by platform, direction, type and graph. The keywords are for operations of your own.",
+    f"{marks.IN_PLACE}(reason)": "time this benchmark on its original inputs, never on copies.",
+    f"{marks.WHOLE_CALL}(reason)": "time whole calls of this benchmark by the wall clock, and trace none: "
+    "it starts processes or threads.",
+    "core": "the few dozen benchmarks that run for each pull request.",
+    choice.DEFAULT: "the benchmarks that run unless a test id, -m or --gnn-all selects others: the core "
+    "kernels and an example of each group; more with a file's name or -k. gnnbench sets it.",
+}
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -55,7 +62,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group = parser.getgroup("gnnbench", "graph neural network benchmarks")
     for option in OPTIONS.values():
         option.declare(group.addoption, "gnn-")
-    group.addoption("--gnn-again", dest=_AGAIN, type=Path, help=SUPPRESS)
+    group.addoption("--gnn-again", dest=choice.AGAIN, type=Path, help=SUPPRESS)
     for name in REMOVED:
         group.addoption(f"--gnn-{name}", dest=f"removed_{name}", nargs="?", const="", help=SUPPRESS)
 
@@ -70,24 +77,32 @@ def pytest_load_initial_conftests(early_config: pytest.Config) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Declare the markers, and check the options."""
-    _declare_markers(config)
-    config.pluginmanager.register(fixtures, FIXTURES)
-    config.pluginmanager.register(Choice(config), choice.PLUGIN)
-    _take_options(config)
-    again = config.getoption(_AGAIN)
-    if again:
-        config.pluginmanager.register(_Again(again), "gnnbench-again")
+    """Declare the markers, check the options, and register what they ask for."""
+    for name, text in _MARKERS.items():
+        config.addinivalue_line("markers", f"{name}: {text}")
+    register = config.pluginmanager.register
+    register(fixtures, FIXTURES)
+    register(Choice(config), choice.PLUGIN)
+    for name, instead in REMOVED.items():
+        if config.getoption(f"removed_{name}") is not None:
+            raise usage_error(f"--gnn-{name} was removed: {instead}")
+    try:
+        take_settings(config)
+        if any(value is not False for value in given(config).values()):  # otherwise nothing is checked
+            _take_options(config)
+    except UsageError as error:
+        raise usage_error(str(error)) from None
     histogram.take_over(config)
+    again = bool(config.getoption(choice.AGAIN))
     if not again:  # a confirming process only times; the session itself has checked the limits
-        config.pluginmanager.register(Limits(config), LIMITS)
-    judging = not again and _is_judged_here(config)
-    config.pluginmanager.register(
-        Timing(config, all_benchmarks=judging or bool(again), shares=not again), TIMING
-    )
+        register(Limits(config), LIMITS)
+    compare = config.getoption("benchmark_compare", None)
+    asked = compare if not again and not hasattr(config, "workerinput") else None
+    judging = _is_judged_here(config, asked)
+    register(Timing(config, all_benchmarks=judging or again, shares=not again), TIMING)
     if judging:
         _compare(config)
-    elif (folder := _records_above(config)) and not again:
+    elif asked and (folder := _records_above(config)):
         raise usage_error(
             f"--benchmark-compare: pytest's rootdir is {config.rootpath}, but the records are "
             f"in {folder}: add --rootdir={os.path.relpath(folder)}, or an empty file pytest.ini there"
@@ -97,55 +112,27 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def _take_options(config: pytest.Config) -> None:
-    """Read the settings, check the options, and register what they ask for.
+    """Check the options, and register what they ask for.
 
     Raises:
-        pytest.UsageError: the settings or an option cannot be used.
+        UsageError: an option cannot be used, or another one excludes it.
     """
-    for name, instead in REMOVED.items():
-        if config.getoption(f"removed_{name}") is not None:
-            raise usage_error(f"--gnn-{name} was removed: {instead}")
-    try:
-        take_settings(config)
-        if all(value is False for value in given(config).values()):
-            return  # without our options, nothing is checked
-        chosen = run_of(config).options
-        if chosen.profile:
-            _profile(config)
-        if chosen.growth:
-            _watch_growth(config)
-        if chosen.gpu is not None:
-            config.pluginmanager.register(_OnGpu(chosen.gpu), "gnnbench-gpu")
-        if chosen.shard:
-            config.pluginmanager.register(Sharding(chosen.shard), SHARDING)
-        if chosen.affected_by and not config.getoption(_AGAIN):
-            from .affected import AffectedOnly
+    chosen, register = run_of(config).options, config.pluginmanager.register
+    if chosen.profile and (config.getoption("numprocesses", None) or config.getoption("tx", None)):
+        raise UsageError("--gnn-profile cannot profile in parallel processes; leave out -n")
+    for name in ("profile", "growth"):
+        if getattr(chosen, name) and config.getoption("benchmark_compare", None):
+            raise UsageError(f"--gnn-{name} does not time benchmarks; leave out --benchmark-compare")
+    if chosen.profile:
+        store = ProfileStore(chosen.profile_folder.absolute())
+        store.check()
+        register(Profiling(chosen.profile, chosen.epochs, store), PROFILING)
+    if chosen.growth:
+        register(GrowthCheck(), GROWTH)
+    if chosen.affected_by and not config.getoption(choice.AGAIN):
+        from .affected import AffectedOnly
 
-            config.pluginmanager.register(AffectedOnly(config, chosen.affected_by), "gnnbench-affected")
-    except UsageError as error:
-        raise usage_error(str(error)) from None
-
-
-def _declare_markers(config: pytest.Config) -> None:
-    config.addinivalue_line(
-        "markers",
-        f"{MARKER}(*names, platforms=None, directions=None, core=False): operations of a benchmark; it is "
-        "parametrised by platform, direction, type and graph. The keywords are for operations of your own.",
-    )
-    config.addinivalue_line(
-        "markers", f"{marks.IN_PLACE}(reason): time this benchmark on its original inputs, never on copies."
-    )
-    config.addinivalue_line(
-        "markers",
-        f"{marks.WHOLE_CALL}(reason): time whole calls of this benchmark by the wall clock, and trace none: "
-        "it starts processes or threads.",
-    )
-    config.addinivalue_line("markers", "core: the few dozen benchmarks that run for each pull request.")
-    config.addinivalue_line(
-        "markers",
-        f"{choice.DEFAULT}: the benchmarks that run unless a test id, -m or --gnn-all selects others: the "
-        "core kernels and an example of each group; more with a file's name or -k. gnnbench sets it.",
-    )
+        register(AffectedOnly(config, chosen.affected_by), "gnnbench-affected")
 
 
 def _compare(config: pytest.Config) -> None:
@@ -174,40 +161,11 @@ def _compare(config: pytest.Config) -> None:
     config.pluginmanager.register(Gate(config, base), GATE)
 
 
-def _profile(config: pytest.Config) -> None:
-    """Register the hooks that profile instead of timing.
-
-    Raises:
-        UsageError: another option excludes it, or the folder cannot be written.
-    """
-    if config.getoption("numprocesses", None) or config.getoption("tx", None):
-        raise UsageError("--gnn-profile cannot profile in parallel processes; leave out -n")
-    if config.getoption("benchmark_compare", None):
-        raise UsageError("--gnn-profile does not time benchmarks; leave out --benchmark-compare")
-    options = run_of(config).options
-    store = ProfileStore(options.profile_folder.absolute())
-    store.check()
-    config.pluginmanager.register(Profiling(options.profile, options.epochs, store), PROFILING)
-
-
-def _watch_growth(config: pytest.Config) -> None:
-    """Register the hooks that judge growth.
-
-    Raises:
-        UsageError: another option excludes it.
-    """
-    if config.getoption("benchmark_compare", None):
-        raise UsageError("--gnn-growth does not time benchmarks; leave out --benchmark-compare")
-    config.pluginmanager.register(GrowthCheck(), GROWTH)
-
-
-def _is_judged_here(config: pytest.Config) -> bool:
-    """Return whether `--benchmark-compare` reads gnnbench's records, not pytest-benchmark's files."""
-    if not config.getoption("benchmark_compare", None) or config.getoption("gnn_counters"):
+def _is_judged_here(config: pytest.Config, asked: Any) -> bool:
+    """Return whether this value of `--benchmark-compare` does not mean pytest-benchmark's files."""
+    if not asked or config.getoption("gnn_counters"):
         return False
-    if hasattr(config, "workerinput"):
-        return False
-    if config.getoption("gnn_strict") or _is_variant(config.getoption("benchmark_compare")):
+    if config.getoption("gnn_strict") or _is_variant(asked):
         return True
     ours = (config.rootpath / "baselines").is_dir()
     return ours and config.getoption("benchmark_storage") == _DEFAULT_STORAGE
@@ -215,8 +173,7 @@ def _is_judged_here(config: pytest.Config) -> bool:
 
 def _records_above(config: pytest.Config) -> Path | None:
     """Return the folder above rootdir that has records which are not seen from the current folder, if any."""
-    wanted = config.getoption("benchmark_compare", None) and not hasattr(config, "workerinput")
-    if not wanted or is_settled(config) or config.getoption("benchmark_storage") != _DEFAULT_STORAGE:
+    if is_settled(config) or config.getoption("benchmark_storage") != _DEFAULT_STORAGE:
         return None
     return next((one for one in above(config.rootpath)[1:] if (one / baseline.FOLDER).is_dir()), None)
 
@@ -226,97 +183,66 @@ def _is_variant(wanted: Any) -> bool:
     return isinstance(wanted, str) and (wanted == variant.WORKING_TREE or ":" in wanted)
 
 
-class _OnGpu:
-    """Makes the chosen GPU the current device of each test."""
-
-    def __init__(self, index: int) -> None:
-        self._index = index
-
-    @pytest.hookimpl(tryfirst=True)
-    def pytest_runtest_setup(self) -> None:
-        import torch
-
-        torch.cuda.set_device(self._index)
-
-
-class _Again:
-    """Keeps only the tests that a file names."""
-
-    def __init__(self, file: Path) -> None:
-        self._names = set(file.read_text(encoding="utf-8").splitlines())
-
-    @pytest.hookimpl(trylast=True)
-    def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
-        items[:] = [item for item in items if item.nodeid in self._names]
-
-
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     """Parametrise a benchmark that names its operations."""
     marker = metafunc.definition.get_closest_marker(MARKER)
     if marker is None:
         return
-    mistake = missing(("torch",))
     try:
         operations = selection.declared(marker.args, **marker.kwargs)
         own_graphs = selection.graphs(operations)
     except (UsageError, TypeError) as error:
-        mistake = f"{metafunc.function.__name__}: {error}"
-    if mistake:
-        # Raised outside the except clause, so that pytest shows one line without the chained exception.
-        raise pytest.Collector.CollectError(f"gnnbench: {mistake}")
+        raise _collect_error(f"{metafunc.function.__name__}: {error}") from None
+    if mistake := missing(("torch",)):
+        raise _collect_error(mistake)
     let_idle_threads_sleep()  # for repositories whose conftest.py does not call it
     try:
         run = run_of(metafunc.config)
         names = run.graphs(own_graphs)
     except UsageError as error:
-        mistake = str(error)
-    if mistake:
-        stop(mistake, metafunc.config)
+        stop(error, metafunc.config)
     chosen = run.options
     cells = selection.cells(operations, chosen.platforms, chosen.dtypes, chosen.index_dtypes, chosen.device)
+    fields = ("operation", "direction", "platform", "dtype", "index_dtype")
     metafunc.parametrize(
-        ("operation", "direction", "platform", "dtype", "index_dtype"),
+        fields,
         [
-            pytest.param(
-                cell.operation,
-                cell.direction,
-                cell.platform,
-                cell.dtype,
-                cell.index_dtype,
-                id=cell.id,
-                marks=_marks(cell),
-            )
+            pytest.param(*(getattr(cell, name) for name in fields), id=cell.id, marks=_marks(cell))
             for cell in cells
         ],
     )
     graphs = [(name.id, hidden) for name in names for hidden in chosen.hidden or (name.hidden,)]
-    metafunc.parametrize(
-        ("graph", "hidden"),
-        graphs,
-        ids=[f"{name}-{hidden}" for name, hidden in graphs],
-        indirect=["graph"],
-        scope="session",
-    )
+    ids = [f"{name}-{hidden}" for name, hidden in graphs]
+    metafunc.parametrize(("graph", "hidden"), graphs, ids=ids, indirect=["graph"], scope="session")
     metafunc.parametrize("device", [chosen.device], scope="session")
+
+
+def _collect_error(mistake: str) -> Exception:
+    return pytest.Collector.CollectError(f"gnnbench: {mistake}")
 
 
 def _marks(cell: selection.Cell) -> list[pytest.MarkDecorator]:
     marks = [pytest.mark.core] if cell.core else []
-    if cell.skip:
-        marks.append(pytest.mark.skip(reason=cell.skip))
-    return marks
+    return [*marks, pytest.mark.skip(reason=cell.skip)] if cell.skip else marks
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_setup(item: pytest.Item) -> None:
-    """Skip a benchmark that does not fit in memory; stop if `--gnn-counters` meets another suite's one."""
-    is_benchmark = "benchmark" in getattr(item, "fixturenames", ())
-    if is_benchmark and item.config.getoption("gnn_counters") and not is_ours(item):
-        stop(
-            f"--gnn-counters works with gnnbench's own benchmarks only; leave out {item.nodeid}", item.config
-        )
-    if is_ours(item) and (too_large := why_too_large(item)):
-        pytest.skip(too_large)
+    """Choose the GPU; skip a benchmark that does not fit in memory; refuse to count another suite's one."""
+    config, ours = item.config, is_ours(item)
+    if config.getoption("gnn_device") and (gpu := run_of(config).options.gpu) is not None:
+        import torch
+
+        torch.cuda.set_device(gpu)
+    if has_benchmark(item) and config.getoption("gnn_counters") and not ours:
+        stop(f"--gnn-counters works with gnnbench's own benchmarks only; leave out {item.nodeid}", config)
+    if ours:
+        from ..workloads import needs
+
+        spec, run = spec_of(item), run_of(config)
+        is_loaded = run.loaded == spec.dataset
+        if too_large := needs.why_too_large(spec, run.datasets[spec.dataset], is_loaded=is_loaded):
+            pytest.skip(too_large)
 
 
 @pytest.hookimpl(trylast=True)
@@ -379,7 +305,6 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     if ours:
         if terminalreporter.config.getoption("numprocesses", None):
             # Only xdist's workers collected the tests, and their headers are not shown.
-            terminalreporter.ensure_newline()
             for line in terminal.header(terminalreporter.config):
                 terminalreporter.write_line(line)
         terminal.summarize(terminalreporter, list(ours.values()))

@@ -16,7 +16,6 @@ from ..variants.variant import Variant
 from . import writing
 from .session import arguments_without
 
-_FLAG = "--gnn-affected-by"
 _SAME_CODE = "gnn_same_code"
 
 
@@ -39,26 +38,25 @@ class AffectedOnly:
         try:
             same = self._compared().named("same")
         except UsageError as error:
-            raise writing.usage_error(f"{_FLAG}: {error}") from None
+            raise writing.usage_error(f"--gnn-affected-by: {error}") from None
         run, are = ("runs", "is") if len(same) == 1 else ("run", "are")
         count = units.count(len(same), "benchmark")
         self._say(f"{count} {run} the same code as {self._base.text} and {are} deselected")
         return frozenset(same)
 
     def _compared(self) -> affected.AffectedResult:
-        arguments = arguments_without(self._config, "affected-by")
+        words, say = arguments_without(self._config, "affected-by"), self._say
         folder, cache = self._config.invocation_params.dir, cache_folder()
+        here = variant.parse(variant.WORKING_TREE)
         with (
             signals.as_ctrl_c(),
-            prepared(self._base, folder, cache=cache, say=self._say, step=_ignore) as base,
-            prepared(variant.parse(variant.WORKING_TREE), folder, cache=cache, say=self._say) as head,
+            prepared(self._base, folder, cache=cache, say=say, step=_no_step) as base,
+            prepared(here, folder, cache=cache, say=say) as head,
         ):
-            return affected.run(base, head, arguments, folder, TIMEOUT_SECONDS, say=self._say, step=_ignore)
+            return affected.run(base, head, words, folder, TIMEOUT_SECONDS, say=say, step=_no_step)
 
     def _say(self, text: str) -> None:
-        if reporter := self._config.pluginmanager.get_plugin("terminalreporter"):
-            reporter.ensure_newline()
-            writing.say(reporter, text)
+        writing.say(self._config.pluginmanager.get_plugin("terminalreporter"), text)
 
     @pytest.hookimpl(trylast=True)
     def pytest_collection_modifyitems(self, config: pytest.Config, items: list[pytest.Item]) -> None:
@@ -80,5 +78,5 @@ class AffectedOnly:
             session.exitstatus = pytest.ExitCode.OK
 
 
-def _ignore(_step: str) -> None:
+def _no_step(_step: str) -> None:
     """Show no steps: pytest's output has no line that is replaced."""

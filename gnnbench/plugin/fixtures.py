@@ -4,9 +4,7 @@ They work wherever `gnnbench[pyg]` is installed, in tests with the marker `opera
 of the same name replaces the one here.
 """
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from dataclasses import asdict
+from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
@@ -22,7 +20,7 @@ from ..results import counter_baseline
 from ..workloads import operations, platforms
 from ..workloads.operation import Kernel, Result
 from ..workloads.spec import FORWARD_BACKWARD, Spec
-from .session import COUNTED, run_of, settings_of, stop
+from .session import COUNTED, here, run_of, settings_of, stop
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -47,12 +45,9 @@ def graph(request: pytest.FixtureRequest) -> "Graph":
     try:
         found = load(run.datasets[request.param], run.options.data_root, cache_folder())
     except UsageError as error:
-        mistake = str(error)
-    else:
-        run.loaded = request.param
-        return found
-    # Outside the handler, so that pytest shows one line without a chain of exceptions.
-    return stop(mistake, request.config)
+        stop(error, request.config)
+    run.loaded = request.param
+    return found
 
 
 @pytest.fixture(scope="session")
@@ -126,9 +121,8 @@ def rates(request: pytest.FixtureRequest, device: str) -> "Callable[[str], Rates
     """The machine's memory and arithmetic rates by dtype, measured once and cached."""
     from ..workloads import roofline
 
-    gpu = run_of(request.config).options.gpu
-    here = environment.name_with_versions(asdict(environment.collect(device=device, gpu=gpu)))
-    return lambda dtype: roofline.rates(device, dtype, here, cache_folder())
+    machine = environment.name_with_versions(here(request.config))
+    return lambda dtype: roofline.rates(device, dtype, machine, cache_folder())
 
 
 def _judge_counters(request: pytest.FixtureRequest, spec: Spec, found: "Counters", options: Options) -> None:
@@ -176,7 +170,7 @@ def measure(
     from ..measure.whole_calls import why_unseen
     from ..results import parts
     from ..workloads import roofline
-    from ..workloads.verify import verify, with_backward
+    from ..workloads.verify import MismatchError, verify, with_backward
 
     options = run_of(request.config).options
 
@@ -199,17 +193,19 @@ def measure(
         )
         benchmark.group = f"{spec.operation} {spec.direction} {spec.dataset}"
         with cpu_threads(own.threads if own else None):
-            if spec.direction == FORWARD_BACKWARD:
-                with _mismatch_is_a_line():
+            try:
+                if spec.direction == FORWARD_BACKWARD:
                     run, inputs = with_backward(library, run, inputs)
-            if options.counters and (whole := marks.reason(request.node, marks.WHOLE_CALL)):
-                pytest.skip(f"no counters: {why_unseen(whole)}")
+                if not options.counters:
+                    view, kept = kept_reference.view(case.graph, spec.hidden, own), kept_reference
+                    verify(case, library, run, inputs, expected, result=result, view=view, kept=kept)
+            except MismatchError as error:
+                raise pytest.fail.Exception(str(error), pytrace=False) from None
             if options.counters:
+                if whole := marks.reason(request.node, marks.WHOLE_CALL):
+                    pytest.skip(f"no counters: {why_unseen(whole)}")
                 found = count(Call(run, inputs, {}).__call__, spec.device)
                 return _judge_counters(request, spec, found, options)
-            with _mismatch_is_a_line():
-                view = kept_reference.view(case.graph, spec.hidden, own)
-                verify(case, library, run, inputs, expected, result=result, view=view, kept=kept_reference)
             output = benchmark(run, *inputs)
         if "measurement" in ours:
             seconds = ours["measurement"]["location_ns"] / 1e9
@@ -217,14 +213,3 @@ def measure(
         return output
 
     return measure
-
-
-@contextmanager
-def _mismatch_is_a_line() -> Iterator[None]:
-    """Fail the test with the text of a MismatchError alone, without a traceback."""
-    from ..workloads.verify import MismatchError
-
-    try:
-        yield
-    except MismatchError as error:
-        raise pytest.fail.Exception(str(error), pytrace=False) from None

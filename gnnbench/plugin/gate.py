@@ -21,7 +21,7 @@ from ..results import accepted, counter_baseline
 from ..results.benchmark import part_of
 from ..results.parts import BenchmarkPart
 from ..variants.variant import Variant
-from . import records, terminal, unjudged, writing
+from . import records, terminal, writing
 from .judged_session import JudgedSession
 from .limits import EXCEEDED
 from .session import run_of, settings_of, stop
@@ -207,7 +207,7 @@ class Gate:
         ignored = {row.fullname for row in self._rows() if row.judgement.verdict == "ignored"}
         known = ""
         if not (self._failures or session.testsfailed or session.config.option.gnn_dry_run):
-            known = unjudged.known(self._config, unjudged.selected(session) - ignored)
+            known = records.known(self._config, records.selected(session) - ignored)
         fails = strict or bool(known)
         lines = self._failures if fails else self._lines
         if missing:
@@ -216,7 +216,7 @@ class Gate:
         if known:
             text += f", although {known}"
             if not missing:
-                text += f"; {unjudged.remedy(self._config, timed=bool(self._timed()))}"
+                text += f"; {records.remedy(self._config, timed=bool(self._timed()))}"
         lines.append(text if fails else f"{text}; --gnn-strict makes this a failure")
 
     def _compare_counters(self, *, strict: bool) -> None:

@@ -2,6 +2,7 @@
 
 from collections.abc import Generator, Sequence
 from dataclasses import asdict
+from itertools import count
 from typing import Any
 
 import pytest
@@ -10,7 +11,8 @@ from pytest_benchmark.utils import slugify
 from .. import devices, environment, packages, units
 from . import writing
 
-_PACKAGES = ("altair", "vl_convert")
+_Group = tuple[str | None, Sequence[dict[str, Any]]]
+"""pytest-benchmark's: name and benchmarks."""
 _LONGEST = 60
 """Most letters of a group's name in a file's name."""
 
@@ -24,7 +26,7 @@ def take_over(config: pytest.Config) -> None:
     prefixes = config.getoption("benchmark_histogram", None)
     if not prefixes:
         return
-    if reason := packages.missing(_PACKAGES):
+    if reason := packages.missing(("altair", "vl_convert")):
         raise writing.usage_error(f"--benchmark-histogram: {reason}")
     config.option.benchmark_histogram = []
     config.pluginmanager.register(_Histogram(config, prefixes[-1]), "gnnbench-histogram")
@@ -36,7 +38,7 @@ class _Histogram:
     def __init__(self, config: pytest.Config, prefix: str) -> None:
         self._config, self._prefix = config, prefix
         self._session: pytest.Session | None = None
-        self._groups: Sequence[tuple[str | None, Sequence[dict[str, Any]]]] = ()
+        self._groups: Sequence[_Group] = ()
         self._by_operation = False
         self._failed: set[str] = set()
 
@@ -58,18 +60,21 @@ class _Histogram:
 
     @pytest.hookimpl(trylast=True)
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
-        """Draw."""
-        entries = [entry for _, entries in self._groups for entry in entries]
-        drawn = [entry for entry in entries if entry["fullname"] not in self._failed]
-        if len(drawn) < len(entries):
-            count = units.count(len(entries) - len(drawn), "benchmark")
-            writing.say(terminalreporter, f"not drawn, because the test failed: {count}")
-        elif not entries and not self._config.option.collectonly:
+        """Draw the benchmarks whose test did not fail."""
+        groups = [
+            (name, kept)
+            for name, entries in self._groups
+            if (kept := [entry for entry in entries if entry["fullname"] not in self._failed])
+        ]
+        timed, drawn = (sum(len(entries) for _, entries in some) for some in (self._groups, groups))
+        if left_out := timed - drawn:
+            text = units.count(left_out, "benchmark")
+            writing.say(terminalreporter, f"not drawn, because the test failed: {text}")
+        elif not timed and not self._config.option.collectonly:
             writing.say(terminalreporter, "--benchmark-histogram: no benchmark was timed")
-        if not drawn:
-            return
         try:
-            self._draw(terminalreporter)
+            if groups:
+                self._draw(terminalreporter, groups)
         except OSError as error:
             writing.say(
                 terminalreporter,
@@ -80,31 +85,24 @@ class _Histogram:
             if self._session and self._session.exitstatus == pytest.ExitCode.OK:
                 self._session.exitstatus = pytest.ExitCode.TESTS_FAILED
 
-    def _draw(self, reporter: pytest.TerminalReporter) -> None:
-        """Draw the groups without failed tests.
+    def _draw(self, reporter: pytest.TerminalReporter, groups: Sequence[_Group]) -> None:
+        """Draw the groups.
 
         Raises:
             OSError: a file cannot be written.
         """
         from ..report import histogram, slides
-        from ..report.facts import environment_facts
+        from ..report.view import environment_facts
 
-        groups = [
-            (name, kept)
-            for name, entries in self._groups
-            if (kept := [entry for entry in entries if entry["fullname"] not in self._failed])
-        ]
         device, gpu = devices.resolve(self._config.getoption("gnn_device") or "auto")
         here = environment.collect(self._config.rootpath, device=device, gpu=gpu)
         footer = slides.footer(environment_facts(asdict(here)))
         written: set[str] = set()
         for name, picture in histogram.pictures(groups, by_operation=self._by_operation):
             slug = slugify(name)[:_LONGEST]
-            file = path = f"{self._prefix}-{slug}" if slug else self._prefix
-            number = 1
-            while path in written:
-                number += 1
-                path = f"{file}-{number}"
+            file = f"{self._prefix}-{slug}" if slug else self._prefix
+            numbered = (f"{file}-{number}" if number > 1 else file for number in count(1))
+            path = next(one for one in numbered if one not in written)
             written.add(path)
             slides.save(picture, footer, self._config.invocation_params.dir / path)
             writing.say(reporter, f"drew {path}.svg and .png")

@@ -28,8 +28,8 @@ from ..results.baseline import Record
 from ..results.run_file import RunFile
 from ..variants import rebuild, variant
 from ..variants.variant import Variant
-from . import confirmation, records, turns
-from .recorded_base import RecordedBase, differences, is_open
+from . import records, turns
+from .recorded_base import RecordedBase, differences, is_open, timed_again
 from .session import run_of
 from .turns import Group, Turns
 
@@ -197,7 +197,7 @@ class JudgedSession:
     def _confirmed(self, base: RecordedBase, found: Comparison) -> Comparison:
         """Time again what looks slower across sessions; without that, nothing is slower."""
         processes = 0 if self.interrupted else self._options.confirm
-        again = confirmation.run(self._config, found, self._thresholds, self._passed, processes)
+        again = timed_again(self._config, found, self._thresholds, self._passed, processes)
         names = {row.fullname for row in found.rows}
         judged = base.compare([self._head, *again]) if again else found
         rows = [

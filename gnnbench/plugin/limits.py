@@ -1,16 +1,13 @@
 """Fails a test whose benchmark is above a limit of the project's settings, with or without a baseline."""
 
 from collections.abc import Generator
-from typing import Any
 
 import pytest
 
 from .. import units
-from ..measure import extra_info
-from ..results.parts import NOT_TIMED
 from ..variants.collected import unmatched, whole_folders
 from . import writing
-from .session import settings_of
+from .session import has_benchmark, seconds_of, settings_of
 from .timing import timing_of
 
 PLUGIN = "gnnbench-limits"
@@ -41,7 +38,7 @@ class Limits:
 
     def pytest_itemcollected(self, item: pytest.Item) -> None:
         """Remember a benchmark."""
-        if "benchmark" in getattr(item, "fixturenames", ()):
+        if has_benchmark(item):
             self._names.add(item.nodeid)
 
     def pytest_collectreport(self, report: pytest.CollectReport) -> None:
@@ -50,7 +47,7 @@ class Limits:
 
     def pytest_collection_finish(self, session: pytest.Session) -> None:
         """Remember whether the rules matter."""
-        self._collected = any("benchmark" in getattr(item, "fixturenames", ()) for item in session.items)
+        self._collected = any(map(has_benchmark, session.items))
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_runtest_makereport(
@@ -59,24 +56,15 @@ class Limits:
         """Fail a test above a limit. The gate does so itself for the reports that it withholds."""
         report = yield
         if call.when == "call" and report.passed:
+            settings, timing = settings_of(self._config), timing_of(self._config)
             item.stash[EXCEEDED] = lines = _exceeded(item)
-            self._note_not_weighed(item)
-            for line in () if self._is_withheld(item) else lines:
-                writing.fail(report, line)
+            rule, weight = settings.rule("max_memory_bytes", item.nodeid), timing.weighed.get(item.nodeid)
+            if rule and seconds_of(item) and (weight is None or weight.limited_bytes is None):
+                self._not_weighed[item.nodeid] = settings.place(rule)
+            if not (self._config.pluginmanager.has_plugin(GATE) and timing.settings(item)):
+                for line in lines:
+                    writing.fail(report, line)
         return report
-
-    def _is_withheld(self, item: pytest.Item) -> bool:
-        config = self._config
-        return config.pluginmanager.has_plugin(GATE) and timing_of(config).settings(item) is not None
-
-    def _note_not_weighed(self, item: pytest.Item) -> None:
-        settings = settings_of(self._config)
-        rule, weight = (
-            settings.rule("max_memory_bytes", item.nodeid),
-            timing_of(self._config).weight(item.nodeid),
-        )
-        if rule and _seconds(item) and (weight is None or weight.limited_bytes is None):
-            self._not_weighed[item.nodeid] = settings.place(rule)
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
         """Name the limits that were not checked, and the rules that expired or match nothing."""
@@ -92,42 +80,19 @@ class Limits:
 
 def _exceeded(item: pytest.Item) -> list[str]:
     """Return a line for each limit that a test's benchmark is above; none if its verdict is ignored."""
-    if settings_of(item.config).rule("ignore", item.nodeid):
+    settings, name, lines = settings_of(item.config), item.nodeid, []
+    if settings.rule("ignore", name):
         return []
-    return [line for line in (_above_time(item), _above_memory(item)) if line]
-
-
-def _above_time(item: pytest.Item) -> str:
-    settings = settings_of(item.config)
-    found, rule = _seconds(item), settings.rule("max_time_seconds", item.nodeid)
+    rule, seconds = settings.rule("max_time_seconds", name), seconds_of(item)
     limit = rule and rule.max_time_seconds
-    if not rule or not limit or not found or found <= limit:
-        return ""
-    above = f"{units.fraction(found / limit - 1)} above max_time = {units.seconds(limit)}"
-    return f"{units.seconds(found)}, {above} ({settings.place(rule)})"
-
-
-def _above_memory(item: pytest.Item) -> str:
-    settings = settings_of(item.config)
-    weight, rule = timing_of(item.config).weight(item.nodeid), settings.rule("max_memory_bytes", item.nodeid)
-    limit, found = rule and rule.max_memory_bytes, weight and weight.limited_bytes
-    if not rule or not limit or not weight or not found or found <= limit:
-        return ""
-    above = f"{units.fraction(found / limit - 1)} above max_memory = {units.size(limit)}"
-    by_peak = weight.peak_bytes is not None
-    size = f"{units.size(found)} beside the inputs" if by_peak else f"resident set: +{units.size(found)}"
-    return f"{size}, {above} ({settings.place(rule)})"
-
-
-def _seconds(item: pytest.Item) -> float | None:
-    """Return a benchmark's time: gnnbench's estimate, or pytest-benchmark's median; None: it has none."""
-    benchmark: Any = getattr(item, "funcargs", {}).get("benchmark")
-    if benchmark is None:
-        return None
-    ours = extra_info.part(getattr(benchmark, "extra_info", None))
-    if ours.keys() & NOT_TIMED:
-        return None
-    if measured := ours.get("measurement"):
-        return float(measured["location_ns"]) / 1e9
-    stats = getattr(benchmark, "stats", None)
-    return float(stats.stats.median) if stats else None
+    if rule and limit and seconds and seconds > limit:
+        above = f"{units.fraction(seconds / limit - 1)} above max_time = {units.seconds(limit)}"
+        lines.append(f"{units.seconds(seconds)}, {above} ({settings.place(rule)})")
+    rule, weight = settings.rule("max_memory_bytes", name), timing_of(item.config).weighed.get(name)
+    most, size = rule and rule.max_memory_bytes, weight and weight.limited_bytes
+    if rule and most and weight and size and size > most:
+        text = units.size(size)
+        found = f"resident set: +{text}" if weight.peak_bytes is None else f"{text} beside the inputs"
+        above = f"{units.fraction(size / most - 1)} above max_memory = {units.size(most)}"
+        lines.append(f"{found}, {above} ({settings.place(rule)})")
+    return lines

@@ -1,24 +1,31 @@
-"""The records that a session is compared with, and how their code is built again."""
+"""The records that a session is compared with: their code is built again, or new processes confirm."""
 
+import tempfile
 from collections import Counter
 from collections.abc import Callable, Collection, Sequence
 from functools import partial
+from pathlib import Path
 
+import numpy as np
 import pytest
 
-from .. import units
-from ..compare import runs
+from .. import signals, units
+from ..compare import drift, runs
 from ..compare.comparison import Compared, Comparison
 from ..compare.verdict import Thresholds
 from ..errors import UsageError
 from ..measure.sources import Sources
+from ..results import run_file
 from ..results.base import choose
 from ..results.baseline import Record
 from ..results.run_file import RunFile
-from ..variants import rebuild, variant
-from . import records
+from ..variants import fresh, rebuild, variant
+from . import records, writing
 from .session import places, run_of
 from .turns import Group
+
+_FIRST_AGAIN = 101
+"""Number of the first process that times again; the processes of a record have smaller ones."""
 
 
 class RecordedBase:
@@ -68,8 +75,10 @@ class RecordedBase:
         """The records, and what cannot be timed in turns."""
         rows = [row for row in self.first.rows if row.fullname in self.records]
         for record, count in Counter(self.records[row.fullname] for row in rows).items():
-            self.lines.append(records.described(record, self.runs, units.count(count, "benchmark")))
-            saved = self._sources(record)
+            run = next(run for run in self.runs if run.path in record.files)
+            self.lines.append(records.described(record, run, units.count(count, "benchmark")))
+            if (saved := run.sources) is None:
+                raise UsageError(f"{record.files[0]} has no environment; record again")
             self.differences.extend(differences(f"record {record.id}", saved, head))
             ours = [row for row in rows if self.records[row.fullname] == record and is_open(row, head)]
             if ours and options.turns:
@@ -86,32 +95,22 @@ class RecordedBase:
         instead = f"compared with the times of {title} only" if self.is_comparable else "not compared"
         return f"{what} {instead}: {reason}"
 
-    def _sources(self, record: Record) -> Sources:
-        saved = next(run.sources for run in self.runs if run.path in record.files)
-        if saved is None:
-            raise UsageError(f"{record.files[0]} has no environment; record again")
-        return saved
-
     def _add_group(self, record: Record, rows: Sequence[Compared], saved: Sources) -> None:
         """Find out how a record's code can be built again, for benchmarks whose code changed."""
         title = f"record {record.id}"
         if packages := rebuild.without_git(saved):
             unchanged = [row for row in rows if self._is_unchanged(row.fullname, packages)]
-            if len(unchanged) < len(rows):
+            if changed := len(rows) - len(unchanged):
                 why = f"they run other code of {' and '.join(sorted(packages))}, which is not in git"
-                self.lines.append(
-                    self.across(units.count(len(rows) - len(unchanged), "benchmark"), title, why)
-                )
+                self.lines.append(self.across(units.count(changed, "benchmark"), title, why))
             rows = unchanged
         assert self._head.sources
+        why = "commit and packages are the record's; a setting or a value differs"
         try:
-            text = rebuild.variant(saved, self._head.sources)
-            base = variant.parse(text)
-            is_rebuilt = text != variant.WORKING_TREE
-            why = "commit and packages are the record's; a setting or a value differs"
+            base = variant.parse(rebuild.variant(saved, self._head.sources))
         except UsageError as error:
-            is_rebuilt, why = False, str(error)
-        if not is_rebuilt:
+            base, why = None, str(error)
+        if base is None or base.text == variant.WORKING_TREE:
             self.lines.append(self.across(units.count(len(rows), "benchmark"), title, why))
             return
         ranked = sorted(rows, key=lambda row: row.judgement.ratio or 0.0, reverse=True)
@@ -138,3 +137,45 @@ def differences(title: str, then: Sources, head: RunFile) -> list[str]:
     assert head.sources
     found = rebuild.differences(then, head.sources)
     return [f"since {title}: {', '.join(found)}"] if found else []
+
+
+def timed_again(
+    config: pytest.Config, found: Comparison, thresholds: Thresholds, passed: Collection[str], processes: int
+) -> list[RunFile]:
+    """Time again, in new processes, what looks slower than its record, and what had CPU contention.
+
+    Args:
+        config: of the session whose options the new processes get.
+        found: the comparison with the record.
+        thresholds: effect and levels.
+        passed: ids of the tests that may run again.
+        processes: number of new processes.
+
+    Returns:
+        The run files of the new processes; none if nothing had to be timed again.
+
+    Raises:
+        UsageError: a process failed.
+    """
+    suspects = np.array(
+        [row.contended or row.judgement.looks_slower(thresholds.of(row.fullname)) for row in found.rows]
+    )
+    # The drift is estimated from benchmarks timed just before and after, so these run again too.
+    wanted = drift.neighbours(suspects) if found.shared else suspects
+    again = (row.fullname for row, is_one in zip(found.rows, wanted, strict=True) if is_one)
+    names = [name for name in again if name in passed]
+    parameters, reporter = config.invocation_params, config.pluginmanager.get_plugin("terminalreporter")
+    files = []
+    with signals.as_ctrl_c(), tempfile.TemporaryDirectory() as folder:
+        listing = Path(folder, "names")
+        listing.write_text("\n".join(names), encoding="utf-8")
+        # With "=": pytest would use a path that is a separate argument to determine its rootdir.
+        arguments = [*parameters.args, f"--gnn-again={listing}"]
+        for number in range(processes if names else 0):
+            count = units.count(int(suspects.sum()), "benchmark")
+            process = f"new process {number + 1} of {processes}"
+            writing.say(reporter, f"{count} may be slower or had CPU contention: timing again, {process}")
+            output = Path(folder, f"{number}.json")
+            fresh.run(arguments, output, parameters.dir, _FIRST_AGAIN + number, lambda _: None)
+            files.append(run_file.read(output))
+    return files

@@ -1,28 +1,23 @@
-"""The baseline records that a session is compared with."""
+"""The baseline records that a session is compared with, and what to type if none judged a benchmark."""
 
 import os
 import shlex
-from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import asdict
+from argparse import Namespace
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from contextlib import suppress
 from pathlib import Path, PurePosixPath
 from typing import Any
 
 import pytest
 
-from .. import codec, environment, units
+from .. import environment, units
 from ..compare import runs
+from ..errors import UsageError
 from ..results import baseline, run_file
 from ..results.baseline import Record, RecordStore
-from ..results.parts import FORMAT_VERSION
 from ..results.run_file import RunFile
-from .session import arguments_without, asks_for, places, run_of
+from .session import arguments_without, asks_for, here, places, run_of
 from .timing import timing_of
-
-
-def here(config: pytest.Config) -> dict[str, Any]:
-    """Return the environment of this session."""
-    chosen = run_of(config).options
-    return asdict(environment.collect(config.rootpath, device=chosen.device, gpu=chosen.gpu))
 
 
 def find(config: pytest.Config, number: str | None) -> tuple[list[Record], str]:
@@ -57,13 +52,8 @@ def words(config: pytest.Config, leave_out: Collection[str] = (), *options: str)
 def typed(config: pytest.Config, names: Iterable[str]) -> list[str]:
     """Return tests' ids as the user would type them: with paths from the folder that pytest was called in."""
     start = os.path.relpath(config.rootpath, config.invocation_params.dir)
-    return [os.path.normpath(f"{start}/{file}") + rest for file, rest in map(_divided, names)]
-
-
-def _divided(name: str) -> tuple[str, str]:
-    """Return the path in a test's id, and the rest."""
-    file, colons, rest = name.partition("::")
-    return file, colons + rest
+    parts = (name.partition("::") for name in names)
+    return [os.path.normpath(f"{start}/{file}") + colons + rest for file, colons, rest in parts]
 
 
 def live(config: pytest.Config, benchmarks: Mapping[str, Mapping[str, Any]]) -> RunFile:
@@ -77,12 +67,7 @@ def live(config: pytest.Config, benchmarks: Mapping[str, Mapping[str, Any]]) -> 
     entries = [
         {"fullname": name, "extra_info": extra_info, "stats": {}} for name, extra_info in benchmarks.items()
     ]
-    ours = {
-        "version": FORMAT_VERSION,
-        "environment": here(config),
-        "sources": codec.encode(timing_of(config).sources()),
-    }
-    content = {"benchmarks": entries, "machine_info": machine, "gnnbench": ours}
+    content = {"benchmarks": entries, "machine_info": machine, "gnnbench": timing_of(config).part()}
     return run_file.parse(Path("this run"), content)
 
 
@@ -97,18 +82,16 @@ def vanished(
         collected: ids of the collected tests.
         left_out: ids of benchmarks that were timed or deselected.
     """
-    base = list(base)
-    missing = {name for run in base for name in run.benchmarks} - set(left_out)
+    specs = {name: benchmark.spec for run in base for name, benchmark in run.benchmarks.items()}
     chosen = run_of(config)
-    if shard := chosen.options.shard:
-        missing = {name for name in missing if shard.has(name)}
+    shard = chosen.options.shard
+    missing = {name for name in specs if name not in left_out and (shard is None or shard.has(name))}
     found = missing & collected
     option = config.option
     again = getattr(option, "lf", False) or option.keyword
     if again or any("::" in argument for argument in config.args):
         return found  # these options select tests, so an absent test is not missing
     asked = places(config)
-    specs = {name: benchmark.spec for run in base for name, benchmark in run.benchmarks.items()}
     for name in missing - collected:
         file = PurePosixPath(name.partition("::")[0])
         looked_at = any(file.is_relative_to(place) for place in asked)
@@ -117,18 +100,57 @@ def vanished(
     return found
 
 
-def described(record: Record, runs_of_base: Sequence[RunFile], count: str) -> str:
-    """Return a line on a record.
-
-    Args:
-        record: the record.
-        runs_of_base: run files, of which one is the record's.
-        count: how many benchmarks were compared with it, in words.
-    """
-    run = next(run for run in runs_of_base if run.path in record.files)
+def described(record: Record, run: RunFile, count: str) -> str:
+    """Return a line on a record, of which this is a run; `count` benchmarks were compared with it."""
     reason = run.part.record and run.part.record.reason
     return (
         f"{count} compared with record {record.id} of {record.environment}: "
         f"{units.count(len(record.files), 'process')}, commit {(run.commit or 'unknown')[:10]}"
         f"{f': {reason}' if reason else ''}"
     )
+
+
+def selected(session: pytest.Session) -> set[str]:
+    """Return the ids of a session's tests; where xdist's workers collected them, of those that ran."""
+    reporter = session.config.pluginmanager.get_plugin("terminalreporter")
+    reports = [one for found in reporter.stats.values() for one in found] if reporter else []
+    ran = {one.nodeid for one in reports if isinstance(one, pytest.TestReport)}
+    return ran | {item.nodeid for item in session.items}
+
+
+def known(config: pytest.Config, names: Collection[str]) -> str:
+    """Say which record, of any machine, has some of these tests; empty: none has."""
+    for record in reversed(RecordStore(config.rootpath / baseline.FOLDER).records()):
+        with suppress(UsageError):
+            found = run_file.read(record.files[0]).benchmarks.keys() & set(names)
+            if found:
+                return f"record {record.id} of {record.environment} has {len(found)} of these tests"
+    return ""
+
+
+def remedy(config: pytest.Config, *, timed: bool) -> str:
+    """Say why no benchmark was judged, and what to type.
+
+    Args:
+        config: of the session.
+        timed: whether gnnbench timed a benchmark.
+    """
+    given = shlex.join(["pytest", *map(str, config.invocation_params.args)])
+    if timed:
+        command = shlex.join(["gnnbench", "baseline", "record", "--", *words(config)])
+        return f"record again: {command}; or compare with a commit: --benchmark-compare=git:main"
+    for why, instead in _untimed(config.option):
+        return f"{why} switches timing off; type: {given} {instead}"
+    return f"none was timed; to see why: {given} -rs"
+
+
+def _untimed(option: Namespace) -> Iterator[tuple[str, str]]:
+    """Yield each option for which gnnbench times nothing, and one that overrides it."""
+    if getattr(option, "numprocesses", None) or getattr(option, "dist", "no") != "no":
+        yield "-n", "-n 0"
+    if option.benchmark_skip:
+        yield "--benchmark-skip", "--benchmark-only"
+    if option.benchmark_disable:
+        yield "--benchmark-disable", "--benchmark-enable"
+    if option.gnn_layouts == "off":
+        yield "--gnn-layouts off", "--gnn-layouts sample"

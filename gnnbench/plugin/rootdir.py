@@ -3,9 +3,7 @@
 import os
 import shlex
 from collections.abc import Iterator, Sequence
-from contextlib import suppress
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -14,18 +12,14 @@ from ..files import above
 
 
 class _FoundError(Exception):
-    """Ends pytest when it has determined its rootdir."""
+    """Ends pytest when it has determined its rootdir; its argument is pytest's configuration."""
 
 
-class _Rootdir:
-    found: Path | None = None
-    is_settled = False
-
+class _Finder:
     @pytest.hookimpl(wrapper=True)
-    def pytest_load_initial_conftests(self, early_config: Any) -> Iterator[None]:
+    def pytest_load_initial_conftests(self, early_config: pytest.Config) -> Iterator[None]:
         """End pytest before plugins that begin early, as pytest-cov does."""
-        self.found, self.is_settled = early_config.rootpath, is_settled(early_config)
-        raise _FoundError
+        raise _FoundError(early_config)
         yield
 
 
@@ -42,9 +36,7 @@ def rootdir(arguments: Sequence[str] = ()) -> Path:
     Raises:
         UsageError: pytest refuses the arguments; it has printed the reason.
     """
-    found = _ask(arguments).found
-    assert found
-    return found
+    return _config(arguments).rootpath
 
 
 def settled(arguments: Sequence[str]) -> list[str]:
@@ -56,12 +48,12 @@ def settled(arguments: Sequence[str]) -> list[str]:
         UsageError: see `rootdir`.
     """
     *_, top = above(Path.cwd())
-    if top == Path.cwd().resolve() or _ask(arguments).is_settled:
+    if top == Path.cwd().resolve() or is_settled(_config(arguments)):
         return list(arguments)
     return [f"--rootdir={os.path.relpath(top)}", *arguments]
 
 
-def _ask(arguments: Sequence[str]) -> _Rootdir:
+def _config(arguments: Sequence[str]) -> pytest.Config:
     """Let pytest determine its rootdir.
 
     Warnings are ignored: where the suite's settings make them errors, pytest would end too early.
@@ -69,9 +61,10 @@ def _ask(arguments: Sequence[str]) -> _Rootdir:
     Raises:
         UsageError: pytest refuses the arguments; it has printed the reason.
     """
-    plugin = _Rootdir()
-    with suppress(_FoundError):
-        pytest.main(["--noconftest", "-o", "filterwarnings=", *arguments, "-W", "ignore"], plugins=[plugin])
-    if plugin.found is None:
-        raise UsageError(f"pytest refuses these arguments: {shlex.join(arguments)}")
-    return plugin
+    words = ["--noconftest", "-o", "filterwarnings=", *arguments, "-W", "ignore"]
+    try:
+        pytest.main(words, plugins=[_Finder()])
+    except _FoundError as found:
+        config: pytest.Config = found.args[0]
+        return config
+    raise UsageError(f"pytest refuses these arguments: {shlex.join(arguments)}")

@@ -5,6 +5,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import pytest
 from pytest_benchmark.session import BenchmarkSession
 from pytest_benchmark.storage.file import FileStorage
 from pytest_benchmark.utils import safe_dumps
@@ -14,41 +15,35 @@ from ..files import next_number, real_path, write_whole
 
 
 class Saving:
-    """Replaces the methods during a session."""
+    """Replaces the methods of `--benchmark-json` and `--benchmark-save` during a session."""
 
     def __init__(self) -> None:
         self.failures: list[str] = []
         """For each file that could not be written, a text that says why."""
-        self._theirs: list[tuple[type, str, Callable[..., None]]] = []
+        self._replaced = pytest.MonkeyPatch()
 
     def install(self) -> None:
-        """Replace the methods of `--benchmark-json` and `--benchmark-save`."""
-        self._replace(BenchmarkSession, "save_json", _save_json)
-        self._replace(FileStorage, "save", _save)
+        """Replace the methods."""
+        self._replaced.setattr(BenchmarkSession, "save_json", self._noting_failures(_save_json))
+        self._replaced.setattr(FileStorage, "save", self._noting_failures(_save))
 
     def remove(self) -> None:
         """Restore pytest-benchmark's methods."""
-        while self._theirs:
-            setattr(*self._theirs.pop())
+        self._replaced.undo()
 
-    def _replace(self, owner: type, name: str, save: Callable[..., None]) -> None:
+    def _noting_failures(self, save: Callable[..., None]) -> Callable[..., None]:
         def saved(theirs: Any, *arguments: Any) -> None:
             try:
                 save(theirs, *arguments)
             except OSError as error:
-                why = error.strerror or error
-                self.failures.append(
-                    f"{error.filename or 'a file'} cannot be written ({why}); it was not saved"
-                )
+                file, why = error.filename or "a file", error.strerror or error
+                self.failures.append(f"{file} cannot be written ({why}); it was not saved")
 
-        self._theirs.append((owner, name, getattr(owner, name)))
-        setattr(owner, name, saved)
+        return saved
 
 
 def _save_json(self: Any, output_json: dict[str, Any]) -> None:
-    path = real_path(
-        Path(getattr(self.json, "name", self.json) if hasattr(self.json, "close") else self.json)
-    )
+    path = real_path(Path(self.json.name if hasattr(self.json, "close") else self.json))
     text = _text(output_json)
     if path.exists() and not path.is_file():
         path.write_text(text, encoding="utf-8")  # for example /dev/stdout

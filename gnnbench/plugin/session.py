@@ -3,16 +3,18 @@
 import argparse
 import os
 from collections.abc import Sequence
-from dataclasses import fields
+from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from typing import Any, NoReturn
 
 import pytest
 
-from .. import option_defaults, settings
+from .. import environment, option_defaults, settings
 from ..errors import UsageError
 from ..files import cache_folder
+from ..measure import extra_info
 from ..options import OPTIONS, Options
+from ..results.parts import NOT_TIMED
 from ..settings import Settings
 from ..workloads.graphs.catalog import DatasetName
 from ..workloads.graphs.locate import resolve
@@ -22,22 +24,18 @@ from ..workloads.spec import Spec
 MARKER = "operations"
 
 
+@dataclass
 class Run:
-    """The options and the graphs of a session.
+    """The options and the graphs of a session."""
 
-    Args:
-        options: the session's options.
-    """
-
-    def __init__(self, options: Options) -> None:
-        self.options = options
-        self.datasets: dict[str, DatasetName] = {}
-        """The graphs that were asked for so far, by id."""
-        self.loaded: str | None = None
-        """The graph that is in memory."""
-        self.notices: list[str] = []
-        """Lines about data sets that are replaced or will be downloaded."""
-        self._found: dict[tuple[str, ...], list[DatasetName]] = {}
+    options: Options
+    datasets: dict[str, DatasetName] = field(default_factory=dict)
+    """The graphs that were asked for so far, by id."""
+    loaded: str | None = None
+    """The graph that is in memory."""
+    notices: list[str] = field(default_factory=list)
+    """Lines about data sets that are replaced or will be downloaded."""
+    _found: dict[tuple[str, ...], list[DatasetName]] = field(default_factory=dict)
 
     def graphs(self, own: Sequence[str] = ()) -> list[DatasetName]:
         """Return the graphs that an operation runs on; a stand-in replaces an unavailable data set.
@@ -58,17 +56,6 @@ class Run:
             self.datasets.update({name.id: name for name in names})
             self.notices.extend(notice for notice in notices if notice not in self.notices)
         return self._found[key]
-
-    def first_graphs(self, own: Sequence[str] = ()) -> list[DatasetName]:
-        """Return the graphs that all default benchmarks run on: those named, or the first.
-
-        Args:
-            own: the operation's own graphs.
-
-        Raises:
-            UsageError: as `graphs`.
-        """
-        return self.graphs(own) if self.options.datasets else self.graphs(own)[:1]
 
 
 COUNTED = pytest.StashKey[dict[str, Any]]()
@@ -147,6 +134,12 @@ def run_of(config: pytest.Config) -> Run:
     return config.stash.setdefault(_RUN, run)
 
 
+def here(config: pytest.Config) -> dict[str, Any]:
+    """Return the environment of this session, as in a run file."""
+    chosen = run_of(config).options
+    return asdict(environment.collect(config.rootpath, device=chosen.device, gpu=chosen.gpu))
+
+
 def asks_for(run: Run, spec: Spec | None) -> bool:
     """Return whether the options select a benchmark with this spec; always true without a spec.
 
@@ -178,6 +171,30 @@ def places(config: pytest.Config) -> list[str]:
     ]
 
 
+def has_benchmark(item: pytest.Item) -> bool:
+    """Return whether a test uses pytest-benchmark's fixture."""
+    return "benchmark" in getattr(item, "fixturenames", ())
+
+
+def ours_of(item: pytest.Item) -> dict[str, Any]:
+    """Return gnnbench's part of the `extra_info` of a test's benchmark; empty: there is none."""
+    return extra_info.part(getattr(_fixture(item), "extra_info", None))
+
+
+def seconds_of(item: pytest.Item) -> float | None:
+    """Return a benchmark's time: gnnbench's estimate, or pytest-benchmark's median; None: it has none."""
+    ours, stats = ours_of(item), getattr(_fixture(item), "stats", None)
+    if ours.keys() & NOT_TIMED:
+        return None
+    if measured := ours.get("measurement"):
+        return float(measured["location_ns"]) / 1e9
+    return float(stats.stats.median) if stats else None
+
+
+def _fixture(item: pytest.Item) -> Any:
+    return getattr(item, "funcargs", {}).get("benchmark")
+
+
 def is_ours(item: pytest.Item) -> bool:
     """Return whether a test is one of gnnbench's own benchmarks: it names its operations."""
     return item.get_closest_marker(MARKER) is not None
@@ -187,15 +204,7 @@ def spec_of(item: pytest.Item) -> Spec:
     """Return the spec of one of gnnbench's own benchmarks, from its parameters."""
     assert isinstance(item, pytest.Function)
     params: dict[str, Any] = {**item.callspec.params, "dataset": item.callspec.params["graph"]}
-    return Spec(**{field.name: params[field.name] for field in fields(Spec)})
-
-
-def why_too_large(item: pytest.Item) -> str | None:
-    """Return why one of gnnbench's own benchmarks does not fit in memory; None: it does, or nobody knows."""
-    from ..workloads import needs
-
-    spec, run = spec_of(item), run_of(item.config)
-    return needs.why_too_large(spec, run.datasets[spec.dataset], is_loaded=run.loaded == spec.dataset)
+    return Spec(**{one.name: params[one.name] for one in fields(Spec)})
 
 
 def attached(reporter: pytest.TerminalReporter, name: str) -> dict[str, Any]:
@@ -207,12 +216,12 @@ def attached(reporter: pytest.TerminalReporter, name: str) -> dict[str, Any]:
     return {report.nodeid: getattr(report, name) for report in sorted(found, key=lambda one: one.start)}
 
 
-def stop(mistake: str, config: pytest.Config) -> NoReturn:
+def stop(mistake: str | UsageError, config: pytest.Config) -> NoReturn:
     """End the session with a one-line message and pytest's exit status for wrong usage.
 
     A worker of xdist would crash, so there only the current test fails.
     """
     message = f"gnnbench: {mistake}"
     if hasattr(config, "workerinput"):
-        pytest.fail(message, pytrace=False)
-    pytest.exit(message, returncode=pytest.ExitCode.USAGE_ERROR)
+        raise pytest.fail.Exception(message, pytrace=False) from None
+    raise pytest.exit.Exception(message, pytest.ExitCode.USAGE_ERROR) from None

@@ -12,8 +12,7 @@ from .. import environment, units
 from ..errors import one_line
 from ..measure import extra_info
 from ..profile.hooks import profiling_of
-from ..report import growth as wording
-from ..report import speed_up, throughput
+from ..report import scaling
 from ..report.console import Console
 from ..report.lines import wrapped
 from ..report.table import (
@@ -32,9 +31,9 @@ from ..results import counter_baseline
 from ..results.benchmark import part_of
 from ..results.parts import NOT_TIMED
 from ..workloads.spec import Spec
-from . import writing
+from . import growth, writing
 from .choice import choice_of
-from .session import COUNTED, OUT_OF_MEMORY, run_of, spec_of
+from .session import COUNTED, OUT_OF_MEMORY, ours_of, run_of, seconds_of, spec_of
 
 PROGRESS = "gnnbench-progress"
 """Name under which `SessionProgress` is registered."""
@@ -55,7 +54,6 @@ _THEIR_TABLE: dict[str, object] = {
 def header(config: pytest.Config) -> list[str]:
     """Return the lines about the machine, the libraries, the data, and which benchmarks run."""
     run = run_of(config)
-    width = writing.width(config.pluginmanager.get_plugin("terminalreporter"))
     device = run.options.device
     here = environment.collect(gpu=run.options.gpu)
     processor = here.cpu
@@ -64,13 +62,9 @@ def header(config: pytest.Config) -> list[str]:
         processor = f"{here.gpu.name}, L2 cache {cache}"
     policy = f"OMP_WAIT_POLICY={here.wait_policy or 'unset, so idle threads spin'}"
     libraries = ", ".join(f"{name} {version}" for name, version in here.libraries)
-    threads = f"{here.threads} threads on {here.cores} cores"
-    lines = [
-        f"gnnbench: {device}, {processor}, {threads}, {policy}",
-        f"python {here.python}, {libraries}",
-        *run.notices,
-    ]
-    return [*(wrapped(line, width) for line in lines), *choice_of(config).lines()]
+    machine = f"gnnbench: {device}, {processor}, {here.threads} threads on {here.cores} cores, {policy}"
+    versions = f"python {here.python}, {libraries}"
+    return [*writing.lines(config, machine, versions, *run.notices), *choice_of(config).lines()]
 
 
 def record(item: pytest.Item, *, passed: bool) -> dict[str, Any] | None:
@@ -79,40 +73,31 @@ def record(item: pytest.Item, *, passed: bool) -> dict[str, Any] | None:
     These are plain data, because xdist's workers send them to the main process.
     """
     benchmark = item.funcargs.get("benchmark")  # type: ignore[attr-defined]
-    ours = extra_info.part(benchmark.extra_info) if benchmark else {}
+    ours, seconds = ours_of(item), seconds_of(item)
     counted, out_of_memory = item.stash.get(COUNTED, None), item.stash.get(OUT_OF_MEMORY, None)
     is_timed = benchmark and benchmark.stats and not benchmark.has_error
     if not (is_timed or counted or out_of_memory or (passed and ours)):
         return None
-    spec, row = spec_of(item), None
+    spec, row, result = spec_of(item), None, "checked" if seconds is None else f"{units.seconds(seconds):>9}"
     if "measurement" in ours:  # not with --gnn-dry-run
         row = TableRow.of(spec, part_of({"extra_info": benchmark.extra_info}))
+        result += f" {row.interval:>6}"
+    if "growth" in ours:
+        result = growth.sentence(ours["growth"]) or "does not grow"
+    if (profiling := profiling_of(item.config)) and (saved := profiling.saved.get(item.nodeid)):
+        result = ", ".join(saved.kinds)
+    result = out_of_memory or result
+    if counted:
+        result = f"{counted['operators']:5} operators {counted['host_reads']:3} synchronisations"
     return {
         "spec": asdict(spec),
         "synthetic": ours["graph"]["synthetic"] if ours else False,
         "row": row,
-        "seconds": row.seconds if row else _median(benchmark, ours),
-        "instead": _instead(ours),
+        "seconds": seconds,
         "counted": counted,
         "out_of_memory": out_of_memory,
-        "profiled": _kinds(item),
+        "result": result,
     }
-
-
-def _median(benchmark: Any, ours: dict[str, Any]) -> float | None:
-    """Return pytest-benchmark's time; None: the benchmark was not timed."""
-    return None if ours.keys() & NOT_TIMED or not benchmark.stats else float(benchmark.stats.stats.median)
-
-
-def _instead(ours: dict[str, Any]) -> str:
-    """Return what was measured instead of time; empty: nothing was."""
-    return (wording.sentence(ours["growth"]) or "does not grow") if "growth" in ours else ""
-
-
-def _kinds(item: pytest.Item) -> str:
-    profiling = profiling_of(item.config)
-    saved = profiling and profiling.saved.get(item.nodeid)
-    return ", ".join(saved.kinds) if saved else ""
 
 
 def record_other(item: pytest.Item) -> dict[str, Any] | None:
@@ -121,18 +106,15 @@ def record_other(item: pytest.Item) -> dict[str, Any] | None:
     measured = part_of({"extra_info": benchmark.extra_info}).measurement if benchmark else None
     if not measured:
         return None
-    return {
-        "seconds": times(measured)[0],
-        "interval": half_width(*times(measured)),
-        "remarks": remarks(measured),
-    }
+    seconds = times(measured)
+    time = f"{units.seconds(seconds[0]):>9} {half_width(*seconds):>6} "
+    return {"time": time, "remarks": remarks(measured)}
 
 
 def summarize_others(reporter: Any, records: Mapping[str, dict[str, Any]]) -> None:
     """Write a line for each benchmark of another suite, and notes about them."""
     from ..measure import estimate
 
-    reporter.ensure_newline()
     writing.say(reporter, f"time ({estimate.NAME}) with its {estimate.SHOWN_LEVEL:.0%} interval")
     policy = environment.collect(device="cpu").wait_policy
     if policy.upper() != "PASSIVE":
@@ -142,10 +124,9 @@ def summarize_others(reporter: Any, records: Mapping[str, dict[str, Any]]) -> No
             "timings; export OMP_WAIT_POLICY=PASSIVE",
         )
     for name, entry in records.items():
-        time = f"{units.seconds(entry['seconds']):>9} {entry['interval']:>6} "
+        time = entry["time"]
         reporter.write_line(wrapped(f"{time}{name}", writing.width(reporter), " " * len(time)))
-    remarks = ((name, entry["remarks"]) for name, entry in records.items())
-    for line in grouped(remarks, len(records)):
+    for line in grouped(((name, entry["remarks"]) for name, entry in records.items()), len(records)):
         writing.say(reporter, line)
 
 
@@ -155,9 +136,7 @@ class SessionProgress:
     def __init__(self, reporter: Any, items: Sequence[pytest.Item]) -> None:
         self._reporter = reporter
         self._ours = {item.nodeid for item in items}
-        runnable = [item for item in items if not item.get_closest_marker("skip")]
-        self._specs = {item.nodeid: spec_of(item) for item in runnable}
-        self._count = len(runnable)
+        self._specs = {item.nodeid: spec_of(item) for item in items if not item.get_closest_marker("skip")}
         self._number = 0
         self._finished = False
         self._shown: set[str] = set()
@@ -186,7 +165,6 @@ class SessionProgress:
         self._number += 1
         if heading(spec) != self._heading:
             self._heading = heading(spec)
-            self._reporter.ensure_newline()
             self._reporter.write_line(one_line(self._heading), bold=True)
         if self._reporter.isatty:
             self._reporter.rewrite(self._line(spec, "…"), erase=True)
@@ -198,23 +176,12 @@ class SessionProgress:
             return
         self._shown.add(report.nodeid)
         measured = getattr(report, "gnnbench", None)
-        if measured is None or not report.passed:
-            xfail = hasattr(report, "wasxfail")
-            result = ("XPASS" if report.passed else "XFAIL") if xfail else report.outcome.upper()
-        elif measured["counted"]:
-            counted = measured["counted"]
-            result = f"{counted['operators']:5} operators {counted['host_reads']:3} synchronisations"
-        elif measured["out_of_memory"]:
-            result = measured["out_of_memory"]
-        elif measured["profiled"] or measured["instead"]:
-            result = measured["profiled"] or measured["instead"]
-        elif measured["row"]:
-            row = measured["row"]
-            result = f"{units.seconds(row.seconds):>9} {row.interval:>6}"
-        elif measured["seconds"] is None:
-            result = "checked"
+        if measured and report.passed:
+            result = measured["result"]
+        elif hasattr(report, "wasxfail"):
+            result = "XPASS" if report.passed else "XFAIL"
         else:
-            result = f"{units.seconds(measured['seconds']):>9}"
+            result = report.outcome.upper()
         markup = {"red": report.failed, "yellow": report.skipped}
         if self._reporter.isatty:
             self._reporter.rewrite(self._line(spec, result), erase=True, **markup)
@@ -223,7 +190,8 @@ class SessionProgress:
             self._reporter.write_line(self._line(spec, result), **markup)
 
     def _line(self, spec: Spec, result: str) -> str:
-        number = f"[{self._number:{len(str(self._count))}}/{self._count}]"
+        count = str(len(self._specs))
+        number = f"[{self._number:{len(count)}}/{count}]"
         direction = SHORT_DIRECTION[spec.direction]
         return f"{number} {spec.operation:{self._width}} {direction:7} {spec.platform:6} {result}"
 
@@ -238,26 +206,25 @@ def summarize(reporter: Any, records: Sequence[dict[str, Any]]) -> None:
         console.print(f"\n[bold]{escape(title)}[/bold]")
         console.print(table)
     threads = environment.collect(device="cpu").threads
-    found = [*reading(rows), *notes(rows), *speed_up.lines(rows, threads), *throughput.lines(rows)]
+    found = [*reading(rows), *notes(rows), *scaling.lines(rows, threads)]
     if len(found) > _NOTES and reporter.verbosity <= 0:
         found[_NOTES - 1 :] = [f"{len(found) - _NOTES + 1} more notes: -v shows them"]
     for note in found:
         text.write(f"{wrapped(note, writing.width(reporter))}\n")
     reporter.ensure_newline()
     reporter.write(text.getvalue())
+    counted = [entry for entry in records if entry["counted"]]
+    if counted:
+        lines = _counted(counted, reporter.config)
+    else:
+        checked = f"{units.count(len(records), 'benchmark')} checked against the reference"
+        timed = sum(entry["seconds"] is not None for entry in records)
+        lines = [f"{checked}, {timed or 'none'} timed"]
     memory = [entry for entry in records if entry["out_of_memory"]]
-    skipped = len(reporter.stats.get("skipped", ()))
-    synthetic = sorted({entry["spec"]["dataset"] for entry in records if entry["synthetic"]})
-    timed = sum(entry["seconds"] is not None for entry in records)
-    lines = [
-        f"{units.count(len(records), 'benchmark')} checked against the reference, {timed or 'none'} timed"
-    ]
-    if any(entry["counted"] for entry in records):
-        lines = _counted(records, reporter.config)
     lines.extend(f"{Spec(**entry['spec']).id}: {entry['out_of_memory']}" for entry in memory)
-    if skipped:
+    if skipped := len(reporter.stats.get("skipped", ())):
         lines.append(f"{units.count(skipped, 'parametrisation')} skipped; -rs shows the reasons")
-    if synthetic:
+    if synthetic := sorted({entry["spec"]["dataset"] for entry in records if entry["synthetic"]}):
         lines.append(f"synthetic data: {', '.join(synthetic)}")
     reporter.write_line("")
     for line in lines:
@@ -267,35 +234,26 @@ def summarize(reporter: Any, records: Sequence[dict[str, Any]]) -> None:
 def _counted(records: Sequence[dict[str, Any]], config: pytest.Config) -> list[str]:
     """Record the counters if `--gnn-counters=update` was given, and return the lines of the summary."""
     lines = [f"{units.count(len(records), 'benchmark')} counted, none timed"]
-    for platform in dict.fromkeys(entry["spec"]["platform"] for entry in records):
-        found = {
-            Spec(**entry["spec"]).id: entry["counted"]
-            for entry in records
-            if entry["spec"]["platform"] == platform
-        }
+    platforms: dict[str, dict[str, Any]] = {}
+    for entry in records:
+        spec = Spec(**entry["spec"])
+        platforms.setdefault(spec.platform, {})[spec.id] = entry["counted"]
+    for platform, found in platforms.items():
         path = counter_baseline.path_of(config.rootpath, platform)
-        if config.getoption("gnn_counters") == "update":
-            saved = counter_baseline.read(path)
-            for name, counted in found.items():
-                changed = counter_baseline.differences(
-                    saved.get(name, {}), counted["counts"], counted["unsteady"]
-                )
-                if name in saved and changed:
-                    lines.append(f"{name}: {', '.join(changed)}")
-            counter_baseline.write(
-                path, platform, {name: counted["counts"] for name, counted in found.items()}
-            )
-            lines.append(f"{len(found)} recorded in {path.relative_to(config.rootpath)}")
-            continue
-        ignored = {name: reason for name, counted in found.items() if (reason := counted["ignored"])}
-        lines.extend(f"{name}: ignored: {reason}" for name, reason in ignored.items())
-        found = {name: counted for name, counted in found.items() if name not in ignored}
         file = path.relative_to(config.rootpath)
-        missing = sum(counted["changed"] is None for counted in found.values())
-        differ = sum(bool(counted["changed"]) for counted in found.values())
-        if same := len(found) - missing - differ:
+        if config.getoption("gnn_counters") == "update":
+            changed = {name: one["changed"] for name, one in found.items() if one["changed"]}
+            lines.extend(f"{name}: {', '.join(changes)}" for name, changes in changed.items())
+            counter_baseline.write(path, platform, {name: one["counts"] for name, one in found.items()})
+            lines.append(f"{len(found)} recorded in {file}")
+            continue
+        ignored = {name: one["ignored"] for name, one in found.items() if one["ignored"]}
+        lines.extend(f"{name}: ignored: {reason}" for name, reason in ignored.items())
+        compared = [one["changed"] for name, one in found.items() if name not in ignored]
+        missing, same = compared.count(None), compared.count([])
+        if same:
             lines.append(f"{same} as in the baseline, {file}")
-        if differ:
+        if differ := len(compared) - missing - same:
             lines.append(f"{differ} not as in the baseline, {file}")
         if missing:
             lines.append(f"{missing} not compared: {counter_baseline.missing(config.rootpath, platform)}")

@@ -2,13 +2,13 @@
 
 import sys
 from collections.abc import Generator, Sequence
-from dataclasses import asdict, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from .. import codec, environment, units
+from .. import codec, units
 from ..clocks import RealTime
 from ..errors import UsageError
 from ..measure import marks
@@ -22,7 +22,7 @@ from ..variants.import_roots import LEFT, left
 from . import writing
 from .choice import choice_of
 from .saving import Saving
-from .session import OUT_OF_MEMORY, is_ours, places, run_of, settings_of, stop
+from .session import OUT_OF_MEMORY, has_benchmark, here, is_ours, places, run_of, settings_of, stop
 
 if TYPE_CHECKING:
     from ..measure.sources import Sources
@@ -55,7 +55,7 @@ class Timing:
     def settings(self, item: pytest.Item) -> TimingSettings | None:
         """Return how gnnbench times a test's benchmark; None: pytest-benchmark times it."""
         config = self._config
-        if "benchmark" not in getattr(item, "fixturenames", ()):
+        if not has_benchmark(item):
             return None
         whole_call = marks.reason(item, marks.WHOLE_CALL)
         if config.getoption("gnn_growth"):
@@ -80,12 +80,13 @@ class Timing:
 
     def _weighing(self, item: pytest.Item) -> bool:
         """Return whether a rule limits the memory of a test's benchmark."""
-        has_benchmark = "benchmark" in getattr(item, "fixturenames", ())
-        return has_benchmark and settings_of(self._config).rule("max_memory_bytes", item.nodeid) is not None
+        rule = settings_of(self._config).rule("max_memory_bytes", item.nodeid)
+        return has_benchmark(item) and rule is not None
 
-    def weight(self, name: str) -> Weight | None:
-        """Return the memory of one call of a benchmark; None: it was not measured."""
-        return self._patch.weighed.get(name)
+    @property
+    def weighed(self) -> dict[str, Weight]:
+        """The memory of one call of each benchmark that was measured, by id."""
+        return self._patch.weighed
 
     @property
     def inspected(self) -> dict[str, dict[str, Any]]:
@@ -98,6 +99,11 @@ class Timing:
 
         return sources.collect(self._config.rootpath, self._suite)
 
+    def part(self) -> dict[str, Any]:
+        """Return the fields of the run file that say what was measured, and where."""
+        sources = codec.encode(self.sources())
+        return {"version": FORMAT_VERSION, "environment": here(self._config), "sources": sources}
+
     @pytest.hookimpl(tryfirst=True)
     def pytest_pycollect_makemodule(self, module_path: Path) -> None:
         """Remember which names contain the benchmarks: they are not part of the measured code."""
@@ -105,9 +111,7 @@ class Timing:
 
     def pytest_deselected(self, items: Sequence[pytest.Item]) -> None:
         """Remember the deselected benchmarks."""
-        self._deselected += [
-            item.nodeid for item in items if "benchmark" in getattr(item, "fixturenames", ())
-        ]
+        self._deselected += [item.nodeid for item in items if has_benchmark(item)]
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_collection_finish(self, session: pytest.Session) -> None:
@@ -125,14 +129,11 @@ class Timing:
         if seconds and self._shares:
             runnable = sum(not item.get_closest_marker("skip") for item in timed)
             self._budget = TimeBudget(seconds, runnable)
-        mistake = None
         try:
             self._patch.install()
-            self._saving.install()
         except UsageError as error:
-            mistake = str(error)
-        if mistake:
-            stop(mistake, self._config)
+            stop(error, self._config)
+        self._saving.install()
 
     def pytest_unconfigure(self) -> None:
         """Restore pytest-benchmark's methods."""
@@ -145,7 +146,7 @@ class Timing:
         settings = self.settings(item)
         if settings and self._budget and not item.get_closest_marker("skip"):
             seconds = self._budget.next_seconds()
-            if not _has_own_time(item):
+            if not any("max_time" in mark.kwargs for mark in item.iter_markers("benchmark")):
                 settings = replace(settings, max_seconds=seconds)
         self._patch.settings = settings
         self._patch.weighing = self._weighing(item)
@@ -161,38 +162,26 @@ class Timing:
                 if self._budget:
                     self._budget.spend(took, self._patch.timing_seconds - timing_seconds)
 
-    @property
-    def took(self) -> dict[str, float]:
-        """Seconds that the benchmarks which gnnbench times took so far, and the part of them for timing."""
-        return {"benchmarks_seconds": self._seconds, "timing_seconds": self._patch.timing_seconds}
-
     @pytest.hookimpl(wrapper=True)
     def pytest_pyfunc_call(self, pyfuncitem: pytest.Function) -> Generator[None, object, object]:
         """Report a benchmark that cannot be timed in one line; running out of memory is a result."""
-        patch = self._patch
-        mistake = None
-        definition = self._definitions.get(pyfuncitem.nodeid)
+        patch, ours = self._patch, is_ours(pyfuncitem)
         try:
-            with patch.keeping_parts(definition):
-                result = yield
+            with patch.keeping_parts(self._definitions.get(pyfuncitem.nodeid)):
+                return (yield)
         except Exception as error:
-            if patch.settings is None:
+            if patch.settings is None or isinstance(error, AssertionError):
                 raise
-            text = None if isinstance(error, AssertionError) else _out_of_memory(error)
             if isinstance(error, (ClockError, UsageError)):
-                mistake = str(error)
-            elif text and (is_ours(pyfuncitem) or patch.failure is error):
-                patch.ran_out_of_memory(pyfuncitem.nodeid, text)
-                if not is_ours(pyfuncitem):
-                    raise
-                pyfuncitem.stash[OUT_OF_MEMORY] = text
-            else:
+                line = f"gnnbench: {pyfuncitem.name}: {error}"
+                raise pytest.fail.Exception(line, pytrace=False) from None
+            text = _out_of_memory(error)
+            if not text or not (ours or patch.failure is error):
                 raise
-        else:
-            return result
-        if mistake:
-            # Called outside the except clause, so that pytest shows one line without the chained exception.
-            pytest.fail(f"gnnbench: {pyfuncitem.name}: {mistake}", pytrace=False)
+            patch.ran_out_of_memory(pyfuncitem.nodeid, text)
+            if not ours:
+                raise
+            pyfuncitem.stash[OUT_OF_MEMORY] = text
         return True
 
     @pytest.hookimpl(trylast=True)
@@ -207,13 +196,12 @@ class Timing:
         if not wanted or theirs is None or theirs.disabled or theirs.benchmarks or not theirs.json:
             return
         hooks = config.hook
-        commit_info = hooks.pytest_benchmark_generate_commit_info(config=config)
         content = hooks.pytest_benchmark_generate_json(
             config=config,
             benchmarks=[],
             include_data=True,
             machine_info=theirs.get_machine_info(),
-            commit_info=commit_info,
+            commit_info=hooks.pytest_benchmark_generate_commit_info(config=config),
         )
         hooks.pytest_benchmark_update_json(config=config, benchmarks=[], output_json=content)
         theirs.save_json(content)
@@ -232,29 +220,22 @@ class Timing:
 
     def pytest_benchmark_update_json(self, config: pytest.Config, output_json: dict[str, Any]) -> None:
         """Add the environment, and the interrupted benchmarks, which pytest-benchmark leaves out."""
-        chosen = run_of(config).options if self._patch.used or config.getoption("gnn_shard") else None
-        if chosen is None:
+        if not (self._patch.used or config.getoption("gnn_shard")):
             return
-        here = environment.collect(config.rootpath, device=chosen.device, gpu=chosen.gpu)
-        not_default = choice_of(config).left_out
+        shard, not_default = run_of(config).options.shard, choice_of(config).left_out
         left_out = any(
-            chosen.shard is None or chosen.shard.has(name)
-            for name in self._deselected
-            if name not in not_default
+            shard is None or shard.has(name) for name in self._deselected if name not in not_default
         )
         output_json["gnnbench"] = {
-            "version": FORMAT_VERSION,
-            "environment": asdict(here),
-            "sources": codec.encode(self.sources()),
+            **self.part(),
             "incomplete": self._patch.incomplete,
             "settings": settings_of(config).as_json(),
-            **self.took,
+            "benchmarks_seconds": self._seconds,
+            "timing_seconds": self._patch.timing_seconds,
             "covers": [] if left_out or getattr(config.option, "lf", False) else places(config),
+            **({"not_default": sorted(not_default)} if not_default else {}),
+            **({"shard": str(shard)} if shard else {}),
         }
-        if not_default:
-            output_json["gnnbench"]["not_default"] = sorted(not_default)
-        if chosen.shard:
-            output_json["gnnbench"]["shard"] = str(chosen.shard)
 
 
 def timing_of(config: pytest.Config) -> Timing:
@@ -262,11 +243,6 @@ def timing_of(config: pytest.Config) -> Timing:
     found = config.pluginmanager.get_plugin(PLUGIN)
     assert isinstance(found, Timing)
     return found
-
-
-def _has_own_time(item: pytest.Item) -> bool:
-    """Return whether a test's marker says how long its benchmark is timed."""
-    return any("max_time" in mark.kwargs for mark in item.iter_markers("benchmark"))
 
 
 def _definition(item: pytest.Function) -> str:

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Generator, Iterable
 from contextlib import suppress
+from dataclasses import dataclass, field
 
 import pytest
 
@@ -10,34 +11,24 @@ class _WithheldError(Exception):
     """Raised inside a hook and caught by the outermost wrapper, so that no other plugin sees the call."""
 
 
+@dataclass(eq=False, kw_only=True)
 class Withheld:
     """Withholds the reports of a test that will be compared.
 
     A plugin may run a test several times. Only the reports of the last attempt are withheld.
     """
 
-    def __init__(
-        self,
-        *,
-        may_be_judged: Callable[[pytest.Item], bool],
-        is_judged: Callable[[pytest.Item, list[pytest.TestReport]], bool],
-        show: Callable[[list[pytest.TestReport]], object],
-    ) -> None:
-        """Choose the tests.
-
-        Args:
-            may_be_judged: whether a test's reports may be withheld, asked before it runs.
-            is_judged: whether they are withheld, given the reports of an attempt.
-            show: is called with reports when they are withheld.
-        """
-        self._may_be_judged = may_be_judged
-        self._is_judged = is_judged
-        self._show = show
-        self.tests: dict[pytest.Item, list[pytest.TestReport]] = {}
-        """The withheld reports by test, in the order of the tests."""
-        self._running: pytest.Item | None = None
-        self._reports: list[pytest.TestReport] = []
-        """Reports of the current attempt."""
+    may_be_judged: Callable[[pytest.Item], bool]
+    """Whether a test's reports may be withheld, asked before it runs."""
+    is_judged: Callable[[pytest.Item, list[pytest.TestReport]], bool]
+    """Whether they are withheld, given the reports of an attempt."""
+    show: Callable[[list[pytest.TestReport]], object]
+    """Is called with reports when they are withheld."""
+    tests: dict[pytest.Item, list[pytest.TestReport]] = field(default_factory=dict)
+    """The withheld reports by test, in the order of the tests."""
+    _running: pytest.Item | None = None
+    _reports: list[pytest.TestReport] = field(default_factory=list)
+    """Reports of the current attempt."""
 
     def release(self, before: Callable[[pytest.Item], object]) -> None:
         """Report all withheld tests.
@@ -54,7 +45,7 @@ class Withheld:
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_protocol(self, item: pytest.Item) -> Generator[None, object, object]:
         """Collect the reports of a test, and release them if the test is interrupted."""
-        self._running = item if self._may_be_judged(item) else None
+        self._running = item if self.may_be_judged(item) else None
         try:
             return (yield)
         finally:
@@ -72,8 +63,8 @@ class Withheld:
     def pytest_runtest_logfinish(self) -> Generator[None, object, object]:
         """Withhold or release the reports of an attempt that has ended."""
         item = self._running
-        if item and self._is_judged(item, self._reports):
-            self._show(self._reports)
+        if item and self.is_judged(item, self._reports):
+            self.show(self._reports)
             self.tests[item], self._reports = self._reports, []
             raise _WithheldError
         self._let_go()

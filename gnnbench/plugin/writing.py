@@ -10,6 +10,12 @@ from ..errors import one_line
 from ..report.lines import wrapped
 
 
+def lines(config: pytest.Config, *texts: str) -> list[str]:
+    """Return lines for pytest's header, broken where they are longer than the terminal."""
+    columns = width(config.pluginmanager.get_plugin("terminalreporter"))
+    return [wrapped(text, columns) for text in texts]
+
+
 def width(reporter: Any) -> int | None:
     """Return the characters per line of pytest's terminal reporter; None: there is none, or no terminal."""
     return _columns(reporter._tw) if reporter else None  # noqa: SLF001
@@ -23,11 +29,12 @@ def say(reporter: Any, text: str, **markup: bool) -> None:
     """Write a line that begins with the project's name.
 
     Args:
-        reporter: pytest's terminal reporter.
+        reporter: pytest's terminal reporter; None: there is none, and nothing is written.
         text: the line.
         markup: as for `write_line`: `red=True`.
     """
-    reporter.write_line(wrapped(f"gnnbench: {text}", width(reporter)), **markup)
+    if reporter:
+        reporter.write_line(wrapped(f"gnnbench: {text}", width(reporter)), **markup)
 
 
 def usage_error(text: str) -> pytest.UsageError:

@@ -10,9 +10,9 @@ from .. import units
 from ..compare.ab.affected import AffectedResult, Inspected
 from ..measure.fingerprint.difference import Difference
 from . import labels, memory
+from .console import Printout
 from .labels import Labels
 from .names import spec_of
-from .printout import Printout
 
 _FEWEST_CHARACTERS = 24
 """Width of the column of functions, at least."""

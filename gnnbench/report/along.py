@@ -12,10 +12,10 @@ from .. import units
 from ..compare.along import Along, Mean, Row
 from ..compare.axis import Pair
 from ..compare.verdict import Reason, Thresholds
+from .console import Printout
 from .labels import Folded
 from .markdown_text import cell, code, prose
 from .names import clean
-from .printout import Printout
 from .table import SHORT_DIRECTION, grouped, shared_place
 from .verdicts import ORDER, styled
 

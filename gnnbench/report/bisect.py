@@ -8,10 +8,10 @@ from .. import units
 from ..compare.bisect.line import Cause
 from ..compare.bisect.result import Bisected, BisectResult, Finding
 from . import labels
+from .console import Printout
 from .labels import Labels
 from .markdown_text import cell, code, prose
 from .names import spec_of
-from .printout import Printout
 
 _MOST_CAUSES = 10
 """Candidates of a range that are listed."""

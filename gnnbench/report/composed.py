@@ -10,10 +10,9 @@ from ..profile.record import ProfileRecord
 from ..results.accepted import Accepted
 from ..results.run_file import RunFile
 from . import breakdown, causes, run
-from .facts import environment_facts
 from .names import clean, cleaned, cleaned_memory, spec_of, titles
 from .sources import Source, Sources
-from .view import BenchmarkView, JudgedBy, View
+from .view import BenchmarkView, JudgedBy, View, environment_facts
 
 
 def compose(sources: Sources, thresholds: Thresholds, accepted: Accepted) -> View:

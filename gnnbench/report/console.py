@@ -1,5 +1,6 @@
-"""The console that writes every table and line that rich formats."""
+"""What rich formats: the console that writes it, and the text that a command prints."""
 
+import io
 from collections.abc import Iterable
 from typing import IO, Any
 
@@ -9,6 +10,7 @@ from rich.segment import Segment
 from rich.text import Text
 
 from ..errors import printable
+from .lines import wrapped
 
 UNLIMITED = 10_000
 """Width of a console that is not a terminal: lines are not broken."""
@@ -41,3 +43,29 @@ class Console(rich.console.Console):
         """Render something in pieces; rich's own pieces that control the terminal stay as they are."""
         for piece in super().render(renderable, options):
             yield piece if piece.control else piece._replace(text=printable(piece.text))
+
+
+class Printout:
+    """Tables and lines in the order in which they are added.
+
+    Args:
+        width: characters per line; None: the output is not a terminal, and no line is broken.
+        colour: whether the output shows colours.
+    """
+
+    def __init__(self, width: int | None, *, colour: bool) -> None:
+        self._text, self._width = io.StringIO(), width
+        self._console = Console(file=self._text, width=width or UNLIMITED, force_terminal=colour)
+
+    def show(self, what: RenderableType = "", **options: Any) -> None:
+        """Add what rich formats, such as a table; nothing: an empty line."""
+        self._console.print(what, **options)
+
+    def say(self, line: str) -> None:
+        """Add a line, broken at words where it is longer than the terminal."""
+        self._text.write(f"{wrapped(line, self._width)}\n")
+
+    @property
+    def text(self) -> str:
+        """All of it."""
+        return self._text.getvalue()

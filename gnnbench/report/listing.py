@@ -15,8 +15,8 @@ from ..workloads.graphs.locate import place
 from ..workloads.operation import Operation
 from ..workloads.operations import FORMER_NAMES, OPERATIONS
 from ..workloads.platforms import PLATFORMS
+from .console import Printout
 from .lines import folded
-from .printout import Printout
 
 _GROUPS = (
     "aggregation",

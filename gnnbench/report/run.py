@@ -19,10 +19,9 @@ from ..settings import Settings
 from ..workloads.spec import Spec
 from . import causes, measured
 from .causes import Told
-from .facts import environment_facts
 from .names import clean, cleaned, cleaned_memory, spec_of, titles
 from .sources import Source
-from .view import BenchmarkView, JudgedBy, View
+from .view import BenchmarkView, JudgedBy, View, environment_facts
 
 Judged = tuple[dict[str, Compared], JudgedBy | None, list[Told], Sequence[str]]
 """The verdicts by fullname, by what they were judged, their causes, and lines on what is accepted."""

@@ -11,9 +11,9 @@ from ..compare.comparison import Compared, Comparison
 from ..compare.verdict import Judgement, Thresholds
 from . import labels, memory
 from .causes import Told, notes_of
+from .console import Printout
 from .headline import headline
 from .labels import Labels
-from .printout import Printout
 from .table import grouped
 
 _COLOURS = {

@@ -1,13 +1,17 @@
 """The content of a page or slide as plain values, independent of the files' formats."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 from ..compare.allowed import Allowed
 from ..compare.memory import MemoryChange
 from ..compare.verdict import Judgement, Thresholds
 from ..workloads.least_work import Limit
 from ..workloads.spec import Spec
+from .names import clean
+
+_SHORT_COMMIT = 10
 
 Side = Literal["base", "head"]
 
@@ -177,3 +181,27 @@ class View:
         return tuple(
             one for one in self.benchmarks if one.measured or not (one.judgement and one.judgement.same_code)
         )
+
+
+def environment_facts(environment: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
+    """Return name and value of each known field.
+
+    Args:
+        environment: from a file; empty if the file has none.
+    """
+    if not environment:
+        return ()
+    gpu = environment.get("gpu") or {}
+    commit = environment.get("commit")
+    changed = ", with uncommitted changes" if environment.get("dirty") else ""
+    libraries = " · ".join(f"{name} {version}" for name, version in environment.get("libraries") or ())
+    found = {
+        "processor": environment.get("cpu"),
+        "threads": environment.get("threads"),
+        "GPU": gpu.get("name"),
+        "system": environment.get("system"),
+        "Python": environment.get("python"),
+        "libraries": libraries,
+        "commit": commit and f"{str(commit)[:_SHORT_COMMIT]}{changed}",
+    }
+    return tuple((name, clean(value)) for name, value in found.items() if value)

@@ -61,9 +61,9 @@ def _as_benchmark_compare() -> int:
     compared = runs.compare(found.runs, [head], Thresholds(0.03))
     verdicts.write(compared, sys.stdout.write, 100, colour=False)
     for record in set(found.records.values()):
-        saved = next(run.sources for run in found.runs if run.path in record.files)
-        lines = [*rebuild.differences(saved, head.sources), rebuild.variant(saved, head.sources)]
-        for line in (records.described(record, found.runs, "1 benchmark"), *lines):
+        run = next(run for run in found.runs if run.path in record.files)
+        lines = [*rebuild.differences(run.sources, head.sources), rebuild.variant(run.sources, head.sources)]
+        for line in (records.described(record, run, "1 benchmark"), *lines):
             print(one_line(line))  # noqa: T201
     return 0
 

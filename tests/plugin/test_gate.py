@@ -10,7 +10,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from gnnbench import codec, plugin
+from gnnbench import codec
 from gnnbench.measure.counter_changes import Counters
 from gnnbench.measure.measurement import Measurement
 from gnnbench.plugin import gate, turns
@@ -322,9 +322,10 @@ def test_where_a_record_has_tests_of_which_none_is_judged_the_session_fails_and_
 
 
 def test_workers_of_xdist_leave_judging_to_the_process_that_started_them(pytester):
-    config = pytester.parseconfigure(f"{COMPARE}=.")
-    config.option.benchmark_compare, config.workerinput = True, {}
-    assert not plugin._is_judged_here(config)
+    config = pytester.parseconfig(f"{COMPARE}=.", "-p", "no:rerunfailures")
+    config.workerinput = {}
+    config._do_configure()
+    assert not config.pluginmanager.has_plugin(GATE)
 
 
 @pytest.mark.nightly

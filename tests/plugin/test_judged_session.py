@@ -11,8 +11,9 @@ from gnnbench.compare.ab.schedule import NOT_REACHED, SAME_CODE
 from gnnbench.compare.verdict import Judgement, Thresholds
 from gnnbench.errors import UsageError
 from gnnbench.measure.sources import Sources, Tree
-from gnnbench.plugin import records, turns
+from gnnbench.plugin import turns
 from gnnbench.plugin.judged_session import JudgedSession
+from gnnbench.plugin.session import here
 from gnnbench.plugin.timing import Timing
 from gnnbench.plugin.turns import Turns
 from gnnbench.results import accepted
@@ -52,7 +53,7 @@ class Session:
 
     def save(self, versions, then, **settings):
         """Save a record of the same machine."""
-        content = run_files.content(*entries(versions, **settings).values(), **records.here(self.config))
+        content = run_files.content(*entries(versions, **settings).values(), **here(self.config))
         content["machine_info"], content["gnnbench"]["sources"] = run_files.MACHINE, codec.encode(then)
         recorded.save(self._root, content, 2)
 

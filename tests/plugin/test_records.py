@@ -2,7 +2,7 @@ from pathlib import Path
 
 import pytest
 
-from gnnbench.plugin import records
+from gnnbench.plugin import records, session
 from gnnbench.results import run_file
 from gnnbench.results.baseline import FOLDER
 from gnnbench.shard import Shard
@@ -13,7 +13,7 @@ from tests.plugin import recorded
 def test_the_records_of_a_machine_or_the_most_similar_one_and_how_to_make_some(pytester):
     words = ("--benchmark-compare", "--gnn-device=cpu", "--gnn-budget", "9", "--gnn-strict", "-q")
     config = pytester.parseconfigure(*words)
-    here = records.here(config)
+    here = session.here(config)
 
     def save(**environment):
         return recorded.save(

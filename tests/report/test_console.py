@@ -1,11 +1,13 @@
 import io
 
+import pytest
 from rich.table import Table
 from rich.text import Text
 
-from gnnbench.report.console import Console
+from gnnbench.report.console import Console, Printout
 
 HOSTILE = "a\x1b[2J\x1b]0;title\u202eb :rocket:"
+LINE = "a line that is too long for a narrow terminal"
 SHOWN = "a?[2J?]0;title?b :rocket:"
 
 
@@ -34,3 +36,18 @@ def test_styles_and_the_consoles_own_control_are_kept():
 
 def test_lines_break_where_they_should():
     assert shown("one\ntwo") == "one\ntwo\n"
+
+
+@pytest.mark.parametrize(
+    ("width", "last"), [(None, [LINE]), (30, ["a line that is too long for a", "  narrow terminal"])]
+)
+def test_tables_and_lines_stay_in_order_and_lines_are_broken_in_a_terminal_only(width, last):
+    found = Printout(width, colour=False)
+    found.show("[bold]heading[/bold]")
+    table = Table(box=None, pad_edge=False, show_header=False)
+    table.add_row("left", "right")
+    found.show(table)
+    found.show()
+    found.say(LINE)
+    heading, row, *rest = found.text.splitlines()
+    assert (heading, row.split(), rest) == ("heading", ["left", "right"], ["", *last])

@@ -13,9 +13,9 @@ from ...compare.trend.result import JudgedSeries, TrendResult, together
 from ...compare.trend.steps import SHORTEST_SERIES, Step
 from ...workloads.spec import Spec
 from .. import labels
+from ..console import Printout
 from ..labels import Labels
 from ..names import clean, spec_of
-from ..printout import Printout
 
 BLOCKS = "▁▂▃▄▅▆▇█"
 ASCII = "_.-:=+*#"
