@@ -22,7 +22,6 @@ import pytest
 
 from gnnbench import __version__
 from gnnbench.cli import main
-from gnnbench.compare.trend import penalty
 from tests.compare.ab.workers import clean
 from tests.compare.bisect import histories
 from tests.fuzz.kinds import KINDS
@@ -175,7 +174,6 @@ def _place(tmp_path, monkeypatch):
         monkeypatch.setenv(name, value)
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(secrets, "randbits", lambda _: 5)
-    monkeypatch.setattr(penalty, "_MORE_HISTORIES", 0)
     times = {f"test_thing[{name}]": f"thing:{name.upper()}" for name in ("one", "two")}
     noise = {"sigma": 0, "spike_probability": 0, "drift": 0}
     Path("truths.json").write_text(json.dumps({"benchmarks": times, "noise": noise}))
