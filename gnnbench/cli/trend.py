@@ -3,6 +3,7 @@
 import argparse
 import json
 import sys
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -15,10 +16,7 @@ from .common import NOT_JUDGED, NOTHING_SLOWER, SLOWER, add_effect, effect_of, s
 from .progress import Progress
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from ..compare.trend.result import TrendResult
-    from ..compare.trend.sources import Refused
 
 NEWEST = 1000
 _PACKAGES = ("jinja2", "altair", "vl_convert")
@@ -67,13 +65,12 @@ def run(options: argparse.Namespace) -> int:
     _warn(refused, len(paths))
     say_left_out((path, one.left_out) for path, one in digests.items())
     found = result.judge(histories, effect, datetime.now(UTC).isoformat(timespec="microseconds"))
-    skipped = [one.reason for one in refused]
     if options.json:
-        save(options.json, json.dumps(result.as_json(found, skipped), indent=1) + "\n", paths)
+        save(options.json, json.dumps(result.as_json(found, refused), indent=1) + "\n", paths)
     if options.output:
         from ..report.trend import page
 
-        save(options.output, page.html(found, skipped, page.addresses_of(found, Path.cwd())), paths)
+        save(options.output, page.html(found, refused, page.addresses_of(found, Path.cwd())), paths)
     encoding = sys.stdout.encoding or "utf-8"
     streams.write_rendered(table.text(found, streams.width(), encoding, colour=sys.stdout.isatty()))
     streams.say(table.headline(found))
@@ -95,7 +92,7 @@ def exit_code(found: "TrendResult", settings: Settings = NONE) -> int:
     return NOTHING_SLOWER if found.judged else NOT_JUDGED
 
 
-def _warn(refused: "Sequence[Refused]", of: int) -> None:
+def _warn(refused: Sequence[str], of: int) -> None:
     """Print why files are skipped.
 
     Raises:
@@ -105,9 +102,9 @@ def _warn(refused: "Sequence[Refused]", of: int) -> None:
 
     if len(refused) == of:
         more = f" (and {of - 1} more, none can be used)" if of > 1 else ""
-        raise UsageError(f"{clean(refused[0].reason, _LONGEST)}{more}")
+        raise UsageError(f"{clean(refused[0], _LONGEST)}{more}")
     for one in refused[:_NAMED]:
-        streams.say(f"gnnbench: skipped: {clean(one.reason, _LONGEST)}", sys.stderr)
+        streams.say(f"gnnbench: skipped: {clean(one, _LONGEST)}", sys.stderr)
     if len(refused) > _NAMED:
         streams.say(f"gnnbench: skipped: {len(refused)} of {of} files; --json lists all", sys.stderr)
 

@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 from ..memory import Peaks
 from .digest import BenchmarkDigest, Digest
 from .noise import Array
-from .sources import Refused
 
 COMMIT, DATE = "the commits' dates", "the runs' dates"
 """Orders of runs."""
@@ -71,7 +70,7 @@ class History:
 _Recorded = tuple[HistoryRun, list[Digest]]
 
 
-def histories(digests: Mapping[Path, Digest], newest: int) -> tuple[list[History], list[Refused]]:
+def histories(digests: Mapping[Path, Digest], newest: int) -> tuple[list[History], list[str]]:
     """Build the histories; the one with most runs comes first.
 
     Args:
@@ -79,19 +78,20 @@ def histories(digests: Mapping[Path, Digest], newest: int) -> tuple[list[History
         newest: largest number of runs per environment.
 
     Returns:
-        The histories, and the files of incomplete records.
+        The histories, and a line for each file of an incomplete record.
     """
     groups: dict[tuple[str, Path], dict[Path, Digest]] = {}
     for path, one in digests.items():
         record = path.with_name(re.sub(r"_p\d+$", "", path.stem)) if one.processes else path
         groups.setdefault((one.environment, record), {})[path] = one
-    refused: list[Refused] = []
+    refused: list[str] = []
     environments: dict[str, dict[tuple[str, str | None], _Recorded]] = {}
     for (name, _), files in groups.items():
         parts = list(files.values())
         if (needed := parts[0].processes) and needed != len(parts):
-            reason = f"{next(iter(files))}: only {len(parts)} of the record's {needed} processes are there"
-            refused.extend(Refused(one, reason) for one in files)
+            refused += [
+                f"{path}: only {len(parts)} of the record's {needed} processes are there" for path in files
+            ]
             continue
         first, date = parts[0], min(one.date for one in parts)
         run = HistoryRun(tuple(files), date, first.commit, any(one.dirty for one in parts), first.commit_date)

@@ -10,7 +10,6 @@ import json
 import os
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 
 from ... import __version__, codec, cpu, environment
@@ -26,19 +25,8 @@ _FORM = 1
 """Of a cached digest."""
 
 
-@dataclass(frozen=True)
-class Refused:
-    """A file that cannot be used."""
-
-    path: Path
-    reason: str
-    """One line that names the file."""
-
-
-def read(
-    paths: Sequence[Path], progress: Callable[[int, int], None]
-) -> tuple[dict[Path, Digest], list[Refused]]:
-    """Return the digests of run files, and the files that cannot be used.
+def read(paths: Sequence[Path], progress: Callable[[int, int], None]) -> tuple[dict[Path, Digest], list[str]]:
+    """Return the digests of run files, and a line for each file that cannot be used.
 
     Args:
         paths: the run files.
@@ -54,7 +42,7 @@ def read(
         try:
             found[path] = _digest(path, cache)
         except UsageError as error:
-            refused.append(Refused(path, str(error)))
+            refused.append(str(error))
     return found, refused
 
 
