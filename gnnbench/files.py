@@ -197,6 +197,12 @@ def real_path(path: Path) -> Path:
     return Path(os.path.realpath(path))
 
 
+def shown(path: Path) -> Path:
+    """Return a path as it is shown: relative to the current folder, if it is in it."""
+    here = Path.cwd()
+    return path.relative_to(here) if path.is_relative_to(here) else path
+
+
 def user_path(text: str) -> Path:
     """Return a path that a user typed, with `~` expanded as in a shell.
 

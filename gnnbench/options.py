@@ -234,7 +234,7 @@ class Options:
         "leave more and more behind (tensors, Python objects, other memory) or take longer and longer.",
     )
     profile: tuple[str, ...] = _option(
-        Option("profile", "KIND", (), lambda name: kinds.parse([name])[0], in_commands="with", one_run=True),
+        Option("profile", "KIND", (), kinds.known, in_commands="with", one_run=True),
         f"profile instead of timing; repeatable or comma-separated: {', '.join(kinds.KINDS)}.",
     )
     epochs: int = _option(
@@ -285,7 +285,7 @@ class Options:
         values = {name: option.value(typed.get(option.key)) for name, option in options.items()}
         values["device"], values["gpu"] = values["device"]
         found = cls(**values)
-        kinds.parse(found.profile)  # one kind excludes the others
+        kinds.check(found.profile)
         if found.profile and found.counters:
             raise UsageError("--gnn-profile counts too; leave out --gnn-counters")
         if found.growth and (found.profile or found.counters):

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from .. import units
 from ..errors import UsageError, unknown_name
+from ..files import shown
 from ..options import OPTIONS, Options
 from .common import NOT_JUDGED, nearest, suite
 from .progress import Progress
@@ -72,7 +73,8 @@ class Session:
         Raises:
             UsageError: no benchmark of a side is selected.
         """
-        from ..profile import process
+        from ..profile import process, record
+        from ..report.profile import Profile
 
         with _ProfilingProgress(quiet=quiet) as progress:
             ended = process.run(sides, wanted, progress)
@@ -86,7 +88,10 @@ class Session:
         self._failed |= any(one.failed for one in every)
         for reason in dict.fromkeys(reason for one in every for reason in one.unavailable.values()):
             self.say(reason)
-        profiles = [{one.id: _read(one.folder) for one in found if one.folder} for found in ended]
+        profiles = [
+            {one.id: Profile(shown(one.folder), record.read(one.folder)) for one in found if one.folder}
+            for found in ended
+        ]
         specs = [one.record.spec for found in profiles for one in found.values()]
         graphs = dict.fromkeys(spec.dataset for spec in specs if spec and ":synthetic" in spec.dataset)
         if graphs and not quiet:
@@ -102,15 +107,6 @@ class Session:
     def say(self, text: str) -> None:
         """Print a line on standard error."""
         Progress().say(text)
-
-
-def _read(folder: Path) -> "Profile":
-    from ..profile import record
-    from ..report.profile import Profile
-
-    here = Path.cwd()
-    shown = folder.relative_to(here) if folder.is_relative_to(here) else folder
-    return Profile(shown, record.read(folder))
 
 
 def _selection(select: str, rest: Sequence[str]) -> tuple[list[str], str | None]:
@@ -152,7 +148,9 @@ class _ProfilingProgress(Progress):
             for note in notes:
                 self.say(note)
             if titles:
-                self.print(_listed(titles))
+                count, names = units.count(len(titles), "benchmark"), units.listed(titles, _MOST_NAMED)
+                text = f"gnnbench: profiling {count}: {names}"
+                self.print(textwrap.fill(text, 80, subsequent_indent="  ", break_on_hyphens=False))
         self._titles = titles
 
     def benchmark(self, side: "ProfiledSide", number: int, count: int, found: "str | Ended") -> None:
@@ -166,13 +164,6 @@ class _ProfilingProgress(Progress):
             self.print(f"{place} {_short(found.id)}: {result}")
         if found.failed:
             self.print(found.failed)
-
-
-def _listed(titles: Sequence[str]) -> str:
-    more = len(titles) - _MOST_NAMED
-    names = [*titles[:_MOST_NAMED], *([f"and {more} more"] if more > 0 else [])]
-    text = f"gnnbench: profiling {units.count(len(titles), 'benchmark')}: {', '.join(names)}"
-    return textwrap.fill(text, 80, subsequent_indent="  ", break_on_hyphens=False)
 
 
 def _short(name: str) -> str:

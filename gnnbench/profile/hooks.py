@@ -12,6 +12,7 @@ import pytest
 
 from .. import codec, units
 from ..errors import one_line
+from ..files import shown
 from ..measure import extra_info
 from ..measure.pedantic import Pedantic
 from ..workloads.spec import Spec
@@ -73,7 +74,7 @@ class Profiling:
         found = list(self.saved.values())
         lines = list(dict.fromkeys(self._unavailable.values()))
         if found:
-            lines.append(f"{units.count(len(found), 'profile')} in {_relative(self._store.root)}:")
+            lines.append(f"{units.count(len(found), 'profile')} in {shown(self._store.root)}:")
         terminalreporter.ensure_newline()
         for line in lines:
             terminalreporter.write_line(one_line(f"gnnbench: {line}"))
@@ -188,8 +189,3 @@ def profiling_of(config: pytest.Config) -> Profiling | None:
     found = config.pluginmanager.get_plugin(PLUGIN)
     assert found is None or isinstance(found, Profiling)
     return found
-
-
-def _relative(path: Path) -> Path:
-    here = Path.cwd()
-    return path.relative_to(here) if path.is_relative_to(here) else path

@@ -46,23 +46,27 @@ class Kind(Protocol):
         """Return the section as text of at most 80 columns."""
 
 
-def parse(texts: Sequence[str]) -> tuple[str, ...]:
-    """Return the kinds that were named, repeated or comma-separated, without duplicates.
+def known(name: str) -> str:
+    """Return the name of a kind.
 
     Raises:
-        UsageError: a name is unknown, or a kind excludes the others.
+        UsageError: there is no such kind.
     """
-    names = [name.strip() for text in texts for name in text.split(",")]
-    for name in filter(None, names):
-        if name not in KINDS:
-            raise UsageError(f"unknown kind of profile '{name}': choose from {', '.join(KINDS)}")
-    kinds = tuple(dict.fromkeys(filter(None, names)))
-    if _ALONE in kinds and len(kinds) > 1:
-        others = ",".join(kind for kind in kinds if kind != _ALONE)
+    if name not in KINDS:
+        raise UsageError(f"unknown kind of profile '{name}': choose from {', '.join(KINDS)}")
+    return name
+
+
+def check(kinds: Sequence[str]) -> None:
+    """See that the kinds can be taken in one run.
+
+    Raises:
+        UsageError: one excludes the others.
+    """
+    if others := _ALONE in kinds and ",".join(kind for kind in kinds if kind != _ALONE):
         raise UsageError(
             f"kind of profile '{_ALONE}': callgrind slows down all that runs; take {others} in another run"
         )
-    return kinds
 
 
 def load(name: str) -> Kind:

@@ -34,8 +34,7 @@ def take(subject: Subject, folder: Path) -> dict[str, Any]:
         `rows` by operator and input shapes, sorted by self time, over all repeats: `name`, `shapes`, `calls`,
         `self_cpu_ns`, `cpu_ns`, `self_device_ns`, `device_ns`; `self_bytes`, memory of its device that it
         allocated and did not free; `flops`, torch's estimate for matrix products, sums and convolutions.
-        `aten_events` of torch.profiler, and `outermost_aten_events`, those inside no other; `cold_ns`, the
-        first call without a profile; `repeats`.
+        `cold_ns`, the first call without a profile; `repeats`.
     """
     from torch.profiler import ProfilerActivity, profile
 
@@ -65,11 +64,8 @@ def take(subject: Subject, folder: Path) -> dict[str, Any]:
     (folder / FILE).write_text(whole, encoding="utf-8")
     rows = [_row(average, on_gpu=on_gpu) for average in averages if _is_operator(average)]
     column = "self_device_ns" if on_gpu else "self_cpu_ns"
-    aten = [event for event in events if event.name.startswith("aten::")]
     return {
         "rows": sorted(rows, key=lambda row: -row[column]),
-        "aten_events": len(aten),
-        "outermost_aten_events": sum(not _within_another(event) for event in aten),
         "cold_ns": cold_ns,
         "repeats": subject.repeats,
     }
@@ -94,14 +90,6 @@ def _row(average: Any, *, on_gpu: bool) -> dict[str, Any]:
     }
 
 
-def _within_another(event: Any) -> bool:
-    """Whether another ATen operator is anywhere around it."""
-    parent = event.cpu_parent
-    while parent is not None and not parent.name.startswith("aten::"):
-        parent = parent.cpu_parent
-    return parent is not None
-
-
 def table(section: Mapping[str, Any]) -> str:
     """Return the first 25 operators as a table."""
     rows, repeats = section["rows"], section["repeats"]
@@ -118,13 +106,9 @@ def table(section: Mapping[str, Any]) -> str:
         )
         for row in rows[:_SHOWN]
     ]
-    events, outermost = (
-        _number(section[name] / repeats) for name in ("aten_events", "outermost_aten_events")
-    )
     note = (
         f"Means over {repeats} profiled calls. {text.first_call(section)} {len(rows) - len(shown)} more "
-        f"rows: {FILE}. torch.profiler recorded {events} ATen events, {outermost} of them outermost; these "
-        "differ from the dispatcher's operators in `counts`."
+        f"rows: {FILE}. Unlike those of `counts`, the operators include some that only call others."
     )
     return text.page(text.table(_COLUMNS, shown), note)
 

@@ -16,7 +16,7 @@ import torch
 
 from ..clocks import RealTime
 from .inline import InlineFunctions
-from .places import CLASS, Attribute, Target, find, put_originals_back
+from .targets import CLASS, Attribute, Target, find, put_originals_back
 
 
 @dataclass(frozen=True)

@@ -27,57 +27,41 @@ _Path = Annotated[list[str], Meta(min_length=1)]
 
 
 class RangeCount(TypedDict):
-    """How often one call opens a range; in the types below, how often it does something in a range."""
+    """How often one call opens a range."""
 
     path: _Path
     count: PositiveCount
 
 
 class NamedCount(RangeCount):
-    """An operator, or a library's function."""
+    """How often one call calls an operator, or a library's function, in a range."""
 
     name: str
 
 
-class CallerCount(NamedCount):
-    """One that the host waits for, or that sorts."""
-
-    caller: str
-    """The innermost Python function outside torch: `file:line function`, or `the benchmark`."""
-
-
-class CopyCount(RangeCount):
-    """Copies between devices."""
-
-    direction: str
-    """`cpu→cuda`."""
-    caller: str
-    bytes: Count
-
-
-class MoveCount(NamedCount):
-    """Rows of features that an operator gathers or scatters, for example from nodes to edges."""
-
-    from_rows: Count
-    to_rows: Count
-    columns: Count
-
-
 class Counts(TypedDict):
-    """What one call does, in order of first appearance; the lists are empty if nothing imported torch."""
+    """What one call does, in order of first appearance; the lists are empty if nothing imported torch.
+
+    Only new rows of those that are mappings are read. They have `path` and `count`, too, and all but copies
+    `name`. Reads, sorts and copies have a `caller`: the innermost Python function outside torch, as
+    `file:line function`, or `the benchmark`.
+    """
 
     ranges: list[RangeCount]
     operators: list[NamedCount]
     """With the library calls, their sums are those of gnnbench.measure.counters."""
     library_calls: list[NamedCount]
-    host_reads: list[CallerCount]
+    host_reads: list[Mapping[str, Any]]
     """Like `mask_reads`, only of memory of the device. They include the elements that torch.tensor reads from
     a list of tensors, which a dispatch mode does not see."""
-    mask_reads: list[CallerCount]
-    sorts: list[CallerCount]
-    copies: list[CopyCount]
-    gathers: list[MoveCount]
-    scatters: list[MoveCount]
+    mask_reads: list[Mapping[str, Any]]
+    sorts: list[Mapping[str, Any]]
+    copies: list[Mapping[str, Any]]
+    """Between devices, with `direction`, as in `cpu→cuda`, and `bytes`."""
+    gathers: list[Mapping[str, Any]]
+    """Of rows of features, for example from nodes to edges, with `from_rows`, `to_rows` and `columns`."""
+    scatters: list[Mapping[str, Any]]
+    """The same back."""
 
 
 class TimedRange(TypedDict):

@@ -79,13 +79,8 @@ def record(subject: Subject, call: Callable[[], object], folder: Path) -> Path:
         folder: a new folder for the file.
     """
     import torch
-    from torch.profiler import (
-        ProfilerAction,
-        ProfilerActivity,
-        profile,
-        record_function,
-        tensorboard_trace_handler,
-    )
+    from torch import profiler
+    from torch.profiler import ProfilerAction, ProfilerActivity
 
     from ..measure.memory import quiet_profiler
 
@@ -94,17 +89,17 @@ def record(subject: Subject, call: Callable[[], object], folder: Path) -> Path:
     wait: Callable[[], object] = torch.cuda.synchronize if on_gpu else lambda: None
     with (
         collector_paused(),
-        profile(
+        profiler.profile(
             activities=[ProfilerActivity.CPU, *([ProfilerActivity.CUDA] if on_gpu else [])],
             schedule=lambda number: ProfilerAction.RECORD if number else ProfilerAction.WARMUP,
-            on_trace_ready=tensorboard_trace_handler(str(folder), worker_name="gnnbench"),
+            on_trace_ready=profiler.tensorboard_trace_handler(str(folder), worker_name="gnnbench"),
         ) as steps,
     ):
         steps.record_steps = False  # its steps would include the set-up between calls
         for number in range(1 + subject.repeats):
             with subject.ready():
                 wait()
-                with record_function(f"{_STEP}{number}"):
+                with profiler.record_function(f"{_STEP}{number}"):
                     call()
                     wait()
             if not number:

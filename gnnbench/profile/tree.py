@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, Any
 from .. import units
 from ..measure.garbage import collector_paused
 from . import text
-from .places import Target
 from .subject import ROOT, Subject, clock_of, timed_ns
-from .targets import LAYERS, PHASES
+from .targets import LAYERS, PHASES, Target
 
 if TYPE_CHECKING:
     from .ranges import RangeRow

@@ -1,4 +1,5 @@
 import json
+from collections import Counter
 
 import pytest
 import torch
@@ -45,11 +46,10 @@ def test_counts_of_an_epoch_are_those_of_counters(make_case, platform, tmp_path)
     call = epoch(make_case("epoch", platform, "train")).call
     expected, section = counters.count(call), take(call, tmp_path)
     for kind in ("operators", "library_calls", "host_reads", "mask_reads"):
-        names = {**expected.counts, **expected.details}[kind]
-        found = {}
+        found = Counter()
         for row in section[kind]:
-            found[row["name"]] = found.get(row["name"], 0) + row["count"]
-        assert found == names, kind
+            found[row["name"]] += row["count"]
+        assert found == {**expected.counts, **expected.details}[kind], kind
     phases = {row["path"][1]: row["count"] for row in section["ranges"] if len(row["path"]) == 2}
     assert phases == dict.fromkeys(("zero_grad", "forward", "loss", "backward", "optimizer.step"), 1)
     layers = [row["count"] for row in section["ranges"] if row["path"][-1].endswith("Conv")]
@@ -84,6 +84,7 @@ def test_reads_of_what_is_not_on_the_device_are_none(tmp_path):
 
 
 def test_sorts_are_named_with_their_caller(tmp_path):
+    """If a function of torch is benchmarked itself, the benchmark calls it."""
     matrix = torch.sparse_coo_tensor(edge_index(), torch.ones(EDGES)).coalesce()
 
     def sorting():
@@ -95,9 +96,9 @@ def test_sorts_are_named_with_their_caller(tmp_path):
     rows = take(sorting, tmp_path)["sorts"]
     names = ["aten::sort", "aten::_unique2", "aten::_to_sparse_csr", "aten::_coalesce"]
     assert [(row["name"], row["count"]) for row in rows] == [(name, 1) for name in names]
-    assert all(
-        row["caller"].endswith(" test_sorts_are_named_with_their_caller.<locals>.sorting") for row in rows
-    )
+    assert {row["caller"].split(".")[-1] for row in rows} == {"sorting"}
+    call = Call(torch.sort, (edge_index(),), {})
+    assert [row["caller"] for row in take(call.__call__, tmp_path)["sorts"]] == ["the benchmark"]
 
 
 def test_messages_are_gathered_and_scattered_on_edge_index_and_not_on_sparse_tensor(tmp_path):
@@ -122,16 +123,8 @@ def test_compiled_code_is_counted_as_counters_do(tmp_path):
 
 
 def test_an_error_leaves_no_mode_behind(tmp_path):
-    def fail():
-        raise RuntimeError("in the call")
-
-    packet_call, backward = torch._ops.OpOverloadPacket.__call__, torch.Tensor.backward
-    with pytest.raises(RuntimeError, match="in the call"):
-        take(fail, tmp_path)
-    assert (torch._ops.OpOverloadPacket.__call__, torch.Tensor.backward) == (packet_call, backward)
+    before = torch._ops.OpOverloadPacket.__call__, torch.Tensor.backward
+    with pytest.raises(ZeroDivisionError):
+        take(lambda: 1 / 0, tmp_path)
+    assert (torch._ops.OpOverloadPacket.__call__, torch.Tensor.backward) == before
     assert torch._C._len_torch_function_stack() == torch._C._len_torch_dispatch_stack() == 0
-
-
-def test_a_function_of_torch_that_is_benchmarked_itself_is_called_by_the_benchmark(tmp_path):
-    call = Call(torch.sort, (edge_index(),), {})
-    assert [row["caller"] for row in take(call.__call__, tmp_path)["sorts"]] == ["the benchmark"]

@@ -1,4 +1,3 @@
-import json
 import pstats
 import sys
 
@@ -7,12 +6,7 @@ import pytest
 from gnnbench.errors import UsageError
 from gnnbench.profile import functions
 from gnnbench.profile.subject import Subject
-from tests.profile import subjects
-
-
-@pytest.fixture
-def section(make_case, tmp_path):
-    return functions.take(subjects.epoch(make_case("epoch", "pyg", "train")), tmp_path)
+from tests.profile.subjects import epoch, widest
 
 
 def by_name(section, name):
@@ -20,21 +14,26 @@ def by_name(section, name):
     return row
 
 
-def test_the_normalisation_is_called_for_each_layer_and_epoch_as_in_the_seed_notes(section):
+def test_an_epoch_s_functions_in_a_table_and_in_the_file_of_pstats(make_case, tmp_path):
+    section = functions.take(epoch(make_case("epoch", "pyg", "train")), tmp_path)
     norm = by_name(section, "gcn_norm")
     assert norm["calls"] == norm["primitive_calls"] == 3 * 2
     assert norm["place"].startswith("torch_geometric/nn/conv/gcn_conv.py:")
     assert 0 < norm["self_ns"] < norm["cumulative_ns"] <= section["total_ns"]
     backward = by_name(section, "<method 'run_backward' of 'torch._C._EngineBase' objects>")
     assert (backward["calls"], backward["place"]) == (2, "")
-    json.dumps(section, allow_nan=False)
-
-
-def test_pstats_opens_what_is_saved(section, tmp_path):
     stats = pstats.Stats(str(tmp_path / functions.FILE)).stats
-    calls = {name: row[1] for (_, _, name), row in stats.items()}
-    assert calls["gcn_norm"] == by_name(section, "gcn_norm")["calls"]
+    assert {name: row[1] for (_, _, name), row in stats.items()}["gcn_norm"] == norm["calls"]
     assert len(stats) - 1 == len(section["rows"])  # and the profile's own end
+    for order, column in functions.ORDERS.items():
+        table = functions.table(section, order)
+        assert widest(table) <= 80
+        first = max(section["rows"], key=lambda row: row[column])
+        assert first["function"].strip("<>")[:15] in table.splitlines()[1]
+        assert f"by {order}" in table
+        assert f"{len(section['rows']) - 25} more functions" in table
+    with pytest.raises(UsageError, match="unknown order 'cumulatve': did you mean cumulative"):
+        functions.table(section, "cumulatve")
 
 
 def fibonacci(n):
@@ -54,19 +53,6 @@ def test_the_first_call_is_apart_and_recursion_is_told_from_calls(tmp_path):
     assert (row["calls"], row["primitive_calls"]) == (3 * 15, 3)
     assert section["cold_ns"] > 0
     assert section["repeats"] == 3
-
-
-def test_a_table_is_sorted_as_asked(section):
-    for order, column in functions.ORDERS.items():
-        table = functions.table(section, order)
-        assert subjects.widest(table) <= 80
-        first = max(section["rows"], key=lambda row: row[column])
-        assert first["function"].strip("<>")[:15] in table.splitlines()[1]
-        assert f"by {order}" in table
-        assert f"{len(section['rows']) - 25} more functions" in table
-    assert functions.table(section) == functions.table(section, "cumulative")
-    with pytest.raises(UsageError, match="unknown order 'cumulatve': did you mean cumulative"):
-        functions.table(section, "cumulatve")
 
 
 def test_an_error_ends_the_profile(tmp_path):

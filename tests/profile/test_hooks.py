@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from gnnbench.profile import record
-from gnnbench.profile.hooks import PLUGIN, Profiling, device_of
+from gnnbench.profile.hooks import device_of
 from gnnbench.profile.kinds import KINDS
 from gnnbench.workloads.platforms import PLATFORMS
 from tests.sampling import nightly
@@ -142,11 +142,6 @@ def test_a_benchmark_that_hides_its_tensors_works_on_the_gpu_if_one_is_in_use(mo
     assert (device_of(hidden), device_of(shown)) == ("cpu", "cpu")
     monkeypatch.setattr(torch.cuda, "is_initialized", lambda: True)
     assert (device_of(hidden), device_of(shown)) == ("cuda", "cpu")
-
-
-def test_a_session_profiles_instead_of_timing(pytester):
-    config = pytester.parseconfigure("--gnn-profile=phases", "--gnn-profile-folder=p", "--gnn-device=cpu")
-    assert isinstance(config.pluginmanager.get_plugin(PLUGIN), Profiling)
 
 
 @pytest.mark.parametrize(

@@ -4,15 +4,14 @@ import re
 import shutil
 import subprocess
 import sysconfig
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from gnnbench.cli import main
 from gnnbench.errors import UsageError
 from gnnbench.measure.instructions import counter_choice, hardware
-from gnnbench.profile import instructions, kinds, process, record
+from gnnbench.measure.instructions.counting import Instructions
+from gnnbench.profile import instructions, process
 from gnnbench.profile.subject import Subject, UnavailableError
 from tests.profile.subjects import Unheard, widest
 from tests.suite import gnnbench
@@ -76,7 +75,7 @@ def build(folder: Path, times: int) -> None:
 @named
 @pytest.mark.nightly
 @pytest.mark.skipif(not shutil.which("gcc"), reason="needs gcc")
-def test_functions_of_c_and_of_python(tmp_path, capsys):
+def test_functions_of_c_and_of_python(tmp_path):
     (tmp_path / "test_suite.py").write_text(SUITE)
     build(tmp_path, 200_000)
     scratch = tmp_path / "scratch"
@@ -93,20 +92,21 @@ def test_functions_of_c_and_of_python(tmp_path, capsys):
     assert re.search(r"^One warm call with one thread: [\d,]+ instructions, ", found.stdout, re.MULTILINE)
     assert "__call__" not in found.stdout, "gnnbench's own functions"
 
-    first, second = tmp_path / "p/test_suite.py_test_smooth/0001", tmp_path / "second"
-    changed = record.read(first)
-    counted = changed.sections["instructions"]["counted"]
-    smooth = next(name for name in counted.frames if name.startswith("test_suite:smooth"))
-    more = counted.functions["rows:mix_rows"] + counted.frames[smooth]
-    for numbers, name in ((counted.functions, "rows:mix_rows"), (counted.frames, smooth)):
-        numbers[name] *= 2
-    changed.sections["instructions"]["counted"] = replace(counted, total=counted.total + more)
-    second.mkdir()
-    record.write(changed, second)
-    assert main.main(["profile", "--diff", str(first), str(second)]) == 0
-    shown = " ".join(capsys.readouterr().out.split())
-    assert re.search(r"instructions: \+\d\d+\.?\d*% .* in smooth\S*; ", shown)
-    assert "(+100%) in mix_rows (rows)" in shown
+
+def test_names_are_cut_and_what_is_not_known_is_said():
+    long = f"libtorch_cpu.so:at::{'very_' * 20}long"
+    functions = {long: 500, **{f"lib{'x' * 60}.so:part{number}": 10 for number in range(30)}, "x": 10}
+    found = Instructions(1000, 0.25, ("libc.so:memcpy",), functions, None)
+    text = instructions.table({"counted": found, "counter": "callgrind 3", "capability": "avx2"})
+    lines = text.splitlines()
+    assert widest(text) <= 80
+    assert lines[1].split() == [f"at::{'very_' * 20}long"[:57] + "…", "50%", "500"]
+    assert lines[2].split() == ["part0", f"(…{'x' * 46}.so)", "1.0%", "10"]
+    assert lines[26].split() == ["(all", "others)", "26%", "260"]
+    assert "Python functions: each call runs others, so they were not counted." in lines
+    note = " ".join(text.split())
+    assert "calls differ by 25%" in note
+    assert note.endswith("What differs: memcpy (libc.so).")
 
 
 def work():
@@ -126,14 +126,6 @@ def test_by_the_processor_there_are_no_functions_of_c(tmp_path, monkeypatch):
     assert "does not know functions of C" in table
     assert f"work ({__name__})" in table
     assert widest(table) <= 80
-
-
-@pytest.mark.parametrize("given", [["phases,instructions"], ["instructions", "trace", "phases"]])
-def test_goes_with_no_other_kind(given):
-    with pytest.raises(
-        UsageError, match=r"^kind of profile 'instructions': .* take \w+(,\w+)* in another run$"
-    ):
-        kinds.parse(given)
 
 
 @pytest.mark.skipif(not hardware.why_not(), reason="this processor counts instructions")

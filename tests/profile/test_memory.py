@@ -52,16 +52,12 @@ def test_the_peak_of_an_epoch_is_that_of_the_counters_and_messages_are_held_wher
     subject = subjects.epoch(case)
     subject.call()
     section = memory.take(subject, tmp_path)
+    assert section == memory.take(subject, tmp_path)
     rows = {tuple(row["path"]): row for row in section["rows"]}
     assert rows["call",]["peak_bytes"] == [gnnbench.measure.memory.trace(subject.call, "cpu").peak_bytes]
-    assert rows["call", "forward"]["peak_bytes"][0] > 0
     assert {("call", "backward"), ("call", "loss"), ("call", "optimizer.step")} < set(rows)
     assert tuple(section["peak_path"]) in rows
     assert section["missing"] == []
-    assert section == memory.take(subject, tmp_path)
-    table = memory.table(section)
-    assert subjects.widest(table) <= 80
-    assert "backward" in table
     (message,) = [row for path, row in rows.items() if path[-2:] == ("propagate", "message")]
     made = [end - begin for begin, end in zip(message["begin_bytes"], message["end_bytes"], strict=True)]
     # A row of floats for each edge and self-loop, in the width of each layer: 8, 8 and 4 classes.
@@ -79,14 +75,13 @@ def test_ranges_of_ones_own_are_seen(tmp_path):
         with record_function("compute model"):
             return (doubled * doubled).sum()
 
-    section = memory.take(Subject(call, "cpu", 1), tmp_path)
-    sizes = {tuple(row["path"]): (row["begin_bytes"], row["peak_bytes"]) for row in section["rows"]}
-    assert sizes == {
-        ("call",): ([0], [8004]),
-        ("call", "graph augmentation"): ([0], [4000]),
-        ("call", "compute model"): ([4000], [8004]),
-    }
-    assert section["peak_path"] == ["call", "compute model"]
+    lines = memory.table(memory.take(Subject(call, "cpu", 1), tmp_path)).splitlines()
+    assert [line.split() for line in lines[1:4]] == [
+        ["call", "1", "0", "B", "7.8", "KiB", "0", "B"],
+        ["graph", "augmentation", "1", "0", "B", "3.9", "KiB", "3.9", "KiB"],
+        ["compute", "model", "1", "3.9", "KiB", "7.8", "KiB", "3.9", "KiB"],
+    ]
+    assert lines[4].startswith("The peak, 7.8 KiB, was first reached in call > compute model.")
 
 
 @pytest.mark.cuda

@@ -7,10 +7,9 @@ import pytest
 import torch
 
 from gnnbench.packages import missing
-from gnnbench.profile.places import Target
 from gnnbench.profile.ranges import Ranges
 from gnnbench.profile.subject import clock_of
-from gnnbench.profile.targets import LAYERS
+from gnnbench.profile.targets import LAYERS, Target
 from gnnbench.workloads import platforms
 from tests.profile.subjects import epoch
 
@@ -57,8 +56,7 @@ def library(monkeypatch):
     def fails():
         raise StopIteration("on purpose")
 
-    for function in (inner, outer, fails):
-        setattr(module, function.__name__, function)
+    module.inner, module.outer, module.fails = inner, outer, fails
     module.Base, module.Child, module.Heir = Base, Child, Heir
     user.inner = inner
     user.outer = "another of this name"
@@ -67,27 +65,29 @@ def library(monkeypatch):
     return module
 
 
-def ticking(targets, **options):
-    """Ranges by a clock that goes on by 1 whenever it is read."""
-    return Ranges(targets, "cpu", clock=itertools.count().__next__, **options)
+def ticking(*targets):
+    """Ranges of targets, or of places in the library, by a clock that goes on by 1 whenever it is read."""
+    found = [one if isinstance(one, Target) else Target(one, f"small_library:{one}") for one in targets]
+    return Ranges(found, "cpu", clock=itertools.count().__next__)
 
 
-def functions(*names):
-    return [Target(name, f"small_library:{name}") for name in names]
+def calls(ranges):
+    return {"/".join(row.path): row.calls for row in ranges.times()}
 
 
 def test_nested_ranges_are_a_tree_with_self_and_total_time_and_paths_stay(library):
-    with ticking(functions("outer", "inner")) as ranges:
-        with ranges.range("call"):
-            library.outer()
+    with ticking("outer", "inner") as ranges:
+        with ranges.range("call"), ranges.range("call"):
+            library.outer(5)
             library.inner()
+            assert ranges.path == ("call",)
         rows = ranges.times()
         library.inner()
         later = ranges.times()
     assert [(row.path, row.calls, row.total_ns, row.self_ns) for row in rows] == [
         (("call",), 1, 9, 3),
         (("call", "outer"), 1, 5, 3),
-        (("call", "outer", "inner"), 2, 2, 2),
+        (("call", "outer", "inner"), 2, 2, 2),  # one within one of its name is part of it
         (("call", "inner"), 1, 1, 1),
     ]
     assert sum(row.self_ns for row in rows) == rows[0].total_ns
@@ -97,58 +97,39 @@ def test_nested_ranges_are_a_tree_with_self_and_total_time_and_paths_stay(librar
     ]
 
 
-def test_a_range_within_one_of_its_name_is_part_of_it(library):
-    with ticking(functions("inner")) as ranges:
-        library.inner(5)
-        with ranges.range("again"), ranges.range("again"):
-            assert ranges.path == ("again",)
-        rows = ranges.times()
-    assert [(row.path, row.calls, row.total_ns) for row in rows] == [(("inner",), 1, 1), (("again",), 1, 1)]
-
-
 def test_a_function_is_wrapped_wherever_it_was_imported_and_no_other_of_its_name(library):
     user = sys.modules["its_user"]
     before = library.inner
-    with ticking(functions("outer", "inner")) as ranges:
+    with ticking("outer", "inner") as ranges:
         assert user.outer == "another of this name"
         assert user.inner is not before
         user.inner()
-        assert [row.path for row in ranges.times()] == [("inner",)]
+        assert calls(ranges) == {"inner": 1}
     assert user.inner is library.inner is before
 
 
 @pytest.mark.usefixtures("library")
 def test_methods_of_subclasses_are_wrapped_and_what_is_inherited_is_deleted_again():
-    targets = [
-        Target("{class}", "small_library:Base.method"),
-        Target("static", "small_library:Heir.static"),
-        Target("of", "small_library:Heir.of"),
-    ]
+    method = Target("{class}", "small_library:Base.method")
     before = [dict(vars(each)) for each in (Base, Child, Heir)]
-    with ticking(targets) as ranges:
+    with ticking(method, "Heir.static", "Heir.of") as ranges:
         assert Child().method() == "child of base"
         assert Heir.static(3) == Heir().static(3) == 3
         assert Base.static(4) == 4
         assert Heir.of() is Heir
-        rows = ranges.times()
-    assert [(row.path, row.calls) for row in rows] == [
-        (("Child",), 1),
-        (("Child", "Base"), 1),
-        (("static",), 2),
-        (("of",), 1),
-    ]
+        assert calls(ranges) == {"Child": 1, "Child/Base": 1, "Heir.static": 2, "Heir.of": 1}
     assert [dict(vars(each)) for each in (Base, Child, Heir)] == before
     assert not {"static", "of", "method"} & vars(Heir).keys()
 
 
 def test_an_exception_passes_through_and_leaves_no_wrapper_and_no_open_range(library):
     before = dict(vars(library))
-    ranges = ticking(functions("fails", "inner"))
+    ranges = ticking("fails", "inner")
     with pytest.raises(StopIteration, match="on purpose"), ranges, ranges.range("call"):
         library.fails()
     assert dict(vars(library)) == before
     assert ranges.path == ()
-    assert [(row.path, row.calls) for row in ranges.times()] == [(("call",), 1), (("call", "fails"), 1)]
+    assert calls(ranges) == {"call": 1, "call/fails": 1}
 
 
 @pytest.mark.parametrize(
@@ -159,22 +140,16 @@ def test_an_exception_passes_through_and_leaves_no_wrapper_and_no_open_range(lib
         ("small_library:Gone.method", "Gone.method in small_library"),
         ("small_library.gone:f", "module small_library.gone"),
         ("small_library.gone.away:f", "module small_library.gone.away"),
+        *((place, "") for place in ("no_such_library:f", "no_such_library.part:f", "xml.dom.pulldom:parse")),
     ],
 )
-def test_what_moved_is_named_and_the_rest_profiled(library, place, what):
-    with ticking([Target("it", place), *functions("inner")]) as ranges:
-        library.inner()
-        assert [row.path for row in ranges.times()] == [("inner",)]
-    assert ranges.missing == (f"small_library 1.2 has no {what}: it is not shown",)
-
-
-@pytest.mark.parametrize("place", ["no_such_library:f", "no_such_library.part:f", "xml.dom.pulldom:parse"])
-def test_a_library_or_a_part_of_it_that_is_not_imported_is_not_missing(monkeypatch, place):
+def test_what_moved_is_named_and_what_is_not_imported_is_not(library, monkeypatch, place, what):
     __import__("xml.dom")
-    monkeypatch.delitem(sys.modules, place.partition(":")[0], raising=False)
-    with ticking([Target("it", place)]) as ranges:
-        pass
-    assert ranges.missing == ()
+    monkeypatch.delitem(sys.modules, "xml.dom.pulldom", raising=False)
+    with ticking(Target("it", place), "inner") as ranges:
+        library.inner()
+        assert calls(ranges) == {"inner": 1}
+    assert ranges.missing == ((f"small_library 1.2 has no {what}: it is not shown",) if what else ())
 
 
 def attributes():
@@ -221,10 +196,10 @@ def test_the_libraries_are_as_before_when_what_is_profiled_raises(make_case):
 def test_compiled_code_opens_no_range(library):
     library.inner = lambda x: x + 1
     compiled = torch.compile(lambda x: 2 * library.inner(x), backend="eager", fullgraph=True)
-    with ticking(functions("inner")) as ranges:
+    with ticking("inner") as ranges:
         assert compiled(torch.ones(2)).tolist() == [4, 4]
         assert library.inner(1) == 2
-        assert [(row.path, row.calls) for row in ranges.times()] == [(("inner",), 1)]
+        assert calls(ranges) == {"inner": 1}
 
 
 class Layer(torch.nn.Module):
@@ -234,55 +209,34 @@ class Layer(torch.nn.Module):
         self.bias = torch.nn.Parameter(torch.ones(3))
 
     def forward(self, x):
-        x = (x @ self.weight) * 2 + x
+        x = (torch.eye(3).to_sparse_csr() @ x @ self.weight) * 2 + x
         return self.helper(x) + self.bias
 
     def helper(self, x):
         return x * 3
 
 
-def test_functions_in_the_body_of_an_inline_target_are_ranges(monkeypatch):
-    module = types.ModuleType("a_layer")
-    module.Layer = Layer
-    monkeypatch.setitem(sys.modules, "a_layer", module)
-    targets = [
-        Target("{class}", "a_layer:Layer.forward", inline=True),
-        Target("help", "a_layer:Layer.helper"),
-    ]
-    layer, x = Layer(), torch.ones(2, 3, requires_grad=True)
+def test_functions_in_the_body_of_an_inline_target_are_ranges(library):
+    library.Layer = Layer
+    forward = Target("{class}", "small_library:Layer.forward", inline=True)
+    layer, x = Layer(), torch.ones(3, 3, requires_grad=True)
     expected = layer(x)
-    with ticking(targets) as ranges:
+    with ticking(forward, "Layer.helper") as ranges:
         found = layer(x)
         _ = x * 5  # outside
         rows = ranges.times()
-    assert [(row.path, row.calls) for row in rows] == [
-        (("Layer",), 1),
-        (("Layer", "x·W"), 1),
-        (("Layer", "mul"), 1),
-        (("Layer", "help"), 1),
-        (("Layer", "bias"), 1),
+    assert [("/".join(row.path), row.calls) for row in rows] == [
+        ("Layer", 1),
+        ("Layer/spmm", 1),
+        ("Layer/x·W", 1),
+        ("Layer/mul", 1),
+        ("Layer/Layer.helper", 1),
+        ("Layer/bias", 1),
     ]
     assert sum(row.self_ns for row in rows) == rows[0].total_ns
     assert torch.equal(found, expected)
-    for one, other in zip(
-        torch.autograd.grad(found.sum(), x), torch.autograd.grad(expected.sum(), x), strict=True
-    ):
-        assert torch.equal(one, other)
-
-
-def test_a_products_kind_is_told_by_its_operands(monkeypatch):
-    module = types.ModuleType("products")
-    sparse = torch.eye(3).to_sparse_csr()
-
-    def products(x):
-        return sparse @ torch.nn.functional.linear(x, x)
-
-    module.products = products
-    monkeypatch.setitem(sys.modules, "products", module)
-    with ticking([Target("products", "products:products", inline=True)]) as ranges:
-        module.products(torch.ones(3, 3))
-        rows = ranges.times()
-    assert [row.path[1:] for row in rows] == [(), ("x·W",), ("spmm",)]
+    gradients = [torch.autograd.grad(one.sum(), x)[0] for one in (found, expected)]
+    assert torch.equal(*gradients)
 
 
 @pytest.mark.cuda
@@ -291,7 +245,7 @@ def test_ranges_on_a_gpu_are_timed_to_the_end_of_their_work_and_nvtx_takes_them(
     library.inner = lambda: x @ x
     library.inner()
     torch.cuda.synchronize()
-    with Ranges(functions("inner"), "cuda", clock=clock_of("cuda")) as ranges:
+    with Ranges([Target("inner", "small_library:inner")], "cuda", clock=clock_of("cuda")) as ranges:
         library.inner()
         (row,) = ranges.times()
     start, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
@@ -304,7 +258,7 @@ def test_ranges_on_a_gpu_are_timed_to_the_end_of_their_work_and_nvtx_takes_them(
 
 def test_what_is_imported_or_defined_within_ranges_keeps_no_wrapper(library, monkeypatch):
     late, inner, method = types.ModuleType("late"), library.inner, Base.method
-    with ticking([*functions("inner"), Target("method", "small_library:Base.method")]):
+    with ticking("inner", "Base.method"):
         monkeypatch.setitem(sys.modules, "late", late)
         late.mine = library.inner
         of_late = type("Late", (Base,), {"before": Base.method})
@@ -313,26 +267,11 @@ def test_what_is_imported_or_defined_within_ranges_keeps_no_wrapper(library, mon
 
 
 def test_other_threads_open_no_ranges_and_are_named(library):
-    started, left = threading.Event(), threading.Event()
-
-    def inner(_depth=0):
-        started.set()
-        assert left.wait(60)
-
-    library.inner = inner
-    with ticking(functions("inner", "outer")) as ranges:
+    with ticking("inner", "outer") as ranges:
         thread = threading.Thread(target=library.inner)
         with ranges.range("call"):
             thread.start()
-            assert started.wait(60)
-        left.set()
-        thread.join()
+            thread.join()
         library.outer()
-        assert ranges.path == ()
-        rows = ranges.times()
-    assert [(row.path, row.calls) for row in rows] == [
-        (("call",), 1),
-        (("outer",), 1),
-        (("outer", "inner"), 2),
-    ]
+        assert calls(ranges) == {"call": 1, "outer": 1, "outer/inner": 2}
     assert ranges.missing == ("inner: what other threads call is not shown",)

@@ -83,17 +83,6 @@ def test_what_was_changed_by_hand_is_refused_where_it_was(taken, tmp_path, place
     assert f"damaged at $.{place[0]}" in refused(tmp_path, json.dumps(changed))
 
 
-def test_a_cut_file_is_refused_wherever_it_was_cut(taken, tmp_path):
-    text = json.dumps(codec.encode(taken))
-    for end in range(0, len(text) - 1, len(text) // 20):
-        refused(tmp_path, text[:end])
-
-
-def test_what_is_missing_is_named(tmp_path):
-    with pytest.raises(UsageError, match=r"profile\.json: cannot be read"):
-        record.read(tmp_path)
-
-
 def test_an_operations_former_name_is_read_as_the_one_of_today(taken, tmp_path):
     spec = Spec("add_self_loops", "forward", "pyg", "float32", "int64", "cora", 256, "cpu")
     name = "test_self_loops.py::test_self_loops[add_self_loops-forward-pyg-float32-int64-cora-256-cpu]"

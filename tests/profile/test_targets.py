@@ -1,5 +1,7 @@
 """What is found in the libraries as they are installed."""
 
+from collections import Counter
+
 import pytest
 import torch
 
@@ -17,45 +19,30 @@ def rows(call, targets=LAYERS):
         return {" ".join(row.path): row.calls for row in ranges.times()}, ranges.missing
 
 
+def thrice(*names):
+    return dict.fromkeys(names, 3)
+
+
 PARTS = {
     "pyg": {
-        "gcn_norm": 3,
-        "gcn_norm add_remaining_self_loops": 3,
-        "gcn_norm scatter": 3,
-        "gcn_norm pow": 3,
+        **thrice("gcn_norm", "gcn_norm add_remaining_self_loops", "gcn_norm scatter", "gcn_norm pow"),
         "gcn_norm mul": 6,
-        "x·W": 3,
-        "propagate": 3,
-        "propagate message": 3,
-        "propagate message mul": 3,
-        "propagate aggregate": 3,
-        "propagate aggregate scatter": 3,
-        "bias": 3,
+        **thrice("x·W", "propagate", "propagate message", "propagate message mul"),
+        **thrice("propagate aggregate", "propagate aggregate scatter", "bias"),
     },
     "sparse": {
-        "gcn_norm": 3,
-        "gcn_norm fill_value": 3,
-        "gcn_norm fill_diag": 3,
-        "gcn_norm fill_diag set_diag": 3,
-        "gcn_norm fill_diag set_diag remove_diag": 3,
-        "gcn_norm sum": 3,
-        "gcn_norm pow": 3,
+        **thrice("gcn_norm", "gcn_norm fill_value", "gcn_norm fill_diag", "gcn_norm fill_diag set_diag"),
+        **thrice("gcn_norm fill_diag set_diag remove_diag", "gcn_norm sum", "gcn_norm pow"),
         "gcn_norm mul": 6,
-        "x·W": 3,
-        "propagate": 3,
-        "propagate message_and_aggregate": 3,
-        "propagate message_and_aggregate spmm": 3,
-        "bias": 3,
+        **thrice("x·W", "propagate", "propagate message_and_aggregate"),
+        **thrice("propagate message_and_aggregate spmm", "bias"),
     },
-    "torch": {"x·W": 3, "spmm": 3, "bias": 3},
+    "torch": thrice("x·W", "spmm", "bias"),
     "dgl": {
         "degrees": 9,  # to check them, of sources, of targets
         "pow": 6,
         "mul": 6,
-        "x·W": 3,
-        "update_all": 3,
-        "update_all spmm": 3,
-        "bias": 3,
+        **thrice("x·W", "update_all", "update_all spmm", "bias"),
     },
 }
 LAYER = {"pyg": "GCNConv", "sparse": "GCNConv", "torch": "CSRConv", "dgl": "GraphConv"}
@@ -101,33 +88,23 @@ def test_an_activation_that_a_layer_has_is_in_it(make_case):
 
 
 MH_AUG = {
-    "published": {
-        "calculate delta value": 1,
-        "calculate augmented delta": 1,
-        "compute p aug": 2,
-        "compute q aug": 2,
-    },
-    "profiled": {
-        "initialize": 1,
-        "calculate delta value": 1,
-        "graph augmentation": 1,
-        "message_passing": 1,
-        "calculate ego graph message passing value": 1,
-        "calculate augmented delta": 1,
-        "calculate distribution": 1,
-        "compute p aug": 1,
-        "compute q aug": 1,
-    },
-    "optimised": {
-        "calculate delta value": 1,
-        "graph augmentation": 1,
-        "calculate augmented delta": 1,
-        "compute p aug": 1,
-        "compute q aug": 1,
-    },
+    "published": (
+        *("calculate delta value", "calculate augmented delta"),
+        *("compute p aug", "compute q aug") * 2,
+    ),
+    "profiled": (
+        *("initialize", "calculate delta value", "graph augmentation", "message_passing"),
+        *("calculate ego graph message passing value", "calculate augmented delta"),
+        *("calculate distribution", "compute p aug", "compute q aug"),
+    ),
+    "optimised": (
+        *("calculate delta value", "graph augmentation", "calculate augmented delta"),
+        *("compute p aug", "compute q aug"),
+    ),
     # What is inside the operator of our own; the rest is one kernel.
-    "compiled": {"graph augmentation": 1, "calculate augmented delta": 1},
+    "compiled": ("graph augmentation", "calculate augmented delta"),
 }
+"""The ranges of each variant, once for each call."""
 
 
 @pytest.mark.parametrize(
@@ -144,7 +121,7 @@ def test_ranges_of_the_augmentation_loop(make_case, variant, platform):
     expected = run(*inputs)
     outermost = set().union(*MH_AUG.values())
     found, missing = rows(lambda: run(*inputs))
-    assert {name: calls for name, calls in found.items() if name in outermost} == MH_AUG[variant]
+    assert {name: calls for name, calls in found.items() if name in outermost} == Counter(MH_AUG[variant])
     assert not [line for line in missing if "mhaug" in line]
     torch.testing.assert_close(run(*inputs), expected)
 

@@ -25,18 +25,13 @@ def test_a_trace_has_the_ranges_and_tensorboards_own_plugin_reads_what_the_secti
     assert [step["name"] for step in section["steps"]] == ["ProfilerStep#1", "ProfilerStep#2"]
     assert section["missing"] == []
     content = json.loads((tmp_path / trace.FILE).read_text(encoding="utf-8"))
-    assert content["schemaVersion"] == 1
-    phases = Counter(event["ph"] for event in content["traceEvents"])
-    assert phases["B"] == phases["E"] == 0
-    whole = [event for event in content["traceEvents"] if event["ph"] == "X"]
-    assert all(event["dur"] >= 0 for event in whole)
-    ranges = Counter(event["name"] for event in whole if event.get("cat") == "user_annotation")
+    assert {event["ph"] for event in content["traceEvents"]}.isdisjoint("BE")
+    ranges = Counter(one["name"] for one in content["traceEvents"] if one.get("cat") == "user_annotation")
     assert {ranges[name] for name in ("ProfilerStep#1", "ProfilerStep#2")} == {1}
     assert {ranges[name] for name in ("call", "forward", "loss", "backward", "optimizer.step")} == {2}
     assert ranges["x@W"] == 6
     (file,) = (tmp_path / trace.TENSORBOARD).iterdir()
-    worker, _ = WORKER_PATTERN.match(file.name).groups()
-    assert worker == "gnnbench"
+    assert WORKER_PATTERN.match(file.name)[1] == "gnnbench"
     assert file.read_bytes() == (tmp_path / trace.FILE).read_bytes()
     profile = RunProfileData.parse("gnnbench", None, str(file), str(tmp_path))
     assert profile.steps_names == ["1", "2"]
@@ -52,9 +47,7 @@ def test_a_trace_has_the_ranges_and_tensorboards_own_plugin_reads_what_the_secti
     operators = {operator.name for operator in profile.op_list_groupby_name}
     assert operators == {event["name"] for event in trace.events(file) if event["cat"] == "cpu_op"}
     assert operators > {"aten::mm", "aten::scatter_add_", "aten::nll_loss_backward"}
-    table = trace.table(section)
-    assert subjects.widest(table) <= 80
-    assert [line[:4] for line in table.splitlines()[:4]] == ["Even", "CPU:", "othe", "the "]
+    assert [line[:4] for line in trace.table(section).splitlines()[:4]] == ["Even", "CPU:", "othe", "the "]
 
 
 def test_each_moment_of_a_step_belongs_to_one_part():

@@ -6,9 +6,8 @@ import pytest
 import torch
 
 from gnnbench.profile import kinds, ranges, tree
-from gnnbench.profile.places import Target
 from gnnbench.profile.subject import Subject
-from gnnbench.profile.targets import PHASES
+from gnnbench.profile.targets import PHASES, Target
 from gnnbench.profile.text import WIDTH
 from gnnbench.workloads import platforms
 from tests.profile.subjects import epoch, widest
