@@ -23,10 +23,8 @@ from ..variants.outcome import FIXTURES
 from ..workloads import cells as selection
 from . import choice, fixtures, histogram
 from .choice import Choice, choice_of
-from .growth import PLUGIN as GROWTH
 from .growth import GrowthCheck
 from .limits import GATE, Limits
-from .limits import PLUGIN as LIMITS
 from .rootdir import is_settled
 from .session import (
     MARKER,
@@ -95,7 +93,7 @@ def pytest_configure(config: pytest.Config) -> None:
     histogram.take_over(config)
     again = bool(config.getoption(choice.AGAIN))
     if not again:  # a confirming process only times; the session itself has checked the limits
-        register(Limits(config), LIMITS)
+        register(Limits(config))
     compare = config.getoption("benchmark_compare", None)
     asked = compare if not again and not hasattr(config, "workerinput") else None
     judging = _is_judged_here(config, asked)
@@ -112,11 +110,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def _take_options(config: pytest.Config) -> None:
-    """Check the options, and register what they ask for.
-
-    Raises:
-        UsageError: an option cannot be used, or another one excludes it.
-    """
+    """Check the options, and register what they ask for."""
     chosen, register = run_of(config).options, config.pluginmanager.register
     if chosen.profile and (config.getoption("numprocesses", None) or config.getoption("tx", None)):
         raise UsageError("--gnn-profile cannot profile in parallel processes; leave out -n")
@@ -128,7 +122,7 @@ def _take_options(config: pytest.Config) -> None:
         store.check()
         register(Profiling(chosen.profile, chosen.epochs, store), PROFILING)
     if chosen.growth:
-        register(GrowthCheck(), GROWTH)
+        register(GrowthCheck())
     if chosen.affected_by and not config.getoption(choice.AGAIN):
         from .affected import AffectedOnly
 
@@ -136,11 +130,7 @@ def _take_options(config: pytest.Config) -> None:
 
 
 def _compare(config: pytest.Config) -> None:
-    """Register the hooks that compare with a record or a variant.
-
-    Raises:
-        pytest.UsageError: another option excludes it, or the variant is invalid.
-    """
+    """Register the hooks that compare with a record or a variant."""
     if config.option.benchmark_compare_fail:
         raise usage_error(
             "--benchmark-compare-fail works with pytest-benchmark's comparison only, not with "
@@ -271,10 +261,10 @@ def pytest_report_header(config: pytest.Config) -> str | None:
 def pytest_report_collectionfinish(config: pytest.Config, items: list[pytest.Item]) -> list[str]:
     """Return the header lines about the machine, the data, and which benchmarks run."""
     if not any(is_ours(item) for item in items):
-        return choice_of(config).lines()  # if none of those that -k selects is a default one
+        return choice_of(config).lines(items)  # if none of those that -k selects is a default one
     from . import terminal
 
-    return terminal.header(config)
+    return terminal.header(config, items)
 
 
 @pytest.hookimpl(wrapper=True)
@@ -286,25 +276,13 @@ def pytest_runtest_makereport(
     if call.when == "call" and (is_ours(item) or timing_of(item.config).settings(item)):
         from . import terminal
 
-        if is_ours(item):
-            report.gnnbench = terminal.record(item, passed=report.passed)  # type: ignore[attr-defined]
-        else:
-            report.gnnbench_other = terminal.record_other(item)  # type: ignore[attr-defined]
+        report.gnnbench = terminal.record(item, passed=report.passed)  # type: ignore[attr-defined]
     return report
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     """Write the tables and the counts of benchmarks checked, timed and skipped."""
-    others, ours = (attached(terminalreporter, name) for name in ("gnnbench_other", "gnnbench"))
-    if not others and not ours:
-        return
-    from . import terminal
+    if found := attached(terminalreporter, "gnnbench"):
+        from . import terminal
 
-    if others:
-        terminal.summarize_others(terminalreporter, others)
-    if ours:
-        if terminalreporter.config.getoption("numprocesses", None):
-            # Only xdist's workers collected the tests, and their headers are not shown.
-            for line in terminal.header(terminalreporter.config):
-                terminalreporter.write_line(line)
-        terminal.summarize(terminalreporter, list(ours.values()))
+        terminal.summarize(terminalreporter, found)

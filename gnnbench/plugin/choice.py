@@ -1,5 +1,6 @@
 """Chooses which tests run: of gnnbench's own benchmarks the default ones, unless the user selects others."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
@@ -31,7 +32,6 @@ class Choice:
         """How many benchmarks that can run here are default ones, and how many are not."""
         self._of_shard = 0, 0
         """How many tests this shard has, and how many the others have."""
-        self._to_time = 0
         named = any((config.rootpath / place).is_file() for place in places(config))
         self._narrowed = bool(named or config.option.keyword)
         self._run: Run | None = None
@@ -69,11 +69,6 @@ class Choice:
             names = set(file.read_text(encoding="utf-8").splitlines())
             items[:] = [item for item in items if item.nodeid in names]
 
-    @pytest.hookimpl(tryfirst=True)
-    def pytest_collection_finish(self, session: pytest.Session) -> None:
-        """Count what will be timed."""
-        self._to_time = _runnable(session.items)
-
     def pytest_report_collectionfinish(self) -> str | None:
         """Return a line with the number of tests in this shard and in all."""
         if not self._config.option.gnn_shard:
@@ -81,18 +76,18 @@ class Choice:
         shard = run_of(self._config).options.shard
         return f"gnnbench: shard {shard}: {self._of_shard[0]} of {sum(self._of_shard)} tests"
 
-    def lines(self) -> list[str]:
-        """Return the header line on which benchmarks run, or how long all of them take."""
-        config, (kept, left_out) = self._config, self._counts
+    def lines(self, items: Sequence[pytest.Item]) -> list[str]:
+        """Return the header line on which benchmarks run, or how long all of these tests take."""
+        config, (kept, left_out), to_time = self._config, self._counts, _runnable(items)
         if left_out:
             run = "runs, the default one" if kept == 1 else "run, the default ones"
             more = "" if self._narrowed else "a file's name or -k runs some of the others, "
             text = f"{kept} of {units.count(kept + left_out, 'benchmark')} {run}; {more}--gnn-all runs all"
-        elif self._to_time and config.option.gnn_all and self._is_timed():
+        elif to_time and config.option.gnn_all and self._is_timed():
             each = float(config.getoption("benchmark_max_time")) + _SET_UP_SECONDS
-            seconds = run_of(config).options.time_seconds or self._to_time * each
-            takes = "takes" if self._to_time == 1 else "take"
-            text = f"{units.count(self._to_time, 'benchmark')} {takes} about {units.duration(seconds)}"
+            seconds = run_of(config).options.time_seconds or to_time * each
+            takes = "takes" if to_time == 1 else "take"
+            text = f"{units.count(to_time, 'benchmark')} {takes} about {units.duration(seconds)}"
         else:
             return []
         return writing.lines(config, f"gnnbench: {text}")
@@ -128,6 +123,6 @@ def choice_of(config: pytest.Config) -> Choice:
     return found
 
 
-def _runnable(items: list[pytest.Item]) -> int:
+def _runnable(items: Sequence[pytest.Item]) -> int:
     """Count the benchmarks of gnnbench that can run here."""
     return sum(is_ours(item) and not item.get_closest_marker("skip") for item in items)

@@ -141,7 +141,7 @@ class Gate:
     def _timed(self) -> dict[str, dict[str, Any]]:
         """Return the `extra_info` of each timed benchmark; with --gnn-dry-run, of each inspected one."""
         if run_of(self._config).options.dry_run:
-            return timing_of(self._config).inspected
+            return timing_of(self._config).patch.inspected
         timed: dict[str, dict[str, Any]] = {}
         for bench in self._config._benchmarksession.benchmarks:  # type: ignore[attr-defined]  # noqa: SLF001
             if "measurement" in extra_info.part(bench.extra_info):

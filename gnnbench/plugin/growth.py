@@ -10,7 +10,6 @@ from ..settings import Settings
 from . import writing
 from .session import attached, ours_of, settings_of
 
-PLUGIN = "gnnbench-growth"
 _SHOWN = 4
 _TENSORS = ("torch.Tensor", "torch.nn.parameter.Parameter")
 

@@ -37,7 +37,6 @@ class _Histogram:
 
     def __init__(self, config: pytest.Config, prefix: str) -> None:
         self._config, self._prefix = config, prefix
-        self._session: pytest.Session | None = None
         self._groups: Sequence[_Group] = ()
         self._by_operation = False
         self._failed: set[str] = set()
@@ -53,10 +52,6 @@ class _Histogram:
         """Remember tests that fail: their times may be those of other work."""
         if call.when == "call":
             (self._failed.add if call.excinfo else self._failed.discard)(item.nodeid)
-
-    def pytest_sessionfinish(self, session: pytest.Session) -> None:
-        """Keep the session, whose exit status tells if a file cannot be written."""
-        self._session = session
 
     @pytest.hookimpl(trylast=True)
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
@@ -82,15 +77,12 @@ class _Histogram:
                 f"({error.strerror}); give the beginning of another path",
                 red=True,
             )
-            if self._session and self._session.exitstatus == pytest.ExitCode.OK:
-                self._session.exitstatus = pytest.ExitCode.TESTS_FAILED
+            session = terminalreporter._session  # noqa: SLF001
+            if session and session.exitstatus == pytest.ExitCode.OK:
+                session.exitstatus = pytest.ExitCode.TESTS_FAILED
 
     def _draw(self, reporter: pytest.TerminalReporter, groups: Sequence[_Group]) -> None:
-        """Draw the groups.
-
-        Raises:
-            OSError: a file cannot be written.
-        """
+        """Draw the groups; if a file cannot be written, an OSError says so."""
         from ..report import histogram, slides
         from ..report.view import environment_facts
 

@@ -30,7 +30,7 @@ from ..variants import rebuild, variant
 from ..variants.variant import Variant
 from . import records, turns
 from .recorded_base import RecordedBase, differences, is_open, timed_again
-from .session import run_of
+from .session import arguments_without, run_of
 from .turns import Group, Turns
 
 _SHOWN = 5
@@ -225,9 +225,12 @@ class JudgedSession:
 
     def _goes_on(self, group: Group, names: Sequence[str], needed_seconds: float) -> str:
         """Return the command that times benchmarks again for which the budget did not suffice."""
-        words = records.words(self._config)
+        words = arguments_without(self._config)
         if len(names) <= min(_SHOWN, len(self.comparison.rows) - 1):
-            words = [*records.words(self._config, self._config.args), *records.typed(self._config, names)]
+            words = [
+                *arguments_without(self._config, words=self._config.args),
+                *records.typed(self._config, names),
+            ]
         seconds = max(2 * self._options.budget_seconds, math.ceil(needed_seconds))
         compare = f"--benchmark-compare={group.asked}"
         return shlex.join(["pytest", *words, compare, f"--gnn-budget={seconds:g}"])
@@ -323,7 +326,7 @@ class JudgedSession:
             ends_of(group.base, here, version, clean=is_clean),
             () if usual else ("--effect", f"{effects.pop():g}"),
             # A shard's benchmarks are named, and `gnnbench ab` does not take the option.
-            tuple(records.words(config, config.args, "shard")),
+            tuple(arguments_without(config, "shard", words=config.args)),
             # pytest's own choice, where nothing is given, is an absolute path.
             tuple("." if one == str(config.invocation_params.dir) else one for one in config.args),
             os.path.relpath(config.rootpath, config.invocation_params.dir),

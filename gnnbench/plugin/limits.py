@@ -10,7 +10,6 @@ from . import writing
 from .session import has_benchmark, seconds_of, settings_of
 from .timing import timing_of
 
-PLUGIN = "gnnbench-limits"
 GATE = "gnnbench-gate"
 EXCEEDED = pytest.StashKey[list[str]]()
 """In a test's stash: a line for each limit that its benchmark is above."""
@@ -19,11 +18,7 @@ _NOT_WEIGHED = "benchmark.pedantic fixes its calls, or this system does not tell
 
 
 class Limits:
-    """Checks the limits of each benchmark, and names the rules that expired or match no benchmark.
-
-    Args:
-        config: of the session.
-    """
+    """Checks the limits of each benchmark, and names the rules that expired or match no benchmark."""
 
     def __init__(self, config: pytest.Config) -> None:
         self._config = config
@@ -58,7 +53,10 @@ class Limits:
         if call.when == "call" and report.passed:
             settings, timing = settings_of(self._config), timing_of(self._config)
             item.stash[EXCEEDED] = lines = _exceeded(item)
-            rule, weight = settings.rule("max_memory_bytes", item.nodeid), timing.weighed.get(item.nodeid)
+            rule, weight = (
+                settings.rule("max_memory_bytes", item.nodeid),
+                timing.patch.weighed.get(item.nodeid),
+            )
             if rule and seconds_of(item) and (weight is None or weight.limited_bytes is None):
                 self._not_weighed[item.nodeid] = settings.place(rule)
             if not (self._config.pluginmanager.has_plugin(GATE) and timing.settings(item)):
@@ -88,7 +86,7 @@ def _exceeded(item: pytest.Item) -> list[str]:
     if rule and limit and seconds and seconds > limit:
         above = f"{units.fraction(seconds / limit - 1)} above max_time = {units.seconds(limit)}"
         lines.append(f"{units.seconds(seconds)}, {above} ({settings.place(rule)})")
-    rule, weight = settings.rule("max_memory_bytes", name), timing_of(item.config).weighed.get(name)
+    rule, weight = settings.rule("max_memory_bytes", name), timing_of(item.config).patch.weighed.get(name)
     most, size = rule and rule.max_memory_bytes, weight and weight.limited_bytes
     if rule and most and weight and size and size > most:
         text = units.size(size)

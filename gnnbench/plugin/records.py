@@ -34,19 +34,8 @@ def find(config: pytest.Config, number: str | None) -> tuple[list[Record], str]:
     if nearest := store.nearest(now):
         record, fields = nearest
         text += f"; the most similar, {record.environment}, differs in {runs.describe_fields(fields)}"
-    command = shlex.join(["gnnbench", "baseline", "record", "--", *words(config)])
+    command = shlex.join(["gnnbench", "baseline", "record", "--", *arguments_without(config)])
     return [], f"{text}; record them: {command}; or compare with a commit: --benchmark-compare=git:main"
-
-
-def words(config: pytest.Config, leave_out: Collection[str] = (), *options: str) -> list[str]:
-    """Return pytest's arguments for a suggested command, without options of the comparison.
-
-    Args:
-        config: of the session.
-        leave_out: further arguments to leave out.
-        options: names of further options to leave out.
-    """
-    return [word for word in arguments_without(config, *options) if word not in leave_out]
 
 
 def typed(config: pytest.Config, names: Iterable[str]) -> list[str]:
@@ -57,12 +46,7 @@ def typed(config: pytest.Config, names: Iterable[str]) -> list[str]:
 
 
 def live(config: pytest.Config, benchmarks: Mapping[str, Mapping[str, Any]]) -> RunFile:
-    """Return this session as if it was read from its run file.
-
-    Args:
-        config: of the session.
-        benchmarks: the `extra_info` of each benchmark, by id.
-    """
+    """Return this session, with the `extra_info` of each benchmark, as if it was read from its run file."""
     machine = config._benchmarksession.get_machine_info()  # type: ignore[attr-defined]  # noqa: SLF001
     entries = [
         {"fullname": name, "extra_info": extra_info, "stats": {}} for name, extra_info in benchmarks.items()
@@ -129,15 +113,10 @@ def known(config: pytest.Config, names: Collection[str]) -> str:
 
 
 def remedy(config: pytest.Config, *, timed: bool) -> str:
-    """Say why no benchmark was judged, and what to type.
-
-    Args:
-        config: of the session.
-        timed: whether gnnbench timed a benchmark.
-    """
+    """Say why no benchmark was judged, though gnnbench timed some, or none; and what to type."""
     given = shlex.join(["pytest", *map(str, config.invocation_params.args)])
     if timed:
-        command = shlex.join(["gnnbench", "baseline", "record", "--", *words(config)])
+        command = shlex.join(["gnnbench", "baseline", "record", "--", *arguments_without(config)])
         return f"record again: {command}; or compare with a commit: --benchmark-compare=git:main"
     for why, instead in _untimed(config.option):
         return f"{why} switches timing off; type: {given} {instead}"

@@ -90,12 +90,13 @@ def take_settings(config: pytest.Config) -> None:
     config.stash[_SETTINGS] = found.without_effects() if "effect" in typed else found
 
 
-def arguments_without(config: pytest.Config, *names: str) -> list[str]:
+def arguments_without(config: pytest.Config, *names: str, words: Sequence[str] = ()) -> list[str]:
     """Return pytest's arguments without options that compare or write results: not each gnnbench knows them.
 
     Args:
         config: of the session.
         names: further options of gnnbench to leave out.
+        words: further words to leave out.
     """
     own = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
     for option in OPTIONS.values():
@@ -104,7 +105,8 @@ def arguments_without(config: pytest.Config, *names: str) -> list[str]:
     own.add_argument("--benchmark-compare", nargs="?")
     own.add_argument("--benchmark-json")
     own.add_argument("--junitxml", "--junit-xml")
-    return own.parse_known_args(list(map(str, config.invocation_params.args)))[1]
+    left = own.parse_known_args(list(map(str, config.invocation_params.args)))[1]
+    return [word for word in left if word not in words]
 
 
 def settings_of(config: pytest.Config) -> Settings:

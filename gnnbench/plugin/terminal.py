@@ -33,7 +33,7 @@ from ..results.parts import NOT_TIMED
 from ..workloads.spec import Spec
 from . import growth, writing
 from .choice import choice_of
-from .session import COUNTED, OUT_OF_MEMORY, ours_of, run_of, seconds_of, spec_of
+from .session import COUNTED, OUT_OF_MEMORY, is_ours, ours_of, run_of, seconds_of, spec_of
 
 PROGRESS = "gnnbench-progress"
 """Name under which `SessionProgress` is registered."""
@@ -51,7 +51,7 @@ _THEIR_TABLE: dict[str, object] = {
 """Defaults of pytest-benchmark's options. With another value, its table is shown."""
 
 
-def header(config: pytest.Config) -> list[str]:
+def header(config: pytest.Config, items: Sequence[pytest.Item]) -> list[str]:
     """Return the lines about the machine, the libraries, the data, and which benchmarks run."""
     run = run_of(config)
     device = run.options.device
@@ -64,7 +64,7 @@ def header(config: pytest.Config) -> list[str]:
     libraries = ", ".join(f"{name} {version}" for name, version in here.libraries)
     machine = f"gnnbench: {device}, {processor}, {here.threads} threads on {here.cores} cores, {policy}"
     versions = f"python {here.python}, {libraries}"
-    return [*writing.lines(config, machine, versions, *run.notices), *choice_of(config).lines()]
+    return [*writing.lines(config, machine, versions, *run.notices), *choice_of(config).lines(items)]
 
 
 def record(item: pytest.Item, *, passed: bool) -> dict[str, Any] | None:
@@ -72,6 +72,8 @@ def record(item: pytest.Item, *, passed: bool) -> dict[str, Any] | None:
 
     These are plain data, because xdist's workers send them to the main process.
     """
+    if not is_ours(item):
+        return _record_other(item)
     benchmark = item.funcargs.get("benchmark")  # type: ignore[attr-defined]
     ours, seconds = ours_of(item), seconds_of(item)
     counted, out_of_memory = item.stash.get(COUNTED, None), item.stash.get(OUT_OF_MEMORY, None)
@@ -100,7 +102,7 @@ def record(item: pytest.Item, *, passed: bool) -> dict[str, Any] | None:
     }
 
 
-def record_other(item: pytest.Item) -> dict[str, Any] | None:
+def _record_other(item: pytest.Item) -> dict[str, Any] | None:
     """Return the results of another suite's benchmark for the summary; None: gnnbench did not time it."""
     benchmark = item.funcargs.get("benchmark")  # type: ignore[attr-defined]
     measured = part_of({"extra_info": benchmark.extra_info}).measurement if benchmark else None
@@ -108,10 +110,24 @@ def record_other(item: pytest.Item) -> dict[str, Any] | None:
         return None
     seconds = times(measured)
     time = f"{units.seconds(seconds[0]):>9} {half_width(*seconds):>6} "
-    return {"time": time, "remarks": remarks(measured)}
+    return {"spec": None, "time": time, "remarks": remarks(measured)}
 
 
-def summarize_others(reporter: Any, records: Mapping[str, dict[str, Any]]) -> None:
+def summarize(reporter: Any, found: Mapping[str, dict[str, Any]]) -> None:
+    """Write the tables, and how many benchmarks were checked, timed and skipped."""
+    others = {name: entry for name, entry in found.items() if not entry["spec"]}
+    ours = [entry for entry in found.values() if entry["spec"]]
+    if others:
+        _summarize_others(reporter, others)
+    # Only xdist's workers collected the tests, and their headers are not shown.
+    if ours and reporter.config.getoption("numprocesses", None):
+        for line in header(reporter.config, ()):
+            reporter.write_line(line)
+    if ours:
+        _summarize_ours(reporter, ours)
+
+
+def _summarize_others(reporter: Any, records: Mapping[str, dict[str, Any]]) -> None:
     """Write a line for each benchmark of another suite, and notes about them."""
     from ..measure import estimate
 
@@ -196,8 +212,8 @@ class SessionProgress:
         return f"{number} {spec.operation:{self._width}} {direction:7} {spec.platform:6} {result}"
 
 
-def summarize(reporter: Any, records: Sequence[dict[str, Any]]) -> None:
-    """Write the tables, and how many benchmarks were checked, timed and skipped."""
+def _summarize_ours(reporter: Any, records: Sequence[dict[str, Any]]) -> None:
+    """Write the tables, a few notes, and how many benchmarks were checked, timed and skipped."""
     rows = [entry["row"] for entry in records if entry["row"]]
     text = io.StringIO()
     width = reporter._tw.fullwidth  # noqa: SLF001

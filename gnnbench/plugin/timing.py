@@ -15,7 +15,6 @@ from ..measure import marks
 from ..measure.clock import ClockError
 from ..measure.patch import Patch, TimingSettings
 from ..measure.time_budget import TimeBudget
-from ..measure.weight import Weight
 from ..results import left_out
 from ..results.parts import FORMAT_VERSION
 from ..variants.import_roots import LEFT, left
@@ -35,7 +34,7 @@ class Timing:
 
     def __init__(self, config: pytest.Config, *, all_benchmarks: bool, shares: bool = True) -> None:
         self._config = config
-        self._patch = Patch(FORMAT_VERSION)
+        self.patch = Patch(FORMAT_VERSION)
         self._saving = Saving()
         self._all_benchmarks = all_benchmarks
         """Whether gnnbench also times other suites' benchmarks by default."""
@@ -62,9 +61,8 @@ class Timing:
             return TimingSettings(
                 sample_layouts=False, precision=0, flush=False, whole_call=whole_call, growth=True
             )
-        if not is_ours(item) and not config.getoption("gnn_layouts") and not self._all_benchmarks:
-            return None
-        if config.getoption("benchmark_precision", None) is not None:
+        wanted = is_ours(item) or config.getoption("gnn_layouts") or self._all_benchmarks
+        if not wanted or config.getoption("benchmark_precision", None) is not None:
             return None
         chosen = run_of(config).options
         if chosen.layouts == "off":
@@ -82,16 +80,6 @@ class Timing:
         """Return whether a rule limits the memory of a test's benchmark."""
         rule = settings_of(self._config).rule("max_memory_bytes", item.nodeid)
         return has_benchmark(item) and rule is not None
-
-    @property
-    def weighed(self) -> dict[str, Weight]:
-        """The memory of one call of each benchmark that was measured, by id."""
-        return self._patch.weighed
-
-    @property
-    def inspected(self) -> dict[str, dict[str, Any]]:
-        """The `extra_info` of the benchmarks that were only inspected, by id."""
-        return self._patch.inspected
 
     def sources(self) -> "Sources":
         """Return where the code that was imported so far came from."""
@@ -130,7 +118,7 @@ class Timing:
             runnable = sum(not item.get_closest_marker("skip") for item in timed)
             self._budget = TimeBudget(seconds, runnable)
         try:
-            self._patch.install()
+            self.patch.install()
         except UsageError as error:
             stop(error, self._config)
         self._saving.install()
@@ -138,7 +126,7 @@ class Timing:
     def pytest_unconfigure(self) -> None:
         """Restore pytest-benchmark's methods."""
         self._saving.remove()
-        self._patch.remove()
+        self.patch.remove()
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_protocol(self, item: pytest.Item) -> Generator[None, object, object]:
@@ -148,24 +136,23 @@ class Timing:
             seconds = self._budget.next_seconds()
             if not any("max_time" in mark.kwargs for mark in item.iter_markers("benchmark")):
                 settings = replace(settings, max_seconds=seconds)
-        self._patch.settings = settings
-        self._patch.weighing = self._weighing(item)
-        start, timing_seconds = RealTime.seconds(), self._patch.timing_seconds
+        self.patch.settings = settings
+        self.patch.weighing = self._weighing(item)
+        start, timing_seconds = RealTime.seconds(), self.patch.timing_seconds
         try:
             return (yield)
         finally:
-            self._patch.settings = self._patch.failure = None  # whose frames hold the inputs
-            self._patch.weighing = False
+            self.patch.settings = self.patch.failure = None  # whose frames hold the inputs
             if settings:
                 took = RealTime.seconds() - start
                 self._seconds += took
                 if self._budget:
-                    self._budget.spend(took, self._patch.timing_seconds - timing_seconds)
+                    self._budget.spend(took, self.patch.timing_seconds - timing_seconds)
 
     @pytest.hookimpl(wrapper=True)
     def pytest_pyfunc_call(self, pyfuncitem: pytest.Function) -> Generator[None, object, object]:
         """Report a benchmark that cannot be timed in one line; running out of memory is a result."""
-        patch, ours = self._patch, is_ours(pyfuncitem)
+        patch, ours = self.patch, is_ours(pyfuncitem)
         try:
             with patch.keeping_parts(self._definitions.get(pyfuncitem.nodeid)):
                 return (yield)
@@ -192,7 +179,7 @@ class Timing:
             session.exitstatus = pytest.ExitCode.TESTS_FAILED
         theirs = getattr(config, "_benchmarksession", None)
         fine = session.exitstatus in (pytest.ExitCode.OK, pytest.ExitCode.NO_TESTS_COLLECTED)
-        wanted = self._patch.incomplete or (config.getoption("gnn_shard") and fine)
+        wanted = self.patch.incomplete or (config.getoption("gnn_shard") and fine)
         if not wanted or theirs is None or theirs.disabled or theirs.benchmarks or not theirs.json:
             return
         hooks = config.hook
@@ -209,18 +196,18 @@ class Timing:
     @pytest.hookimpl(trylast=True)
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
         """Write how long it took, which benchmarks do not count, and which files could not be saved."""
-        timing_seconds = self._patch.timing_seconds
+        timing_seconds = self.patch.timing_seconds
         if terminalreporter.verbosity > 0 and 0 < timing_seconds < self._seconds:
             took, share = units.duration(self._seconds), units.fraction(timing_seconds / self._seconds)
             writing.say(terminalreporter, f"the benchmarks took {took}, {share} of it for timing")
-        for line in left_out.several(self._patch.repeated):
+        for line in left_out.several(self.patch.repeated):
             writing.say(terminalreporter, line)
         for failure in self._saving.failures:
             writing.say(terminalreporter, f"failed: {failure}", red=True)
 
     def pytest_benchmark_update_json(self, config: pytest.Config, output_json: dict[str, Any]) -> None:
         """Add the environment, and the interrupted benchmarks, which pytest-benchmark leaves out."""
-        if not (self._patch.used or config.getoption("gnn_shard")):
+        if not (self.patch.used or config.getoption("gnn_shard")):
             return
         shard, not_default = run_of(config).options.shard, choice_of(config).left_out
         left_out = any(
@@ -228,10 +215,10 @@ class Timing:
         )
         output_json["gnnbench"] = {
             **self.part(),
-            "incomplete": self._patch.incomplete,
+            "incomplete": self.patch.incomplete,
             "settings": settings_of(config).as_json(),
             "benchmarks_seconds": self._seconds,
-            "timing_seconds": self._patch.timing_seconds,
+            "timing_seconds": self.patch.timing_seconds,
             "covers": [] if left_out or getattr(config.option, "lf", False) else places(config),
             **({"not_default": sorted(not_default)} if not_default else {}),
             **({"shard": str(shard)} if shard else {}),

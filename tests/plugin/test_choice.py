@@ -138,9 +138,9 @@ def test_what_a_worker_of_xdist_collected_is_said_by_the_main_process(suite, pyt
     worker.workeroutput = {}
     choice_of(worker).pytest_sessionfinish(suite.session)
     main = pytester.parseconfigure("--gnn-device=cpu", "--gnn-shard=1/2", "-n", "1")
-    assert choice_of(main).lines() == []
+    assert choice_of(main).lines(()) == []
     main.hook.pytest_testnodedown(node=worker, error=None)
-    (line,) = choice_of(main).lines()
+    (line,) = choice_of(main).lines(())
     assert " ".join(line.split()) == f"gnnbench: 6 of 12 {RUN}; {MORE}, {RUNS_ALL}"
     assert run_of(main).notices == run_of(worker).notices != []
     session = SimpleNamespace(config=main, exitstatus=pytest.ExitCode.NO_TESTS_COLLECTED)

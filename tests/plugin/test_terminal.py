@@ -208,7 +208,8 @@ def test_at_most_five_lines_stand_below_the_tables_unless_all_are_asked_for(pyte
     rows = [TableRow(spec, 1e-3, None, None, None, None, None, None, remarks) for spec in specs]
     nothing = dict.fromkeys(("counted", "out_of_memory", "synthetic"))
     terminal.summarize(
-        reporter, [{"row": row, "seconds": 1e-3, "spec": asdict(row.spec), **nothing} for row in rows]
+        reporter,
+        {row.spec.id: {"row": row, "seconds": 1e-3, "spec": asdict(row.spec), **nothing} for row in rows},
     )
     _, below = screen.getvalue().split("pyg 1.00 ms")
     lines = below.partition("\n\n")[0].splitlines()[1:]
