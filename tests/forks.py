@@ -23,7 +23,7 @@ import pytest
 _LIMIT_SECONDS = 300
 _COMMANDS = (
     *("gnnbench.cli.main", "gnnbench.plugin.gate", "gnnbench.plugin.terminal"),
-    *("jsonschema", "rich.table", "scipy.stats"),
+    *("msgspec", "rich.table", "scipy.stats"),
 )
 _LIBRARIES = ("torch_geometric.nn", "gnnbench.workloads.verify", "gnnbench.workloads.training")
 ASLEEP = {"OMP_WAIT_POLICY": "PASSIVE"}

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from gnnbench.cli import main
-from gnnbench.compare import calibration, result_file
+from gnnbench.compare import calibration, result
 from gnnbench.compare.verdict import Thresholds
 from gnnbench.profile import record
 from gnnbench.report import composed, sources
@@ -73,7 +73,7 @@ def test_a_record(capsys):
 def test_a_record_and_a_run_are_compared(suite, capsys):
     files = sorted(suite.glob("baselines/timings/*/*/*.json"))
     assert ran(capsys, "compare", "--json", "result.json", *files, "--", "run.json")[0] == 0
-    found = {row.fullname: row.judgement for row in result_file.read(Path("result.json")).comparison.rows}
+    found = {row.fullname: row.judgement for row in result.read(Path("result.json")).comparison.rows}
     assert found[SELF_LOOPS].verdict == "undecided"
     now, *before = [
         run_file.read(file).benchmarks[SELF_LOOPS].processes[0].log for file in (Path("run.json"), *files)
@@ -102,8 +102,8 @@ def test_a_history_and_a_page(suite, capsys):
 
 @pytest.mark.usefixtures("suite")
 def test_a_result_of_ab(capsys):
-    found = result_file.read(DATA / "ab.json")
-    assert (found.base, found.head) == (
+    found = result.read(DATA / "ab.json")
+    assert (found.base.title, found.head.title) == (
         "env:ATEN_CPU_CAPABILITY=avx2 (4847ab0e)",
         "env:ATEN_CPU_CAPABILITY=default (4847ab0e)",
     )

@@ -43,8 +43,9 @@ import numpy as np
 
 from gnnbench import environment
 from gnnbench.compare import acceptable
-from gnnbench.compare.ab.result import AbResult
 from gnnbench.compare.ab.schedule import Schedule
+from gnnbench.compare.comparison import Compared, Comparison
+from gnnbench.compare.result import Result, Side
 from gnnbench.compare.settle import allowed
 from gnnbench.errors import UsageError
 from gnnbench.results import accepted
@@ -263,7 +264,7 @@ class Year:
             commit("squash")
         git("branch", "-qD", "branch")
 
-    def _accept(self, one: Slowdown, result: AbResult, today: date) -> bool:
+    def _accept(self, one: Slowdown, result: Result, today: date) -> bool:
         """Accept a benchmark as the command does; tell whether it was slower."""
         file = self.folder.parent / f"{self.folder.name}.json"
         file.write_text(json.dumps(result.as_json()))
@@ -276,7 +277,7 @@ class Year:
         accepted.write(found, new, replaced)
         return True
 
-    def _compared(self, base: str, head: str, effects: dict[str, float], today: date) -> AbResult:
+    def _compared(self, base: str, head: str, effects: dict[str, float], today: date) -> Result:
         """Compare two commits as `gnnbench ab` does, on the simulated machine."""
         entries = replace(accepted.find(self.folder), today=today)
         sides = [Prepared(f"git:{one}", (), {}, one, dirty=False, versions={}) for one in (base, head)]
@@ -286,10 +287,10 @@ class Year:
         while plan := schedule.next():
             schedule.add(machine.pair(plan))
         self.counts["seconds"] += round(schedule.spent_seconds)
-        found = AbResult(
-            *sides, ab.THRESHOLDS, self.environment, schedule.decisions(), {}, {}, schedule.spent_seconds
-        )
-        return found.settle(entries)
+        rows = [Compared(name, one.judgement, None) for name, one in schedule.decisions().items()]
+        found, spent = Comparison(rows, None), schedule.spent_seconds
+        result = Result("ab", *map(Side.of, sides), found, ab.THRESHOLDS, self.environment, spent)
+        return result.settled(entries)
 
     def _gate(self, number: int, start: int, record: str) -> None:
         """Compare a commit of main with the record of its window, and count."""
@@ -324,7 +325,7 @@ class Year:
             if one.intended and one.accepted_at is None and self._accept(one, result, day(number)):
                 one.accepted_at = number + 1
 
-    def _count_recoveries(self, number: int, ours: list[Slowdown], result: AbResult) -> None:
+    def _count_recoveries(self, number: int, ours: list[Slowdown], result: Result) -> None:
         said = {line.partition(" is not as slow")[0] for line in result.notes if "any more (" in line}
         undone = {one.name for one in ours if one.kind == "undone" and one.end <= number < one.at + REMOVED}
         mended = {

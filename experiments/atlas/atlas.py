@@ -23,10 +23,10 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from gnnbench import units
-from gnnbench.compare import causes, result_file
+from gnnbench.compare import causes, result
 from gnnbench.compare.causes import Cause
 from gnnbench.compare.comparison import Compared
-from gnnbench.compare.result_file import ResultFile
+from gnnbench.compare.result import Result
 from gnnbench.compare.verdict import Verdict
 
 _ROOT = Path(__file__).parents[2]
@@ -111,12 +111,12 @@ def compare(step: Step, file: Path, budget: str, tests: list[str]) -> None:
         raise SystemExit(ended.stderr)
 
 
-def read(file: Path) -> ResultFile | None:
+def read(file: Path) -> Result | None:
     """Return a result, if it is there."""
-    return result_file.read(file) if file.exists() else None
+    return result.read(file) if file.exists() else None
 
 
-def changed(result: ResultFile | None) -> dict[str, Compared]:
+def changed(result: Result | None) -> dict[str, Compared]:
     """Return the benchmarks that are slower or faster by 5 % or more."""
     found = {}
     for row in result.comparison.rows if result else ():
@@ -135,7 +135,7 @@ def run(folder: Path, packages: list[str], budget: str) -> None:
             compare(step, step.file(folder, "-again"), budget, tests)
 
 
-def confirmed(first: ResultFile | None, again: ResultFile | None) -> dict[str, tuple[Compared, Compared]]:
+def confirmed(first: Result | None, again: Result | None) -> dict[str, tuple[Compared, Compared]]:
     """Return the rows of the benchmarks that both comparisons found slower, or both faster."""
     seconds = changed(again)
     return {
@@ -151,7 +151,7 @@ def mirrored(row: Compared) -> Compared:
     return replace(row, judgement=replace(row.judgement, verdict=_MIRRORED.get(verdict, verdict)))
 
 
-def change_lines(step: Step, first: ResultFile, again: ResultFile) -> Iterator[str]:
+def change_lines(step: Step, first: Result, again: Result) -> Iterator[str]:
     """Yield tables of the changes that both comparisons found, one for each cause."""
     found = confirmed(first, again)
     rows = [row for row, _ in found.values()]
@@ -190,7 +190,7 @@ def line(first: Compared, second: Compared) -> str:
     return f"| {' | '.join(cells)} |"
 
 
-def command(result: ResultFile, names: list[str]) -> str:
+def command(result: Result, names: list[str]) -> str:
     """Return the command that compares benchmarks again."""
     assert result.repeat
     return f"\n`{result.repeat.commands(names).ab}`"

@@ -30,7 +30,8 @@ from .common import (
 from .progress import AbProgress
 
 if TYPE_CHECKING:
-    from ..compare.ab.result import AbResult
+    from ..compare.result import Result
+    from ..variants.prepare import Prepared
 
 BUDGET_SECONDS = 60.0
 
@@ -70,7 +71,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     """Time and compare, print the verdicts, and return the exit code."""
     from .. import environment
-    from ..compare import result_file
     from ..compare.ab import coordinator
     from ..compare.settle import allowed
     from ..files import cache_folder
@@ -116,10 +116,10 @@ def run(options: argparse.Namespace) -> int:
                 time_all=options.time_all,
                 allowed=allowed(intended, base, head),
             )
-            found = _counted(found, arguments, progress) if options.instructions else found
-    found = _repeatable(found.settle(intended), options)
-    comparison = found.comparison()
-    result = result_file.of_ab(found, options.json or Path())
+            if options.instructions and not found.interrupted:
+                found = _counted(found, base, head, arguments, progress)
+    found = replace(_repeatable(found.settled(intended), options), path=options.json or Path())
+    comparison = found.comparison
     try:
         verdicts.write(
             comparison,
@@ -128,16 +128,17 @@ def run(options: argparse.Namespace) -> int:
             colour=sys.stdout.isatty(),
             causes=causes.told(comparison.rows, lambda _: found.repeat, whole=shard is None),
         )
-        for note in result.notes:
+        for note in found.all_notes():
             streams.say(note)
         if found.interrupted:
-            left = sum(not one.decided for one in found.decisions.values())
+            left = sum(not (row.counts and row.counts.decided) for row in found.rows)
             streams.say(f"interrupted: {units.count(left, 'benchmark')} not decided")
+        assert found.seconds is not None
         streams.say(f"{verdicts.result(comparison)}; {units.seconds(found.seconds)}")
         sys.stdout.flush()
     finally:  # also if the output was closed
         _save(options.json, json.dumps(found.as_json(), indent=1) + "\n")
-        _save(options.markdown, markdown.write([markdown.section(result)]))
+        _save(options.markdown, markdown.write([markdown.section(found)]))
     if found.interrupted:
         return INTERRUPTED
     if shard and not comparison.rows:
@@ -163,18 +164,25 @@ def _check(options: argparse.Namespace) -> None:
         raise UsageError(f"--instructions: {error}") from None
 
 
-def _counted(found: "AbResult", arguments: Sequence[str], progress: AbProgress) -> "AbResult":
+def _counted(
+    found: "Result", base: "Prepared", head: "Prepared", arguments: Sequence[str], progress: AbProgress
+) -> "Result":
     """Count the instructions of the benchmarks that do not run the same code on both sides."""
     from ..compare.ab import instructions
 
-    names = [name for name, one in found.decisions.items() if not one.judgement.same_code]
-    if found.interrupted or not names:
+    names = [row.fullname for row in found.rows if not row.judgement.same_code]
+    if not names:
         return found
-    counted = instructions.count(found.base, found.head, arguments, Path.cwd(), names, progress.step)
-    return replace(found, instructions=counted.changes, notes=(*found.notes, *counted.notes))
+    counted = instructions.count(base, head, arguments, Path.cwd(), names, progress.step)
+    rows = []
+    for row in found.rows:
+        work = replace(row.work, instructions=counted.changes.get(row.fullname))
+        rows.append(replace(row, work=work, notes=work.notes()))
+    comparison = replace(found.comparison, rows=rows)
+    return replace(found, comparison=comparison, notes=(*found.notes, *counted.notes))
 
 
-def _repeatable(found: "AbResult", options: argparse.Namespace) -> "AbResult":
+def _repeatable(found: "Result", options: argparse.Namespace) -> "Result":
     """Return the result with the options that a command which compares again must have too."""
     effect = () if options.effect is None else ("--effect", options.effect)
     same = (*effect, *(("--dependencies",) if options.dependencies else ()))

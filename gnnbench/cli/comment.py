@@ -45,7 +45,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     """Write the comment and return 0, whatever the verdicts are."""
     from .. import packages
-    from ..compare import result_file
+    from ..compare import result
     from ..report import github, markdown
 
     if options.details_url and not _URL.fullmatch(options.details_url):
@@ -59,7 +59,7 @@ def run(options: argparse.Namespace) -> int:
         target = github.PullRequest.parse(root, options.repository, options.pull_request, token)
         if reason := packages.missing(github.PACKAGES):
             raise UsageError(f"--pull-request: {reason}")
-    sections = [markdown.section(result_file.read(path)) for path in options.results]
+    sections = [markdown.section(result.read(path)) for path in options.results]
     marker = github.marker(options.title)
     most = markdown.MOST_CHARACTERS - len(marker) - 2
     text = markdown.write(sections, options.title, options.details_url, most)

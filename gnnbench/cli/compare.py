@@ -19,7 +19,7 @@ from .common import add_effect, add_strict, exit_code, say_left_out, thresholds_
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from ..compare.result_file import ResultFile
+    from ..compare.result import Result
     from ..results.run_file import RunFile
 
 
@@ -54,7 +54,7 @@ def run(options: argparse.Namespace) -> int:
     """Compare, print the verdicts, and return the exit code."""
     if options.by is not None:
         return compare_by.run(options)
-    from ..compare import result_file
+    from ..compare.result import of_runs
     from ..report import csv_text
     from ..results import accepted, record_fingerprints
 
@@ -69,12 +69,11 @@ def run(options: argparse.Namespace) -> int:
         _check_versions(side)
     effect = () if options.effect is None else ("--effect", options.effect)
     intended = accepted.find(Path.cwd())
-    result = result_file.of_runs(base, head, thresholds_of(options), intended, effect)
+    result = of_runs(base, head, thresholds_of(options), intended, effect)
     found = result.comparison
     if not found.rows:
         raise UsageError("these files contain no benchmarks")
-    saved_form = result_file.compare_json(result, *([one.path for one in side] for side in (base, head)))
-    content = json.dumps(saved_form, indent=1) + "\n"
+    content = json.dumps(result.as_json(), indent=1) + "\n"
     if options.json:
         save(options.json, content, paths)
     if options.format == "json":
@@ -87,7 +86,7 @@ def run(options: argparse.Namespace) -> int:
     return exit_code(found, strict=options.strict)
 
 
-def _show(result: "ResultFile", changes: "Sequence[str]", *, as_markdown: bool) -> None:
+def _show(result: "Result", changes: "Sequence[str]", *, as_markdown: bool) -> None:
     """Print the verdicts.
 
     Args:

@@ -46,7 +46,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     """Submit the jobs, say where the result will be, and return the exit code."""
     from ..cluster import slurm
-    from ..compare import result_file
+    from ..compare import result
 
     jobs = slurm.submit(options.rest, options.shards, options.output, options.sbatch, wait=options.wait)
     if not options.wait:
@@ -61,7 +61,7 @@ def run(options: argparse.Namespace) -> int:
     streams.say((jobs.folder / "merge.log").read_text(errors="replace").strip())
     if options.rest[1:2] != ["ab"]:
         return NOTHING_SLOWER
-    return exit_code(result_file.read(options.output).comparison, strict="--strict" in options.rest)
+    return exit_code(result.read(options.output).comparison, strict="--strict" in options.rest)
 
 
 def _count(text: str) -> int:

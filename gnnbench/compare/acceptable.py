@@ -4,11 +4,11 @@ from collections.abc import Mapping, Sequence
 from datetime import date
 from pathlib import Path
 
-from .. import git, json_io
+from .. import codec, git, json_io
 from ..errors import UsageError, unknown_name
 from ..results import former_names, run_file
 from ..results.accepted import Accepted, Entry
-from . import result_file
+from . import result
 from .allowed import Allowed
 from .comparison import Compared
 from .memory import MemoryChange
@@ -26,16 +26,18 @@ _SHORT_COMMIT = 10
 def _read(path: Path) -> Mapping[str, tuple[Compared, Sides]]:
     """Read the verdicts of a saved result, of any kind that has some, and the commits that were compared."""
     content, raw = former_names.read(path, "result", run_file.MAX_BYTES, _REMEDY)
-    if result_file.kind(content) != "run":
-        found = result_file.parse(path, content)
-        return {row.fullname: (row, found.revisions) for row in found.comparison.rows}
+    if result.kind(content) != "run":
+        found = result.parse(path, content)
+        sides = found.base.revision, found.head.revision
+        return {row.fullname: (row, sides) for row in found.rows}
     run = run_file.parse(path, run_file.check(path, content, raw))
     head, rows = Revision.of_runs([run]), {}
     for name, one in run.benchmarks.items():
         saved = one.part.comparison
         try:
             if saved:
-                rows[name] = Compared.from_json(name, saved), (Revision.from_json(saved.get("base")), head)
+                base = codec.decode(saved.get("base") or {}, Revision)
+                rows[name] = Compared.from_json(saved, name), (base, head)
         except json_io.DAMAGE as error:
             why = f"damaged: the comparison of {name}: {json_io.damage(error)}"
             json_io.refuse(path, why, _REMEDY)

@@ -6,11 +6,11 @@ Their errors are independent, so the half-width of the difference is the root of
 """
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Self
 
-from .. import codec, units
+from .. import units
 from ..codec import Positive
 from ..results.accepted import Entry
 from .verdict import Judgement, Thresholds
@@ -89,16 +89,3 @@ class Allowed:
         ratio, low, high = self.beyond(found)
         more = f"{units.ratio(ratio, changed=True)} ({units.interval(low, high)})"
         return (f"{more} beyond the accepted {units.ratio(self.ratio)}: {reasons}",)
-
-    def as_json(self) -> dict[str, Any]:
-        """Return the JSON form of docs/formats.md."""
-        return codec.encode(self)
-
-    @classmethod
-    def from_json(cls, saved: Mapping[str, Any] | None) -> Self | None:
-        """Read what `as_json` returned; None: nothing was accepted, or the file is older.
-
-        Raises:
-            ValueError: it has another form.
-        """
-        return codec.decode(saved, cls) if saved else None

@@ -229,12 +229,12 @@ def measure(
         raise KeyboardInterrupt
     for note in found.notes:
         watcher.say(note)
-    judgements = {name: decision.judgement for name, decision in found.decisions.items()}
+    judgements = {row.fullname: row.judgement for row in found.rows}
     verdicts: dict[str, Verdict] = {
         name: judgement.verdict if judgement.judged else "incomparable"
         for name, judgement in judgements.items()
     }
-    ended = CalibrationRun(planted, seed, round(found.seconds, 3), verdicts)
+    ended = CalibrationRun(planted, seed, round(found.seconds or 0.0, 3), verdicts)
     if not ended.judged:
         reasons = "; ".join(dict.fromkeys(judgement.reason for judgement in judgements.values()))
         watcher.say(f"no benchmark could be compared; this run is not saved, and no more are made: {reasons}")

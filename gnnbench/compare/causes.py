@@ -48,12 +48,12 @@ class Cause:
 
     def side_of(self, name: str) -> str:
         """Return the side that alone has a part in each of the benchmarks; empty: there is none."""
-        first, *others = (row.work.difference.side_of(name) for row in self.rows if row.work.difference)
+        first, *others = (row.work.changed.side_of(name) for row in self.rows if row.work.changed)
         return first if all(one == first for one in others) else ""
 
     def tells_all(self, row: Compared) -> bool:
         """Tell whether the cause names all that is known to differ in the work of one of its benchmarks."""
-        difference = row.work.difference
+        difference = row.work.changed
         kinds = [one for one in _KINDS if difference and getattr(difference, one)]
         names = _names(difference, kinds[0]) if difference and kinds else ()
         counters = {str(one) for one in row.work.counters}
@@ -86,7 +86,7 @@ def causes(rows: Iterable[Compared]) -> list[Cause]:
 def _parts(work: Work) -> set[_Part]:
     """Return everything that may be a cause."""
     found: set[_Part] = set()
-    if difference := work.difference:
+    if difference := work.changed:
         found = {(rank, name) for rank, kind in enumerate(_KINDS) for name in _names(difference, kind)}
     changes = (one for one in work.counters if one.name != _VAGUE)
     return found | {(_MORE if one.head > one.base else _FEWER, one.name) for one in changes}
@@ -134,7 +134,7 @@ def _cause(rows: Collection[Compared], against: Mapping[_Part, int]) -> Cause:
         parts = {part for part in shared if part[0] == rank}
         fewest = min((against[part] for part in parts), default=0)
         if parts and (fewest < len(ranked) or not counters):
-            difference = ranked[0].work.difference
+            difference = ranked[0].work.changed
             assert difference
             likeliest = {name for _, name in parts if against[rank, name] == fewest}
             names = _innermost_first(difference, kind, likeliest)

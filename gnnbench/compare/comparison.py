@@ -1,10 +1,11 @@
 """The verdicts of two sides, benchmark by benchmark."""
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any, Self
 
-from .. import codec, json_io
+from .. import codec
+from ..codec import Count, NotNegative, Positive
 from ..measure.counter_changes import CounterChange
 from ..measure.fingerprint.difference import Difference
 from ..workloads.spec import Spec
@@ -18,42 +19,41 @@ from .verdict import Judgement
 class Work:
     """What one call of a benchmark does differently on both sides, as far as it is known."""
 
-    difference: Difference | None = None
+    changed: Difference | None = None
     """Between the fingerprints; None: a side has none."""
     counters: tuple[CounterChange, ...] = ()
-    unseen: str | None = None
+    no_fingerprint: str | None = None
     """Why a side has no fingerprint; None: both have one, or nothing says why."""
     instructions: InstructionChange | None = None
     """None: they were not counted."""
 
     def notes(self) -> tuple[str, ...]:
         """Return the notes on code and counters that changed, if any did."""
-        code = (f"code: {self.difference.sentence()}",) if self.difference else ()
-        if self.difference is None and self.unseen:
-            code = (f"code not compared, {self.unseen}",)
+        code = (f"code: {self.changed.sentence()}",) if self.changed else ()
+        if self.changed is None and self.no_fingerprint:
+            code = (f"code not compared, {self.no_fingerprint}",)
         counters = (f"counters: {', '.join(map(str, self.counters))}",) if self.counters else ()
         moved = self.instructions
         instructions = (f"instructions: {moved.sentence()}",) if moved else ()
         return (*code, *counters, *instructions)
 
-    def as_json(self) -> dict[str, Any]:
-        """Return the fields of a benchmark in saved results, see docs/formats.md, without instructions."""
-        return {
-            "counters": [asdict(change) for change in self.counters],
-            "changed": codec.encode(self.difference),
-            "no_fingerprint": self.unseen,
-        }
 
-    @classmethod
-    def from_json(cls, saved: Mapping[str, Any]) -> Self:
-        """Read what `as_json` returned; older files lack some or all of it."""
-        changed = saved.get("changed")
-        return cls(
-            None if changed is None else codec.decode(changed, Difference),
-            tuple(CounterChange(**change) for change in saved.get("counters", ())),
-            saved.get("no_fingerprint"),
-            InstructionChange.from_json(saved.get("instructions")),
-        )
+@dataclass(frozen=True)
+class PairCounts:
+    """How much a benchmark was timed in turns."""
+
+    pairs: Count
+    """Pairs of processes in which it was measured, the excluded ones too."""
+    excluded: Count
+    """Pairs excluded as outliers."""
+    rounds: Count
+    """Rounds timed on each side."""
+    layouts: Count
+    """Blocks on each side."""
+    seconds: NotNegative
+    """Time of its visits."""
+    decided: bool = True
+    """Whether it is not measured any more, because it is decided or given up."""
 
 
 @dataclass(frozen=True)
@@ -76,6 +76,8 @@ class Compared:
     """None: no accepted slowdown is in force for it."""
     memory: MemoryChange | None = None
     """None: a side has no peak, the peaks cannot be compared, or both sides run the same code."""
+    counts: PairCounts | None = None
+    """None: it was not timed in turns."""
 
     @property
     def needs_more_memory(self) -> bool:
@@ -87,27 +89,54 @@ class Compared:
         """Whether it is slower or needs more memory, and nothing excuses that."""
         return self.judgement.verdict == "slower" or self.needs_more_memory
 
+    def as_json(self) -> dict[str, Any]:
+        """Return the JSON form of docs/formats.md; all fields are on one level."""
+        return {
+            "id": self.fullname,
+            **self.judgement.as_json(),
+            "head_ns": None if self.seconds is None else self.seconds * 1e9,
+            "notes": list(self.notes),
+            **codec.encode(self.work),
+            "accepted": codec.encode(self.allowed),
+            "memory": codec.encode(self.memory),
+            **(codec.encode(self.counts) if self.counts else {}),
+        }
+
     @classmethod
-    def from_json(cls, name: str, saved: Mapping[str, Any]) -> Self:
-        """Read a benchmark of a result of `gnnbench compare`, or the `comparison` of one in a run file.
+    def from_json(cls, saved: Mapping[str, Any], name: str | None = None) -> Self:
+        """Read what `as_json` returned, also of an older version.
 
         Args:
-            name: its id.
-            saved: the fields of docs/formats.md; a run file has the time elsewhere.
+            saved: the fields of docs/formats.md.
+            name: the id, where it stands elsewhere, as in a run file.
 
         Raises:
-            KeyError, TypeError, ValueError, AttributeError: a field is missing or has an impossible value.
+            ValueError: a field is missing or has an impossible value.
         """
-        nanoseconds = saved.get("head_ns")
+        found, work = codec.decode({"id": name, **saved}, _Saved), codec.decode(saved, Work)
+        judgement, notes, allowed = Judgement.from_json(saved), found.notes, found.accepted
+        if notes is None:  # a result of ab of version 1
+            notes = (*(allowed.notes(judgement) if allowed else ()), *work.notes())
         return cls(
-            name,
-            Judgement.from_json(saved),
-            None if nanoseconds is None else json_io.positive(nanoseconds) / 1e9,
-            notes=tuple(saved["notes"]),
-            work=Work.from_json(saved),
-            allowed=Allowed.from_json(saved.get("accepted")),
-            memory=MemoryChange.from_json(saved.get("memory")),
+            found.id,
+            judgement,
+            None if found.head_ns is None else found.head_ns / 1e9,
+            notes=notes,
+            work=work,
+            allowed=allowed,
+            memory=found.memory,
         )
+
+
+@dataclass(frozen=True)
+class _Saved:
+    """The fields of `Compared.as_json` that are neither those of its judgement nor of its work."""
+
+    id: str
+    head_ns: Positive | None = None
+    notes: tuple[str, ...] | None = None
+    accepted: Allowed | None = None
+    memory: MemoryChange | None = None
 
 
 @dataclass(frozen=True)

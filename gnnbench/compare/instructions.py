@@ -2,8 +2,8 @@
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
-from typing import Any, Self
+from dataclasses import dataclass
+from typing import Self
 
 from .. import units
 from ..measure.counter_changes import CounterChange, between
@@ -39,7 +39,7 @@ class InstructionChange:
         return cls(
             base.total,
             head.total,
-            max(NOISE, base.spread, head.spread),
+            round(max(NOISE, base.spread, head.spread), 6),
             _most(base.functions, head.functions, least),
             _most(*_without_moves(base.frames or {}, head.frames or {}), least),
         )
@@ -65,20 +65,6 @@ class InstructionChange:
         native = [_moved(one, named(one.name)) for one in self.functions]
         where = "; ".join(filter(None, (", ".join(python), ", ".join(native))))
         return f"{text}: {where}" if where else text
-
-    def as_json(self) -> dict[str, Any]:
-        """Return the JSON form of docs/formats.md."""
-        names = ("functions", "frames")
-        moved = {name: [asdict(one) for one in getattr(self, name)] for name in names}
-        return {"base": self.base, "head": self.head, "noise": round(self.noise, 6), **moved}
-
-    @classmethod
-    def from_json(cls, saved: Mapping[str, Any] | None) -> Self | None:
-        """Read what `as_json` returned; None: there is none."""
-        if saved is None:
-            return None
-        moved = (tuple(CounterChange(**one) for one in saved[name]) for name in ("functions", "frames"))
-        return cls(saved["base"], saved["head"], saved["noise"], *moved)
 
 
 def _most(base: Mapping[str, int], head: Mapping[str, int], least: float) -> tuple[CounterChange, ...]:

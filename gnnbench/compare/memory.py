@@ -1,10 +1,9 @@
 """The verdict on the peak memory of one call on both sides."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass
-from typing import Any, Literal, Self
+from dataclasses import dataclass
+from typing import Literal
 
-from .. import codec
 from ..codec import Count
 
 MemoryVerdict = Literal["more memory", "less memory", "same memory"]
@@ -102,21 +101,6 @@ class MemoryChange:
     def fails(self) -> bool:
         """Whether the head needs more, and nothing excuses it."""
         return self.is_more and self.excused is None
-
-    def as_json(self) -> dict[str, Any]:
-        """Return the JSON form of docs/formats.md."""
-        return asdict(self)
-
-    @classmethod
-    def from_json(cls, saved: Mapping[str, Any] | None) -> Self | None:
-        """Read what `as_json` returned; None: there is no verdict, or the file is older.
-
-        Raises:
-            ValueError: a field has an impossible value.
-        """
-        if saved is None:
-            return None
-        return codec.decode(saved, cls)
 
 
 def differs(before: int, after: int) -> bool:

@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +10,9 @@ from .. import environment, json_io, units
 from ..errors import UsageError
 from ..results import benchmark, former_names, left_out, run_file
 from ..shard import Shard
-from . import result_file
+from . import result
+from .comparison import Comparison
+from .result import Result
 from .runs import describe_fields
 
 _REMEDY = "merge files written by --benchmark-json or gnnbench ab --json"
@@ -29,6 +31,8 @@ class _Shard:
     commit: str | None
     left_out: tuple[str, ...] = ()
     """As in the run file."""
+    result: Result | None = None
+    """None: it is a run file."""
 
 
 def merge(paths: Sequence[Path]) -> tuple[dict[str, Any], list[str]]:
@@ -54,29 +58,26 @@ def merge(paths: Sequence[Path]) -> tuple[dict[str, Any], list[str]]:
                 both = f"{places[name]} and {part.path}"
                 raise UsageError(f"{both} both contain {name}; merge different shards of one run")
             places[name] = part.path
-    contents = [part.content for part in parts]
-    if first.kind == "run":
-        return _runs(contents), left_out.by_file((part.path, part.left_out) for part in parts)
-    whole = _results(contents)
-    if whole["level"]["simultaneous"] <= 0:
-        raise UsageError(f"cannot merge {len(parts)} results: their combined error rate would reach 100 %")
-    return whole, []
+    if first.result is None:
+        whole = _runs([part.content for part in parts])
+        return whole, left_out.by_file((part.path, part.left_out) for part in parts)
+    return _joined([part.result for part in parts if part.result]).as_json(), []
 
 
 def _read(path: Path) -> _Shard:
     content, raw = former_names.read(path, "run file or result", run_file.MAX_BYTES, _REMEDY)
-    kind = result_file.kind(content)
+    kind = result.kind(content)
     if kind == "run":
         return _run(path, run_file.check(path, content, raw))
     if kind != "ab":
-        found = f": it is {units.article(f'{kind} file')}" if kind else ""
-        json_io.refuse(path, f"neither a run file nor a result of gnnbench ab{found}", _REMEDY)
-    result_file.parse(path, content)
-    names = tuple(one["id"] for one in content["benchmarks"])
-    shard = run_file.shard_of(path, content["shard"])
-    here = content["environment"]
+        what = f": it is {units.article(f'{kind} file')}" if kind else ""
+        json_io.refuse(path, f"neither a run file nor a result of gnnbench ab{what}", _REMEDY)
+    found = result.parse(path, content)
+    names = tuple(row.fullname for row in found.rows)
+    here = found.environment or {}
     _known(path, here)
-    return _Shard(path, kind, content, shard, names, here, here.get("commit"))
+    shard = run_file.shard_of(path, found.shard)
+    return _Shard(path, kind, content, shard, names, here, here.get("commit"), result=found)
 
 
 def _run(path: Path, content: dict[str, Any]) -> _Shard:
@@ -141,8 +142,8 @@ def _alike(first: _Shard, other: _Shard) -> None:
         raise UsageError(f"{both}: one had uncommitted changes, the other had none; merge files of one tree")
     if _settings(first) != _settings(other):
         raise UsageError(f"{both} were measured with different settings; merge files of one project")
-    if first.kind == "ab":
-        for field, there, here in _differences(first.content, other.content):
+    if first.result and other.result:
+        for field, there, here in _differences(first.result, other.result):
             values = f"{there!r} and {here!r}"
             raise UsageError(f"{both} differ in {field}: {values}; merge shards of one comparison")
 
@@ -152,18 +153,17 @@ def _settings(part: _Shard) -> Any:
     return (part.content["gnnbench"] if part.kind == "run" else part.content).get("settings")
 
 
-def _differences(one: Mapping[str, Any], other: Mapping[str, Any]) -> Iterable[tuple[str, Any, Any]]:
+def _differences(one: Result, other: Result) -> Iterable[tuple[str, Any, Any]]:
     """Yield name and values of each setting that differs between two results of `gnnbench ab`."""
-    yield from (
-        (f"{side}'s {field}", value, other[side].get(field, {}))
-        for side in ("base", "head")
-        for field, value in one[side].items()
-        if other[side].get(field, {}) != value  # older files lack `checkouts`
-    )
-    if one["effect"] != other["effect"]:
-        yield "effect", one["effect"], other["effect"]
-    if one["level"]["own"] != other["level"]["own"]:
-        yield "level of the per-benchmark interval", one["level"]["own"], other["level"]["own"]
+    for side, ours, theirs in (("base", one.base, other.base), ("head", one.head, other.head)):
+        there, here = asdict(ours), asdict(theirs)
+        yield from (
+            (f"{side}'s {name}", there[name], here[name]) for name in there if there[name] != here[name]
+        )
+    for name, text in (("effect", "effect"), ("own_level", "level of the per-benchmark interval")):
+        there, here = (getattr(found.thresholds, name) for found in (one, other))
+        if there != here:
+            yield text, there, here
 
 
 def _runs(contents: Sequence[dict[str, Any]]) -> dict[str, Any]:
@@ -176,20 +176,25 @@ def _runs(contents: Sequence[dict[str, Any]]) -> dict[str, Any]:
     return {**first, "benchmarks": benchmarks, "gnnbench": ours}
 
 
-def _results(contents: Sequence[dict[str, Any]]) -> dict[str, Any]:
-    benchmarks = [one for content in contents for one in content["benchmarks"]]
+def _joined(results: Sequence[Result]) -> Result:
+    """Return the results of shards as one.
+
+    Raises:
+        UsageError: their combined error rate would reach 100 %.
+    """
+    first = results[0]
     # Bonferroni: the error rates add up at most.
-    wrong = sum(1 - content["level"]["simultaneous"] for content in contents)
-    shares = [share for content in contents if (share := content.get("others_share")) is not None]
-    return {
-        **contents[0],
-        "level": {**contents[0]["level"], "simultaneous": round(1 - wrong, 12)},
-        "benchmarks": benchmarks,
-        "summary": dict(sorted(Counter(one["verdict"] for one in benchmarks).items())),
-        "seconds": round(sum(content["seconds"] for content in contents), 3),
-        # That of the busiest machine.
-        "others_share": max(shares, default=None),
-        "interrupted": any(content["interrupted"] for content in contents),
-        "shard": None,
-        "notes": list(dict.fromkeys(note for content in contents for note in content["notes"])),
-    }
+    level = round(1 - sum(1 - one.thresholds.family_level for one in results), 12)
+    if level <= 0:
+        raise UsageError(f"cannot merge {len(results)} results: their combined error rate would reach 100 %")
+    shares = [one.contention_share for one in results if one.contention_share is not None]
+    return replace(
+        first,
+        comparison=Comparison([row for one in results for row in one.rows], None),
+        thresholds=replace(first.thresholds, family_level=level),
+        seconds=sum(one.seconds or 0.0 for one in results),
+        contention_share=max(shares, default=None),  # of the busiest machine
+        interrupted=any(one.interrupted for one in results),
+        shard=None,
+        notes=tuple(dict.fromkeys(note for one in results for note in one.notes)),
+    )

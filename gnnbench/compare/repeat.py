@@ -3,10 +3,9 @@
 import os
 import re
 import shlex
-from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass
 from pathlib import PurePath
-from typing import Any, Self
 
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
@@ -83,23 +82,6 @@ class Repeat:
         path = os.path.normpath(f"{self.rootdir}/{file}")
         # A file's name could be read as an option.
         return f"{'./' if path.startswith('-') else ''}{path}{colons}{rest}"
-
-    def as_json(self) -> dict[str, Any]:
-        """Return the JSON form, see docs/formats.md."""
-        return {
-            name: list(value) if isinstance(value, tuple) else value for name, value in asdict(self).items()
-        }
-
-    @classmethod
-    def from_json(cls, saved: Mapping[str, Any] | None) -> Self | None:
-        """Read what `as_json` returned; None: an older file lacks it."""
-        if saved is None:
-            return None
-        ends = saved["ends"]
-        several = {name: tuple(saved[name]) for name in ("options", "pytest", "places")}
-        return cls(
-            saved["base"], saved["head"], ends and (ends[0], ends[1]), rootdir=saved["rootdir"], **several
-        )
 
 
 def of_runs(base: RunFile, head: RunFile, options: tuple[str, ...]) -> Repeat | None:

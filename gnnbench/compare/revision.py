@@ -1,8 +1,8 @@
 """Which commits of the project the sides of a comparison ran."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Self
 
 from ..measure.sources import CALLERS_TREE
 from ..results.run_file import RunFile
@@ -35,17 +35,3 @@ class Revision:
         commits = [tree and tree.commit for tree in found]
         known = tuple(dict.fromkeys(one for one in commits if one))
         return cls(known if all(commits) else (), any(tree and tree.dirty for tree in found))
-
-    @classmethod
-    def of_json(cls, side: Mapping[str, Any]) -> Self:
-        """Return the revision of a side in a result of `gnnbench ab`."""
-        return cls((side["commit"],) if side["commit"] else (), side["dirty"])
-
-    def as_json(self) -> dict[str, Any]:
-        """Return the JSON form of docs/formats.md."""
-        return {"commits": list(self.commits), "dirty": self.dirty}
-
-    @classmethod
-    def from_json(cls, saved: Mapping[str, Any] | None) -> Self:
-        """Read what `as_json` returned; None: an older file, in which it is unknown."""
-        return cls(tuple(saved["commits"]), saved["dirty"]) if saved else cls()

@@ -1,21 +1,28 @@
 """The verdict on one log ratio, from its standard error."""
 
 import math
-import reprlib
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, fields, replace
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from enum import Enum
-from typing import Any, Literal, Self, get_args
+from typing import Annotated, Any, Literal, Self
 
+from msgspec import Meta
 from scipy import special
 
-from .. import json_io, units
+from .. import codec, units
+from ..codec import Count, Positive
 from ..settings import NONE, Settings
 
 _WIDEST = 700.0  # exp() of more overflows
+_Bound = Annotated[float, Meta(gt=0, le=sys.float_info.max)]
 
-_SAVED = {"minimum_detectable_effect": "visible", "shrunk": "borrowed"}
-"""Field of `Judgement`: its name in files."""
+_FORMER = {
+    "visible": "minimum_detectable_effect",
+    "smallest_effect": "minimum_detectable_effect",
+    "borrowed": "shrunk",
+}
+"""Names of fields of `Judgement` in older files."""
 
 Verdict = Literal["slower", "faster", "same", "undecided", "incomparable", "accepted", "ignored"]
 """`accepted`: slower, but not more than intended. `ignored`: a rule says so. See `settle.py`."""
@@ -68,22 +75,22 @@ class Judgement:
 
     verdict: Verdict
     reason: str
-    ratio: float | None = None
+    ratio: Positive | None = None
     """Time of the head / time of the base; None: one of them is missing."""
-    low: float | None = None
+    low: _Bound | None = None
     """Lower bound of the simultaneous interval; `high` is the upper one."""
-    high: float | None = None
-    own_low: float | None = None
+    high: _Bound | None = None
+    own_low: _Bound | None = None
     """Lower bound of the per-benchmark interval; `own_high` is the upper one."""
-    own_high: float | None = None
+    own_high: _Bound | None = None
     minimum_detectable_effect: float | None = None
     """The slowdown that is found with a power of 90 %, as a fraction."""
     process_sd: float | None = None
     """Standard deviation of the log time between processes."""
     shrunk: bool = False
     """Whether most of `process_sd`'s degrees of freedom come from other benchmarks."""
-    base_processes: int = 0
-    head_processes: int = 0
+    base_processes: Count = 0
+    head_processes: Count = 0
     code: Reason | None = None
     """The reason as code tests it; of these, only SAME_CODE is saved."""
 
@@ -113,42 +120,22 @@ class Judgement:
             return self.code is Reason.TOO_FEW_BLOCKS  # several processes would have an interval
         return self.ratio**2 > self.own_high / self.ratio
 
-    def as_json(self, notes: Sequence[str] = (), record: str | None = None) -> dict[str, Any]:
-        """Return the JSON form of docs/formats.md, with notes and the number of the baseline record."""
-        saved = {_SAVED.get(name, name): value for name, value in asdict(self).items() if name != "code"}
-        return {"against": record, **saved, "same_code": self.same_code, "notes": list(notes)}
+    def as_json(self) -> dict[str, Any]:
+        """Return the JSON form of docs/formats.md."""
+        saved = {name: value for name, value in codec.encode(self).items() if name != "code"}
+        return {**saved, "same_code": self.same_code}
 
     @classmethod
     def from_json(cls, saved: Mapping[str, Any]) -> Self:
-        """Read what `as_json` returned; a result of `gnnbench ab` has no fields about processes.
+        """Read what `as_json` returned, also of an older version.
 
         Raises:
-            KeyError: a field is missing.
-            ValueError: a field has an impossible value.
+            ValueError: a field is missing or has an impossible value.
         """
-        if saved["verdict"] not in get_args(Verdict):
-            raise ValueError(f"{reprlib.repr(saved['verdict'])} is not a verdict")
-        numbers: dict[str, Any] = {
-            field.name: None if saved[name] is None else json_io.finite(saved[name])
-            for field in fields(cls)
-            if field.type == float | None and (name := _SAVED.get(field.name, field.name)) in saved
-        }
-        if numbers["ratio"] is not None:
-            json_io.positive(numbers["ratio"])
-        bounds = [numbers[name] for name in ("low", "high", "own_low", "own_high")]
-        if any(bound is not None and bound <= 0 for bound in bounds):
-            raise ValueError("a bound of a ratio is not positive")
-        if saved["verdict"] in ("slower", "faster", "accepted") and None in (numbers["ratio"], *bounds[:2]):
-            raise ValueError(f"{saved['verdict']}, but without a ratio and its interval")
-        return cls(
-            saved["verdict"],
-            str(saved["reason"]),
-            **numbers,
-            shrunk=bool(saved.get("borrowed")),
-            base_processes=int(json_io.finite(saved.get("base_processes", 0))),
-            head_processes=int(json_io.finite(saved.get("head_processes", 0))),
-            code=Reason.SAME_CODE if saved.get("same_code") else None,
-        )
+        found = codec.decode({_FORMER.get(name, name): value for name, value in saved.items()}, cls)
+        if found.verdict in ("slower", "faster", "accepted") and None in (found.ratio, found.low, found.high):
+            raise ValueError(f"{found.verdict}, but without a ratio and its interval")
+        return replace(found, code=Reason.SAME_CODE) if saved.get("same_code") else found
 
 
 SAME_CODE = Judgement("same", Reason.SAME_CODE.value, code=Reason.SAME_CODE)

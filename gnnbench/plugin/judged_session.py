@@ -9,12 +9,12 @@ from typing import Any
 
 import pytest
 
-from .. import units
-from ..compare import contention, machine
-from ..compare.ab.result import AbResult, side_json
+from .. import codec, units
+from ..compare import machine
 from ..compare.ab.schedule import NOT_REACHED
 from ..compare.comparison import Compared, Comparison
 from ..compare.repeat import Repeat, ends_of
+from ..compare.result import Result
 from ..compare.revision import Revision
 from ..compare.settle import settle
 from ..compare.verdict import Judgement, Thresholds, confirmed
@@ -161,21 +161,22 @@ class JudgedSession:
     def _base_of(self, name: str) -> Revision:
         """Return the commits of a benchmark's base; none if no record has it."""
         if self._recorded is None:
-            return next((Revision.of(one.result.base) for one in self._turns if one.result), Revision())
+            return next((one.result.base.revision for one in self._turns if one.result), Revision())
         record = self._recorded.records.get(name)
         return Revision.of_runs(run for run in self._recorded.runs if record and run.path in record.files)
 
-    def _take(self, one: Turns, result: AbResult, first: Mapping[str, Compared]) -> None:
+    def _take(self, one: Turns, result: Result, first: Mapping[str, Compared]) -> None:
         """Take the verdicts of turns, except those on other code than the record's."""
         if not self._recorded:
             assert self._head.sources
-            then = rebuild.sources_of(result.base, self._head.sources)
+            assert one.base
+            then = rebuild.sources_of(one.base, self._head.sources)
             self.differences.extend(differences(one.group.title, then, self._head))
         refused: dict[str, list[str]] = {}
-        for row in result.rows():
+        for row in result.rows:
             before = first[row.fullname]
             reason = row.judgement.reason if row.judgement.verdict == "incomparable" else ""
-            if row.judgement.same_code and before.work.difference and not before.redefined:
+            if row.judgement.same_code and before.work.changed and not before.redefined:
                 # The rebuilt base runs today's code, but the record did not.
                 reason = "the code that differs could not be built again"
             if reason and self._recorded:
@@ -207,21 +208,20 @@ class JudgedSession:
         ]
         return replace(judged, rows=rows)
 
-    def _described(self, one: Turns, result: AbResult) -> list[str]:
+    def _described(self, one: Turns, result: Result) -> list[str]:
         """Return what came out in turns, and how to go on."""
-        decisions = result.decisions
-        timed = {name: decision for name, decision in decisions.items() if not decision.judgement.same_code}
-        left = [name for name, decision in timed.items() if not decision.decided]
+        timed = [row for row in result.rows if not row.judgement.same_code]
+        left = [row.fullname for row in timed if not (row.counts and row.counts.decided)]
         count = units.count(len(timed), "benchmark")
         text = f"{count} timed in turns with {one.group.title}"
-        lines = [f"{text}: {len(timed) - len(left)} decided, in {units.seconds(result.seconds)}"]
+        lines = [f"{text}: {len(timed) - len(left)} decided, in {units.seconds(result.seconds or 0.0)}"]
         if one.interrupted:
             lines.append(f"interrupted: {units.count(len(left), 'benchmark')} not decided in turns")
         elif left:
             count = units.count(len(left), "benchmark")
             again = self._goes_on(one.group, left, result.needed_seconds)
             lines.append(f"to time {count} for longer: {again}")
-        return [*lines, *result.notes, *contention.notes(result.contention_share, result.rows())]
+        return [*lines, *result.all_notes()]
 
     def _goes_on(self, group: Group, names: Sequence[str], needed_seconds: float) -> str:
         """Return the command that times benchmarks again for which the budget did not suffice."""
@@ -261,14 +261,11 @@ class JudgedSession:
 
     def row_as_json(self, row: Compared) -> dict[str, Any]:
         """Return the `comparison` of a benchmark in the run file, see docs/formats.md."""
-        in_turns = row.fullname in self._in_turns
         return {
-            **row.judgement.as_json(row.notes, self._against(row)),
-            **row.work.as_json(),
-            "in_turns": in_turns,
-            "base": self._base_of(row.fullname).as_json(),
-            "accepted": row.allowed and row.allowed.as_json(),
-            "memory": row.memory and row.memory.as_json(),
+            **row.as_json(),
+            "against": self._against(row),
+            "in_turns": row.fullname in self._in_turns,
+            "base": codec.encode(self._base_of(row.fullname)),
         }
 
     def as_json(self) -> dict[str, Any]:
@@ -278,13 +275,13 @@ class JudgedSession:
             "effect": self._thresholds.effect,
             "family_level": self._thresholds.family_level,
             "own_level": self._thresholds.own_level,
-            "shared": shared and shared.as_json(record=self._recorded.newest if self._recorded else None),
+            "shared": shared and shared.as_json(),
             "turns": [
                 {
                     "against": one.group.asked,
-                    "base": side_json(one.result.base),
+                    "base": codec.encode(one.result.base),
                     "seconds": one.result.seconds,
-                    "repeat": repeat and repeat.as_json(),
+                    "repeat": codec.encode(repeat),
                 }
                 for one in self._turns
                 if one.result

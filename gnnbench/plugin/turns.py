@@ -12,8 +12,8 @@ from .. import signals, units
 from ..clocks import RealTime
 from ..compare.ab import coordinator
 from ..compare.ab.coordinator import Budget
-from ..compare.ab.result import AbResult
 from ..compare.ab.schedule import Decision
+from ..compare.result import Result
 from ..compare.settle import allowed
 from ..compare.verdict import Thresholds
 from ..errors import UsageError, one_line
@@ -51,8 +51,10 @@ class Turns:
     """What came out for a group."""
 
     group: Group
-    result: AbResult | None
+    result: Result | None
     """None: the base cannot be built or run."""
+    base: Prepared | None = None
+    """The base, if there is a result."""
     failure: str = ""
     """Why not, in one line."""
     interrupted: bool = False
@@ -85,7 +87,7 @@ def run(
         one = _of(config, group, own, left_seconds * len(group.names) / left_count, accepted)
         found.append(one)
         left_count -= len(group.names)
-        left_seconds -= one.result.seconds if one.result else 0.0
+        left_seconds -= (one.result.seconds or 0.0) if one.result else 0.0
         if one.interrupted:
             break
     return found
@@ -95,19 +97,19 @@ def _of(
     config: pytest.Config, group: Group, thresholds: Thresholds, seconds: float, accepted: Accepted
 ) -> Turns:
     try:
-        result = _timed(config, group, thresholds, seconds, accepted)
+        result, base = _timed(config, group, thresholds, seconds, accepted)
     except KeyboardInterrupt:
-        return Turns(group, None, "interrupted", interrupted=True)
+        return Turns(group, None, failure="interrupted", interrupted=True)
     except UsageError as error:
-        return Turns(group, None, str(error))
+        return Turns(group, None, failure=str(error))
     except OSError as error:
-        return Turns(group, None, f"{error.filename or 'a file'}: {error.strerror or error}")
-    return Turns(group, result, interrupted=result.interrupted)
+        return Turns(group, None, failure=f"{error.filename or 'a file'}: {error.strerror or error}")
+    return Turns(group, result, base, interrupted=result.interrupted)
 
 
 def _timed(
     config: pytest.Config, group: Group, thresholds: Thresholds, seconds: float, accepted: Accepted
-) -> AbResult:
+) -> tuple[Result, Prepared]:
     folder = config.invocation_params.dir
     arguments = arguments_without(config, "time")
     with (
@@ -118,7 +120,7 @@ def _timed(
         _prepared(variant.parse(variant.WORKING_TREE), config, progress) as head,
     ):
         progress.begin(seconds)
-        return coordinator.run(
+        found = coordinator.run(
             base,
             head,
             arguments,
@@ -130,6 +132,7 @@ def _timed(
             only=group.names,
             allowed=allowed(accepted, base, head),
         )
+        return found, base
 
 
 def _prepared(one: Variant, config: pytest.Config, progress: "_Progress") -> AbstractContextManager[Prepared]:

@@ -48,7 +48,7 @@ def _table(group: Labels, found: Mapping[str, Inspected], width: int) -> Table:
     table.add_column("changed", overflow="fold", min_width=_FEWEST_CHARACTERS)
     for name in group.cells:
         one = found[name]
-        difference = one.inspections.difference
+        difference = one.inspections.work.changed
         changed = _fitted(*difference.main(), left) if difference else f"not compared: {one.unknown}"
         table.add_row(*group.row(name), escape(changed))
     return table
@@ -85,7 +85,7 @@ def explanation(name: str, one: Inspected) -> Iterator[str]:
         yield f"could not be compared, and counts as affected: {one.unknown}"
     elif one.inspections.same_code:
         yield "runs the same code on both sides"
-    if difference := one.inspections.difference:
+    if difference := one.inspections.work.changed:
         yield from _functions(difference)
         for title, names in (
             ("values that they may read", difference.values),
@@ -96,7 +96,7 @@ def explanation(name: str, one: Inspected) -> Iterator[str]:
             ("settings", difference.settings),
         ):
             yield from _names(title, {name: name for name in names}, difference)
-    if changes := one.inspections.counters:
+    if changes := one.inspections.work.counters:
         yield "\ncounters"
         yield from (f"  {change.name}: {change.base:,} → {change.head:,}" for change in changes)
     for note in memory.notes(one.inspections.memory):

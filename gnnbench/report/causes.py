@@ -9,7 +9,7 @@ from ..compare import causes
 from ..compare.causes import Cause
 from ..compare.comparison import Compared
 from ..compare.repeat import Repeat
-from ..compare.result_file import ResultFile
+from ..compare.result import Result
 from ..measure.fingerprint.difference import FRAMES, run_by, short_names
 from .names import clean
 from .view import CauseView
@@ -96,7 +96,7 @@ def told(
     return found
 
 
-def of_result(found: ResultFile) -> list[Told]:
+def of_result(found: Result) -> list[Told]:
     """Return the causes to show of a saved result."""
     return told(found.comparison.rows, lambda _: found.repeat, whole=found.shard is None)
 

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from .. import json_io, units
-from ..compare.result_file import ResultFile
+from ..compare.result import Result
 from ..compare.verdict import Thresholds
 from ..profile.record import ProfileRecord
 from ..results.accepted import Accepted
@@ -28,7 +28,7 @@ def compose(sources: Sources, thresholds: Thresholds, accepted: Accepted) -> Vie
     """
     main = sources.first or sources.profiles[0]
     try:
-        if isinstance(main.checked, ResultFile):
+        if isinstance(main.checked, Result):
             view = _result(main.checked)
         elif isinstance(main.checked, RunFile):
             view = run.view(main, sources.base, thresholds, accepted)
@@ -46,7 +46,7 @@ def _profiles(sources: Sequence[Source]) -> View:
     return View("profile", ", ".join(names), facts=environment_facts(sources[0].content["environment"]))
 
 
-def _result(found: ResultFile) -> View:
+def _result(found: Result) -> View:
     rows = found.comparison.rows
     names = [row.fullname for row in rows]
     specs = [spec_of(name) for name in names]
@@ -65,9 +65,9 @@ def _result(found: ResultFile) -> View:
         for row, spec, label in zip(rows, specs, labels, strict=True)
     )
     shared = found.comparison.shared and cleaned(found.comparison.shared)
-    judged = JudgedBy(found.thresholds, clean(found.base), clean(found.head), shared)
+    judged = JudgedBy(found.thresholds, clean(found.base.title), clean(found.head.title), shared)
     facts: tuple[tuple[str, str], ...] = ()
-    notes = tuple(map(clean, found.notes))
+    notes = tuple(map(clean, found.all_notes()))
     if found.environment is not None:
         facts = (("took", f"{found.seconds:,.0f} s"), *_busy(found), *environment_facts(found.environment))
     if found.interrupted:
@@ -87,7 +87,7 @@ def _result(found: ResultFile) -> View:
     )
 
 
-def _busy(found: ResultFile) -> tuple[tuple[str, str], ...]:
+def _busy(found: Result) -> tuple[tuple[str, str], ...]:
     """Return how much other programs used the processor, if it is known."""
     share = found.contention_share
     return () if share is None else (("CPU time of other programs", units.fraction(share)),)

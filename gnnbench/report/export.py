@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from .. import json_io, units
-from ..compare import result_file
+from ..compare import result
 from ..compare.axis import fields_of
 from ..errors import UsageError
 from ..results import former_names, left_out, run_file
@@ -48,7 +48,7 @@ def read(path: Path) -> tuple[list[Exported], list[str]]:
         UsageError: it is no run file, or has no benchmark with a time.
     """
     content, raw = former_names.read(path, "run file", run_file.MAX_BYTES, REMEDY)
-    if (kind := result_file.kind(content)) not in ("run", None):
+    if (kind := result.kind(content)) not in ("run", None):
         json_io.refuse(path, f"not a run file: it is {units.article(f'{kind} file')}", REMEDY)
     run = run_file.parse(path, run_file.check(path, content, raw))
     found, faults, untimed = {}, list(run.left_out), len(run.part.incomplete)

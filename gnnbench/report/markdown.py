@@ -8,7 +8,7 @@ from typing import Any
 
 from .. import units
 from ..compare.comparison import Compared, Comparison
-from ..compare.result_file import ResultFile
+from ..compare.result import Result
 from ..compare.verdict import Judgement, Thresholds
 from ..errors import UsageError
 from . import causes, labels, memory, verdicts
@@ -55,7 +55,7 @@ class Section:
     """What slower benchmarks have in common."""
 
 
-def section(found: ResultFile) -> Section:
+def section(found: Result) -> Section:
     """Return the section of a result."""
     first = []
     if found.shard:
@@ -65,10 +65,10 @@ def section(found: ResultFile) -> Section:
     return Section(
         found.comparison,
         found.thresholds,
-        found.base,
-        found.head,
+        found.base.title,
+        found.head.title,
         machine=_machine(found.environment or {}),
-        notes=(*first, *found.notes),
+        notes=(*first, *found.all_notes()),
         source=found.path.name,
         causes=tuple(causes.of_result(found)),
     )

@@ -9,7 +9,7 @@ from .. import codec, json_io
 from ..codec import Level
 from ..compare.comparison import Compared
 from ..compare.repeat import Repeat
-from ..compare.result_file import of_runs
+from ..compare.result import of_runs
 from ..compare.verdict import Judgement, Thresholds
 from ..results.accepted import Accepted
 from ..results.benchmark import Benchmark
@@ -93,7 +93,7 @@ def _against(run: RunFile, base: tuple[Source, ...], thresholds: Thresholds, acc
     found = result.comparison
     told = causes.told(found.rows, lambda _: result.repeat, whole=run.shard is None)
     rows = {row.fullname: row for row in found.rows}
-    return rows, JudgedBy(thresholds, result.base, shared=found.shared), told, result.notes
+    return rows, JudgedBy(thresholds, result.base.title, shared=found.shared), told, result.notes
 
 
 def _saved(run: RunFile) -> Judged:
@@ -121,7 +121,7 @@ def _saved(run: RunFile) -> Judged:
 
 def _compared(name: str, saved: Mapping[str, Any]) -> Compared:
     try:
-        return Compared.from_json(name, saved)
+        return Compared.from_json(saved, name)
     except json_io.DAMAGE as error:
         why = f"damaged: its verdict: {json_io.damage(error)}"
         return Compared(name, Judgement("incomparable", why), None)
@@ -130,7 +130,8 @@ def _compared(name: str, saved: Mapping[str, Any]) -> Compared:
 def _repeat(compared: Mapping[str, Any], in_turns: bool) -> Repeat | None:
     """Return how benchmarks were timed in turns; None: they were not, or with one of several bases."""
     turns = compared.get("turns", ())
-    return Repeat.from_json(turns[0].get("repeat")) if in_turns and len(turns) == 1 else None
+    saved = turns[0].get("repeat") if in_turns and len(turns) == 1 else None
+    return codec.decode(saved, Repeat) if saved else None
 
 
 def _spec(found: Benchmark | None, name: str) -> Spec | None:

@@ -6,9 +6,9 @@ from pathlib import Path
 from typing import Any
 
 from .. import environment, json_io, units
-from ..compare import result_file
+from ..compare import result
 from ..compare import runs as comparison
-from ..compare.result_file import Kind, ResultFile
+from ..compare.result import Kind, Result
 from ..errors import UsageError
 from ..files import real_path
 from ..profile import record
@@ -27,7 +27,7 @@ class Source:
     kind: Kind
     content: Mapping[str, Any]
     """See docs/formats.md."""
-    checked: RunFile | ResultFile | record.ProfileRecord
+    checked: RunFile | Result | record.ProfileRecord
     """The parsed content."""
 
 
@@ -79,14 +79,14 @@ def _files(path: Path) -> list[Path]:
 
 def _read(path: Path) -> Source:
     content, raw = former_names.read(path, "file", run_file.MAX_BYTES, _REMEDY)
-    kind = result_file.kind(content)
+    kind = result.kind(content)
     if kind is None or kind in ("compare --by", "calibration"):
         reason = f"there is no page of {units.article(f'{kind} file')}" if kind else "unknown format"
         json_io.refuse(path, reason, _REMEDY)
     if kind == "run":
         return Source(path, kind, content, run_file.parse(path, run_file.check(path, content, raw)))
     if kind in ("ab", "compare"):
-        return Source(path, kind, content, result_file.parse(path, content))
+        return Source(path, kind, content, result.parse(path, content))
     return Source(path, kind, content, record.check(path, content))
 
 

@@ -1,16 +1,17 @@
 """Saved results of ab and compare, made without timing anything."""
 
 import json
+from dataclasses import replace
 
 from gnnbench.cli import main
-from gnnbench.compare.ab.inspections import CounterChange, Inspections
-from gnnbench.compare.ab.result import AbResult
-from gnnbench.compare.ab.schedule import Decision
+from gnnbench.compare.comparison import Compared, Comparison, PairCounts, Work
+from gnnbench.compare.result import Result, Side
 from gnnbench.compare.verdict import Judgement, Thresholds
-from gnnbench.variants.prepare import Prepared
+from gnnbench.measure.counter_changes import CounterChange
 from tests.run_files import ENVIRONMENT, save, suite
 
 SLOWER = Judgement("slower", "it is", 1.3, 1.2, 1.4, 1.25, 1.35, 0.04)
+COUNTS = PairCounts(5, 0, 9, 9, 1.0)
 SAME = Judgement("same", "so it is", 1.0, 0.98, 1.02, 0.99, 1.01, 0.02)
 
 
@@ -24,15 +25,13 @@ def result(*, gpu=None, benchmarks=None, base="a" * 40, head=None, **changes):
         head: the newer commit; None: the working tree.
         changes: of the result.
     """
-    sides = [
-        Prepared(text, (), {}, commit, dirty=False, versions={})
-        for text, commit in (("git:main", base), (".", head))
-    ]
+    sides = Side("git:main", (base,)), Side(".", (head,) if head else ())
     found = benchmarks or {"test_a.py::b[<b>|@x]": SLOWER, "test_a.py::c": SAME}
-    decisions = {test: Decision(one, 5, 0, 9, 9, 1.0, decided=True) for test, one in found.items()}
-    inspections = {next(iter(found)): Inspections((CounterChange("aten::mm", 1, 2),))}
+    rows = [Compared(test, one, None, counts=COUNTS) for test, one in found.items()]
+    work = Work(counters=(CounterChange("aten::mm", 1, 2),))
+    rows[0] = replace(rows[0], work=work, notes=work.notes())
     here = {**ENVIRONMENT, "gpu": gpu and {"name": gpu}}
-    return AbResult(*sides, Thresholds(0.03), here, decisions, inspections, {}, 20.0, **changes)
+    return Result("ab", *sides, Comparison(rows, None), Thresholds(0.03), here, 20.0, **changes)
 
 
 def ab(folder, name="ab.json", **changes):

@@ -7,6 +7,7 @@ import pytest
 from gnnbench.compare.ab import coordinator
 from gnnbench.compare.ab.schedule import Decision
 from gnnbench.compare.calibration import SIZES
+from gnnbench.compare.comparison import Compared
 from gnnbench.compare.verdict import Judgement
 from tests.compare.ab.workers import write
 
@@ -65,7 +66,7 @@ class Coordinator:
     def run(self, base, head, arguments, folder, _thresholds, budget, watcher, seed, *, time_all):
         assert time_all, "identical code would not be timed"
         if len(self.calls) == self.stop_after:
-            return SimpleNamespace(interrupted=True, decisions={}, notes=(), seconds=1.0)
+            return SimpleNamespace(interrupted=True, rows=(), notes=(), seconds=1.0)
         planted = float(head.environment["GNNBENCH_SLOWDOWN"])
         found = decision("slower" if planted >= 0.05 else "same")
         if self.too_short_after is not None and len(self.calls) >= self.too_short_after:
@@ -73,7 +74,8 @@ class Coordinator:
         self.calls.append((base.environment, head.environment, list(arguments), folder, budget, seed))
         decisions = {**dict.fromkeys(self.names, found), **self.others}
         watcher.update(decisions, 1.0, 7.0)
-        return SimpleNamespace(interrupted=False, decisions=decisions, notes=("a note",), seconds=1.0)
+        rows = [Compared(name, one.judgement, None) for name, one in decisions.items()]
+        return SimpleNamespace(interrupted=False, rows=rows, notes=("a note",), seconds=1.0)
 
     @property
     def planted(self):

@@ -4,7 +4,6 @@ import pytest
 
 from gnnbench.cli import main
 from gnnbench.report.github import marker
-from gnnbench.shard import Shard
 from tests.cli import saved
 from tests.gfm import render
 from tests.github_server import ME, TOKEN, github
@@ -58,7 +57,7 @@ def test_a_result_of_compare_is_written_to_a_file(tmp_path, capsys):
 def test_several_results_are_one_comment_that_says_what_each_is(tmp_path, capsys):
     files = (
         saved.ab(tmp_path, "one.json", gpu="NVIDIA H100"),
-        saved.ab(tmp_path, "two.json", gpu="NVIDIA A100", interrupted=True, shard=Shard(1, 4)),
+        saved.ab(tmp_path, "two.json", gpu="NVIDIA A100", interrupted=True, shard="1/4"),
     )
     _, out, _ = comment(capsys, *files)
     assert out.startswith("**2 of 4 benchmarks are slower**")

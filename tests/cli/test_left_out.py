@@ -122,6 +122,7 @@ def read_by_all(folder, whole, capsys):
         status, out, err = command(capsys, "compare", "--format", "json", sides[0], "--", sides[1])
         assert status in (0, 3), err
         rows = json.loads(out)["benchmarks"]
+        rows = {one["id"]: one for one in rows}
         assert rows.keys() >= OTHERS
         said.append(err)
     view = composed.compose(sources.read([path]), Thresholds(0.03), Accepted(path))

@@ -3,7 +3,6 @@ from pathlib import Path
 
 import pytest
 
-from gnnbench import schema
 from gnnbench.compare import along
 from gnnbench.compare.axis import Axis
 from gnnbench.compare.runs import NO_ROUNDS
@@ -29,7 +28,6 @@ def test_each_platform_is_judged_against_the_first(tmp_path):
     """Platforms take 1, 1.3, 1.6 and 1.9 times as long."""
     found = compared(tmp_path, *families(5))
     saved = found.as_json(THRESHOLDS, [Path("a.json")])
-    assert schema.departure(saved, "along") is None
     row = saved["rows"][0]
     assert row["head_ns"] / row["base_ns"] == pytest.approx(row["ratio"])
     assert found.processes == 5
@@ -66,7 +64,6 @@ def test_a_mean_is_of_the_benchmarks_that_both_have(tmp_path):
 
 def test_one_process_has_intervals_but_no_verdict(tmp_path):
     found = compared(tmp_path, *families(1))
-    assert schema.departure(found.as_json(THRESHOLDS, [Path("a.json")]), "along") is None
     assert found.processes == 1
     for row in found.rows:
         assert (row.judgement.verdict, row.judgement.code) == ("undecided", Reason.ONE_PROCESS)

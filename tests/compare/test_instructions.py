@@ -1,3 +1,4 @@
+from gnnbench import codec
 from gnnbench.compare.instructions import InstructionChange
 from gnnbench.measure.instructions.counting import Instructions
 
@@ -54,4 +55,4 @@ def test_a_function_that_moved_to_another_module():
 
 def test_json():
     found = change(10, 20, **{"p:f": (5, 7)})
-    assert InstructionChange.from_json(found.as_json()) == found
+    assert codec.decode(codec.encode(found), InstructionChange) == found

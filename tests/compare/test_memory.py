@@ -1,7 +1,6 @@
-import json
-
 import pytest
 
+from gnnbench import codec
 from gnnbench.compare.memory import MemoryChange, Peaks
 
 MIB = 2**20
@@ -11,7 +10,7 @@ def verdict(base, head):
     found = MemoryChange.between(
         *(Peaks(*one) if isinstance(one, tuple) else Peaks(one, one) for one in (base, head))
     )
-    assert MemoryChange.from_json(json.loads(json.dumps(found.as_json()))) == found
+    assert codec.decode(codec.encode(found), MemoryChange) == found
     return found.verdict
 
 
@@ -46,7 +45,6 @@ def test_calls_that_differ_among_themselves_need_a_larger_difference():
 def test_without_a_peak_on_both_sides_there_is_no_verdict():
     assert MemoryChange.between(None, Peaks(1, 1)) is None
     assert MemoryChange.between(Peaks(1, 1), None) is None
-    assert MemoryChange.from_json(None) is None
 
 
 def test_peaks_of_counters_and_of_a_side():
@@ -70,4 +68,4 @@ def test_peaks_of_counters_and_of_a_side():
 )
 def test_impossible_values_are_refused(saved):
     with pytest.raises(ValueError, match=r"invalid enum value|expected `int`"):
-        MemoryChange.from_json(saved)
+        codec.decode(saved, MemoryChange)

@@ -4,19 +4,18 @@ from dataclasses import replace
 import pytest
 
 from gnnbench.cli import main
-from gnnbench.compare import result_file
-from gnnbench.compare.ab.result import AbResult
-from gnnbench.compare.ab.schedule import Decision
+from gnnbench.compare import result
+from gnnbench.compare.comparison import Compared, Comparison
 from gnnbench.compare.merge import merge
+from gnnbench.compare.result import Result, Side
 from gnnbench.compare.verdict import Judgement, Thresholds
 from gnnbench.errors import UsageError
 from gnnbench.results import run_file
 from gnnbench.shard import Shard
-from gnnbench.variants.prepare import Prepared
 from tests.run_files import ENVIRONMENT, content, entry, plain
 
 NAMES = [f"b{number}" for number in range(9)]
-SIDE = Prepared("git:main", (), {}, "a" * 40, dirty=False, versions={})
+SIDE = Side("git:main", ("a" * 40,))
 WHOLE = Thresholds(0.03)
 VERDICTS = ("slower", "same", "undecided")
 
@@ -30,15 +29,13 @@ def part(number, of=3, **environment):
 def ab(number, of=3, *, base=SIDE, here=None, effect=0.03, **changes):
     shard = Shard(number, of)
     thresholds = replace(WHOLE, effect=effect, family_level=shard.family_level(WHOLE.family_level))
-    decisions = {
-        name: Decision(Judgement(VERDICTS[index % 3], "why", 1.0, 0.9, 1.1), 5, 0, 9, 9, 1.0, decided=True)
+    rows = [
+        Compared(name, Judgement(VERDICTS[index % 3], "why", 1.0, 0.9, 1.1), None)
         for index, name in enumerate(NAMES)
         if shard.has(name)
-    }
-    found = AbResult(
-        base, SIDE, thresholds, here or ENVIRONMENT, decisions, {}, {}, 10.5, shard=shard, **changes
-    )
-    return found.as_json()
+    ]
+    here, found = here or ENVIRONMENT, Comparison(rows, None)
+    return Result("ab", base, SIDE, found, thresholds, here, 10.5, shard=str(shard), **changes).as_json()
 
 
 def save(folder, *contents):
@@ -84,16 +81,15 @@ def test_results_of_ab_become_one_that_can_be_read(tmp_path):
         ab(2, notes=("one note",), interrupted=True),
         ab(3, notes=("one note",)),
     ]
-    del parts[2]["base"]["checkouts"]  # as before they were kept
     whole, _ = merge(save(tmp_path, *parts))
-    found = result_file.parse(tmp_path, whole)
+    found = result.parse(tmp_path, whole)
     assert sorted(row.fullname for row in found.comparison.rows) == NAMES
     assert found.thresholds == WHOLE
     assert whole["summary"] == {"same": 3, "slower": 3, "undecided": 3}
     assert whole["seconds"] == 31.5
     assert whole["interrupted"] is True
     assert whole["notes"] == ["one note"]
-    assert whole["others_share"] == 0.4, "of the busiest machine"
+    assert whole["contention_share"] == 0.4, "of the busiest machine"
     assert whole["shard"] is None
 
 
@@ -101,11 +97,10 @@ def test_files_that_are_no_shards_are_joined_if_they_share_nothing(tmp_path):
     found, _ = merge(save(tmp_path, content(entry("a")), content(entry("b"))))
     assert len(found["benchmarks"]) == 2
     one, other = ab(1, 1), ab(1, 1)
-    for name, result in (("x", one), ("y", other)):
-        result["benchmarks"] = [{**result["benchmarks"][0], "id": name}]
-        result["summary"] = {"slower": 1}
-        result["shard"] = None
-    assert merge(save(tmp_path, one, other))[0]["level"]["simultaneous"] == 0.98
+    for name, whole in (("x", one), ("y", other)):
+        whole["benchmarks"] = [{**whole["benchmarks"][0], "id": name}]
+        whole["shard"] = None
+    assert merge(save(tmp_path, one, other))[0]["family_level"] == 0.98
     many = [{**one, "benchmarks": [{**one["benchmarks"][0], "id": str(number)}]} for number in range(100)]
     assert "error rate would reach" in refused(tmp_path, *many)
 
@@ -133,10 +128,10 @@ GPU |= dict.fromkeys(("graphics_clock_mhz", "memory_clock_mhz", "power_cap_watts
         ((part(1, 2), content(entry("x"))), "part-1.json is not a shard, but other files are"),
         ((content(entry("a")), content(entry("a"))), "both contain test_a.py::a"),
         ((part(1, 2), ab(2, 2)), "a run file and a result of gnnbench ab"),
-        ((ab(1, 2), ab(2, 2, base=replace(SIDE, commit="b" * 40))), "differ in base's commit"),
+        ((ab(1, 2), ab(2, 2, base=replace(SIDE, commits=("b" * 40,)))), "differ in base's commits"),
         (
             (ab(1, 2), ab(2, 2, base=replace(SIDE, text="pip:torch==2"))),
-            "differ in base's variant: 'git:main'",
+            "differ in base's text: 'git:main'",
         ),
         (
             (ab(1, 2), ab(2, 2, base=replace(SIDE, checkouts={"../lib": "c" * 40}))),
@@ -185,7 +180,7 @@ def test_the_command_saves_and_counts(tmp_path, capsys):
         ([*paths, "-o", paths[0]], "is also an input file"),
         ([*paths, "-o", "/proc/x/whole.json"], "cannot be written"),
         ([paths[0], "-o", whole], "shard 2/2 is missing"),
-        ([str(endless), "-o", whole], "contains an infinite number"),
+        ([str(endless), "-o", whole], "damaged at $.seconds"),
     ):
         assert main.main(["merge", *words]) == 2
         err = capsys.readouterr().err

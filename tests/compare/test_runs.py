@@ -200,7 +200,7 @@ def test_whole_calls_are_judged_by_their_times_though_nothing_changed(tmp_path):
     assert not row.judgement.same_code
     assert row.judgement.low is not None
     assert row.notes == (f"code not compared, {why}",)
-    assert row.work.as_json()["no_fingerprint"] == why
+    assert row.work.no_fingerprint == why
 
 
 def test_changed_weights_of_layout_modes_stand_beside_the_verdict(tmp_path):

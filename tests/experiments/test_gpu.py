@@ -87,5 +87,5 @@ def test_every_step_says_what_it_is_and_how_long_it_takes(gpu):
 
 def test_what_a_machine_with_pytorch_and_pyg_lacks_is_packed_and_nothing_else(load):
     lacking = set(load("packages").lacking())
-    assert {"jsonschema", "pyelftools", "ruptures", "tomlkit", "ogb", "outdated"} <= lacking
+    assert {"msgspec", "pyelftools", "ruptures", "tomlkit", "ogb", "outdated"} <= lacking
     assert not {"gnnbench", "torch", "torch-geometric", "numpy", "pytest", "dgl"} & lacking

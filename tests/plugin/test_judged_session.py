@@ -6,9 +6,9 @@ from dataclasses import replace
 import pytest
 
 from gnnbench import codec
-from gnnbench.compare.ab.inspections import Inspections
-from gnnbench.compare.ab.schedule import NOT_REACHED, SAME_CODE
-from gnnbench.compare.verdict import Judgement, Thresholds
+from gnnbench.compare.ab.schedule import NOT_REACHED
+from gnnbench.compare.comparison import Compared, Comparison
+from gnnbench.compare.verdict import SAME_CODE, Judgement, Thresholds
 from gnnbench.errors import UsageError
 from gnnbench.measure.sources import Sources, Tree
 from gnnbench.plugin import turns
@@ -19,6 +19,7 @@ from gnnbench.plugin.turns import Turns
 from gnnbench.results import accepted
 from gnnbench.results.baseline import FOLDER, RecordStore
 from gnnbench.variants import variant
+from gnnbench.variants.prepare import Prepared
 from tests import run_files
 from tests.cli import saved
 from tests.plugin import recorded
@@ -64,19 +65,18 @@ class Session:
     def judge(self, decided, **changes):
         """Judge by what came out in turns: judgements or decisions by name; None: they could not run."""
         ids = {f"test_a.py::{name}": one for name, one in (decided or {}).items()}
-        result = saved.result(
-            benchmarks={name: one for name, one in ids.items() if isinstance(one, Judgement)}, **changes
-        )
-        kept = {
-            name: replace(result.decisions[name], decided=one != LEFT) if isinstance(one, Judgement) else one
+        result = saved.result(**changes)
+        rows = [
+            Compared(name, one, None, counts=replace(saved.COUNTS, decided=one != LEFT))
             for name, one in ids.items()
-        }
-        base = replace(result.base, trees=(self._root,))
-        result = replace(result, base=base, decisions=kept, inspections=dict.fromkeys(kept, Inspections()))
+        ]
+        result = replace(result, comparison=Comparison(rows, None))
+        commit = result.base.commits[0]
+        base = Prepared(result.base.text, (self._root,), {}, commit, dirty=False, versions={})
 
         def run(_config, groups, *_others):
             failure = "" if decided else "it does not build"
-            return [Turns(one, result if decided else None, failure) for one in groups]
+            return [Turns(one, result if decided else None, base, failure) for one in groups]
 
         self._patch.setattr(turns, "run", run)
         self.judged.judge(accepted.find(self._root))
@@ -107,7 +107,7 @@ def test_a_variant_is_the_base_of_all_and_what_is_left_goes_on_by_a_command(know
     assert again.endswith(" --benchmark-compare=git:main --gnn-budget=701")
     assert re.findall(r"test_a\S+", again) == (["test_a.py::late0"] if left == 1 else ["test_a.py"])
     assert ours.row_as_json(rows["slow"])["against"] == "git:main"
-    assert ours.row_as_json(rows["slow"])["base"] == {"commits": [OLD], "dirty": False}
+    assert ours.row_as_json(rows["slow"])["base"] == {"commits": (OLD,), "dirty": False}
     assert [one["against"] for one in ours.as_json()["turns"]] == ["git:main"]
 
 
@@ -161,7 +161,7 @@ def test_turns_do_not_judge_what_they_could_not_build_or_run_as_it_was_recorded(
     told = {name: session.judged.row_as_json(row) for name, row in rows.items()}
     assert [name for name, one in told.items() if one["in_turns"]] == ["slow"]
     assert {one["against"] for one in told.values()} == {"0001"}
-    assert told["slow"]["base"] == {"commits": [OLD], "dirty": False}
+    assert told["slow"]["base"] == {"commits": (OLD,), "dirty": False}
 
 
 def test_a_base_that_cannot_be_built_leaves_the_times_of_the_record(known, monkeypatch):

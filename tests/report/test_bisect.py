@@ -1,4 +1,5 @@
 from gnnbench.compare.ab.inspections import Inspections
+from gnnbench.compare.comparison import Work
 from gnnbench.measure.counter_changes import CounterChange
 from gnnbench.report import bisect
 from tests.compare.bisect.results import commits, finding, result
@@ -28,7 +29,7 @@ def test_a_range_names_its_first_ten_candidates_and_counts_the_others():
 
 
 def test_a_finding_has_its_benchmarks_what_differs_and_the_command_that_repeats_it():
-    counted = {"test_a.py::a": Inspections((CounterChange("aten::mm", 1, 3),))}
+    counted = {"test_a.py::a": Inspections(Work(counters=(CounterChange("aten::mm", 1, 3),)))}
     reasons = {f"{number}": "no compiler" for number in range(7)}
     one = finding(LINE, 3, 4, counted, a=1.5, b=1.2)
     found = result(LINE, "slower", "slower", findings=[one], unmeasured=reasons, notes=("a note",))

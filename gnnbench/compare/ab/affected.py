@@ -8,18 +8,19 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
-from ... import units
+from ... import codec, units
 from ...clocks import RealTime
 from ...errors import UsageError
 from ...results import left_out
 from ...variants.prepare import Prepared
+from ..result import Side
 from .inspections import Inspections
 from .pair import Workers
 from .processes import Processes
-from .result import side_json
 from .visit import NotTimed
 
-FORMAT_VERSION = 1
+FORMAT_VERSION = 2
+# 2: a side has its text and commits, as in a result.
 
 Status = Literal["changed", "same", "unknown"]
 
@@ -35,7 +36,7 @@ class Inspected:
     @property
     def unknown(self) -> str | None:
         """Why it is unknown whether both sides run the same code; None: it is known."""
-        return self.failed or self.inspections.unseen
+        return self.failed or self.inspections.work.no_fingerprint
 
     @property
     def status(self) -> Status:
@@ -64,8 +65,8 @@ class AffectedResult:
         """Return the JSON form, see docs/formats.md."""
         return {
             "version": FORMAT_VERSION,
-            "base": side_json(self.base),
-            "head": side_json(self.head),
+            "base": codec.encode(Side.of(self.base)),
+            "head": codec.encode(Side.of(self.head)),
             "benchmarks": [
                 {"id": name, "status": one.status, "failed": one.failed, **one.inspections.as_json()}
                 for name, one in self.benchmarks.items()

@@ -21,17 +21,18 @@ from ...variants import variant
 from ...variants.collected import unmatched
 from ...variants.prepare import Prepared
 from ..allowed import Allowed
+from ..comparison import Compared, Comparison
 from ..repeat import Repeat, ends_of
+from ..result import Result, Side
 from ..verdict import Thresholds
+from .inspections import Inspections
 from .pair import NO_DEFAULT, Workers
 from .processes import Processes
-from .result import AbResult
 from .sample import sample
 from .schedule import SAME_CODE, Decision, Plan, Schedule
 from .visit import NotTimed, Pair, Visit
 
 if TYPE_CHECKING:
-    from .inspections import Inspections
     from .turns import Size
 
 _STARTS = 2
@@ -77,7 +78,7 @@ def run(
     only: Sequence[str] | None = None,
     time_all: bool = False,
     allowed: Mapping[str, Allowed] | None = None,
-) -> AbResult:
+) -> Result:
     """Time two variants in turns, in as many pairs of fresh processes as needed.
 
     After an interruption, the result has what is known so far.
@@ -122,21 +123,20 @@ def run(
                 pass
         except KeyboardInterrupt:
             interrupted = True
-    return AbResult(
-        base,
-        head,
+    return Result(
+        "ab",
+        Side.of(base),
+        Side.of(head),
+        Comparison(session.rows(), None),
         thresholds,
         asdict(environment.collect(folder)),
-        session.decisions(),
-        inspections=session.inspections,
-        head_ns={name: math.exp(np.median(logs)) for name, logs in session.head_logs.items()},
-        seconds=RealTime.seconds() - start,
-        interrupted=interrupted,
-        notes=(*session.notes, *session.skipped(), *left_out.several(session.several)),
-        shard=shard,
-        needed_seconds=session.schedule.needed_seconds if session.schedule else 0.0,
-        repeat=session.repeat(),
-        contention_share=None if session.simulated else round(watch.contention_share(), 4),
+        RealTime.seconds() - start,
+        None if session.simulated else round(watch.contention_share(), 4),
+        interrupted,
+        str(shard) if shard else None,
+        (*session.notes, *session.skipped(), *left_out.several(session.several)),
+        session.repeat(),
+        session.schedule.needed_seconds if session.schedule else 0.0,
     )
 
 
@@ -269,6 +269,24 @@ class _Session:
         """Return the state of each benchmark, without those that both sides skip."""
         timed = self.schedule.decisions() if self.schedule else {}
         return {name: timed.get(name, SAME_CODE) for name in self._names}
+
+    def rows(self) -> list[Compared]:
+        """Return the benchmarks with the verdicts that were measured."""
+        rows = []
+        for name, decision in self.decisions().items():
+            inspected, logs = self.inspections.get(name, Inspections()), self.head_logs.get(name)
+            rows.append(
+                Compared(
+                    name,
+                    decision.judgement,
+                    math.exp(np.median(logs)) / 1e9 if logs else None,
+                    notes=inspected.work.notes(),
+                    work=inspected.work,
+                    memory=inspected.memory,
+                    counts=decision.counts,
+                )
+            )
+        return rows
 
     def skipped(self) -> list[str]:
         """Return a note on benchmarks that both sides skip, if there are any."""

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ... import codec
-from ...measure.counter_changes import CounterChange, between
+from ...measure.counter_changes import between
 from ...measure.fingerprint.difference import Difference
 from ...measure.fingerprint.fingerprint import Fingerprint
 from ..comparison import Work
@@ -16,26 +16,17 @@ from ..memory import MemoryChange, Peaks
 class Inspections:
     """The inspections of one benchmark on both sides."""
 
-    counters: tuple[CounterChange, ...] = ()
-    """Counts that differ; none if a side was not counted."""
-    difference: Difference | None = None
-    """What differs between the fingerprints; None: a side has none."""
-    unseen: str | None = None
-    """Why a side has no fingerprint."""
+    work: Work = field(default_factory=Work)
+    """What differs."""
     sides: tuple[Mapping[str, Any], ...] = field(default=(), compare=False)
     """What the workers of base and head answered; empty: this was read from a result."""
     memory: MemoryChange | None = None
     """None: a side has no peak, or both run the same code."""
 
     @property
-    def work(self) -> Work:
-        """What differs."""
-        return Work(self.difference, self.counters, self.unseen)
-
-    @property
     def same_code(self) -> bool:
         """Whether both sides run the same code on the same kind of input with the same settings."""
-        return self.difference is not None and not self.difference
+        return self.work.changed is not None and not self.work.changed
 
     @classmethod
     def of(cls, base: Mapping[str, Any], head: Mapping[str, Any]) -> "Inspections":
@@ -44,23 +35,14 @@ class Inspections:
         unseen = base["unseen"] or head["unseen"]
         difference = None
         if not unseen:
-            difference = Difference.between(
-                *(codec.decode(one["fingerprint"], Fingerprint) for one in (base, head))
-            )
+            prints = (codec.decode(one["fingerprint"], Fingerprint) for one in (base, head))
+            difference = Difference.between(*prints)
         memory = MemoryChange.between(*(Peaks.of(one.get("memory")) for one in (base, head)))
         if difference is not None and not difference:
             memory = None
         changes = between(*counts) if all(counts) else ()
-        return cls(changes, difference, unseen, (base, head), memory)
+        return cls(Work(difference, changes, unseen), (base, head), memory)
 
     def as_json(self) -> dict[str, Any]:
-        """Return the fields of a benchmark in the result of `gnnbench ab`, see docs/formats.md."""
-        memory = self.memory and self.memory.as_json()
-        return {**self.work.as_json(), "memory": memory}
-
-    @classmethod
-    def from_json(cls, saved: Mapping[str, Any]) -> "Inspections":
-        """Read what `as_json` returned; older results have counters only."""
-        work = Work.from_json(saved)
-        memory = MemoryChange.from_json(saved.get("memory"))
-        return cls(work.counters, work.difference, work.unseen, memory=memory)
+        """Return the fields of a benchmark in saved results, see docs/formats.md."""
+        return {**codec.encode(self.work), "memory": codec.encode(self.memory)}

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from ..allowed import Allowed
+from ..comparison import PairCounts
 from ..verdict import SAME_CODE as SAME
 from ..verdict import Judgement, Thresholds
 from .estimate import FEWEST_PAIRS, RatioEstimate, judged
@@ -66,6 +67,12 @@ class Decision:
     """Time of its visits."""
     decided: bool
     """Whether it is not measured any more, because it is decided or given up."""
+
+    @property
+    def counts(self) -> PairCounts:
+        """How much it was timed, as a result has it."""
+        seconds = round(self.seconds, 3)
+        return PairCounts(self.pairs, self.excluded, self.rounds, self.layouts, seconds, self.decided)
 
 
 SAME_CODE = Decision(SAME, 0, 0, 0, 0, 0.0, decided=True)

@@ -323,10 +323,10 @@ def _fake_machine(pair: int, side: int, slower: float) -> "FakeMachine | None":
 def _seed(seed: int) -> None:
     """Seed the random numbers of all loaded libraries, so that both sides draw the same."""
     random.seed(seed)
-    if "numpy" in sys.modules:
-        sys.modules["numpy"].random.seed(seed)
-    if "torch" in sys.modules:
-        sys.modules["torch"].manual_seed(seed)
+    if numpy := sys.modules.get("numpy"):
+        numpy.random.seed(seed)
+    if torch := sys.modules.get("torch"):
+        torch.manual_seed(seed)
 
 
 def _valid(*, rounds: Any, warmup_rounds: Any, iterations: Any, setup: Any, **_options: Any) -> bool:

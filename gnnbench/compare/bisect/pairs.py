@@ -201,7 +201,7 @@ class Pairs:
             return one
         inspections[name] = one
         sides = found.seen[name] = Seen.of(one.sides[0]), Seen.of(one.sides[1])
-        if one.unseen:
+        if one.work.no_fingerprint:
             self._blind.add(name)
         if one.same_code:
             return NotTimed("same code", "runs the same code")

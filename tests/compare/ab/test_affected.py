@@ -5,7 +5,6 @@ from functools import reduce
 
 import pytest
 
-from gnnbench import schema
 from gnnbench.compare.ab import affected
 from gnnbench.errors import UsageError
 from tests.compare.ab.workers import clean, prepared, write
@@ -113,7 +112,7 @@ def test_every_benchmark_is_changed_or_the_same_or_unknown_with_its_reason(run):
     assert short(found.named("same")) == ["thing[same]", "last"]
     changed = found.named("changed")
     assert short(changed) == ["thing[changed]", "thing[calls]", "thing[limited]"]
-    differences = [one.inspections.difference for one in changed.values()]
+    differences = [one.inspections.work.changed for one in changed.values()]
     assert [one.functions for one in differences] == [
         ("thing:changed",),
         ("thing:removed", "thing:added", "thing:calls"),
@@ -136,7 +135,6 @@ def test_every_benchmark_is_changed_or_the_same_or_unknown_with_its_reason(run):
     restarts = [line for line in lines if line.endswith("restarting both sides")]
     assert len(restarts) == 1, "only the side that died"
     saved = json.loads(json.dumps(found.as_json()))
-    assert schema.departure(saved, "affected") is None
     assert saved["summary"] == {"changed": 3, "same": 2, "unknown": 5}
     calls = next(one for one in saved["benchmarks"] if "calls" in one["id"])
     assert calls["status"] == "changed"

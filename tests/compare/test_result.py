@@ -4,32 +4,32 @@ from dataclasses import replace
 import pytest
 
 from gnnbench.cli import main
-from gnnbench.compare import result_file
-from gnnbench.compare.ab.inspections import CounterChange, Inspections
-from gnnbench.compare.ab.result import AbResult
-from gnnbench.compare.ab.schedule import Decision
+from gnnbench.compare import result
+from gnnbench.compare.comparison import Compared, Comparison, PairCounts, Work
+from gnnbench.compare.result import Result, Side
 from gnnbench.compare.verdict import Judgement, Thresholds
 from gnnbench.errors import UsageError
-from gnnbench.variants.prepare import Prepared
+from gnnbench.measure.counter_changes import CounterChange
 from tests.run_files import ENVIRONMENT, entry, of_operation, save, suite
 
 SLOWER = Judgement("slower", "surely", 1.2, 1.1, 1.3, 1.15, 1.25, 0.04)
 NOT_THERE = Judgement("incomparable", "new: not in the base")
 
 
-def of_ab():
+def of_ab(**changes):
     """Return a result with a slower benchmark and one that is new."""
     base, head = (
-        Prepared(text, (), {"NAME": "1"}, commit, dirty=commit is None, versions={})
-        for text, commit in (("git:main", "0123456789abcdef"), ("env:NAME=1", None))
+        Side("git:main", ("0123456789abcdef",)),
+        Side("env:NAME=1", dirty=True, variables={"NAME": "1"}),
     )
-    decisions = {
-        "test_a.py::a": Decision(SLOWER, 5, 1, 300, 100, 20.0, decided=True),
-        "test_a.py::b": Decision(NOT_THERE, 0, 0, 0, 0, 0.0, decided=True),
-    }
-    changes = {"test_a.py::a": Inspections((CounterChange("aten::sort", 1, 3),))}
-    times = {"test_a.py::a": 1.2e6}
-    return AbResult(base, head, Thresholds(0.05), ENVIRONMENT, decisions, changes, times, 20.0)
+    work = Work(counters=(CounterChange("aten::sort", 1, 3),))
+    counts = PairCounts(5, 1, 300, 100, 20.0)
+    rows = [
+        Compared("test_a.py::a", SLOWER, 1.2e-3, notes=work.notes(), work=work, counts=counts),
+        Compared("test_a.py::b", NOT_THERE, None),
+    ]
+    found = Result("ab", base, head, Comparison(rows, None), Thresholds(0.05), ENVIRONMENT, 20.0)
+    return replace(found, **changes)
 
 
 def saved(folder, content):
@@ -39,36 +39,22 @@ def saved(folder, content):
 
 
 def test_a_result_of_ab_is_read_as_it_was_shown_with_how_busy_the_machine_was(tmp_path):
-    result = replace(of_ab(), contention_share=0.4)
-    found = result_file.read(saved(tmp_path, result.as_json()))
-    assert found.command == "ab"
-    assert found.comparison == result.comparison()
-    assert found.thresholds == Thresholds(0.05)
-    assert (found.base, found.head) == ("git:main (01234567)", "env:NAME=1")
-    assert (found.contention_share, found.notes) == (0.4, ()), "said where something is undecided"
-    name, undecided = "test_a.py::a", replace(SLOWER, verdict="undecided")
-    decisions = {**result.decisions, name: replace(result.decisions[name], judgement=undecided)}
-    result = replace(result, decisions=decisions)
-    (note,) = result_file.read(saved(tmp_path, result.as_json())).notes
+    written = of_ab(contention_share=0.4)
+    path = saved(tmp_path, written.as_json())
+    found = result.read(path)
+    rows = [replace(row, counts=None) for row in written.rows]
+    assert found == replace(written, path=path, comparison=Comparison(rows, None))
+    assert (found.base.title, found.head.title) == ("git:main (01234567)", "env:NAME=1")
+    assert (found.contention_share, found.all_notes()) == (0.4, ()), "said where something is undecided"
+    undecided = replace(written.rows[0], judgement=replace(SLOWER, verdict="undecided"))
+    (note,) = replace(written, comparison=Comparison([undecided], None)).all_notes()
     assert "other programs used 40% of its CPU time" in note
-    assert (note,) == result_file.of_ab(result, tmp_path).notes
-    older = result.as_json()
-    del older["others_share"]
-    assert result_file.read(saved(tmp_path, older)).contention_share is None
 
 
-def test_commits_of_other_repositories_are_named_and_may_be_missing(tmp_path):
-    result = of_ab()
-    base, head = (
-        replace(side, checkouts={"../lib": "89abcdef01", "~/pyg": "fedcba9876"})
-        for side in (result.base, result.head)
-    )
-    content = replace(result, base=base, head=head).as_json()
-    found = result_file.read(saved(tmp_path, content))
-    assert found.base == "git:main (01234567, ../lib 89abcdef, ~/pyg fedcba98)"
-    assert found.head == "env:NAME=1 (../lib 89abcdef, ~/pyg fedcba98)"
-    del content["base"]["checkouts"]
-    assert result_file.read(saved(tmp_path, content)).base == "git:main (01234567)"
+def test_commits_of_other_repositories_are_named():
+    base = Side("git:main", ("0123456789",), checkouts={"../lib": "89abcdef01", "~/pyg": "fedcba9876"})
+    assert base.title == "git:main (01234567, ../lib 89abcdef, ~/pyg fedcba98)"
+    assert replace(base, commits=(), dirty=True).title == "git:main (../lib 89abcdef, ~/pyg fedcba98)"
 
 
 def test_a_result_of_compare_is_read_as_it_was_shown(tmp_path, capsys):
@@ -77,16 +63,17 @@ def test_a_result_of_compare_is_read_as_it_was_shown(tmp_path, capsys):
     path = tmp_path / "result.json"
     assert main.main(["compare", *base, "--json", str(path), "--", *head]) == 1
     capsys.readouterr()
-    found = result_file.read(path)
+    found = result.read(path)
     assert found.command == "compare"
-    assert (found.base, found.head) == ("3 runs", "1 run")
+    assert (found.base.title, found.head.title) == ("3 runs", "1 run")
     first = found.comparison.rows[0]
     assert first.fullname == "test_a.py::b0"
     assert first.judgement.verdict == "slower"
     assert first.judgement.base_processes == 3
     assert first.seconds == pytest.approx(1.5e-3, rel=0.1)
-    saved = json.loads(path.read_text())["benchmarks"]["test_a.py::b0"]
-    assert {**saved, **first.judgement.as_json(saved["notes"])} == saved
+    (saved,) = (one for one in json.loads(path.read_text())["benchmarks"] if one["id"] == first.fullname)
+    again = json.loads(json.dumps(first.as_json()))
+    assert saved == {**again, "head_ns": pytest.approx(again["head_ns"])}
 
 
 @pytest.mark.parametrize(
@@ -96,6 +83,7 @@ def test_a_result_of_compare_is_read_as_it_was_shown(tmp_path, capsys):
         ({"benchmarks": [], "summary": {}, "effect": 0.03}, "ab"),
         ({"benchmarks": [], "summary": {}}, None),
         ({"benchmarks": {}}, "compare"),
+        ({"benchmarks": [], "command": "compare"}, "compare"),
         ({"calibrations": []}, "calibration"),
         ({"sections": {}}, "profile"),
         ({}, None),
@@ -104,12 +92,12 @@ def test_a_result_of_compare_is_read_as_it_was_shown(tmp_path, capsys):
     ],
 )
 def test_files_of_ours_are_told_apart(content, kind):
-    assert result_file.kind(content) == kind
+    assert result.kind(content) == kind
 
 
 def refused(path):
     with pytest.raises(UsageError) as caught:
-        result_file.read(path)
+        result.read(path)
     message = str(caught.value)
     assert str(path) in message
     assert "\n" not in message
@@ -126,11 +114,10 @@ def test_what_is_no_result_is_refused_in_one_line(tmp_path):
     whole = of_ab().as_json()
     assert "version 9 of the format" in refused(saved(tmp_path, {**whole, "version": 9}))
     assert "damaged at $.effect" in refused(saved(tmp_path, {**whole, "effect": "3\n%"}))
-    assert "damaged at $" in refused(saved(tmp_path, {"version": 1, "benchmarks": {"a": entry("a")}}))
-    level = {**whole["level"], "own": 10**400}
-    assert "00 is no number" in refused(saved(tmp_path, {**whole, "level": level}))
+    assert "damaged: no 'base'" in refused(saved(tmp_path, {"version": 1, "benchmarks": {"a": entry("a")}}))
+    assert "damaged at $.own_level" in refused(saved(tmp_path, {**whole, "own_level": 10**400}))
     whole["benchmarks"][0]["verdict"] = "<script>"
-    assert "damaged at $.benchmarks[0].verdict" in refused(saved(tmp_path, whole))
+    assert "damaged: $.verdict: invalid enum value '<script>'" in refused(saved(tmp_path, whole))
 
 
 @pytest.mark.parametrize("wrong", [f"1{400 * '0'}", "1e300", "1e-300"])
@@ -141,15 +128,15 @@ def test_a_time_or_ratio_out_of_reason_is_refused_in_one_line(tmp_path, field, w
     path = saved(tmp_path, content)
     path.write_text(path.read_text().replace("987654.25", wrong))
     message = refused(path)
-    assert ": damaged: 1" in message
+    assert f": damaged: $.{field}: " in message
     assert len(message.removeprefix(str(path))) < 150
 
 
-@pytest.mark.parametrize("field", ["high", "own_low", "smallest_effect"])
+@pytest.mark.parametrize("field", ["high", "own_low", "minimum_detectable_effect"])
 def test_other_numbers_of_a_result_are_finite(tmp_path, field):
     content = of_ab().as_json()
     content["benchmarks"][0][field] = 10**400
-    assert "damaged: 1" in refused(saved(tmp_path, content))
+    assert f"damaged: $.{field}: " in refused(saved(tmp_path, content))
 
 
 def test_results_with_an_operations_former_name_are_read_with_todays(tmp_path, capsys):
@@ -157,14 +144,14 @@ def test_results_with_an_operations_former_name_are_read_with_todays(tmp_path, c
     former, today = (test.format(name) for name in ("add_self_loops", "add_remaining_self_loops"))
     content = of_ab().as_json()
     content["benchmarks"][0]["id"] = former
-    found = result_file.read(saved(tmp_path, content))
+    found = result.read(saved(tmp_path, content))
     assert [row.fullname for row in found.comparison.rows] == [today, "test_a.py::b"]
     base, head = save(tmp_path, of_operation("add_self_loops"), of_operation("add_self_loops", seed=1))
     path = tmp_path / "result.json"
     main.main(["compare", str(base), "--json", str(path), "--", str(head)])
     capsys.readouterr()
     path.write_text(path.read_text().replace("add_remaining_self_loops", "add_self_loops"))
-    (row,) = result_file.read(path).comparison.rows
+    (row,) = result.read(path).comparison.rows
     assert "[add_remaining_self_loops-forward-" in row.fullname
 
 

@@ -1,0 +1,308 @@
+"""The result of `gnnbench ab` or `gnnbench compare`, which is saved as JSON and read again."""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, Literal, Self
+
+from .. import codec, json_io, units
+from ..codec import Level, NotNegative
+from ..cpu import CONTENDED
+from ..results import former_names
+from ..results.accepted import Accepted
+from ..results.run_file import RunFile
+from ..settings import Settings
+from ..variants.prepare import Prepared
+from . import repeat, runs
+from .comparison import Compared, Comparison
+from .repeat import Repeat
+from .revision import Revision
+from .settle import settle
+from .verdict import Judgement, Thresholds
+
+MAX_BYTES = 2**25
+FORMAT_VERSION = 2
+# 2: ab and compare write the same fields; the names of docs/formats.md.
+_REMEDY = "save it again with gnnbench ab --json or gnnbench compare --json"
+
+Command = Literal["ab", "compare"]
+Kind = Literal["run", "ab", "compare", "compare --by", "calibration", "profile"]
+_BY_FIELD: Mapping[str, Kind] = {
+    "calibrations": "calibration",
+    "sections": "profile",
+    "rows": "compare --by",
+}
+"""The field by which a format without benchmarks is known."""
+_SHORT_COMMIT = 8
+
+
+@dataclass(frozen=True)
+class Side:
+    """One side of a comparison."""
+
+    text: str
+    """The variant as the user typed it; of run files, their number: `3 runs`."""
+    commits: tuple[str, ...] = ()
+    """Empty: unknown. Several: its processes ran different ones."""
+    dirty: bool = False
+    """Whether tracked files differed from a commit."""
+    checkouts: Mapping[str, str] = field(default_factory=dict)
+    """Folders of other repositories, as the user typed them, and their commits."""
+    versions: Mapping[str, str] = field(default_factory=dict)
+    """Names and versions of the packages that pip installed for it."""
+    variables: Mapping[str, str] = field(default_factory=dict)
+    """Environment variables that were set."""
+    files: tuple[str, ...] = ()
+    """Run files."""
+
+    @classmethod
+    def of(cls, variant: Prepared) -> Self:
+        """Return the side that a variant is."""
+        commits = (variant.commit,) if variant.commit else ()
+        there = dict(variant.checkouts), dict(variant.versions), dict(variant.environment)
+        return cls(variant.text, commits, variant.dirty, *there)
+
+    @classmethod
+    def of_runs(cls, found: Sequence[RunFile]) -> Self:
+        """Return the side that run files are."""
+        revision = Revision.of_runs(found)
+        files = tuple(str(run.path) for run in found)
+        return cls(units.count(len(found), "run"), revision.commits, revision.dirty, files=files)
+
+    @property
+    def revision(self) -> Revision:
+        """Its commits."""
+        return Revision(self.commits, self.dirty)
+
+    @property
+    def title(self) -> str:
+        """The text, with the commits of a variant: `git:main (01234567, ../pyg 89abcdef)`."""
+        if self.files:
+            return self.text
+        dirty = ", with uncommitted changes" if self.dirty else ""
+        facts = [f"{commit[:_SHORT_COMMIT]}{dirty}" for commit in self.commits]
+        facts += [f"{folder} {commit[:_SHORT_COMMIT]}" for folder, commit in self.checkouts.items()]
+        return f"{self.text} ({', '.join(facts)})" if facts else self.text
+
+
+@dataclass(frozen=True)
+class Result:
+    """A comparison of two sides. The fields from `environment` to `shard` are those of `gnnbench ab`."""
+
+    command: Command
+    base: Side
+    head: Side
+    comparison: Comparison
+    thresholds: Thresholds
+    environment: Mapping[str, Any] | None = None
+    seconds: float | None = None
+    """How long it took."""
+    contention_share: float | None = None
+    """The fraction of CPU time that other programs used meanwhile; None: unknown, or a simulated machine."""
+    interrupted: bool = False
+    shard: str | None = None
+    """The shard that was timed, as in `1/4`; None: all benchmarks."""
+    notes: tuple[str, ...] = ()
+    """Notes on the whole result."""
+    repeat: Repeat | None = None
+    """What commands need that time the benchmarks again; None: unknown."""
+    needed_seconds: float = 0.0
+    """Time for the pairs that a verdict needs at least, of all benchmarks, by the costs so far; not saved."""
+    path: Path = Path()
+    """Where it is saved; empty: nowhere."""
+
+    @property
+    def rows(self) -> Sequence[Compared]:
+        """The benchmarks, in the order of collection."""
+        return self.comparison.rows
+
+    def settled(self, accepted: Accepted) -> Self:
+        """Return the result with what is accepted and ignored, and notes on that."""
+        sides = self.base.revision, self.head.revision
+        found, lines = settle(self.comparison, self.thresholds, accepted, lambda _: sides)
+        return replace(self, comparison=found, notes=(*self.notes, *lines))
+
+    def all_notes(self) -> tuple[str, ...]:
+        """Return the notes, with one if other programs used much CPU time and benchmarks are undecided."""
+        count = sum(row.judgement.verdict == "undecided" for row in self.rows)
+        share = self.contention_share or 0.0
+        if not count or share <= CONTENDED:
+            return self.notes
+        whose = f"{units.count(count, 'benchmark')} {'is' if count == 1 else 'are'} undecided"
+        used = units.fraction(share)
+        busy = f"the machine was busy: other programs used {used} of its CPU time, maybe why {whose}"
+        return (*self.notes, busy)
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the JSON form, see docs/formats.md."""
+        verdicts = Counter(row.judgement.verdict for row in self.rows)
+        shared = self.comparison.shared
+        return {
+            "version": FORMAT_VERSION,
+            "command": self.command,
+            "base": codec.encode(self.base),
+            "head": codec.encode(self.head),
+            "environment": self.environment,
+            "effect": self.thresholds.effect,
+            "family_level": self.thresholds.family_level,
+            "own_level": self.thresholds.own_level,
+            "benchmarks": [row.as_json() for row in self.rows],
+            "shared": shared and shared.as_json(),
+            "summary": dict(sorted(verdicts.items())),
+            "seconds": self.seconds and round(self.seconds, 3),
+            "contention_share": self.contention_share,
+            "interrupted": self.interrupted,
+            "shard": self.shard,
+            "notes": list(self.notes),
+            "repeat": codec.encode(self.repeat),
+            "settings": self.thresholds.rules.as_json(self.command),
+        }
+
+
+def of_runs(
+    base: Sequence[RunFile],
+    head: Sequence[RunFile],
+    thresholds: Thresholds,
+    accepted: Accepted,
+    options: tuple[str, ...] = (),
+) -> Result:
+    """Compare the processes of two runs.
+
+    Args:
+        base: the older run.
+        head: the newer run.
+        thresholds: of the verdicts.
+        accepted: the project's accepted slowdowns.
+        options: those that a command which compares again must have too.
+    """
+    judged, again = runs.compare(base, head, thresholds), repeat.of_runs(base[0], head[0], options)
+    sides = Side.of_runs(base), Side.of_runs(head)
+    return Result("compare", *sides, judged, thresholds, repeat=again).settled(accepted)
+
+
+def kind(content: Any) -> Kind | None:
+    """Return which of gnnbench's formats a parsed JSON file has, by its fields; None: another format.
+
+    The content is not checked.
+    """
+    if not isinstance(content, dict):
+        return None
+    benchmarks, command = content.get("benchmarks"), content.get("command")
+    if command in ("ab", "compare"):
+        return "ab" if command == "ab" else "compare"
+    if isinstance(benchmarks, dict):
+        return "compare"
+    if isinstance(benchmarks, list):
+        if "summary" not in content:
+            return "run"
+        return "ab" if "effect" in content else None  # of `gnnbench affected`
+    return next((kind for field, kind in _BY_FIELD.items() if field in content), None)
+
+
+def read(path: Path) -> Result:
+    """Read a result.
+
+    Raises:
+        UsageError: the file is missing, too large or damaged, or has another format or version.
+    """
+    content, _ = former_names.read(path, "result", MAX_BYTES, _REMEDY)
+    return parse(path, content)
+
+
+@dataclass(frozen=True)
+class _Saved:
+    """What `Result.as_json` returns; the benchmarks and `shared` are read one by one."""
+
+    version: int
+    command: Command
+    base: Side
+    head: Side
+    benchmarks: tuple[Mapping[str, Any], ...]
+    effect: Level
+    family_level: Level
+    own_level: Level
+    environment: Mapping[str, Any] | None = None
+    seconds: NotNegative | None = None
+    contention_share: NotNegative | None = None
+    interrupted: bool = False
+    shard: str | None = None
+    notes: tuple[str, ...] = ()
+    repeat: Repeat | None = None
+    shared: Mapping[str, Any] | None = None
+    settings: Mapping[str, Any] | None = None
+
+
+def parse(path: Path, content: Any) -> Result:
+    """Check a result's content.
+
+    Args:
+        path: the file, for messages.
+        content: parsed JSON.
+
+    Raises:
+        UsageError: the content has another form or version.
+    """
+    command = kind(content)
+    if command not in ("ab", "compare"):
+        found = f": it is {units.article(f'{command} file')}" if command else ""
+        json_io.refuse(path, f"not a result of gnnbench ab or compare{found}", _REMEDY)
+    try:
+        if content.get("version") == 1:
+            content = _raised(content)
+        saved = codec.read(path, content, _Saved, FORMAT_VERSION, _REMEDY)
+        rows = [Compared.from_json(one) for one in saved.benchmarks]
+        shared = None if saved.shared is None else Judgement.from_json(saved.shared)
+        rules = Settings.from_json(saved.settings)
+    except json_io.DAMAGE as error:
+        json_io.refuse(path, f"damaged: {json_io.damage(error)}", _REMEDY)
+    return Result(
+        saved.command,
+        saved.base,
+        saved.head,
+        Comparison(rows, shared),
+        Thresholds(saved.effect, saved.family_level, saved.own_level, rules=rules),
+        saved.environment,
+        saved.seconds,
+        saved.contention_share,
+        saved.interrupted,
+        saved.shard,
+        saved.notes,
+        saved.repeat,
+        path=path,
+    )
+
+
+def _raised(content: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a result of version 1 as version 2 has it.
+
+    Raises:
+        KeyError, TypeError, ValueError, AttributeError: a field is missing, or has another form.
+    """
+    benchmarks = content["benchmarks"]
+    if isinstance(benchmarks, dict):
+        revisions = content.get("revisions") or {}
+        sides = {
+            side: {
+                "text": units.count(len(content[side]), "run"),
+                "files": content[side],
+                **(revisions.get(side) or {}),
+            }
+            for side in ("base", "head")
+        }
+        rows = [{**one, "id": name} for name, one in benchmarks.items()]
+        raised: dict[str, Any] = {"command": "compare"}
+    else:
+        sides = {
+            side: {
+                **content[side],
+                "text": content[side]["variant"],
+                "commits": [one] if (one := content[side]["commit"]) else [],
+            }
+            for side in ("base", "head")
+        }
+        rows = list(benchmarks)
+        level = content["level"]
+        raised = {"command": "ab", "family_level": level["simultaneous"], "own_level": level["own"]}
+        raised["contention_share"] = content.get("others_share")
+    return {**content, **sides, **raised, "version": FORMAT_VERSION, "benchmarks": rows}
