@@ -19,6 +19,11 @@ from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.structure.files import File, Files
 from mkdocs.structure.pages import Page
 
+from gnnbench import codec
+from gnnbench.compare import calibration, comparison, result, verdict
+from gnnbench.profile import record
+from gnnbench.results import counter_baseline, parts
+
 ROOT = Path(__file__).parents[1]
 _LINK = re.compile(r"(?<!!)\[(?P<text>[^\]]*)\]\((?P<target>[^)\s#]*)(?P<anchor>#[^)\s]*)?\)")
 _API = """\
@@ -51,6 +56,16 @@ _EXAMPLES = """\
 - [A page of `gnnbench trend`](examples/trend.html): a simulated history of 60 runs with two steps
   ([trend.md](trend.md)).
 """
+_SCHEMAS = {
+    "run": (parts.RunPart,),
+    "benchmark-of-a-run": (parts.BenchmarkPart,),
+    "result": (result.SavedResult,),
+    "benchmark-of-a-result": (comparison.SavedRow, comparison.Work, verdict.Judgement),
+    "profile": (record.ProfileRecord,),
+    "calibration": (calibration.CalibrationFile,),
+    "counters": (counter_baseline.CounterFile,),
+}
+"""The types of saved files, by the name of the schema."""
 _RUNS = 60
 _STEPS = {
     "gcn_norm-forward-pyg": (35, 0.09),
@@ -82,7 +97,7 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
         lambda found: f"]({posixpath.relpath(found[1], 'docs')})",
         readme,
     )
-    pages = {"index.md": index, "api.md": _API, "examples.md": _EXAMPLES, **_examples()}
+    pages = {"index.md": index, "api.md": _API, "examples.md": _EXAMPLES, **_examples(), **_schemas()}
     for name, content in pages.items():
         files.append(File.generated(config, name, content=content))
     return files
@@ -115,6 +130,14 @@ def _examples() -> dict[str, bytes]:
         _history(folder / "runs")
         _gnnbench("trend", str(folder / "runs"), "-o", str(folder / "trend.html"))
         return {f"examples/{name}": (folder / name).read_bytes() for name in ("report.html", "trend.html")}
+
+
+def _schemas() -> dict[str, str]:
+    """Return the JSON Schemas, made from the types that gnnbench reads and writes."""
+    return {
+        f"schemas/{name}.schema.json": json.dumps(codec.schema(*kinds), indent=1)
+        for name, kinds in _SCHEMAS.items()
+    }
 
 
 def _gnnbench(*words: str) -> None:

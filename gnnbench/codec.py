@@ -3,7 +3,6 @@
 A field that the content lacks has the default of its type, and a field that the type lacks is ignored.
 """
 
-from functools import cache
 from pathlib import Path
 from typing import Annotated, Any, TypeVar
 
@@ -72,8 +71,8 @@ def read(path: Path, content: Any, kind: type[_Any], version: int, remedy: str) 
         json_io.refuse(path, f"damaged at {error}", remedy)
 
 
-@cache
-def schema(kind: type) -> dict[str, Any]:
-    """Return the JSON Schema (draft 2020-12) of a type."""
-    (found,), definitions = schema_components([kind], ref_template="#/$defs/{name}")
-    return {"$schema": "https://json-schema.org/draft/2020-12/schema", **found, "$defs": definitions}
+def schema(*kinds: type) -> dict[str, Any]:
+    """Return the JSON Schema (draft 2020-12) of an object that has the fields of all these types."""
+    found, definitions = schema_components(kinds, ref_template="#/$defs/{name}")
+    whole = found[0] if len(kinds) == 1 else {"allOf": list(found)}
+    return {"$schema": "https://json-schema.org/draft/2020-12/schema", **whole, "$defs": definitions}

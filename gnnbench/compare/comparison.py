@@ -113,7 +113,7 @@ class Compared:
         Raises:
             ValueError: a field is missing or has an impossible value.
         """
-        found, work = codec.decode({"id": name, **saved}, _Saved), codec.decode(saved, Work)
+        found, work = codec.decode({"id": name, **saved}, SavedRow), codec.decode(saved, Work)
         judgement, notes, allowed = Judgement.from_json(saved), found.notes, found.accepted
         if notes is None:  # a result of ab of version 1
             notes = (*(allowed.notes(judgement) if allowed else ()), *work.notes())
@@ -129,7 +129,7 @@ class Compared:
 
 
 @dataclass(frozen=True)
-class _Saved:
+class SavedRow:
     """The fields of `Compared.as_json` that are neither those of its judgement nor of its work."""
 
     id: str

@@ -211,7 +211,7 @@ def read(path: Path) -> Result:
 
 
 @dataclass(frozen=True)
-class _Saved:
+class SavedResult:
     """What `Result.as_json` returns; the benchmarks and `shared` are read one by one."""
 
     version: int
@@ -247,10 +247,14 @@ def parse(path: Path, content: Any) -> Result:
     if command not in ("ab", "compare"):
         found = f": it is {units.article(f'{command} file')}" if command else ""
         json_io.refuse(path, f"not a result of gnnbench ab or compare{found}", _REMEDY)
+    version = content.get("version")
+    if version not in (1, FORMAT_VERSION):
+        reason = f"version {version!r} of the format, and this gnnbench reads 1 and {FORMAT_VERSION}"
+        json_io.refuse(path, reason, f"use the gnnbench that wrote it, or {_REMEDY}")
     try:
-        if content.get("version") == 1:
+        if version == 1:
             content = _raised(content)
-        saved = codec.read(path, content, _Saved, FORMAT_VERSION, _REMEDY)
+        saved = codec.read(path, content, SavedResult, FORMAT_VERSION, _REMEDY)
         rows = [Compared.from_json(one) for one in saved.benchmarks]
         shared = None if saved.shared is None else Judgement.from_json(saved.shared)
         rules = Settings.from_json(saved.settings)
