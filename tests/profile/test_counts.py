@@ -25,22 +25,6 @@ def total(rows):
     return sum(row["count"] for row in rows)
 
 
-@pytest.mark.parametrize(
-    ("structure", "requires_grad", "operators"),
-    [(edge_index, False, 49), (adj_t, False, 60), (edge_index, True, 52), (adj_t, True, 63)],
-)
-def test_sum_of_operators_is_that_of_the_published_counts(structure, requires_grad, operators, tmp_path):
-    conv, x, graph = GCNConv(64, 64), torch.randn(NODES, 64, requires_grad=requires_grad), structure()
-
-    def call():
-        return conv(x, graph).sum().backward()
-
-    section = take(call, tmp_path)
-    assert total(section["operators"]) == operators
-    paths = {tuple(row["path"]) for row in section["operators"]}
-    assert {("call", "backward"), ("call", "forward", "GCNConv", "gcn_norm")} <= paths
-
-
 @pytest.mark.parametrize("platform", PLATFORMS)
 def test_counts_of_an_epoch_are_those_of_counters(make_case, platform, tmp_path):
     call = epoch(make_case("epoch", platform, "train")).call
@@ -52,19 +36,10 @@ def test_counts_of_an_epoch_are_those_of_counters(make_case, platform, tmp_path)
         assert found == {**expected.counts, **expected.details}[kind], kind
     phases = {row["path"][1]: row["count"] for row in section["ranges"] if len(row["path"]) == 2}
     assert phases == dict.fromkeys(("zero_grad", "forward", "loss", "backward", "optimizer.step"), 1)
-    layers = [row["count"] for row in section["ranges"] if row["path"][-1].endswith("Conv")]
-    assert layers == [3]
-
-
-def test_host_reads_on_sparse_tensor_are_those_of_its_storage(tmp_path):
-    conv, x, graph = GCNConv(64, 64), torch.randn(NODES, 64), adj_t()
-    rows = take(lambda: conv(x, graph), tmp_path)["host_reads"]
-    assert total(rows) == 4
-    for row in rows:
-        file, function = row["caller"].split(" ")
-        assert file.startswith("torch_sparse/storage.py:")
-        assert function == "SparseStorage.__init__"
-        assert row["path"][:4] == ["call", "forward", "GCNConv", "gcn_norm"]
+    (layer,) = [row for row in section["ranges"] if row["path"][-1].endswith("Conv")]
+    assert layer["count"] == 3
+    inside = {tuple(row["path"][:3]) for row in section["operators"]}
+    assert {tuple(layer["path"]), ("call", "backward")} <= inside
 
 
 def test_the_caller_of_dgls_reads_is_not_its_name_for_a_function_of_torch(make_case, tmp_path):

@@ -121,15 +121,6 @@ def test_sorting_the_graph_in_each_call(cora, x, adj_t, tmp_path):
     assert "sorts twice (aten::sort)" in text  # for itself, and for its transpose
 
 
-def test_converting_to_csr_in_each_call(cora, x, tmp_path):
-    ones = torch.ones(cora.num_edges)
-    matrix = torch.sparse_coo_tensor(cora.edge_index.flip(0), ones, (2708, 2708)).coalesce()
-    csr = matrix.to_sparse_csr()
-    assert find(lambda: csr @ x, tmp_path) == {}
-    fault = lambda: matrix.to_sparse_csr() @ x  # noqa: E731
-    check(tmp_path, "sorts", fault, lambda: csr @ x, HERE, "once, before the loop")
-
-
 @pytest.mark.cuda
 def test_copying_features_to_the_gpu_in_each_call(x, tmp_path):
     weight, there = torch.ones(64, 16, device="cuda"), x.to("cuda")

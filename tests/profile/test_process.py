@@ -67,33 +67,28 @@ def run(tmp_path, monkeypatch):
     return run
 
 
-def another(folder):
-    """Make an import root whose gnnbench is empty, and what writes down what is loaded."""
-    (folder / "conftest.py").write_text(CONFTEST)
-    side = folder / "side"
+@pytest.mark.nightly
+def test_no_module_of_the_code_under_test_stands_for_one_of_this_version_which_profiles_it(run, tmp_path):
+    (tmp_path / "conftest.py").write_text(CONFTEST)
+    side = tmp_path / "side"
     (side / "gnnbench").mkdir(parents=True)
     for name in ("__init__", "plugin"):
         (side / "gnnbench" / f"{name}.py").touch()
-    return side
-
-
-def loaded(folder, side):
-    """Return the modules of this version that are loaded, and check that each is where it belongs."""
-    found = json.loads((folder / "loaded.json").read_text())
+    kinds = [kind for kind in KINDS if kind != "instructions"]
+    ((ended, *_),) = run(["A"], "test_suite.py", kinds=kinds, trees=[side])
+    assert ended.failed is None
+    found = json.loads((tmp_path / "loaded.json").read_text())
     ours = {name: file for name, file in found.items() if name.startswith("gnnbench_coordinator")}
     theirs = {name: file for name, file in found.items() if name.partition(".")[0] == "gnnbench"}
+    assert {f"gnnbench_coordinator.{name}" for name in ("environment", "profile.trace")} <= set(ours)
     assert {Path(file).is_relative_to(ROOT / "gnnbench") for file in ours.values()} == {True}
     assert set(theirs) == {"gnnbench", "gnnbench.plugin"}
     assert {Path(file).is_relative_to(side) for file in theirs.values()} == {True}
-    return set(ours)
 
 
 @pytest.mark.nightly
 def test_the_calls_of_two_sides_take_turns_and_where_one_dies_the_other_goes_on(run, tmp_path):
-    """No module of its version of gnnbench stands for one of this version, which profiles it."""
-    side = another(tmp_path)
-    sides = run("AB", "test_suite.py", trees=[side])
-    assert "gnnbench_coordinator.profile.record" in loaded(tmp_path, side)
+    sides = run("AB", "test_suite.py")
     # The first, three with ranges and three without; and in the last turn one that counts, and the test's.
     assert (tmp_path / "calls").read_text() == "AB" * 7 + "AABB"
     (work, fails, more), others = sides
@@ -116,14 +111,3 @@ def test_instructions_are_counted_under_valgrind_and_a_side_that_refuses_its_arg
     monkeypatch.setattr(hardware, "why_not", lambda: "no counter")
     with pytest.raises(UsageError, match=r"^A: no --tool=callgrind$"):
         run("A", "nowhere.py", kinds=("instructions",))
-
-
-@pytest.mark.nightly
-def test_no_module_of_the_two_versions_stands_for_one_of_the_other_in_any_kind(run, tmp_path):
-    side = another(tmp_path)
-    kinds = [kind for kind in KINDS if kind != "instructions"]
-    ((ended, *_),) = run(["A"], "test_suite.py", kinds=kinds, trees=[side])
-    assert ended.failed is None
-    assert {f"gnnbench_coordinator.{name}" for name in ("environment", "profile.trace")} <= loaded(
-        tmp_path, side
-    )

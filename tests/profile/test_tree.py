@@ -5,9 +5,9 @@ import types
 import pytest
 import torch
 
-from gnnbench.profile import kinds, ranges, tree
+from gnnbench.profile import kinds, tree
 from gnnbench.profile.subject import Subject
-from gnnbench.profile.targets import PHASES, Target
+from gnnbench.profile.targets import Target
 from gnnbench.profile.text import WIDTH
 from gnnbench.workloads import platforms
 from tests.profile.subjects import epoch, widest
@@ -75,13 +75,6 @@ def test_layers_on_a_gpu(tmp_path):
         section = kind.take(subject, tmp_path)
         assert section["nvtx"] is True
         assert paths(section) == [(), ("forward",), ("forward", "x·W"), ("backward",)]
-
-
-def test_libraries_are_looked_through_before_the_first_call_and_after_it_only(monkeypatch):
-    looks = []
-    monkeypatch.setattr(ranges, "find", lambda targets: looks.append(targets) or ([], ()))
-    ticking(lambda: None, PHASES, 5)
-    assert looks == [PHASES] * 2
 
 
 def test_calls_without_ranges_find_the_library_as_it_is_and_others_do_not():
