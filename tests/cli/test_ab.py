@@ -1,5 +1,4 @@
 import json
-import re
 import shutil
 import signal
 
@@ -27,19 +26,6 @@ def test_sum(benchmark):
 
 def test_more(benchmark):
     benchmark(work, 200)
-"""
-KNOWN = """
-
-def test_known(benchmark):
-    benchmark(work, 300)
-"""
-RULES = """
-[[rules]]
-benchmarks = "*test_known"
-ignore = "known"
-[[rules]]
-benchmarks = "*old*"
-effect = 0.1
 """
 OWN = """
 import pytest
@@ -78,33 +64,6 @@ def committed(folder, message):
 
 
 @pytest.mark.nightly
-def test_what_is_slower_is_told_to_people_and_programs(suite):
-    """What a rule ignores does not count."""
-    write(suite, SUITE + KNOWN)
-    (suite / "gnnbench.toml").write_text(RULES)
-    base = truths(suite, "base.json", test_known=1e-3)
-    head = truths(suite, "head.json", test_known=1.2e-3, test_more=1.2e-3)
-    files = ("--json", "ab.json", "--markdown", "ab.md")
-    result = ab(suite, base, head, "--budget", "600", "--effect", "10%", "--time-all", *files, "--", ".")
-    assert result.returncode == 1, result.stderr
-    assert "1 slower, 0 faster, 1 same, 0 undecided, 0 incomparable, 1 ignored" in result.stdout
-    assert "\nrule 2 of gnnbench.toml (*old*) matches no benchmark here: " in result.stdout
-    assert "ignored: known (rule 1 of gnnbench.toml); without the rule: slower" in result.stdout
-    lines = [line for line in result.stderr.splitlines() if not line.startswith("gnnbench: ")]
-    assert len(lines) == 3, "in a pipe a line for each decision"
-    assert result.stderr.startswith("gnnbench: starting the processes of pair 1, and collecting (0 s of ")
-    found = json.loads((suite / "ab.json").read_text())
-    assert found["summary"] == {"ignored": 1, "same": 1, "slower": 1}
-    slower = next(one for one in found["benchmarks"] if one["verdict"] == "slower")
-    assert slower["id"] == "test_suite.py::test_more"
-    assert 1 < slower["low"] < slower["own_low"] < 1.2 < slower["own_high"] < slower["high"]
-    assert "| `test_more` |" in (suite / "ab.md").read_text()
-    read = results.read(suite / "ab.json")
-    assert read.comparison.rows[2].judgement.verdict == "ignored"
-    assert read.thresholds.rules.rule("ignore", "test_suite.py::test_known").ignore == "known"
-
-
-@pytest.mark.nightly
 def test_both_sides_take_the_caller_s_settings(suite):
     """The base is a commit without them, and its own gnnbench.toml would be refused."""
     (suite / "pytest.ini").write_text("[pytest]\naddopts = -p pytest_benchmark.plugin -p gnnbench.plugin\n")
@@ -123,24 +82,6 @@ def test_both_sides_take_the_caller_s_settings(suite):
     assert result.returncode == 3, result.stderr
     (found,) = json.loads((suite / "ab.json").read_text())["benchmarks"]
     assert (found["verdict"], found["same_code"]) == ("undecided", False)
-
-
-@pytest.mark.nightly
-def test_what_runs_the_same_code_is_one_line_for_people_and_all_of_it_for_programs(suite):
-    files = ("--json", "ab.json", "--markdown", "ab.md")
-    result = ab(suite, ".", ".", *files, "--", "test_suite.py")
-    assert result.returncode == 0, result.stderr
-    line, headline, counts = result.stdout.splitlines()
-    assert line == "2 same: they run the same code"
-    assert headline == "All 2 benchmarks run the same code"
-    assert counts.startswith("0 slower, 0 faster, 2 same, 0 undecided, 0 incomparable; ")
-    assert re.search(r"^\d+ s: 2 same: they run the same code$", result.stderr, re.MULTILINE)
-    assert "test_sum" not in (suite / "ab.md").read_text()
-    found = json.loads((suite / "ab.json").read_text())
-    assert found["summary"] == {"same": 2}
-    assert {(one["same_code"], one["reason"]) for one in found["benchmarks"]} == {
-        (True, "runs the same code")
-    }
 
 
 def test_what_was_not_judged_has_exit_codes_of_its_own(suite):

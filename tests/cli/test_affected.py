@@ -80,25 +80,6 @@ def test_the_answer_is_the_same_from_each_folder_of_the_repository(folder):
         assert list(answers(start)) == [first, first]
 
 
-def test_affected_benchmarks_and_the_functions_that_changed(folder):
-    result = affected(folder, "--json", "affected.json")
-    assert result.returncode == 0, result.stderr
-    heading, names, first, second, empty, count = result.stdout.strip().splitlines()
-    assert heading == "test_suite.py::"
-    assert names.split() == ["benchmark", "changed"]
-    assert first.split()[0] == "test_thing[first]"
-    assert first.split(maxsplit=1)[1].strip() == "first, renamed_helper (run only by head) and 1 more"
-    assert second.split(maxsplit=1)[1].strip() == "second, helper (run only by base)"
-    assert count.startswith("2 of 3 benchmarks run changed code, 1 runs the same code; ")
-    assert not empty
-    assert result.stderr.startswith("gnnbench: checking out main (")
-    saved = json.loads((folder / "affected.json").read_text())
-    assert saved["summary"] == {"changed": 2, "same": 1}
-    assert saved["base"]["commits"] == saved["head"]["commits"]
-    assert saved["head"]["dirty"]
-    assert [one["status"] for one in saved["benchmarks"]] == ["changed", "changed", "same"]
-
-
 def test_commits_of_another_repository_are_compared(folder, tmp_path_factory):
     other = tmp_path_factory.mktemp("a library")
     git(other, "init", "-q")
@@ -126,20 +107,6 @@ def test_commits_of_another_repository_are_compared(folder, tmp_path_factory):
     assert len(git(other, "worktree", "list").splitlines()) == 1
 
 
-def test_one_benchmark_is_explained_with_its_settings(folder):
-    result = affected(folder, "--explain", "first", base="'git:main' env:OMP_PROC_BIND=true")
-    assert result.returncode == 0, result.stderr
-    assert result.stdout.splitlines()[:6] == [
-        "test_suite.py::test_thing[first]",
-        "",
-        "functions of thing",
-        "  helper  (only base)",
-        "  renamed_helper  (only head)",
-        "  first",
-    ]
-    assert "\nsettings\n  $OMP_PROC_BIND  (only base)\n" in result.stdout
-
-
 @pytest.mark.parametrize(
     ("one", "lines"),
     [
@@ -150,10 +117,21 @@ def test_one_benchmark_is_explained_with_its_settings(folder):
         ),
         (
             Inspections(
-                Work(Difference(values=("a:B",), work=("shapes",)), (CounterChange("aten::mm", 1, 2000),))
+                Work(
+                    Difference(
+                        functions=("a:gone", "a:first"),
+                        base_only=("a:gone", "$OMP"),
+                        settings=("$OMP",),
+                        values=("a:B",),
+                        work=("shapes",),
+                    ),
+                    (CounterChange("aten::mm", 1, 2000),),
+                )
             ),
             [
+                *("", "functions of a", "  gone  (only base)", "  first"),
                 *("", "values that they may read", "  a:B", "", "what they do", "  shapes"),
+                *("", "settings", "  $OMP  (only base)"),
                 *("", "counters", "  aten::mm: 1 → 2,000"),
             ],
         ),

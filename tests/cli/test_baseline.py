@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from gnnbench.cli import baseline, common, main, streams
+from gnnbench.cli import baseline, common, main
 from gnnbench.plugin.rootdir import rootdir
 from gnnbench.results import run_file
 from gnnbench.results.baseline import FOLDER, RecordStore
 from tests.cli.forked import pytest_is_forked
-from tests.run_files import of_operation, suite
+from tests.run_files import suite
 from tests.sampling import nightly
 from tests.suite import ROOT, environment
 from tests.variants.repositories import git
@@ -177,20 +177,6 @@ def test_suite_and_records_are_the_same_from_each_folder_of_a_repository(
     assert "0001 some" in call(capsys, "list")[1]
 
 
-def test_a_record_of_ours_has_columns_and_fits_80(store, monkeypatch, capsys):
-    contents = [of_operation("add_remaining_self_loops", seed=seed) for seed in range(2)]
-    reason = "before the rewrite of the gather kernels, which it is there to be compared with, by name"
-    store.save(contents, MACHINE, "some", reason)
-    main.main(["baseline", "show"])
-    assert any(line.endswith(reason) for line in capsys.readouterr().out.splitlines())
-    monkeypatch.setattr(streams, "width", lambda _stream=None: 80)  # as in a terminal
-    main.main(["baseline", "show"])
-    lines = capsys.readouterr().out.splitlines()
-    assert max(map(len, lines)) <= 80
-    assert "cora · hidden 256 · float32 · int64 · cpu" in [line.rstrip() for line in lines]
-    assert "add_remaining_self_loops fwd pyg" in " ".join(lines[-1].split())
-
-
 def test_what_newer_records_have_is_pruned(store, capsys):
     for name in ("old", "new"):
         saved(store, name)
@@ -231,14 +217,6 @@ def test_what_is_broken_is_named_and_pruned(store, tmp_path, capsys):
     assert not left.exists()
     assert not link.is_symlink()
     assert elsewhere.is_dir(), "only the link is removed"
-
-
-def test_an_environment_may_be_named(tmp_path, monkeypatch, capsys):
-    monkeypatch.chdir(tmp_path)
-    record = saved(RecordStore(tmp_path / FOLDER), "some")
-    assert "record 0001 some" in call(capsys, "show", "--environment", record.environment)[1]
-    status, _, err = call(capsys, "show", "--environment", "elsewhere")
-    assert (status, "there are no records of environment elsewhere; " in err) == (2, True)
 
 
 def test_a_record_whose_processes_differ_is_shown(store, capsys):

@@ -9,16 +9,6 @@ from gnnbench.compare.ab.schedule import Decision
 from gnnbench.compare.calibration import SIZES
 from gnnbench.compare.comparison import Compared
 from gnnbench.compare.verdict import Judgement
-from tests.compare.ab.workers import write
-
-SUITE = """
-def test_sum(benchmark):
-    benchmark(sum, range(100))
-"""
-TRUTHS = {
-    "benchmarks": {"test_sum": 1e-3},
-    "noise": {"sigma": 0.002, "spike_probability": 0, "drift": 0.02},
-}
 
 
 def saved(folder):
@@ -26,21 +16,6 @@ def saved(folder):
     files = list((folder / ".cache" / "calibration").glob("*.json"))
     content = json.loads(files[0].read_text()) if files else {"calibrations": []}
     return [run for one in content["calibrations"] for run in one["runs"]]
-
-
-@pytest.mark.nightly
-def test_real_processes(tmp_path, in_process, monkeypatch):
-    write(tmp_path, SUITE)
-    (tmp_path / "truths.json").write_text(json.dumps(TRUTHS))
-    monkeypatch.setenv("GNNBENCH_FAKE_CLOCK", "5:truths.json")
-    monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
-    words = ("calibrate", "--runs", "1", "--planted", "0", "--budget", "100", "--", "test_suite.py")
-    result = in_process(*words)
-    assert result.returncode == 0, result.stderr
-    (line,) = [line for line in result.stderr.splitlines() if line.startswith("run ")]
-    assert line.startswith("run 1 of 1, identical code: 1 same; about ")
-    assert [run["planted"] for run in saved(tmp_path)] == [0]
-    assert "identical code: 0 of 1 verdicts were false positives" in result.stdout
 
 
 def decision(verdict, *, reason="", ratio=1.0):

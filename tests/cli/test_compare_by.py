@@ -21,16 +21,6 @@ def files(tmp_path):
     return save(tmp_path, *(contents.family(seed) for seed in range(5)))
 
 
-def test_within_a_run_nothing_is_a_regression(files, capsys):
-    status, out, _ = by(capsys, "platform", *files)
-    assert status == 0
-    assert " slower" in out
-    assert "each mean uses only the benchmarks in its row, with equal weights; interval: 95%" in out
-    status, out, _ = by(capsys, "platform=dgl", files[0])
-    assert status == 0
-    assert "pyg / dgl" in out
-
-
 def test_each_form_goes_to_standard_output(files, capsys, tmp_path):
     saved = tmp_path / "along.json"
     status, out, _ = by(capsys, "platform", *files, "--format", "json", "--json", saved)
@@ -41,8 +31,7 @@ def test_each_form_goes_to_standard_output(files, capsys, tmp_path):
     _, out, _ = by(capsys, "platform", *files, "--format", "csv")
     rows = list(csv.DictReader(io.StringIO(out)))
     assert [float(row["ratio"]) for row in rows] == [row["ratio"] for row in found["rows"]]
-    _, out, _ = by(capsys, "platform", *files, "--format", "markdown")
-    assert "| `op0` | `fwd` | `dgl` |" in out
+    out = by(capsys, "platform", *files, "--format", "markdown")[1]
     assert by(capsys, "platform", *files, "--markdown")[1] == out
 
 
@@ -81,19 +70,6 @@ def test_the_files_are_those_of_one_run(files, capsys, tmp_path):
         status, _, err = by(capsys, "platform", *words)
         assert status == 2
         assert message in err
-
-
-def test_a_result_is_not_taken_for_another_file(files, capsys, tmp_path):
-    saved = tmp_path / "along.json"
-    by(capsys, "platform", *files, "--json", saved)
-    for words, message in (
-        (["compare", saved, "--", files[0]], "not a run file"),
-        (["comment", saved], "it is a compare --by file"),
-        (["merge", saved, "-o", tmp_path / "whole.json"], "it is a compare --by file"),
-        (["report", saved, "-o", tmp_path / "page.html"], "there is no page of a compare --by file"),
-    ):
-        assert main.main([*map(str, words)]) == 2
-        assert message in capsys.readouterr().err
 
 
 def test_a_suite_of_another_project_by_its_parameter(tmp_path, capsys):

@@ -9,13 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from gnnbench import __version__
 from gnnbench.cli import main as cli
 from gnnbench.cli.main import main
 from gnnbench.profile import counts, record
 from gnnbench.profile.subject import Subject
 from gnnbench.results.baseline import FOLDER, RecordStore
-from gnnbench.workloads.operations import OPERATIONS
 from tests.cli import saved
 from tests.compare.trend import runs as histories
 from tests.profile.subjects import recorded
@@ -25,6 +23,7 @@ BASE = " ".join(f"run-{number}.json" for number in range(5))
 HEAD = "run-5.json run-6.json"
 COMMANDS = {
     "--help": 0,
+    "--version": 0,
     "completion bash": 0,
     "list": 0,
     "list spmm": 0,
@@ -81,24 +80,6 @@ def run(command):
         return end.code or 0
 
 
-def test_list_shows_everything_as_it_is_written(capsys):
-    assert main(["list"]) == 0
-    shown = capsys.readouterr()
-    assert not shown.err
-    assert all(f"\n  {name} " in shown.out for name in OPERATIONS)
-    assert main(["list", *OPERATIONS]) == 0
-    shown = capsys.readouterr()
-    for operation in OPERATIONS.values():
-        assert all(call.text in shown.out for call in operation.calls.values())
-
-
-def test_list_refuses_an_unknown_operation_in_one_line(capsys):
-    assert main(["list", "spmm_sum", "spmm_smu"]) == 2
-    shown = capsys.readouterr()
-    assert not shown.out
-    assert shown.err == "gnnbench: unknown operation 'spmm_smu': did you mean spmm_sum?\n"
-
-
 def test_list_and_doctor_show_commands_and_doctor_fails_for_what_is_required(monkeypatch, capsys, tmp_path):
     assert main(["doctor", "--data", str(tmp_path)]) == 0
     shown = capsys.readouterr()
@@ -127,25 +108,6 @@ def test_data_folder_that_is_not_there_is_one_line(monkeypatch, capsys, tmp_path
     assert main([command] if by_variable else [command, "--data", gone]) == 2
     (line,) = capsys.readouterr().err.splitlines()
     assert line.startswith(f"gnnbench: data folder {gone} does not exist")
-
-
-@pytest.mark.parametrize("arguments", [[], ["lisst"], ["list", "--no-such-option"], ["list", "--data"]])
-def test_wrong_usage_exits_with_2(capsys, arguments):
-    with pytest.raises(SystemExit) as caught:
-        main(arguments)
-    assert caught.value.code == 2
-    shown = capsys.readouterr()
-    assert not shown.out
-    assert "Traceback" not in shown.err
-    assert shown.err.startswith("usage: gnnbench")
-
-
-@pytest.mark.parametrize(
-    ("option", "shown"), [("--version", f"gnnbench {__version__}\n"), ("--help", "doctor")]
-)
-def test_help_and_version(capsys, option, shown):
-    assert run(option) == 0
-    assert shown in capsys.readouterr().out
 
 
 def test_no_library_is_imported_to_help_and_to_list():

@@ -85,20 +85,6 @@ def variables(folder):
     }
 
 
-def timed(folder, *arguments):
-    saved = folder.parent / f"{len(list(folder.parent.glob('run-*')))}.json"
-    saved = saved.with_name(f"run-{saved.name}")
-    result = run_kernels(
-        "benchmarks",
-        "--gnn-layouts=sample",
-        f"--benchmark-json={saved}",
-        *arguments,
-        cwd=folder,
-        **variables(folder),
-    )
-    return result, saved
-
-
 @pytest.mark.nightly
 def test_ab_finds_a_copy_of_the_features_in_its_first_pair_of_processes_until_it_is_accepted(project):
     plant(project)
@@ -135,7 +121,10 @@ def test_ab_finds_a_copy_of_the_features_in_its_first_pair_of_processes_until_it
 @pytest.mark.nightly
 def test_the_gate_fails_the_test_whose_kernel_copies_the_features(project):
     plant(project)
-    result, saved = timed(project, "--benchmark-compare=git:HEAD", "--gnn-budget=1")
+    options = ("--gnn-layouts=sample", "--benchmark-compare=git:HEAD", "--gnn-budget=1")
+    saved = project.parent / "run.json"
+    words = ("benchmarks", *options, f"--benchmark-json={saved}")
+    result = run_kernels(*words, cwd=project, **variables(project))
     assert result.returncode == 1, result.stdout
     assert "1 failed, 1 passed" in result.stdout
     assert NOTE in result.stdout
@@ -166,26 +155,3 @@ def test_peaks_in_run_files_are_compared(tmp_path, in_process, base, head, chang
     assert (" memory" in result.stdout) == bool(said)
     assert (said or "") in result.stdout
     assert (result.returncode == 1) == (said == "1 more memory")
-
-
-@pytest.mark.nightly
-def test_saved_runs_are_compared_from_one_process_a_side(project):
-    """What runs the same code or another definition has no verdict."""
-    _, older = timed(project)
-    _, again = timed(project)
-    plant(project)
-    _, newer = timed(project)
-    (project / "benchmarks" / "test_kernels.py").write_text(SUITE.replace("4000, 64", "8000, 64"))
-    _, larger = timed(project)
-    result = gnnbench("compare", str(older), "--json=found.json", "--", str(newer), cwd=project)
-    assert result.returncode == 1, result.stderr
-    assert NOTE in result.stdout
-    found = json.loads((project / "found.json").read_text())["benchmarks"]
-    assert found[ID]["memory"] == FOUND
-    assert found[ID]["verdict"] == "incomparable"
-    back = gnnbench("compare", str(newer), "--", str(older), cwd=project)
-    assert "1 less memory" in back.stdout
-    assert back.returncode != 1
-    for other in (again, larger):
-        result = gnnbench("compare", str(older), "--", str(other), cwd=project)
-        assert " memory" not in result.stdout

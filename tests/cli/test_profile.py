@@ -12,7 +12,6 @@ from pathlib import Path
 import psutil
 import pytest
 
-from gnnbench.cli.main import main
 from gnnbench.cli.profile_session import _ProfilingProgress
 from gnnbench.profile import process, record, times
 from gnnbench.profile.times import PAIRS
@@ -265,11 +264,6 @@ def test_two_commits_differ_by_what_changed_between_them(suite, in_process, monk
     assert "gnnbench: test_suite.py::test_newer: profiled on one side only: after" in found.stderr
     assert found.stderr.count("ImportError: cannot import name 'newer'") == 1
     assert len(list((suite / "profiles").glob("*/*/profile.json"))) == 3
-
-
-def test_an_option_that_was_removed_says_what_to_use(capsys):
-    assert main(["profile", "epoch", "--seed-table"]) == 2
-    assert "--seed-table was removed: gnnbench profile epoch --with layers has" in capsys.readouterr().err
 
 
 def test_what_is_meant_is_listed_before_it_is_profiled(capsys):

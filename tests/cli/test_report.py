@@ -15,7 +15,7 @@ from gnnbench.results.accepted import Accepted
 from tests import svg
 from tests.cli.saved import compared
 from tests.report import contents
-from tests.run_files import content, plain, save, suite
+from tests.run_files import content, save, suite
 
 
 def report(capsys, *arguments):
@@ -43,17 +43,6 @@ def judged(verdict="same", **compared):
         levels = {"effect": 0.1, "family_level": 0.9975, "own_level": 0.95, "shared": None}
         found["gnnbench"]["compared"] = levels | compared
     return found
-
-
-def test_a_page_is_written_and_said(tmp_path, capsys, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    head, *base = save(tmp_path, suite(9, factor=1.5), *(suite(seed) for seed in range(5)))
-    status, out, err = report(capsys, head, *base)
-    assert (status, err) == (0, "")
-    assert out.splitlines()[0] == "1 of 6 benchmarks is slower: b0 is 1.48x slower"
-    assert out.splitlines()[1].startswith("report.html: ")
-    assert (tmp_path / "report.html").read_text().startswith("<!doctype html>")
-    assert max(map(len, out.splitlines())) <= 80
 
 
 def test_of_a_result_of_compare_times_before_are_shown_unless_the_machine_drifted(tmp_path, page, capsys):
@@ -97,13 +86,8 @@ def test_what_runs_the_same_code_is_counted_on_a_line_and_has_no_row(tmp_path, p
 
     file.write_text(json.dumps(of_same_code(found, [one["id"] for one in found["benchmarks"]])))
     status, out, _ = report(capsys, file, "-o", page, "--slides", slides)
-    lines = out.splitlines()
-    assert (status, len(lines)) == (0, 2), "no slide"
-    assert lines[0] == "All 6 benchmarks run the same code"
-    text = page.read_text()
-    assert "<p>6 same: they run the same code.</p>" in text
-    assert "<table" not in text
-    assert "<svg" not in text
+    assert (status, len(out.splitlines())) == (0, 2), "no slide"
+    assert not {"<table", "<svg"} & set(re.findall("<[a-z]+", page.read_text()))
 
 
 def test_a_run_keeps_the_rows_of_what_it_measured(tmp_path, page, capsys):
@@ -187,11 +171,6 @@ def test_a_reason_in_a_file_is_text_that_shows(tmp_path, capsys):
     [
         ("cut.json", '{"benchmarks": [', "not JSON, or cut off"),
         ("list.json", "[1, 2]", "unknown format; give a run file"),
-        (
-            "calibration.json",
-            '{"calibrations": []}',
-            "there is no page of a calibration file",
-        ),
         ("profile.json", '{"sections": {}}', "version None of the format"),
         ("compare.json", '{"benchmarks": {}}', "version None of the format"),
     ],
@@ -304,8 +283,3 @@ def test_a_large_run_stays_below_three_megabytes(tmp_path, page, capsys, operati
     assert report(capsys, run, "-o", page)[0] == 0
     assert page.stat().st_size < 1e6 + 4000 * operations
     assert page.read_text().count("<tr id=") == 4 * operations
-
-
-def test_files_of_pytest_benchmark_alone_are_compared(tmp_path):
-    view = viewed(*save(tmp_path, plain(9), *(plain(seed) for seed in range(3))))
-    assert {one.judgement.verdict for one in view.benchmarks} <= {"same", "undecided"}
