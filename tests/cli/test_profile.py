@@ -162,22 +162,6 @@ def test_the_reason_that_pytest_gives_is_a_line(line):
     assert process._why(4, BytesIO(f"collected\n{line}\nmore".encode())) == "no such graph"
 
 
-@pytest.mark.nightly
-@pytest.mark.parametrize(
-    ("words", "said"),
-    [(("{file}",), "{file}:"), (("citeseer", "--real"), "citeseer is not in the data folder")],
-)
-def test_a_graph_that_cannot_be_read_is_a_line(tmp_path, words, said):
-    file = tmp_path / "broken.mtx"
-    file.write_text("%%MatrixMarket matrix coordinate pattern general\n3 3 2\n1 2\n")
-    dataset = [word.format(file=file) for word in words]
-    more = ("--folder", str(tmp_path / "profiles"), "--device", "cpu")
-    result = profile("spmm_sum-forward-torch", *more, "--dataset", *dataset)
-    assert result.returncode == 2
-    assert result.stderr.splitlines()[-1].startswith("gnnbench: ")
-    assert said.format(file=file) in result.stderr.splitlines()[-1]
-
-
 @pytest.fixture
 def answered(monkeypatch, tmp_path):
     """Let no process be started: what is asked is kept, and each side gets profiles of the given kinds."""
