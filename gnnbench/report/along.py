@@ -1,95 +1,67 @@
-"""Benchmarks of a run along an axis: tables in a terminal and in Markdown, and the notes below them."""
+"""Benchmarks of a run along an axis, as a document: a table for each inputs, the means, and notes."""
 
 from collections import Counter
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
-from typing import Any
-
-from rich.table import Table
-from rich.text import Text
 
 from .. import units
 from ..compare.along import Along, Mean, Row
 from ..compare.axis import Pair
 from ..compare.verdict import Reason, Thresholds
-from .console import Printout
-from .labels import Folded
-from .markdown_text import cell, code, prose
-from .names import clean
+from .document import Column, Document, Table
 from .table import SHORT_DIRECTION, grouped, shared_place
-from .verdicts import ORDER, styled
+from .verdicts import ORDER
 
 _NAMES = {"operation": "operation", "direction": "dir", "platform": "on"}
 """Fields of a spec that name a benchmark in a table, and their columns."""
 _INPUTS = ("dataset", "hidden", "dtype", "index_dtype", "device")
 """Fields of a spec that stand above a table."""
-_NUMBERS = ("time", "ratio", "interval")
+_NUMBERS = (Column("time", "time"), Column("ratio", "ratio"), Column("interval", "interval"))
 _ENOUGH = 3
 """Processes from which on it is known how far the errors of different benchmarks are correlated."""
 MEANS = "geometric mean of the ratios, over the benchmarks that both have"
 
 
-@dataclass(frozen=True)
-class _Block:
-    """A table: the benchmarks with the same inputs."""
+def document(found: Along, thresholds: Thresholds) -> Document:
+    """Return a table for each combination of inputs, the means, and the notes."""
+    blocks: dict[str, dict[str, list[Row]]] = {}
+    for row in found.rows:
+        blocks.setdefault(_heading(row.pair), {}).setdefault(row.pair.base, []).append(row)
+    tables = [_table(heading, list(groups.values()), found) for heading, groups in blocks.items()]
+    if found.means:
+        columns = (Column(""), *_NUMBERS[1:], Column("benchmarks", "text"))
+        tables.append(Table("", columns, [_mean(found, mean) for mean in found.means], MEANS))
+    return Document(tables, notes(found, thresholds))
 
-    heading: str
-    columns: tuple[str, ...]
-    """Of what names the benchmarks, without the axis."""
-    groups: tuple[tuple[tuple[str, ...], tuple[Row, ...]], ...]
-    """Names, and rows with the same base."""
 
-
-def write(
-    found: Along, thresholds: Thresholds, out: Callable[[str], Any], width: int | None, *, colour: bool
-) -> None:
-    """Write a table for each combination of inputs, the means, and the notes.
+def _table(heading: str, groups: list[list[Row]], found: Along) -> Table:
+    """Return the table of the benchmarks with the same inputs.
 
     Args:
+        heading: the inputs; empty: the benchmarks have no spec.
+        groups: the rows with the same base.
         found: the comparison.
-        thresholds: of the comparison.
-        out: writes a text.
-        width: characters per line; None: the output is not a terminal.
-        colour: whether the output shows colours.
     """
-    printout = Printout(width, colour=colour)
-    for block in _blocks(found):
-        printout.show()
-        printout.show(Text(block.heading, "bold"))
-        printout.show(_table(block, found))
-    if found.means:
-        printout.show()
-        printout.show(Text(MEANS, "bold"))
-        printout.show(_means(found))
-    for line in notes(found, thresholds):
-        printout.say(line)
-    out(printout.text)
-
-
-def _table(block: _Block, found: Along) -> Table:
-    table = Table(box=None, pad_edge=False, padding=(0, 1, 0, 0))
-    for column in (*block.columns, clean(found.field)):
-        table.add_column(column, no_wrap=column in ("dir", "on"))
-    for column in _NUMBERS:
-        table.add_column(column, justify="right", no_wrap=True)
-    if is_judged(found):
-        table.add_column("verdict", no_wrap=True)
-    for names, rows in block.groups:
-        table.add_row(*map(Folded, (*names, clean(found.base))), _time(rows[0].base_seconds))
+    place = shared_place([rows[0].pair.function for rows in groups])
+    names = (Column(name, once=True) for name in _columns(groups[0][0].pair))
+    last = [Column("verdict", "verdict")] if is_judged(found) else []
+    columns = (*names, Column(found.field), *_NUMBERS, *last)
+    table: list[tuple[object, ...]] = []
+    for rows in groups:
+        named = _names(rows[0].pair, place)
+        empty = [None] * (len(columns) - len(named) - 2)
+        table.append((*named, found.base, rows[0].base_seconds, *empty))
         for row in rows:
-            verdict = [styled(row.judgement.verdict)] if is_judged(found) else []
-            table.add_row(*[""] * len(names), Folded(clean(row.pair.value)), *_numbers(row), *verdict)
-    return table
+            judged = row.judgement
+            numbers = row.seconds, _ratio(judged.ratio, changed=judged.changed), (judged.low, judged.high)
+            verdict = [judged.verdict] if is_judged(found) else []
+            table.append((*named, row.pair.value, *numbers, *verdict))
+    return Table(heading or place, columns, table)
 
 
-def _means(found: Along) -> Table:
-    table = Table(box=None, pad_edge=False, padding=(0, 1, 0, 0), show_header=False)
-    for mean in found.means:
-        table.add_row(*(Folded(text) for text in _mean(found, mean)))
-    return table
+def _ratio(value: float | None, *, changed: bool = False) -> tuple[float, bool] | None:
+    return None if value is None else (value, changed)
 
 
-def _mean(found: Along, mean: Mean) -> tuple[str, str, str, str]:
+def _mean(found: Along, mean: Mean) -> tuple[object, ...]:
     """Return what is divided, the ratio, its interval, and of how many benchmarks with which verdicts."""
     judged = mean.judgement
     verdicts: Counter[str] = Counter(
@@ -97,52 +69,9 @@ def _mean(found: Along, mean: Mean) -> tuple[str, str, str, str]:
     )
     counts = ", ".join(f"{verdicts[verdict]} {verdict}" for verdict in ORDER if verdicts[verdict])
     benchmarks = units.count(mean.benchmarks, "benchmark")
-    return (
-        clean(f"{mean.value} / {found.base}"),
-        units.ratio(judged.ratio),
-        units.interval(judged.own_low, judged.own_high),
-        f"{benchmarks}: {counts}" if is_judged(found) else benchmarks,
-    )
-
-
-def _time(seconds: float | None) -> str:
-    return "" if seconds is None else units.seconds(seconds)
-
-
-def _numbers(row: Row) -> tuple[str, str, str]:
-    judged = row.judgement
-    ratio = units.ratio(judged.ratio, changed=judged.changed)
-    return _time(row.seconds), ratio, units.interval(judged.low, judged.high)
-
-
-def markdown(found: Along, thresholds: Thresholds) -> str:
-    """Write the same as GitHub's Markdown."""
-    lines = []
-    for block in _blocks(found):
-        columns = (*block.columns, found.field)
-        last = ("verdict",) if is_judged(found) else ()
-        lines += [code(block.heading), ""] if block.heading else []
-        lines += _row((*(cell(one) if one == found.field else one for one in columns), *_NUMBERS, *last))
-        lines += [f"|{'|'.join(['---'] * len(columns) + ['---:'] * len(_NUMBERS) + ['---'] * len(last))}|"]
-        for names, rows in block.groups:
-            empty = [""] * (len(_NUMBERS) - 1 + len(last))
-            lines += _row((*map(cell, (*names, found.base)), _time(rows[0].base_seconds), *empty))
-            for row in rows:
-                verdict = [row.judgement.verdict] if last else []
-                lines += _row((*map(cell, (*names, row.pair.value)), *_numbers(row), *verdict))
-        lines.append("")
-    if found.means:
-        lines += [f"{MEANS.capitalize()}:", "", *_row(("", "ratio", "interval", "benchmarks"))]
-        lines += ["|---|---:|---:|---|"]
-        for mean in found.means:
-            what, *numbers = _mean(found, mean)
-            lines += _row((cell(what), *numbers))
-        lines.append("")
-    return "\n".join([*lines, *(f"- {prose(note)}" for note in notes(found, thresholds))]) + "\n"
-
-
-def _row(cells: Iterable[str]) -> list[str]:
-    return [f"| {' | '.join(cells)} |"]
+    bounds = judged.own_low, judged.own_high
+    what = f"{benchmarks}: {counts}" if is_judged(found) else benchmarks
+    return f"{mean.value} / {found.base}", _ratio(judged.ratio), bounds, what
 
 
 def is_judged(found: Along) -> bool:
@@ -171,7 +100,7 @@ def notes(found: Along, thresholds: Thresholds) -> list[str]:
         rows = units.count(shrunk, "row")
         lines.append(f"{rows}: variance between processes mostly estimated from the others")
     lines += [
-        f"no interval of the mean of {clean(mean.value)}: a benchmark has too few blocks for one"
+        f"no interval of the mean of {mean.value}: a benchmark has too few blocks for one"
         for mean in found.means
         if mean.judgement.code is Reason.TOO_FEW_BLOCKS
     ]
@@ -181,8 +110,8 @@ def notes(found: Along, thresholds: Thresholds) -> list[str]:
         (found.ambiguous, f"has the same {found.field} and the same other fields as another"),
     ):
         if count:
-            lines.append(f"{units.count(count, 'benchmark')} without a row: each {clean(why)}")
-    return [clean(line, 2000) for line in lines]
+            lines.append(f"{units.count(count, 'benchmark')} without a row: each {why}")
+    return lines
 
 
 def _remarks(row: Row, found: Along) -> list[str]:
@@ -195,21 +124,7 @@ def _remarks(row: Row, found: Along) -> list[str]:
 
 def _sentence(pair: Pair) -> str:
     """Return the name of a row in a sentence."""
-    return clean(" ".join((*_names(pair, shared_place([pair.function])), pair.value)))
-
-
-def _blocks(found: Along) -> list[_Block]:
-    blocks: dict[str, dict[str, list[Row]]] = {}
-    for row in found.rows:
-        blocks.setdefault(_heading(row.pair), {}).setdefault(row.pair.base, []).append(row)
-    made = []
-    for heading, groups in blocks.items():
-        pairs = [rows[0].pair for rows in groups.values()]
-        place = shared_place([pair.function for pair in pairs])
-        named = zip(pairs, groups.values(), strict=True)
-        cells = tuple((_names(pair, place), tuple(rows)) for pair, rows in named)
-        made.append(_Block(clean(heading or place), _columns(pairs[0]), cells))
-    return made
+    return " ".join((*_names(pair, shared_place([pair.function])), pair.value))
 
 
 def _heading(pair: Pair) -> str:
@@ -227,8 +142,8 @@ def _names(pair: Pair, place: str) -> tuple[str, ...]:
     """Return what names a benchmark in a table, without the folder or file that all have in common."""
     if pair.function:
         others = ", ".join(f"{name}={value}" for name, value in pair.fields.items())
-        return (clean(f"{pair.function.removeprefix(place)}{f'[{others}]' if others else ''}"),)
+        return (f"{pair.function.removeprefix(place)}{f'[{others}]' if others else ''}",)
     fields = {**pair.fields, "direction": SHORT_DIRECTION.get(pair.fields.get("direction", ""), "")}
     first, *rest = (fields[name] for name in _NAMES if name in pair.fields)
     others = "".join(f" {name}={value}" for name, value in fields.items() if name not in {*_NAMES, *_INPUTS})
-    return (clean(first + others), *map(clean, rest))
+    return first + others, *rest
