@@ -10,11 +10,11 @@ from gnnbench.measure.inspection import inspect
 
 
 @pytest.fixture
-def made(tmp_path, monkeypatch):
-    """Make a module of a source, in a folder of its own; other modules are files beside it."""
+def taken(tmp_path, monkeypatch):
+    """Return the fingerprint of `run` in a source, in a folder of its own with other modules."""
     count = iter(range(100))
 
-    def made(source, **others):
+    def taken(source, *args, devices=(), **others):
         folder = tmp_path / f"checkout{next(count)}"
         folder.mkdir()
         monkeypatch.syspath_prepend(str(folder))
@@ -26,17 +26,7 @@ def made(tmp_path, monkeypatch):
         module = importlib.util.module_from_spec(spec)
         monkeypatch.setitem(sys.modules, "made", module)
         spec.loader.exec_module(module)
-        return module
-
-    return made
-
-
-@pytest.fixture
-def taken(made):
-    """Return the fingerprint of `run` in a source."""
-
-    def taken(source, *args, devices=(), **others):
-        found = inspect(Call(made(source, **others).run, args, {}), devices)
+        found = inspect(Call(module.run, args, {}), devices)
         assert found.unseen is None
         return found.fingerprint
 

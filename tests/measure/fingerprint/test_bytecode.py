@@ -1,8 +1,14 @@
+"""What stands for code, and for plain values."""
+
+import enum
 import subprocess
 import sys
+from pathlib import Path
 
+import numpy as np
 import pytest
 
+from gnnbench.measure.fingerprint import digest
 from gnnbench.measure.fingerprint.bytecode import Bytecodes, imports, nested
 from tests.suite import ROOT
 
@@ -13,7 +19,7 @@ def code(body, parameters="a, b=0"):
     return space["function"].__code__
 
 
-def digest(body, parameters="a, b=0"):
+def of_code(body, parameters="a, b=0"):
     return Bytecodes().digest(code(body, parameters))
 
 
@@ -22,19 +28,13 @@ SAME = {
     "docstring that is a constant, too": ("return 'x', 1", "'x'\nreturn 'x', 1"),
     "local name": ("x = a + 1\nreturn x", "other = a + 1\nreturn other"),
     "lines": ("x = a\nreturn x", "\n\nx = a\n\n\nreturn x"),
-    "docstring of a nested function": (
+    "a nested docstring": (
         "def f():\n    return 1\nreturn f",
         "def f():\n    'Text.'\n    return 1\nreturn f",
     ),
 }
-
-
-@pytest.mark.parametrize(("first", "second"), SAME.values(), ids=SAME)
-def test_what_does_not_matter(first, second):
-    assert digest(first) == digest(second)
-
-
 LONG = "\n".join(f"b += {number}" for number in range(300))
+LONG_IF = "if a:\n" + LONG.replace("b", "    b")
 OTHER = {
     "constant": ("return a + 1", "return a + 2"),
     "type of a constant": ("return a + 1", "return a + 1.0"),
@@ -46,14 +46,8 @@ OTHER = {
     "global": ("return first", "return second"),
     "attribute": ("return a.first", "return a.second"),
     "which local": ("x = a\ny = b\nreturn x", "x = a\ny = b\nreturn y"),
-    "where a jump goes": (
-        "if a:\n    b = 1\n    b = 2\nreturn b",
-        "if a:\n    b = 1\nb = 2\nreturn b",
-    ),
-    "a far jump": (
-        f"if a:\n{LONG.replace('b', '    b')}\n    b = 2\nreturn b",
-        f"if a:\n{LONG.replace('b', '    b')}\nb = 2\nreturn b",
-    ),
+    "where a jump goes": ("if a:\n    b = 1\n    b = 2\nreturn b", "if a:\n    b = 1\nb = 2\nreturn b"),
+    "a far jump": (f"{LONG_IF}\n    b = 2\nreturn b", f"{LONG_IF}\nb = 2\nreturn b"),
     "the 300th constant": (LONG, LONG.replace("299", "999")),
     "range of a try": (
         "try:\n    a()\n    b()\nexcept E:\n    pass",
@@ -62,14 +56,19 @@ OTHER = {
 }
 
 
+@pytest.mark.parametrize(("first", "second"), SAME.values(), ids=SAME)
+def test_what_does_not_matter(first, second):
+    assert of_code(first) == of_code(second)
+
+
 @pytest.mark.parametrize(("first", "second"), OTHER.values(), ids=OTHER)
 def test_what_matters(first, second):
-    assert digest(first) != digest(second)
+    assert of_code(first) != of_code(second)
 
 
 @pytest.mark.parametrize("parameters", ["b, a=0", "a, c=0", "a, *, b=0", "a, /, b=0", "a, *b", "a, **b"])
 def test_parameters_matter(parameters):
-    assert digest("return a", parameters) != digest("return a")
+    assert of_code("return a", parameters) != of_code("return a")
 
 
 def test_sets_do_not_follow_the_hash_seed():
@@ -89,12 +88,34 @@ def test_sets_do_not_follow_the_hash_seed():
     assert len(digests) == 1
 
 
-def test_nested_finds_functions_in_functions():
+def test_functions_and_imports_in_functions():
     found = nested(code("def f():\n    return [lambda: 1, lambda: 2]\nreturn f"))
     assert [one.co_name for one in found] == ["function", "f", "<lambda>", "<lambda>"]
-
-
-def test_imports():
     found = set(imports(code("import a.b\nfrom .c import d\nfrom . import e"), "p.q"))
     assert {"a.b", "p.q.c", "p.c", "p.q.e", "p.q.d"} <= found
     assert not set(imports(code("return a"), ""))
+
+
+Mode = enum.Enum("Mode", "FAST")
+Size = type("Size", (int,), {})
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        *((1, 2), (1, True), (1, 1.0), (0.0, -0.0), ("a", b"a"), ([1], (1,)), ({1: 2}, {2: 1}), ({1}, {2})),
+        *((np.float32(1), np.float64(1)), (np.dtype("i4"), np.dtype("i8")), (np.add, np.multiply)),
+        *((range(3), range(4)), (["a, b"], ["a", "b"])),
+        *((Mode.FAST, 1), (Size(1), 1), (Size(1), Size(2))),
+    ],
+)
+def test_different_values_differ(one, other):
+    assert None not in {digest.plain(one), digest.plain(other)}
+    assert digest.plain(one) != digest.plain(other)
+
+
+def test_other_objects_have_no_text_and_folders_are_replaced(tmp_path, monkeypatch):
+    assert digest.plain(object()) is digest.plain([1, object()]) is None
+    monkeypatch.chdir(tmp_path)
+    assert digest.plain(f"{tmp_path}/file") == "'<folder>/file'" == digest.plain(Path(tmp_path, "file"))
+    assert digest.plain(f"{tmp_path}s/file") != "'<folder>s/file'"

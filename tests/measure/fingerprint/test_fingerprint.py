@@ -1,7 +1,13 @@
 # ruff: noqa: E501 - a source that is one line is read in one line
+"""What may change the speed of a call changes its fingerprint, and nothing else does."""
 
+import ast
+import gc
+import json
+import re
 from dataclasses import asdict, replace
 
+import numpy as np
 import pytest
 import torch
 
@@ -11,68 +17,50 @@ from gnnbench.measure.fingerprint import digest, values
 from gnnbench.measure.fingerprint.difference import Difference
 from gnnbench.measure.fingerprint.fingerprint import Fingerprint, Watch
 from gnnbench.measure.python_calls import python_calls
+from tests import forks
+from tests.suite import ROOT, environment
 
 PAIRS = {
-    "a constant of a nested function": "def run():\n    def inner():\n        return {}\n    return inner()\n",
+    "a nested function": "def run():\n    def inner():\n        return {}\n    return inner()\n",
     "a closure": "def make(n):\n    def run():\n        return n\n    return run\nrun = make({})\n",
-    "an array in a closure": (
-        "import numpy as np\ndef make(n):\n    numbers = np.arange(n)\n    def run():\n        return numbers.sum()\n"
-        "    return run\nrun = make({})\n"
-    ),
-    "a closure that also holds a tensor": (
-        "import torch\ndef make(t, n):\n    def run():\n        return len(t) * n\n    return run\n"
-        "run = make(torch.ones(2), {})\n"
-    ),
+    "an array in a closure": "import numpy as np\ndef make(n):\n    numbers = np.arange(n)\n    def run():\n        return numbers.sum()\n    return run\nrun = make({})\n",
+    "a closure that also holds a tensor": "import torch\ndef make(t, n):\n    def run():\n        return len(t) * n\n    return run\nrun = make(torch.ones(2), {})\n",
     "a default": "def inner(n={}):\n    return n\ndef run():\n    return inner()\n",
     "a keyword default": "def inner(*, n={}):\n    return n\ndef run():\n    return inner()\n",
     "a default of a lambda": "inner = lambda n={}: n\ndef run():\n    return inner()\n",
-    "a default behind another name": (
-        "def inner(n={}):\n    return n\nother = inner\ndel inner\ndef run():\n    return other()\n"
-    ),
-    "a cached function": (
-        "import functools\n@functools.cache\ndef inner():\n    return {}\ndef run():\n    return inner()\n"
-    ),
-    "what a cached function calls": (
-        "import functools\nclass A:\n    n = {}\ndef deeper():\n    return A.n\n"
-        "@functools.cache\ndef inner():\n    return deeper()\ndef run():\n    return inner()\n"
-    ),
+    "a default behind another name": "def inner(n={}):\n    return n\nother = inner\ndel inner\ndef run():\n    return other()\n",
+    "a decorated function": "import functools\ndef logged(f):\n    @functools.wraps(f)\n    def wrapper(*a):\n        return f(*a)\n    return wrapper\n@logged\ndef inner(n={}):\n    return n\ndef run():\n    return inner()\n",
+    "a cached function": "import functools\n@functools.cache\ndef inner():\n    return {}\ndef run():\n    return inner()\n",
+    "what a cached function calls": "import functools\nclass A:\n    n = {}\ndef deeper():\n    return A.n\n@functools.cache\ndef inner():\n    return deeper()\ndef run():\n    return inner()\n",
     "a partial": "from functools import partial\ninner = partial(max, {})\ndef run():\n    return inner(1)\n",
-    "a slot": (
-        "class A:\n    __slots__ = ('n',)\n    def __init__(self):\n        self.n = {}\n"
-        "a = A()\ndef run():\n    return a.n\n"
-    ),
-    "a property": (
-        "class A:\n    m = {}\n    @property\n    def n(self):\n        return self.m\na = A()\ndef run():\n    return a.n\n"
-    ),
+    "a slot": "class A:\n    __slots__ = ('n',)\n    def __init__(self):\n        self.n = {}\na = A()\ndef run():\n    return a.n\n",
+    "a property": "class A:\n    m = {}\n    @property\n    def n(self):\n        return self.m\na = A()\ndef run():\n    return a.n\n",
+    "a class method": "class A:\n    @classmethod\n    def n(cls):\n        return {}\ndef run():\n    return A.n()\n",
+    "a method of a base class": "class A:\n    def n(self):\n        return {}\nclass B(A):\n    def n(self):\n        return super().n()\nb = B()\ndef run():\n    return b.n()\n",
+    "an attribute of a base class": "class A:\n    n = {}\nclass B(A):\n    pass\nb = B()\ndef run():\n    return b.n\n",
+    "a module of torch": "import torch\nclass N(torch.nn.Module):\n    def forward(self, x):\n        return x * {}\nn = N()\ndef run():\n    return n(2)\n",
     "an enum": "import enum\nclass E(enum.Enum):\n    A = {}\ndef run():\n    return E.A.value\n",
-    "an attribute of a base class": (
-        "class A:\n    n = {}\nclass B(A):\n    pass\nb = B()\ndef run():\n    return b.n\n"
-    ),
     "a dictionary": "D = {{'a': {}}}\ndef run():\n    return D['a']\n",
     "a list": "L = [1, [{}]]\ndef run():\n    return L[1][0]\n",
-    "a read-only dictionary": (
-        "from types import MappingProxyType\nD = MappingProxyType({{'a': {}}})\ndef run():\n    return D['a']\n"
-    ),
+    "a read-only dictionary": "from types import MappingProxyType\nD = MappingProxyType({{'a': {}}})\ndef run():\n    return D['a']\n",
     "a queue": "from collections import deque\nD = deque([1, {}])\ndef run():\n    return D[1]\n",
-    "a named tuple": (
-        "from collections import namedtuple\nT = namedtuple('T', 'a b')\nt = T(*sorted([1, 2], key=lambda one: one * {}))\n"
-        "def run():\n    return t.a\n"
-    ),
+    "a named tuple": "from collections import namedtuple\nT = namedtuple('T', 'a b')\nt = T(*sorted([1, 2], key=lambda one: one * {}))\ndef run():\n    return t.a\n",
     "a subclass of int": "class N(int):\n    pass\nn = N({})\ndef run():\n    return n + 1\n",
-    "which object has which value": (
-        "class A:\n    def __init__(self, n):\n        self.n = n\nL = [A(1), A(1), A(2)] if {} < 0 else [A(1), A(2), A(2)]\n"
-        "def run():\n    return [one.n for one in L]\n"
-    ),
+    "which object has which value": "class A:\n    def __init__(self, n):\n        self.n = n\nL = [A(1), A(1), A(2)] if {} < 0 else [A(1), A(2), A(2)]\ndef run():\n    return [one.n for one in L]\n",
     "a type": "T = {{-5: int, 5: float}}[{}]\ndef run():\n    return T(1)\n",
     "a NumPy type": "import numpy as np\nT = {{-5: np.float32, 5: np.float64}}[{}]\ndef run():\n    return T(1)\n",
     "a NumPy function": "import numpy as np\nF = {{-5: np.add, 5: np.multiply}}[{}]\ndef run():\n    return F(1, 2)\n",
     "an item getter": "import operator\nG = operator.itemgetter({})\ndef run():\n    return G(range(-9, 9))\n",
     "a NumPy array": "import numpy as np\nA = np.array([1, {}])\ndef run():\n    return A.sum()\n",
     "a global by its name": "N = {}\ndef run():\n    return globals()['N']\n",
-    "an order in a table": (
-        "def f():\n    return 1\ndef g():\n    return 2\nD = {{{}: f, 0: g}}\ndef run():\n    return [one() for one in D.values()]\n"
-    ),
+    "an order in a table": "def f():\n    return 1\ndef g():\n    return 2\nD = {{{}: f, 0: g}}\ndef run():\n    return [one() for one in D.values()]\n",
     "a function of an attribute": "def f():\n    return f.n\nf.n = {}\ndef run():\n    return f()\n",
+    "generated code whose file is gone": (
+        "import importlib.util, pathlib, tempfile\ndef render():\n    path = pathlib.Path(tempfile.mkstemp(suffix='.py')[1])\n"
+        "    path.write_text('def made():\\n    return {}\\n')\n    spec = importlib.util.spec_from_file_location('of_' + path.stem, path)\n"
+        "    module = importlib.util.module_from_spec(spec)\n    spec.loader.exec_module(module)\n    path.unlink()\n    return module.made\n"
+        "made = render()\ndef run():\n    return made()\n"
+    ),
 }
 
 
@@ -80,6 +68,102 @@ PAIRS = {
 def test_a_change_is_seen(source, taken):
     assert taken(source.format(-5)).same_code(taken(source.format(-5)))
     assert not taken(source.format(-5)).same_code(taken(source.format(5)))
+
+
+MADE = '''
+import functools
+import math
+SCALE = 3
+class Base:
+    """A base."""
+    factor = 2
+    def apply(self, value):
+        result = value + self.factor
+        return result * SCALE
+class Middle(Base):
+    extra = 1
+    def __init__(self, depth=4):
+        self.depth = depth
+    def apply(self, value):
+        return super().apply(value) + self.extra + self.depth
+def scaled(value, by=7):
+    return math.floor(value * by)
+@functools.cache
+def table(names):
+    return len({"one", "two", *names})
+def run():
+    return Middle().apply(1) + scaled(2) + table(("three",))
+'''
+
+
+@pytest.mark.parametrize(
+    "patch",
+    [
+        "Base.apply = lambda self, value: value + 1",
+        "Middle.extra = -7",
+        "scaled = lambda value: value",
+        "scaled.__defaults__ = (-3,)",
+        "scaled.__code__ = (lambda value, by: value).__code__",
+        "run.__globals__['SCALE'] = 4",
+        "math.floor = int",
+        *(
+            f"class Injected(Middle):\n    {body}\nMiddle = Injected"
+            for body in (
+                "def apply(self, value):\n        return super().apply(value)",
+                "factor = -3",
+                "apply = Base.apply",
+                "extra = property(lambda self: 5)",
+                "def __init__(self, depth=9):\n        self.depth = depth",
+                "def __getattribute__(self, name):\n        return super().__getattribute__(name)",
+                "def __setattr__(self, name, value):\n        super().__setattr__(name, value + 1)",
+            )
+        ),
+    ],
+)
+def test_a_patch_is_seen(patch, taken, monkeypatch):
+    monkeypatch.setattr("math.floor", __import__("math").floor)  # which is restored
+    assert not taken(MADE).same_code(taken(f"{MADE}\n{patch}\n"))
+
+
+def with_other_docstrings(text):
+    tree = ast.parse(text.replace('"""A base."""', "'''Another.'''"))
+    for node in ast.walk(tree):
+        if isinstance(node, ast.FunctionDef):
+            node.body.insert(0, ast.parse("'Added.'").body[0])
+    return ast.unparse(ast.fix_missing_locations(tree))
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        with_other_docstrings,
+        lambda text: ast.unparse(ast.parse(text)),
+        lambda text: (
+            "\n" * 300 + text.replace("\n", "  # a comment\n").replace("= value +", "= \\\n    value +")
+        ),
+        lambda text: re.sub(r"^( +)", r"\1\1", text, flags=re.MULTILINE),
+        lambda text: text.replace("result", "other"),
+        lambda text: text.replace("import functools\nimport math", "import math, functools, json as unused"),
+        lambda text: text + "class Unused:\n    factor = 3\ndef unused(by=3):\n    return by\nUNUSED = 5\n",
+    ],
+    ids=["docstrings", "formatting", "comments and lines", "indentation", "locals", "imports", "unused"],
+)
+def test_what_does_not_run_is_not_seen(change, taken):
+    assert change(MADE) != MADE
+    assert taken(MADE).same_code(taken(change(MADE)))
+
+
+def test_neither_the_folder_nor_the_hash_seed_matters(taken, tmp_path):
+    """In a fork of a process with a hash seed of its own."""
+    (tmp_path / "made.py").write_text(MADE)
+    (tmp_path / "script.py").write_text(
+        "import json, made\nfrom gnnbench import codec\nfrom gnnbench.measure.clock import Call\n"
+        "from gnnbench.measure.inspection import inspect\n"
+        "print(json.dumps(codec.encode(inspect(Call(made.run, (), {}), ()).fingerprint)))"
+    )
+    done = forks.run([str(tmp_path / "script.py")], ROOT, environment())
+    assert done.returncode == 0, done.stderr
+    assert codec.decode(json.loads(done.stdout), Fingerprint).code == taken(MADE).code
 
 
 @pytest.mark.parametrize(
@@ -97,15 +181,41 @@ def test_values_of_other_modules(source, taken):
     assert not taken(source, other="N = 1").same_code(taken(source, other="N = 2"))
 
 
-def test_a_variable_that_is_read(taken, monkeypatch):
+def test_variables_that_are_read_and_those_of_native_libraries(taken, monkeypatch):
     source = "import os\ndef run():\n    return os.environ.get('MADE_FLAG')\n"
     before = taken(source)
     monkeypatch.setenv("OTHER_FLAG", "1")
     assert taken(source).same_code(before)
-    monkeypatch.setenv("MADE_FLAG", "1")
-    found = taken(source)
-    assert found.set_to["$MADE_FLAG"] == digest.short("1"), "a hash: a variable may hold a secret"
+    for name in ("MADE_FLAG", "OMP_DYNAMIC", "MALLOC_ARENA_MAX", "ONEDNN_MAX_CPU_ISA", "KMP_AFFINITY"):
+        with monkeypatch.context() as patch:
+            patch.setenv(name, "1")
+            found = taken(source)
+        assert found.set_to[f"${name}"] == digest.short("1"), "a hash: a variable may hold a secret"
+        assert not found.same_code(before)
+
+
+@pytest.mark.parametrize(
+    ("setter", "value", "usual"),
+    [
+        (torch.set_num_threads, torch.get_num_threads() + 1, torch.get_num_threads()),
+        (torch.set_default_dtype, torch.float64, torch.float32),
+        (torch.set_float32_matmul_precision, "high", "highest"),
+        (torch.use_deterministic_algorithms, True, False),
+        (torch.set_flush_denormal, True, False),
+        (torch.autograd.set_detect_anomaly, True, False),
+        (torch.backends.mkldnn.set_flags, False, True),
+        (gc.set_threshold, 10, gc.get_threshold()[0]),
+    ],
+)
+def test_settings(setter, value, usual, taken):
+    before = taken(MADE)
+    setter(value)
+    try:
+        found = taken(MADE)
+    finally:
+        setter(usual)
     assert not found.same_code(before)
+    assert found.code == before.code
 
 
 RUN = "import torch\ndef run(index, x):\n    return x.index_select(0, index)\n"
@@ -129,6 +239,24 @@ def test_inputs(index, x, same, taken):
     assert taken(RUN, index, x, devices=["cpu"]).same_code(taken(RUN, INDEX, X, devices=["cpu"])) is same
 
 
+@pytest.mark.parametrize(
+    "plan",
+    [
+        [5, 4, [6, 7]],
+        [4, 5, [7, 6]],
+        [4, 5.0, [6, 7]],
+        [True, 5, [6, 7]],
+        [np.int64(4), 5, [6, 7]],
+        [4, 5, (6, 7)],
+        [4, 5, [6, 7], 8],
+    ],
+)
+def test_plain_inputs(plan, taken):
+    source = "def run(plan):\n    return len(plan)\n"
+    assert taken(source, [4, 5, [6, 7]]).same_code(taken(source, [4, 5, [6, 7]]))
+    assert not taken(source, [4, 5, [6, 7]]).same_code(taken(source, plan))
+
+
 def test_a_view_of_an_input_does_not_hide_another(taken):
     source = "def run(row, col, x):\n    return x[row.unsqueeze(0)].sum() + x[col].sum()\n"
     pairs = [torch.tensor([[0, 1, 2], last]).unbind() for last in ([0, 1, 2], [2, 1, 0])]
@@ -136,25 +264,24 @@ def test_a_view_of_an_input_does_not_hide_another(taken):
     assert not first.same_code(second)
 
 
+class Held:
+    def __init__(self, index):
+        self.index = index
+
+
 def test_a_tensor_that_no_operator_gets(taken):
     source = "def run(held):\n    return sum(held.index.tolist())\n"
-    held = "class Held:\n    def __init__(self, index):\n        self.index = index\n"
-    found = []
-    for numbers in ([1, 2], [2, 1]):
-        space = {}
-        exec(held, space)
-        found.append(taken(source, space["Held"](torch.tensor(numbers)), devices=["cpu"]))
-    assert not found[0].same_code(found[1])
+    first, second = (
+        taken(source, Held(torch.tensor(numbers)), devices=["cpu"]) for numbers in ([1, 2], [2, 1])
+    )
+    assert not first.same_code(second)
 
 
 def test_sparse_inputs(taken):
     source = "import torch\ndef run(a, x):\n    return torch.sparse.mm(a, x)\n"
     dense = torch.eye(3)
-    found = [
-        taken(source, a, X, devices=["cpu"])
-        for a in (dense.to_sparse(), dense.to_sparse_csr(), dense.flip(0).to_sparse())
-    ]
-    assert len({one.code for one in found}) == 3
+    inputs = (dense.to_sparse(), dense.to_sparse_csr(), dense.flip(0).to_sparse())
+    assert len({taken(source, one, X, devices=["cpu"]).code for one in inputs}) == 3
 
 
 def test_a_backward_pass_of_its_own(taken):
@@ -169,22 +296,20 @@ def test_a_backward_pass_of_its_own(taken):
     assert not found[0].same_code(found[2])
 
 
-CLOCK = (
-    "import time\ndef make(now):\n    def run():\n        return {}\n    return run\n"
-    "run = make(time.perf_counter_ns())\n"
-)
+CLOCK = "import time\ndef make(now):\n    def run():\n        return {}\n    return run\nrun = make(time.perf_counter_ns())\n"
 
 
 def test_captured_values_are_told_from_code(taken):
     base, head, changed = map(taken, (CLOCK.format("now"), CLOCK.format("now"), CLOCK.format("now + 1")))
     assert base.functions != head.functions
-    found = Difference.between(base, head)
-    assert (found.functions, found.captured) == ((), ("made:make.<locals>.run",))
-    found = Difference.between(base, changed)
-    assert (found.functions, found.captured) == (("made:make.<locals>.run",), ())
-    # Older fingerprints do not tell.
-    found = Difference.between(replace(base, closures={}), head)
-    assert (found.functions, found.captured) == (("made:make.<locals>.run",), ())
+    name = ("made:make.<locals>.run",)
+    for one, other, expected in (
+        (base, head, ((), name)),
+        (base, changed, (name, ())),
+        (replace(base, closures={}), head, (name, ())),  # older fingerprints do not tell
+    ):
+        found = Difference.between(one, other)
+        assert (found.functions, found.captured) == expected
 
 
 def test_json(taken):
@@ -208,12 +333,9 @@ def recorded(call, made):
 
 
 def test_more_objects_than_are_looked_at_leave_no_fingerprint(monkeypatch):
-    class Node:
-        size = 1
-
     monkeypatch.setattr(values, "_MOST", 5000)
-    nodes = [Node() for _ in range(6000)]
-    watch, _ = recorded(Call(lambda: [one.size for one in nodes], (), {}), lambda: nodes[0].size)
+    nodes = [Held(1) for _ in range(6000)]
+    watch, _ = recorded(Call(lambda: [one.index for one in nodes], (), {}), lambda: nodes[0].index)
     assert watch.fingerprint() is None
     assert watch.unseen == "it may read too many objects"
 
@@ -236,8 +358,7 @@ def test_the_globals_of_the_compiler_s_guards_do_not_count():
 
     def taken(name, number):
         scope = {"G": {f"__compiled_fn_{number}": number}}
-        source = f"def {name}():\n    def guard(size):\n        return size in G\n    return guard\n"
-        exec(source, scope)
+        exec(f"def {name}():\n    def guard(size):\n        return size in G\n    return guard\n", scope)
         call = Call(scope[name](), (1,), {})
         return recorded(call, call.__call__)[0].fingerprint().values
 

@@ -2,7 +2,7 @@ import json
 import shutil
 import subprocess
 import sys
-import tempfile
+import sysconfig
 from pathlib import Path
 
 import numpy as np
@@ -10,37 +10,47 @@ import pytest
 
 from gnnbench.measure.fingerprint import libraries as module
 from gnnbench.measure.fingerprint.libraries import libraries
-from tests.measure.fingerprint import generated_package
 
-pytestmark = pytest.mark.skipif(not shutil.which("cc"), reason="needs a C compiler")
-
-
-@pytest.fixture
-def found(tmp_path):
-    """Return the libraries of a generated package that is imported in a process of its own."""
-
-    def found(own, linked):
-        folder = Path(tempfile.mkdtemp(dir=tmp_path))
-        generated_package.write({"__init__.py": ""}, folder, own, linked)
-        script = (
-            "import sys; sys.path.insert(0, sys.argv[1]); import generated.native, json\n"
-            "from gnnbench.measure.fingerprint.libraries import libraries\n"
-            "print(json.dumps(dict(libraries(['generated']))))"
-        )
-        printed = subprocess.run(
-            [sys.executable, "-c", script, str(folder)], text=True, capture_output=True, check=True
-        ).stdout
-        return json.loads(printed)
-
-    return found
+NATIVE = """
+#include <Python.h>
+long linked(long);
+static PyObject *add(PyObject *self, PyObject *value) {
+    return PyLong_FromLong(linked(PyLong_AsLong(value)) + OWN);
+}
+static PyMethodDef methods[] = {{"add", add, METH_O, ""}, {0}};
+static struct PyModuleDef module = {PyModuleDef_HEAD_INIT, "native", "", -1, methods};
+PyMODINIT_FUNC PyInit_native(void) { return PyModule_Create(&module); }
+"""
+SCRIPT = """
+import json, native
+from gnnbench.measure.fingerprint.libraries import libraries
+print(json.dumps(dict(libraries(["native"]))))
+"""
 
 
-def test_a_swapped_library_differs(found):
-    base, same, own, linked = found(1, 1), found(1, 1), found(2, 1), found(1, 2)
-    assert {"python", "native.so", "libgenerated_linked.so"} <= base.keys()
+def built(folder, own, linked):
+    """Return the libraries of a module that links to another library, imported in a process of its own."""
+    folder.mkdir()
+    (folder / "native.c").write_text(NATIVE)
+    (folder / "linked.c").write_text("long linked(long value) { return value + OWN; }")
+    (folder / "script.py").write_text(SCRIPT)
+    links = [f"-I{sysconfig.get_paths()['include']}", "-L.", "-llinked", "-Wl,-rpath,$ORIGIN"]
+    for words in (
+        ["liblinked.so", f"-DOWN={linked}", "linked.c"],
+        ["native.so", f"-DOWN={own}", "native.c", *links],
+    ):
+        subprocess.run(["cc", "-shared", "-fPIC", "-O0", "-o", *words], cwd=folder, check=True)
+    return json.loads(subprocess.check_output([sys.executable, str(folder / "script.py")]))
+
+
+@pytest.mark.skipif(not shutil.which("cc"), reason="needs a C compiler")
+def test_a_swapped_library_differs(tmp_path):
+    versions = enumerate([(1, 1), (1, 1), (2, 1), (1, 2)])
+    base, same, own, linked = (built(tmp_path / str(number), *version) for number, version in versions)
+    assert {"python", "native.so", "liblinked.so"} <= base.keys()
     assert same == base
     assert {name for name in base if own[name] != base[name]} == {"native.so"}
-    assert {name for name in base if linked[name] != base[name]} == {"libgenerated_linked.so"}
+    assert {name for name in base if linked[name] != base[name]} == {"liblinked.so"}
 
 
 def test_a_byte_more_is_seen(tmp_path, monkeypatch):
@@ -56,19 +66,13 @@ def test_a_byte_more_is_seen(tmp_path, monkeypatch):
     assert module._examined(file) == ("missing", [])
 
 
-def test_what_is_not_imported_has_no_libraries():
-    assert libraries(["not_imported", "json"]).keys() == {"python"}
-
-
-def test_extension_modules_that_a_call_uses_come_first():
-    name = np.linalg._umath_linalg.__name__
+def test_extension_modules_that_a_call_uses_come_first(monkeypatch, tmp_path):
+    name, file = np.linalg._umath_linalg.__name__, Path(np.linalg._umath_linalg.__file__)
     found = module.extension_modules({"numpy", "math"}, {name})
-    assert next(iter(found)) == name
-    assert found[name] == Path(np.linalg._umath_linalg.__file__).name
+    assert next(iter(found.items())) == (name, file.name)
     assert {one.partition(".")[0] for one in found} == {"numpy"}, "no module of the standard library"
     assert {*found.values()} <= libraries(["numpy"]).keys()
-
-
-def test_without_a_list_of_the_process_s_files_extension_modules_are_known(monkeypatch, tmp_path):
+    assert libraries(["not_imported", "json"]).keys() == {"python"}
+    # They are known without a list of the process's files, too.
     monkeypatch.setattr(module, "_MAPPED", tmp_path / "maps")
-    assert Path(np.linalg._umath_linalg.__file__) in module.loaded.__wrapped__(0)
+    assert file in module.loaded.__wrapped__(0)
