@@ -8,23 +8,28 @@ import torch
 from torch_geometric.nn import GCNConv
 
 from gnnbench import codec
-from gnnbench.measure import compilation, counters
+from gnnbench.measure import compilation
 from gnnbench.measure.clock import Call
+from gnnbench.measure.counters import count
 from gnnbench.measure.fingerprint.fingerprint import Watch
-from gnnbench.results import counter_baseline
+from gnnbench.results.counter_baseline import differences
 from gnnbench.workloads import platforms
 from gnnbench.workloads.operations import OPERATIONS
 from tests.profile.subjects import NODES, adj_t, edge_index
 from tests.suite import ROOT, environment
 
 
-@pytest.fixture
-def neighbours(make_case):
-    """Sums over neighbours on plain PyTorch, as a function without arguments."""
-    case = make_case()
-    kernel = OPERATIONS["spmm_sum"].kernel("torch")
+def called(case):
+    """Return what an operation runs on a case, as a function without arguments."""
+    kernel = OPERATIONS[case.spec.operation].kernel(case.spec.platform)
     structure, x = kernel.build(case), case.features()
     return lambda: kernel.run(structure, x)
+
+
+@pytest.fixture
+def neighbours(make_case):
+    """Sums over neighbours on plain PyTorch."""
+    return called(make_case())
 
 
 @pytest.mark.parametrize(
@@ -35,10 +40,9 @@ def test_gcn_conv_on_sparse_tensor_reads_the_host_four_times(sparse, requires_gr
     """The published counts of GCNConv(64, 64) on Cora's size, forward and backward."""
     structure = adj_t() if sparse else edge_index()
     conv, x = GCNConv(64, 64), torch.randn(NODES, 64, requires_grad=requires_grad)
-    found = counters.count(lambda: conv(x, structure).sum().backward())
-    assert (found.operators, found.host_reads) == (operators, host_reads)
+    found = count(lambda: conv(x, structure).sum().backward())
+    assert (found.operators, found.host_reads, found.unsteady) == (operators, host_reads, ())
     assert found.counts["operators"].get("aten::max", 0) == host_reads
-    assert found.unsteady == ()
 
 
 @pytest.mark.parametrize(
@@ -53,9 +57,10 @@ def test_gcn_conv_on_sparse_tensor_reads_the_host_four_times(sparse, requires_gr
     ids=["item", "argsort", "upcast", "argsort of another", "again"],
 )
 def test_what_is_added_to_a_kernel_is_named(neighbours, more, named):
-    before = counters.count(neighbours)
-    after = counters.count(lambda: more(neighbours()) if more else (neighbours(), neighbours()))
-    assert named in counter_baseline.differences(before.counts, after.counts, after.unsteady)
+    before = count(neighbours)
+    after = count(lambda: more(neighbours()) if more else (neighbours(), neighbours()))
+    assert named in differences(before.counts, after.counts, after.unsteady)
+    assert before.counts["compilation"] == {}
 
 
 @pytest.mark.parametrize("platform", ["pyg", "sparse", "torch", "dgl"])
@@ -65,45 +70,45 @@ def test_ten_counts_with_one_thread_and_two_are_the_same(make_case, platform):
     kernel = module.convolution(cached=module.MODEL_CACHED)
     layer = module.layer(*case.weights(8, 8), cached=False)
     structure, x = kernel.build(case), case.features()
-    threads = torch.get_num_threads()
+    threads, found = torch.get_num_threads(), []
     try:
-        found = []
         for number in [1, 2] * 5:
             torch.set_num_threads(number)
-            found.append(counters.count(lambda: kernel.run(structure, layer, x)))
+            found.append(count(lambda: kernel.run(structure, layer, x)))
     finally:
         torch.set_num_threads(threads)
     assert found == found[:1] * 10
 
 
 @pytest.mark.parametrize(
-    ("platform", "call"), [("sparse", "torch_sparse::spmm_max"), ("dgl", "dgl::DGLKernelSpMM")]
+    ("platform", "operation", "call"),
+    [
+        ("sparse", "spmm_max", "torch_sparse::spmm_max"),
+        ("dgl", "update_all_copy_u_max", "dgl::DGLKernelSpMM"),
+    ],
 )
-def test_calls_into_libraries_are_counted_and_the_libraries_left_as_they_were(make_case, platform, call):
-    operation = {"sparse": "spmm_max", "dgl": "update_all_copy_u_max"}[platform]
-    case = make_case(operation, platform)
-    kernel = OPERATIONS[operation].kernel(platform)
-    structure, x = kernel.build(case), case.features()
+def test_calls_into_libraries_are_counted_and_the_libraries_left_as_they_were(
+    make_case, platform, operation, call
+):
     packet_call = torch._ops.OpOverloadPacket.__call__
-    found = counters.count(lambda: kernel.run(structure, x))
+    found = count(called(make_case(operation, platform)))
     assert found.counts["library_calls"][call] == 1
     assert torch._ops.OpOverloadPacket.__call__ is packet_call
 
 
 def test_a_count_that_two_passes_differ_in_is_unsteady_and_not_judged(neighbours):
-    state = {"calls": 0}
+    made = []
 
     def sometimes():
-        state["calls"] += 1
-        if state["calls"] > 4:  # the second round of passes
+        made.append(1)
+        if len(made) > 4:  # the second round of passes
             torch.ones(3).argsort()
         return neighbours()
 
-    found = counters.count(sometimes)
+    found, steady = count(sometimes), count(neighbours)
     assert "aten::sort" in found.unsteady
     assert "aten::sort" not in found.counts["operators"]
-    steady = counters.count(neighbours)
-    assert counter_baseline.differences(steady.counts, found.counts, (*found.unsteady, "Python calls")) == []
+    assert differences(steady.counts, found.counts, (*found.unsteady, "Python calls")) == []
 
 
 @pytest.mark.parametrize(
@@ -124,22 +129,23 @@ def test_a_count_that_two_passes_differ_in_is_unsteady_and_not_judged(neighbours
 )
 def test_what_a_host_waits_for(reads, host_reads, mask_reads):
     x = torch.tensor([0.0, 1, 2, 3])
-    found = counters.count(lambda: reads(x))
-    assert found.details["host_reads"] == host_reads
-    assert found.details["mask_reads"] == mask_reads
+    found = count(lambda: reads(x))
+    assert (found.details["host_reads"], found.details["mask_reads"]) == (host_reads, mask_reads)
     assert found.host_reads == sum(host_reads.values())
 
 
-def test_kernels_and_memory_are_beside_the_counts_that_are_gated_also_in_json():
+def test_kernels_memory_and_copies_are_beside_the_counts_that_are_gated_also_in_json():
     x = torch.ones(250, 4)
-    found = counters.count(lambda: (x + x) + x)
+    found = count(lambda: ((x + x) + x, x.to("meta")))
     assert found.unsteady == ()
     read = codec.encode(found)
     memory = {"allocated_bytes": 8000, "peak_bytes": 8000, "least_peak_bytes": 8000}
     assert read["details"]["memory"] == found.details["memory"] == memory
     assert read["details"]["kernels"] == {}
     assert set(read["counts"]).isdisjoint(read["details"])
-    assert read["counts"]["operators"] == {"aten::add": 2}
+    assert read["counts"]["operators"]["aten::add"] == 2
+    assert read["counts"]["copies"] == {"cpu→meta": 1}
+    assert read["counts"]["copied_bytes"] == {"cpu→meta": 4000}
     assert read["host_reads"] == 0
 
 
@@ -152,43 +158,44 @@ def broken_twice(x):
 
 
 def test_graph_breaks_are_counted_with_their_reason_and_compiled_code_runs():
-    ran = []
+    ran, x = [], torch.ones(3)
 
     def backend(module, _inputs):
         return lambda *inputs: ran.append(None) or module(*inputs)
 
-    x = torch.ones(3)
     compiled = torch.compile(broken_twice, backend=backend)
     compiled(x)  # warm: what follows starts from cold all the same
     ran.clear()
-    found = counters.count(lambda: compiled(x))
-    breaks = {name: number for name, number in found.counts["compilation"].items() if "break" in name}
-    assert sum(breaks.values()) == 2
-    assert all(name.startswith("graph break: ") and "\n" not in name for name in breaks)
-    assert found.counts["compilation"]["recompilations"] == 0
-    assert found.counts["compilation"]["graphs"] == 3
+    found = count(lambda: compiled(x))
+    counted = dict(found.counts["compilation"])
+    assert (counted.pop("recompilations"), counted.pop("graphs")) == (0, 3)
+    assert sum(counted.values()) == 2
+    assert all(name.startswith("graph break: ") and "\n" not in name for name in counted)
     assert found.counts["operators"] == {"aten::add": 1, "aten::mul": 1, "aten::sin": 1}
     assert found.unsteady == ()
     assert len(ran) == 7 * 3  # each call, under the dispatch mode too
 
 
 @pytest.mark.parametrize(
-    ("inputs", "graphs", "recompilations"),
+    ("inputs", "graphs"),
     [
-        ([torch.ones(3), torch.ones(3)], 1, 0),
-        ([torch.ones(3), torch.ones(3).double()], 2, 1),
-        ([torch.ones(3), torch.ones(5), torch.ones(3).double()], 3, 2),
+        ([torch.ones(3), torch.ones(3)], 1),
+        ([torch.ones(3), torch.ones(3).double()], 2),
+        ([torch.ones(3), torch.ones(5), torch.ones(3).double()], 3),
     ],
     ids=["same", "dtype", "shape and dtype"],
 )
-def test_recompilations_are_counted_whatever_was_compiled_before(inputs, graphs, recompilations):
+@pytest.mark.parametrize("is_warm", [False, True])
+def test_recompilations_are_counted_whatever_was_compiled_before(inputs, graphs, is_warm):
     compiled = torch.compile(lambda x: x * 2, backend="eager")
-    found = [counters.count(lambda: [compiled(x) for x in inputs]) for _ in range(2)]
-    expected = {"graphs": graphs, "recompilations": recompilations}
+    once, *found = (
+        count(lambda given=given: [compiled(x) for x in given], is_warm=is_warm)
+        for given in (inputs[:1], inputs, inputs)
+    )
+    expected = {"graphs": graphs, "recompilations": graphs - 1}
     assert [counted.counts["compilation"] for counted in found] == [expected] * 2
-    once = counters.count(lambda: compiled(inputs[0]))
-    changed = counter_baseline.differences(once.counts, found[0].counts, ())
-    assert ("+1 recompilations" in changed) == (recompilations == 1)
+    changed = differences(once.counts, found[0].counts, ())
+    assert ("+1 recompilations" in changed) == (graphs == 2)
 
 
 def test_what_compiles_anew_in_each_call_is_seen():
@@ -199,11 +206,7 @@ def test_what_compiles_anew_in_each_call_is_seen():
         state["calls"] += 1
         return compiled(torch.ones(3), state)
 
-    assert counters.count(run).counts["compilation"]["recompilations"] == 1
-
-
-def test_what_does_not_compile_has_no_compilation(neighbours):
-    assert counters.count(neighbours).counts["compilation"] == {}
+    assert count(run).counts["compilation"]["recompilations"] == 1
 
 
 def test_where_dynamo_is_not_imported_nothing_was_compiled(monkeypatch):
@@ -211,13 +214,6 @@ def test_where_dynamo_is_not_imported_nothing_was_compiled(monkeypatch):
     compilation.reset()
     compilation.clear()
     assert compilation.counts() == {}
-
-
-def test_copies_between_devices_have_a_direction_and_bytes():
-    x = torch.ones(5, 4)
-    found = counters.count(lambda: x.to("meta"))
-    assert found.counts["copies"] == {"cpu→meta": 1}
-    assert found.counts["copied_bytes"] == {"cpu→meta": 80}
 
 
 @pytest.mark.nightly
@@ -267,32 +263,10 @@ def test_an_abstract_class_that_forgets_changes_no_count():
                 Hashable.register(type("Other", (), {}))
             return isinstance(Own(), Collection)
 
-        return counters.count(run)
+        return count(run)
 
     found = [counted(call) for call in (-1, 1, 2, 4)]
     assert found == found[:1] * 4
-
-
-@pytest.mark.cuda
-def test_on_a_gpu_kernels_waits_and_copies_are_the_same_each_time_and_what_is_added_is_named(make_case):
-    case = make_case()
-    there = replace(case, spec=replace(case.spec, device="cuda"))
-    kernel = OPERATIONS["spmm_sum"].kernel("torch")
-    structure, x = kernel.build(there), there.features()
-    found = [counters.count(lambda: kernel.run(structure, x), "cuda") for _ in range(10)]
-    assert all((one.counts, one.details) == (found[0].counts, found[0].details) for one in found)
-    assert found[0].details["kernels"]
-    assert found[0].host_reads == 0
-    read = counters.count(lambda: kernel.run(structure, x).sum().item(), "cuda")
-    assert read.details["host_reads"] == {"aten::_local_scalar_dense": 1}
-    assert any("DtoH" in name for name in read.details["kernels"])
-    copied = counters.count(lambda: kernel.run(structure, x).cpu(), "cuda")
-    assert copied.counts["copies"] == {"cuda→cpu": 1}
-    assert copied.counts["copied_bytes"] == {"cuda→cpu": x.nbytes}
-    weight = torch.ones(3, device="cuda", requires_grad=True)
-    optimizer = torch.optim.Adam([weight])
-    weight.grad = torch.ones_like(weight)
-    assert not any("Optimizer" in name for name in counters.count(optimizer.step, "cuda").details["kernels"])
 
 
 @torch.library.custom_op("gnnbench_tests::doubled", mutates_args=())
@@ -302,8 +276,7 @@ def doubled(index: torch.Tensor) -> torch.Tensor:
 
 def test_recording_the_arguments_of_library_calls_changes_no_count():
     call = Call(torch.ops.gnnbench_tests.doubled, (torch.arange(5),), {})
-    counted = counters.count(call.__call__, "cpu")
-    watched = counters.count(call.__call__, "cpu", Watch(call))
+    counted, watched = count(call.__call__, "cpu"), count(call.__call__, "cpu", Watch(call))
     assert watched.unsteady == counted.unsteady == ()
     assert watched.counts == counted.counts
 
@@ -311,15 +284,27 @@ def test_recording_the_arguments_of_library_calls_changes_no_count():
 @pytest.mark.parametrize(("is_warm", "calls"), [(False, 7), (True, 6)])
 def test_a_function_that_was_called_before_has_the_same_counts_in_fewer_calls(neighbours, is_warm, calls):
     made = []
-    found = counters.count(lambda: made.append(1) or neighbours(), is_warm=is_warm)
+    found = count(lambda: made.append(1) or neighbours(), is_warm=is_warm)
     assert len(made) == calls
-    assert found.counts["operators"] == counters.count(neighbours).counts["operators"]
+    assert found.counts["operators"] == count(neighbours).counts["operators"]
     assert found.unsteady == ()
 
 
-def test_a_function_that_compiles_is_called_again_to_see_whether_it_does_so_again():
-    compiled = torch.compile(lambda x: x + 1, backend="eager")
-    found = [counters.count(lambda: compiled(torch.ones(3)), is_warm=one) for one in (False, True)]
-    assert (
-        found[0].counts["compilation"] == found[1].counts["compilation"] == {"graphs": 1, "recompilations": 0}
-    )
+@pytest.mark.cuda
+def test_on_a_gpu_kernels_waits_and_copies_are_the_same_each_time_and_what_is_added_is_named(make_case):
+    case = make_case()
+    run = called(replace(case, spec=replace(case.spec, device="cuda")))
+    found = [count(run, "cuda") for _ in range(10)]
+    assert all((one.counts, one.details) == (found[0].counts, found[0].details) for one in found)
+    assert found[0].details["kernels"]
+    assert found[0].host_reads == 0
+    read = count(lambda: run().sum().item(), "cuda")
+    assert read.details["host_reads"] == {"aten::_local_scalar_dense": 1}
+    assert any("DtoH" in name for name in read.details["kernels"])
+    copied = count(lambda: run().cpu(), "cuda")
+    assert copied.counts["copies"] == {"cuda→cpu": 1}
+    assert copied.counts["copied_bytes"] == {"cuda→cpu": run().nbytes}
+    weight = torch.ones(3, device="cuda", requires_grad=True)
+    optimizer = torch.optim.Adam([weight])
+    weight.grad = torch.ones_like(weight)
+    assert not any("Optimizer" in name for name in count(optimizer.step, "cuda").details["kernels"])
