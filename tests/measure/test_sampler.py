@@ -30,8 +30,16 @@ def run(clock, effort=EFFORT, inputs=None, measurement=None):
     return measurement
 
 
+def layouts(function, *inputs):
+    return Layouts(Call(function, inputs or (torch.ones(1000),), {}))
+
+
 def fake(truth, seed=0, noise=None):
     return FakeMachine(seed, {"test": truth}, noise or Noise()).clock("test")
+
+
+def located(measurement, level=location.SHOWN_LEVEL):
+    return location.estimate(location.block_values(measurement.blocks_ns), level)
 
 
 def noise_of_blocks(rounds, noise, random, count=1500):
@@ -65,16 +73,14 @@ def test_intervals_cover_the_location_over_the_window_that_was_measured(share, r
         weights = np.repeat([share, 1 - share], values.size // 2)
         order = np.argsort(values)
         rank = np.searchsorted(np.cumsum(weights[order]) / weights.sum(), location.QUANTILE)
-        expected = values[order][rank]
-        interval = location.estimate(location.block_values(found.blocks_ns), location.JUDGED_LEVEL)
-        held += interval.low <= expected <= interval.high
+        interval = located(found, location.JUDGED_LEVEL)
+        held += interval.low <= values[order][rank] <= interval.high
     assert held >= 0.98 * runs
 
 
 def test_the_budget_is_spent_where_the_precision_is_not_reached():
     clock = fake(Truth(1e-3))
-    found = run(clock, Effort(1e-6, 1.0, 5e-6, 5))
-    assert found.stopped_by == "time"
+    assert run(clock, Effort(1e-6, 1.0, 5e-6, 5)).stopped_by == "time"
     assert 1.0 <= clock.now() < 1.1
 
 
@@ -83,22 +89,15 @@ def test_a_quiet_benchmark_ends_early():
     found = run(clock, Effort(0.02, 10.0, 5e-6, 5))
     assert found.stopped_by == "precision"
     assert clock.now() < 5.0
-    assert location.estimate(location.block_values(found.blocks_ns)).location == pytest.approx(1e6, rel=0.02)
+    assert located(found).location == pytest.approx(1e6, rel=0.02)
 
 
-def test_a_slow_benchmark_has_its_least_rounds_and_no_more():
-    clock = fake(Truth(2.0))
-    found = run(clock)
-    assert found.rounds == 5
-    assert found.stopped_by == "time"
-
-
-def test_a_fast_benchmark_has_rounds_of_many_calls():
+def test_a_slow_benchmark_has_its_least_rounds_and_a_fast_one_rounds_of_many_calls():
+    found = run(fake(Truth(2.0)))
+    assert (found.rounds, found.stopped_by) == (5, "time")
     found = run(fake(Truth(1e-7), noise=Noise(drift=0)))
     assert 1000 < found.iterations < 20_000
-    assert location.estimate(location.block_values(found.blocks_ns)).location == pytest.approx(
-        88, rel=0.05
-    )  # the first decile of 100 ns with 10 % noise
+    assert located(found).location == pytest.approx(88, rel=0.05)  # first decile of 100 ns with 10 % noise
 
 
 def test_where_layouts_do_not_vary_blocks_are_long_and_where_only_they_vary_short():
@@ -108,35 +107,21 @@ def test_where_layouts_do_not_vary_blocks_are_long_and_where_only_they_vary_shor
     assert len(same.blocks_ns[-1]) > len(varied.blocks_ns[-1])
 
 
-def test_one_layout_is_never_renewed():
-    x = torch.ones(3)
-    seen = set()
-    layouts = Layouts(Call(lambda x: seen.add(x.data_ptr()), (x,), {}))
-    run(fake(Truth(0.1)), inputs=layouts, measurement=Measurement("fake", "one"))
-    assert seen == {x.data_ptr()}
-
-
-def test_writing_to_inputs_is_noted():
-    for function, writes in ((torch.neg, False), (torch.neg_, True)):
-        layouts = Layouts(Call(function, (torch.ones(3),), {}))
-        assert run(fake(Truth(0.1)), inputs=layouts).changes_inputs is writes
-
-
-@pytest.mark.parametrize(("function", "layouts_of_five"), [(torch.neg, 5), (torch.neg_, 6)])
-def test_the_first_block_is_timed_on_the_copies_of_the_warm_up_unless_it_changed_them(
-    function, layouts_of_five
-):
-    seen = []
+@pytest.mark.parametrize(("function", "writes"), [(torch.neg, False), (torch.neg_, True)])
+def test_the_first_block_is_timed_on_the_copies_of_the_warm_up_unless_it_changed_them(function, writes):
+    seen = {}
 
     def call(x):
-        if x.data_ptr() not in seen:
-            seen.append(x.data_ptr())
-        function(x)
+        seen[x.data_ptr()] = function(x)
 
-    layouts = Layouts(Call(call, (torch.ones(30_000),), {}))
-    assert layouts.why_in_place() is None
-    assert len(run(fake(Truth(2.0)), inputs=layouts).blocks_ns) == 5
-    assert len(seen) == layouts_of_five
+    inputs = layouts(call, torch.ones(30_000))
+    assert inputs.why_in_place() is None
+    found = run(fake(Truth(2.0)), inputs=inputs)
+    assert found.changes_inputs is writes
+    assert (len(found.blocks_ns), len(seen)) == (5, 6 if writes else 5)
+    seen.clear()
+    run(fake(Truth(0.1)), inputs=layouts(call), measurement=Measurement("fake", "one"))
+    assert len(seen) == 1, "one layout is never renewed"
 
 
 def test_what_was_measured_before_an_error_is_kept():
@@ -180,63 +165,58 @@ class Jumping:
         pass
 
 
+class Stuck(Jumping):
+    def block(self, _call, rounds, _iterations):
+        return Block([0.0] * rounds)
+
+
+class Backwards(Jumping):
+    def block(self, _call, rounds, _iterations):
+        self.rounds += rounds
+        return Block([1e-3] * rounds if self.rounds < 10 else [-1.0] * rounds)
+
+
 def test_clock_jumps_are_left_out_and_counted():
     found = run(Jumping())
     assert found.rejected_rounds > 5
-    assert location.estimate(location.block_values(found.blocks_ns)).location == pytest.approx(1e6)
+    assert located(found).location == pytest.approx(1e6)
 
 
-def test_a_call_shorter_than_any_clock_can_see_is_an_error():
-    class Stuck(Jumping):
-        def block(self, _call, rounds, _iterations):
-            return Block([0.0] * rounds)
-
-    with pytest.raises(ClockError, match=r"10,000,000 calls are too short for the resolution of jumping"):
-        run(Stuck())
-
-
-def test_a_clock_that_only_runs_backwards_is_an_error():
-    class Backwards(Jumping):
-        def block(self, _call, rounds, _iterations):
-            self.rounds += rounds
-            return Block([1e-3] * rounds if self.rounds < 10 else [-1.0] * rounds)
-
-    with pytest.raises(ClockError, match=r"1\d\d rounds had no positive time by jumping"):
-        run(Backwards(), Effort(0.02, 1.0, 1e-4, 5))
+@pytest.mark.parametrize(
+    ("clock", "message"),
+    [
+        (Stuck(), r"10,000,000 calls are too short for the resolution of jumping"),
+        (Backwards(), r"1\d\d rounds had no positive time by jumping"),
+    ],
+)
+def test_a_clock_that_sees_nothing_or_only_runs_backwards_is_an_error(clock, message):
+    with pytest.raises(ClockError, match=message):
+        run(clock, Effort(0.02, 1.0, 1e-4, 5))
 
 
 def test_renewed_copies_are_freed_without_the_collector(monkeypatch):
     """It takes a quarter of a second where torch is loaded, out of the benchmark's budget."""
     runs = []
     monkeypatch.setattr("gnnbench.measure.layouts.gc.collect", lambda: runs.append(1))
-    layouts = Layouts(Call(torch.neg, (torch.ones(1000),), {}))
-    assert layouts.why_in_place() is None
-    assert len(run(HostClock.of(), Effort(0.0001, 0.2, 5e-6, 5), layouts).blocks_ns) > 20
+    inputs = layouts(torch.neg)
+    assert inputs.why_in_place() is None
+    assert len(run(HostClock.of(), Effort(0.0001, 0.2, 5e-6, 5), inputs).blocks_ns) > 20
     assert not runs
 
 
 def test_where_memory_is_too_short_beside_copies_the_inputs_stay():
     """The call was checked before: it is the copies that it does not fit beside."""
-    x = torch.ones(1000)
+    x, places = torch.ones(1000), set()
 
     def call(given):
-        if given.data_ptr() != x.data_ptr():
-            raise RuntimeError(
-                "CUDA out of memory. Tried to allocate 22.78 GiB. GPU 0 has a total capacity of"
-            )
-        return given + 1
-
-    layouts = Layouts(Call(call, (x,), {}))
-    measurement = run(HostClock.of(), replace(EFFORT, max_seconds=0.01), layouts)
-    assert measurement.layouts == "one"
-    assert measurement.in_place == "too large to be called beside copies: OOM at 22.8 GiB"
-    assert measurement.rounds >= EFFORT.min_rounds
-    assert measurement.stopped_by
-
-
-def test_a_call_that_never_fits_runs_out_of_memory():
-    def call(_given):
-        raise RuntimeError("CUDA out of memory. Tried to allocate 22.78 GiB.")
+        if given.data_ptr() not in places:
+            raise RuntimeError("CUDA out of memory. Tried to allocate 22.78 GiB.")
 
     with pytest.raises(RuntimeError, match="CUDA out of memory"):
-        run(HostClock.of(), inputs=Layouts(Call(call, (torch.ones(9),), {})))
+        run(HostClock.of(), inputs=layouts(call, x))
+    places.add(x.data_ptr())
+    found = run(HostClock.of(), replace(EFFORT, max_seconds=0.01), layouts(call, x))
+    assert found.layouts == "one"
+    assert found.in_place == "too large to be called beside copies: OOM at 22.8 GiB"
+    assert found.rounds >= EFFORT.min_rounds
+    assert found.stopped_by
