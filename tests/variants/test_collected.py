@@ -1,7 +1,14 @@
+"""What a session collects, and how a test ended; tests/compare/ab/test_worker.py does it on real tests."""
+
 from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
 
 from gnnbench.settings import parse
+from gnnbench.variants import outcome
 from gnnbench.variants.collected import foreign_fixture, only_marked, unmatched
+from tests.suite import ROOT
 
 ID = "benchmarks/test_spmm.py::test_spmm[spmm_sum-cora-256-cpu]"
 PATTERNS = ("*spmm*", "*no*", "benchmarks/test_no*")
@@ -12,15 +19,10 @@ def numbers(*folders):
     return [int(line.split()[1]) for line in unmatched(SETTINGS, [ID], folders)]
 
 
-def test_rules_that_match_nothing_are_named():
-    assert unmatched(SETTINGS, [ID], ["."])[0] == (
-        "rule 2 of gnnbench.toml (*no*) matches no benchmark here: "
-        "correct its pattern, unless it is for another machine"
-    )
+def test_rules_that_match_nothing_are_named_but_those_about_other_folders():
+    (line, _) = unmatched(SETTINGS, [ID], ["."])
+    assert line.startswith("rule 2 of gnnbench.toml (*no*) matches no benchmark here")
     assert numbers(".") == numbers("benchmarks") == numbers("other", "benchmarks") == [2, 3]
-
-
-def test_rules_about_other_folders_are_left_out():
     assert numbers("benchmarks/small") == numbers("other") == [2]
     assert numbers() == []
 
@@ -60,11 +62,59 @@ class TestForeign:
 
 
 def test_tests_that_another_plugin_would_time_are_counted_or_named(pytester):
-    items, _ = pytester.inline_genitems(pytester.makepyfile(SUITE), "-p", "no:gnnbench")
+    items, _ = pytester.inline_genitems(pytester.makepyfile(suite=SUITE), "-p", "no:gnnbench")
     (line,) = only_marked(items)
     assert line == "marked as benchmarks, but without the fixture `benchmark`, and so not timed: 2 tests"
     assert only_marked(items[2:]) == []
-    whose = {item.nodeid.partition("::")[2]: foreign_fixture(item) for item in items}
-    assert {name for name, text in whose.items() if text} == {"TestForeign::test_it"}
-    file = "test_tests_that_another_plugin_would_time_are_counted_or_named.py"
-    assert whose["TestForeign::test_it"] == f"its fixture `benchmark` is that of {file}"
+    whose = {item.nodeid.partition("::")[2]: text for item in items if (text := foreign_fixture(item))}
+    assert whose == {"TestForeign::test_it": "its fixture `benchmark` is that of suite.py"}
+
+
+def report(text, state="failed", **more):
+    states = {one: one == state for one in ("passed", "skipped", "failed")}
+    return SimpleNamespace(longrepr=text, **states, **more)
+
+
+@pytest.mark.parametrize(
+    ("longrepr", "line"),
+    [
+        (("file", 3, "Skipped: not here"), "skipped: not here"),
+        (SimpleNamespace(reprcrash=SimpleNamespace(message="ValueError: one\n two")), "ValueError: one"),
+        ("somewhere\nE   what it is  about\nE   more", "what it is about"),
+        ("only\nlast\n\n", "last"),
+        (None, "None"),
+        ("", ""),
+        ("x" * 1000, "x" * 300),
+    ],
+)
+def test_a_line_of_a_report(longrepr, line):
+    assert outcome.line(report(longrepr)) == line
+
+
+def test_the_first_failure_counts_and_a_skip_is_told_from_it():
+    passed, failed = report(None, "passed"), report("last line")
+    assert outcome.failure({"setup": passed, "call": passed}) is None
+    first = outcome.failure({"setup": failed, "teardown": report("later")})
+    assert first.text == "raised in set-up: last line"
+    assert outcome.failure({"call": failed}) == outcome.Failure("raised: last line", skipped=False)
+    skip = report(("file", 3, "Skipped: not here"), "skipped")
+    assert outcome.failure({"setup": skip}) == outcome.Failure("skipped: not here", skipped=True)
+    for reason, shown in (("", "(xfail)"), ("known", "(xfail: known)")):
+        found = outcome.failure({"call": report("", "skipped", wasxfail=reason)})
+        assert found.text == f"failed, as expected {shown}"
+        assert outcome.failure({"call": report("", "passed", wasxfail=reason)}) is None
+
+
+@pytest.mark.parametrize(
+    ("plugins", "said"),
+    [
+        ((), ""),
+        (("gnnbench",), f" (gnnbench in {ROOT} is older and brings no fixtures)"),
+        (("gnnbench", outcome.FIXTURES), f" (fixtures of gnnbench in {ROOT})"),
+    ],
+)
+def test_whose_fixtures_a_session_has(plugins, said):
+    manager = pytest.PytestPluginManager()
+    for name in plugins:
+        manager.register(object(), name)
+    assert outcome.fixtures(SimpleNamespace(pluginmanager=manager)) == said

@@ -52,57 +52,7 @@ def pytest_runtestloop(session):
     return result
 """
 """As pytest-cov fails a session that covers too little."""
-
-
-@pytest.fixture
-def folder(tmp_path, monkeypatch):
-    monkeypatch.setenv("PYTEST_ADDOPTS", f"{BARE} -p no:cacheprovider -p pytest_benchmark.plugin")
-    monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
-    monkeypatch.delenv("PYTEST_XDIST_WORKER", raising=False)  # as nobody's shell has it
-    (tmp_path / "test_suite.py").write_text(SUITE)
-    return tmp_path
-
-
-@pytest.fixture
-def run(folder, monkeypatch):
-    """Return a function that times the suite in a fork, and returns the lines on it."""
-    pytest_is_forked(monkeypatch, PYTEST_DISABLE_PLUGIN_AUTOLOAD="1")
-
-    def run(*words):
-        given = ["-p", "pytest_benchmark.plugin", *words, *SHORT]
-        lines = fresh.run(given, folder / "out.json", folder, 3, lambda _: None)
-        assert json.loads((folder / "out.json").read_text())["benchmarks"]
-        return lines
-
-    return run
-
-
-def test_each_leaves_its_lines_and_a_run_file_and_has_a_seed_of_its_own(folder, monkeypatch):
-    (folder / "truth.json").write_text('{"benchmarks": {"test_seed": 1e-3}}')
-    monkeypatch.setenv("GNNBENCH_FAKE_CLOCK", f"5:{folder / 'truth.json'}")
-    output, lines = folder / "3.json", []
-    words = ["-p", "gnnbench", "-k", "seed", "--gnn-layouts=sample", *SHORT]
-    fresh.run(words, output, folder, 3, lines.append)
-    (benchmark,) = json.loads(output.read_text())["benchmarks"]
-    measurement = benchmark["extra_info"]["gnnbench"]["measurement"]
-    assert measurement["location_ns"] == pytest.approx(1e6, rel=0.3)
-    assert sum("1 passed" in line for line in lines) == 1
-
-
-def test_one_that_fails_says_so_with_the_end_of_what_it_printed(folder):
-    with pytest.raises(UsageError, match=r"process 3 failed: test_suite.py::test_bad raised:") as caught:
-        fresh.run(["-k", "bad"], folder / "out.json", folder, 3, lambda _: None)
-    assert "$(echo bad)" in str(caught.value)
-
-
-def test_one_that_takes_too_long_is_stopped_with_what_it_printed(folder, monkeypatch):
-    (folder / "sitecustomize.py").write_text("import time\nprint('waits', flush=True)\ntime.sleep(600)\n")
-    monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(folder), os.environ.get("PYTHONPATH", "")]))
-    with pytest.raises(fresh.LateError, match=r"process 1 was stopped after 1\.5 s") as caught:
-        fresh.run([], folder / "out.json", folder, 1, lambda _: None, timeout_seconds=1.5)
-    assert "waits" in str(caught.value)
-
-
+STOPS = "def pytest_runtest_teardown(item):\n    item.session.shouldstop = 'enough'\n"
 MARKED = "import pytest\n@pytest.mark.benchmark\ndef test_good():\n    sum([1])\n"
 FOREIGN = """
 import pytest
@@ -123,38 +73,57 @@ def benchmark(request):
 """As pytest-codspeed's fixture takes the name."""
 
 
-@pytest.mark.parametrize(
-    ("files", "words", "why"),
-    [
-        ({}, "nothing", "$"),
-        (
-            {"test_suite.py": MARKED},
-            "good",
-            ": marked as benchmarks, but .* not timed: 1 test",
-        ),
-        (
-            {"conftest.py": FOREIGN},
-            "good",
-            ": test_suite.py::test_good: its fixture `benchmark` is that of conftest.py",
-        ),
-    ],
-)
-def test_one_that_times_nothing_says_so(folder, run, files, words, why):
-    for name, text in files.items():
-        (folder / name).write_text(text)
-    with pytest.raises(UsageError) as caught:
-        run("-k", words)
-    assert re.match(f"process 3 timed nothing{why}", str(caught.value).splitlines()[0])
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    monkeypatch.setenv("PYTEST_ADDOPTS", f"{BARE} -p no:cacheprovider -p pytest_benchmark.plugin")
+    monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
+    monkeypatch.delenv("PYTEST_XDIST_WORKER", raising=False)  # as nobody's shell has it
+    (tmp_path / "test_suite.py").write_text(SUITE)
+    return tmp_path
+
+
+@pytest.fixture
+def run(folder, monkeypatch):
+    """Return a function that times tests of the suite in a fork, and returns the lines on it."""
+    pytest_is_forked(monkeypatch, PYTEST_DISABLE_PLUGIN_AUTOLOAD="1")
+
+    def run(selected, *words, **files):
+        for name, text in files.items():
+            (folder / f"{name}.py").write_text(text)
+        given = ["-p", "pytest_benchmark.plugin", "-k", selected, *words, *SHORT]
+        lines = fresh.run(given, folder / "out.json", folder, 3, lambda _: None)
+        assert json.loads((folder / "out.json").read_text())["benchmarks"]
+        return lines
+
+    return run
+
+
+def test_each_leaves_its_lines_and_a_run_file_and_has_a_seed_of_its_own(folder, monkeypatch):
+    (folder / "truth.json").write_text('{"benchmarks": {"test_seed": 1e-3}}')
+    monkeypatch.setenv("GNNBENCH_FAKE_CLOCK", f"5:{folder / 'truth.json'}")
+    output, lines = folder / "3.json", []
+    words = ["-p", "gnnbench", "-k", "seed", "--gnn-layouts=sample", *SHORT]
+    fresh.run(words, output, folder, 3, lines.append)
+    (benchmark,) = json.loads(output.read_text())["benchmarks"]
+    measurement = benchmark["extra_info"]["gnnbench"]["measurement"]
+    assert measurement["location_ns"] == pytest.approx(1e6, rel=0.3)
+    assert sum("1 passed" in line for line in lines) == 1
+
+
+def test_one_that_takes_too_long_is_stopped_with_what_it_printed(folder, monkeypatch):
+    (folder / "sitecustomize.py").write_text("import time\nprint('waits', flush=True)\ntime.sleep(600)\n")
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(folder), os.environ.get("PYTHONPATH", "")]))
+    with pytest.raises(fresh.LateError, match=r"process 1 was stopped after 1\.5 s(?s:.*)waits"):
+        fresh.run([], folder / "out.json", folder, 1, lambda _: None, timeout_seconds=1.5)
 
 
 def test_options_that_switch_timing_off_are_overridden_and_named(folder, run):
-    (folder / "standing_in.py").write_text(OPTIONS)
     (folder / "pytest.ini").write_text(
         "[pytest]\naddopts = -p standing_in -p xdist --cov=. --codspeed --pdb -x -n 2 --benchmark-disable\n"
     )
-    (line,) = run("-k", "good")
+    (line,) = run("good", standing_in=OPTIONS)
     assert line == "overridden: pytest's -n, --pdb, --benchmark-disable, --codspeed, --cov, --maxfail"
-    assert run("-k", "good", "-o", "addopts=") == []
+    assert run("good", "-o", "addopts=") == []
 
 
 @pytest.mark.parametrize(
@@ -166,30 +135,40 @@ def test_options_that_switch_timing_off_are_overridden_and_named(folder, run):
         ("", "good or other", "1 because of 1 failed test without a benchmark (test_suite.py::test_other)"),
     ],
 )
-def test_the_benchmarks_decide_and_not_pytest_s_exit_status(folder, run, conftest, words, line):
-    (folder / "conftest.py").write_text(conftest)
-    assert run("-k", words) == [f"the benchmarks passed, but pytest ended with {line}"]
+def test_the_benchmarks_decide_and_not_pytest_s_exit_status(run, conftest, words, line):
+    assert run(words, conftest=conftest) == [f"the benchmarks passed, but pytest ended with {line}"]
 
 
 @pytest.mark.parametrize(
-    ("conftest", "words", "said"),
+    ("words", "files", "said"),
     [
-        (f"{FINISH}    session.exitstatus = 0\n", "good or bad", "test_suite.py::test_bad raised: Assertion"),
+        ("nothing", {}, "timed nothing$"),
+        ("good", {"test_suite": MARKED}, "timed nothing: marked as benchmarks, but .* not timed: 1 test"),
         (
-            "def pytest_runtest_teardown(item):\n    item.session.shouldstop = 'enough'\n",
-            "good or bad",
-            r"pytest ended with 2 because of conftest.py, and 1 benchmark did not run",
+            "good",
+            {"conftest": FOREIGN},
+            "timed nothing: test_suite.py::test_good: its fixture `benchmark` is that of conftest.py",
         ),
-        ("", "good or bad or seed", "test_suite.py::test_seed raised: .*, and 1 more failed"),
+        ("bad", {}, r"failed: test_suite.py::test_bad raised:.*\$\(echo bad\)"),
+        (
+            "good or bad",
+            {"conftest": f"{FINISH}    session.exitstatus = 0\n"},
+            "failed: test_suite.py::test_bad raised: Assertion",
+        ),
+        (
+            "good or bad",
+            {"conftest": STOPS},
+            "failed: pytest ended with 2 because of conftest.py, and 1 benchmark did not run",
+        ),
+        ("good or bad or seed", {}, "failed: test_suite.py::test_seed raised: .*, and 1 more failed"),
+        (
+            "good",
+            {"test_other": "import no_such_package\n"},
+            "failed: test_other.py cannot be collected: ModuleNotFoundError",
+        ),
     ],
 )
-def test_a_benchmark_that_did_not_pass_is_named(folder, run, conftest, words, said):
-    (folder / "conftest.py").write_text(conftest)
-    with pytest.raises(UsageError, match=f"process 3 failed: {said}"):
-        run("-k", words)
-
-
-def test_a_file_that_cannot_be_collected_is_named(folder, run):
-    (folder / "test_other.py").write_text("import no_such_package\n")
-    with pytest.raises(UsageError, match=r"failed: test_other.py cannot be collected: ModuleNotFoundError"):
-        run("-k", "good", "--continue-on-collection-errors")
+def test_one_that_fails_or_times_nothing_says_so(run, words, files, said):
+    with pytest.raises(UsageError) as caught:
+        run(words, "--continue-on-collection-errors", **files)
+    assert re.match(f"process 3 {said}", str(caught.value).splitlines()[0])

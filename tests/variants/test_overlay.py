@@ -124,12 +124,12 @@ def test_a_folder_is_built_from_a_copy(prepare, tmp_path, monkeypatch):
 
 def test_two_that_install_at_once_both_have_it(wheels, prepare):
     both = [start("pip:thing==1", wheels, prepare.cache) for _ in range(2)]
-    folders = [held_tree(process) for process in both]
+    one, other = map(held_tree, both)
     for process in both:
         process.kill()
         process.wait()
-    assert folders[0] == folders[1]
-    assert (folders[0] / "thing" / "__init__.py").exists()
+    assert one == other
+    assert (one / "thing" / "__init__.py").exists()
 
 
 @pytest.mark.parametrize("sent", [nightly(pytest.param(signal.SIGINT)), signal.SIGKILL])

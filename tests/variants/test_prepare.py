@@ -1,5 +1,4 @@
 import errno
-import functools
 import tempfile
 
 import pytest
@@ -140,14 +139,16 @@ def test_a_part_of_another_repository_that_cannot_be_checked_out_is_named(reposi
     plain = tmp_path / "plain"
     plain.mkdir()
     (plain / "file").write_text("")
-    fails = functools.partial(prepare.fails, root=plain)
-    fails("git:../none@main", message="folder of git:../none@main does not exist .from .*plain.: give the")
-    fails("git:./file@main", message="folder of git:./file@main is not a folder")
-    fails("'git:./no\nne@main'", message=r"git:./no\?ne@main does not exist")
-    fails("git:.@main", message="git:.@main needs a git repository at .*plain: not a git repository")
-    fails("git:../repository@mian", message="git:../repository@mian names no commit .*: did you mean main")
-    fails("git:../repository@-f", message="names no commit")
-    fails("git:../repository/new@v1", message="git:../repository/new@v1 has no folder new: .*give")
-    # What was checked out before is removed.
-    fails("git:../repository@v1 git:../none@main", message="does not exist")
+    for text, message in (
+        ("git:../none@main", "folder of git:../none@main does not exist .from .*plain.: give the"),
+        ("git:./file@main", "folder of git:./file@main is not a folder"),
+        ("'git:./no\nne@main'", r"git:./no\?ne@main does not exist"),
+        ("git:.@main", "git:.@main needs a git repository at .*plain: not a git repository"),
+        ("git:../repository@mian", "git:../repository@mian names no commit .*: did you mean main"),
+        ("git:../repository@-f", "names no commit"),
+        ("git:../repository/new@v1", "git:../repository/new@v1 has no folder new: .*give"),
+        # What was checked out before is removed.
+        ("git:../repository@v1 git:../none@main", "does not exist"),
+    ):
+        prepare.fails(text, plain, message)
     assert prepare.left() == []

@@ -11,18 +11,8 @@ import psutil
 import pytest
 
 from tests.sampling import nightly
-from tests.variants.repositories import (
-    ODD,
-    commit,
-    create,
-    git,
-    held_tree,
-    interrupt,
-    is_alive,
-    start,
-    version,
-    wait_for,
-)
+from tests.variants import repositories
+from tests.variants.repositories import ODD, commit, create, git, is_alive, start, version, wait_for
 
 
 @pytest.fixture
@@ -33,7 +23,7 @@ def hold(prepare):
         def hold(text, root):
             process = stack.enter_context(start(text, root, prepare.cache))
             stack.callback(process.kill)
-            return process, held_tree(process)
+            return process, repositories.held_tree(process)
 
         yield hold
 
@@ -123,7 +113,7 @@ def test_a_worktree_starts_from_another_whatever_variables_a_hook_has(
     assert len(git(repository, "worktree", "list").splitlines()) == 2
 
 
-def test_two_at_once_have_worktrees_of_their_own(repository, prepare):
+def test_several_at_once_have_worktrees_of_their_own(repository, prepare):
     before = state(repository)
     with prepare("git:v1", repository) as one, prepare("git:v1", repository) as other:
         assert one.trees != other.trees
@@ -132,7 +122,6 @@ def test_two_at_once_have_worktrees_of_their_own(repository, prepare):
 
     def visit(_):
         with prepare("git:HEAD~1", repository) as made:
-            time.sleep(0.05)
             return version(made)
 
     with ThreadPoolExecutor(4) as pool:
@@ -166,13 +155,19 @@ def test_what_a_killed_run_left_goes_with_the_next(repository, prepare, tmp_path
     assert (state(repository), state(other)) == before
 
 
-@pytest.mark.parametrize("sent", [signal.SIGINT, nightly(pytest.param(signal.SIGKILL))])
-def test_cut_short_in_the_midst_of_a_checkout(repository, prepare, tmp_path, sent):
-    (repository / ".gitattributes").write_text("slow filter=slow\n")
+def with_filter(repository, **settings):
+    """Commit a file that git filters."""
+    (repository / ".gitattributes").write_text("slow filter=odd\n")
     (repository / "slow").write_text("")
     commit(repository, 4)
+    for name, value in settings.items():
+        git(repository, "config", f"filter.odd.{name}", value)
+
+
+@pytest.mark.parametrize("sent", [signal.SIGINT, nightly(pytest.param(signal.SIGKILL))])
+def test_cut_short_in_the_midst_of_a_checkout(repository, prepare, tmp_path, sent):
     started = tmp_path / "started"
-    git(repository, "config", "filter.slow.smudge", f"echo $$ >> {started}; sleep 1.5; cat")
+    with_filter(repository, smudge=f"echo $$ >> {started}; sleep 1.5; cat")
     before = state(repository)
     process = start("git:HEAD", repository, prepare.cache)
     wait_for(lambda: started.exists() and started.read_text().endswith("\n"))
@@ -182,13 +177,21 @@ def test_cut_short_in_the_midst_of_a_checkout(repository, prepare, tmp_path, sen
         wait_for(lambda: not is_alive(int(started.read_text())), 0.5)
         assert prepare.left() == []
         assert state(repository) == before
-    git(repository, "config", "--unset", "filter.slow.smudge")
+    git(repository, "config", "--unset", "filter.odd.smudge")
     with prepare("git:v1", repository) as made:
         assert version(made) == 1
     wait_for(lambda: not is_alive(int(started.read_text())))
     assert prepare.left() == []
     assert git(repository, "worktree", "list").count("\n") == 0
     assert not (repository / ".git" / "worktrees").exists()
+
+
+def test_a_checkout_that_fails_is_one_line(repository, prepare):
+    with_filter(repository, smudge="false", clean="cat", required="true")
+    before = state(repository)
+    prepare.fails("git:HEAD", repository, "git:HEAD cannot be checked out: .*smudge filter odd failed")
+    assert prepare.left() == []
+    assert state(repository) == before
 
 
 @pytest.mark.parametrize("times", [2, pytest.param(12, marks=pytest.mark.nightly)])
@@ -200,25 +203,12 @@ def test_stopped_at_any_moment_the_next_run_cleans_up(repository, prepare, times
         process.stdout.readline()  # "checking out"
         time.sleep(random.uniform(0, 0.06))
         if number % 2:
-            interrupt(process)
+            repositories.interrupt(process)
         else:
             process.kill()
         process.wait(10)
     wait_for(lambda: not [one for one in psutil.process_iter(["cwd"]) if one.info["cwd"] == str(repository)])
     with prepare("git:v1", repository):
         assert len(prepare.left()) == 1
-    assert prepare.left() == []
-    assert state(repository) == before
-
-
-def test_a_checkout_that_fails_is_one_line(repository, prepare):
-    (repository / ".gitattributes").write_text("slow filter=broken\n")
-    (repository / "slow").write_text("")
-    commit(repository, 4)
-    git(repository, "config", "filter.broken.smudge", "false")
-    git(repository, "config", "filter.broken.clean", "cat")
-    git(repository, "config", "filter.broken.required", "true")
-    before = state(repository)
-    prepare.fails("git:HEAD", repository, "git:HEAD cannot be checked out: .*smudge filter broken failed")
     assert prepare.left() == []
     assert state(repository) == before
