@@ -13,13 +13,6 @@ def clock(request):
     return CudaClock(flush=request.param)
 
 
-def test_wall_time_contains_device_time(clock):
-    x = torch.ones(4096, 4096, device="cuda")
-    block = clock.block(Call(torch.matmul, (x, x), {}), 5, 2)
-    assert len(block.seconds) == 5
-    assert 0 < block.device_seconds <= max(block.seconds)
-
-
 def test_device_time_has_no_gaps_in_which_the_gpu_waits_for_the_host(clock):
     x = torch.ones(1024, device="cuda")
 
@@ -30,33 +23,27 @@ def test_device_time_has_no_gaps_in_which_the_gpu_waits_for_the_host(clock):
 
     clock.block(Call(launches, (), {}), 5, 1)
     block = clock.block(Call(launches, (), {}), 5, 1)
-    assert block.device_seconds < 0.7 * min(block.seconds)
+    assert len(block.seconds) == 5
+    assert 0 < block.device_seconds < 0.7 * min(block.seconds)
 
 
-def test_what_never_ran_on_the_gpu_is_an_error(clock):
+def test_what_never_ran_on_the_gpu_is_an_error_unless_no_input_is_there(clock):
     with pytest.raises(ClockError, match="the call ran no kernel there"):
         clock.check(Call(sum, ([1, 2],), {}))
     clock.check(Call(torch.neg, (torch.ones(1, device="cuda"),), {}))
-
-
-def test_work_of_the_host_is_timed_too_where_no_input_is_on_the_gpu():
-    from gnnbench.measure.cuda_clock import CudaClock
-
-    CudaClock(flush=True, inputs_there=False).check(Call(sum, (range(100_000),), {}))
+    type(clock)(flush=True, inputs_there=False).check(Call(sum, (range(100_000),), {}))
 
 
 def test_a_round_of_a_long_kernel_is_as_long_by_the_host_as_by_the_gpu(clock):
     x = torch.randn(8192, 8192, device="cuda")
     block = clock.block(Call(torch.mm, (x, x), {}), 5, 1)
-    assert block.device_seconds > 0.9 * min(block.seconds)
+    assert 0.9 * min(block.seconds) < block.device_seconds <= max(block.seconds)
 
 
-def test_an_empty_cache_is_slower_than_a_full_one():
-    from gnnbench.measure.cuda_clock import CudaClock
-
+def test_an_empty_cache_is_slower_than_a_full_one(clock):
     x = torch.ones(2**20, device="cuda")  # 4 MiB, far below an L2 cache of today
     cold, warm = (
-        min(clock.block(Call(torch.sum, (x,), {}), 1, 1).device_seconds for _ in range(50))
-        for clock in (CudaClock(flush=True), CudaClock(flush=False))
+        min(one.block(Call(torch.sum, (x,), {}), 1, 1).device_seconds for _ in range(50))
+        for one in (type(clock)(flush=True), type(clock)(flush=False))
     )
     assert warm < cold

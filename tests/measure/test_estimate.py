@@ -10,14 +10,20 @@ from gnnbench.measure import estimate as location
 from gnnbench.measure.estimate import autocorrelation_time, block_values, estimate, modes
 
 TIMES = st.floats(1e-9, 1e12, allow_nan=False)
+LEVELS = (location.SHOWN_LEVEL, location.JUDGED_LEVEL)
 
 
-@pytest.mark.parametrize("tail", [0.005, 0.025, 0.0005])
-def test_quantiles_are_those_of_scipy(tail):
+@pytest.fixture
+def random():
+    return np.random.default_rng(0)
+
+
+def test_quantiles_are_those_of_scipy():
     for n in (*range(1, 100), 1000, 100_000):
         law = stats.binom(n, location.QUANTILE)
-        assert location._binomial_quantile(tail, n) == law.ppf(tail)
-        assert location._binomial_quantile(1 - tail, n) == law.isf(tail)
+        for tail in (0.005, 0.025, 0.0005):
+            assert location._binomial_quantile(tail, n) == law.ppf(tail)
+            assert location._binomial_quantile(1 - tail, n) == law.isf(tail)
 
 
 def test_the_value_of_a_block_is_its_median():
@@ -26,7 +32,7 @@ def test_the_value_of_a_block_is_its_median():
 
 @given(st.lists(TIMES, min_size=1, max_size=300))
 def test_an_interval_holds_its_location(values):
-    for level in (location.SHOWN_LEVEL, location.JUDGED_LEVEL):
+    for level in LEVELS:
         found = estimate(np.array(values), level)
         assert min(values) * (1 - 1e-12) <= found.location <= max(values) * (1 + 1e-12)
         if found.low is None or found.high is None:
@@ -46,8 +52,7 @@ def test_units_do_not_matter(values, factor):
 
 
 @pytest.mark.parametrize(("level", "n"), [(0.95, 36), (0.99, 51)])
-def test_bounds_of_enough_values_are_values_and_the_lower_one_of_fewer_lies_below_all(level, n):
-    random = np.random.default_rng(5)
+def test_bounds_of_enough_values_are_values_and_the_lower_one_of_fewer_lies_below_all(level, n, random):
     for count in range(1, 100):
         values = np.exp(random.normal(0, 0.1, count))
         found = estimate(values, level)
@@ -58,10 +63,9 @@ def test_bounds_of_enough_values_are_values_and_the_lower_one_of_fewer_lies_belo
             assert count >= n or found.low <= values.min()
 
 
-@pytest.mark.parametrize("level", [location.SHOWN_LEVEL, location.JUDGED_LEVEL])
+@pytest.mark.parametrize("level", LEVELS)
 @pytest.mark.parametrize("n", [5, 15, 80])
-def test_the_interval_covers_the_location_of_independent_values(level, n):
-    random = np.random.default_rng(0)
+def test_the_interval_covers_the_location_of_independent_values(level, n, random):
     true = math.exp(0.1 * stats.norm.ppf(location.QUANTILE))
     found = [estimate(np.exp(random.normal(0, 0.1, n)), level) for _ in range(1000)]
     held = sum(one.low <= true <= one.high for one in found) / 1000
@@ -69,8 +73,7 @@ def test_the_interval_covers_the_location_of_independent_values(level, n):
     assert held <= 0.99 or level > location.SHOWN_LEVEL
 
 
-def test_the_standard_error_is_that_of_many_estimates():
-    random = np.random.default_rng(6)
+def test_the_standard_error_is_that_of_many_estimates(random):
     for n in (15, 51, 200):
         samples = [np.exp(random.normal(0, 0.1, n)) for _ in range(500)]
         spread = np.std([math.log(estimate(values).location) for values in samples])
@@ -78,25 +81,21 @@ def test_the_standard_error_is_that_of_many_estimates():
     assert math.isnan(location.standard_error(np.ones(2)))
 
 
-def test_it_widens_on_drift():
-    random = np.random.default_rng(1)
+def test_it_widens_on_drift(random):
     values = np.exp(random.normal(0, 0.02, 400) + np.linspace(0, 0.2, 400))
     drifting, shuffled = estimate(values), estimate(random.permutation(values))
     assert drifting.half_width > 3 * shuffled.half_width
 
 
-def test_autocorrelation_time_of_known_series():
-    random = np.random.default_rng(2)
+def test_autocorrelation_time_of_known_series(random):
     independent = random.random(5000) < 0.3
     assert autocorrelation_time(independent) == pytest.approx(1, abs=0.3)
     assert autocorrelation_time(np.repeat(independent, 10)) == pytest.approx(10, rel=0.3)
-    assert autocorrelation_time(np.ones(50, dtype=bool)) == 1
-    assert autocorrelation_time(np.array([True])) == 1
+    assert autocorrelation_time(np.ones(50, dtype=bool)) == autocorrelation_time(np.array([True])) == 1
 
 
 @pytest.mark.parametrize("share", [0.2, 0.5, 0.8])
-def test_two_kinds_of_layouts_are_told_apart(share):
-    random = np.random.default_rng(3)
+def test_two_kinds_of_layouts_are_told_apart(share, random):
     slow = random.random(400) > share
     found = modes(np.exp(random.normal(0, 0.05, 400)) * np.where(slow, 2.0, 1.0))
     assert [round(mode.median, 1) for mode in found] == [1, 2]
@@ -104,11 +103,12 @@ def test_two_kinds_of_layouts_are_told_apart(share):
     assert found[0].share + found[1].share == pytest.approx(1)
 
 
-def test_noise_drift_and_spikes_are_one_mode():
-    random = np.random.default_rng(4)
-    for n in (1, 5, 12, 50, 500):
-        assert len(modes(np.exp(random.normal(0, 0.1, n)))) == 1
-    assert len(modes(np.linspace(1, 1.4, 300))) == 1
-    spiked = np.exp(random.normal(0, 0.05, 300)) * np.where(random.random(300) < 0.02, 3, 1)
-    assert len(modes(spiked)) == 1
+def test_noise_drift_and_spikes_are_one_mode(random):
+    spikes = np.where(random.random(300) < 0.02, 3, 1)
+    for values in (
+        *(np.exp(random.normal(0, 0.1, n)) for n in (1, 5, 12, 50, 500)),
+        np.linspace(1, 1.4, 300),
+        np.exp(random.normal(0, 0.05, 300)) * spikes,
+    ):
+        assert len(modes(values)) == 1
     assert modes(np.ones(100))[0].share == 1

@@ -14,35 +14,35 @@ from gnnbench.measure.clock import Call
 from gnnbench.measure.fingerprint import values
 from gnnbench.measure.fingerprint.contents import Contents
 from gnnbench.measure.inspection import inspect
+from gnnbench.measure.python_calls import python_calls
 
 
 def inspected(function, *args, devices=()):
     return inspect(Call(function, args, {}), devices)
 
 
-def test_counters_and_fingerprint_of_tensors():
+def test_tensors_are_counted_and_without_them_there_is_a_fingerprint_alone():
     found = inspected(torch.add, torch.ones(2), torch.ones(2), devices=["cpu"])
     assert found.unseen is None
     assert found.as_json()["counts"]["aten::add"] == 1
     assert found.as_json()["fingerprint"] == codec.encode(found.fingerprint)
-
-
-def test_without_tensors_nothing_is_counted():
     found = inspected(sorted, [2, 1])
     assert found.counters is None
     assert found.fingerprint is not None
 
 
 def test_a_call_that_cannot_be_inspected_says_why():
-    def fail():
-        raise KeyError(1)
+    found = inspected({}.__getitem__, 1).as_json()
+    nothing = {"counts": {}, "memory": None, "fingerprint": None}
+    assert found == {**nothing, "unseen": "it cannot be inspected (KeyError)"}
 
-    assert inspected(fail).as_json() == {
-        "counts": {},
-        "memory": None,
-        "fingerprint": None,
-        "unseen": "it cannot be inspected (KeyError)",
-    }
+
+class Number:
+    def __init__(self, number):
+        self.number = number
+
+    def __abs__(self):
+        return abs(self.number)
 
 
 def test_what_reads_too_many_objects_is_inspected_briefly(monkeypatch):
@@ -59,14 +59,6 @@ def test_what_reads_too_many_objects_is_inspected_briefly(monkeypatch):
     assert inspected(call, range(2000)).unseen == "it may read too many objects"
     assert len(calls) == 2
     assert len(looked) < 1000
-
-
-class Number:
-    def __init__(self, number):
-        self.number = number
-
-    def __abs__(self):
-        return abs(self.number)
 
 
 def start_thread():
@@ -91,14 +83,10 @@ def test_what_starts_something_has_no_fingerprint(function, why):
     assert found.unseen == why
 
 
-def test_a_pool_that_waited_for_work():
+def test_a_pool_that_waited_for_work_matters_and_a_thread_that_waits_all_the_time_does_not():
     with ThreadPoolExecutor(1, thread_name_prefix="pool") as pool:
         pool.submit(len, ()).result()
-        found = inspected(lambda: pool.submit(len, ()).result())
-        assert found.unseen == "thread pool_0 runs meanwhile"
-
-
-def test_a_thread_that_waits_all_the_time_does_not_matter():
+        assert inspected(lambda: pool.submit(len, ()).result()).unseen == "thread pool_0 runs meanwhile"
     waiting = queue.SimpleQueue()
     thread = threading.Thread(target=waiting.get)
     thread.start()
@@ -124,3 +112,11 @@ def test_the_garbage_collector_does_not_run_meanwhile(devices):
     assert collecting
     assert not any(collecting)
     assert gc.isenabled()
+
+
+def test_a_deeper_folder_has_no_more_python_calls(tmp_path):
+    """PyG resolves the path of its own file when it makes a layer."""
+    deeper = tmp_path / "one" / "more"
+    deeper.mkdir(parents=True)
+    calls = [lambda folder=folder: os.path.realpath(folder) for folder in (tmp_path, deeper)]
+    assert [python_calls(call) for call in calls] == [1, 1]

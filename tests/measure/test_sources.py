@@ -1,8 +1,6 @@
 import json
-import subprocess
 import sys
 import sysconfig
-import venv
 import zipfile
 from pathlib import Path
 
@@ -12,7 +10,6 @@ from gnnbench import codec
 from gnnbench.measure.sources import Package, Sources, Tree, installed
 from tests import forks
 from tests.run_files import ENVIRONMENT
-from tests.sampling import nightly
 from tests.suite import environment
 from tests.variants import repositories
 from tests.variants.repositories import git, wheel
@@ -32,17 +29,6 @@ from gnnbench import codec
 from gnnbench.measure.sources import collect
 print(json.dumps(codec.encode(collect(Path("."), suite.split()))))
 """
-_PROJECT = """
-[build-system]
-requires = ["setuptools"]
-build-backend = "setuptools.build_meta"
-[project]
-name = "Tiny.{name}"
-version = "1.0"
-[tool.setuptools]
-packages = ["{name}"]
-package-dir = {{"" = "{source}"}}
-"""
 
 
 def write(file, text=""):
@@ -52,10 +38,9 @@ def write(file, text=""):
 
 
 def library(folder, name, source="."):
-    """Make a package that pip can build."""
+    """Make a package with a commit; return its folder and the commit."""
     write(folder / source / name / "__init__.py")
-    write(folder / "pyproject.toml", _PROJECT.format(name=name, source=source))
-    return folder
+    return folder, commit_all(folder)
 
 
 def commit_all(folder):
@@ -69,72 +54,54 @@ def commit_all(folder):
 class Machine:
     """An environment with more than this one's packages, a project, and libraries beside it."""
 
-    def __init__(self, folder, install):
+    def __init__(self, folder):
         self.folder = folder
         self.project = folder / "project"
-        self.environment = self.project / ".venv"
-        checkout = library(folder / "checkout", "tiny_checkout", source="src")
-        bare = library(folder / "bare", "tiny_bare")
-        built = library(folder / "built", "tiny_built")
-        fetched = library(folder / "fetched", "tiny_fetched")
-        self.commits = {one.name: commit_all(one) for one in (checkout, fetched)}
-        packages = [wheel(folder, "thing", "2.0"), built, fetched]
-        self.site = install(self.environment, [checkout / "src", bare], packages)
+        self.site = self.project / ".venv" / "lib" / "site-packages"
+        checkout, commit = library(folder / "checkout", "tiny_checkout", source="src")
+        write(folder / "bare" / "tiny_bare" / "__init__.py")
+        write(self.site / "editable.pth", f"{checkout / 'src'}\n{folder / 'bare'}\n")
+        archive = wheel(folder, "thing", "2.0")
+        with zipfile.ZipFile(archive) as file:
+            file.extractall(self.site)
+        write(self.site / "thing-2.0.dist-info" / "top_level.txt", "thing\n")
+        self.comes_from("thing-2.0", archive, archive_info={})
+        built, _ = library(folder / "built", "tiny_built")
+        fetched, fetched_commit = library(folder / "fetched", "tiny_fetched")
+        for one, origin in (
+            (built, {"dir_info": {}}),
+            (fetched, {"vcs_info": {"vcs": "git", "commit_id": fetched_commit}}),
+        ):
+            name = f"tiny_{one.name}"
+            write(self.site / name / "__init__.py")
+            info = self.site / f"tiny_{name}-1.0.dist-info"
+            write(info / "METADATA", f"Metadata-Version: 2.1\nName: Tiny.{name}\nVersion: 1.0\n")
+            write(info / "RECORD", f"{name}/__init__.py,,\n")
+            self.comes_from(f"tiny_{name}-1.0", one, **origin)
         write(self.project / "kernels" / "__init__.py")
         write(self.project / "benchmarks" / "helpers.py")
         write(self.project / ".gitignore", ".venv\nunknown\n__pycache__\n*.so\n")
-        self.commits["project"] = commit_all(self.project)
+        self.commits = {"checkout": commit, "fetched": fetched_commit, "project": commit_all(self.project)}
         self.script = write(folder / "script.py", _COLLECT)
+
+    def comes_from(self, package, place, **origin):
+        """Write what pip does about the origin of a package."""
+        file = self.site / f"{package}.dist-info" / "direct_url.json"
+        write(file, json.dumps({"url": place.as_uri(), **origin}))
 
     def collect(self, *names, suite=(), libraries=False):
         """Return the sources of a process that imports modules."""
-        words = [self.script, self.environment, self.site, " ".join(names), " ".join(suite)]
+        words = [self.script, self.project / ".venv", self.site, " ".join(names), " ".join(suite)]
         answer = forks.run(list(map(str, words)), self.project, environment(), libraries=libraries)
         assert answer.returncode == 0, answer.stderr
         return codec.decode(json.loads(answer.stdout), Sources)
 
 
-def by_pip(folder, editable, packages):
-    """Install into a new environment; return where the packages are."""
-    venv.create(folder)
-    (site,) = folder.glob("lib/*/site-packages")
-    write(site / "this.pth", f"import site; site.addsitedir({sysconfig.get_path('purelib')!r})\n")
-    archive, built, fetched = packages
-    options = ["--quiet", "--no-build-isolation", "--no-deps"]
-    projects = [one.parent if one.name == "src" else one for one in editable]
-    what = [archive, built, f"git+{fetched.as_uri()}", *(word for one in projects for word in ("-e", one))]
-    command = [folder / "bin" / "python", "-m", "pip", "install", *options, *map(str, what)]
-    subprocess.run(command, check=True, cwd=folder)
-    return site
-
-
-def by_hand(folder, editable, packages):
-    """Write what pip would."""
-    site = folder / "lib" / "site-packages"
-    write(site / "editable.pth", "".join(f"{one}\n" for one in editable))
-    archive, *projects = packages
-    with zipfile.ZipFile(archive) as file:
-        file.extractall(site)
-    write(site / "thing-2.0.dist-info" / "top_level.txt", "thing\n")
-    origins = {"thing-2.0": (archive, {"archive_info": {}})}
-    for one, how in zip(projects, ("dir_info", "vcs_info"), strict=True):
-        name = f"tiny_{one.name}"
-        write(site / name / "__init__.py")
-        info = site / f"tiny_{name}-1.0.dist-info"
-        write(info / "METADATA", f"Metadata-Version: 2.1\nName: Tiny.{name}\nVersion: 1.0\n")
-        write(info / "RECORD", f"{name}/__init__.py,,\n")
-        commit = {"vcs": "git", "commit_id": git(one, "rev-parse", "HEAD")} if how == "vcs_info" else {}
-        origins[info.stem] = (one, {how: commit})
-    for stem, (place, how) in origins.items():
-        write(site / f"{stem}.dist-info" / "direct_url.json", json.dumps({"url": place.as_uri(), **how}))
-    return site
-
-
-@pytest.fixture(scope="module", params=[by_hand, nightly(pytest.param(by_pip))])
-def machine(request, tmp_path_factory):
+@pytest.fixture(scope="module")
+def machine(tmp_path_factory):
     with pytest.MonkeyPatch.context() as patch:
         repositories.without_settings(patch)
-        yield Machine(tmp_path_factory.mktemp("machine"), request.param)
+        yield Machine(tmp_path_factory.mktemp("machine"))
 
 
 @pytest.fixture(autouse=True)

@@ -1,11 +1,55 @@
+"""Rounds of one call: those that a suite fixes, and those of whole calls."""
+
 import gc
 
 import pytest
+import torch
 
-from gnnbench.measure.clock import Block, Call, ClockError
+from gnnbench.measure.clock import Block, Call, ClockError, HostClock
 from gnnbench.measure.measurement import Measurement
+from gnnbench.measure.pedantic import Pedantic
 from gnnbench.measure.sampler import Effort
 from gnnbench.measure.whole_calls import sample_whole
+
+
+def pedantic(target, args=(), setup=None, teardown=None, rounds=1, warmup_rounds=0, iterations=1):
+    asked = Pedantic(target, args, {}, setup, teardown, rounds, warmup_rounds, iterations)
+    measurement = Measurement("perf_counter", "one", iterations=iterations)
+    result = asked.measure(HostClock.of(), measurement.add, disable_gc=True)
+    return result, measurement
+
+
+def test_as_many_calls_as_asked_for():
+    calls = []
+    result, measurement = pedantic(lambda: calls.append(1) or len(calls), rounds=4, warmup_rounds=2)
+    assert result == len(calls) == 6
+    assert [len(block) for block in measurement.blocks_ns] == [1] * 4
+    # Iterations need one more call for the result.
+    calls.clear()
+    result, measurement = pedantic(lambda: calls.append(1) or len(calls), rounds=2, iterations=5)
+    assert result == len(calls) == 11
+    assert measurement.rounds == 2
+
+
+def test_set_up_and_tear_down_surround_each_round():
+    events = []
+    pedantic(
+        lambda x, y: events.append(("run", x, y)),
+        setup=lambda: events.append("setup") or ((1,), {"y": 2}),
+        teardown=lambda x, y: events.append(("teardown", x, y)),
+        rounds=2,
+        warmup_rounds=1,
+    )
+    assert events == ["setup", ("run", 1, 2), ("teardown", 1, 2)] * 3
+    with pytest.raises(TypeError, match="Can't use `args`"):
+        pedantic(int, (1,), setup=lambda: ((2,), {}))
+
+
+def test_the_inputs_are_those_that_were_given():
+    x = torch.zeros(3)
+    result, _ = pedantic(torch.Tensor.add_, (x, 1), rounds=4)
+    assert result is x
+    assert x.sum() == 12
 
 
 class SecondsClock:
@@ -27,7 +71,7 @@ class SecondsClock:
         return Block([self.call_seconds])
 
 
-def sampled(call_seconds, max_seconds, **effort):
+def sampled(call_seconds, max_seconds=0.5, **effort):
     calls = []
     clock, measurement = SecondsClock(call_seconds), Measurement("test", "one")
     effort = Effort(0.02, max_seconds, 1e-5, **{"min_rounds": 3, **effort})
@@ -37,29 +81,24 @@ def sampled(call_seconds, max_seconds, **effort):
 
 
 def test_each_round_is_one_call_and_the_last_result_is_returned():
-    result, calls, clock, measurement = sampled(2.0, max_seconds=0.5)
+    result, calls, clock, measurement = sampled(2.0)
     assert set(calls) == {"given"}
     assert result == len(calls) == 4  # one before the three that are timed
     assert measurement.blocks_ns == [[2e9]] * 3
-    assert measurement.stopped_by == "time"
-    assert measurement.iterations == 1
+    assert (measurement.stopped_by, measurement.iterations) == ("time", 1)
     assert {block[:2] for block in clock.blocks} == {(1, 1)}
 
 
 def test_short_calls_are_timed_until_the_interval_is_narrow_or_the_time_is_over():
     assert sampled(1e-3, max_seconds=9.0)[-1].stopped_by == "precision"
     found = sampled(0.1, max_seconds=0.95)[-1]
-    assert found.stopped_by == "time"
-    assert found.rounds == 9
+    assert (found.stopped_by, found.rounds) == ("time", 9)
+    with pytest.raises(ClockError, match="rounds had no positive time by test"):
+        sampled(0.0)
 
 
 def test_warm_up_and_garbage_collection_are_as_asked_for():
-    _, calls, clock, measurement = sampled(1.0, max_seconds=0.5, warmup_iterations=2, disable_gc=True)
+    _, calls, clock, measurement = sampled(1.0, warmup_iterations=2, disable_gc=True)
     assert len(calls) == 5
     assert measurement.rounds == 3
     assert [block[2] for block in clock.blocks] == [True] * 2 + [False] * 3
-
-
-def test_a_clock_that_shows_no_time():
-    with pytest.raises(ClockError, match="rounds had no positive time by test"):
-        sampled(0.0, max_seconds=0.5)
