@@ -44,6 +44,9 @@ def test_package_that_nobody_has():
     assert not packages.is_installed("gnnbench_no_such_package")
     assert packages.version("gnnbench_no_such_package") is None
     assert packages.missing(["gnnbench_no_such_package"]).endswith("pip install gnnbench_no_such_package")
+    assert packages.missing_one_of(()) is packages.missing_one_of(("gnnbench_none", "torch")) is None
+    named = "none of gnnbench_one, gnnbench_two is installed: pip install gnnbench_two"
+    assert packages.missing_one_of(("gnnbench_one", "gnnbench_two")) == named
 
 
 def test_hidden_packages_are_missing_until_they_are_not(monkeypatch, tmp_path):

@@ -1,19 +1,12 @@
-import ast
-import functools
 import importlib.util
 import sys
-from collections import defaultdict
 from importlib import import_module
 from pathlib import Path
 
 import pytest
 
 from gnnbench.measure.code_hash import code_hash
-from gnnbench.packages import missing
-from gnnbench.workloads.operations import OPERATIONS
-from gnnbench.workloads.platforms import PLATFORMS
-from tests import forks
-from tests.suite import ROOT, environment
+from tests.suite import ROOT
 
 OURS = [ROOT / "benchmarks", ROOT / "gnnbench"]
 
@@ -237,56 +230,3 @@ def test_cells_that_are_empty_and_cycles_through_values_end(loaded, tmp_path):
     )
     functions = [module.run, module.inner]
     assert code_hash(functions, [tmp_path]) == code_hash(functions[::-1], [tmp_path])
-
-
-def hashes_of_kernels():
-    calls = [
-        operation.calls.get(platform.name)
-        for platform in PLATFORMS.values()
-        if not missing(platform.packages)
-        for operation in OPERATIONS.values()
-    ]
-    kernels = [call.kernel() for call in calls if call and call.kernel and not call.one_of]
-    return [code_hash([kernel.build, kernel.run], [ROOT]) for kernel in kernels]
-
-
-def test_is_the_same_in_every_process(tmp_path):
-    script = tmp_path / "script.py"
-    script.write_text("from tests.measure import test_code_hash as it\nprint(*it.hashes_of_kernels())")
-    done = forks.run([str(script)], ROOT, environment(), libraries=True)
-    assert done.returncode == 0, done.stderr
-    assert done.stdout.split() == hashes_of_kernels()
-
-
-@pytest.mark.parametrize("platform", list(PLATFORMS))
-def test_kernels_differ_unless_they_are_the_same(platform):
-    by_factory = {
-        made_by(operation.calls[platform].kernel): name
-        for name, operation in OPERATIONS.items()
-        if platform in operation.calls
-        and operation.calls[platform].kernel
-        and not operation.calls[platform].one_of  # a package that may be missing
-    }
-    made = {name: OPERATIONS[name].kernel(platform) for name in by_factory.values()}
-    by_function = {id(kernel.run): name for name, kernel in made.items()}
-    hashes = defaultdict(list)
-    for name in by_function.values():
-        hashes[code_hash([made[name].build, made[name].run], OURS)].append(name)
-    assert [names for names in hashes.values() if len(names) > 1] == []
-
-
-def made_by(factory):
-    """Return what a kernel is made by and of: operations may share one."""
-    if isinstance(factory, functools.partial):
-        return factory.func, str(factory.args), str(factory.keywords)
-    return factory
-
-
-def test_a_benchmark_counts_by_its_body(loaded, tmp_path):
-    source = (ROOT / "benchmarks" / "test_spmm.py").read_text()
-    module = loaded(source)
-    copy = loaded(ast.unparse(ast.parse(source)).replace("spmm_max", "spmm_min"), folder="there")
-    expected = code_hash([module.test_spmm], [tmp_path])
-    assert code_hash([copy.test_spmm], [tmp_path]) == expected
-    assert code_hash([functools.partial(copy.test_spmm)], [tmp_path]) != expected
-    assert code_hash([copy.test_other_sums], [tmp_path]) != expected

@@ -13,7 +13,6 @@ from gnnbench.measure.clock import Call
 from gnnbench.measure.counters import count
 from gnnbench.measure.fingerprint.fingerprint import Watch
 from gnnbench.results.counter_baseline import differences
-from gnnbench.workloads import platforms
 from gnnbench.workloads.operations import OPERATIONS
 from tests.profile.subjects import NODES, adj_t, edge_index
 from tests.suite import ROOT, environment
@@ -61,23 +60,6 @@ def test_what_is_added_to_a_kernel_is_named(neighbours, more, named):
     after = count(lambda: more(neighbours()) if more else (neighbours(), neighbours()))
     assert named in differences(before.counts, after.counts, after.unsteady)
     assert before.counts["compilation"] == {}
-
-
-@pytest.mark.parametrize("platform", ["pyg", "sparse", "torch", "dgl"])
-def test_ten_counts_with_one_thread_and_two_are_the_same(make_case, platform):
-    module = platforms.load(platform)
-    case = make_case("epoch_forward", platform)
-    kernel = module.convolution(cached=module.MODEL_CACHED)
-    layer = module.layer(*case.weights(8, 8), cached=False)
-    structure, x = kernel.build(case), case.features()
-    threads, found = torch.get_num_threads(), []
-    try:
-        for number in [1, 2] * 5:
-            torch.set_num_threads(number)
-            found.append(count(lambda: kernel.run(structure, layer, x)))
-    finally:
-        torch.set_num_threads(threads)
-    assert found == found[:1] * 10
 
 
 @pytest.mark.parametrize(
@@ -196,17 +178,6 @@ def test_recompilations_are_counted_whatever_was_compiled_before(inputs, graphs,
     assert [counted.counts["compilation"] for counted in found] == [expected] * 2
     changed = differences(once.counts, found[0].counts, ())
     assert ("+1 recompilations" in changed) == (graphs == 2)
-
-
-def test_what_compiles_anew_in_each_call_is_seen():
-    state = {"calls": 0}
-    compiled = torch.compile(lambda x, calls: x * calls["calls"], backend="eager")
-
-    def run():
-        state["calls"] += 1
-        return compiled(torch.ones(3), state)
-
-    assert count(run).counts["compilation"]["recompilations"] == 1
 
 
 def test_where_dynamo_is_not_imported_nothing_was_compiled(monkeypatch):

@@ -12,7 +12,7 @@ from gnnbench.errors import UsageError
 from gnnbench.measure.patch import check_pytest_benchmark
 from gnnbench.results.parts import BenchmarkPart
 from tests import forks
-from tests.suite import SHORT, SMALL, environment, pytest_on_cpu, run_kernels
+from tests.suite import SHORT, environment, pytest_on_cpu
 
 SUITE = """
 import itertools
@@ -200,14 +200,6 @@ def test_any_benchmark_is_timed_on_sampled_layouts_where_that_is_asked_for(tmp_p
     assert "others may differ: it has to be: test_suite.py::test_in_place" in said
     assert "ops, peak and sync are empty: it starts a process: test_suite.py::test_whole" in said
     assert "OMP_WAIT_POLICY is unset: idle OpenMP threads use CPU time" in said
-
-
-def test_layouts_off_leaves_our_own_benchmarks_to_pytest_benchmark(tmp_path):
-    file = tmp_path / "run.json"
-    options = (*SMALL, *SHORT, "-k", "spmm_sum-forward_backward-torch", f"--benchmark-json={file}")
-    result = run_kernels("benchmarks", *options, "--gnn-layouts=off")
-    assert result.returncode == 0, result.stdout
-    assert all("measurement" not in part for part in parts(json.loads(file.read_text())).values())
 
 
 def test_what_is_timed_is_inspected_afterwards_without_torch(tmp_path, fake):

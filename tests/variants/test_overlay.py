@@ -85,21 +85,6 @@ def test_an_unpinned_requirement_is_looked_up_again_tomorrow(wheels, prepare, mo
     assert ".unfinished-x" not in names
 
 
-@pytest.mark.nightly
-def test_a_wheel_is_installed_anew_when_it_has_changed(wheels, prepare):
-    file = wheel(wheels / "a b", "thing", 1)
-    for text, root in ((f"pip:'a b/{file.name}'", wheels), (f"pip:./{file.name}", file.parent)):
-        with prepare(text, root) as made:
-            assert made.versions == {"thing": "1"}
-            assert version(made) == 1
-    count = len(prepare.said)
-    wheel(wheels / "a b", "thing", 1, content="VERSION = 7\n")
-    with prepare(f"pip:./{file.name}", file.parent) as made:
-        assert version(made) == 7
-    assert len(prepare.said) == count + 1
-    prepare.fails("pip:./none.whl", wheels, "pip:./none.whl does not exist .from")
-
-
 def test_a_folder_is_built_from_a_copy(prepare, tmp_path, monkeypatch):
     monkeypatch.setenv("PIP_CACHE_DIR", str(tmp_path / "pip"))
     folder = tmp_path / "source"

@@ -2,12 +2,9 @@ import hashlib
 import os
 import shutil
 import signal
-import time
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 
-import numpy as np
-import psutil
 import pytest
 
 from tests.sampling import nightly
@@ -190,25 +187,5 @@ def test_a_checkout_that_fails_is_one_line(repository, prepare):
     with_filter(repository, smudge="false", clean="cat", required="true")
     before = state(repository)
     prepare.fails("git:HEAD", repository, "git:HEAD cannot be checked out: .*smudge filter odd failed")
-    assert prepare.left() == []
-    assert state(repository) == before
-
-
-@pytest.mark.parametrize("times", [2, pytest.param(12, marks=pytest.mark.nightly)])
-def test_stopped_at_any_moment_the_next_run_cleans_up(repository, prepare, times):
-    random = np.random.default_rng(0)
-    before = state(repository)
-    for number in range(times):
-        process = start("git:v1", repository, prepare.cache)
-        process.stdout.readline()  # "checking out"
-        time.sleep(random.uniform(0, 0.06))
-        if number % 2:
-            repositories.interrupt(process)
-        else:
-            process.kill()
-        process.wait(10)
-    wait_for(lambda: not [one for one in psutil.process_iter(["cwd"]) if one.info["cwd"] == str(repository)])
-    with prepare("git:v1", repository):
-        assert len(prepare.left()) == 1
     assert prepare.left() == []
     assert state(repository) == before

@@ -1,11 +1,9 @@
 """Two processes train as one, and end in every case; torchrun itself is started at night."""
 
 import json
-import multiprocessing
 import os
 import subprocess
 import sys
-import tempfile
 from dataclasses import replace
 from datetime import timedelta
 
@@ -71,31 +69,6 @@ def test_this_process_and_another_train_as_one_until_there_are_no_more_commands(
     assert last["loss"] < after["loss"]
     assert after["difference"] == last["difference"] == 0
     assert capsys.readouterr().out == "", "only the first one answers"
-
-
-def trained(case, folder, pipe):
-    """Train, send what is found of it, and wait. A process that is killed removes no files."""
-    tempfile.tempdir = str(folder)
-    processes = Processes(case)
-    first, (after, difference) = processes.epoch(), processes.evaluate()
-    pipe.send(([one.pid for one in started(processes)], [first, after], difference))
-    pipe.recv()
-
-
-@pytest.mark.nightly
-def test_torchrun_s_processes_train_as_one_and_end_when_this_one_is_killed(case, expected, tmp_path):
-    here, there = multiprocessing.Pipe()
-    parent = multiprocessing.get_context("fork").Process(target=trained, args=(case, tmp_path, there))
-    parent.start()
-    there.close()
-    pids, losses, difference = here.recv()
-    found = [psutil.Process(pid) for pid in pids]
-    parent.kill()
-    assert losses == pytest.approx(expected, rel=1e-5)
-    assert difference == 0
-    assert len(found) == 3
-    assert ended(found)
-    parent.join()
 
 
 IN_ITS_PLACE = """

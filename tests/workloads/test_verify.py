@@ -151,16 +151,6 @@ def test_lower_precision_inside_is_found(make_case, direction, dtype, inside):
         check(case, lambda x: run(x.to(inside)).to(x.dtype))
 
 
-def test_stale_gradients_do_not_add_up(make_case):
-    case = make_case(direction=FORWARD_BACKWARD)
-    x, found = case.features(), []
-    run, inputs = with_backward(platforms.load("torch"), neighbours(case), [x])
-    for _ in range(2):
-        run(*inputs)
-        found.append(x.grad.clone())
-    assert torch.equal(*found)
-
-
 def test_parameters_of_three_dimensions_are_given_as_they_are(make_case):
     """Attention layers have such: only matrices are kept the other way round."""
 

@@ -5,7 +5,7 @@ import ast
 import gc
 import json
 import re
-from dataclasses import asdict, replace
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -13,7 +13,7 @@ import torch
 
 from gnnbench import codec
 from gnnbench.measure.clock import Call
-from gnnbench.measure.fingerprint import digest, values
+from gnnbench.measure.fingerprint import digest
 from gnnbench.measure.fingerprint.difference import Difference
 from gnnbench.measure.fingerprint.fingerprint import Fingerprint, Watch
 from gnnbench.measure.python_calls import python_calls
@@ -312,17 +312,6 @@ def test_captured_values_are_told_from_code(taken):
         assert (found.functions, found.captured) == expected
 
 
-def test_json(taken):
-    found = taken(CLOCK.format("now"))
-    saved = codec.encode(found)
-    assert asdict(codec.decode(saved, Fingerprint)) == asdict(found)
-    for name in ("closures", "modules"):
-        del saved[name]
-    assert codec.decode(saved, Fingerprint) == found, "older files"
-    with pytest.raises(ValueError, match="missing required field `code`"):
-        codec.decode({}, Fingerprint)
-
-
 def recorded(call, made):
     """Watch a call, make it twice, and return the watch and the last recording."""
     watch = Watch(call)
@@ -330,14 +319,6 @@ def recorded(call, made):
         with watch.recording() as recording:
             python_calls(made, recording.profile)
     return watch, recording
-
-
-def test_more_objects_than_are_looked_at_leave_no_fingerprint(monkeypatch):
-    monkeypatch.setattr(values, "_MOST", 5000)
-    nodes = [Held(1) for _ in range(6000)]
-    watch, _ = recorded(Call(lambda: [one.index for one in nodes], (), {}), lambda: nodes[0].index)
-    assert watch.fingerprint() is None
-    assert watch.unseen == "it may read too many objects"
 
 
 def test_what_the_compiler_s_wrappers_call_does_not_count():

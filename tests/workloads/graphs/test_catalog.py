@@ -48,15 +48,6 @@ def test_counts_of_types_add_up_to_the_published_ones():
     assert [sum(block.values()) for block in part.blocks.values()] == [10_440, 71_457, 54_163, 75_051]
 
 
-def test_the_relations_of_a_knowledge_graph_have_skewed_sizes():
-    (block,) = parse("aifb").blocks.values()
-    sizes = list(block.values())
-    assert len(sizes) == 45
-    assert sizes == sorted(sizes, reverse=True)
-    assert sizes[0] > sum(sizes) / 8
-    assert 0 < sizes[-1] < 10
-
-
 def test_splits_fit_their_nodes():
     for dataset in DATASETS.values():
         labelled = dataset.node_types[0][1] if dataset.node_types else dataset.nodes

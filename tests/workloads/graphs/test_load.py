@@ -51,10 +51,3 @@ def test_a_library_s_prints_and_questions_stay_inside(capsys):
         assert socket.getdefaulttimeout() is not None
     assert capsys.readouterr() == ("", "")
     assert socket.getdefaulttimeout() is None
-
-
-def test_a_library_s_exception_becomes_one_line():
-    failure = pytest.raises(UsageError, match=r"^cora: the download failed \(first\); use cora:synthetic")
-    with failure, tamed(DATASETS["cora"], None, "y"):
-        raise OSError("first\nsecond")
-    assert socket.getdefaulttimeout() is None

@@ -131,17 +131,6 @@ def test_the_ends_of_the_range_give_finite_numbers(small_graph, variant, platfor
 
 
 @pytest.mark.parametrize(("variant", "platform"), SLOW_NIGHTLY)
-@pytest.mark.parametrize("edge_index", [torch.empty(2, 0, dtype=torch.int64), torch.tensor([[0, 1], [1, 0]])])
-def test_isolated_nodes_and_no_edges_at_all(variant, platform, edge_index):
-    edges = chain.edges_of(edge_index, 5)
-    h = torch.rand(5, dtype=torch.float64, generator=torch.Generator().manual_seed(0))
-    for proposal in proposals(variant, platform, edges, torch.rand(5, 3), WIDE, h):
-        expected = dense.changes(edges, proposal.state.kept_edges, proposal.state.kept_nodes)
-        np.testing.assert_allclose(proposal.state.changes, expected, atol=1e-12)
-        assert proposal.log_target.isfinite().all()
-
-
-@pytest.mark.parametrize(("variant", "platform"), SLOW_NIGHTLY)
 def test_densities_beyond_the_range_of_float32_are_no_trouble(small_graph, variant, platform):
     """A target of e**-10000 and less, which underflows, decides by its logarithm; h may be float32."""
     edges = chain.edges_of(small_graph.edge_index, small_graph.num_nodes)

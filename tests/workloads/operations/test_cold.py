@@ -9,8 +9,6 @@ import torch
 from torch._dynamo.exc import FailOnRecompileLimitHit
 
 from gnnbench.measure import compilation
-from gnnbench.profile import counts, findings
-from gnnbench.profile.subject import Subject
 from gnnbench.workloads import interpreter, platforms
 from gnnbench.workloads.operations import OPERATIONS
 from gnnbench.workloads.operations import compiled as sizes
@@ -68,24 +66,6 @@ def test_a_new_layer_is_made_in_each_call(make_case, platform, monkeypatch):
     for _ in range(2):
         workload.run(*workload.inputs)
     assert len({id(one) for one in made}) == 2
-
-
-@pytest.mark.nightly
-@pytest.mark.usefixtures("without_back_end")
-def test_each_call_is_right_and_compiles_anew_and_what_it_makes_is_counted(make_case, tmp_path):
-    workload = workload_of(make_case("cold_compile", "pyg"))
-    found = []
-    subject = Subject(lambda: workload.run(*workload.inputs), "cpu", 1)
-    for call in (workload.verify, subject.call):
-        compilation.clear()
-        call()
-        found.append(compilation.counts())
-    assert found[0] == found[1]
-    assert found[0]["graphs"] > 0
-    assert found[0]["recompilations"] == 0
-    sections = {"counts": counts.take(subject, tmp_path)}
-    # No range is open in compiled code, so that nothing is said of the normalisation.
-    assert {one.rule for one in findings.find(sections)} == {"host-reads", "gather-scatter"}
 
 
 @pytest.fixture

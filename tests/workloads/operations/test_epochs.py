@@ -9,7 +9,6 @@ import torch
 from gnnbench.measure.threads import cpu_threads
 from gnnbench.workloads import minibatch
 from gnnbench.workloads.operations import OPERATIONS, epoch_gin, epoch_link
-from gnnbench.workloads.reference import adam_step, trained
 from tests.workloads.cells import check, workload_of
 
 EACH_LIBRARY = pytest.mark.parametrize("platform", minibatch.LIBRARIES)
@@ -91,28 +90,3 @@ def test_wrong_pairs_are_found(make_case, small_graph, monkeypatch, platform, wr
     monkeypatch.setitem(epoch_link._LIBRARIES, platform, lambda: changed)
     workload = workload_of(make_case("epoch_link", platform, "train", hidden=16))
     workload.must_be_found_wrong(lambda run, *inputs: run(*inputs), message)
-
-
-def test_steps_of_adam_are_pytorch_s():
-    generator = torch.Generator().manual_seed(0)
-    start = torch.rand(5, generator=generator, dtype=torch.float64)
-    targets = torch.rand(6, 5, generator=generator, dtype=torch.float64)
-
-    def loss(parameter, target):
-        return (parameter - target).square().sum()
-
-    found = trained([start], [lambda given, target=target: loss(*given, target) for target in targets])
-    parameter = start.clone().requires_grad_()
-    optimizer = torch.optim.Adam([parameter], lr=0.01)
-    expected = []
-    for target in targets:
-        optimizer.zero_grad()
-        value = loss(parameter, target)
-        value.backward()
-        optimizer.step()
-        expected.append(value.item())
-    expected.append(loss(parameter, targets[0]).item())
-    torch.testing.assert_close(found, torch.tensor(expected, dtype=torch.float64), rtol=1e-12, atol=0)
-    gradient = 2 * (start - targets[0])
-    after = trained([start], [lambda given: loss(*given, targets[0])])[1]
-    torch.testing.assert_close(after, loss(adam_step(start, gradient), targets[0]))

@@ -9,16 +9,10 @@ import torch
 
 from gnnbench.packages import missing
 from gnnbench.workloads import platforms
-from gnnbench.workloads.operations import OPERATIONS
 from gnnbench.workloads.platforms import PLATFORMS
 from gnnbench.workloads.platforms.dgl_import import import_dgl
 
 EACH_PLATFORM = pytest.mark.parametrize("platform", PLATFORMS)
-
-
-def test_registry_names_its_keys_and_the_tables_platforms():
-    assert [platform.name for platform in PLATFORMS.values()] == list(PLATFORMS)
-    assert {name for operation in OPERATIONS.values() for name in operation.calls} == set(PLATFORMS)
 
 
 @EACH_PLATFORM
@@ -32,13 +26,6 @@ def test_layer_takes_the_given_weights_and_keeps_none_of_them(platform):
     assert torch.equal(vector, bias)
     weight.zero_()
     assert matrix.any()
-
-
-@EACH_PLATFORM
-def test_a_dense_output_has_no_entries(platform):
-    module, dense = platforms.load(platform), torch.rand(4, 2)
-    assert module.entries(dense) is None
-    assert module.values(dense) is dense
 
 
 @pytest.mark.parametrize("platform", ["pyg", "sparse", "dgl"])
