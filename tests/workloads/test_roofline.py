@@ -8,7 +8,7 @@ import torch
 from gnnbench.errors import UsageError
 from gnnbench.workloads import roofline
 from gnnbench.workloads.least_work import Work
-from gnnbench.workloads.roofline import Rates, explain, fraction, last_level_cache_bytes, measure, rates
+from gnnbench.workloads.roofline import Rates, explain, last_level_cache_bytes, measure, rates
 
 MIB = 2**20
 SENTINEL = {"copy_bytes_per_second": 1.5, "flops_per_second": 2.5}
@@ -89,19 +89,6 @@ def test_a_cache_that_cannot_be_written_is_the_users_mistake(tmp_path):
     (tmp_path / "rates").write_text("a file where the folder belongs")
     with pytest.raises(UsageError, match=r"cannot be written .*GNNBENCH_CACHE"):
         rates("cpu", "float32", "here", tmp_path)
-
-
-@pytest.mark.parametrize(
-    ("work", "expected"),
-    [
-        (Work(bytes=100, flops=0), 0.5),
-        (Work(bytes=0, flops=1000), 0.25),
-        (Work(bytes=100, flops=1000), 0.5),
-        (Work(bytes=40, flops=4000), 1.0),
-    ],
-)
-def test_fraction_is_of_the_slower_of_the_two(work, expected):
-    assert fraction(work, 20.0, Rates(copy_bytes_per_second=10, flops_per_second=200)) == expected
 
 
 @pytest.mark.parametrize(

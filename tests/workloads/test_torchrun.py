@@ -4,7 +4,6 @@ import json
 import os
 import subprocess
 import sys
-from dataclasses import replace
 from datetime import timedelta
 
 import psutil
@@ -109,15 +108,6 @@ def test_of_what_they_wrote_their_own_error_is_told(quick):
         assert quick.epoch() == 0.5
         with pytest.raises(ProcessesError, match="ended: IndexError: 7 is too large"):
             quick.epoch()
-
-
-@pytest.mark.nightly
-def test_an_error_in_a_process_is_one_line(case):
-    wrong = case.graph.edge_index.clone()
-    wrong[0, 0] = 10_000
-    broken = replace(case, graph=replace(case.graph, edge_index=wrong))
-    with Processes(broken) as processes, pytest.raises(ProcessesError, match=r"^.*Error.*$"):
-        processes.epoch()
 
 
 def test_what_does_not_train_alike_is_found(make_case):

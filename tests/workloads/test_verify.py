@@ -151,22 +151,6 @@ def test_lower_precision_inside_is_found(make_case, direction, dtype, inside):
         check(case, lambda x: run(x.to(inside)).to(x.dtype))
 
 
-def test_parameters_of_three_dimensions_are_given_as_they_are(make_case):
-    """Attention layers have such: only matrices are kept the other way round."""
-
-    class Scaled(torch.nn.Module):
-        def __init__(self, scale):
-            super().__init__()
-            self.scale = torch.nn.Parameter(scale)
-
-        def forward(self, x):
-            return x * self.scale[0]
-
-    case = make_case(direction=FORWARD_BACKWARD)
-    inputs = Scaled(torch.linspace(1, 2, 8).view(1, 1, 8)), case.features()
-    check(case, Scaled.__call__, *inputs, expected=lambda _, scale, x: x * scale[0], platform="pyg")
-
-
 def test_a_large_graph_s_hubs_allow_the_rounding_of_their_sums(make_case, small_graph, monkeypatch):
     star = torch.arange(1, 60)
     edges = torch.stack((star, torch.zeros_like(star)))
@@ -281,20 +265,6 @@ def test_parts_that_differ_or_cannot_be_compared_are_named(make_case, found, rig
     with pytest.raises(MismatchError, match=told):
         check(make_case(), lambda _: found, expected=lambda *_: right)
     check(make_case(), lambda _: [math.nan, 1.0], expected=lambda *_: [math.nan, 1.00001])
-
-
-def test_a_matrix_in_an_output_is_compared_by_its_entries(make_case):
-    sparse = pytest.importorskip("torch_sparse")
-    row, column, weight = torch.tensor([0, 1, 1]), torch.tensor([1, 0, 2]), torch.tensor([1.0, 2.0, 3.0])
-    right = torch.sparse_coo_tensor(torch.stack((row, column)), weight.double(), (3, 3))
-
-    def check_with(values):
-        found = sparse.SparseTensor(row=row, col=column, value=values, sparse_sizes=(3, 3))
-        check(make_case(), lambda _: {"adj": found}, expected=lambda *_: {"adj": right})
-
-    check_with(weight)
-    with pytest.raises(MismatchError, match=r"output\['adj'\] is wrong"):
-        check_with(weight + 1)
 
 
 def test_graphs_and_arrays_are_opened(make_case):

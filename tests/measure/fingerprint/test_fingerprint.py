@@ -7,7 +7,6 @@ import json
 import re
 from dataclasses import replace
 
-import numpy as np
 import pytest
 import torch
 
@@ -90,9 +89,9 @@ def scaled(value, by=7):
     return math.floor(value * by)
 @functools.cache
 def table(names):
-    return len({"one", "two", *names})
+    return len({"one", "two", *names}), "one" in {"one", "two", "three", "four"}
 def run():
-    return Middle().apply(1) + scaled(2) + table(("three",))
+    return Middle().apply(1) + scaled(2) + table(("three",))[0]
 '''
 
 
@@ -239,22 +238,18 @@ def test_inputs(index, x, same, taken):
     assert taken(RUN, index, x, devices=["cpu"]).same_code(taken(RUN, INDEX, X, devices=["cpu"])) is same
 
 
-@pytest.mark.parametrize(
-    "plan",
-    [
+def test_plain_inputs(taken):
+    source, plan = "def run(plan):\n    return len(plan)\n", [4, 5, [6, 7]]
+    assert taken(source, plan).same_code(taken(source, [4, 5, [6, 7]]))
+    for other in (
         [5, 4, [6, 7]],
         [4, 5, [7, 6]],
         [4, 5.0, [6, 7]],
         [True, 5, [6, 7]],
-        [np.int64(4), 5, [6, 7]],
         [4, 5, (6, 7)],
-        [4, 5, [6, 7], 8],
-    ],
-)
-def test_plain_inputs(plan, taken):
-    source = "def run(plan):\n    return len(plan)\n"
-    assert taken(source, [4, 5, [6, 7]]).same_code(taken(source, [4, 5, [6, 7]]))
-    assert not taken(source, [4, 5, [6, 7]]).same_code(taken(source, plan))
+        [*plan, 8],
+    ):
+        assert not taken(source, plan).same_code(taken(source, other))
 
 
 def test_a_view_of_an_input_does_not_hide_another(taken):

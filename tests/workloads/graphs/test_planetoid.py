@@ -1,3 +1,4 @@
+import io
 import os
 import pickle
 from collections import defaultdict
@@ -8,6 +9,7 @@ import scipy.sparse
 import torch
 
 from gnnbench.errors import UsageError
+from gnnbench.workloads.graphs import array_pickle
 from gnnbench.workloads.graphs.catalog import DATASETS
 from gnnbench.workloads.graphs.locate import under_data_root
 from gnnbench.workloads.graphs.planetoid import read
@@ -84,3 +86,17 @@ def test_a_cache_that_is_no_folder_is_one_line(ring, tmp_path):
     (tmp_path / "file").touch()
     with pytest.raises(UsageError, match=r"the cache folder .*file cannot be written .*GNNBENCH_CACHE"):
         read(CORA, ring, tmp_path / "file")
+
+
+def test_an_old_matrix_is_read_unless_an_index_lies_outside():
+    """As Python 2 and an old SciPy wrote it: protocol 2, and a module that is gone."""
+    matrix = scipy.sparse.csr_matrix([[0, 2], [3, 0]])
+    for index in (0, 10**6):
+        matrix.indices[1] = index
+        old = pickle.dumps(matrix, protocol=2).replace(b"scipy.sparse._csr", b"scipy.sparse.csr")
+        found = array_pickle.load(io.BytesIO(old), encoding="latin1")
+        if index:
+            with pytest.raises(ValueError, match="must be < 2"):
+                found.todense()
+        else:
+            assert found.todense().tolist() == [[0, 2], [3, 0]]

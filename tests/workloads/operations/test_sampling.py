@@ -7,7 +7,7 @@ from itertools import combinations
 import pytest
 import torch
 
-from gnnbench.workloads.operations import OPERATIONS, neighbors, random_walk, saint
+from gnnbench.workloads.operations import OPERATIONS, negative_sampling, neighbors, random_walk, saint
 from gnnbench.workloads.sampled import Hop, require_hop
 from gnnbench.workloads.verify import MismatchError
 from tests.workloads.cells import workload_of
@@ -76,6 +76,27 @@ def test_sets_of_neighbors_have_their_probability(
     assert p_value(found, wrong) < P
 
 
+@calls("negative_sampling")
+def test_each_pair_without_an_edge_is_drawn_equally_often(
+    make_case, small_graph, monkeypatch, operation, platform
+):
+    """Half of the pairs within the first quarter of the nodes have an edge; quarters are counted."""
+    monkeypatch.setattr(negative_sampling, "PAIRS", DRAWS)
+    part = 300
+    first = torch.arange(part)
+    pairs = torch.cartesian_prod(first, first).t()
+    edges = pairs[:, (pairs.sum(dim=0) % 2 == 1)].flip(0)
+    graph = replace(small_graph, edge_index=edges, x=torch.ones(4 * part, 1))
+    kernel, structure = kernel_of(make_case(operation, platform, graph=graph))
+    found = list(map(tuple, (kernel.run(structure) // part).t().tolist()))
+    assert len(found) == DRAWS
+    free = {(one, other): part**2 - part * (one == other) for one in range(4) for other in range(4)}
+    free[0, 0] -= edges.size(1)
+    total = sum(free.values())
+    assert p_value(found, {part: Fraction(count, total) for part, count in free.items()}) > P
+    assert p_value(found, uniform(free)) < P
+
+
 EDGES = {0: (1, 2, 3), 1: (0, 2), 2: (0, 1, 3), 3: (0, 2, 4, 5), 4: (3,), 5: (3,)}
 """By node, its neighbours: a triangle, another, and two ends."""
 
@@ -113,6 +134,29 @@ def test_walks_go_each_way_as_often_as_they_should(make_case, small_graph, monke
     right, wrong = (weighed, plain) if operation == "node2vec_walk" else (plain, weighed)
     assert p_value(found, right) > P
     assert p_value(found, wrong) < P
+
+
+@calls("saint_walk")
+def test_walks_start_anywhere_and_go_anywhere(make_case, small_graph, monkeypatch, operation, platform):
+    """From each of many hubs an edge leads to three leaves; a walk of one step shows where it began."""
+    monkeypatch.setattr(saint, "ROOTS", 8 * DRAWS)
+    monkeypatch.setattr(saint, "LENGTH", 1)
+    hubs, leaves = 200_000, 3
+    entries = torch.stack(
+        (torch.arange(hubs).repeat_interleave(leaves), torch.arange(hubs, hubs * (1 + leaves)))
+    )
+    graph = replace(small_graph, edge_index=entries, x=torch.ones(hubs * (1 + leaves), 1))
+    kernel, structure = kernel_of(make_case(operation, platform, graph=graph))
+    nodes, _ = kernel.result(kernel.run(structure), structure)
+    drawn = torch.zeros(graph.num_nodes, dtype=torch.bool).index_fill(0, nodes, True)
+    reached = drawn[hubs:].view(hubs, leaves)
+    alone = (drawn[:hubs] & (reached.sum(dim=1) == 1)).nonzero().squeeze(1)
+    assert len(alone) >= DRAWS, "some walks start at leaves, and some where another did"
+    quarter, leaf = alone * 4 // hubs, reached[alone].int().argmax(dim=1)
+    found = list(zip(quarter.tolist(), leaf.tolist(), strict=True))
+    right = uniform((one, other) for one in range(4) for other in range(leaves))
+    assert p_value(found, right) > P
+    assert p_value(found, {(one, other): Fraction(2 if one else 1, 21) for one, other in right}) < P
 
 
 @calls("sample_neighbors", "sample_neighbors_weighted", "sample_blocks", "random_walk", "node2vec_walk")
