@@ -80,10 +80,10 @@ def test_precision_ends_it_once_it_is_reached_and_not_before():
 
 
 def test_drift_keeps_it_from_ending():
-    random, stopping = np.random.default_rng(2), Stopping(0.02, 1e9, 5)
-    ended = []
+    random, ended = np.random.default_rng(2), []
     for slope in (0.002, 0):
         blocks = [[float(np.exp(random.normal(0, 0.03) + slope * number))] for number in range(400)]
+        stopping = Stopping(0.02, 1e9, 5)
         ends = (n for n in range(1, 401) if stopping.reason(blocks[:n], n, 0.0))
         ended.append(next(ends, math.inf))
     assert ended[0] > 2 * ended[1]
