@@ -142,12 +142,12 @@ def test_each_benchmark_has_one_cause_that_it_shares_whatever_the_order(rows, se
     known = {
         one.fullname
         for one in rows
-        if one.judgement.verdict == "slower" and (one.work.difference or one.work.counters)
+        if one.judgement.verdict == "slower" and (one.work.changed or one.work.counters)
     }
     assert len(names) == len(set(names))
     assert set(names) == known
     for group in groups:
         assert group.names or group.counters
         for one in group.rows:
-            assert set(group.names) <= set(one.work.difference.functions)
+            assert set(group.names) <= set(one.work.changed.functions)
     assert causes(random.Random(seed).sample(rows, len(rows))) == groups

@@ -7,7 +7,7 @@ import pytest
 
 from gnnbench.compare.ab import affected
 from gnnbench.errors import UsageError
-from tests.compare.ab.workers import clean, prepared, write
+from tests.compare.ab.workers import prepared, write
 
 OLD = """
 LIMIT = 3
@@ -80,11 +80,6 @@ if SIDE == "head":
 """
 
 
-@pytest.fixture(autouse=True)
-def _clean(monkeypatch):
-    clean(monkeypatch)
-
-
 @pytest.fixture
 def run(tmp_path):
     """Return a function that inspects benchmarks, and the lines that it was told."""
@@ -150,18 +145,3 @@ def test_one_benchmark_is_chosen_by_a_part_of_its_id():
         affected._chosen(names, "test_b")
     with pytest.raises(UsageError, match="'nowhere' is in no benchmark's id"):
         affected._chosen(names, "nowhere")
-
-
-def test_only_what_is_chosen_is_inspected(run):
-    found, _ = run(only="test_suite.py::test_last")
-    assert list(found.benchmarks) == ["test_suite.py::test_last"]
-
-
-def test_sides_that_cannot_be_compared_are_one_line(run, tmp_path, monkeypatch):
-    with monkeypatch.context() as patch:
-        patch.setenv("PYTHONHOME", "/nowhere")  # no Python starts
-        with pytest.raises(UsageError, match="while starting: Fatal Python error"):
-            run()
-    (tmp_path / "test_other.py").write_text("def test_sum(benchmark): benchmark(sum, [1])\n")
-    with pytest.raises(UsageError, match="base: the benchmarks import no package of base: nothing"):
-        run("test_other.py")

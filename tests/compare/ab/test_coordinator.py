@@ -8,7 +8,7 @@ from gnnbench.compare.ab import coordinator
 from gnnbench.compare.ab.coordinator import Budget
 from gnnbench.compare.verdict import Thresholds
 from gnnbench.errors import UsageError
-from tests.compare.ab.workers import Watcher, clean, prepared, write
+from tests.compare.ab.workers import Watcher, prepared, write
 
 SUITE = """
 import os
@@ -40,14 +40,14 @@ TESTS = (
 )
 
 
-@pytest.fixture(autouse=True)
-def _clean(monkeypatch):
-    clean(monkeypatch)
-
-
 @pytest.fixture
 def watcher():
     return Watcher()
+
+
+def judge(sides, watcher, seconds, total=None, **options):
+    budget, thresholds = Budget(seconds, total, 60.0), Thresholds(0.03)
+    return coordinator.run(*sides, ["test_suite.py"], Path.cwd(), thresholds, budget, watcher, 1, **options)
 
 
 @pytest.fixture
@@ -68,9 +68,8 @@ def ab(tmp_path, watcher, monkeypatch):
             prepared(f"env:SIDE={name}", GNNBENCH_FAKE_CLOCK=clock, **more)
             for name, clock, more in zip(("base", "head"), clocks, ({}, head_variables or {}), strict=True)
         )
-        words, thresholds, budget = ["test_suite.py"], Thresholds(0.03), Budget(60.0, total, 60.0)
         # Only the simulated times differ.
-        return coordinator.run(base, head, words, tmp_path, thresholds, budget, watcher, 1, time_all=True)
+        return judge((base, head), watcher, 60.0, total, time_all=True)
 
     yield run
     assert not [
@@ -205,11 +204,6 @@ def sides(tmp_path, monkeypatch):
     return prepared("."), prepared("path:tree", Path("tree").resolve())
 
 
-def judge(sides, watcher, seconds):
-    budget, thresholds = Budget(seconds, None, 60.0), Thresholds(0.03)
-    return coordinator.run(*sides, ["test_suite.py"], Path.cwd(), thresholds, budget, watcher, 1)
-
-
 def test_benchmarks_that_run_the_same_code_are_same_and_the_budget_goes_to_the_others(sides, watcher):
     """By the real clock: the code in the tree is what runs."""
     found = judge(sides, watcher, 0.8)
@@ -235,23 +229,16 @@ def test_where_all_run_the_same_code_one_pair_is_enough(sides, watcher):
     assert sum(text.startswith("starting") for text, _ in watcher.steps) == 1
 
 
-def test_a_file_that_cannot_be_collected_is_said_in_a_line(sides, watcher):
-    Path("test_suite.py").write_text("def test_(:\n")
-    with pytest.raises(UsageError, match=r"no benchmarks: .*cannot be collected: .*SyntaxError"):
-        judge((sides[0], sides[0]), watcher, 2.0)
-
-
-@pytest.mark.usefixtures("sides")
-def test_where_no_process_starts_it_ends_with_its_second_try(watcher):
+def test_sides_that_cannot_be_compared_are_refused_in_a_line(sides, watcher):
+    Path("empty/other").mkdir(parents=True)
+    empty = prepared("path:empty", Path("empty").resolve())
+    with pytest.raises(UsageError, match="head: the benchmarks import no package of path:empty"):
+        judge((sides[0], empty), watcher, 2.0)
     nowhere = prepared("env:PYTHONHOME=/nowhere", PYTHONHOME="/nowhere")
     with pytest.raises(UsageError, match=r"while starting: Fatal Python error"):
         judge((nowhere, nowhere), watcher, 2.0)
     (said,) = watcher.said
-    assert said.endswith("; restarting both sides")
-
-
-def test_a_variant_that_nothing_imports_is_refused(sides, watcher):
-    (Path.cwd() / "empty" / "other").mkdir(parents=True)
-    nowhere = prepared("path:empty", Path("empty").resolve())
-    with pytest.raises(UsageError, match="head: the benchmarks import no package of path:empty"):
-        judge((sides[0], nowhere), watcher, 2.0)
+    assert said.endswith("; restarting both sides"), "once"
+    Path("test_suite.py").write_text("def test_(:\n")
+    with pytest.raises(UsageError, match=r"no benchmarks: .*cannot be collected: .*SyntaxError"):
+        judge((sides[0], sides[0]), watcher, 2.0)

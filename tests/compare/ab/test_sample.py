@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 
 from gnnbench.compare.ab.sample import sample
-from gnnbench.compare.ab.visit import Visit
 from tests.compare.ab.test_evidence import visit
 
 
@@ -18,11 +17,3 @@ def test_a_sample_is_the_first_decile_and_the_turns_and_its_noise_is_that_of_rep
     assert 0 < repeated[0, 1] < repeated[1, 1] < repeated[0, 0]
     decile = math.log(1e6) - 0.05 * 1.2816
     assert np.mean([one.base for one in found]) == pytest.approx(decile, abs=0.005)
-
-
-def test_one_block_a_side_is_a_sample_without_a_noise_of_its_own():
-    one = sample(Visit((100.0,), (110.0,), 1, 0.1))
-    assert one.head - one.base == pytest.approx(math.log(1.1))
-    assert one.turns == one.head - one.base
-    assert np.isnan(one.noise).all()
-    assert one.blocks == 1

@@ -1,14 +1,10 @@
 """Real suites in a worker: whatever a suite does, it does in turns too."""
 
-import json
-import subprocess
-import sys
-
 import pytest
 
 from gnnbench.workloads import platforms
 from tests.compare.ab.workers import clean, here, process, visits, write
-from tests.suite import ROOT, SMALL, environment
+from tests.suite import ROOT, SMALL
 
 SUITE = """
 import pytest_benchmark.fixture
@@ -245,27 +241,20 @@ def test_exits(benchmark):
 """
 
 
-@pytest.fixture(autouse=True)
-def _clean(monkeypatch):
-    clean(monkeypatch)
-
-
 class Suite:
     """A worker on a suite of which every test can be run."""
 
-    def __init__(self, worker, file="test_suite.py"):
-        self.worker, self.file = worker, file
+    def __init__(self, worker):
+        self.worker = worker
         self.collected = worker.answer(60)
 
     def run(self, name, blocks=3):
         """Run a test with some blocks; return the answers."""
-        answers = [self.worker.ask({"command": "run", "name": f"{self.file}::{name}", "seed": 1}, 60)]
-        for _ in range(blocks):
-            if answers[-1]["answer"] != "done":
-                command = {"command": "block", "rounds": 2, "iterations": 3}
-                answers.append(self.worker.ask(command, 60))
-        if answers[-1]["answer"] != "done":
-            answers.append(self.worker.ask({"command": "next"}, 60))
+        answers = []
+        for command in visits(name, blocks=blocks):
+            answers.append(self.worker.ask(command, 60))
+            if answers[-1]["answer"] == "done":
+                break
         return answers
 
     def failure(self, name):
@@ -303,26 +292,14 @@ def test_which_are_benchmarks_whatever_their_names(suite):
     assert all(suite.failure(name) is None for name in odd)
 
 
-@pytest.mark.parametrize(
-    "name",
-    [
-        "TestClass::test_in_a_class",
-        "TestOld::test_of_unittest",
-        "test_marked",
-        "test_by_another_name",
-        "test_in_set_up",
-        "test_random",
-        "test_decorated",
-        "test_pedantic",
-        "test_caught",
-    ],
-)
-def test_benchmarks(suite, name):
-    caught = name == "test_caught"  # the suite expects the error, which ends it in its first block
-    for _ in range(2):
+def test_benchmarks_can_be_run_again(suite):
+    functions = ["marked", "by_another_name", "in_set_up", "random", "decorated", "pedantic", "caught"]
+    names = [f"test_{name}" for name in functions]
+    for name in [*names, "TestClass::test_in_a_class", "TestOld::test_of_unittest"] * 2:
         *answers, last = suite.run(name)
-        assert [one["answer"] for one in answers] == ["ready", *["block"] * (0 if caught else 3)], answers
-        assert (last["failure"], last["held"]) == (None, True)
+        blocks = 0 if name == "test_caught" else 3  # the suite expects its error, which ends the first block
+        assert [one["answer"] for one in answers] == ["ready", *["block"] * blocks], name
+        assert (last["failure"], last["held"]) == (None, True), name
         assert all(one["ns"] > 0 for one in answers[1:])
 
 
@@ -336,23 +313,23 @@ def test_a_single_round_is_strict_and_none_is_enough(suite):
 @pytest.mark.parametrize(
     ("name", "failure"),
     [
-        ("test_raises", "raised: KeyError: 'missing'"),
-        ("test_raises_afterwards", "raised: assert 3 == 4"),
-        ("test_raises_before", "raised: ValueError: several"),
-        ("test_raises_in_set_up", "raised in set-up: OSError: no disk"),
-        ("test_raises_in_tear_down", "raised in tear-down: OSError: stays"),
-        ("test_no_fixture", "raised in set-up: fixture 'nonsense' not found"),
-        ("test_wrong_rounds", "raised: ValueError: Must have positive int for `rounds`."),
-        ("test_twice", "raised: pytest_benchmark.fixture.FixtureAlreadyUsed: Fixture can only be used once."),
-        ("test_skipped", "skipped: not here"),
-        ("test_skips_itself", "skipped: not now"),
-        ("test_fails_as_expected", "failed, as expected (xfail: known)"),
-        ("test_does_not_fail", "raised: [XPASS(strict)] known"),
+        ("raises", "raised: KeyError: 'missing'"),
+        ("raises_afterwards", "raised: assert 3 == 4"),
+        ("raises_before", "raised: ValueError: several"),
+        ("raises_in_set_up", "raised in set-up: OSError: no disk"),
+        ("raises_in_tear_down", "raised in tear-down: OSError: stays"),
+        ("no_fixture", "raised in set-up: fixture 'nonsense' not found"),
+        ("wrong_rounds", "raised: ValueError: Must have positive int"),
+        ("twice", "raised: pytest_benchmark.fixture.FixtureAlreadyUsed"),
+        ("skipped", "skipped: not here"),
+        ("skips_itself", "skipped: not now"),
+        ("fails_as_expected", "failed, as expected (xfail: known)"),
+        ("does_not_fail", "raised: [XPASS(strict)] known"),
     ],
 )
 def test_what_goes_wrong(suite, name, failure):
     for _ in range(2):
-        assert suite.failure(name).startswith(failure)
+        assert suite.failure(f"test_{name}").startswith(failure)
     assert suite.failure("test_marked") is None
 
 
@@ -371,23 +348,6 @@ def test_a_suite_with_options_against_it(tmp_path, monkeypatch):
         assert suite.failure("test_marked") is None
     left = {path.name for path in tmp_path.iterdir()} - {"__pycache__"}
     assert left == {"pytest.ini", "test_suite.py", "worker.log"}
-
-
-def test_no_module_of_a_worker_imports_the_package_by_its_name():
-    """As that would be the side's; and neither torch nor numpy, which the suite may not use."""
-    boot = (
-        "import importlib.util, json, sys\n"
-        f"spec = importlib.util.spec_from_file_location('alias', {str(ROOT / 'gnnbench/__init__.py')!r})\n"
-        "module = sys.modules['alias'] = importlib.util.module_from_spec(spec)\n"
-        "spec.loader.exec_module(module)\n"
-        "import alias.compare.ab.worker\n"
-        "print(json.dumps(list(sys.modules)))\n"
-    )
-    shown = subprocess.run(
-        [sys.executable, "-c", boot], env=environment(), capture_output=True, text=True, check=True
-    )
-    modules = set(json.loads(shown.stdout))
-    assert not modules & {"gnnbench", "torch", "numpy", "pytest_benchmark"}
 
 
 def test_a_tree_comes_before_the_caller_s_and_may_have_another_gnnbench(tmp_path):
