@@ -16,7 +16,7 @@ import torch
 
 from gnnbench import environment
 from gnnbench.files import cache_folder
-from gnnbench.measure.threads import cpu_threads
+from gnnbench.measure.conditions import cpu_threads
 from gnnbench.workloads import gat, sage, training
 from gnnbench.workloads.case import Case
 from gnnbench.workloads.graphs.catalog import DatasetName

@@ -156,7 +156,7 @@ def _check(options: argparse.Namespace) -> None:
         check_writable(file)
     if not options.instructions:
         return
-    from ..measure.instructions.watched import counter_name
+    from ..measure.instructions.counter_choice import counter_name
 
     try:
         counter_name()

@@ -13,9 +13,9 @@ import torch
 from torch.utils._python_dispatch import TorchDispatchMode, _disable_current_modes
 
 from . import compilation
+from .conditions import collector_paused
 from .counter_changes import Counters, Counts
 from .fingerprint.fingerprint import Watch
-from .garbage import collector_paused
 from .memory import Memory, quiet_profiler, trace
 from .python_calls import python_calls
 

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 from .. import codec
 from .clock import Call
+from .conditions import collector_paused
 from .fingerprint.fingerprint import Fingerprint, Watch
-from .garbage import collector_paused
 from .python_calls import python_calls
 
 if TYPE_CHECKING:

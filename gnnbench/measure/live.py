@@ -14,7 +14,7 @@ from typing import Any
 import psutil
 
 from .copies import sparse_parts
-from .resident import trim
+from .weight import trim
 
 _STORAGE = "torch.storage.UntypedStorage"
 """`tensor_bytes` makes one for each tensor, which lives as long as the tensor's memory does."""

@@ -20,7 +20,7 @@ from torch._C._profiler import _EventType
 from torch.autograd import profiler
 from torch.profiler._utils import traverse_dfs
 
-from .garbage import collector_paused
+from .conditions import collector_paused
 
 _OUT_OF_MEMORY = ("out of memory", "can't allocate memory", "CUBLAS_STATUS_ALLOC_FAILED", "std::bad_alloc")
 

@@ -24,7 +24,7 @@ from ..errors import UsageError
 from . import extra_info
 from .clock import ClockError
 from .pedantic import FIXED, Pedantic
-from .weight import Weight, weigh
+from .weight import Weight, growth_bytes, weigh
 from .whole_calls import sample_whole, why_unseen
 
 if TYPE_CHECKING:
@@ -275,14 +275,13 @@ class Patch:
 
     def _inspect(self, fixture: Any, layouts: "Layouts", *, is_warm: bool = False) -> Any:
         """Add counters, fingerprint and growth of the resident set of a call, and return its result."""
-        from . import resident
         from .inspection import inspect
 
         ours = extra_info.part(fixture.extra_info)
         results = []
         with PauseInstrumentation():
             found = inspect(layouts.original, layouts.devices, is_warm=is_warm)
-            growth = resident.growth_bytes(lambda: results.append(layouts.original()))
+            growth = growth_bytes(lambda: results.append(layouts.original()))
         peak = None
         if found.counters:
             ours["counters"] = codec.encode(found.counters)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from .clock import Block, Call, Clock
-from .garbage import collector_paused
+from .conditions import collector_paused
 
 FIXED = "benchmark.pedantic fixes the calls"
 """Why its inputs are not copied, and why no further call is traced."""

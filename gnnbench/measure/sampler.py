@@ -8,11 +8,10 @@ from collections.abc import Callable
 from contextlib import nullcontext
 from dataclasses import dataclass
 
-from .clock import Block, Call, Clock, ClockError
-from .garbage import collector_paused
+from .clock import ROUND_SECONDS, Block, Call, Clock, ClockError, calibrated_iterations, wanted_seconds
+from .conditions import collector_paused
 from .layouts import Layouts
 from .measurement import Measurement
-from .rounds import ROUND_SECONDS, calibrated_iterations, wanted_seconds
 from .stopping import Stopping, rounds_per_block
 
 _PILOT_BLOCKS = 8

@@ -1,8 +1,9 @@
-"""Decides when to stop measuring a benchmark, and how many rounds to time on each layout."""
+"""Decides when to stop measuring a benchmark, its share of the session, and how many rounds a layout gets."""
 
 import math
+import statistics
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
 
 import numpy as np
@@ -22,6 +23,9 @@ _FEWEST_BLOCKS = 51
 _GROWTH = 1.25
 """Precision is checked when the number of blocks has grown by this factor: checking it after each block would
 stop at a lucky one."""
+
+LEAST_SECONDS = 0.1
+"""With less, rounds would be too short."""
 
 StopReason = Literal["precision", "time", "rounds"]
 
@@ -112,3 +116,37 @@ class Stopping:
             if estimate(block_values(blocks), JUDGED_LEVEL).half_width <= self.precision:
                 return "precision"
         return None
+
+
+@dataclass
+class TimeBudget:
+    """Divides the time of a session among its benchmarks, which run one after the other.
+
+    Each gets an equal part of what is left, without what benchmarks usually take besides their timing. One
+    that is precise early leaves more to the others. A slow one, whose fewest rounds take longer than its
+    part, leaves less.
+    """
+
+    seconds: float
+    """For all benchmarks: set-up, check, timing and inspection."""
+    benchmarks: int = 0
+    """How many have not begun."""
+    _other_seconds: list[float] = field(default_factory=list)
+    """What each of the finished ones took besides its timing."""
+
+    def next_seconds(self) -> float:
+        """Return the seconds for timing the next benchmark, at least LEAST_SECONDS."""
+        other = statistics.median(self._other_seconds) if self._other_seconds else 0.0  # one may compile
+        share = self.seconds / max(1, self.benchmarks)
+        self.benchmarks -= 1
+        return max(LEAST_SECONDS, share - other)
+
+    def spend(self, seconds: float, timing_seconds: float) -> None:
+        """Subtract what a benchmark took.
+
+        Args:
+            seconds: from its set-up to its teardown.
+            timing_seconds: the part of them in which it was timed.
+        """
+        self.seconds -= seconds
+        self._other_seconds.append(seconds - timing_seconds)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from . import compilation
 from .clock import Block, Call, Clock
-from .garbage import collector_paused
+from .conditions import collector_paused
 
 if TYPE_CHECKING:
     from .measurement import Measurement

@@ -165,8 +165,8 @@ def measure(
     `result=function` takes the output and `inputs`, and returns what is compared: see `Kernel.result`.
     """
     from ..measure.clock import Call
+    from ..measure.conditions import cpu_threads
     from ..measure.counters import count
-    from ..measure.threads import cpu_threads
     from ..measure.whole_calls import why_unseen
     from ..results import parts
     from ..workloads import roofline

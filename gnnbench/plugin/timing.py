@@ -14,7 +14,7 @@ from ..errors import UsageError
 from ..measure import marks
 from ..measure.clock import ClockError
 from ..measure.patch import Patch, TimingSettings
-from ..measure.time_budget import TimeBudget
+from ..measure.stopping import TimeBudget
 from ..results import left_out
 from ..results.parts import FORMAT_VERSION
 from ..variants.import_roots import LEFT, left

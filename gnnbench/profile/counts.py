@@ -10,8 +10,8 @@ import torch
 from torch import Tensor
 from torch.overrides import TorchFunctionMode
 
+from ..measure.conditions import collector_paused
 from ..measure.counters import OperatorMode, kinds, library_calls
-from ..measure.garbage import collector_paused
 from .ranges import Ranges
 from .record import Counts
 from .subject import ROOT, Subject

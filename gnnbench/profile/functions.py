@@ -14,7 +14,7 @@ from typing import Any
 
 from .. import units
 from ..errors import unknown_name
-from ..measure.garbage import collector_paused
+from ..measure.conditions import collector_paused
 from . import text
 from .subject import Subject, timed_ns
 

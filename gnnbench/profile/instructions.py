@@ -14,10 +14,9 @@ from typing import Any
 from .. import units
 from ..errors import UsageError
 from ..measure.clock import Call
-from ..measure.instructions import counter_choice, counting, watched
-from ..measure.instructions.counter import InstructionCounter
+from ..measure.instructions import counter_choice, counting
+from ..measure.instructions.counter import OUTSIDE, InstructionCounter
 from ..measure.instructions.counting import Instructions, named
-from ..measure.instructions.frames import OUTSIDE
 from . import text
 from .subject import Subject, UnavailableError
 
@@ -51,7 +50,7 @@ def take(subject: Subject, folder: Path) -> dict[str, Any]:  # noqa: ARG001
     frames = counting.read_frames(_counted(counting.take_by_frame, calls))
     return {
         "counted": replace(found, frames=frames and _without_own(frames)),
-        "counter": watched.counter_name(),
+        "counter": counter_choice.counter_name(),
         "capability": answer["capability"],
     }
 
@@ -83,7 +82,7 @@ def _counter() -> InstructionCounter:
     except UsageError:
         pass
     try:
-        name = watched.counter_name()
+        name = counter_choice.counter_name()
     except UsageError as error:
         raise UnavailableError(f"profile kind 'instructions': {error}") from None
     raise UnavailableError(

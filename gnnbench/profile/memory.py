@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from .. import units
-from ..measure.garbage import collector_paused
+from ..measure.conditions import collector_paused
 from . import text
 from .subject import ROOT, Subject
 from .targets import LAYERS

@@ -11,7 +11,7 @@ from types import TracebackType
 from typing import IO, Any, Protocol, Self
 
 from ..errors import UsageError
-from ..measure.instructions.watched import Watched, counter_name
+from ..measure.instructions.counter_choice import Watched, counter_name
 from ..variants.child import end
 from ..variants.pipe import ClosedError
 from ..variants.startup import start

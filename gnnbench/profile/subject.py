@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from ..clocks import RealTime
 from ..errors import UsageError
-from ..measure.garbage import collector_paused
+from ..measure.conditions import collector_paused
 
 ROOT = "call"
 """Name of the range around the whole call."""

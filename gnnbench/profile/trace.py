@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from .. import units
-from ..measure.garbage import collector_paused
+from ..measure.conditions import collector_paused
 from . import text
 from .subject import ROOT, Subject, timed_ns
 from .targets import LAYERS

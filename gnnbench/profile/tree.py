@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from .. import units
-from ..measure.garbage import collector_paused
+from ..measure.conditions import collector_paused
 from . import text
 from .subject import ROOT, Subject, clock_of, timed_ns
 from .targets import LAYERS, PHASES, Target

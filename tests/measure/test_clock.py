@@ -6,7 +6,6 @@ import torch
 
 from gnnbench.measure.clock import Call, ClockError, HostClock
 from gnnbench.measure.clock_choice import clock_for
-from gnnbench.measure.time_budget import LEAST_SECONDS, TimeBudget
 
 
 def test_a_round_is_timed_by_two_readings_around_all_of_its_iterations():
@@ -33,16 +32,3 @@ def test_the_clock_follows_the_inputs_devices():
     if not torch.cuda.is_available():
         with pytest.raises((RuntimeError, AssertionError)):
             clock_for(("cuda",), time.perf_counter, flush=True)
-
-
-def test_each_benchmark_gets_an_equal_part_of_what_is_left_without_its_set_up():
-    budget = TimeBudget(100.0, 5)
-    assert budget.next_seconds() == 20
-    budget.spend(20, 18)  # with 2 s of set-up
-    assert budget.next_seconds() == 80 / 4 - 2
-    budget.spend(5, 3)  # was precise early
-    assert budget.next_seconds() == 75 / 3 - 2
-    budget.spend(65, 13)  # was slow, and compiled
-    assert budget.next_seconds() == 10 / 2 - 2
-    budget.spend(9, 8)
-    assert budget.next_seconds() == LEAST_SECONDS

@@ -6,7 +6,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gnnbench.measure.estimate import block_values, estimate
-from gnnbench.measure.stopping import MAX_ROUNDS, Stopping, allocate, rounds_per_block, variance_components
+from gnnbench.measure.stopping import (
+    LEAST_SECONDS,
+    MAX_ROUNDS,
+    Stopping,
+    TimeBudget,
+    allocate,
+    rounds_per_block,
+    variance_components,
+)
 
 BLOCKS = st.lists(st.lists(st.floats(1e-9, 1e9), min_size=1, max_size=5), min_size=1, max_size=60)
 SECONDS = st.floats(1e-9, 1e3)
@@ -87,3 +95,16 @@ def test_drift_keeps_it_from_ending():
         ends = (n for n in range(1, 401) if stopping.reason(blocks[:n], n, 0.0))
         ended.append(next(ends, math.inf))
     assert ended[0] > 2 * ended[1]
+
+
+def test_each_benchmark_gets_an_equal_part_of_what_is_left_without_its_set_up():
+    budget = TimeBudget(100.0, 5)
+    assert budget.next_seconds() == 20
+    budget.spend(20, 18)  # with 2 s of set-up
+    assert budget.next_seconds() == 80 / 4 - 2
+    budget.spend(5, 3)  # was precise early
+    assert budget.next_seconds() == 75 / 3 - 2
+    budget.spend(65, 13)  # was slow, and compiled
+    assert budget.next_seconds() == 10 / 2 - 2
+    budget.spend(9, 8)
+    assert budget.next_seconds() == LEAST_SECONDS

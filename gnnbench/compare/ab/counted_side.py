@@ -8,8 +8,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
+from ...measure.instructions.counter_choice import Watched, counter_name
 from ...measure.instructions.counting import Instructions, read_frames
-from ...measure.instructions.watched import Watched, counter_name
 from ...variants.child import Child
 from .turns import no_benchmark
 from .visit import NotTimed

@@ -7,14 +7,13 @@ from contextlib import closing, nullcontext
 from typing import Any, Protocol
 
 from ...cpu import Placement
-from ...measure.clock import Block, Call, Clock, ClockError
-from ...measure.garbage import collector_paused
+from ...measure.clock import Block, Call, Clock, ClockError, calibrated_iterations, wanted_seconds
+from ...measure.conditions import collector_paused
 from ...measure.inspection import Inspection, inspect
 from ...measure.instructions import counter_choice, counting
 from ...measure.instructions.counting import Calls
 from ...measure.layouts import Layouts
 from ...measure.pedantic import FIXED, Pedantic
-from ...measure.rounds import calibrated_iterations, wanted_seconds
 from ...measure.whole_calls import why_unseen
 
 _SLOW_SECONDS = 0.1

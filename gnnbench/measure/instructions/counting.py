@@ -3,7 +3,7 @@
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -13,9 +13,9 @@ from ...clocks import RealTime
 from ...codec import Count, NotNegative
 from ...environment import read
 from ..clock import Call
-from ..garbage import collector_paused
-from . import callgrind, frames
-from .counter import ByFrame, InstructionCounter
+from ..conditions import collector_paused, cpu_threads
+from . import callgrind
+from .counter import ByFrame, InstructionCounter, assigned, record
 
 _FEWEST, _WARM_UP, _WARM_UP_SECONDS = 2, 20, 5.0
 """Calls before the first that counts, fewer of slow ones. Python 3.11 specialises functions after 8 calls."""
@@ -63,7 +63,7 @@ def take(calls: Calls, counter: InstructionCounter) -> dict[str, Any]:
 def take_by_frame(calls: Calls, counter: InstructionCounter) -> dict[str, Any]:
     """Make two more calls; return what `read_frames` takes."""
     with _ready():
-        events = _once(calls, frames.record)
+        events = _once(calls, record)
         counter.begin()
         return _once(calls, lambda run: counter.by_frame(run, events))._asdict()
 
@@ -84,12 +84,7 @@ def capability(counter: InstructionCounter) -> str:
 @contextmanager
 def _ready() -> Iterator[None]:
     """Use one thread, and do not collect garbage."""
-    with ExitStack() as stack:
-        if "torch" in sys.modules:
-            from ..threads import cpu_threads
-
-            stack.enter_context(cpu_threads(1))
-        stack.enter_context(collector_paused())
+    with cpu_threads(1 if "torch" in sys.modules else None), collector_paused():
         yield
 
 
@@ -147,7 +142,7 @@ def read_frames(answer: Mapping[str, Any]) -> dict[str, int] | None:
     files = [Path(file) for file in answer["files"]]
     numbers = [callgrind.total(file) for file in files] or answer["numbers"]
     _remove_all(files)
-    found = frames.assigned(ByFrame(answer["names"], numbers))
+    found = assigned(ByFrame(answer["names"], numbers))
     return None if found is None else _kept(found)
 
 

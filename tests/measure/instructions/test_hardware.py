@@ -4,8 +4,8 @@ from functools import partial
 
 import pytest
 
-from gnnbench.measure.instructions import frames, hardware
-from gnnbench.measure.instructions.frames import record
+from gnnbench.measure.instructions import hardware
+from gnnbench.measure.instructions.counter import assigned, record
 
 CLOCK = 1, 1
 """PERF_TYPE_SOFTWARE, PERF_COUNT_SW_TASK_CLOCK: nanoseconds of this thread."""
@@ -43,7 +43,7 @@ def test_divided_among_python_functions(counter):
     counter.begin()
     found = counter.by_frame(call, events)
     assert list(found.names) == list(events.names)
-    by_name = frames.assigned(found)
+    by_name = assigned(found)
     assert by_name[f"{__name__}:work"] > 10 * by_name[f"{__name__}:twice"]
 
 

@@ -6,7 +6,7 @@ import psutil
 import pytest
 import torch
 
-from gnnbench.measure.threads import cpu_threads
+from gnnbench.measure.conditions import cpu_threads
 from gnnbench.workloads import minibatch
 from gnnbench.workloads.operations import OPERATIONS, epoch_gin, epoch_link
 from tests.workloads.cells import check, workload_of

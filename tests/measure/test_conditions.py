@@ -1,9 +1,7 @@
-"""Libraries are told how many threads to compute with, and afterwards have as many as before."""
-
 import pytest
 import torch
 
-from gnnbench.measure.threads import cpu_threads
+from gnnbench.measure.conditions import cpu_threads
 from gnnbench.packages import missing
 from gnnbench.workloads.platforms.dgl_import import import_dgl
 
