@@ -8,9 +8,9 @@ waits, for SECONDS at most, until the mean time on each core is within a quarter
 which is kept in FILE. It prints the seconds of the last loop on the slowest core.
 """
 
+import argparse
 import os
 import statistics
-import sys
 import time
 from pathlib import Path
 
@@ -35,7 +35,13 @@ def look() -> float:
 
 def main() -> None:
     """Read the command line."""
-    file, end = Path(sys.argv[1]), time.monotonic() + float(sys.argv[2])
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("file", type=Path)
+    parser.add_argument("seconds", type=float)
+    options = parser.parse_args()
+    file, end = options.file, time.monotonic() + options.seconds
     while True:
         fastest = float(file.read_text(encoding="utf-8")) if file.exists() else float("inf")
         seconds = look()

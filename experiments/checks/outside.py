@@ -39,4 +39,7 @@ def main(arguments: list[str]) -> int:
 
 
 if __name__ == "__main__":
+    if sys.argv[1:] == ["--help"]:
+        print(__doc__)
+        sys.exit()
     sys.exit(main(sys.argv[1:]))

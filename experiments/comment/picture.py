@@ -10,6 +10,7 @@ The commit changed gnnbench/workloads/platforms/torch.py to use `adjacency @ x` 
 The script needs Debian's chromium, and Pillow from the development tools. Its style sheet imitates GitHub's.
 """
 
+import argparse
 import re
 import shutil
 import subprocess
@@ -49,7 +50,13 @@ def page(markdown: str) -> str:
 
 def main() -> None:
     """Render, ask the browser how high it is, and have it drawn."""
-    source, target = map(Path, sys.argv[1:])
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("source", type=Path)
+    parser.add_argument("target", type=Path)
+    options = parser.parse_args()
+    source, target = options.source, options.target
     browser = shutil.which("chromium")
     if browser is None:
         sys.exit("chromium is needed: apt-get install chromium")

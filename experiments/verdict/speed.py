@@ -6,6 +6,7 @@ Writes run files like those of `gnnbench baseline record`, with 120 blocks of th
 times a process of `gnnbench compare` on them.
 """
 
+import argparse
 import json
 import subprocess
 import sys
@@ -17,7 +18,8 @@ from typing import Any
 import numpy as np
 
 from gnnbench.measure.estimate import block_values, estimate
-from gnnbench.measure.measurement import Measurement
+from gnnbench.measure.measurement import Measurement, Process
+from gnnbench.results.parts import FORMAT_VERSION
 
 BENCHMARKS, RUNS = 500, 20
 BLOCKS, ROUNDS = 120, 3
@@ -30,11 +32,11 @@ def run(seed: int) -> dict[str, Any]:
     for number in range(BENCHMARKS):
         blocks = (1e6 * np.exp(random.normal(0, 0.05, (BLOCKS, ROUNDS)) + random.normal(0, 0.01))).tolist()
         measurement = Measurement("fake", "sampled", stopped_by="time")
-        measurement.blocks_ns = blocks
+        measurement.processes = [Process(blocks)]
         found = estimate(block_values(blocks))
         record = measurement.as_json()
         assert record["location_ns"] == found.location
-        ours = {"version": 2, "measurement": record}
+        ours = {"version": FORMAT_VERSION, "measurement": record}
         entries.append(
             {"fullname": f"test_a.py::test_{number}", "extra_info": {"gnnbench": ours}, "stats": {}}
         )
@@ -43,6 +45,7 @@ def run(seed: int) -> dict[str, Any]:
 
 def main() -> None:
     """Make the files and time the command."""
+    argparse.ArgumentParser(description=__doc__).parse_args()
     with tempfile.TemporaryDirectory() as folder:
         files = []
         for seed in range(RUNS + 1):

@@ -43,7 +43,7 @@ def compared(plan: Any, head: str, budget: Sequence[object], suite: Sequence[obj
         if not file.exists():
             raise RuntimeError((ended.stdout + ended.stderr)[-2000:])
         content = json.loads(file.read_text(encoding="utf-8"))
-    fields = ("verdict", "ratio", "own_low", "own_high", "smallest_effect", "pairs", "reason")
+    fields = ("verdict", "ratio", "own_low", "own_high", "minimum_detectable_effect", "pairs", "reason")
     return {
         "seconds": content["seconds"],
         "benchmarks": {
@@ -74,7 +74,8 @@ def by_kernel(heads: Mapping[str, str], found: Mapping[str, Any]) -> str:
     for (kernel, head), ones in grouped.items():
         verdicts = Counter(one["verdict"] for one in ones)
         ratios = sorted(one["ratio"] for one in ones if one["ratio"])
-        seen = [one["smallest_effect"] for one in ones if one["smallest_effect"]]
+        every = (one.get("minimum_detectable_effect") or one.get("smallest_effect") for one in ones)
+        seen = [one for one in every if one]
         lines.append(
             [
                 *(kernel, head, len(ones)),
