@@ -23,7 +23,7 @@ PROCESSES = 2
 KEEP = 3
 
 
-def add_commands(parser: argparse.ArgumentParser) -> None:
+def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the subcommands."""
     commands = parser.add_subparsers(title="commands", required=True, metavar="COMMAND")
 

@@ -16,14 +16,14 @@ SHELLS = ("bash", "zsh", "fish")
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     parser.add_argument("shell", choices=SHELLS, help="the shell to print the script for")
+    parser.set_defaults(run=run)
 
 
-def run(options: argparse.Namespace, whole: argparse.ArgumentParser) -> int:
+def run(options: argparse.Namespace) -> int:
     """Print the script, and return 0.
 
     Args:
-        options: what was typed.
-        whole: the parser of the command, which the script completes.
+        options: what was typed, and as `parser` the parser of the whole command, which the script completes.
 
     Raises:
         UsageError: shtab is not installed.
@@ -32,10 +32,10 @@ def run(options: argparse.Namespace, whole: argparse.ArgumentParser) -> int:
         raise UsageError(reason)
     import shtab
 
-    for action in _actions(whole):
+    for action in _actions(options.parser):
         if action.type is Path:
             action.complete = shtab.FILE  # where shtab looks for it
-    sys.stdout.write(shtab.complete(whole, shell=options.shell))
+    sys.stdout.write(shtab.complete(options.parser, shell=options.shell))
     return PRINTED
 
 

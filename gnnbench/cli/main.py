@@ -36,6 +36,27 @@ from .common import NOTHING_SLOWER
 WRONG_USAGE = 2
 INTERRUPTED = 130
 
+_COMMANDS = {
+    init: "set up a repository: settings, a first benchmark and a workflow, shown before they are written",
+    baseline: "record timings for pytest --benchmark-compare, and manage the records",
+    ab: "compare two variants of the code, timed alternately: ab BASE HEAD [-- PYTEST ARGS]",
+    accept: "write down that slowdowns or more memory are intended: accept RESULT.json [ID...] --reason TEXT",
+    affected: "list the benchmarks whose code changed, without timing: affected BASE HEAD [-- PYTEST ARGS]",
+    bisect: "find the commit, release or package that changed a time: bisect GOOD BAD [-- PYTEST ARGS]",
+    calibrate: "measure false positives and power of ab on this machine: calibrate [-- PYTEST ARGS]",
+    profile: "show where a benchmark spends its time: profile SELECT [--with KIND] [-- PYTEST ARGS]",
+    compare: "compare saved runs: compare A.json... -- B.json...",
+    export: "write a run's times for another tool: export RUN.json --to FORMAT",
+    comment: "write results as a comment for a pull request: comment RESULT.json...",
+    merge: "join the results of shards: merge SHARD.json... -o WHOLE.json",
+    submit: "run shards on the machines of a cluster, and merge them: submit --slurm -o FILE -- "
+    "gnnbench ab ...",
+    report: "make an HTML page, and slides: report RUN.json [BASE.json ...]",
+    trend: "find changes in a history of runs: trend DIR|GLOB...",
+    completion: "print what makes a shell complete this command: completion SHELL",
+}
+"""What each module's subcommand does, in the order of `--help`, below `list` and `doctor`."""
+
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command and return its exit code, see docs/cli.md."""
@@ -120,42 +141,10 @@ def _parser() -> argparse.ArgumentParser:
                 help="show all calls of an operation, their limits, and why a platform has none; also the "
                 "beginning of several names (spmm)",
             )
-    text = "set up a repository: settings, a first benchmark and a workflow, shown before they are written"
-    init.add_arguments(commands.add_parser("init", help=text, description=text))
-    text = "record timings for pytest --benchmark-compare, and manage the records"
-    baseline.add_commands(commands.add_parser("baseline", help=text, description=text))
-    text = "compare two variants of the code, timed alternately: ab BASE HEAD [-- PYTEST ARGS]"
-    ab.add_arguments(commands.add_parser("ab", help=text, description=text))
-    text = "write down that slowdowns or more memory are intended: accept RESULT.json [ID...] --reason TEXT"
-    accept.add_arguments(commands.add_parser("accept", help=text, description=text))
-    text = "list the benchmarks whose code changed, without timing: affected BASE HEAD [-- PYTEST ARGS]"
-    affected.add_arguments(commands.add_parser("affected", help=text, description=text))
-    text = "find the commit, release or package that changed a time: bisect GOOD BAD [-- PYTEST ARGS]"
-    bisect.add_arguments(commands.add_parser("bisect", help=text, description=text))
-    text = "measure false positives and power of ab on this machine: calibrate [-- PYTEST ARGS]"
-    calibrate.add_arguments(commands.add_parser("calibrate", help=text, description=text))
-    text = "show where a benchmark spends its time: profile SELECT [--with KIND] [-- PYTEST ARGS]"
-    profile.add_arguments(commands.add_parser("profile", help=text, description=text))
-    text = "compare saved runs: compare A.json... -- B.json..."
-    compare.add_arguments(commands.add_parser("compare", help=text, description=text))
-    text = "write a run's times for another tool: export RUN.json --to FORMAT"
-    export.add_arguments(commands.add_parser("export", help=text, description=text))
-    text = "write results as a comment for a pull request: comment RESULT.json..."
-    comment.add_arguments(commands.add_parser("comment", help=text, description=text))
-    text = "join the results of shards: merge SHARD.json... -o WHOLE.json"
-    merge.add_arguments(commands.add_parser("merge", help=text, description=text))
-    text = (
-        "run shards on the machines of a cluster, and merge them: submit --slurm -o FILE -- gnnbench ab ..."
-    )
-    submit.add_arguments(commands.add_parser("submit", help=text, description=text))
-    text = "make an HTML page, and slides: report RUN.json [BASE.json ...]"
-    report.add_arguments(commands.add_parser("report", help=text, description=text))
-    text = "find changes in a history of runs: trend DIR|GLOB..."
-    trend.add_arguments(commands.add_parser("trend", help=text, description=text))
-    text = "print what makes a shell complete this command: completion SHELL"
-    command = commands.add_parser("completion", help=text, description=text)
-    completion.add_arguments(command)
-    command.set_defaults(run=lambda options: completion.run(options, parser))
+    for module, text in _COMMANDS.items():
+        name = module.__name__.rpartition(".")[2]
+        module.add_arguments(commands.add_parser(name, help=text, description=text))
+    parser.set_defaults(parser=parser)  # which completion completes
     return parser
 
 

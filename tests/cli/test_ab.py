@@ -13,7 +13,7 @@ from tests.compare.ab.answers import answering, inspected
 from tests.compare.ab.workers import write
 from tests.sampling import nightly
 from tests.suite import ROOT, gnnbench
-from tests.variants.repositories import git
+from tests.variants.repositories import commit_all
 
 SUITE = """
 def work(n=100):
@@ -56,20 +56,13 @@ def ab(folder, *words, **variables):
     return gnnbench("ab", *words, cwd=folder, **{**ALONE, **variables})
 
 
-def committed(folder, message):
-    if not (folder / ".git").exists():
-        git(folder, "init", "-q")
-    git(folder, "add", "-A")
-    git(folder, "commit", "-qm", message)
-
-
 @pytest.mark.nightly
 def test_both_sides_take_the_caller_s_settings(suite):
     """The base is a commit without them, and its own gnnbench.toml would be refused."""
     (suite / "pytest.ini").write_text("[pytest]\naddopts = -p pytest_benchmark.plugin -p gnnbench.plugin\n")
     (suite / "gnnbench.toml").write_text("of_a_later_version = 3\n")
     (suite / "library.py").write_text("def work(n=100):\n    return sum(range(n))\n")
-    committed(suite, "base")
+    commit_all(suite, "base")
     (suite / "gnnbench.toml").write_text('layouts = "one"\n[ab]\ntotal_budget = 1\ntime_all = true\n')
     (suite / "test_suite.py").write_text(
         "from library import work\n"
@@ -118,7 +111,7 @@ def test_where_nobody_reads_the_output_the_files_are_written_still(suite):
 @pytest.mark.parametrize("end", [signal.SIGINT, nightly(pytest.param(signal.SIGKILL))])
 def test_an_end_in_the_middle_leaves_nothing_behind_and_what_was_decided_is_saved(suite, end):
     write(suite, f"{SUITE}\n\ndef test_slow(benchmark):\n    import time\n    benchmark(time.sleep, 0.01)\n")
-    committed(suite, "first")
+    commit_all(suite, "first")
     side = truths(suite, "base.json", test_slow=1e-2)
     words = ("--budget", "100000", "--effect", "0.2%", "--json", "ab.json", "--", "test_suite.py")
     process = start(suite, "ab", side, side, *words, **ALONE)
@@ -150,10 +143,10 @@ def test_this_repository_across_a_change_of_the_protocol(tmp_path):
     link = package / "variants" / "pipe.py"
     kept = link.read_text()
     link.write_text("raise ImportError('another protocol')\n")
-    committed(tmp_path, "older")
+    commit_all(tmp_path, "older")
     link.write_text(kept.replace("token.encode()", 'token.encode() + b"x"'))
     (package / "marker.py").write_text("SIDE = 'newer'\n")
-    committed(tmp_path, "newer")
+    commit_all(tmp_path, "newer")
     select = ("benchmarks/test_spmm.py", "--gnn-all", "-k", "spmm_sum-forward-torch")
     more = ("--gnn-dataset=rmat:5", "--gnn-hidden=8", "--gnn-platform=torch", "--gnn-device=cpu")
     options = ("--total-budget", "1", "--time-all", "--json", "ab.json")
@@ -180,12 +173,12 @@ def test_each_side_brings_its_own_fixtures(tmp_path, base, told):
     (tmp_path / "test_own.py").write_text(OWN)
     plugin, fixtures = package / "plugin" / "__init__.py", package / "plugin" / "fixtures.py"
     kept = plugin.read_text()
-    plugin.write_text(kept.replace("    config.pluginmanager.register(fixtures, FIXTURES)\n", ""))
-    committed(tmp_path, "without fixtures")
+    plugin.write_text(kept.replace("    register(fixtures, FIXTURES)\n", ""))
+    commit_all(tmp_path, "without fixtures")
     plugin.write_text(kept)
     first = "    from ..workloads.graphs.load import load\n"
     fixtures.write_text(fixtures.read_text().replace(first, "    raise ValueError('torn')\n"))
-    committed(tmp_path, "with fixtures that fail")
+    commit_all(tmp_path, "with fixtures that fail")
     words = ("--total-budget", "1", "--", "test_own.py", "--gnn-dataset=rmat:5", "--gnn-device=cpu")
     result = ab(tmp_path, base, "git:HEAD", *words, PYTEST_DISABLE_PLUGIN_AUTOLOAD=None)
     assert result.returncode == 3, result.stderr
@@ -194,10 +187,11 @@ def test_each_side_brings_its_own_fixtures(tmp_path, base, told):
 
 def test_shards_are_timed_apart_and_merged_into_the_whole(suite):
     names = {f"test_suite.py::{name}" for name in ("test_sum", "test_more")}
+    (suite / "gnnbench.toml").write_text('[[rules]]\nbenchmarks = "*old*"\neffect = 0.1\n')
     empty = 0
     for number in (1, 2, 3):
-        options = ("--shard", f"{number}/3", "--json", f"{number}.json")
-        result = ab(suite, ".", ".", *options, "--", "test_suite.py")
+        options = ("--strict", "--shard", f"{number}/3", "--json", f"{number}.json")
+        result = ab(suite, ".", ".", *options, "--", ".")
         assert result.returncode == 0, result.stderr
         found = json.loads((suite / f"{number}.json").read_text())
         assert found["shard"] == f"{number}/3"
@@ -205,6 +199,7 @@ def test_shards_are_timed_apart_and_merged_into_the_whole(suite):
         own = {name for name in names if Shard(number, 3).has(name)}
         assert {one["id"] for one in found["benchmarks"]} == own
         assert f"shard {number}/3: {len(own)} of 2 benchmarks" in result.stdout
+        assert "rule 1 of gnnbench.toml (*old*) matches no benchmark here: " in result.stdout
         empty += not own
     assert empty, "an empty shard ended cleanly"
     merged = gnnbench("merge", "1.json", "2.json", "3.json", "-o", "whole.json", cwd=suite)
@@ -212,26 +207,6 @@ def test_shards_are_timed_apart_and_merged_into_the_whole(suite):
     whole = results.read(suite / "whole.json")
     assert {row.fullname for row in whole.comparison.rows} == names
     assert whole.thresholds.family_level == 0.99
-
-
-SAME_CODE = {"inspect": inspected(work="1")}
-
-
-def test_a_shard_without_benchmarks_is_fine_and_says_so(in_process, tmp_path, monkeypatch):
-    (tmp_path / "test_a.py").touch()
-    (tmp_path / "gnnbench.toml").write_text('[[rules]]\nbenchmarks = "*old*"\neffect = 0.1\n')
-    answering(monkeypatch, tmp_path, ["test_a.py::test_a"], base=SAME_CODE, head=SAME_CODE)
-    words = ("--strict", "--", "test_a.py")
-    printed = {}
-    for shard in ("1/2", "2/2"):
-        found = in_process("ab", ".", ".", "--shard", shard, *words)
-        assert found.returncode == 0, found.stderr
-        assert "\nrule 1 of gnnbench.toml (*old*) matches no benchmark here: " in f"\n{found.stdout}"
-        printed[Shard.parse(shard).has("test_a.py::test_a"), shard] = found.stdout.splitlines()
-    ((_, empty), without), ((_, full), there) = sorted(printed.items())
-    assert f"shard {empty}: 0 of 1 benchmark" in without
-    assert f"shard {full}: 1 of 1 benchmark" in there
-    assert "1 same: it runs the same code" in there
 
 
 def test_instructions_are_counted_where_the_code_differs(in_process, tmp_path, monkeypatch):

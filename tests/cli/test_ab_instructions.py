@@ -40,7 +40,7 @@ def test_sort(benchmark):
 )
 def test_what_executes_more_is_named(tmp_path):
     write(tmp_path, SUITE)
-    words = ("--instructions", "--budget", "0.5", "--json", "ab.json", "--markdown", "ab.md")
+    words = ("--instructions", "--budget", "0.5", "--json", "ab.json")
     found = gnnbench(
         *("ab", "env:SIZE=1000", "env:SIZE=1500", *words, "--", "test_suite.py"),
         cwd=tmp_path,
@@ -49,15 +49,12 @@ def test_what_executes_more_is_named(tmp_path):
     assert found.returncode in (0, 1, 3), found.stderr
     assert " instructions (" in found.stdout
     assert "in squares" in found.stdout
-    assert "squares" in (tmp_path / "ab.md").read_text()
     saved = json.loads((tmp_path / "ab.json").read_text())
     by_name = {one["id"].partition("::")[2]: one for one in saved["benchmarks"]}
     same = by_name["test_sort"]["instructions"]  # not counted if the budget was enough to see that it is
     assert same is None or same["functions"] == []
     work = by_name["test_work"]["instructions"]
     assert work["head"] > 1.05 * work["base"]
-    assert gnnbench("report", "ab.json", "-o", "page.html", cwd=tmp_path).returncode == 0
-    assert "in squares" in (tmp_path / "page.html").read_text()
 
 
 def test_nothing_is_timed_where_nothing_counts(tmp_path):

@@ -91,8 +91,6 @@ def test_a_slowdown_of_ab_that_is_accepted_fails_no_more(project):
     file.write_text(json.dumps(result.as_json()))
     status, said = project.accept("ab.json", "--until", "2999-12-31")
     assert status == 0, said
-    assert f" from {commits['base'][:10]} to {commits['head'][:10]}: {MORE} 1 entry written to " in said
-    assert "; commit the file together with the change" in said
     (one,) = project.entries()
     assert (one["benchmark"], one["base"], one["head"]) == (MORE, *commits.values())
     assert (one["author"], one["reason"]) == ("Ada <ada@example.org>", "more accurate")
@@ -112,9 +110,6 @@ def test_a_slowdown_of_ab_that_is_accepted_fails_no_more(project):
     assert exit_code(result.comparison, strict=False) == 0
     headline = "No slowdown beyond what is accepted in 2 benchmarks: 1 accepted, 1 same"
     assert project.call("report", "ab.json")[1].startswith(headline)
-    said = project.call("comment", "ab.json")[1]
-    assert said.startswith(f"**{headline.replace(':', '**:')}")
-    assert "more accurate" in said
 
     status, said = project.accept("ab.json")
     assert status == 2
@@ -132,7 +127,7 @@ def test_a_slowdown_of_runs_is_accepted_and_the_same_head_again_replaces_its_ent
     status, said = project.compare("main", "feature", 1.0, 1.3)
     assert (status, "0 slower, 1 accepted" in said) == (0, True), said
     found = json.loads((project.folder / "compare.json").read_text())
-    assert found["revisions"]["head"] == {"commits": [project.commit_of("feature")], "dirty": False}
+    assert (found["head"]["commits"], found["head"]["dirty"]) == ([project.commit_of("feature")], False)
     files = [f"run-{number}.json" for number in range(5)]
     _, said = project.call("report", files.pop(), *files)
     assert said.startswith("No slowdown beyond what is accepted in 1 of 6 benchmarks: 1 accepted, "), said

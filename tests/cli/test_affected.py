@@ -15,7 +15,7 @@ from gnnbench.report import affected as report
 from tests.compare.ab.answers import answering, done
 from tests.compare.ab.workers import write
 from tests.suite import gnnbench
-from tests.variants.repositories import git, without_settings
+from tests.variants.repositories import commit_all, git, without_settings
 
 SUITE = """
 import pytest
@@ -43,15 +43,11 @@ SAME_ID = "test_suite.py::test_thing[untouched]"
 
 @pytest.fixture
 def folder(tmp_path, monkeypatch):
-    """A repository whose working tree changes two of three functions."""
+    """A repository with a suite of three functions."""
     without_settings(monkeypatch)
     write(tmp_path, SUITE)
     (tmp_path / "thing.py").write_text(THING)
-    git(tmp_path, "init", "-q", "-b", "main")
-    git(tmp_path, "add", ".")
-    git(tmp_path, "commit", "-q", "-m", "first")
-    changed = THING.replace("def helper(x)", "def renamed_helper(x)").replace("helper(x) + 1", "x + 1")
-    (tmp_path / "thing.py").write_text(changed.replace("return helper", "return renamed_helper"))
+    commit_all(tmp_path, "first")
     return tmp_path
 
 
@@ -60,34 +56,12 @@ def affected(folder, *words, base="git:main", head="."):
     return gnnbench("affected", base, head, *words, cwd=folder, PYTEST_DISABLE_PLUGIN_AUTOLOAD="1")
 
 
-@pytest.mark.nightly
-def test_the_answer_is_the_same_from_each_folder_of_the_repository(folder):
-    def answers(start):
-        words = ("--", os.path.relpath(folder / "benchmarks", folder / start))
-        for given in (words, ()):
-            alone = {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
-            result = gnnbench("affected", "git:main", ".", *given, cwd=folder / start, **alone)
-            assert result.returncode == 0, result.stderr
-            yield result.stdout.rpartition(";")[0]
-
-    perf = folder / "benchmarks" / "perf"
-    perf.mkdir(parents=True)
-    (folder / "test_suite.py").rename(perf / "test_suite.py")
-    first, second = answers(".")
-    assert first == second
-    assert "2 of 3 benchmarks run changed code" in first
-    for start in ("benchmarks", "benchmarks/perf"):
-        assert list(answers(start)) == [first, first]
-
-
 def test_commits_of_another_repository_are_compared(folder, tmp_path_factory):
     other = tmp_path_factory.mktemp("a library")
-    git(other, "init", "-q")
     (other / "src").mkdir()
     for content in (THING, THING.replace("return x\n", "return x * 1\n", 1)):
         (other / "src" / "thing.py").write_text(content)
-        git(other, "add", ".")
-        git(other, "commit", "-q", "-m", "content")
+        commit_all(other, "content")
     sides = {
         side: shlex.join([f"git:{os.path.relpath(other, folder)}@{ref}"])
         for side, ref in (("base", "HEAD~1"), ("head", "HEAD"))

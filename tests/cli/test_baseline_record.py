@@ -3,8 +3,6 @@
 import json
 import os
 import signal
-import subprocess
-import sys
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -17,8 +15,9 @@ from gnnbench.results import baseline
 from gnnbench.results.baseline import FOLDER, RecordStore
 from gnnbench.results.unfinished_record import UnfinishedRecord
 from tests.cli.forked import pytest_is_forked
+from tests.cli.started import start
 from tests.run_files import content, entry
-from tests.suite import environment, gnnbench
+from tests.suite import gnnbench
 from tests.variants import repositories
 
 CONFTEST = """
@@ -78,13 +77,7 @@ class Project:
         """Record, send a signal while the second process blocks, and return the exit code and messages."""
         started = self.folder / "started"
         started.unlink(missing_ok=True)
-        process = subprocess.Popen(
-            [str(Path(sys.executable).with_name("gnnbench")), *RECORD],
-            cwd=self.folder,
-            env=environment(**self.variables),
-            stderr=subprocess.PIPE,
-            text=True,
-        )
+        process = start(self.folder, *RECORD, **self.variables)
         repositories.wait_for(lambda: started.exists() or process.poll() is not None, seconds=60)
         children = psutil.Process(process.pid).children(recursive=True)
         process.send_signal(number)

@@ -16,7 +16,7 @@ from tests.cli.started import start
 from tests.compare.bisect.histories import ALONE, ONE, TWO, content, create, hash_of
 from tests.compare.bisect.results import commits, finding, result
 from tests.suite import gnnbench
-from tests.variants.repositories import git, wait_for
+from tests.variants.repositories import commit_all, git, wait_for
 
 LINE = commits(1)
 
@@ -185,8 +185,7 @@ def test_commits_are_built_once_unless_they_are_skipped(history):
     git(folder, "rm", "-q", "thing.py")
     for number in range(5):
         (folder / "thing.source").write_text(at(number))
-        git(folder, "add", ".")
-        git(folder, "commit", "-q", "-m", f"built {number}")
+        commit_all(folder, f"built {number}")
     command = f"{sys.executable} -m py_compile thing.source && cp thing.source thing.py"
     skipped = ("--skip", "main~1")
     result = bisect(folder, "--build", command, *skipped, good="git:main~4", bad="git:main")

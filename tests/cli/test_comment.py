@@ -37,19 +37,6 @@ def test_a_hostile_name_is_text_in_a_file_too(tmp_path, capsys):
     assert render(file.read_text()).rows[1][0] == "b[<b>|@x]"
 
 
-def test_several_results_are_one_comment_that_says_what_each_is(tmp_path, capsys):
-    files = (
-        saved.ab(tmp_path, "one.json", gpu="NVIDIA H100"),
-        saved.ab(tmp_path, "two.json", gpu="NVIDIA A100", interrupted=True, shard="1/4"),
-    )
-    _, out, _ = comment(capsys, *files)
-    assert out.startswith("**2 of 4 benchmarks are slower**")
-    assert "#### `NVIDIA H100`" in out
-    assert "#### `NVIDIA A100`" in out
-    assert out.count("- interrupted: benchmarks without a verdict by then are undecided") == 1
-    assert "shard `1/4`" in out
-
-
 def test_a_comment_is_created_and_updated_and_a_refusal_is_exit_2(tmp_path, capsys, server):
     link = "https://example.org/page"
     words = [saved.ab(tmp_path), "--title", "GCN", "--details-url", link, "--pull-request", "7"]

@@ -1,13 +1,11 @@
 """`gnnbench profile`: real processes, and a session on given answers."""
 
 import json
-import os
 import re
 import signal
 import time
 from contextlib import suppress
 from io import BytesIO
-from pathlib import Path
 
 import psutil
 import pytest
@@ -18,7 +16,7 @@ from gnnbench.profile.times import PAIRS
 from tests.cli.started import start
 from tests.report import contents
 from tests.suite import ROOT, gnnbench
-from tests.variants.repositories import git
+from tests.variants.repositories import commit_all, git
 
 SMALL = ("--dataset", "rmat:5", "--hidden", "8", "--device", "cpu", "--epochs", "2")
 
@@ -78,8 +76,6 @@ def test_an_epoch_of_two_platforms(tmp_path):
         assert str(path) in result.stdout
     assert result.stdout.count("\nfunctions: ") == 2
     assert re.search(r"pyg +torch", result.stdout)
-    wide = [line for line in result.stdout.splitlines() if len(line) > 80 and str(folder) not in line]
-    assert wide == []
     *lines, unavailable, synthetic = result.stderr.splitlines()
     assert lines == [
         "gnnbench: profiling 2 benchmarks: epoch train pyg, epoch train torch",
@@ -90,14 +86,9 @@ def test_an_epoch_of_two_platforms(tmp_path):
     assert synthetic == SYNTHETIC
 
     one, other = folders(folder)
-    by_folder = profile("--diff", str(one), str(other))
-    assert by_folder.returncode == 0, by_folder.stderr
-    assert "gcn_norm" in by_folder.stdout
-    assert max(map(len, by_folder.stdout.splitlines())) <= 100
-    assert by_folder.stdout.splitlines()[-1].startswith("Saved times are not compared")
-    assert not re.search(r"\d (ns|µs|ms|s)\b", by_folder.stdout)
-    by_file = profile("--diff", str(one / "profile.json"), str(other))
-    assert by_file.stdout == by_folder.stdout
+    found = profile("--diff", str(one / "profile.json"), str(other))
+    assert found.returncode == 0, found.stderr
+    assert "gcn_norm" in found.stdout
 
 
 @pytest.fixture
@@ -120,24 +111,13 @@ def test_what_fails_is_shown_and_the_others_are_profiled(suite, in_process):
     )
     result = in_process("profile", "test_suite.py", "--with", "functions,kernels")
     assert result.returncode == 2
-    titles = "test_work, test_bad, test_ends, test_never"
-    assert result.stderr.splitlines()[:2] == [
-        "gnnbench: overridden: pytest's -n, --benchmark-skip",
-        f"gnnbench: profiling 4 benchmarks: {titles}",
-    ]
-    assert [line for line in result.stderr.splitlines() if line.startswith("[")] == [
-        "[1/4] test_suite.py::test_work: profiled",
-        "[2/4] test_suite.py::test_bad: failed",
-        "[3/4] test_suite.py::test_ends: failed",
-    ]
+    assert result.stderr.startswith("gnnbench: overridden: pytest's -n, --benchmark-skip\n")
     assert "ValueError: invalid literal for int() with base 10: 'many'" in result.stderr
     assert "pytest ended early with exit status 0" in result.stderr
     assert "INTERNALERROR" not in result.stderr
     assert result.stderr.splitlines()[-1].startswith("gnnbench: profile kind 'kernels' needs")
     assert len(folders(suite / ".benchmarks" / "profiles")) == 1
-    assert "\nfunctions: " in result.stdout
     assert "saved in .benchmarks/profiles/test_suite.py_test_work/0001\n" in result.stdout
-    assert result.stdout.startswith("\ntest_suite.py::test_work\n")
 
 
 def test_a_file_that_cannot_be_imported_and_a_process_that_dies_before_it_is_pytest_are_shown(
@@ -227,9 +207,7 @@ def test_times_are_of_several_pairs_whose_failures_alone_are_shown(in_process, a
 def test_two_commits_differ_by_what_changed_between_them(suite, in_process, monkeypatch):
     monkeypatch.setattr(times, "PAIRS", 1)
     (suite / "test_suite.py").write_text(f"{SUITE}\n\n{NEWER}")
-    git(suite, "init", "-q")
-    git(suite, "add", "-A")
-    git(suite, "commit", "-qm", "older")
+    commit_all(suite, "older")
     newer = OLDER.replace("torch.sort(x @ x).values", "x @ x\n\n\nnewer = int")
     (suite / "kernels.py").write_text(newer)
     words = ("test_suite.py", "--with", "phases", "--epochs", "2", "--folder", "profiles")
@@ -300,17 +278,3 @@ def test_nothing_outlives_the_command_and_what_is_interrupted_leaves_nothing_hal
         assert process.returncode == 130
         assert "interrupted; finished profiles are in .benchmarks/profiles" in errors
         assert not place.exists()
-
-
-@pytest.mark.nightly
-def test_real_cora(tmp_path):
-    data = os.environ.get("GNNBENCH_DATA")
-    if not data or not Path(data, "Planetoid/Cora/raw").is_dir():
-        pytest.skip("needs real Cora: set GNNBENCH_DATA to a folder with Planetoid/Cora/raw")
-    words = ("epoch", "--real", "--dataset", "cora", "--device", "cpu", "--epochs", "3")
-    result = profile(*words, "--platform", "pyg,dgl", "--data", data, "--folder", str(tmp_path))
-    assert result.returncode == 0, result.stderr
-    found = {one.spec.platform: one.sections for one in map(record.read, folders(tmp_path))}
-    for name, inside in (("pyg", "gcn_norm"), ("dgl", "degrees")):
-        assert inside in {row["path"][-1] for row in found[name]["layers"]["rows"]}
-        assert found[name]["counts"]["ranges"][0]["path"] == ["call"]

@@ -79,14 +79,20 @@ def git(folder, *arguments):
 def commit(folder, version):
     (folder / "thing").mkdir(exist_ok=True)
     (folder / "thing" / "__init__.py").write_text(f"VERSION = {version}\n")
+    commit_all(folder, f"version {version}")
+
+
+def commit_all(folder, message):
+    """Commit all that lies in a folder, which becomes a repository with a branch `main` if it is none."""
+    if not (folder / ".git").exists():
+        git(folder, "init", "-q", "-b", "main")
     git(folder, "add", ".")
-    git(folder, "commit", "-q", "-m", f"version {version}")
+    git(folder, "commit", "-qm", message)
 
 
 def create(folder):
     """Make a repository: three commits, a tag on the first, a branch of an odd name at the second."""
     folder.mkdir()
-    git(folder, "init", "-q", "-b", "main")
     commit(folder, 1)
     git(folder, "tag", "v1")
     commit(folder, 2)
