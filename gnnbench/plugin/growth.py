@@ -50,8 +50,7 @@ class GrowthCheck:
 
 def _judged(found: Mapping[str, Any], settings: Settings, name: str) -> tuple[str, bool]:
     """Return what grows, with the rule that matters, and whether the test fails."""
-    why = "" if found.get("left_out") else sentence(found)
-    if not why:
+    if "left_out" in found or not (why := sentence(found)):
         return "", False
     if rule := settings.rule("ignore", name):
         return f"{why}: ignored, {rule.ignore} ({settings.place(rule)})", False

@@ -84,8 +84,8 @@ def record(item: pytest.Item, *, passed: bool) -> dict[str, Any] | None:
     if "measurement" in ours:  # not with --gnn-dry-run
         row = TableRow.of(spec, part_of({"extra_info": benchmark.extra_info}))
         result += f" {row.interval:>6}"
-    if "growth" in ours:
-        result = growth.sentence(ours["growth"]) or "does not grow"
+    if found := ours.get("growth"):
+        result = "left out" if "left_out" in found else growth.sentence(found) or "does not grow"
     if (profiling := profiling_of(item.config)) and (saved := profiling.saved.get(item.nodeid)):
         result = ", ".join(saved.kinds)
     result = out_of_memory or result

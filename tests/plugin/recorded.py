@@ -2,6 +2,7 @@
 
 import json
 import math
+import xml.etree.ElementTree as ET
 
 import numpy as np
 from pytest_benchmark.utils import get_machine_id
@@ -10,17 +11,18 @@ from gnnbench import codec
 from gnnbench.results.baseline import FOLDER, RecordStore
 from gnnbench.results.parts import BenchmarkPart, RunPart
 from tests.run_files import scale
-from tests.suite import run, run_kernels
+from tests.suite import run
 from tests.variants import repositories
 
+COMPARE = "--benchmark-compare"
 QUIET = {"sigma": 0.02, "drift": 0, "spike_probability": 0, "process_sigma": 0.005}
 
 
 class Project:
-    """A library and its suite in a git repository; runs save their file beside it."""
+    """A library and its suite in a git repository; the files of a run are beside it."""
 
     def __init__(self, folder):
-        self.folder, self.saved = folder, folder.parent / "run.json"
+        self.folder, self.saved, self.junit = folder, folder.parent / "run.json", folder.parent / "junit.xml"
 
     @classmethod
     def make(cls, folder, files):
@@ -43,14 +45,21 @@ class Project:
         assert before in path.read_text()
         path.write_text(path.read_text().replace(before, after))
 
+    def measured(self, *arguments, **variables):
+        """Run pytest, and return its result, whose output has no line breaks as `text`."""
+        self.saved.unlink(missing_ok=True)
+        words = (*arguments, f"--benchmark-json={self.saved}", f"--junitxml={self.junit}")
+        result = run(*words, cwd=self.folder, **variables)
+        result.text = " ".join(result.stdout.split())
+        return result
+
     def content(self):
         """Return the run file; without benchmarks, if there is none."""
         if not self.saved.exists():
             return {"benchmarks": [], "gnnbench": {}}
         content = json.loads(self.saved.read_text())
-        for entry in content["benchmarks"]:
-            if "gnnbench" in content:
-                codec.decode(entry["extra_info"]["gnnbench"], BenchmarkPart)
+        for entry in content["benchmarks"] if "gnnbench" in content else ():
+            codec.decode(entry["extra_info"]["gnnbench"], BenchmarkPart)
         if "gnnbench" in content:
             codec.decode(content["gnnbench"], RunPart)
         return content
@@ -65,18 +74,25 @@ class Project:
     def verdicts(self):
         return {name: one["verdict"] for name, one in self.comparisons().items()}
 
+    def failures(self):
+        """Return what JUnit's file says of each failed test."""
+        cases = ET.parse(self.junit).getroot().iter("testcase")
+        return {
+            case.get("name"): failure.get("message") for case in cases for failure in case.findall("failure")
+        }
 
-def machine(folder, seed=100, noise=QUIET, **seconds):
-    """Return the variable of a simulated machine with these times of benchmarks."""
+
+def machine(folder, seed=100, noise=QUIET, base=None, **seconds):
+    """Return the variable of a simulated machine with these times of benchmarks, and of the base in turns."""
     file = folder / f"truth-{len(list(folder.glob('truth-*')))}.json"
-    file.write_text(json.dumps({"benchmarks": seconds, "noise": noise}))
+    file.write_text(json.dumps({"benchmarks": seconds, "base": base or {}, "noise": noise}))
     return {"GNNBENCH_FAKE_CLOCK": f"{seed}:{file}"}
 
 
-def measure(folder, *arguments, kernels=False, **variables):
+def measure(folder, *arguments, **variables):
     """Run the suite in a folder once, and return its run file."""
     words = ("--gnn-layouts=sample", "--benchmark-json=once.json", *arguments)
-    result = (run_kernels if kernels else run)(*words, cwd=folder, **variables)
+    result = run(*words, cwd=folder, **variables)
     assert result.returncode == 0, result.stdout
     return json.loads((folder / "once.json").read_text())
 

@@ -21,7 +21,6 @@ def test_sum(benchmark, n):
 def test_plain():
     pass
 """
-QUIET = {"sigma": 0.01, "drift": 0, "spike_probability": 0, "process_sigma": 0}
 TIMES = {"test_sum[1]": 1e-3, "test_sum[2]": 8e-3, "test_sum[3]": 8e-3, "test_sum[4]": 8e-3}
 RULES = """
 [[rules]]
@@ -52,17 +51,16 @@ IDLE = (
 )
 
 
-@pytest.fixture
-def folder(tmp_path):
-    (tmp_path / "test_suite.py").write_text(SUITE)
-    (tmp_path / "pytest.ini").write_text("[pytest]\n")
-    (tmp_path / "gnnbench.toml").write_text(RULES)
-    return tmp_path
+def write(folder, suite, rules):
+    for name, text in {"test_suite.py": suite, "pytest.ini": "[pytest]\n", "gnnbench.toml": rules}.items():
+        (folder / name).write_text(text)
 
 
-def test_a_time_above_the_limit_of_the_last_rule_in_force_that_matches_fails_a_plain_run(folder):
+def test_a_time_above_the_limit_of_the_last_rule_in_force_that_matches_fails_a_plain_run(tmp_path):
+    write(tmp_path, SUITE, RULES)
+    noise = {**recorded.QUIET, "sigma": 0.01, "process_sigma": 0}
     words = ("--gnn-layouts", "sample", "--benchmark-json=run.json")
-    result = run(*words, cwd=folder, **recorded.machine(folder, 3, QUIET, **TIMES))
+    result = run(*words, cwd=tmp_path, **recorded.machine(tmp_path, 3, noise, **TIMES))
     assert result.returncode == 1
     assert "1 failed, 4 passed" in result.stdout
     lines = [line for line in result.stdout.splitlines() if "above max_time = 5.00 ms" in line]
@@ -72,33 +70,33 @@ def test_a_time_above_the_limit_of_the_last_rule_in_force_that_matches_fails_a_p
     rows = re.findall(r"^ *[\d.]+ [mµ]s .* test_suite\.py::(\S+)$", result.stdout, re.MULTILINE)
     assert rows == list(TIMES), "the one that fails, too, in the order of the tests"
     assert "benchmark: 4 tests" not in result.stdout, "pytest-benchmark's table has the same rows"
-    saved = json.loads((folder / "run.json").read_text())
+    saved = json.loads((tmp_path / "run.json").read_text())
+    assert len(saved["benchmarks"]) == 4
     rule = {"number": 1, "benchmarks": "*test_sum*", "max_time_seconds": 0.005}
     settings = saved["gnnbench"]["settings"]
     assert (settings["file"], settings["defaults"], settings["rules"][0]) == ("gnnbench.toml", {}, rule)
-    assert len(saved["benchmarks"]) == 4
     assert result.stdout.splitlines().count(EXPIRED) == 1
     assert result.stdout.splitlines().count(IDLE) == result.stdout.count("matches no benchmark") == 1
 
 
-def test_rules_that_match_nothing_are_named_where_the_whole_suite_is_collected(folder, pytester):
-    none = run("-k", "plain", cwd=folder).stdout
-    assert "expired on" not in none, "without benchmarks no rule matters"
-    pytester.makepyfile(test_suite=SUITE)
+def test_rules_that_match_nothing_are_named_where_the_whole_suite_is_collected(pytester):
+    write(pytester.path, SUITE, RULES)
     assert whole_folders(pytester.parseconfigure()) == ["."]
     for part in (("-k", "sum"), ("test_suite.py::test_sum[1]",), ("test_suite.py",), ("--gnn-hidden", "16")):
         assert whole_folders(pytester.parseconfigure(*part)) is None
-    (folder / "test_other.py").write_text("import pytest\npytest.importorskip('nowhere')\n")
-    skipped = run("--benchmark-disable", cwd=folder).stdout
+    none = pytester.runpytest_inprocess("-k", "plain").stdout.str()
+    assert "expired on" not in none, "without benchmarks no rule matters"
+    pytester.makepyfile(test_other="import pytest\npytest.importorskip('nowhere')\n")
+    skipped = pytester.runpytest_inprocess("--benchmark-disable").stdout.str()
     assert EXPIRED in skipped
     assert "matches no benchmark" not in skipped
 
 
-def test_the_median_of_what_pytest_benchmark_times_itself(folder):
+def test_the_median_of_what_pytest_benchmark_times_itself(tmp_path):
     """Its clock is the real one here, and no call takes less than a nanosecond."""
     rule = '[[rules]]\nbenchmarks = "{}"\nmax_time = "1 {}"\n'
-    (folder / "gnnbench.toml").write_text(rule.format("*", "s") + rule.format("*[1]", "ns"))
-    result = run("--benchmark-max-time=0.01", cwd=folder)
+    write(tmp_path, SUITE, rule.format("*", "s") + rule.format("*[1]", "ns"))
+    result = run("--benchmark-max-time=0.01", cwd=tmp_path)
     assert "1 failed, 4 passed" in result.stdout
     assert "above max_time = 1.00 ns (rule 2 of gnnbench.toml)" in result.stdout
 
@@ -122,10 +120,8 @@ def test_defaults_of_the_file_or_of_the_process_that_started_this_one_and_the_co
     (item,) = recorded.collected(pytester, suite, *arguments)
     settings = timing_of(item.config).settings(item)
     assert (settings and settings.sample_layouts) is sampled
-
-
-def test_a_flag_of_the_file_is_switched_off_on_the_command_line(pytester):
-    pytester.makefile(".toml", gnnbench="strict = true")
+    pytester.path.joinpath("gnnbench.toml").write_text("strict = true")
+    monkeypatch.delenv("GNNBENCH_DEFAULTS", raising=False)
     assert pytester.parseconfigure().getoption("gnn_strict") is True
     assert pytester.parseconfigure("--no-gnn-strict").getoption("gnn_strict") is False
 
@@ -168,11 +164,9 @@ NOT_CHECKED = "max_memory (rule 4 of gnnbench.toml) not checked: benchmark.pedan
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells the resident set")
 @pytest.mark.parametrize("timing", [("--gnn-layouts", "sample"), ()], ids=["gnnbench", "pytest-benchmark"])
 def test_memory_above_max_memory_fails_whoever_times_it(tmp_path, timing):
-    (tmp_path / "test_suite.py").write_text(WEIGHTS)
-    (tmp_path / "pytest.ini").write_text("[pytest]\n")
     limits = {"*[10]": 10, "*[12]": 12, "*[20]": 20, "*pedantic": 10}
     rule = '[[rules]]\nbenchmarks = "{}"\nmax_memory = "{} MiB"\n'
-    (tmp_path / "gnnbench.toml").write_text("".join(rule.format(*one) for one in limits.items()))
+    write(tmp_path, WEIGHTS, "".join(rule.format(*one) for one in limits.items()))
     result = run_kernels(*timing, *SHORT, "--benchmark-json=run.json", cwd=tmp_path)
     assert result.returncode == 1
     assert "2 failed, 4 passed" in result.stdout

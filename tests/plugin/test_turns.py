@@ -1,20 +1,20 @@
 """Real pytest runs with `--benchmark-compare` that judge in turns, on the simulated machine."""
 
 import json
+import shlex
 import shutil
 import signal
 import subprocess
 import time
-import xml.etree.ElementTree as ET
 
 import pytest
 
-from gnnbench.plugin.session import arguments_without
 from gnnbench.results.baseline import FOLDER
-from tests import terminal
+from tests import slower_helper, terminal
 from tests.plugin import recorded
+from tests.plugin.recorded import COMPARE, QUIET
 from tests.sampling import nightly
-from tests.suite import environment, gnnbench, pytest_on_cpu, run
+from tests.suite import environment, gnnbench, pytest_on_cpu
 
 LIBRARY = """
 VERSION = 1
@@ -35,11 +35,17 @@ def test_first(benchmark):
 def test_second(benchmark):
     benchmark(library.second, twice([2, 1]))
 """
-QUIET = {"sigma": 0.02, "drift": 0, "spike_probability": 0, "process_sigma": 0.003}
-COMPARE = "--benchmark-compare"
-ONE = "gnnbench: 1 benchmark compared with the times of record 0001 only:"
+FILES = {
+    "library.py": LIBRARY,
+    "conftest.py": "",
+    "benchmarks/helper.py": "def twice(numbers):\n    return 2 * numbers\n",
+    "benchmarks/test_library.py": SUITE,
+    ".gitignore": "__pycache__\nbaselines\n",
+}
 TEST = "benchmarks/test_library.py::test_first"
 TIMES = {"test_first": 1e-3, "test_second": 1e-3}
+SECOND = ("return sorted(numbers)", "return [*sorted(numbers)]")
+INPUTS = ("[1, 2]", "[1, 2, 3]", "benchmarks/test_library.py")
 
 
 class Project(recorded.Project):
@@ -49,24 +55,16 @@ class Project(recorded.Project):
     def cache(self):
         return self.folder.parent / "cache"
 
-    def machine(self, base=None, **times):
-        """Return the variables of a simulated machine.
+    def machine(self, **times):
+        """Return the variables of a simulated machine; `base` has times of the base in turns that differ."""
+        noise = {**QUIET, "process_sigma": 0.003}
+        clock = recorded.machine(self.folder.parent, 5, noise, **{**TIMES, **times})
+        return {**clock, "GNNBENCH_CACHE": str(self.cache)}
 
-        Args:
-            base: times of the base in turns that differ.
-            times: times of all other processes.
-        """
-        file = self.folder.parent / f"times-{len(list(self.folder.parent.glob('times-*')))}.json"
-        content = {"benchmarks": {**TIMES, **times}, "base": base or {}, "noise": QUIET}
-        file.write_text(json.dumps(content))
-        return {"GNNBENCH_FAKE_CLOCK": f"5:{file}", "GNNBENCH_CACHE": str(self.cache)}
-
-    def run(self, *arguments, variables=None, **machine):
+    def run(self, *arguments, variables=None, **times):
         """Run pytest; return its result and each benchmark's `comparison`."""
-        self.saved.unlink(missing_ok=True)
-        given = {**self.machine(**machine), **(variables or {})}
-        result = run("benchmarks", *arguments, f"--benchmark-json={self.saved}", cwd=self.folder, **given)
-        return result, self.comparisons()
+        given = {**self.machine(**times), **(variables or {})}
+        return self.measured("benchmarks", *arguments, **given), self.comparisons()
 
     def record(self):
         words = ("baseline", "record", "--processes", "2", "--", "benchmarks")
@@ -75,15 +73,6 @@ class Project(recorded.Project):
 
     def worktrees(self):
         return self.git("worktree", "list").splitlines()[1:], list(self.cache.rglob("worktrees/gnnbench-*"))
-
-
-FILES = {
-    "library.py": LIBRARY,
-    "conftest.py": "",
-    "benchmarks/helper.py": "def twice(numbers):\n    return 2 * numbers\n",
-    "benchmarks/test_library.py": SUITE,
-    ".gitignore": "__pycache__\nbaselines\n",
-}
 
 
 @pytest.fixture(scope="module")
@@ -100,29 +89,17 @@ def project(whole, tmp_path):
     return Project(tmp_path / "project")
 
 
-def verdicts(found):
-    return {name: one["verdict"] for name, one in found.items()}
-
-
-def test_the_base_gets_no_option_that_its_gnnbench_may_not_know(pytester):
-    words = (COMPARE, "--gnn-time=4min", "--gnn-budget", "9", "--gnn-device=cpu", "-q")
-    found = arguments_without(pytester.parseconfigure(*words), "time")
-    assert not {"9", COMPARE} & set(found)
-    assert not any("time" in word or "budget" in word for word in found)
-    assert {"--gnn-device=cpu", "-q"} <= set(found)
-
-
 def test_a_slowdown_is_found_in_turns_and_lines_fit_a_terminal_with_the_command_that_repeats_it(project):
     commit = project.git("rev-parse", "HEAD")
     project.edit()
     machine = project.machine(base={"test_first": 0.5e-3})
-    files = [f"--benchmark-json={project.saved}", f"--junitxml={project.folder.parent / 'junit.xml'}"]
+    files = [f"--benchmark-json={project.saved}", f"--junitxml={project.junit}"]
     command = pytest_on_cpu("benchmarks", COMPARE, *files)
     result = terminal.run(command, project.folder, environment(**machine))
     assert result.returncode == 1, result.stdout
     assert project.worktrees() == ([], [])
     found = project.comparisons()
-    assert verdicts(found) == {"test_first": "slower", "test_second": "same"}
+    assert project.verdicts() == {"test_first": "slower", "test_second": "same"}
     assert (found["test_first"]["in_turns"], found["test_second"]["in_turns"]) == (True, False)
     assert found["test_first"]["against"] == "0001"
     assert found["test_first"]["ratio"] == pytest.approx(2, rel=0.02)
@@ -140,47 +117,28 @@ def test_a_slowdown_is_found_in_turns_and_lines_fit_a_terminal_with_the_command_
     lines[first : last + 1] = [f"  {repeat}"]
     start = next(number for number, line in enumerate(lines) if line.startswith("slower: "))
     reason = lines[start : first + 1]
-    assert max(map(len, reason[:-1])) <= 80
     assert all(line.startswith("  ") for line in reason[1:])
     whole = " ".join(line.strip() for line in reason)
     assert " in the baseline; the simultaneous 99% interval excludes 1; " in whole
     code = "pairs of processes; code: same functions, other values (library.VERSION) [record 0001]; repeat:"
     assert code in whole
     ours = [line for line in lines if line.startswith(("gnnbench: ", "  ")) and line != lines[first]]
-    assert max(map(len, ours)) <= 80
+    assert max(map(len, [*ours, *reason[:-1]])) <= 80
     (summary,) = [line for line in lines if line.startswith(f"FAILED {TEST}")]
     assert " - slower: " in summary
-    (saved,) = ET.parse(project.folder.parent / "junit.xml").getroot().iter("failure")
-    assert saved.get("message") == whole, "a file has the line whole"
+    assert project.failures() == {"test_first": whole}, "a file has the line whole"
 
 
 @pytest.mark.nightly
 def test_a_changed_definition_is_a_note_in_turns_where_a_slower_machine_fails_nothing(project):
     project.edit()
-    project.edit("[1, 2]", "[1, 2, 3]", "benchmarks/test_library.py")
+    project.edit(*INPUTS)
     slow = {name: 1.3 * seconds for name, seconds in TIMES.items()}
     result, found = project.run(COMPARE, **slow)
     assert result.returncode == 0, result.stdout
-    assert verdicts(found) == {"test_first": "same", "test_second": "same"}
+    assert project.verdicts() == {"test_first": "same", "test_second": "same"}
     assert "this machine takes 1.30x the time of record 0001 for the same code" in result.stdout
     assert "both sides ran today's" in " ".join(found["test_first"]["notes"])
-
-
-@pytest.mark.nightly
-def test_turns_may_be_left_out(project):
-    project.edit("[1, 2]", "[1, 2, 3]", "benchmarks/test_library.py")
-    project.edit("return sorted(numbers)", "return [*sorted(numbers)]")
-    result, found = project.run(COMPARE, "--gnn-turns=never", base={"test_second": 0.5e-3})
-    assert result.returncode == 0, result.stdout
-    assert f"{ONE.replace('1 benchmark', '2 benchmarks')} --gnn-turns never" in result.stdout
-    assert " in turns" not in result.stdout
-    assert not found["test_second"]["in_turns"]
-    assert found["test_first"]["verdict"] == "incomparable"
-    assert found["test_first"]["reason"].startswith("different definition of the benchmark: hash")
-    result, found = project.run(f"{COMPARE}=git:main", "--gnn-turns=never")
-    assert result.returncode == 1
-    assert "git:main can be compared in turns only: leave out --gnn-turns never" in result.stdout
-    assert found == {}
 
 
 def test_a_dry_run_times_nothing(project):
@@ -200,34 +158,84 @@ def test_a_dry_run_times_nothing(project):
 @pytest.mark.nightly
 def test_what_the_budget_does_not_reach_is_undecided_and_goes_on_by_a_command(project):
     project.edit()
-    project.edit("return sorted(numbers)", "return [*sorted(numbers)]")
-    result, found = project.run(COMPARE, "--gnn-budget=1")
+    project.edit(*SECOND)
+    result, _ = project.run(COMPARE, "--gnn-budget=1")
     assert result.returncode == 0, result.stdout
-    assert set(verdicts(found).values()) == {"undecided"}
+    assert set(project.verdicts().values()) == {"undecided"}
     assert "gnnbench: None of 2 benchmarks could be decided" in result.stdout
-    (line,) = [
-        line for line in result.stdout.splitlines() if "to time 2 benchmarks for longer: pytest" in line
-    ]
-    assert " benchmarks " in line
-    assert "::" not in line, "what was given selects the same"
-    command, _, seconds = line.rpartition("=")
-    assert command.endswith(" --benchmark-compare=0001 --gnn-budget")
-    assert float(seconds) >= 2
+    assert "gnnbench: to time 2 benchmarks for longer: pytest" in result.stdout
 
 
-def test_a_commit_that_is_gone_leaves_the_rule_across_sessions(project):
+def no_commit(project):
     project.edit()
     project.git("checkout", "-q", "--orphan", "other")
     project.git("commit", "-qam", "other")
     project.git("branch", "-D", "main")
     project.git("reflog", "expire", "--expire=now", "--all")
     project.git("gc", "-q", "--prune=now")
-    result, found = project.run(COMPARE)
+
+
+def no_git(project):
+    shutil.rmtree(project.folder / ".git")
+    shutil.rmtree(project.folder / FOLDER)
+    project.record()
+    project.edit(*SECOND)
+
+
+def other_helper(project):
+    """Change what the record's benchmarks called beside them: both sides import it from today's tree."""
+    project.edit("2 * numbers", "3 * numbers", "benchmarks/helper.py")
+
+
+def two_changes(project):
+    project.edit(*INPUTS)
+    project.edit(*SECOND)
+
+
+ONLY = "compared with the times of record 0001 only:"
+
+
+@pytest.mark.parametrize(
+    ("prepare", "words", "setting", "said", "same"),
+    [
+        (no_commit, (), {}, f"1 benchmark {ONLY} git:", {"test_second"}),
+        nightly(
+            pytest.param(no_git, (), {}, f"1 benchmark {ONLY} they run other code of library", {"test_first"})
+        ),
+        nightly(
+            pytest.param(
+                other_helper,
+                (),
+                {},
+                f"{TEST.replace('first', 'second')} {ONLY} the code that differs could not be built again",
+                {"test_first"},
+            )
+        ),
+        nightly(
+            pytest.param(
+                lambda _project: None,
+                (),
+                {"TORCH_SHOW_CPP_STACKTRACES": "1"},
+                f"2 benchmarks {ONLY} commit and packages are the record's; a setting or a value differs",
+                set(),
+            )
+        ),
+        nightly(
+            pytest.param(
+                two_changes, ("--gnn-turns=never",), {}, f"2 benchmarks {ONLY} --gnn-turns never", set()
+            )
+        ),
+    ],
+)
+def test_what_cannot_be_built_again_is_never_taken_for_the_same_and_compared_across_sessions(
+    project, prepare, words, setting, said, same
+):
+    prepare(project)
+    result, found = project.run(COMPARE, *words, variables=setting)
     assert result.returncode == 0, result.stdout
-    assert f"{ONE} git:" in result.stdout
-    assert "names no commit" in result.stdout
-    assert not found["test_first"]["in_turns"]
-    assert found["test_second"]["same_code"]
+    assert said in result.text
+    assert {name for name, one in found.items() if one["same_code"]} == same
+    assert not any(one["in_turns"] for one in found.values())
 
 
 @pytest.mark.parametrize("number", [nightly(pytest.param(signal.SIGINT)), signal.SIGTERM])
@@ -255,51 +263,16 @@ def test_interrupted_turns_leave_no_worktree_and_say_so(project, number):
 
 
 @pytest.mark.nightly
-def test_without_git_versions_are_built_again_and_changed_functions_are_not(project):
-    shutil.rmtree(project.folder / ".git")
-    shutil.rmtree(project.folder / FOLDER)
-    project.record()
-    project.edit("return sorted(numbers)", "return [*sorted(numbers)]")
-    result, found = project.run(COMPARE, base={"test_second": 0.5e-3})
-    assert result.returncode == 0, result.stdout
-    assert f"{ONE} they run other code of library, which is not in git" in result.stdout
-    assert found["test_first"]["same_code"]
-    assert not found["test_second"]["in_turns"]
-
-
-@pytest.mark.nightly
-def test_code_that_cannot_be_built_again_is_never_taken_for_the_same(project):
-    """The record's benchmarks called other code beside them, which both sides import from today's tree."""
-    project.edit("2 * numbers", "3 * numbers", "benchmarks/helper.py")
-    result, found = project.run(COMPARE)
-    assert result.returncode == 0, result.stdout
-    said = "benchmarks/test_library.py::test_second compared with the times of record 0001 only: "
-    assert f"{said}the code that differs could not be built again" in result.stdout
-    assert found["test_first"]["same_code"]
-    assert not found["test_second"]["in_turns"]
-    assert not found["test_second"]["same_code"]
-
-
-@pytest.mark.nightly
-def test_another_setting_is_compared_across_sessions(project):
-    result, found = project.run(COMPARE, variables={"TORCH_SHOW_CPP_STACKTRACES": "1"})
-    assert result.returncode == 0, result.stdout
-    said = f"{ONE.replace('1 benchmark', '2 benchmarks')} commit and packages are the record's;"
-    assert f"{said} a setting or a value differs" in result.stdout
-    assert not any(one["in_turns"] for one in found.values())
-
-
-@pytest.mark.nightly
 def test_a_commit_is_the_base_and_an_accepted_slowdown_fails_no_test(project):
     project.git("config", "user.name", "Ada")
     project.git("config", "user.email", "ada@example.org")
     project.edit()
     project.git("commit", "-qam", "slower, as intended")
+    base = {"commits": [project.git("rev-parse", "HEAD~1")], "dirty": False}
     result, found = project.run(f"{COMPARE}=git:HEAD~1", base={"test_first": 0.9e-3})
     assert result.returncode == 1, result.stdout
-    assert verdicts(found) == {"test_first": "slower", "test_second": "same"}
-    assert found["test_first"]["against"] == "git:HEAD~1"
-    assert found["test_first"]["base"] == {"commits": [project.git("rev-parse", "HEAD~1")], "dirty": False}
+    assert project.verdicts() == {"test_first": "slower", "test_second": "same"}
+    assert (found["test_first"]["against"], found["test_first"]["base"]) == ("git:HEAD~1", base)
     assert found["test_second"]["same_code"]
     done = gnnbench("accept", str(project.saved), "--reason", "checks its input", cwd=project.folder)
     assert done.returncode == 0, done.stderr
@@ -307,8 +280,31 @@ def test_a_commit_is_the_base_and_an_accepted_slowdown_fails_no_test(project):
 
     result, found = project.run(COMPARE, base={"test_first": 0.9e-3})
     assert result.returncode == 0, result.stdout
-    assert verdicts(found) == {"test_first": "accepted", "test_second": "same"}
-    assert found["test_first"]["base"] == {"commits": [project.git("rev-parse", "HEAD~1")], "dirty": False}
+    assert project.verdicts() == {"test_first": "accepted", "test_second": "same"}
+    assert found["test_first"]["base"] == base
     assert found["test_first"]["accepted"]["reasons"] == ["checks its input"]
     assert "): checks its input: test_first\n" in result.stdout
     assert "0 slower, 1 accepted, 0 faster, 1 same" in result.stdout
+
+
+@pytest.mark.nightly
+def test_the_summary_has_each_cause_once_and_each_test_its_own_failure(tmp_path):
+    """A helper that several benchmarks call became slower."""
+    slower_helper.make(tmp_path / "project")
+    made = recorded.Project(tmp_path / "project")
+    result = made.measured("tests", f"{COMPARE}=git:HEAD~1", **slower_helper.variables(made.folder))
+    assert result.returncode == 1, result.stderr
+    lines = result.stdout.splitlines()
+    start = lines.index("3 slower through scale: test_scale, test_largest, test_total")
+    selection = shlex.join(["-p", "no:cacheprovider", "--gnn-device", "cpu", *slower_helper.IDS])
+    bisect = "  find the commit: gnnbench bisect 'git:HEAD~1' git:HEAD -- "
+    repeat = f"  repeat: gnnbench ab 'git:HEAD~1' . -- {selection}"
+    assert lines[start + 1 : start + 3] == [repeat, bisect + selection]
+    alone = lines.index("1 slower through first: test_first")
+    assert lines[alone + 1].startswith(bisect), "the failed test has the command that repeats it"
+    for name in slower_helper.IDS:
+        (failure,) = [line for line in lines if line.startswith("slower: ") and name in line]
+        assert "code: " in failure
+        assert failure.endswith(shlex.join([name]))
+    content = json.dumps(made.comparisons()["test_total"]["changed"]["functions"])
+    assert "library:scale" in content
