@@ -34,9 +34,8 @@ from scipy import signal
 
 from gnnbench.compare.ab.estimate import judged
 from gnnbench.compare.ab.evidence import Evidence
-from gnnbench.compare.ab.sample import FEWEST_BLOCKS
 from gnnbench.compare.ab.schedule import Plan, Schedule
-from gnnbench.compare.ab.visit import Pair, Visit
+from gnnbench.compare.ab.visit import FEWEST_BLOCKS, Pair, Visit
 from gnnbench.compare.verdict import Thresholds
 
 Array = NDArray[np.float64]

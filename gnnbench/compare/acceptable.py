@@ -12,8 +12,7 @@ from . import result
 from .allowed import Allowed
 from .comparison import Compared
 from .memory import MemoryChange
-from .revision import Revision
-from .settle import Sides, in_force
+from .settle import Revision, Sides, in_force
 from .verdict import Judgement
 
 _REMEDY = (

@@ -10,7 +10,10 @@ between the sides cannot cause it. The remaining ratios are relative to the neig
 benchmarks share is judged separately.
 """
 
+import math
+from collections.abc import Iterable
 from dataclasses import dataclass
+from statistics import median
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,6 +35,8 @@ _CLIP = 3.0
 """Deviations from the running median are clipped to this many robust standard deviations."""
 _MAD = 1.4826
 """A normal distribution's standard deviation over its median absolute deviation."""
+_NOTABLE = 1.1
+"""Smaller factors since a record are not reported: it may be of a few processes."""
 
 
 @dataclass(frozen=True)
@@ -138,3 +143,17 @@ def _spread(residuals: Array) -> float:
     """Return the variance between processes of the median benchmark."""
     known = np.isfinite(residuals).any(axis=0)
     return float(np.median(np.nanvar(residuals[:, known], axis=0)))
+
+
+def since_record(times: Iterable[tuple[float, float]]) -> float | None:
+    """Return by which factor the machine's times changed since a record; None: hardly, or unknown.
+
+    It is the median over the benchmarks.
+
+    Args:
+        times: the logarithms of the times of the same code now and then, by benchmark.
+    """
+    changes = [now - then for now, then in times]
+    if not changes or abs(middle := median(changes)) < math.log(_NOTABLE):
+        return None
+    return math.exp(middle)

@@ -17,8 +17,7 @@ from ..variants.prepare import Prepared
 from . import repeat, runs
 from .comparison import Compared, Comparison
 from .repeat import Repeat
-from .revision import Revision
-from .settle import settle
+from .settle import Revision, settle
 from .verdict import Judgement, Thresholds
 
 MAX_BYTES = 2**25

@@ -1,21 +1,51 @@
 """The one place where verdicts are excused: by accepted slowdowns, and by rules that ignore a benchmark."""
 
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
-from typing import Literal
+from typing import Literal, Self
 
 from .. import git, units
+from ..measure.sources import CALLERS_TREE
 from ..results.accepted import FILE, PATTERN, Accepted, Entry
+from ..results.run_file import RunFile
 from ..settings import Settings
 from ..variants.prepare import Prepared
 from .allowed import Allowed
 from .comparison import Compared, Comparison
 from .memory import ACCEPTED, MemoryChange, differs
-from .revision import Revision
 from .verdict import Thresholds
+
+
+@dataclass(frozen=True)
+class Revision:
+    """The commits of one side."""
+
+    commits: tuple[str, ...] = ()
+    """Empty: unknown. Several: its processes ran different ones."""
+    dirty: bool = False
+    """Whether tracked files differed from a commit."""
+
+    @classmethod
+    def of(cls, side: Prepared) -> Self:
+        """Return the revision of a variant."""
+        return cls((side.commit,) if side.commit else (), side.dirty)
+
+    @classmethod
+    def of_runs(cls, runs: Iterable[RunFile]) -> Self:
+        """Return the revision of run files; a file that does not say its commit makes it unknown."""
+        found = [
+            next((tree for tree in run.sources.trees if tree.path == CALLERS_TREE), None)
+            if run.sources
+            else None
+            for run in runs
+        ]
+        commits = [tree and tree.commit for tree in found]
+        known = tuple(dict.fromkeys(one for one in commits if one))
+        return cls(known if all(commits) else (), any(tree and tree.dirty for tree in found))
+
 
 Sides = tuple[Revision, Revision]
 """The commits of base and head."""

@@ -10,13 +10,12 @@ from typing import Any
 import pytest
 
 from .. import codec, units
-from ..compare import machine
+from ..compare import drift
 from ..compare.ab.schedule import NOT_REACHED
 from ..compare.comparison import Compared, Comparison
 from ..compare.repeat import Repeat, ends_of
 from ..compare.result import Result
-from ..compare.revision import Revision
-from ..compare.settle import settle
+from ..compare.settle import Revision, settle
 from ..compare.verdict import Judgement, Thresholds, confirmed
 from ..errors import UsageError
 from ..options import EFFECT
@@ -245,7 +244,7 @@ class JudgedSession:
                 and (now := self._now(row))
                 and (then := _log(base.runs, row.fullname))
             ]
-            if factor := machine.factor(times):
+            if factor := drift.since_record(times):
                 self.lines.append(
                     f"this machine takes {units.ratio(factor, 'less')} the time of record {record.id} "
                     "for the same code; "

@@ -1,3 +1,5 @@
+import math
+
 import numpy as np
 import pytest
 
@@ -71,3 +73,12 @@ def test_inflation_is_what_neighbours_add():
     expected = (logs - estimate).std(axis=0) ** 2
     assert 1 + squares[0] == pytest.approx(expected, rel=0.15)
     assert squares[0, 0] > squares[0, 15]  # at the ends the line is longer than its points
+
+
+@pytest.mark.parametrize(
+    ("factors", "expected"),
+    [((1.3, 1.2, 5.0), 1.3), ((0.5, 0.7), math.sqrt(0.35)), ((1.09, 0.93), None), ((), None)],
+)
+def test_since_a_record_the_machine_changed_by_the_factor_of_the_middle_benchmark(factors, expected):
+    times = [(math.log(1e6 * number * one), math.log(1e6 * number)) for number, one in enumerate(factors, 1)]
+    assert drift.since_record(times) == (expected and pytest.approx(expected))

@@ -12,8 +12,7 @@ from gnnbench import git
 from gnnbench.cli.common import exit_code
 from gnnbench.compare.comparison import Compared, Comparison
 from gnnbench.compare.memory import MemoryChange
-from gnnbench.compare.revision import Revision
-from gnnbench.compare.settle import settle
+from gnnbench.compare.settle import Revision, settle
 from gnnbench.compare.verdict import SAME_CODE, Judgement, Thresholds
 from gnnbench.results import accepted
 from gnnbench.results.accepted import FILE, Accepted, Entry

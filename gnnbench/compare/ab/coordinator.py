@@ -28,9 +28,8 @@ from ..verdict import Thresholds
 from .inspections import Inspections
 from .pair import NO_DEFAULT, Workers
 from .processes import Processes
-from .sample import sample
 from .schedule import SAME_CODE, Decision, Plan, Schedule
-from .visit import NotTimed, Pair, Visit
+from .visit import NotTimed, Pair, Visit, sample
 
 if TYPE_CHECKING:
     from .turns import Size

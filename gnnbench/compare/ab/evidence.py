@@ -17,8 +17,7 @@ from scipy import special
 from ..process_variance import FEWEST_TO_POOL, prior_of, shrunk
 from .estimate import RatioEstimate
 from .outliers import Outliers, kept, outliers
-from .sample import sample
-from .visit import Visit
+from .visit import Visit, sample
 
 Array = NDArray[np.float64]
 

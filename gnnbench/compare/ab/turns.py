@@ -9,8 +9,7 @@ from typing import Any, Literal, NamedTuple, Self, TypeVar
 
 from .inspections import Inspections
 from .processes import SIDES, Processes
-from .sample import FEWEST_BLOCKS
-from .visit import NotTimed, Visit
+from .visit import FEWEST_BLOCKS, NotTimed, Visit
 
 SAME_CODE = NotTimed("same code", "runs the same code")
 _NO_CALL = "it never calls `benchmark`"

@@ -1,8 +1,21 @@
-"""The measurements of a pair of processes, one per side, which take turns."""
+"""The measurements of a pair of processes, one per side, which take turns, and what a visit estimates."""
 
+import functools
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import special
+
+from ...measure import estimate
+
+Array = NDArray[np.float64]
+
+FEWEST_BLOCKS = 5
+"""With fewer blocks the noise within a visit is not estimated."""
 
 
 @dataclass(frozen=True)
@@ -43,3 +56,67 @@ class Pair:
     """By benchmark; those that this pair did not time."""
     settled_seconds: float = 0.0
     """Time for benchmarks that need no timing: both sides skip them, or run the same code."""
+
+
+@dataclass(frozen=True)
+class Sample:
+    """The estimates from one visit, as natural logarithms of nanoseconds."""
+
+    base: float
+    """Estimate of the base (p10 of its block medians)."""
+    head: float
+    turns: float
+    """Median over the turns (one block of each side) of the difference head - base."""
+    noise: Array
+    """Covariance [2, 2] of `head - base` and `turns` within the visit; NaN: too few blocks."""
+    blocks: int
+    """Number of blocks of each side."""
+
+
+def sample(visit: Visit) -> Sample:
+    """Return the estimates from a visit.
+
+    A side is estimated by the quantile `estimate.QUANTILE`: it stays within one mode if layouts have two. The
+    median of the turns' log ratios estimates the same ratio if a constant factor separates the sides. It
+    varies less if there is one mode, or if disturbances hit both sides of a turn. Quantiles are those of
+    Harrell and Davis (Biometrika 69, 1982), weighted means of all order statistics. The noise is their
+    jackknife, which leaves out one turn at a time.
+    """
+    base, head = (np.log(np.asarray(side, dtype=float)) for side in (visit.base_ns, visit.head_ns))
+    turns = head - base
+    noise = np.full((2, 2), math.nan)
+    if len(turns) >= FEWEST_BLOCKS:
+        of_base, of_head = (_without_each(side, estimate.QUANTILE) for side in (base, head))
+        noise = np.cov(of_head - of_base, _without_each(turns, 0.5), bias=True) * (len(turns) - 1)
+    return Sample(
+        _quantile(base, estimate.QUANTILE),
+        _quantile(head, estimate.QUANTILE),
+        _quantile(turns, 0.5),
+        noise,
+        len(turns),
+    )
+
+
+def _quantile(values: Array, quantile: float) -> float:
+    return float(_weights(len(values), quantile) @ np.sort(values))
+
+
+def _without_each(values: Array, quantile: float) -> Array:
+    """Return the n quantiles that result from leaving out one value each [n]."""
+    order = np.argsort(values, kind="stable")
+    ordered, weights = values[order], _weights(len(values) - 1, quantile)
+    below = np.concatenate([[0.0], np.cumsum(weights * ordered[:-1])])
+    above = np.concatenate([np.cumsum((weights * ordered[1:])[::-1])[::-1], [0.0]])
+    found = np.empty_like(ordered)
+    found[order] = below + above
+    return found
+
+
+@functools.cache
+def _weights(n: int, quantile: float) -> Array:
+    """Return the Harrell-Davis weights of n order statistics [n]: differences of the beta distribution.
+
+    scipy.stats.mstats.hdquantiles gives the same quantiles, but importing it takes a second.
+    """
+    ends = special.betainc((n + 1) * quantile, (n + 1) * (1 - quantile), np.arange(n + 1) / n)
+    return np.diff(ends)

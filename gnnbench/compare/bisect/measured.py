@@ -7,8 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ..ab.sample import sample
-from ..ab.visit import NotTimed, Visit
+from ..ab.visit import NotTimed, Visit, sample
 from .posterior import PAIR_VARIANCE, Observation
 
 

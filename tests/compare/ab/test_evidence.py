@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 
 from gnnbench.compare.ab.estimate import FEWEST_PAIRS, judged
 from gnnbench.compare.ab.evidence import Evidence
-from gnnbench.compare.ab.sample import sample
-from gnnbench.compare.ab.visit import Visit
+from gnnbench.compare.ab.visit import Visit, sample
 from gnnbench.compare.verdict import Thresholds
 from tests.compare import mirrored
 from tests.sampling import sampled

@@ -3,7 +3,7 @@ import math
 import numpy as np
 import pytest
 
-from gnnbench.compare.ab.sample import sample
+from gnnbench.compare.ab.visit import sample
 from tests.compare.ab.test_evidence import visit
 
 
