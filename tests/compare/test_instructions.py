@@ -1,4 +1,3 @@
-from gnnbench import codec
 from gnnbench.compare.instructions import InstructionChange
 from gnnbench.measure.instructions.counting import Instructions
 
@@ -51,8 +50,3 @@ def test_a_function_that_moved_to_another_module():
     base = Instructions(1_000, frames={"a.scatter:scatter": 700, "a.conv:C.f": 300})
     head = Instructions(1_500, frames={"a._scatter:scatter": 710, "a.conv:C.f": 790})
     assert [str(one) for one in InstructionChange.between(base, head).frames] == ["+490 a.conv:C.f"]
-
-
-def test_json():
-    found = change(10, 20, **{"p:f": (5, 7)})
-    assert codec.decode(codec.encode(found), InstructionChange) == found

@@ -56,9 +56,8 @@ def refused(folder, *contents):
 @pytest.mark.parametrize("order", [(1, 2, 3), (3, 1, 2)])
 def test_run_files_become_one_that_can_be_read_and_compared(tmp_path, order, capsys):
     parts = {number: part(number) for number in order}
-    parts[2]["gnnbench"]["incomplete"].append(
-        {"fullname": "test_a.py::x", "error": "OOM", "measurement": None}
-    )
+    failed = {"fullname": "test_a.py::x", "error": "OOM", "measurement": None}
+    parts[2]["gnnbench"]["incomplete"].append(failed)
     whole, _ = merge(save(tmp_path, *parts.values()))
     assert "shard" not in whole["gnnbench"]
     run = run_file.parse(tmp_path, whole)
@@ -85,12 +84,15 @@ def test_results_of_ab_become_one_that_can_be_read(tmp_path):
     found = result.parse(tmp_path, whole)
     assert sorted(row.fullname for row in found.comparison.rows) == NAMES
     assert found.thresholds == WHOLE
-    assert whole["summary"] == {"same": 3, "slower": 3, "undecided": 3}
-    assert whole["seconds"] == 31.5
-    assert whole["interrupted"] is True
-    assert whole["notes"] == ["one note"]
-    assert whole["contention_share"] == 0.4, "of the busiest machine"
-    assert whole["shard"] is None
+    joined = {
+        "summary": {"same": 3, "slower": 3, "undecided": 3},
+        "seconds": 31.5,
+        "interrupted": True,
+        "notes": ["one note"],
+        "contention_share": 0.4,  # of the busiest machine
+        "shard": None,
+    }
+    assert {name: whole[name] for name in joined} == joined
 
 
 def test_files_that_are_no_shards_are_joined_if_they_share_nothing(tmp_path):
@@ -114,10 +116,7 @@ GPU |= dict.fromkeys(("graphics_clock_mhz", "memory_clock_mhz", "power_cap_watts
     [
         ((part(1, 2), part(2, 2, threads=8)), "different environments: threads 2 vs 8"),
         ((part(1, 2), part(2, 2, gpu=GPU)), "different environments: gpu.name none vs NVIDIA H100"),
-        (
-            (ab(1, 2), ab(2, 2, here={**ENVIRONMENT, "threads": 8})),
-            "different environments: threads 2 vs 8",
-        ),
+        ((ab(1, 2), ab(2, 2, here={**ENVIRONMENT, "threads": 8})), "environments: threads 2 vs 8"),
         ((part(1, 2), part(2, 2, commit="b" * 40)), f"different commits: '{'a' * 40}' and '{'b' * 40}'"),
         ((part(1, 2), part(2, 2, dirty=True)), "one had uncommitted changes"),
         ((part(1, 3), part(2, 3)), "shard 3/3 is missing"),
@@ -129,13 +128,10 @@ GPU |= dict.fromkeys(("graphics_clock_mhz", "memory_clock_mhz", "power_cap_watts
         ((content(entry("a")), content(entry("a"))), "both contain test_a.py::a"),
         ((part(1, 2), ab(2, 2)), "a run file and a result of gnnbench ab"),
         ((ab(1, 2), ab(2, 2, base=replace(SIDE, commits=("b" * 40,)))), "differ in base's commits"),
+        ((ab(1, 2), ab(2, 2, base=replace(SIDE, text="pip:torch==2"))), "differ in base's text: 'git:main'"),
         (
-            (ab(1, 2), ab(2, 2, base=replace(SIDE, text="pip:torch==2"))),
-            "differ in base's text: 'git:main'",
-        ),
-        (
-            (ab(1, 2), ab(2, 2, base=replace(SIDE, checkouts={"../lib": "c" * 40}))),
-            "differ in base's checkouts: {} and {'../lib': ",
+            (ab(1, 2), ab(2, 2, base=replace(SIDE, checkouts={"../lib": "c"}))),
+            "base's checkouts: {} and {'../lib'",
         ),
         ((ab(1, 2), ab(2, 2, effect=0.05)), "differ in effect: 0.03 and 0.05"),
         ((plain(1), plain(2)), "does not describe its environment"),
@@ -151,21 +147,20 @@ def test_what_does_not_belong_together_is_refused_in_a_line(tmp_path, contents, 
     assert text in refused(tmp_path, *contents)
 
 
-def test_a_shard_that_is_none_or_a_part_that_is_damaged_is_refused(tmp_path):
-    damaged = part(1, 1)
-    damaged["gnnbench"]["shard"] = "4/3"
-    assert "part-0.json" in refused(tmp_path, damaged)
-    damaged = part(1, 1)
-    damaged["gnnbench"]["incomplete"] = [{"error": "x"}]
-    assert "damaged at gnnbench.incomplete[0]" in refused(tmp_path, damaged)
-    recorded, numbers = part(1, 1), {"number": 1, "process": 1, "processes": 2}
-    recorded["gnnbench"]["record"] = {**numbers, "reason": "", "digest": "0" * 64}
-    assert "edited after it was recorded" in refused(tmp_path, recorded)
-    recorded["gnnbench"]["record"]["digest"] = ""
-    (path,) = save(tmp_path, "")
-    path.write_text(run_file.seal(recorded))
-    with pytest.raises(UsageError, match="part of a baseline record"):
-        merge([path])
+def ours(**changes):
+    found = part(1, 1)
+    return {**found, "gnnbench": {**found["gnnbench"], **changes}}
+
+
+def test_a_shard_that_is_none_or_a_part_that_is_damaged_or_recorded_is_refused(tmp_path):
+    record = {"number": 1, "process": 1, "processes": 2, "reason": "", "digest": ""}
+    for one, text in (
+        (ours(shard="4/3"), "part-0.json"),
+        (ours(incomplete=[{"error": "x"}]), "damaged at gnnbench.incomplete[0]"),
+        (ours(record={**record, "digest": "0" * 64}), "edited after it was recorded"),
+        (run_file.seal(ours(record=record)), "part of a baseline record"),
+    ):
+        assert text in refused(tmp_path, one)
 
 
 def test_the_command_saves_and_counts(tmp_path, capsys):

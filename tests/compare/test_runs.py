@@ -1,7 +1,9 @@
+from dataclasses import replace
+
 import pytest
 
-from gnnbench.compare.runs import compare, describe_fields, differing_fields
-from gnnbench.compare.verdict import Thresholds
+from gnnbench.compare.runs import NO_ROUNDS, compare, describe_fields, differing_fields
+from gnnbench.compare.verdict import SAME_CODE, Thresholds
 from gnnbench.results import run_file
 from gnnbench.shard import Shard
 from tests.run_files import MODES, content, entry, fingerprint, of_operation, plain, save, suite
@@ -18,16 +20,27 @@ def processes(folder, count=3, first=0, **changes):
     return runs(folder, *(content(entry("b", seed=seed, **changes)) for seed in range(first, first + count)))
 
 
-def by_name(found):
-    return {row.fullname.rpartition("::")[2]: row for row in found.rows}
+def by_name(base, head, **options):
+    rows = compare(base, head, THRESHOLDS, **options).rows
+    return {row.fullname.rpartition("::")[2]: row for row in rows}
+
+
+def only(base, head):
+    (row,) = compare(base, head, THRESHOLDS).rows
+    return row
+
+
+def measured(one, **changes):
+    """Change a record's measurement."""
+    one["extra_info"]["gnnbench"]["measurement"] |= changes
+    return one
 
 
 def test_the_slower_one_is_named_and_the_order_is_the_run_s(tmp_path):
     base = runs(tmp_path, *(suite(seed) for seed in range(5)))
     head = runs(tmp_path, *(suite(seed, factor=1.3) for seed in range(10, 13)))
-    found = compare(base, head, THRESHOLDS)
-    assert [row.fullname for row in found.rows] == [f"test_a.py::b{number}" for number in range(6)]
-    rows = by_name(found)
+    rows = by_name(base, head)
+    assert list(rows) == [f"b{number}" for number in range(6)]
     assert rows.pop("b0").judgement.verdict == "slower"
     assert {row.judgement.verdict for row in rows.values()} <= {"same", "undecided"}
     assert rows["b1"].seconds == pytest.approx(2e-3, rel=0.06)
@@ -38,46 +51,37 @@ def test_another_environment_is_named_by_its_fields(tmp_path):
     head = runs(tmp_path, suite(9, threads=4, wait_policy=""))
     for row in compare(base, head, THRESHOLDS).rows:
         assert row.judgement.verdict == "incomparable"
-        assert row.judgement.reason == ("different environment: threads 2 vs 4, wait_policy PASSIVE vs none")
+        assert row.judgement.reason == "different environment: threads 2 vs 4, wait_policy PASSIVE vs none"
     assert describe_fields(differing_fields(base, base)) == ""
 
 
-def test_what_another_shard_runs_has_not_vanished(tmp_path):
+@pytest.mark.parametrize("field", ["shard", "not_default"])
+def test_what_another_shard_runs_or_is_not_default_in_the_head_has_not_vanished(tmp_path, field):
     whole = suite(1)
-    mine = Shard(1, 2)
-    kept = [one for one in whole["benchmarks"] if mine.has(one["fullname"])]
-    assert 1 < len(kept) < len(whole["benchmarks"])
-    part = {**whole, "benchmarks": kept[1:], "gnnbench": {**whole["gnnbench"], "shard": "1/2"}}
-    rows = by_name(compare(runs(tmp_path, whole), runs(tmp_path, part), THRESHOLDS))
-    assert set(rows) == {one["name"] for one in kept}
-    assert "missing" in rows[kept[0]["name"]].judgement.reason
-
-
-def test_what_is_not_default_in_the_head_has_not_vanished(tmp_path):
-    whole = suite(1)
-    gone, left_out, *kept = whole["benchmarks"]
-    ours = {**whole["gnnbench"], "not_default": [left_out["fullname"]]}
+    mine = [one for one in whole["benchmarks"] if Shard(1, 2).has(one["fullname"])]
+    others = [one["fullname"] for one in whole["benchmarks"] if one not in mine]
+    gone, *kept = mine
+    assert min(len(kept), len(others)) > 0
+    ours = {**whole["gnnbench"], field: "1/2" if field == "shard" else others}
     part = {**whole, "benchmarks": kept, "gnnbench": ours}
-    rows = by_name(compare(runs(tmp_path, whole), runs(tmp_path, part, part), THRESHOLDS))
-    assert set(rows) == {one["name"] for one in (gone, *kept)}
+    rows = by_name(runs(tmp_path, whole), runs(tmp_path, part, part))
+    assert set(rows) == {one["name"] for one in mine}
     assert "missing" in rows[gone["name"]].judgement.reason
 
 
 def test_new_vanished_and_renamed_benchmarks_are_named(tmp_path):
     base = runs(tmp_path, *(content(entry("spmm[sum-fwd]"), entry("b1", seed=seed)) for seed in range(3)))
     head = runs(tmp_path, content(entry("spmm[sum-forward]"), entry("b1")))
-    rows = by_name(compare(base, head, THRESHOLDS))
-    assert rows["spmm[sum-forward]"].judgement.reason == (
-        "new: not in the baseline; renamed from test_a.py::spmm[sum-fwd]?"
-    )
-    assert rows["spmm[sum-fwd]"].judgement.reason == (
-        "missing: in the baseline, but not timed in this run; renamed to test_a.py::spmm[sum-forward]?"
-    )
-    rows = by_name(compare(base, head, THRESHOLDS, vanished=()))
+    rows = by_name(base, head)
+    new, gone = (rows[f"spmm[sum-{name}]"].judgement.reason for name in ("forward", "fwd"))
+    assert new == "new: not in the baseline; renamed from test_a.py::spmm[sum-fwd]?"
+    assert gone.startswith("missing: in the baseline, but not timed")
+    assert gone.endswith("; renamed to test_a.py::spmm[sum-forward]?")
+    rows = by_name(base, head, vanished=())
     assert "spmm[sum-fwd]" not in rows
     assert rows["spmm[sum-forward]"].judgement.reason == "new: not in the baseline", "the other was not run"
     other = runs(tmp_path, content(entry("spmms[sum-fwd]"), entry("b1")))
-    rows = by_name(compare(base, other, THRESHOLDS))
+    rows = by_name(base, other)
     assert rows["spmms[sum-fwd]"].judgement.reason == "new: not in the baseline", "another test function"
 
 
@@ -102,8 +106,8 @@ def test_benchmarks_that_were_not_asked_for_still_tell_how_much_processes_differ
 def test_other_work_and_other_layouts_are_not_compared(tmp_path, change, reason):
     base = processes(tmp_path, code_hash="e" * 16)
     other = entry("b", **{"code_hash": "e" * 16, **change})
-    other["extra_info"]["gnnbench"]["measurement"]["layouts"] = change.get("layouts", "one")
-    (row,) = compare(base, runs(tmp_path, content(other)), THRESHOLDS).rows
+    measured(other, layouts=change.get("layouts", "one"))
+    row = only(base, runs(tmp_path, content(other)))
     assert row.judgement.verdict == "incomparable"
     assert row.judgement.reason.startswith(reason)
 
@@ -114,7 +118,7 @@ def test_counters_that_differ_stand_beside_the_verdict(tmp_path):
         return {"counts": counts, "unsteady": [], "host_reads": 0, "details": {}}
 
     base = processes(tmp_path, counters=counted(mm=1, sort=1))
-    (row,) = compare(base, processes(tmp_path, 1, counters=counted(mm=2, item=4)), THRESHOLDS).rows
+    row = only(base, processes(tmp_path, 1, counters=counted(mm=2, item=4)))
     assert row.notes == ("counters: +4 aten::item, +1 aten::mm, -1 aten::sort",)
 
 
@@ -130,17 +134,11 @@ def coded(seed, *, call=1, factor=1.0, benchmarks=6, **changes):
 def test_the_same_code_is_same_whatever_its_times_and_the_environment(tmp_path):
     base = runs(tmp_path, *(coded(seed) for seed in range(3)))
     head = coded(9, factor=1.5, threads=4)
-    head["benchmarks"][1]["extra_info"]["gnnbench"]["measurement"] |= {
-        "layouts": "sampled",
-        "clock": "perf_counter",
-        "contention_share": 0.5,
-    }
+    measured(head["benchmarks"][1], layouts="sampled", clock="perf_counter", contention_share=0.5)
     found = compare(base, runs(tmp_path, head), THRESHOLDS)
     for row in found.rows:
-        assert (row.judgement.verdict, row.judgement.reason) == ("same", "runs the same code")
-        assert row.judgement.same_code
-        assert row.judgement.judged
-        assert row.judgement.base_processes == 3
+        count = 0 if row.fullname.endswith("b1") else 1  # which was disturbed
+        assert row.judgement == replace(SAME_CODE, base_processes=3, head_processes=count)
         assert not row.contended, "it need not be timed again"
         assert row.notes == ()
         assert row.seconds
@@ -149,11 +147,11 @@ def test_the_same_code_is_same_whatever_its_times_and_the_environment(tmp_path):
 
 def test_changed_code_is_judged_by_its_times_and_named(tmp_path):
     base = runs(tmp_path, *(coded(seed) for seed in range(5)))
-    rows = by_name(compare(base[:1], runs(tmp_path, coded(2, call=2)), THRESHOLDS))
+    rows = by_name(base[:1], runs(tmp_path, coded(2, call=2)))
     assert rows.pop("b0").judgement.verdict == "incomparable", "one process on each side"
     assert {row.judgement.verdict for row in rows.values()} == {"same"}, "is enough for the same code"
     head = runs(tmp_path, *(coded(seed, call=2, factor=1.3) for seed in range(10, 13)))
-    rows = by_name(compare(base, head, THRESHOLDS))
+    rows = by_name(base, head)
     assert rows["b0"].judgement.verdict == "slower"
     assert rows["b0"].notes == ("code: call",)
     assert rows["b1"].judgement.same_code
@@ -175,10 +173,8 @@ def test_the_same_code_does_not_count_in_the_correction_for_many_benchmarks(tmp_
 
 
 def test_other_settings_are_no_same_code(tmp_path):
-    base, head = (
-        processes(tmp_path, fingerprint=fingerprint(call=1, threads=threads)) for threads in ("2", "4")
-    )
-    (row,) = compare(base, head, THRESHOLDS).rows
+    prints = (fingerprint(call=1, threads=threads) for threads in "24")
+    row = only(*(processes(tmp_path, fingerprint=one) for one in prints))
     assert not row.judgement.same_code
     assert row.notes == ("code: same functions, other settings (threads)",)
 
@@ -187,17 +183,15 @@ def test_other_settings_are_no_same_code(tmp_path):
 def test_a_side_whose_files_disagree_has_no_fingerprint(tmp_path, other):
     head = processes(tmp_path, 1, fingerprint=fingerprint(call=1))
     base = [*head, *processes(tmp_path, 1, 1, **({"fingerprint": other} if other else {}))]
-    (row,) = compare(base, head, THRESHOLDS).rows
-    assert not row.judgement.same_code
-    assert row.notes == ()
+    row = only(base, head)
+    assert (row.judgement.same_code, row.notes) == (False, ())
 
 
 def test_whole_calls_are_judged_by_their_times_though_nothing_changed(tmp_path):
     why = "its calls are timed whole: it starts a process"
     base = processes(tmp_path, 5, no_fingerprint=why)
-    (row,) = compare(base, processes(tmp_path, 3, 10, no_fingerprint=why), THRESHOLDS).rows
-    assert row.judgement.verdict == "same"
-    assert not row.judgement.same_code
+    row = only(base, processes(tmp_path, 3, 10, no_fingerprint=why))
+    assert (row.judgement.verdict, row.judgement.same_code) == ("same", False)
     assert row.judgement.low is not None
     assert row.notes == (f"code not compared, {why}",)
     assert row.work.no_fingerprint == why
@@ -210,8 +204,7 @@ def test_changed_weights_of_layout_modes_stand_beside_the_verdict(tmp_path):
     base = processes(tmp_path, 5, blocks=200, modes=modes(0.2))
     text = "share of slow memory layouts (2.1x slower) changed from 20% to "
     for now, notes in ((modes(0.7), [f"{text}70%"]), (modes(0.25), []), (MODES, [f"{text}0.0%"])):
-        (row,) = compare(base, processes(tmp_path, 1, blocks=200, modes=now), THRESHOLDS).rows
-        assert list(row.notes) == notes
+        assert list(only(base, processes(tmp_path, 1, blocks=200, modes=now)).notes) == notes
 
 
 def test_files_with_an_interval_of_another_kind_are_estimated_anew(tmp_path):
@@ -219,8 +212,8 @@ def test_files_with_an_interval_of_another_kind_are_estimated_anew(tmp_path):
     whole, head = suite(1), runs(tmp_path, *(suite(seed) for seed in range(2, 4)))
     expected = compare(runs(tmp_path, whole), head, THRESHOLDS).rows
     for one in whole["benchmarks"]:
-        measured = one["extra_info"]["gnnbench"]["measurement"]
-        measured |= {"location_ns": 2 * measured["location_ns"], "low_ns": None, "level": 0.99}
+        twice = 2 * one["extra_info"]["gnnbench"]["measurement"]["location_ns"]
+        measured(one, location_ns=twice, low_ns=None, level=0.99)
     assert compare(runs(tmp_path, whole), head, THRESHOLDS).rows == expected
     assert "incomparable" not in {row.judgement.verdict for row in expected}
 
@@ -230,9 +223,7 @@ def test_files_of_pytest_benchmark_alone_are_judged_where_they_have_their_rounds
     rows = compare(base, runs(tmp_path, plain(9)), THRESHOLDS).rows
     assert {row.judgement.verdict for row in rows} <= {"same", "undecided"}
     rows = compare(base, runs(tmp_path, plain(9, data=False)), THRESHOLDS).rows
-    assert {row.judgement.reason for row in rows} == {
-        "no rounds in the file: save it with --benchmark-json, or add --benchmark-save-data"
-    }
+    assert {row.judgement.reason for row in rows} == {NO_ROUNDS}
     rows = compare(base[:1], base[1:2], THRESHOLDS).rows
     assert "one process on each side" in rows[0].judgement.reason
 
@@ -242,44 +233,32 @@ def test_what_was_timed_on_the_cpu_without_a_look_at_others_is_no_evidence(tmp_p
     """Earlier versions saved no share of what was timed for less than a quarter of a second."""
 
     def process(seed, share):
-        one = entry("b", seed=seed)
-        one["extra_info"]["gnnbench"]["measurement"] |= {"clock": clock, "contention_share": share}
-        return content(one)
+        return content(measured(entry("b", seed=seed), clock=clock, contention_share=share))
 
     watched, unwatched = (
         runs(tmp_path, *(process(seed, share) for seed in range(4))) for share in (0.01, None)
     )
     for base, head, side in ((watched[:2], unwatched[2:], "head"), (unwatched[:2], watched[2:], "base")):
-        (row,) = compare(base, head, THRESHOLDS).rows
-        if clock == "perf_counter":
-            assert row.judgement.verdict == "incomparable"
-            assert row.judgement.reason == (
-                f"CPU time of other programs was not recorded for the {side}: measure it again"
-            )
-        else:
-            assert row.judgement.verdict != "incomparable"
+        found = only(base, head).judgement
+        assert (found.verdict == "incomparable") == (clock == "perf_counter")
+        assert (f"was not recorded for the {side}" in found.reason) == (clock == "perf_counter")
 
 
 def test_what_others_disturbed_is_no_evidence(tmp_path):
     def process(seed, share):
-        one = entry("b", seed=seed)
-        one["extra_info"]["gnnbench"]["measurement"]["contention_share"] = share
-        return content(one, entry("c", seed=seed))
+        return content(measured(entry("b", seed=seed), contention_share=share), entry("c", seed=seed))
 
     base = runs(tmp_path, *(process(seed, 0.5 if seed == 0 else 0.01) for seed in range(4)))
-    rows = by_name(compare(base, runs(tmp_path, process(9, 0.02)), THRESHOLDS))
+    rows = by_name(base, runs(tmp_path, process(9, 0.02)))
     assert (rows["b"].judgement.base_processes, rows["c"].judgement.base_processes) == (3, 4)
-    rows = by_name(compare(base, runs(tmp_path, process(9, 0.4)), THRESHOLDS))
-    assert (
-        rows["b"].judgement.reason
-        == "other programs used more than 10% of the CPU time while the head was timed"
-    )
+    rows = by_name(base, runs(tmp_path, process(9, 0.4)))
+    assert rows["b"].judgement.reason.startswith("other programs used more than 10% of the CPU time")
     assert rows["c"].judgement.verdict != "incomparable"
 
 
 def test_a_run_with_an_operations_former_name_is_compared(tmp_path):
     base = runs(tmp_path, *(of_operation("add_self_loops", seed=seed) for seed in range(3)))
     head = runs(tmp_path, *(of_operation("add_remaining_self_loops", seed=seed) for seed in range(3, 6)))
-    (row,) = compare(base, head, THRESHOLDS).rows
+    row = only(base, head)
     assert row.spec.operation == "add_remaining_self_loops"
     assert row.judgement.ratio == pytest.approx(1, rel=0.05)

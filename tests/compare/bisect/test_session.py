@@ -112,7 +112,7 @@ def test_a_change_is_found_beside_what_cannot_be_measured_and_after_two_stops(bi
         "4": "no compiler",
         "5": "a: head: raised: KeyError",
     }
-    assert one.inspections["a"].difference.functions == ("work",)
+    assert one.inspections["a"].work.changed.functions == ("work",)
     assert 7 not in made.cleaned, "it is skipped"
 
 
