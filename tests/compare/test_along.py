@@ -66,8 +66,7 @@ def test_what_all_processes_shift_alike_cancels(tmp_path):
     files = families(5)
     steady = compared(tmp_path, *files)
     for one in files[1]["benchmarks"]:
-        measured = one["extra_info"]["gnnbench"]["measurement"]
-        scale(measured, 3)
+        scale(one["extra_info"]["gnnbench"]["measurement"], 3)
     for row, other in zip(compared(tmp_path, *files).rows, steady.rows, strict=True):
         assert row.judgement.ratio == pytest.approx(other.judgement.ratio)
         assert row.judgement.low == pytest.approx(other.judgement.low)
@@ -84,9 +83,7 @@ def test_what_was_disturbed_is_no_evidence(tmp_path):
     found = compared(tmp_path, *(disturb(one, "dgl") for one in families(5)))
     row = next(row for row in found.rows if row.pair.value == "dgl")
     assert (row.judgement.verdict, row.judgement.ratio) == ("incomparable", None)
-    assert row.judgement.reason == (
-        "other programs used more than 10% of the CPU time while the benchmark with platform dgl was timed"
-    )
+    assert row.judgement.reason.endswith("while the benchmark with platform dgl was timed")
     assert row.seconds
     mixed = [disturb(one, "dgl" if number else "pyg") for number, one in enumerate(families(2))]
     row = next(row for row in compared(tmp_path, *mixed).rows if row.pair.value == "dgl")

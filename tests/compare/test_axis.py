@@ -34,12 +34,8 @@ def test_platforms_of_an_operation_stand_side_by_side(tmp_path):
 
 
 def test_what_differs_in_another_field_too_has_no_partner(tmp_path):
-    entries = [
-        contents.ours("op", "pyg", 1.0),
-        contents.ours("op", "dgl", 1.0),
-        contents.ours("op", "dgl", 1.0, dtype="bfloat16"),
-        contents.ours("op", "dgl", 1.0, hidden=64),
-    ]
+    others = ({}, {"dtype": "bfloat16"}, {"hidden": 64})
+    entries = [contents.ours("op", "pyg", 1.0), *(contents.ours("op", "dgl", 1.0, **one) for one in others)]
     paired = pair(benchmarks(tmp_path, *entries), Axis("platform"))
     assert (len(paired.pairs), paired.alone) == (1, 2)
     assert [one.value for one in pair(benchmarks(tmp_path, *entries), Axis("hidden")).pairs] == ["64"]

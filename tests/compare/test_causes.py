@@ -63,14 +63,12 @@ def test_of_functions_that_call_each_other_the_innermost_is_named_first():
 
 
 def test_without_a_function_in_common_values_libraries_settings_and_counters_are():
-    assert found(row("a", "f", values=("library:N",)), row("b", "g", values=("library:N",))) == [
-        ("N", ["a", "b"])
-    ]
+    values = {"values": ("library:N",)}
+    assert found(row("a", "f", **values), row("b", "g", **values)) == [("N", ["a", "b"])]
     (one,) = causes([row("a", settings=("threads",)), row("b", settings=("threads",))])
     assert (one.kind, one.names) == ("settings", ("threads",))
-    (one,) = causes(
-        [row("a", "f", counters=[("aten::sort", 1, 2)]), row("b", "g", counters=[("aten::sort", 0, 1)])]
-    )
+    counters = [("aten::sort", 1, 2)], [("aten::sort", 0, 1)]
+    (one,) = causes([row("a", "f", counters=counters[0]), row("b", "g", counters=counters[1])])
     assert (one.kind, one.names, one.counters) == ("counters", (), ("+1 aten::sort",))
 
 
@@ -98,11 +96,8 @@ def test_counters_in_common_stand_beside_the_function():
 
 def test_a_cause_tells_all_about_a_benchmark_in_which_nothing_else_changed():
     sort = [("aten::sort", 1, 2)]
-    rows = (
-        row("a", "f", counters=sort),
-        row("b", "fg", counters=sort),
-        row("c", "f", counters=[*sort, ("aten::mm", 1, 2)]),
-    )
+    more = [*sort, ("aten::mm", 1, 2)]
+    rows = row("a", "f", counters=sort), row("b", "fg", counters=sort), row("c", "f", counters=more)
     (cause,) = causes(rows)
     assert [cause.tells_all(one) for one in rows] == [True, False, False]
     (cause,) = causes([row("a", counters=sort), row("b", work=("operators",), counters=sort)])
@@ -131,21 +126,15 @@ def test_each_benchmark_has_one_cause_that_it_shares_whatever_the_order(rows, se
         row(
             f"b{number}",
             "".join(dict.fromkeys(functions)),
-            verdict,
-            ratio,
+            *rest,
             [one for one in changes if one[1] != one[2]],
         )
-        for number, (functions, verdict, ratio, changes) in enumerate(rows)
+        for number, (functions, *rest, changes) in enumerate(rows)
     ]
     groups = causes(rows)
     names = [one.fullname for group in groups for one in group.rows]
-    known = {
-        one.fullname
-        for one in rows
-        if one.judgement.verdict == "slower" and (one.work.changed or one.work.counters)
-    }
-    assert len(names) == len(set(names))
-    assert set(names) == known
+    slower = [one for one in rows if one.judgement.verdict == "slower"]
+    assert sorted(names) == sorted(one.fullname for one in slower if one.work.changed or one.work.counters)
     for group in groups:
         assert group.names or group.counters
         for one in group.rows:

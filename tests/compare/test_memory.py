@@ -7,9 +7,8 @@ MIB = 2**20
 
 
 def verdict(base, head):
-    found = MemoryChange.between(
-        *(Peaks(*one) if isinstance(one, tuple) else Peaks(one, one) for one in (base, head))
-    )
+    sides = (Peaks(*one) if isinstance(one, tuple) else Peaks(one, one) for one in (base, head))
+    found = MemoryChange.between(*sides)
     assert codec.decode(codec.encode(found), MemoryChange) == found
     return found.verdict
 
@@ -37,9 +36,8 @@ def test_calls_that_differ_among_themselves_need_a_larger_difference():
     assert verdict(base, 110 * MIB) == "same memory"
     assert verdict(base, 111 * MIB) == "more memory"
     assert verdict(90 * MIB, base) == "more memory"
-    assert MemoryChange.between(Peaks(*base), Peaks(200 * MIB, 201 * MIB)) == MemoryChange(
-        "more memory", 101 * MIB, 200 * MIB
-    )
+    found = MemoryChange.between(Peaks(*base), Peaks(200 * MIB, 201 * MIB))
+    assert found == MemoryChange("more memory", 101 * MIB, 200 * MIB)
 
 
 def test_peaks_of_counters_and_of_a_side():

@@ -168,14 +168,7 @@ def test_a_process_that_was_disturbed_throughout_does_not_hide_the_run():
 
 @pytest.mark.parametrize(
     ("processes", "fresh", "verdict"),
-    [
-        (1, 3, "undecided"),
-        (2, 3, "undecided"),
-        (3, 3, "slower"),
-        (1, 1, "undecided"),
-        (2, 1, "slower"),
-        (1, 0, "slower"),
-    ],
+    [(2, 3, "undecided"), (3, 3, "slower"), (1, 1, "undecided"), (2, 1, "slower"), (1, 0, "slower")],
 )
 def test_what_was_to_be_confirmed_needs_undisturbed_processes(processes, fresh, verdict):
     assert confirmed(Judgement("slower", "", head_processes=processes), fresh).verdict == verdict

@@ -55,21 +55,17 @@ def ab(tmp_path, watcher, monkeypatch):
     """Return a function that compares two sides of a suite on the simulated machine."""
     monkeypatch.chdir(tmp_path)
 
-    def truths(name, **slower):
+    def simulated(name, slower, variables):
         file = tmp_path / f"{name}.json"
         seconds = {f"test_suite.py::{test}": 1e-3 * slower.get(test.partition("[")[0], 1) for test in TESTS}
         file.write_text(json.dumps({"benchmarks": seconds, "noise": NOISE}))
-        return str(file)
+        return prepared(f"env:SIDE={name}", GNNBENCH_FAKE_CLOCK=f"7:{file}", **variables)
 
     def run(suite=SUITE, *, total=None, head_variables=None, **slower):
         write(tmp_path, suite)
-        clocks = (f"7:{truths('base')}", f"7:{truths('head', **slower)}")
-        base, head = (
-            prepared(f"env:SIDE={name}", GNNBENCH_FAKE_CLOCK=clock, **more)
-            for name, clock, more in zip(("base", "head"), clocks, ({}, head_variables or {}), strict=True)
-        )
+        sides = simulated("base", {}, {}), simulated("head", slower, head_variables or {})
         # Only the simulated times differ.
-        return judge((base, head), watcher, 60.0, total, time_all=True)
+        return judge(sides, watcher, 60.0, total, time_all=True)
 
     yield run
     assert not [

@@ -141,9 +141,8 @@ def test_whole_calls_are_neither_repeated_nor_preceded_nor_traced():
     call = Call(lambda x: calls.append(x) or len(calls), (1,), {})
     whole = Whole(call, clock, "it starts a process", disable_gc=True)
     _, answers = serve(whole, clock, {"command": "inspect"}, CALIBRATE, block())
-    assert answers[1]["unseen"] == "its calls are timed whole: it starts a process"
-    assert answers[1]["fingerprint"] is None
-    assert answers[1]["counts"] == {}
+    unseen = "its calls are timed whole: it starts a process"
+    assert answers[1].items() >= {"unseen": unseen, "fingerprint": None, "counts": {}}.items()
     assert answers[2]["iterations"] == 1
     assert [made[1:3] for made in clock.blocks] == [(1, 1), (block()["rounds"], 1)]
     assert clock.renewals == 0
@@ -209,11 +208,9 @@ def test_a_single_round_is_its_authors_calls_and_no_others():
     asked = pedantic(lambda: calls.append("call") or len(calls), setup=lambda: calls.append("set-up"))
     timed = Once(asked, clock, disable_gc=False)
     fixture, (ready, answer) = serve(timed, clock, block(1, 1))
-    assert ready["once"]
-    assert answer["rounds"] == 1
+    assert (ready["once"], answer["rounds"], len(fixture.rounds)) == (True, 1, 1)
     assert calls == ["set-up", "call"]
     assert timed.result() == 2
-    assert len(fixture.rounds) == 1
     calls.clear()
     unasked = Once(asked, clock, disable_gc=False)
     serve(unasked, clock)
@@ -227,10 +224,8 @@ def test_which_calls_can_be_counted():
     asked = pedantic(sum, args=((1,),), rounds=2)
     assert repeated(asked, clock).calls() is asked
     whole = Whole(call, clock, "it starts a process", disable_gc=False)
-    for timed, why in (
-        (whole, "its calls are timed whole"),
-        (Once(asked, clock, disable_gc=False), "one round"),
-    ):
+    once = Once(asked, clock, disable_gc=False)
+    for timed, why in ((whole, "its calls are timed whole"), (once, "one round")):
         _, (_, answer) = serve(timed, clock, {"command": "count"})
         assert answer["answer"] == "not counted"
         assert why in answer["reason"]
