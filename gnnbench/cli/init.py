@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from ..adopt.models import Model
     from ..adopt.plan import Plan
     from ..adopt.repository import Repository
-    from ..variants.ending import Ending
+    from ..variants.outcome import Ending
 
 READY = 0
 _MOST_NAMED = 5

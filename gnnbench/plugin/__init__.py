@@ -11,7 +11,6 @@ import pytest
 from ..environment import let_idle_threads_sleep
 from ..errors import UsageError
 from ..files import above
-from ..measure import marks
 from ..options import OPTIONS, REMOVED
 from ..packages import missing
 from ..profile.hooks import PLUGIN as PROFILING
@@ -19,6 +18,7 @@ from ..profile.hooks import Profiling
 from ..profile.store import ProfileStore
 from ..results import baseline
 from ..variants import variant
+from ..variants.collected import IN_PLACE, WHOLE_CALL
 from ..variants.outcome import FIXTURES
 from ..workloads import cells as selection
 from . import choice, fixtures, histogram
@@ -46,8 +46,8 @@ _DEFAULT_STORAGE = "file://./.benchmarks"
 _MARKERS = {
     f"{MARKER}(*names, platforms=None, directions=None, core=False)": "operations of a benchmark; it is "
     "parametrised by platform, direction, type and graph. The keywords are for operations of your own.",
-    f"{marks.IN_PLACE}(reason)": "time this benchmark on its original inputs, never on copies.",
-    f"{marks.WHOLE_CALL}(reason)": "time whole calls of this benchmark by the wall clock, and trace none: "
+    f"{IN_PLACE}(reason)": "time this benchmark on its original inputs, never on copies.",
+    f"{WHOLE_CALL}(reason)": "time whole calls of this benchmark by the wall clock, and trace none: "
     "it starts processes or threads.",
     "core": "the few dozen benchmarks that run for each pull request.",
     choice.DEFAULT: "the benchmarks that run unless a test id, -m or --gnn-all selects others: the core "

@@ -14,9 +14,9 @@ import pytest
 from .. import codec, environment
 from ..errors import UsageError
 from ..files import cache_folder
-from ..measure import marks
 from ..options import Options
 from ..results import counter_baseline
+from ..variants.collected import WHOLE_CALL, marked
 from ..workloads import operations, platforms
 from ..workloads.operation import Kernel, Result
 from ..workloads.spec import FORWARD_BACKWARD, Spec
@@ -202,7 +202,7 @@ def measure(
             except MismatchError as error:
                 raise pytest.fail.Exception(str(error), pytrace=False) from None
             if options.counters:
-                if whole := marks.reason(request.node, marks.WHOLE_CALL):
+                if whole := marked(request.node, WHOLE_CALL):
                     pytest.skip(f"no counters: {why_unseen(whole)}")
                 found = count(Call(run, inputs, {}).__call__, spec.device)
                 return _judge_counters(request, spec, found, options)

@@ -11,12 +11,12 @@ import pytest
 from .. import codec, units
 from ..clocks import RealTime
 from ..errors import UsageError
-from ..measure import marks
 from ..measure.clock import ClockError
 from ..measure.patch import Patch, TimingSettings
 from ..measure.stopping import TimeBudget
 from ..results import left_out
 from ..results.parts import FORMAT_VERSION
+from ..variants.collected import IN_PLACE, WHOLE_CALL, marked
 from ..variants.import_roots import LEFT, left
 from . import writing
 from .choice import choice_of
@@ -56,7 +56,7 @@ class Timing:
         config = self._config
         if not has_benchmark(item):
             return None
-        whole_call = marks.reason(item, marks.WHOLE_CALL)
+        whole_call = marked(item, WHOLE_CALL)
         if config.getoption("gnn_growth"):
             return TimingSettings(
                 sample_layouts=False, precision=0, flush=False, whole_call=whole_call, growth=True
@@ -71,7 +71,7 @@ class Timing:
             sample_layouts=chosen.layouts != "one",
             precision=chosen.precision,
             flush=chosen.flush_l2,
-            in_place=marks.reason(item, marks.IN_PLACE),
+            in_place=marked(item, IN_PLACE),
             whole_call=whole_call,
             inspect_only=chosen.dry_run,
         )

@@ -13,8 +13,8 @@ from typing import Any, NoReturn
 import pytest
 
 from ..variants import outcome
+from ..variants.child_plugins import Overrides
 from ..variants.collected import declares, only_marked
-from ..variants.overrides import Overrides
 from ..variants.pipe import ClosedError, Link
 from ..variants.startup import begin, run
 from .hooks import Profiling

@@ -1,15 +1,17 @@
-"""What a session of pytest collects: its benchmarks, its part of the suite, the rules that match nothing."""
+"""What a session of pytest collects: its benchmarks, what their markers say, whose a fixture is."""
 
 import os
 import re
 from collections.abc import Collection, Iterable, Sequence
 from pathlib import Path
+from types import CodeType
 from typing import Any
 
 from .. import units
 from ..settings import Settings
-from .owners import off, owner
 
+IN_PLACE, WHOLE_CALL = "in_place", "whole_call"
+"""Markers by which the author of a test says how it is timed."""
 _CHOOSING = tuple(
     f"--gnn-{name}" for name in ("dataset", "platform", "hidden", "dtype", "index-dtype", "real")
 )
@@ -22,6 +24,14 @@ _REMEDY = "correct its pattern, unless it is for another machine"
 def declares(item: Any) -> bool:
     """Return whether a test requests the fixture `benchmark`."""
     return "benchmark" in getattr(item, "fixturenames", ())
+
+
+def marked(item: Any, name: str) -> str | None:
+    """Return the reason that a pytest item's marker gives, or that it is marked; None: it is not."""
+    marker = item.get_closest_marker(name)
+    if marker is None:
+        return None
+    return " ".join(map(str, (*marker.args, *marker.kwargs.values()))) or f"marked {name}"
 
 
 def only_marked(items: Iterable[Any]) -> list[str]:
@@ -58,6 +68,33 @@ def foreign_fixture(item: Any) -> str:
                 f"its fixture `benchmark` is that of {owner(item.config, module, one.func.__code__)}{remedy}"
             )
     return ""
+
+
+def owner(config: Any, module: str, code: CodeType) -> str:
+    """Return the installed distribution of a plugin, such as `pytest-cov`, or else the file.
+
+    Args:
+        config: pytest's.
+        module: the name of the function's module.
+        code: of the function.
+    """
+    plugin = _plugin(config, module)
+    return str(plugin[1].metadata["name"]) if plugin else os.path.relpath(code.co_filename)
+
+
+def off(config: Any, module: str) -> str:
+    """Return the option of pytest that leaves an installed plugin out; empty: it is none."""
+    plugin = _plugin(config, module)
+    return f"-p no:{config.pluginmanager.get_name(plugin[0])}" if plugin else ""
+
+
+def _plugin(config: Any, module: str) -> tuple[Any, Any] | None:
+    """Return the installed plugin that a module belongs to, and its distribution."""
+    for plugin, distribution in config.pluginmanager.list_plugin_distinfo():
+        name = getattr(plugin, "__name__", type(plugin).__module__)
+        if name.partition(".")[0] == module.partition(".")[0]:
+            return plugin, distribution
+    return None
 
 
 def whole_folders(config: Any) -> list[str] | None:

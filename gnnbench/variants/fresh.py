@@ -16,7 +16,7 @@ from ..files import project
 from ..measure import simulated_clock
 from .child import end
 from .command import running
-from .ending import Ending
+from .outcome import Ending
 
 _TAIL_LINES = 20
 

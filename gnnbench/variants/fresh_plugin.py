@@ -3,21 +3,26 @@
 import argparse
 import json
 import os
+import sys
 from collections.abc import Collection, Generator, Iterator
 from dataclasses import asdict
 from pathlib import Path
+from types import FrameType
 from typing import Any
 
 import pytest
 from _pytest.config import ConftestImportFailure
 
 from . import outcome
-from .collected import declares, foreign_fixture, only_marked
-from .ending import Ending
-from .exit_causes import ExitCauses
-from .overrides import Overrides
+from .child_plugins import Overrides
+from .collected import declares, foreign_fixture, only_marked, owner
 
 OPTION = "--gnn-ending"
+_DECIDING = frozenset({"exitstatus", "testsfailed", "shouldfail", "shouldstop"})
+"""Attributes of a session from which its exit status follows."""
+_PYTEST = ("_pytest", "pluggy", "pytest", __package__)
+_OPTIONS = {"_pytest.terminal": "--max-warnings"}
+"""By module of pytest that sets one of them without a test that failed, the option that asks for it."""
 
 
 def pytest_addoption(parser: pytest.Parser, pluginmanager: pytest.PytestPluginManager) -> None:
@@ -46,7 +51,7 @@ class _Writing(Overrides):
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_cmdline_main(self, config: pytest.Config) -> Generator[None, object, object]:
-        self._config, self._causes = config, ExitCauses(config)
+        self._config, self._causes = config, _ExitCauses(config)
         try:
             status: Any = yield from super().pytest_cmdline_main(config)
         except Exception:
@@ -91,13 +96,13 @@ class _Writing(Overrides):
         file: Path = self._config.option.gnn_ending
         file.write_text(json.dumps(asdict(self._ending(status))), encoding="utf-8")
 
-    def _ending(self, status: int) -> Ending:
+    def _ending(self, status: int) -> outcome.Ending:
         failed = [name for name, found in self._reports.items() if any(one.failed for one in found.values())]
         names = [item.nodeid for item in self._benchmarks]
         theirs = getattr(self._config, "_benchmarksession", None)
         timed = {one.fullname for one in getattr(theirs, "benchmarks", ())}
         known = {*names, *timed}
-        return Ending(
+        return outcome.Ending(
             status,
             self._causes.names(),
             tuple(map(self._shown, names)),
@@ -129,3 +134,46 @@ class _Writing(Overrides):
         failed = {when: one for when, one in self._reports[name].items() if one.failed}
         failure = outcome.failure(failed)
         return failure.text if failure else "failed"
+
+
+class _ExitCauses:
+    """Collects who changed the exit status of a session."""
+
+    def __init__(self, config: pytest.Config) -> None:
+        self._config = config
+        self._found: dict[str, None] = {}
+
+    def names(self) -> tuple[str, ...]:
+        """Return the plugins, files and options, in the order in which they did so."""
+        return tuple(self._found)
+
+    def watch(self, session: pytest.Session) -> None:
+        """Notice from now on who sets a deciding attribute."""
+        add = self._add
+
+        class Watched(type(session)):  # type: ignore[misc]
+            def __setattr__(self, name: str, value: Any) -> None:
+                if name in _DECIDING:
+                    add(sys._getframe(1))  # noqa: SLF001 - as inspect.currentframe does
+                super().__setattr__(name, value)
+
+        session.__class__ = Watched
+
+    def add_raised(self, excinfo: pytest.ExceptionInfo[BaseException]) -> None:
+        """Add who raised what ended the session."""
+        for entry in reversed(excinfo.traceback):
+            if not _is_pytest(entry.frame.raw):
+                self._add(entry.frame.raw)
+                return
+
+    def _add(self, frame: FrameType) -> None:
+        module = str(frame.f_globals.get("__name__"))
+        if module in _OPTIONS:
+            self._found[_OPTIONS[module]] = None
+        elif not _is_pytest(frame):
+            self._found[owner(self._config, module, frame.f_code)] = None
+
+
+def _is_pytest(frame: FrameType) -> bool:
+    module = str(frame.f_globals.get("__name__"))
+    return any(module == one or module.startswith(f"{one}.") for one in _PYTEST)

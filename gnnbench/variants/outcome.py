@@ -1,12 +1,16 @@
-"""How a test ended, in a line."""
+"""How a test, and a session of pytest with its benchmarks, ended."""
 
 import re
 import sys
 from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-import pytest
+from .. import units
+
+if TYPE_CHECKING:
+    import pytest
 
 FIXTURES = "gnnbench-fixtures"
 """The name under which the plugin registers its fixtures. An older gnnbench has none of that name."""
@@ -23,7 +27,7 @@ class Failure(NamedTuple):
     """Whether it was skipped, rather than failed."""
 
 
-def failure(reports: Mapping[str, pytest.TestReport]) -> Failure | None:
+def failure(reports: "Mapping[str, pytest.TestReport]") -> Failure | None:
     """Say what went wrong first; None where nothing did.
 
     Args:
@@ -41,7 +45,7 @@ def failure(reports: Mapping[str, pytest.TestReport]) -> Failure | None:
     return None
 
 
-def fixtures(config: pytest.Config) -> str:
+def fixtures(config: "pytest.Config") -> str:
     """Say which gnnbench a session has its fixtures of, to be added to a failure; empty without gnnbench."""
     if not config.pluginmanager.has_plugin("gnnbench"):
         return ""
@@ -51,7 +55,7 @@ def fixtures(config: pytest.Config) -> str:
     return f" (gnnbench in {folder} is older and brings no fixtures)"
 
 
-def line(report: pytest.TestReport | pytest.CollectReport) -> str:
+def line(report: "pytest.TestReport | pytest.CollectReport") -> str:
     """Return what a report says that did not pass."""
     found = report.longrepr
     if isinstance(found, tuple):
@@ -64,3 +68,54 @@ def line(report: pytest.TestReport | pytest.CollectReport) -> str:
         named = [one for one in marked if _NAMED.match(one)]  # where a syntax error's place comes first
         text = (named or marked or lines[-1:] or [""])[0]
     return " ".join(text.split())[:_LONGEST]
+
+
+@dataclass(frozen=True)
+class Ending:
+    """How a session ended; ids begin in pytest's working directory."""
+
+    status: int
+    """pytest's exit status."""
+    causes: tuple[str, ...] = ()
+    """The plugins, files and options that changed it."""
+    benchmarks: tuple[str, ...] = ()
+    """Ids of the tests that request `benchmark`."""
+    left: int = 0
+    """How many of them did not run."""
+    failures: tuple[str, ...] = ()
+    """The id of each benchmark that failed, and why."""
+    others: tuple[str, ...] = ()
+    """Ids of other tests that failed."""
+    refused: Mapping[str, str] = field(default_factory=dict)
+    """By file that cannot be collected, the reason."""
+    untimed: tuple[str, ...] = ()
+    """Lines on tests that look like benchmarks, and that were not timed."""
+    notes: tuple[str, ...] = ()
+    """Lines on what was done otherwise than the suite says."""
+    has_testpaths: bool = False
+    """Whether settings say which folders pytest collects if it gets no arguments."""
+
+    @property
+    def pytest_ended(self) -> str:
+        """With which status, and why."""
+        count = len(self.others)
+        failed = f"{units.count(count, 'failed test')} without a benchmark ({units.listed(self.others, 1)})"
+        causes = " and ".join((*([failed] if count else []), *self.causes))
+        return f"pytest ended with {self.status}{' because of ' if causes else ''}{causes}"
+
+    @property
+    def failure(self) -> str:
+        """What is wrong with the benchmarks; empty: nothing is."""
+        if self.failures:
+            more = len(self.failures) - 1
+            return f"{self.failures[0]}{f', and {more} more failed' if more else ''}"
+        for file, reason in self.refused.items():
+            return f"{file} cannot be collected: {reason}"
+        if self.left:
+            return f"{self.pytest_ended}, and {units.count(self.left, 'benchmark')} did not run"
+        return ""
+
+    def lines(self) -> list[str]:
+        """Return what to tell of a session whose benchmarks passed."""
+        passed = f"the benchmarks passed, but {self.pytest_ended}"
+        return [*self.notes, *self.untimed, *([passed] if self.status else [])]

@@ -104,7 +104,7 @@ def run(trees: Trees, *plugins: object) -> int:
     """Run pytest with the arguments that `start` was given; return its exit status."""
     import pytest
 
-    from .callers_tree import CallersTree
+    from .child_plugins import CallersTree
 
     sys.argv[0] = str(Path(pytest.__file__).with_name("__main__.py"))
     return int(pytest.main(sys.argv[1:], plugins=[CallersTree(trees), *plugins]))

@@ -29,15 +29,22 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from ...measure import marks
 from ...measure.clock import Call, Clock
 from ...measure.clock_choice import clock_for
 from ...measure.layouts import Layouts
 from ...measure.pedantic import Pedantic
 from ...variants import outcome
-from ...variants.collected import declares, foreign_fixture, only_marked, whole_folders
+from ...variants.child_plugins import Overrides
+from ...variants.collected import (
+    IN_PLACE,
+    WHOLE_CALL,
+    declares,
+    foreign_fixture,
+    marked,
+    only_marked,
+    whole_folders,
+)
 from ...variants.import_roots import Trees
-from ...variants.overrides import Overrides
 from ...variants.pipe import ClosedError, Link
 from ...variants.startup import end_group
 from . import slowdown
@@ -234,7 +241,7 @@ class Worker(Overrides):
                 return raw(self, function_to_benchmark, *args, **kwargs)
             call, gc = Call(function_to_benchmark, args, kwargs), self._disable_gc
             layouts, clock, in_place = worker._prepare(self, call)
-            if reason := marks.reason(worker._item, marks.WHOLE_CALL):
+            if reason := marked(worker._item, WHOLE_CALL):
                 whole = Whole(call, clock, reason, disable_gc=gc)
                 worker._hold(self, clock, whole, pause)
                 return whole.result()
@@ -276,7 +283,7 @@ class Worker(Overrides):
             clock = clock_for(layouts.devices, fixture._timer, flush=True)  # noqa: SLF001
             if self._slowdown:
                 clock = slowdown.Slowed(clock, self._slowdown)
-        return layouts, clock, marks.reason(self._item, marks.IN_PLACE) is not None
+        return layouts, clock, marked(self._item, IN_PLACE) is not None
 
     def _hold(self, fixture: Any, clock: Clock, timed: Timed, pause: Callable[[], Any]) -> None:
         # If a plugin runs the test again, the call before has been reported.

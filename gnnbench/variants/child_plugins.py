@@ -1,10 +1,14 @@
-"""Options of pytest and its plugins that gnnbench overrides in the processes that it starts."""
+"""Plugins of pytest for the processes that gnnbench starts: other options, the caller's own files."""
 
 from argparse import Namespace
 from collections.abc import Generator, Iterator, Mapping
+from pathlib import Path
 from typing import Any
 
 import pytest
+
+from ..files import real_path
+from .import_roots import Trees
 
 _ALONE: Mapping[str, Any] = {
     **dict.fromkeys(("numprocesses", "gnn_affected_by", "gnn_counters")),
@@ -72,3 +76,23 @@ def _replace(given: Namespace, options: Mapping[str, Any]) -> list[str]:
     for name in declared:
         setattr(given, name, options[name])
     return [_FLAGS.get(name, f"--{name.replace('_', '-')}") for name in replaced]
+
+
+class CallersTree:
+    """A plugin that imports the suite's own files from the caller's tree, whatever the trees contain."""
+
+    def __init__(self, trees: Trees) -> None:
+        self._trees = trees
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_load_initial_conftests(self, early_config: pytest.Config) -> None:
+        """Import the given paths, or else the configured `testpaths`, from the caller's tree."""
+        given = early_config.known_args_namespace.file_or_dir or early_config.getini("testpaths")
+        folder = early_config.invocation_params.dir
+        paths = [real_path(folder / text.split("::")[0]) for text in given]
+        self._trees.leave(filter(Path.exists, paths), early_config.rootpath)
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_pycollect_makemodule(self, module_path: Path, parent: pytest.Collector) -> None:
+        """Import a collected test file from the caller's tree."""
+        self._trees.leave((module_path,), parent.config.rootpath)
